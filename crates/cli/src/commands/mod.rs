@@ -1,0 +1,32 @@
+//! The commands, one file each, and the list of them.
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Outcome;
+
+mod version;
+
+/// Gets to the bottom of a slow JVM: what took the time, the proof, what was ruled out, the remedy.
+#[derive(Parser, Debug)]
+#[command(name = "fathom", version, max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Each command: one variant here, one file beside this one.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Version of fathom and of the formats that it writes
+    Version(version::Args),
+}
+
+impl Command {
+    /// Runs the command.
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        match self {
+            Self::Version(args) => args.run(),
+        }
+    }
+}

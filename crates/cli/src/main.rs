@@ -1,0 +1,17 @@
+//! The binary `fathom`: parse, run, turn the result into an exit status.
+//!
+//! 0 done; 1 `--fail-on` found what it was asked to watch for; 2 bad usage or bad input; 3 the environment does not
+//! allow it.
+
+mod commands;
+mod exit;
+mod inputs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = commands::Cli::parse();
+    exit::code(cli.command.run())
+}

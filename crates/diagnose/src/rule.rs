@@ -1,0 +1,43 @@
+//! What a rule is.
+
+use fathom_recording::ProcessId;
+
+use crate::{BlindSpot, Case, Finding, Layer};
+
+/// A known cause of a slow JVM: looks for its exact evidence in one JVM, and says what it found or which figure
+/// rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
+///
+/// A rule never fires on hints alone: each look-alike has its discriminator, each threshold its reason, and a
+/// finding must matter (its cost a good part of what was lost). It never looks for the name of a particular program.
+pub trait Rule: Sync {
+    /// Its id: "jit-compile-burst".
+    fn id(&self) -> &'static str;
+
+    /// The layer that its cause lies in.
+    fn layer(&self) -> Layer;
+
+    /// For the documentation, in Markdown: what the cause is, the evidence asked for, its look-alikes and how they
+    /// are told apart, and what it can say from which inputs.
+    fn about(&self) -> &'static str;
+
+    /// Judges one JVM of the case.
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement;
+}
+
+/// What a rule says of one JVM.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Judgement {
+    /// It is there.
+    Found(Box<Finding>),
+    /// It was looked for and is not there.
+    RuledOut {
+        /// The figure that says so: "GC stopped the JVM for 0.31 s of 20 s, 0.29 s in as much base time".
+        figure: String,
+        /// Where the figure comes from.
+        source: String,
+    },
+    /// What it needs was not recorded.
+    CannotTell(BlindSpot),
+    /// It cannot exist in this JVM (a G1 rule for a JVM that runs ZGC); not worth a line.
+    NotApplicable,
+}

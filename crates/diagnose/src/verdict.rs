@@ -1,0 +1,241 @@
+//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/1`, docs/diagnosis-json.md).
+//!
+//! `render` shows these and computes nothing of its own.
+
+use serde::Serialize;
+
+/// The schema of the JSON form. A field is only added within a version, never renamed or removed.
+pub const SCHEMA: &str = "fathom.diagnosis/1";
+
+/// A verdict with all that stands behind it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Version of fathom.
+    pub version: &'static str,
+    /// One sentence: what took the time, or that nothing was found.
+    pub headline: String,
+    /// What was read, and how it was put on the clock.
+    pub inputs: Vec<Input>,
+    /// Whether times are wall-clock times; otherwise they count from `zero_ns`.
+    pub wall_clock: bool,
+    /// The time that relative times ("at 145 s") count from, nanoseconds on the recording's clock.
+    pub zero_ns: i64,
+    /// The windows compared.
+    pub windows: Windows,
+    /// What was lost in the slow windows.
+    pub loss: Loss,
+    /// Where the time went, slow beside base, per process.
+    pub ledger: Vec<LedgerRow>,
+    /// Causes found, the one that explains most lost time first.
+    pub findings: Vec<Finding>,
+    /// Causes that were looked for and not found, with the figure that says so.
+    pub ruled_out: Vec<RuledOut>,
+    /// What could not be seen, and what to switch on to see it.
+    pub blind_spots: Vec<BlindSpot>,
+    /// Self-checks of the inputs that failed, alignments that are only offered, and other warnings.
+    pub warnings: Vec<String>,
+}
+
+/// One input as it was read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Its format.
+    pub format: String,
+    /// The process that it tells of.
+    pub process: Option<String>,
+    /// Records taken, skipped and lost.
+    pub records: u64,
+    /// Lines not understood.
+    pub skipped: u64,
+    /// Records known to be missing.
+    pub lost: u64,
+    /// How it was put on the clock, with its uncertainty.
+    pub placed: String,
+}
+
+/// A stretch of time, nanoseconds on the recording's clock: `[from_ns, to_ns)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// Its start.
+    pub from_ns: i64,
+    /// Its end.
+    pub to_ns: i64,
+}
+
+impl Window {
+    /// Its length, nanoseconds.
+    pub fn length_ns(&self) -> i64 {
+        self.to_ns.saturating_sub(self.from_ns).max(0)
+    }
+}
+
+/// The windows that are compared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Windows {
+    /// Slow ones, in order of time.
+    pub slow: Vec<Window>,
+    /// Normal ones.
+    pub base: Vec<Window>,
+    /// How they were found, or that the user gave them.
+    pub how: String,
+}
+
+/// What was lost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Loss {
+    /// Lost time over all slow windows, milliseconds: each window's length × (1 − rate / base rate), or the stopped
+    /// time above the base's where there is no series of progress.
+    pub lost_ms: f64,
+    /// Progress per second in the slow windows, in `unit`.
+    pub slow_rate: Option<f64>,
+    /// Progress per second in the base windows.
+    pub base_rate: Option<f64>,
+    /// Unit of the rates, "ops/s".
+    pub unit: String,
+    /// What the loss was measured on: "throughput of client0, client1, client2", "stops of the JVM".
+    pub measured_on: String,
+}
+
+/// Time of one process (or of all) charged to one heading, slow beside base.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LedgerRow {
+    /// The process.
+    pub process: String,
+    /// The heading: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a safepoint", "not stopped",
+    /// "compiler threads busy", "unknown".
+    pub heading: String,
+    /// Whether rows of this heading are part of the sum that makes up the window (compiler time is beside it).
+    pub in_sum: bool,
+    /// Milliseconds in the slow windows; `None` when not seen.
+    pub slow_ms: Option<f64>,
+    /// Milliseconds in the base windows.
+    pub base_ms: Option<f64>,
+    /// As a share of the slow windows' length (can pass 1 for compiler threads).
+    pub slow_share: Option<f64>,
+    /// As a share of the base windows' length.
+    pub base_share: Option<f64>,
+}
+
+/// How sure a finding is. The words are explained in docs/diagnosis.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confidence {
+    /// The evidence fits, and so would another cause.
+    ConsistentWith,
+    /// Mechanism and timing fit, most of the loss is explained, a look-alike is not excluded.
+    Likely,
+    /// Mechanism seen, at least half of the loss explained, look-alikes rejected.
+    Proven,
+}
+
+impl Confidence {
+    /// The word shown to people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::Likely => "likely",
+            Self::ConsistentWith => "consistent with",
+        }
+    }
+}
+
+/// The layer that a cause lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// The application's Java code.
+    Application,
+    /// The JIT compiler and the code cache.
+    Jit,
+    /// The garbage collector and the heap.
+    Gc,
+    /// Safepoints and VM operations.
+    Safepoint,
+    /// Scheduler and processors.
+    Cpu,
+    /// Memory of the machine.
+    Memory,
+    /// Disk and file systems.
+    Storage,
+}
+
+/// A cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Rule id: "jit-compile-burst".
+    pub rule: &'static str,
+    /// One line: what it is, with its main figure.
+    pub title: String,
+    /// The layer that it lies in.
+    pub layer: Layer,
+    /// How sure.
+    pub confidence: Confidence,
+    /// Why it is not surer, or what makes it sure.
+    pub why_confidence: String,
+    /// Lost time that it explains, milliseconds.
+    pub cost_ms: f64,
+    /// The same as a share of the loss, 0 to 1; `None` where the loss could not be measured.
+    pub share: Option<f64>,
+    /// Who: method, thread, lock, process, file, device.
+    pub culprit: String,
+    /// The process in which it was seen.
+    pub process: String,
+    /// What it means, for somebody who does not know it.
+    pub meaning: String,
+    /// Figures with their sources.
+    pub evidence: Vec<Evidence>,
+    /// What to change.
+    pub remedies: Vec<Remedy>,
+    /// How to see that it helped.
+    pub verify: Vec<String>,
+    /// The stretches in which it acted, for the timeline.
+    pub windows: Vec<Window>,
+}
+
+/// A figure and where it comes from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Evidence {
+    /// In words, figures and units included.
+    pub text: String,
+    /// Where it stands: "gc.log:1234", "jit2.xml (4 515 compile tasks)".
+    pub source: String,
+    /// The moment that it speaks of, nanoseconds on the recording's clock.
+    pub at_ns: Option<i64>,
+}
+
+/// A change that helps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Remedy {
+    /// The exact flag, setting or change.
+    pub change: String,
+    /// Since which JDK (or for which range) it exists; empty when that does not matter.
+    pub applies_to: String,
+    /// What it costs or risks.
+    pub risk: String,
+}
+
+/// A cause that was looked for and not found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuledOut {
+    /// Rule id, or the name of a group ("gc").
+    pub rule: String,
+    /// The figure that says so.
+    pub figure: String,
+    /// Where the figure comes from.
+    pub source: String,
+}
+
+/// Something that could not be seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlindSpot {
+    /// What.
+    pub what: String,
+    /// Which rules cannot tell because of it.
+    pub rules: Vec<String>,
+    /// What to switch on to see it.
+    pub remedy: String,
+}

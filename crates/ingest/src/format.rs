@@ -1,0 +1,40 @@
+//! What a format is, and the list of those that fathom knows.
+
+use std::time::SystemTime;
+
+use fathom_recording::Sink;
+
+use crate::{IngestError, Lines};
+
+/// How sure a format is that some content is its own: 0 not at all, 100 a magic number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Confidence(pub u8);
+
+/// An opened input: decompressed, rotated segments joined, in reading order.
+pub struct Input {
+    /// As the user named it; for a member of an archive or a directory, "archive.zip/member".
+    pub name: String,
+    /// When the file was last written, where the file system tells and the content is not from an archive.
+    pub modified: Option<SystemTime>,
+    /// Its lines.
+    pub lines: Lines,
+}
+
+/// A format of files.
+pub trait Format: Sync {
+    /// Its id, as `fathom info` shows it: "unified-log".
+    fn id(&self) -> &'static str;
+
+    /// One line for the documentation: what is read from it, of which JDKs.
+    fn about(&self) -> &'static str;
+
+    /// How sure it is that content beginning with `head` (at most some 256 kB, maybe cut in a line) is its own.
+    fn sniff(&self, head: &[u8]) -> Confidence;
+
+    /// Reads everything. Adds a source per JVM run found, with process, counters and self-checks. Damage is
+    /// counted and shown in the source; an error means that nothing was of use.
+    fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError>;
+}
+
+/// All formats. Where two are equally sure, the first wins.
+pub const FORMATS: &[&dyn Format] = &[];

@@ -1,0 +1,63 @@
+//! One clock: nanoseconds since the Unix epoch, `i64`.
+//!
+//! A source stamps its records on a clock of its own. While it is read, its rows carry that clock's nanoseconds;
+//! when all sources are known, each is *placed* once by an offset ([`crate::Recording::place`]). How sure the
+//! placement is stands in [`Placement`] and is shown to the user; what could not be placed says so.
+
+use serde::{Deserialize, Serialize};
+
+/// Nanoseconds in a second.
+pub const SECOND_NS: i64 = 1_000_000_000;
+/// Nanoseconds in a millisecond.
+pub const MILLI_NS: i64 = 1_000_000;
+
+/// Seconds as nanoseconds, saturating; not-a-number becomes 0.
+pub fn ns_from_seconds(seconds: f64) -> i64 {
+    (seconds * 1e9).round() as i64
+}
+
+/// Nanoseconds as seconds.
+pub fn seconds(ns: i64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// The clock on which a source stamped its records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockBasis {
+    /// Wall-clock time: nanoseconds since the epoch.
+    Epoch,
+    /// Seconds since the JVM's elapsed counter started: unified logging's `uptime`, LogCompilation's `stamp`,
+    /// JDK 8's leading seconds and PrintCompilation's first column all share this zero.
+    JvmUptime,
+    /// Seconds since some start that the file does not name (a benchmark's tick column).
+    SinceStart,
+    /// No stamps at all; rows are in order but not in time.
+    #[default]
+    None,
+}
+
+/// How a source was put on the recording's clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Placement {
+    /// Whether the rows are in wall-clock time.
+    pub wall: bool,
+    /// What was added to the source's own stamps, in nanoseconds.
+    pub offset_ns: i64,
+    /// How far the placement may be off, in nanoseconds; `None` when it is not known.
+    pub uncertainty_ns: Option<i64>,
+    /// In words, how the offset was found: "date stamp beside uptime in 3 200 lines", "by hand (--align)".
+    pub how: String,
+}
+
+/// A known pair of a source's own time and wall-clock time: the epoch nanoseconds at which the source's clock
+/// showed zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// Epoch nanoseconds of the source clock's zero.
+    pub zero_epoch_ns: i64,
+    /// How far that may be off, in nanoseconds.
+    pub uncertainty_ns: i64,
+    /// Where it comes from.
+    pub how: String,
+}

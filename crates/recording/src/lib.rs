@@ -1,0 +1,29 @@
+//! The recording: everything that fathom sees, as samples, spans and series on one clock.
+//!
+//! | table | one row |
+//! |---|---|
+//! | samples | a stack seen at a moment, standing for a weight |
+//! | spans | something that lasted, on a thread, a process or the host |
+//! | series | a number over time |
+//!
+//! with the dictionaries of strings, frames, stacks, threads, processes and sources. `ingest` and `capture` write
+//! one through [`Sink`]; `diagnose` and `render` read a [`Recording`]. The words used in it are in [`vocabulary`].
+
+pub mod clock;
+mod ids;
+mod recording;
+mod samples;
+mod series;
+mod sources;
+mod spans;
+mod strings;
+pub mod vocabulary;
+
+pub use clock::{Anchor, ClockBasis, Placement};
+pub use ids::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
+pub use recording::{Recording, Sink, Span};
+pub use samples::{Frame, FrameType, SampleRow, Samples, StackNode};
+pub use series::{Series, SeriesInfo, SeriesKind};
+pub use sources::{Check, Process, Role, Segment, Source, Thread, UnknownLine};
+pub use spans::{SpanRow, Spans};
+pub use strings::Strings;

@@ -1,0 +1,388 @@
+//! A recording in memory: what readers fill, what rules and views read.
+//!
+//! Life of one: readers push rows stamped on their own clocks → [`Recording::place`] moves each source onto the one
+//! clock → [`Recording::seal`] sorts the index → it is read. On disk it is Parquet; see `parquet`.
+
+use std::collections::HashMap;
+
+use crate::samples::{Frame, SampleRow, Samples, StackNode};
+use crate::series::{Series, SeriesInfo};
+use crate::sources::{Process, Source, Thread};
+use crate::spans::{NONE, SpanRow, Spans};
+use crate::strings::Strings;
+use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
+
+/// Where readers and collectors write. [`Recording`] keeps rows in memory; the disk writer spools them.
+///
+/// Times handed over are on the source's own clock.
+pub trait Sink {
+    /// Adds a source; its counters are updated later through [`Sink::source_mut`].
+    fn add_source(&mut self, source: Source) -> SourceId;
+    /// A source that was added.
+    fn source_mut(&mut self, id: SourceId) -> &mut Source;
+    /// Adds a process.
+    fn add_process(&mut self, process: Process) -> ProcessId;
+    /// A process that was added.
+    fn process_mut(&mut self, id: ProcessId) -> &mut Process;
+    /// The id of a thread, adding it when it is new. A thread is told by process, tid and name.
+    fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: crate::Role) -> ThreadId;
+    /// Adds a span. A `t1_ns` before `t0_ns` is raised to it.
+    fn span(&mut self, row: &SpanRow<'_>) -> SpanId;
+    /// Adds a series without points.
+    fn add_series(&mut self, info: SeriesInfo) -> SeriesId;
+    /// Adds a point to a series: `value` over `[t_ns, t_ns + dt_ns)`.
+    fn point(&mut self, series: SeriesId, t_ns: i64, dt_ns: i64, value: f64);
+    /// The id of a frame, adding it when it is new.
+    fn frame(&mut self, name: &str, module: &str, frame_type: crate::FrameType, line: i32) -> FrameId;
+    /// The id of a stack node, adding it when it is new.
+    fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId;
+    /// Adds a sample.
+    fn sample(&mut self, row: &SampleRow<'_>);
+}
+
+/// A recording in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// The dictionary of all strings below.
+    pub strings: Strings,
+    /// Spans.
+    pub spans: Spans,
+    /// Series with their points.
+    pub series: Vec<Series>,
+    /// Samples.
+    pub samples: Samples,
+    /// Frames.
+    pub frames: Vec<Frame>,
+    /// Stacks, parents before children.
+    pub stacks: Vec<StackNode>,
+    /// Threads.
+    pub threads: Vec<Thread>,
+    /// Processes.
+    pub processes: Vec<Process>,
+    /// Sources.
+    pub sources: Vec<Source>,
+    /// Whether the writer of the recording was cut off before it finished.
+    pub cut: bool,
+    thread_ids: HashMap<Thread, ThreadId>,
+    frame_ids: HashMap<Frame, FrameId>,
+    stack_ids: HashMap<StackNode, StackId>,
+    /// Span ids by kind, each list sorted by start; made by [`Recording::seal`].
+    by_kind: HashMap<StrId, Vec<SpanId>>,
+}
+
+impl Sink for Recording {
+    fn add_source(&mut self, source: Source) -> SourceId {
+        self.sources.push(source);
+        SourceId(self.sources.len() as u32 - 1)
+    }
+
+    fn source_mut(&mut self, id: SourceId) -> &mut Source {
+        &mut self.sources[id.index()]
+    }
+
+    fn add_process(&mut self, process: Process) -> ProcessId {
+        self.processes.push(process);
+        ProcessId(self.processes.len() as u32 - 1)
+    }
+
+    fn process_mut(&mut self, id: ProcessId) -> &mut Process {
+        &mut self.processes[id.index()]
+    }
+
+    fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: crate::Role) -> ThreadId {
+        let thread = Thread { process, tid, name: self.strings.intern(name), role };
+        *self.thread_ids.entry(thread.clone()).or_insert_with(|| {
+            self.threads.push(thread);
+            ThreadId(self.threads.len() as u32 - 1)
+        })
+    }
+
+    fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
+        let spans = &mut self.spans;
+        spans.kind.push(self.strings.intern(row.kind));
+        spans.name.push(self.strings.intern(row.name));
+        spans.t0_ns.push(row.t0_ns);
+        spans.t1_ns.push(row.t1_ns.max(row.t0_ns));
+        spans.process.push(row.process);
+        spans.thread.push(row.thread.map_or(NONE, |t| t.0));
+        spans.source.push(row.source);
+        spans.line.push(row.line);
+        spans.key.push(row.key);
+        spans.parent.push(row.parent.map_or(NONE, |p| p.0));
+        for (key, value) in row.figures {
+            spans.figures.push((self.strings.intern(key), *value));
+        }
+        for (key, value) in row.labels {
+            spans.labels.push((self.strings.intern(key), self.strings.intern(value)));
+        }
+        spans.figures_end.push(spans.figures.len() as u32);
+        spans.labels_end.push(spans.labels.len() as u32);
+        SpanId(spans.kind.len() as u32 - 1)
+    }
+
+    fn add_series(&mut self, info: SeriesInfo) -> SeriesId {
+        self.series.push(Series { info, t_ns: Vec::new(), dt_ns: Vec::new(), value: Vec::new() });
+        SeriesId(self.series.len() as u32 - 1)
+    }
+
+    fn point(&mut self, series: SeriesId, t_ns: i64, dt_ns: i64, value: f64) {
+        let series = &mut self.series[series.index()];
+        series.t_ns.push(t_ns);
+        series.dt_ns.push(dt_ns.max(0));
+        series.value.push(value);
+    }
+
+    fn frame(&mut self, name: &str, module: &str, frame_type: crate::FrameType, line: i32) -> FrameId {
+        let frame =
+            Frame { frame_type, name: self.strings.intern(name), module: self.strings.intern(module), line };
+        *self.frame_ids.entry(frame).or_insert_with(|| {
+            self.frames.push(frame);
+            FrameId(self.frames.len() as u32 - 1)
+        })
+    }
+
+    fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
+        let node = StackNode { parent, frame };
+        *self.stack_ids.entry(node).or_insert_with(|| {
+            self.stacks.push(node);
+            StackId(self.stacks.len() as u32 - 1)
+        })
+    }
+
+    fn sample(&mut self, row: &SampleRow<'_>) {
+        let samples = &mut self.samples;
+        samples.kind.push(self.strings.intern(row.kind));
+        samples.t_ns.push(row.t_ns);
+        samples.process.push(row.process);
+        samples.thread.push(row.thread.map_or(NONE, |t| t.0));
+        samples.stack.push(row.stack.map_or(NONE, |s| s.0));
+        samples.weight.push(row.weight);
+        samples.source.push(row.source);
+    }
+}
+
+impl Recording {
+    /// An empty recording.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds `offset_ns` to every time of one source (spans, series, samples, what it covers), saturating.
+    ///
+    /// Callers set the source's [`crate::Placement`] to say why.
+    pub fn place(&mut self, source: SourceId, offset_ns: i64) {
+        if offset_ns == 0 {
+            return;
+        }
+        let shift = |t: &mut i64| *t = t.saturating_add(offset_ns);
+        for i in 0..self.spans.len() {
+            if self.spans.source[i] == source {
+                shift(&mut self.spans.t0_ns[i]);
+                shift(&mut self.spans.t1_ns[i]);
+            }
+        }
+        for i in 0..self.samples.len() {
+            if self.samples.source[i] == source {
+                shift(&mut self.samples.t_ns[i]);
+            }
+        }
+        for series in self.series.iter_mut().filter(|s| s.info.source == source) {
+            series.t_ns.iter_mut().for_each(shift);
+        }
+        if let Some((from, to)) = &mut self.sources[source.index()].covers_ns {
+            shift(from);
+            shift(to);
+        }
+    }
+
+    /// Moves everything of process `from` to process `into`, when two files turn out to tell of one JVM.
+    /// `from` keeps its row, with name and facts moved over where `into` has none of its own.
+    pub fn merge_process(&mut self, from: ProcessId, into: ProcessId) {
+        if from == into {
+            return;
+        }
+        let moved = |p: &mut ProcessId| {
+            if *p == from {
+                *p = into;
+            }
+        };
+        self.spans.process.iter_mut().for_each(moved);
+        self.samples.process.iter_mut().for_each(moved);
+        self.threads.iter_mut().for_each(|t| moved(&mut t.process));
+        for series in &mut self.series {
+            if let Some(p) = &mut series.info.process {
+                moved(p);
+            }
+        }
+        for source in self.sources.iter_mut().filter(|s| s.process == Some(from.0)) {
+            source.process = Some(into.0);
+        }
+        let donor = std::mem::take(&mut self.processes[from.index()]);
+        let host = &mut self.processes[into.index()];
+        host.pid = host.pid.or(donor.pid);
+        host.jvm |= donor.jvm;
+        if donor.facts.contains_key(crate::vocabulary::fact::MAIN) || host.name.is_empty() {
+            host.name = donor.name;
+        }
+        for (key, value) in donor.facts {
+            host.facts.entry(key).or_insert(value);
+        }
+    }
+
+    /// Sorts the index by which spans are found. Call once after the last row and the last placement.
+    pub fn seal(&mut self) {
+        self.by_kind.clear();
+        for (i, kind) in self.spans.kind.iter().enumerate() {
+            self.by_kind.entry(*kind).or_default().push(SpanId(i as u32));
+        }
+        let t0 = &self.spans.t0_ns;
+        for ids in self.by_kind.values_mut() {
+            ids.sort_by_key(|id| (t0[id.index()], *id));
+        }
+        for series in &mut self.series {
+            if !series.t_ns.is_sorted() {
+                let mut order: Vec<usize> = (0..series.t_ns.len()).collect();
+                order.sort_by_key(|i| series.t_ns[*i]);
+                series.t_ns = order.iter().map(|i| series.t_ns[*i]).collect();
+                series.dt_ns = order.iter().map(|i| series.dt_ns[*i]).collect();
+                series.value = order.iter().map(|i| series.value[*i]).collect();
+            }
+        }
+    }
+
+    /// Spans of a kind in order of their start. Empty before [`Recording::seal`].
+    pub fn spans_of(&self, kind: &str) -> impl DoubleEndedIterator<Item = Span<'_>> + ExactSizeIterator {
+        let ids = self.strings.find(kind).and_then(|id| self.by_kind.get(&id)).map_or(&[][..], Vec::as_slice);
+        ids.iter().map(|id| Span { recording: self, id: *id })
+    }
+
+    /// The kinds of spans that there are, with their counts, sorted by name.
+    pub fn kinds(&self) -> Vec<(&str, usize)> {
+        let mut kinds: Vec<_> =
+            self.by_kind.iter().map(|(k, ids)| (self.strings.get(*k), ids.len())).collect();
+        kinds.sort_unstable();
+        kinds
+    }
+
+    /// One span.
+    pub fn span_at(&self, id: SpanId) -> Span<'_> {
+        Span { recording: self, id }
+    }
+
+    /// First and last time of anything in the recording, nanoseconds on its clock.
+    pub fn covers_ns(&self) -> Option<(i64, i64)> {
+        let spans = self.spans.t0_ns.iter().copied().min().zip(self.spans.t1_ns.iter().copied().max());
+        let samples = self.samples.t_ns.iter().copied().min().zip(self.samples.t_ns.iter().copied().max());
+        let series = self.series.iter().filter(|s| !s.t_ns.is_empty()).map(|s| {
+            let last = s.t_ns.len() - 1;
+            (s.t_ns[0], s.t_ns[last].saturating_add(s.dt_ns[last]))
+        });
+        spans.into_iter().chain(samples).chain(series).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+}
+
+/// A span of a recording, read in place.
+#[derive(Clone, Copy)]
+pub struct Span<'a> {
+    recording: &'a Recording,
+    /// Its id.
+    pub id: SpanId,
+}
+
+impl<'a> Span<'a> {
+    fn spans(&self) -> &'a Spans {
+        &self.recording.spans
+    }
+
+    /// Start, nanoseconds.
+    pub fn t0_ns(&self) -> i64 {
+        self.spans().t0_ns[self.id.index()]
+    }
+
+    /// End, nanoseconds.
+    pub fn t1_ns(&self) -> i64 {
+        self.spans().t1_ns[self.id.index()]
+    }
+
+    /// How long it lasted, nanoseconds.
+    pub fn duration_ns(&self) -> i64 {
+        self.t1_ns().saturating_sub(self.t0_ns())
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> &'a str {
+        self.recording.strings.get(self.spans().kind[self.id.index()])
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        self.recording.strings.get(self.spans().name[self.id.index()])
+    }
+
+    /// Its process.
+    pub fn process(&self) -> ProcessId {
+        self.spans().process[self.id.index()]
+    }
+
+    /// Its thread.
+    pub fn thread(&self) -> Option<ThreadId> {
+        let id = self.spans().thread[self.id.index()];
+        (id != NONE).then_some(ThreadId(id))
+    }
+
+    /// Its source.
+    pub fn source(&self) -> SourceId {
+        self.spans().source[self.id.index()]
+    }
+
+    /// Its line in the source, from 1; 0 when there is none.
+    pub fn line(&self) -> u64 {
+        self.spans().line[self.id.index()]
+    }
+
+    /// Its own number in the source (GC id, compile id), or -1.
+    pub fn key(&self) -> i64 {
+        self.spans().key[self.id.index()]
+    }
+
+    /// The span that it is part of.
+    pub fn parent(&self) -> Option<SpanId> {
+        let id = self.spans().parent[self.id.index()];
+        (id != NONE).then_some(SpanId(id))
+    }
+
+    /// A figure by its word.
+    pub fn figure(&self, key: &str) -> Option<f64> {
+        let key = self.recording.strings.find(key)?;
+        self.spans().figures_of(self.id.index()).iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
+    }
+
+    /// A label by its word.
+    pub fn label(&self, key: &str) -> Option<&'a str> {
+        let key = self.recording.strings.find(key)?;
+        let found = self.spans().labels_of(self.id.index()).iter().find(|(k, _)| *k == key);
+        found.map(|(_, v)| self.recording.strings.get(*v))
+    }
+
+    /// All figures.
+    pub fn figures(&self) -> impl Iterator<Item = (&'a str, f64)> + use<'a> {
+        let strings = &self.recording.strings;
+        self.spans().figures_of(self.id.index()).iter().map(|(k, v)| (strings.get(*k), *v))
+    }
+
+    /// All labels.
+    pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let strings = &self.recording.strings;
+        self.spans().labels_of(self.id.index()).iter().map(|(k, v)| (strings.get(*k), strings.get(*v)))
+    }
+
+    /// How much of it lies in `[from_ns, to_ns)`, nanoseconds.
+    pub fn overlap_ns(&self, from_ns: i64, to_ns: i64) -> i64 {
+        self.t1_ns().min(to_ns).saturating_sub(self.t0_ns().max(from_ns)).max(0)
+    }
+
+    /// Where it stands, to be shown: "gc.log:1234".
+    pub fn position(&self) -> String {
+        self.recording.sources[self.source().index()].position(self.line())
+    }
+}

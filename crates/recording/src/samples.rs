@@ -1,0 +1,94 @@
+//! Samples: a stack seen at a moment, standing for a weight; with the dictionaries of frames and stacks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{FrameId, ProcessId, SourceId, StackId, StrId, ThreadId};
+
+/// What kind of code a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrameType {
+    /// Java, run by the interpreter.
+    Interpreted,
+    /// Java, compiled by C1.
+    C1,
+    /// Java, compiled by C2 (or another top-tier compiler).
+    C2,
+    /// Java, inlined into the frame below it.
+    Inlined,
+    /// A stub, adapter or intrinsic of the JVM.
+    Stub,
+    /// Native code outside the JVM.
+    Native,
+    /// The JVM's own native code.
+    Jvm,
+    /// The kernel.
+    Kernel,
+    /// Not known.
+    Unknown,
+}
+
+/// A frame of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// What kind of code it is.
+    pub frame_type: FrameType,
+    /// Class and method, or function.
+    pub name: StrId,
+    /// Module, library or file.
+    pub module: StrId,
+    /// Source line, -1 when unknown.
+    pub line: i32,
+}
+
+/// A node of the stack prefix tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StackNode {
+    /// The caller's node; `None` at the root.
+    pub parent: Option<StackId>,
+    /// This node's frame.
+    pub frame: FrameId,
+}
+
+/// One sample on its way into a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleRow<'a> {
+    /// What was sampled: "cpu", "wall", "alloc".
+    pub kind: &'a str,
+    /// When, nanoseconds on the source's clock.
+    pub t_ns: i64,
+    /// Of which process.
+    pub process: ProcessId,
+    /// On which thread.
+    pub thread: Option<ThreadId>,
+    /// The stack seen.
+    pub stack: Option<StackId>,
+    /// What it stands for: nanoseconds, bytes or counts, as the kind says.
+    pub weight: i64,
+    /// The source that told it.
+    pub source: SourceId,
+}
+
+/// All samples, in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    pub(crate) kind: Vec<StrId>,
+    pub(crate) t_ns: Vec<i64>,
+    pub(crate) process: Vec<ProcessId>,
+    pub(crate) thread: Vec<u32>,
+    pub(crate) stack: Vec<u32>,
+    pub(crate) weight: Vec<i64>,
+    pub(crate) source: Vec<SourceId>,
+}
+
+impl Samples {
+    /// How many samples there are.
+    pub fn len(&self) -> usize {
+        self.kind.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.kind.is_empty()
+    }
+}

@@ -1,0 +1,142 @@
+//! Where a recording comes from: sources, processes, threads.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::{Anchor, ClockBasis, Placement};
+use crate::{ProcessId, StrId};
+
+/// A collector or a file (one JVM run within it) that fed the recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// The file as the user named it (with "#2" for the second JVM run in it), or the collector.
+    pub name: String,
+    /// Which reader or collector: "unified-log", "jdk8-gc-log", "log-compilation", "table" …
+    pub format: String,
+    /// The process that it tells of, when it is one.
+    pub process: Option<u32>,
+    /// The clock of its own stamps.
+    pub clock: ClockBasis,
+    /// Wall-clock time of its own clock's zero, when the file itself tells.
+    pub anchor: Option<Anchor>,
+    /// How it was put on the recording's clock; set by `ingest`'s alignment.
+    pub placement: Placement,
+    /// Bytes read, after decompression.
+    pub bytes: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Files that it was put together from, in order, when it is a rotated set: see [`Source::position`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<Segment>,
+    /// Records taken into the recording.
+    pub records: u64,
+    /// Lines or records that were not understood. Known to be of no interest is not skipped.
+    pub skipped: u64,
+    /// Records that are known to be missing (dropped by the JVM's asynchronous log, rotated away).
+    pub lost: u64,
+    /// A few of the lines that were not understood.
+    pub unknown: Vec<UnknownLine>,
+    /// Whether the input ends in the middle of something.
+    pub cut: bool,
+    /// Self-checks that were run on it.
+    pub checks: Vec<Check>,
+    /// First and last time that it covers, nanoseconds on its own clock until it is placed, then on the
+    /// recording's.
+    pub covers_ns: Option<(i64, i64)>,
+}
+
+/// A file of a rotated set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// The file.
+    pub name: String,
+    /// Number of its first line within the whole source, from 1.
+    pub first_line: u64,
+}
+
+impl Source {
+    /// Where a line of this source stands, to be shown: "gc.log:1234"; the file alone for line 0.
+    pub fn position(&self, line: u64) -> String {
+        let segment = self.segments.iter().rev().find(|s| s.first_line <= line);
+        match (line, segment) {
+            (0, _) => self.name.clone(),
+            (_, Some(segment)) => format!("{}:{}", segment.name, line - segment.first_line + 1),
+            (_, None) => format!("{}:{line}", self.name),
+        }
+    }
+}
+
+/// A line that no reader understood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownLine {
+    /// Its number, from 1.
+    pub line: u64,
+    /// Its first characters.
+    pub text: String,
+}
+
+/// A self-check of an input: what must hold of it, and whether it does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What must hold: "no pause is negative".
+    pub claim: String,
+    /// Whether it does.
+    pub holds: bool,
+    /// The figures.
+    pub detail: String,
+}
+
+/// A process. For JVMs one row is one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its id at the kernel, when known.
+    pub pid: Option<i64>,
+    /// A short name to show: main class, else the file that tells of it.
+    pub name: String,
+    /// Whether it is a JVM.
+    pub jvm: bool,
+    /// What is known of it, by the words of [`crate::vocabulary::fact`].
+    pub facts: BTreeMap<String, String>,
+}
+
+impl Process {
+    /// A fact by its word of [`crate::vocabulary::fact`].
+    pub fn fact(&self, key: &str) -> Option<&str> {
+        self.facts.get(key).map(String::as_str)
+    }
+
+    /// A fact that is a number.
+    pub fn fact_number(&self, key: &str) -> Option<f64> {
+        self.fact(key)?.parse().ok()
+    }
+}
+
+/// What a thread is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The application's own.
+    App,
+    /// A garbage collector's worker.
+    Gc,
+    /// A JIT compiler's.
+    Jit,
+    /// Another of the JVM's own.
+    Vm,
+    /// Not known, or of another kind.
+    Other,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Thread {
+    /// Its process.
+    pub process: ProcessId,
+    /// Its id at the kernel, when known.
+    pub tid: Option<i64>,
+    /// Its name, empty when unknown.
+    pub name: StrId,
+    /// What it is for.
+    pub role: Role,
+}

@@ -1,0 +1,120 @@
+//! The dictionary: each distinct string once, referred to by a dense id.
+//!
+//! Kept in one arena, so that a hundred thousand method names cost their bytes and not a hundred thousand
+//! allocations.
+
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
+
+use crate::StrId;
+
+/// Strings of one recording, deduplicated.
+#[derive(Clone, Debug, Default)]
+pub struct Strings {
+    arena: String,
+    /// End of each string in the arena; string `i` starts where string `i - 1` ends.
+    ends: Vec<u32>,
+    /// Open addressing over string ids; `u32::MAX` is a free slot. Its length is a power of two.
+    slots: Vec<u32>,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Strings {
+    /// The id of `text`, adding it when it is new.
+    ///
+    /// The arena holds at most 4 GiB; a string that would pass that is mapped to the empty string's id rather
+    /// than growing without bound (hostile input).
+    pub fn intern(&mut self, text: &str) -> StrId {
+        if (self.ends.len() + 1) * 4 > self.slots.len() * 3 {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = hash(text) & mask;
+        loop {
+            match self.slots[at] {
+                FREE => break,
+                id if self.get(StrId(id)) == text => return StrId(id),
+                _ => at = (at + 1) & mask,
+            }
+        }
+        if self.arena.len() + text.len() >= u32::MAX as usize {
+            return if text.is_empty() { StrId(0) } else { self.intern("") };
+        }
+        let id = self.ends.len() as u32;
+        self.arena.push_str(text);
+        self.ends.push(self.arena.len() as u32);
+        self.slots[at] = id;
+        StrId(id)
+    }
+
+    /// The id of `text` when it is already known.
+    pub fn find(&self, text: &str) -> Option<StrId> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = hash(text) & mask;
+        loop {
+            match self.slots[at] {
+                FREE => return None,
+                id if self.get(StrId(id)) == text => return Some(StrId(id)),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    /// The string behind an id of this dictionary.
+    pub fn get(&self, id: StrId) -> &str {
+        let i = id.index();
+        let from = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        &self.arena[from..self.ends[i] as usize]
+    }
+
+    /// How many distinct strings there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no string yet.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    fn grow(&mut self) {
+        let len = (self.slots.len() * 2).max(64);
+        let mut slots = vec![FREE; len];
+        for id in 0..self.ends.len() as u32 {
+            let mut at = hash(self.get(StrId(id))) & (len - 1);
+            while slots[at] != FREE {
+                at = (at + 1) & (len - 1);
+            }
+            slots[at] = id;
+        }
+        self.slots = slots;
+    }
+}
+
+fn hash(text: &str) -> usize {
+    let mut hasher = FxHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interning_twice_gives_one_id() {
+        let mut strings = Strings::default();
+        let ids: Vec<_> = (0..1000).map(|i| strings.intern(&format!("method{i}"))).collect();
+        for (i, id) in ids.iter().enumerate() {
+            assert_eq!(strings.get(*id), format!("method{i}"));
+            assert_eq!(strings.intern(&format!("method{i}")), *id);
+        }
+        assert_eq!(strings.len(), 1000);
+        assert_eq!(strings.find("method7"), Some(ids[7]));
+        assert_eq!(strings.find("never seen"), None);
+    }
+}

@@ -1,0 +1,241 @@
+//! The words of a recording: kinds of spans, keys of figures, labels and facts.
+//!
+//! Readers and collectors write these words and rules and views read them; nothing else couples the two sides. A
+//! new word is one constant here, with its unit and the source of its meaning. Units are part of the word.
+
+/// Kinds of spans. A kind ending in nothing that lasts (an event) has `t0 == t1`.
+pub mod kind {
+    /// A stop-the-world garbage collection, outermost only. `name`: what the log calls it without cause and
+    /// sizes ("Pause Young (Normal)", "Full GC", "GC pause (young)"); `key`: GC id; duration: as printed.
+    pub const GC_PAUSE: &str = "gc.pause";
+    /// A collection nested in another pause (Full inside Young on JDK 9–16 Serial and CMS, ParNew inside Remark).
+    /// Its `parent` is the outer one; its time is part of the parent's.
+    pub const GC_NESTED: &str = "gc.nested";
+    /// Work of the collector beside the application: a cycle or one of its phases. `key`: GC id.
+    pub const GC_CONCURRENT: &str = "gc.concurrent";
+    /// One thread held up by the collector while others ran on (ZGC "Allocation Stall", "Relocation Stall",
+    /// Shenandoah pacing). Not a stop of the world. `thread`: the one that waited.
+    pub const GC_STALL: &str = "gc.stall";
+    /// A stop of all Java threads, from the request until they run again. `name`: the VM operation
+    /// ("G1CollectForAllocation"), or "stopped" where the log does not name it.
+    pub const SAFEPOINT: &str = "safepoint";
+    /// A compilation from its start to its end. `name`: "class.method(signature)"; `key`: compile id;
+    /// `thread`: the compiler thread. A cut-off one ends where the log ends and has label `cut`.
+    pub const JIT_COMPILE: &str = "jit.compile";
+    /// A compile task waiting in the queue, from queued to started. `name`: method; `key`: compile id. Where the
+    /// start is not in the log, it ends at the installation, or is an event (figure `wait_known` = 0).
+    pub const JIT_QUEUE: &str = "jit.queue";
+    /// Event: compiled code installed (`nmethod`). `name`: method; `key`: compile id.
+    pub const JIT_INSTALL: &str = "jit.install";
+    /// Event: compiled code made not entrant or a zombie. `name`: method; `key`: compile id.
+    pub const JIT_INVALIDATE: &str = "jit.invalidate";
+    /// Event: an uncommon trap taken at run time. `name`: the method that trapped.
+    pub const JIT_TRAP: &str = "jit.trap";
+    /// Event: a dependency of compiled code broken by class loading. `name`: the method or type.
+    pub const JIT_DEPENDENCY: &str = "jit.dependency";
+    /// Event: a compilation gave up. `name`: method; label `reason`.
+    pub const JIT_FAILURE: &str = "jit.failure";
+    /// Event: the code cache (or a segment) was full; label `segment`; figure `compiler_disabled` = 1 when the
+    /// JVM says that the compiler has been disabled.
+    pub const JIT_CODE_CACHE_FULL: &str = "jit.code-cache-full";
+    /// A sweep of the code cache (JDK ≤ 19) or a code-cache unloading event.
+    pub const JIT_SWEEP: &str = "jit.sweep";
+    /// Event: a warning or error line of the JVM's log. `name`: its text (cut to 200 characters).
+    pub const JVM_WARNING: &str = "jvm.warning";
+    /// The stretch of a run that a source covers: first to last stamp. One per source and JVM run.
+    pub const RUN: &str = "run";
+}
+
+/// Keys of figures. Bytes are bytes, times carry their unit.
+pub mod figure {
+    // Heap, on gc.pause and on gc.concurrent where the log prints sizes. From "a->b(c)" of the `gc` line or
+    // "[PSYoungGen: a->b(c)]" and the like.
+    /// Heap used before.
+    pub const HEAP_BEFORE_BYTES: &str = "heap_before_bytes";
+    /// Heap used after.
+    pub const HEAP_AFTER_BYTES: &str = "heap_after_bytes";
+    /// Heap capacity as printed with the record.
+    pub const HEAP_CAPACITY_BYTES: &str = "heap_capacity_bytes";
+    /// Young generation (or ZGC young) used before; for G1 eden + survivor regions × region size.
+    pub const YOUNG_BEFORE_BYTES: &str = "young_before_bytes";
+    /// Young generation used after.
+    pub const YOUNG_AFTER_BYTES: &str = "young_after_bytes";
+    /// Young generation capacity.
+    pub const YOUNG_CAPACITY_BYTES: &str = "young_capacity_bytes";
+    /// Eden used before.
+    pub const EDEN_BEFORE_BYTES: &str = "eden_before_bytes";
+    /// Eden used after.
+    pub const EDEN_AFTER_BYTES: &str = "eden_after_bytes";
+    /// Survivor spaces used before.
+    pub const SURVIVOR_BEFORE_BYTES: &str = "survivor_before_bytes";
+    /// Survivor spaces used after.
+    pub const SURVIVOR_AFTER_BYTES: &str = "survivor_after_bytes";
+    /// Old generation used before.
+    pub const OLD_BEFORE_BYTES: &str = "old_before_bytes";
+    /// Old generation used after.
+    pub const OLD_AFTER_BYTES: &str = "old_after_bytes";
+    /// Old generation capacity.
+    pub const OLD_CAPACITY_BYTES: &str = "old_capacity_bytes";
+    /// G1 humongous regions before.
+    pub const HUMONGOUS_BEFORE_REGIONS: &str = "humongous_before_regions";
+    /// G1 humongous regions after.
+    pub const HUMONGOUS_AFTER_REGIONS: &str = "humongous_after_regions";
+    /// Metaspace (JDK ≤ 7: permanent generation) used before.
+    pub const METASPACE_BEFORE_BYTES: &str = "metaspace_before_bytes";
+    /// Metaspace used after.
+    pub const METASPACE_AFTER_BYTES: &str = "metaspace_after_bytes";
+    /// Metaspace committed (JDK 8: the figure in parentheses).
+    pub const METASPACE_COMMITTED_BYTES: &str = "metaspace_committed_bytes";
+    // CPU, on gc.pause: the "[Times: …]" or `gc,cpu` figures; resolution 10 ms.
+    /// CPU seconds in user mode during the pause.
+    pub const USER_S: &str = "user_s";
+    /// CPU seconds in kernel mode during the pause.
+    pub const SYS_S: &str = "sys_s";
+    /// Wall seconds as the CPU line prints them.
+    pub const REAL_S: &str = "real_s";
+    /// GC worker threads used.
+    pub const WORKERS: &str = "workers";
+    /// Prefix of the timed phases of a pause, in milliseconds: "phase_ms:Evacuate Collection Set". Only the
+    /// outermost phases: they do not overlap and their sum is comparable to the pause.
+    pub const PHASE_MS_PREFIX: &str = "phase_ms:";
+    /// Sum of the outermost timed phases except "Other", milliseconds. Absent when the log prints no phases.
+    pub const PHASES_SUM_MS: &str = "phases_sum_ms";
+    /// Largest gap between the stamps of consecutive lines of one pause in which no timed work lies,
+    /// milliseconds: what remains of the gap after subtracting every phase printed from there on. Evidence of a
+    /// blocked log write.
+    pub const IDLE_GAP_MS: &str = "idle_gap_ms";
+    /// Line number at which that gap ends.
+    pub const IDLE_GAP_LINE: &str = "idle_gap_line";
+    // Ages, on gc.pause, from gc+age or PrintTenuringDistribution.
+    /// New tenuring threshold.
+    pub const TENURING_THRESHOLD: &str = "tenuring_threshold";
+    /// Highest threshold allowed.
+    pub const TENURING_MAX: &str = "tenuring_max";
+    /// Desired survivor size.
+    pub const DESIRED_SURVIVOR_BYTES: &str = "desired_survivor_bytes";
+    /// Bytes of age 1.
+    pub const AGE1_BYTES: &str = "age1_bytes";
+    /// 1 when an evacuation, promotion or concurrent mode failure is printed for the pause.
+    pub const EVACUATION_FAILURE: &str = "evacuation_failure";
+    /// 1 when the pause collected the whole heap or all of the old generation, labelled so or not.
+    pub const FULL: &str = "full";
+    /// Host load average that ZGC prints ("Load: 7.50 (375%) / …"), one minute, as a load (7.50).
+    pub const HOST_LOAD: &str = "host_load";
+    // Safepoints, nanoseconds.
+    /// From the request until the last thread stopped ("Reaching safepoint", "Stopping threads took", sync).
+    pub const REACH_NS: &str = "reach_ns";
+    /// 1 when `reach_ns` contains the cleanup (JDK 13 – 17.0.7, JDK-8297154).
+    pub const REACH_INCLUDES_CLEANUP: &str = "reach_includes_cleanup";
+    /// Cleanup before the operation.
+    pub const CLEANUP_NS: &str = "cleanup_ns";
+    /// At the safepoint: the VM operation itself.
+    pub const AT_NS: &str = "at_ns";
+    /// Leaving the safepoint (JDK 21.0.8 on).
+    pub const LEAVE_NS: &str = "leave_ns";
+    /// Since the previous safepoint.
+    pub const SINCE_LAST_NS: &str = "since_last_ns";
+    /// Threads known to the safepoint.
+    pub const THREADS: &str = "threads";
+    /// Threads running when it was asked for.
+    pub const THREADS_RUNNABLE: &str = "threads_runnable";
+    // Compilation.
+    /// Tier, 1 to 4; 0 when unknown.
+    pub const TIER: &str = "tier";
+    /// Bytecode index of an on-stack replacement; absent for a normal compilation.
+    pub const OSR_BCI: &str = "osr_bci";
+    /// Bytecodes of the method.
+    pub const BYTECODES: &str = "bytecodes";
+    /// Size of the machine code, bytes.
+    pub const NMETHOD_BYTES: &str = "nmethod_bytes";
+    /// Bytecodes inlined.
+    pub const INLINED_BYTES: &str = "inlined_bytes";
+    /// 1 when the compilation succeeded, 0 when not.
+    pub const SUCCESS: &str = "success";
+    /// 0 when the log does not tell when a queued task was started.
+    pub const WAIT_KNOWN: &str = "wait_known";
+    /// Bytecode index of a trap.
+    pub const BCI: &str = "bci";
+    /// How often the method had been recompiled or decompiled, as the log says.
+    pub const DECOMPILES: &str = "decompiles";
+    /// Code cache free, bytes.
+    pub const CODE_CACHE_FREE_BYTES: &str = "code_cache_free_bytes";
+    /// Code cache size (reserved), bytes.
+    pub const CODE_CACHE_SIZE_BYTES: &str = "code_cache_size_bytes";
+    /// 1 when the JVM says that the compiler has been disabled.
+    pub const COMPILER_DISABLED: &str = "compiler_disabled";
+    /// Length of the compile queue, as the log says.
+    pub const QUEUE_LENGTH: &str = "queue_length";
+}
+
+/// Keys of labels.
+pub mod label {
+    /// GC cause: "G1 Evacuation Pause", "System.gc()", "Allocation Failure".
+    pub const CAUSE: &str = "cause";
+    /// Parenthesised qualifiers that were not known to the reader; the pause counts all the same.
+    pub const QUALIFIER: &str = "qualifier";
+    /// Why: of a compile failure, a trap, an invalidation; "tiered" of a queued task.
+    pub const REASON: &str = "reason";
+    /// What the runtime does about a trap: "reinterpret", "make_not_compilable".
+    pub const ACTION: &str = "action";
+    /// "c1", "c2", "jvmci".
+    pub const COMPILER: &str = "compiler";
+    /// Code-cache segment: "CodeHeap 'non-profiled nmethods'".
+    pub const SEGMENT: &str = "segment";
+    /// Why a record ends early: the log was cut off, or lines of it are missing.
+    pub const CUT: &str = "cut";
+}
+
+/// Keys of what is known of a process.
+pub mod fact {
+    /// JVM version, e.g. "17.0.15+6-Debian-1deb12u1".
+    pub const JVM_VERSION: &str = "jvm_version";
+    /// Feature release as a number: 8, 11, 17, 21, 25.
+    pub const JDK: &str = "jdk";
+    /// "Serial", "Parallel", "CMS", "G1", "Z", "Shenandoah", "Epsilon".
+    pub const COLLECTOR: &str = "collector";
+    /// "1" for generational ZGC or Shenandoah.
+    pub const GENERATIONAL: &str = "generational";
+    /// Processors that the JVM sees.
+    pub const CPUS: &str = "cpus";
+    /// Memory of the machine or container as the JVM sees it, bytes.
+    pub const MEMORY_BYTES: &str = "memory_bytes";
+    /// Maximum heap, bytes.
+    pub const HEAP_MAX_BYTES: &str = "heap_max_bytes";
+    /// Initial heap, bytes.
+    pub const HEAP_INITIAL_BYTES: &str = "heap_initial_bytes";
+    /// G1 region size, bytes.
+    pub const REGION_BYTES: &str = "region_bytes";
+    /// "enabled" or "disabled".
+    pub const PRETOUCH: &str = "pretouch";
+    /// Large pages as printed: "Disabled", "Enabled (Transparent)".
+    pub const LARGE_PAGES: &str = "large_pages";
+    /// Parallel GC worker threads configured.
+    pub const GC_WORKERS: &str = "gc_workers";
+    /// Concurrent GC threads configured.
+    pub const GC_CONCURRENT_WORKERS: &str = "gc_concurrent_workers";
+    /// Reserved code cache, bytes.
+    pub const CODE_CACHE_BYTES: &str = "code_cache_bytes";
+    /// JVM arguments (secrets removed by the reader: values of properties whose name speaks of a password,
+    /// secret, token, key or credential are replaced by "***").
+    pub const JVM_ARGS: &str = "jvm_args";
+    /// Main class or jar.
+    pub const MAIN: &str = "main";
+    /// "async" when unified logging is known to write asynchronously, "sync" when known not to.
+    pub const LOG_MODE: &str = "log_mode";
+    /// Compiler threads seen, e.g. "C1=1 C2=1".
+    pub const COMPILER_THREADS: &str = "compiler_threads";
+    /// Swap of the machine as JDK 8's header prints it: total and free bytes.
+    pub const SWAP_TOTAL_BYTES: &str = "swap_total_bytes";
+    /// See [`SWAP_TOTAL_BYTES`].
+    pub const SWAP_FREE_BYTES: &str = "swap_free_bytes";
+    /// "1" when the reader saw that GC lines name no causes or phases (`-Xlog:gc` alone).
+    pub const GC_BRIEF: &str = "gc_brief";
+}
+
+/// Names of series.
+pub mod series {
+    /// Completed operations per second.
+    pub const THROUGHPUT: &str = "throughput";
+    /// Code cache in use, bytes.
+    pub const CODE_CACHE_USED: &str = "codecache.used";
+}
