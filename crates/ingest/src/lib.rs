@@ -6,6 +6,7 @@
 
 mod error;
 mod format;
+mod jit;
 mod lines;
 mod tally;
 
