@@ -4,13 +4,19 @@
 //! honest about everything: a line is taken, known to be of no interest, or counted as unknown and kept as a sample.
 //! Input is hostile: no reader panics, hangs, or holds more than a bounded part of a file.
 
+mod align;
+mod detect;
 mod error;
 mod format;
+mod inputs;
 mod jit;
 mod lines;
+mod open;
 mod tally;
 
 pub use error::IngestError;
 pub use format::{Confidence, FORMATS, Format, Input};
+pub use inputs::{InputReport, InputsError, Options, Outcome, Report, read_inputs};
 pub use lines::{Line, Lines, MAX_LINE};
+pub use open::{Expansion, Progress};
 pub use tally::Tally;

@@ -103,6 +103,11 @@ impl Lines {
         self.failure.as_ref()
     }
 
+    /// Takes the read error over, to be told as the reason why nothing was read.
+    pub(crate) fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+
     /// Up to `CHUNK` bytes of what comes next, without taking them.
     pub fn peek(&mut self) -> &[u8] {
         while self.to - self.from < CHUNK / 2 && self.fill() {}
