@@ -2,8 +2,14 @@
 //!
 //! Reads a [`fathom_recording::Recording`] and knows no file format and no screen.
 
+#[cfg(test)]
+mod built;
 mod case;
+pub mod collections;
+pub mod metrics;
+pub mod quantity;
 mod rule;
+pub mod trend;
 mod verdict;
 
 pub use case::Case;

@@ -1,0 +1,96 @@
+//! Recordings put together by hand, for tests: one JVM, its facts, its spans.
+
+use fathom_recording::vocabulary::{fact, kind, label};
+use fathom_recording::{Process, ProcessId, Recording, Role, Sink, Source, SourceId, SpanId, SpanRow};
+
+/// A recording under construction. Times are seconds, lengths milliseconds.
+pub struct Built {
+    pub recording: Recording,
+    pub jvm: ProcessId,
+    source: SourceId,
+    line: u64,
+}
+
+impl Built {
+    /// A JVM of a release and collector whose log covers `0..seconds`.
+    pub fn jvm(jdk: &str, collector: &str, seconds: f64) -> Self {
+        let mut recording = Recording::new();
+        let process = Process { name: "App".into(), jvm: true, ..Process::default() };
+        let jvm = recording.add_process(process);
+        let source = Source { name: "gc.log".into(), process: Some(jvm.0), ..Source::default() };
+        let source = recording.add_source(source);
+        let mut built = Self { recording, jvm, source, line: 0 };
+        built.fact(fact::JDK, jdk).fact(fact::COLLECTOR, collector);
+        built.span(kind::RUN, "run", 0.0, seconds * 1e3, &[], &[]);
+        built
+    }
+
+    pub fn fact(&mut self, key: &str, value: &str) -> &mut Self {
+        self.recording.process_mut(self.jvm).facts.insert(key.into(), value.into());
+        self
+    }
+
+    pub fn pause(&mut self, name: &str, cause: &str, at_s: f64, ms: f64, figures: &[(&str, f64)]) -> SpanId {
+        let cause = [(label::CAUSE, cause)];
+        self.span(kind::GC_PAUSE, name, at_s, ms, figures, if cause[0].1.is_empty() { &[] } else { &cause })
+    }
+
+    pub fn span(
+        &mut self,
+        kind: &str,
+        name: &str,
+        at_s: f64,
+        ms: f64,
+        figures: &[(&str, f64)],
+        labels: &[(&str, &str)],
+    ) -> SpanId {
+        self.row(kind, name, at_s, ms, figures, labels, None, None)
+    }
+
+    /// A span nested in another.
+    pub fn nested(&mut self, name: &str, at_s: f64, ms: f64, parent: SpanId) -> SpanId {
+        self.row(kind::GC_NESTED, name, at_s, ms, &[], &[], Some(parent), None)
+    }
+
+    /// A span on a thread.
+    pub fn on_thread(&mut self, kind: &str, thread: &str, name: &str, at_s: f64, ms: f64) -> SpanId {
+        self.row(kind, name, at_s, ms, &[], &[], None, Some(thread))
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the one place that knows all columns")]
+    fn row(
+        &mut self,
+        kind: &str,
+        name: &str,
+        at_s: f64,
+        ms: f64,
+        figures: &[(&str, f64)],
+        labels: &[(&str, &str)],
+        parent: Option<SpanId>,
+        thread: Option<&str>,
+    ) -> SpanId {
+        self.line += 1;
+        let t0_ns = (at_s * 1e9).round() as i64;
+        let thread = thread.map(|name| self.recording.thread(self.jvm, None, name, Role::App));
+        self.recording.span(&SpanRow {
+            kind,
+            name,
+            t0_ns,
+            t1_ns: t0_ns + (ms * 1e6).round() as i64,
+            process: self.jvm,
+            thread,
+            source: self.source,
+            line: self.line,
+            key: self.line as i64,
+            parent,
+            figures,
+            labels,
+        })
+    }
+
+    /// The finished recording.
+    pub fn sealed(mut self) -> Recording {
+        self.recording.seal();
+        self.recording
+    }
+}

@@ -1,0 +1,244 @@
+//! A JVM's collections as rules and metrics ask for them: what kind of pause it was, what it collected, how much
+//! processor it got.
+//!
+//! One place for these answers, so that `fathom gc` and the verdict never count differently.
+
+use std::collections::HashSet;
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{ProcessId, Recording, Span, SpanId};
+
+use crate::Window;
+
+/// Pauses shorter than this have CPU figures too coarse to divide by: the log prints them in steps of 10 ms, so
+/// that at 50 ms the error is a fifth.
+pub const CPU_MIN_REAL_S: f64 = 0.05;
+
+/// A stop-the-world collection, outermost.
+#[derive(Clone, Copy)]
+pub struct Pause<'a> {
+    /// Its span.
+    pub span: Span<'a>,
+    /// Whether a collection labelled "Full" is nested in it.
+    nested_full: bool,
+}
+
+impl<'a> Pause<'a> {
+    /// Length in milliseconds, as the log prints it.
+    pub fn ms(&self) -> f64 {
+        self.span.duration_ns() as f64 / 1e6
+    }
+
+    /// The cause that the log names: "G1 Evacuation Pause".
+    pub fn cause(&self) -> Option<&'a str> {
+        self.span.label(label::CAUSE)
+    }
+
+    /// Whether the log calls it, or a collection nested in it, a full one. One stop is one full collection.
+    pub fn labelled_full(&self) -> bool {
+        self.nested_full || self.span.name().contains("Full")
+    }
+
+    /// Whether it collected the old generation as a whole, labelled so or not: a concurrent mode failure of CMS or
+    /// a failed promotion carries no label and is the same work.
+    pub fn collected_old(&self) -> bool {
+        self.labelled_full() || self.flag(figure::FULL)
+    }
+
+    /// Whether it is a young collection that took old regions with it (G1).
+    pub fn is_mixed(&self) -> bool {
+        let name = self.span.name();
+        name.contains("Mixed") || name.contains("(mixed)")
+    }
+
+    /// Whether it evacuated the young generation and left the old one alone.
+    pub fn is_young(&self) -> bool {
+        let name = self.span.name();
+        !self.collected_old()
+            && (name.contains("Young") || name.contains("young") || name == "GC" || name.starts_with("GC ("))
+    }
+
+    /// A figure that says yes or no.
+    pub fn flag(&self, key: &str) -> bool {
+        self.span.figure(key).is_some_and(|v| v > 0.0)
+    }
+
+    /// CPU seconds and wall seconds as its CPU line prints them.
+    pub fn cpu(&self) -> Option<Cpu> {
+        Some(Cpu {
+            user_s: self.span.figure(figure::USER_S)?,
+            sys_s: self.span.figure(figure::SYS_S)?,
+            real_s: self.span.figure(figure::REAL_S).unwrap_or(self.ms() / 1e3),
+            workers: self.span.figure(figure::WORKERS).filter(|w| *w >= 1.0),
+        })
+    }
+
+    /// What the old generation grew by, bytes; negative when it shrank. Old figures where the log prints them, else
+    /// heap less young.
+    pub fn old_growth_bytes(&self) -> Option<f64> {
+        let f = |key| self.span.figure(key);
+        if let (Some(before), Some(after)) = (f(figure::OLD_BEFORE_BYTES), f(figure::OLD_AFTER_BYTES)) {
+            return Some(after - before);
+        }
+        let before = f(figure::HEAP_BEFORE_BYTES)? - f(figure::YOUNG_BEFORE_BYTES)?;
+        let after = f(figure::HEAP_AFTER_BYTES)? - f(figure::YOUNG_AFTER_BYTES)?;
+        Some(after - before)
+    }
+
+    /// What it freed in all, bytes.
+    pub fn freed_bytes(&self) -> Option<f64> {
+        Some(self.span.figure(figure::HEAP_BEFORE_BYTES)? - self.span.figure(figure::HEAP_AFTER_BYTES)?)
+    }
+}
+
+/// The processor time of one pause or of several added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cpu {
+    /// In user mode, seconds.
+    pub user_s: f64,
+    /// In kernel mode, seconds.
+    pub sys_s: f64,
+    /// By the clock on the wall, seconds.
+    pub real_s: f64,
+    /// Worker threads, where the log names them.
+    pub workers: Option<f64>,
+}
+
+impl Cpu {
+    /// User and kernel mode together, seconds.
+    pub fn cpu_s(&self) -> f64 {
+        self.user_s + self.sys_s
+    }
+}
+
+/// Outermost pauses of a JVM in order of start; those that overlap `window` when one is given.
+pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Window>) -> Vec<Pause<'a>> {
+    let with_full: HashSet<SpanId> = recording
+        .spans_of(kind::GC_NESTED)
+        .filter(|nested| nested.process() == jvm && nested.name().contains("Full"))
+        .filter_map(|nested| nested.parent())
+        .collect();
+    of_kind(recording, kind::GC_PAUSE, jvm, window)
+        .map(|span| Pause { span, nested_full: with_full.contains(&span.id) })
+        .collect()
+}
+
+/// Spans of a kind and JVM in order of start; those that touch `window` when one is given.
+pub fn of_kind<'a>(
+    recording: &'a Recording,
+    kind: &'static str,
+    jvm: ProcessId,
+    window: Option<Window>,
+) -> impl Iterator<Item = Span<'a>> {
+    recording.spans_of(kind).filter(move |span| span.process() == jvm && touches(span, window))
+}
+
+fn touches(span: &Span<'_>, window: Option<Window>) -> bool {
+    window.is_none_or(|w| {
+        span.overlap_ns(w.from_ns, w.to_ns) > 0
+            || (span.t0_ns() == span.t1_ns() && (w.from_ns..w.to_ns).contains(&span.t0_ns()))
+    })
+}
+
+/// The heap in use after a collection of the old generation: what the application really holds on to.
+#[derive(Clone, Copy)]
+pub struct LivePoint<'a> {
+    /// When the collection ended, nanoseconds.
+    pub t_ns: i64,
+    /// Heap in use, bytes.
+    pub bytes: f64,
+    /// The collection.
+    pub span: Span<'a>,
+}
+
+/// Heap after each collection that also cleaned the old generation, in order of time: full collections, the last
+/// mixed collection of each series (G1), whole cycles of ZGC and Shenandoah, and for CMS the old generation as the
+/// first young collection after a sweep finds it, with the young generation's survivors.
+///
+/// Heap after a young collection alone is not used: it rises between old collections in every healthy program.
+pub fn live_points<'a>(
+    recording: &'a Recording,
+    jvm: ProcessId,
+    window: Option<Window>,
+) -> Vec<LivePoint<'a>> {
+    let after = |span: Span<'a>| {
+        let bytes = span.figure(figure::HEAP_AFTER_BYTES)?;
+        Some(LivePoint { t_ns: span.t1_ns(), bytes, span })
+    };
+    let all = pauses(recording, jvm, window);
+    let mut points: Vec<LivePoint<'a>> = Vec::new();
+    for (i, pause) in all.iter().enumerate() {
+        let last_mixed = pause.is_mixed() && !all.get(i + 1).is_some_and(Pause::is_mixed);
+        if pause.collected_old() || last_mixed {
+            points.extend(after(pause.span));
+        }
+    }
+    for span in of_kind(recording, kind::GC_CONCURRENT, jvm, window) {
+        if is_whole_cycle(&span) {
+            points.extend(after(span));
+        } else if span.name().contains("oncurrent-sweep") || span.name().contains("oncurrent Sweep") {
+            let next = all.iter().find(|p| p.span.t0_ns() >= span.t1_ns() && p.is_young());
+            points.extend(next.and_then(|p| live_before(p, span)));
+        }
+    }
+    points.sort_by_key(|p| p.t_ns);
+    points
+}
+
+/// A cycle that looked at the whole heap: ZGC's collections, the major ones where it is generational, and the last
+/// concurrent clean-up of Shenandoah, the only line of its cycle with sizes.
+fn is_whole_cycle(span: &Span<'_>) -> bool {
+    let name = span.name();
+    (name.starts_with("Garbage Collection") || name.starts_with("Major Collection"))
+        || (name.starts_with("Concurrent cleanup") && !name.contains("Young"))
+}
+
+/// After a sweep of CMS: old generation as the next young collection finds it, plus what survives that.
+fn live_before<'a>(next: &Pause<'a>, sweep: Span<'a>) -> Option<LivePoint<'a>> {
+    let f = |key| next.span.figure(key);
+    let old = f(figure::OLD_BEFORE_BYTES)
+        .or_else(|| Some(f(figure::HEAP_BEFORE_BYTES)? - f(figure::YOUNG_BEFORE_BYTES)?))?;
+    let bytes = old + f(figure::YOUNG_AFTER_BYTES).unwrap_or(0.0);
+    Some(LivePoint { t_ns: sweep.t1_ns(), bytes, span: next.span })
+}
+
+/// The stretch that a JVM's spans of `kind` were logged over, nanoseconds: what the sources that hold them cover.
+/// `None` without such spans or where the log has no stamps.
+pub fn logged_ns(recording: &Recording, kind: &'static str, jvm: ProcessId) -> Option<Window> {
+    let mut sources: Vec<_> = Vec::new();
+    let mut seen: Option<Window> = None;
+    for span in of_kind(recording, kind, jvm, None) {
+        if !sources.contains(&span.source()) {
+            sources.push(span.source());
+        }
+        seen = Some(join(seen, span.t0_ns(), span.t1_ns()));
+    }
+    for run in of_kind(recording, fathom_recording::vocabulary::kind::RUN, jvm, None) {
+        if sources.contains(&run.source()) {
+            seen = Some(join(seen, run.t0_ns(), run.t1_ns()));
+        }
+    }
+    seen.filter(|w| w.to_ns > w.from_ns)
+}
+
+fn join(window: Option<Window>, from_ns: i64, to_ns: i64) -> Window {
+    window.map_or(Window { from_ns, to_ns }, |w| Window {
+        from_ns: w.from_ns.min(from_ns),
+        to_ns: w.to_ns.max(to_ns),
+    })
+}
+
+/// Time covered by any of some stretches within a window, nanoseconds: overlaps count once.
+pub fn covered_ns(mut stretches: Vec<(i64, i64)>, window: Window) -> i64 {
+    stretches.sort_unstable();
+    let mut covered = 0_i64;
+    let mut reached = window.from_ns;
+    for (from, to) in stretches {
+        let (from, to) = (from.max(reached), to.min(window.to_ns));
+        if to > from {
+            covered = covered.saturating_add(to.saturating_sub(from));
+            reached = to;
+        }
+    }
+    covered
+}

@@ -1,0 +1,232 @@
+//! The collector itself: its concurrent work, the threads it held up, its failures, and the processor it got.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::{Span, ThreadId};
+use serde::Serialize;
+
+use super::super::{Distribution, Limits, Metric};
+use super::{Grade, Group, Scope};
+use crate::collections::{self, CPU_MIN_REAL_S, Cpu};
+use crate::quantity;
+
+/// CPU used in pauses as a share of wall time × workers. A quiet machine gives 0.6 to 0.95; below one half the
+/// workers waited for more than they worked. Measured on two processors with a load of 20: 0.15.
+const EFFICIENCY: (f64, f64) = (0.5, 0.25);
+/// Kernel mode as a share of the CPU used in pauses: the collector hardly needs the kernel.
+const SYS_SHARE: Limits = Limits { fine: 0.25, watch: 0.5 };
+/// Gap between lines of one pause in which no work was printed, milliseconds. Lines of one pause follow each other
+/// within microseconds; 20 ms is two time slices of a busy processor.
+const IDLE_GAP_MS: Limits = Limits { fine: 20.0, watch: 200.0 };
+/// One stall of one thread, milliseconds; the same as a pause for the request that the thread serves.
+const STALL_MS: f64 = 10.0;
+
+/// Concurrent work by name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConcurrentRow {
+    /// What the log calls it.
+    pub name: String,
+    /// Lengths, milliseconds.
+    pub length_ms: Distribution,
+}
+
+/// What one thread waited for memory.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StallRow {
+    /// The thread.
+    pub thread: String,
+    /// What the log calls the stall.
+    pub kind: String,
+    /// Lengths, milliseconds.
+    pub length_ms: Distribution,
+}
+
+pub(super) fn concurrent(scope: &Scope<'_>) -> Vec<ConcurrentRow> {
+    let mut names: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for span in collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked) {
+        names.entry(span.name()).or_default().push(span.duration_ns() as f64 / 1e6);
+    }
+    let row = |(name, lengths): (&str, Vec<f64>)| ConcurrentRow {
+        name: name.to_owned(),
+        length_ms: Distribution::of(lengths),
+    };
+    let mut rows: Vec<_> = names.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.length_ms.total.total_cmp(&a.length_ms.total));
+    rows
+}
+
+pub(super) fn stalls(scope: &Scope<'_>) -> Vec<StallRow> {
+    let mut threads: BTreeMap<(Option<ThreadId>, &str), Vec<f64>> = BTreeMap::new();
+    for span in stall_spans(scope) {
+        threads.entry((span.thread(), span.name())).or_default().push(span.duration_ns() as f64 / 1e6);
+    }
+    let name = |thread: Option<ThreadId>| {
+        let thread = thread.and_then(|t| scope.recording.threads.get(t.index()));
+        thread.map_or("not named", |t| scope.recording.strings.get(t.name)).to_owned()
+    };
+    let mut rows: Vec<_> = threads
+        .into_iter()
+        .map(|((thread, kind), lengths)| StallRow {
+            thread: name(thread),
+            kind: kind.to_owned(),
+            length_ms: Distribution::of(lengths),
+        })
+        .collect();
+    rows.sort_by(|a, b| b.length_ms.total.total_cmp(&a.length_ms.total));
+    rows
+}
+
+fn stall_spans<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Span<'a>> {
+    collections::of_kind(scope.recording, kind::GC_STALL, scope.jvm, scope.asked)
+}
+
+pub(super) fn group(scope: &Scope<'_>) -> Group {
+    let mut metrics = vec![efficiency(scope), kernel(scope), failures(scope), idle_gap(scope)];
+    metrics.extend(cycles(scope));
+    metrics.extend(stall_metrics(scope));
+    metrics.extend(host_load(scope));
+    Group { name: "Collector", metrics }
+}
+
+/// CPU figures of the pauses long enough to have meaningful ones, added up, with wall time × workers.
+fn worked(scope: &Scope<'_>) -> Option<(Cpu, f64)> {
+    let mut sum = Cpu::default();
+    let mut possible_s = 0.0;
+    for cpu in scope.pauses.iter().filter_map(|p| p.cpu()).filter(|c| c.real_s >= CPU_MIN_REAL_S) {
+        sum.user_s += cpu.user_s;
+        sum.sys_s += cpu.sys_s;
+        sum.real_s += cpu.real_s;
+        possible_s += cpu.real_s * cpu.workers.unwrap_or(1.0);
+    }
+    (possible_s > 0.0).then_some((sum, possible_s))
+}
+
+const NO_CPU: &str = "no pause of 50 ms or more with CPU figures (JDK 9 on: -Xlog:gc+cpu, part of gc*)";
+
+fn efficiency(scope: &Scope<'_>) -> Metric {
+    let share = worked(scope).map(|(cpu, possible)| cpu.cpu_s() / possible);
+    Metric::new("pause_cpu_efficiency", "CPU used in pauses of what the workers could use", share, "share")
+        .means("CPU ÷ (wall × workers) over pauses of 50 ms or more. Little CPU in a long pause: the collector waited.")
+        .because(NO_CPU)
+        .judged(|s| {
+            if s >= EFFICIENCY.0 {
+                (Grade::Fine, format!("{} or more is usual", quantity::share(EFFICIENCY.0)))
+            } else {
+                let grade = if s >= EFFICIENCY.1 { Grade::Watch } else { Grade::Bad };
+                (grade, "the workers waited more than they worked: no processor, a disk, or page faults".into())
+            }
+        })
+}
+
+fn kernel(scope: &Scope<'_>) -> Metric {
+    let share = worked(scope).filter(|(c, _)| c.cpu_s() > 0.0).map(|(c, _)| c.sys_s / c.cpu_s());
+    Metric::new("pause_sys_share", "Kernel share of the CPU used in pauses", share, "share")
+        .means("The collector hardly needs the kernel. Much kernel time: memory touched for the first time, huge pages, swap.")
+        .because(NO_CPU)
+        .judged(|s| match SYS_SHARE.grade(s) {
+            Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::share(SYS_SHARE.fine))),
+            grade => (grade, "the kernel gives or takes memory while the application waits".into()),
+        })
+}
+
+fn failures(scope: &Scope<'_>) -> Metric {
+    let failed: Vec<_> = scope.pauses.iter().filter(|p| p.flag(figure::EVACUATION_FAILURE)).collect();
+    let metric = Metric::new(
+        "evacuation_failures",
+        "Failures to evacuate or promote",
+        Some(failed.len() as f64),
+        "count",
+    )
+    .means("Collections that ran out of room for survivors, or CMS cycles overtaken by allocation.")
+    .judged(|n| match n {
+        0.0 => (Grade::Fine, "none".into()),
+        1.0 => (Grade::Watch, "one".into()),
+        _ => (Grade::Bad, "the heap has too little room, or old collections start too late".into()),
+    });
+    metric.at(failed.first().map(|p| p.span.position()))
+}
+
+fn idle_gap(scope: &Scope<'_>) -> Metric {
+    let gap = |p: &&collections::Pause<'_>| p.span.figure(figure::IDLE_GAP_MS);
+    let longest = scope
+        .pauses
+        .iter()
+        .filter(|p| gap(p).is_some())
+        .max_by(|a, b| gap(a).unwrap_or(0.0).total_cmp(&gap(b).unwrap_or(0.0)));
+    Metric::new("idle_gap_max", "Longest gap between lines of one pause", longest.and_then(|p| gap(&p)), "ms")
+        .means("Time within a pause in which no work was done, between two lines of its log.")
+        .because("the log prints one line a pause, or no stamps")
+        .judged(|ms| match IDLE_GAP_MS.grade(ms) {
+            Grade::Fine => (Grade::Fine, "the lines of a pause follow each other at once".into()),
+            grade => (
+                grade,
+                "the JVM may have waited for the log itself; see the rule gc-log-write-blocked".into(),
+            ),
+        })
+        .at(longest.map(|p| p.span.position()))
+}
+
+fn cycles(scope: &Scope<'_>) -> Option<Metric> {
+    let covers = scope.covers?;
+    let stretches: Vec<_> =
+        collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked)
+            .map(|s| (s.t0_ns(), s.t1_ns()))
+            .collect();
+    if stretches.is_empty() {
+        return None;
+    }
+    let share = collections::covered_ns(stretches, covers) as f64 / covers.length_ns() as f64;
+    let metric = Metric::new("concurrent_share", "Time with concurrent collector work", Some(share), "share")
+        .means("Share of the run in which the collector worked beside the application, on processors it then lacks.")
+        .judged(|s| match s {
+            s if s <= 0.5 => (Grade::Fine, "it rests at least half of the time".into()),
+            _ => (Grade::Watch, "it rarely rests: a larger heap or less allocation gives it room".into()),
+        });
+    Some(metric)
+}
+
+fn stall_metrics(scope: &Scope<'_>) -> Vec<Metric> {
+    let longest = stall_spans(scope).max_by_key(|s| s.duration_ns());
+    if longest.is_none() && !scope.pauseless() {
+        return Vec::new();
+    }
+    let lengths = Distribution::of(stall_spans(scope).map(|s| s.duration_ns() as f64 / 1e6));
+    let count = Metric::new("stalls", "Allocation stalls", Some(lengths.count as f64), "count")
+        .means("A thread waited because the collector had not freed memory in time. Others ran on, so it is no pause.")
+        .judged(|n| match n {
+            0.0 => (Grade::Fine, "none".into()),
+            _ if lengths.max < STALL_MS => (Grade::Watch, format!("all below {}", quantity::millis(STALL_MS))),
+            _ => (Grade::Bad, "threads stood still that the collector is built never to stop".into()),
+        });
+    let total = Metric::new("stall_total", "Allocation stalls, all threads", Some(lengths.total / 1e3), "s")
+        .means("Added up over threads; can exceed the length of the run.")
+        .because("judged by their number and the longest one");
+    let max = Metric::new("stall_max", "Longest allocation stall", longest.map(|_| lengths.max), "ms")
+        .means("For the request that the thread served, the same as a pause.")
+        .because("none")
+        .judged(|ms| {
+            if ms < STALL_MS {
+                (Grade::Watch, "short".into())
+            } else {
+                (Grade::Bad, "longer than any pause should be".into())
+            }
+        })
+        .at(longest.map(|s| s.position()));
+    vec![count, total, max]
+}
+
+fn host_load(scope: &Scope<'_>) -> Option<Metric> {
+    let spans = collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked)
+        .chain(scope.pauses.iter().map(|p| p.span));
+    let load = spans.filter_map(|s| s.figure(figure::HOST_LOAD)).reduce(f64::max)?;
+    let cpus = scope.fact_number(fathom_recording::vocabulary::fact::CPUS);
+    let metric = Metric::new("host_load_max", "Highest load of the machine", Some(load), "load")
+        .means("Threads of the whole machine that run or want to, as ZGC prints it.")
+        .judged(|load| match cpus.filter(|c| *c >= 1.0) {
+            Some(cpus) if load > cpus => (Grade::Watch, format!("more than its {cpus:.0} processors")),
+            Some(cpus) => (Grade::Fine, format!("not more than its {cpus:.0} processors")),
+            None => (Grade::NotJudged, "the log does not tell how many processors there are".into()),
+        });
+    Some(metric)
+}

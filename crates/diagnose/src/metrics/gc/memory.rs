@@ -1,0 +1,263 @@
+//! Memory: how fast it is allocated, what survives, how much is live, and whether that grows.
+//!
+//! Rates are computed from the sizes that the log prints around each collection:
+//! - **allocated** between two collections = heap before the second − heap after the first, where that is positive;
+//!   divided by the stretch from the first reading to the last. What is allocated while a concurrent collection
+//!   runs is seen only as far as its own sizes show it, so for ZGC and Shenandoah the rate is a lower bound.
+//! - **promoted** by a young collection = what the old generation grew by in it, where that is positive. For G1 the
+//!   old generation is known in whole regions.
+
+use fathom_recording::vocabulary::{fact, figure, kind};
+
+use super::super::{Limits, Metric};
+use super::pauses::STOPPED;
+use super::{Grade, Group, Scope};
+use crate::collections::{self, LivePoint, Pause};
+use crate::quantity;
+use crate::trend::Trend;
+
+/// Live set as a share of the maximum heap. A collector's work per byte allocated goes with live / (heap − live):
+/// at 50 % that is 1, at 70 % more than 2, at 85 % almost 6.
+pub const LIVE_SHARE: (f64, f64) = (0.70, 0.85);
+/// Promoted as a share of allocated. Most objects die young; where a tenth does not, the old generation fills at a
+/// tenth of the allocation rate and old collections follow.
+const PROMOTED: Limits = Limits { fine: 0.10, watch: 0.30 };
+/// Readings of the live set that its estimate is the median of, so that one odd collection does not decide.
+const LIVE_READINGS: usize = 5;
+/// From how many readings on a trend of the live set is told.
+const TREND_READINGS: usize = 6;
+
+/// Bytes allocated and the seconds that this was seen over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allocated {
+    /// Bytes.
+    pub bytes: f64,
+    /// Seconds.
+    pub over_s: f64,
+}
+
+/// What was allocated between the collections of a scope, by the formula of this module.
+fn allocated(scope: &Scope<'_>) -> Option<Allocated> {
+    let mut readings: Vec<(i64, i64, f64, f64)> =
+        scope.pauses.iter().filter_map(|p| sizes(&p.span)).collect();
+    let concurrent = collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked);
+    readings.extend(concurrent.filter_map(|span| sizes(&span)));
+    readings.sort_by_key(|r| r.0);
+    scope.covers?;
+    let mut bytes = 0.0;
+    let mut last: Option<(i64, f64)> = None;
+    let mut from = None;
+    for (t0, t1, before, after) in readings {
+        match last {
+            // Nested in or overlapping the reading before: its growth is counted there.
+            Some((ended, _)) if t0 < ended => continue,
+            Some((_, left)) => bytes += (before - left).max(0.0),
+            None => from = Some(t1),
+        }
+        last = Some((t1, after));
+    }
+    let over_s = last?.0.saturating_sub(from?) as f64 / 1e9;
+    (over_s > 0.0).then_some(Allocated { bytes, over_s })
+}
+
+fn sizes(span: &fathom_recording::Span<'_>) -> Option<(i64, i64, f64, f64)> {
+    let before = span.figure(figure::HEAP_BEFORE_BYTES)?;
+    Some((span.t0_ns(), span.t1_ns(), before, span.figure(figure::HEAP_AFTER_BYTES)?))
+}
+
+/// Bytes promoted by the young collections of a scope; `None` where no young collection tells.
+fn promoted(pauses: &[Pause<'_>]) -> Option<f64> {
+    let young = pauses.iter().filter(|p| p.is_young() && !p.is_mixed());
+    young.filter_map(Pause::old_growth_bytes).map(|grown| grown.max(0.0)).reduce(|a, b| a + b)
+}
+
+pub(super) fn group(scope: &Scope<'_>) -> Group {
+    let live = collections::live_points(scope.recording, scope.jvm, scope.asked);
+    let mut metrics = vec![allocation_rate(scope)];
+    metrics.extend(promotion(scope));
+    metrics.extend(live_set(scope, &live));
+    metrics.extend(heap(scope));
+    metrics.extend(metaspace(scope));
+    metrics.extend(humongous(scope));
+    metrics.push(survivors(scope));
+    Group { name: "Memory", metrics }
+}
+
+fn allocation_rate(scope: &Scope<'_>) -> Metric {
+    let rate = allocated(scope).map(|a| a.bytes / a.over_s);
+    let stopped = scope.stopped_share;
+    Metric::new("allocation_rate", "Allocation rate", rate, "bytes/s")
+        .means("What the application allocates. It sets how often the collector must run.")
+        .because("needs two collections with heap sizes and stamps")
+        .judged(|_| match stopped {
+            Some(s) if s <= STOPPED.fine => (
+                Grade::Fine,
+                format!("the collector keeps up with {} of the time stopped", quantity::share(s)),
+            ),
+            Some(s) => (Grade::Watch, format!("keeping up takes {} of the time", quantity::share(s))),
+            None => (Grade::NotJudged, "the log has no stamps".into()),
+        })
+}
+
+fn promotion(scope: &Scope<'_>) -> [Metric; 2] {
+    let promoted = promoted(&scope.pauses);
+    let allocated = allocated(scope);
+    let rate = promoted.zip(scope.covers_s()).map(|(bytes, s)| bytes / s);
+    let share = promoted.zip(allocated).filter(|(_, a)| a.bytes > 0.0).map(|(p, a)| p / a.bytes);
+    [
+        Metric::new("promotion_rate", "Promotion rate", rate, "bytes/s")
+            .means("What young collections move to the old generation. It sets how often that must be collected.")
+            .because(if rate.is_some() { "judged as a share of what is allocated, below" } else { "no young collection with sizes of the old generation" }),
+        Metric::new("promoted_share", "Promoted of what was allocated", share, "share")
+            .means("Most objects die young and should never reach the old generation.")
+            .because("no young collection with sizes of the old generation")
+            .judged(|s| match PROMOTED.grade(s) {
+                Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::share(PROMOTED.fine))),
+                grade => (grade, "much survives: a cache that fills, or a young generation or survivor spaces too small".into()),
+            }),
+    ]
+}
+
+fn live_set(scope: &Scope<'_>, live: &[LivePoint<'_>]) -> Vec<Metric> {
+    let estimate = estimate(live);
+    let heap = scope.fact_number(fact::HEAP_MAX_BYTES).or_else(|| capacity(scope));
+    let share = estimate.zip(heap).filter(|(_, h)| *h > 0.0).map(|(e, h)| e / h);
+    let limits = Limits { fine: LIVE_SHARE.0, watch: LIVE_SHARE.1 };
+    let last = live.last().map(|p| p.span.position());
+    vec![
+        Metric::new("live_set", "Live set (estimate)", estimate, "bytes")
+            .means("What the application holds on to: the median heap after the last collections of the old generation.")
+            .because(if estimate.is_some() { "judged as a share of the heap, below" } else { "no collection of the old generation in the log" })
+            .at(last),
+        Metric::new("live_share", "Live set as a share of the heap", share, "share")
+            .means("The fuller the heap stays after a collection, the harder the collector works for each byte.")
+            .because("no collection of the old generation in the log, or no heap size")
+            .judged(|s| match limits.grade(s) {
+                Grade::Fine => (Grade::Fine, format!("below {} leaves the collector room", quantity::share(limits.fine))),
+                grade => (grade, "little room: a larger heap makes collections rarer".into()),
+            }),
+        live_trend(scope, live, heap),
+    ]
+}
+
+/// Median of the last few readings.
+fn estimate(live: &[LivePoint<'_>]) -> Option<f64> {
+    let mut last: Vec<f64> = live.iter().rev().take(LIVE_READINGS).map(|p| p.bytes).collect();
+    last.sort_by(f64::total_cmp);
+    last.get(last.len() / 2).copied()
+}
+
+fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> Metric {
+    let points: Vec<_> = live.iter().map(|p| (p.t_ns as f64 / 1e9, p.bytes)).collect();
+    let trend =
+        (points.len() >= TREND_READINGS && scope.covers.is_some()).then(|| Trend::fit(&points)).flatten();
+    Metric::new("live_trend", "Growth of the live set", trend.map(|t| t.slope), "bytes/s")
+        .means("Slope of the heap after collections of the old generation. A leak never stops growing.")
+        .because(format!("needs {TREND_READINGS} collections of the old generation, has {}", points.len()))
+        .judged(|slope| match trend {
+            Some(t) if t.low > 0.0 => {
+                let room = heap.map(|h| (h - t.last).max(0.0) / slope);
+                let until = room.map_or(String::new(), |s| format!("; at this rate full in {}", quantity::seconds(s)));
+                (Grade::Watch, format!("surely above zero over {} readings{until}; the rule heap-leak tells a leak from a cache that fills", t.points))
+            }
+            _ => (Grade::Fine, "not surely above zero".into()),
+        })
+}
+
+/// The largest heap capacity that a pause prints.
+fn capacity(scope: &Scope<'_>) -> Option<f64> {
+    let sizes = scope.pauses.iter().filter_map(|p| p.span.figure(figure::HEAP_CAPACITY_BYTES));
+    sizes.reduce(f64::max)
+}
+
+fn heap(scope: &Scope<'_>) -> [Metric; 2] {
+    let after: Vec<f64> =
+        scope.pauses.iter().filter_map(|p| p.span.figure(figure::HEAP_AFTER_BYTES)).collect();
+    let max = after.iter().copied().reduce(f64::max);
+    let heap = scope.fact_number(fact::HEAP_MAX_BYTES);
+    [
+        Metric::new("heap_after_max", "Highest heap after a collection", max, "bytes")
+            .means("With the heap's size it tells how close it came to running out.")
+            .because("no pause with heap sizes")
+            .judged(|m| match heap.filter(|h| *h > 0.0).map(|h| m / h) {
+                Some(s) if s > LIVE_SHARE.1 => {
+                    (Grade::Watch, format!("{} of the largest heap", quantity::share(s)))
+                }
+                Some(s) => (Grade::Fine, format!("{} of the largest heap", quantity::share(s))),
+                None => (Grade::NotJudged, "the log does not tell the largest heap".into()),
+            }),
+        Metric::new("heap_capacity_max", "Largest heap reserved", capacity(scope), "bytes")
+            .means("The heap's capacity as printed with the collections.")
+            .because("for comparison with the two figures above"),
+    ]
+}
+
+fn metaspace(scope: &Scope<'_>) -> [Metric; 2] {
+    let used = scope.pauses.iter().rev().find_map(|p| p.span.figure(figure::METASPACE_AFTER_BYTES));
+    let asked = scope.pauses.iter().filter(|p| p.cause().is_some_and(|c| c.starts_with("Metadata GC")));
+    let named = scope.pauses.iter().any(|p| p.cause().is_some());
+    [
+        Metric::new("metaspace", "Metaspace in use, last seen", used, "bytes")
+            .means("Memory for classes, outside the heap.")
+            .because("judged by the collections that it causes, below"),
+        Metric::new(
+            "metaspace_gcs",
+            "Collections to free metaspace",
+            named.then(|| asked.count() as f64),
+            "count",
+        )
+        .means("Collections because class memory reached a threshold, though the heap had room.")
+        .because("the log names no causes")
+        .judged(|n| match n {
+            0.0 => (Grade::Fine, "none".into()),
+            n if n <= 3.0 => (Grade::Fine, "a few while an application loads its classes are usual".into()),
+            _ => (Grade::Watch, "class loading goes on, or class loaders are not let go".into()),
+        }),
+    ]
+}
+
+fn humongous(scope: &Scope<'_>) -> Option<Metric> {
+    if scope.fact(fact::COLLECTOR).is_some_and(|c| c != "G1") {
+        return None;
+    }
+    let regions = scope
+        .pauses
+        .iter()
+        .filter_map(|p| p.span.figure(figure::HUMONGOUS_BEFORE_REGIONS))
+        .reduce(f64::max)?;
+    let caused = scope.pauses.iter().filter(|p| p.cause() == Some("G1 Humongous Allocation")).count();
+    let metric = Metric::new("humongous_max", "Most humongous regions", Some(regions), "count")
+        .means(
+            "Regions that hold objects of half a region or more; they are allocated in the old generation.",
+        )
+        .judged(|_| match caused {
+            0 => (Grade::Fine, "no collection was started because of them".into()),
+            n => (
+                Grade::Watch,
+                format!(
+                    "{} started because of them",
+                    quantity::plural(n, "collection was", "collections were")
+                ),
+            ),
+        });
+    Some(metric)
+}
+
+fn survivors(scope: &Scope<'_>) -> Metric {
+    let aged: Vec<_> = scope
+        .pauses
+        .iter()
+        .filter_map(|p| {
+            Some((p.span.figure(figure::TENURING_THRESHOLD)?, p.span.figure(figure::TENURING_MAX)?))
+        })
+        .collect();
+    let collapsed = aged.iter().filter(|(threshold, max)| *threshold <= 1.0 && *max > 1.0).count();
+    let share = (!aged.is_empty()).then(|| collapsed as f64 / aged.len() as f64);
+    Metric::new("survivors_overrun", "Collections with survivors overrun", share, "share")
+        .means("Young collections after which objects are promoted at age 1, because the survivor spaces are too small.")
+        .because("the log has no ages; -Xlog:gc+age=trace (JDK 8: -XX:+PrintTenuringDistribution) shows them")
+        .judged(|s| match s {
+            s if s < 0.5 => (Grade::Fine, "fewer than half".into()),
+            _ => (Grade::Watch, "half or more: objects reach the old generation before they had time to die".into()),
+        })
+}

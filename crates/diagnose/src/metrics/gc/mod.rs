@@ -1,0 +1,226 @@
+//! The metrics of garbage collection and safepoints: what `fathom gc` shows (schema `fathom.gc/1`).
+//!
+//! A pause is a stop-the-world record, outermost only, as long as the log prints it. Shares of time are taken of the
+//! stretch that the log covers. What a log does not tell is absent, never zero.
+
+mod collector;
+mod memory;
+mod pauses;
+mod safepoints;
+
+use fathom_recording::vocabulary::{fact, kind};
+use fathom_recording::{ProcessId, Recording};
+use serde::Serialize;
+
+pub use collector::{ConcurrentRow, StallRow};
+pub use pauses::{CauseRow, LongestRow, PauseRow, PhaseRow};
+pub use safepoints::OperationRow;
+
+use super::{Grade, Group};
+use crate::collections::{self, Pause};
+use crate::{Window, quantity};
+
+/// The schema of the JSON form. A field is only added within a version, never renamed or removed.
+pub const SCHEMA: &str = "fathom.gc/1";
+
+/// The metrics of all JVMs of a recording.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GcReport {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The window asked for; absent for the whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+    /// Sums over all JVMs.
+    #[serde(flatten)]
+    pub total: Totals,
+    /// JVM by JVM.
+    pub jvms: Vec<JvmGc>,
+}
+
+/// The figures that every GC tool must agree on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Stop-the-world collections, outermost only.
+    pub pauses: usize,
+    /// Their total length, seconds.
+    pub total_pause_s: f64,
+    /// The longest, seconds.
+    pub max_pause_s: f64,
+    /// Those that the log labels as full (or that have a full collection nested in them).
+    pub full_gcs: usize,
+    /// Those that collected the old generation as a whole, labelled so or not.
+    pub old_collections: usize,
+    /// Their total length (of all that collected old), seconds.
+    pub old_collections_s: f64,
+}
+
+/// The metrics of one JVM.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JvmGc {
+    /// The JVM: its main class or the file that tells of it.
+    pub process: String,
+    /// "JDK 17.0.15, G1, 4 processors, heap up to 4.0 GB", as far as the log tells.
+    pub description: String,
+    /// The stretch judged, nanoseconds on the recording's clock; absent when the log has no stamps.
+    pub covers: Option<Window>,
+    /// Its length, seconds.
+    pub covers_s: Option<f64>,
+    /// The figures that every GC tool must agree on.
+    #[serde(flatten)]
+    pub totals: Totals,
+    /// Judged figures, in groups.
+    pub groups: Vec<Group>,
+    /// Pauses by kind.
+    pub pauses_by_kind: Vec<PauseRow>,
+    /// Pauses by cause.
+    pub causes: Vec<CauseRow>,
+    /// Where the time within pauses went.
+    pub phases: Vec<PhaseRow>,
+    /// The longest pauses.
+    pub longest: Vec<LongestRow>,
+    /// Work of the collector beside the application.
+    pub concurrent: Vec<ConcurrentRow>,
+    /// Threads that waited for memory.
+    pub stalls: Vec<StallRow>,
+    /// Safepoints by VM operation.
+    pub safepoints: Vec<OperationRow>,
+}
+
+/// What the metric groups are computed from.
+struct Scope<'a> {
+    recording: &'a Recording,
+    jvm: ProcessId,
+    /// The window asked for.
+    asked: Option<Window>,
+    /// The stretch of the log that is judged, where it has stamps.
+    covers: Option<Window>,
+    pauses: Vec<Pause<'a>>,
+    /// Share of that stretch stopped by collections.
+    stopped_share: Option<f64>,
+}
+
+impl<'a> Scope<'a> {
+    fn new(recording: &'a Recording, jvm: ProcessId, asked: Option<Window>) -> Self {
+        let pauses = collections::pauses(recording, jvm, asked);
+        let logged = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::SAFEPOINT]
+            .into_iter()
+            .filter_map(|kind| collections::logged_ns(recording, kind, jvm))
+            .reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) });
+        let covers = match (logged, asked) {
+            (Some(l), Some(w)) => {
+                let cut = Window { from_ns: l.from_ns.max(w.from_ns), to_ns: l.to_ns.min(w.to_ns) };
+                (cut.to_ns > cut.from_ns).then_some(cut)
+            }
+            (logged, _) => logged,
+        };
+        let stopped_share = covers.map(|c| {
+            let stops = pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns())).collect();
+            collections::covered_ns(stops, c) as f64 / c.length_ns() as f64
+        });
+        Self { recording, jvm, asked, covers, pauses, stopped_share }
+    }
+
+    fn covers_s(&self) -> Option<f64> {
+        self.covers.map(|c| c.length_ns() as f64 / 1e9)
+    }
+
+    fn fact(&self, key: &str) -> Option<&'a str> {
+        self.recording.processes.get(self.jvm.index())?.fact(key)
+    }
+
+    fn fact_number(&self, key: &str) -> Option<f64> {
+        self.fact(key)?.parse().ok()
+    }
+
+    /// Whether the collector is built to stop the application for next to no time.
+    fn pauseless(&self) -> bool {
+        matches!(self.fact(fact::COLLECTOR), Some("Z" | "Shenandoah"))
+    }
+}
+
+/// Computes the metrics of every JVM that the recording tells of collections or safepoints of.
+pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
+    let told = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
+    let mut jvms: Vec<ProcessId> =
+        told.iter().flat_map(|kind| recording.spans_of(kind)).map(|span| span.process()).collect();
+    jvms.sort_unstable();
+    jvms.dedup();
+    let jvms: Vec<JvmGc> = jvms.into_iter().map(|jvm| judge(recording, jvm, window)).collect();
+    let total = jvms.iter().fold(Totals::default(), |sum, jvm| sum.plus(&jvm.totals));
+    GcReport { schema: SCHEMA, window, total, jvms }
+}
+
+fn judge(recording: &Recording, jvm: ProcessId, window: Option<Window>) -> JvmGc {
+    let scope = Scope::new(recording, jvm, window);
+    let process = recording.processes.get(jvm.index()).map(|p| p.name.clone()).unwrap_or_default();
+    JvmGc {
+        process,
+        description: describe(&scope),
+        covers: scope.covers,
+        covers_s: scope.covers_s(),
+        totals: Totals::of(&scope.pauses),
+        groups: vec![
+            pauses::group(&scope),
+            memory::group(&scope),
+            collector::group(&scope),
+            safepoints::group(&scope),
+        ],
+        pauses_by_kind: pauses::by_kind(&scope),
+        causes: pauses::causes(&scope),
+        phases: pauses::phases(&scope),
+        longest: pauses::longest(&scope),
+        concurrent: collector::concurrent(&scope),
+        stalls: collector::stalls(&scope),
+        safepoints: safepoints::by_operation(&scope),
+    }
+}
+
+fn describe(scope: &Scope<'_>) -> String {
+    let mut parts = Vec::new();
+    if let Some(version) = scope.fact(fact::JVM_VERSION).or(scope.fact(fact::JDK)) {
+        parts.push(format!("JDK {version}"));
+    }
+    if let Some(collector) = scope.fact(fact::COLLECTOR) {
+        let generational = if scope.fact(fact::GENERATIONAL) == Some("1") { "generational " } else { "" };
+        parts.push(format!("{generational}{collector}"));
+    }
+    if let Some(cpus) = scope.fact_number(fact::CPUS) {
+        parts.push(quantity::plural(cpus.max(0.0) as usize, "processor", "processors"));
+    }
+    if let Some(heap) = scope.fact_number(fact::HEAP_MAX_BYTES) {
+        parts.push(format!("heap up to {}", quantity::bytes(heap)));
+    }
+    parts.join(", ")
+}
+
+impl Totals {
+    fn of(pauses: &[Pause<'_>]) -> Self {
+        let total_ns: i64 = pauses.iter().map(|p| p.span.duration_ns()).fold(0, i64::saturating_add);
+        let max_ns = pauses.iter().map(|p| p.span.duration_ns()).max().unwrap_or(0);
+        let old = pauses.iter().filter(|p| p.collected_old());
+        let old_ns: i64 = old.clone().map(|p| p.span.duration_ns()).fold(0, i64::saturating_add);
+        Self {
+            pauses: pauses.len(),
+            total_pause_s: total_ns as f64 / 1e9,
+            max_pause_s: max_ns as f64 / 1e9,
+            full_gcs: pauses.iter().filter(|p| p.labelled_full()).count(),
+            old_collections: old.count(),
+            old_collections_s: old_ns as f64 / 1e9,
+        }
+    }
+
+    fn plus(self, other: &Self) -> Self {
+        Self {
+            pauses: self.pauses + other.pauses,
+            total_pause_s: self.total_pause_s + other.total_pause_s,
+            max_pause_s: self.max_pause_s.max(other.max_pause_s),
+            full_gcs: self.full_gcs + other.full_gcs,
+            old_collections: self.old_collections + other.old_collections,
+            old_collections_s: self.old_collections_s + other.old_collections_s,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,283 @@
+//! Pauses: how many, how long, how often, of which kind, for which cause, and where their time went.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::figure;
+use serde::Serialize;
+
+use super::super::{Distribution, Limits, Metric};
+use super::{Grade, Group, Scope, Totals};
+use crate::quantity;
+
+/// Share of time stopped. G1's own goal is 8 % of time in collections (`GCTimeRatio=12`), Parallel's 1 %; an
+/// application that loses a tenth of its time to one subsystem has a problem there.
+pub(super) const STOPPED: Limits = Limits { fine: 0.05, watch: 0.10 };
+/// Longest pause, milliseconds: G1's default goal is 200 ms; from one second on, people notice and time-outs of
+/// cluster managers come near.
+const PAUSE_MS: Limits = Limits { fine: 200.0, watch: 1_000.0 };
+/// The same for ZGC and Shenandoah, whose pauses do not grow with the heap and are below 1 ms on a machine that
+/// is not overloaded.
+const PAUSE_MS_CONCURRENT: Limits = Limits { fine: 10.0, watch: 100.0 };
+/// Longest pauses listed.
+const LONGEST: usize = 10;
+
+/// Pauses of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PauseRow {
+    /// What the log calls them.
+    pub kind: String,
+    /// Their lengths, milliseconds.
+    pub length_ms: Distribution,
+    /// Mean time from the end of one to the start of the next of the same kind, seconds.
+    pub interval_s: Option<f64>,
+}
+
+/// Pauses of one cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CauseRow {
+    /// The cause; "not logged" where the log names none.
+    pub cause: String,
+    /// How many pauses.
+    pub count: usize,
+    /// Their total, milliseconds.
+    pub total_ms: f64,
+    /// The longest, milliseconds.
+    pub max_ms: f64,
+    /// Share of all time paused.
+    pub share: f64,
+}
+
+/// A timed phase of pauses.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseRow {
+    /// Its name.
+    pub phase: String,
+    /// Its lengths, milliseconds.
+    pub length_ms: Distribution,
+    /// Share of the time of the pauses that print phases.
+    pub share: f64,
+}
+
+/// One of the longest pauses.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LongestRow {
+    /// Start, nanoseconds on the recording's clock.
+    pub at_ns: i64,
+    /// Start, seconds since the log's first stamp.
+    pub at_s: Option<f64>,
+    /// Length, milliseconds.
+    pub ms: f64,
+    /// Kind.
+    pub kind: String,
+    /// Cause.
+    pub cause: Option<String>,
+    /// CPU seconds that it used; far less than its length means that it waited.
+    pub cpu_s: Option<f64>,
+    /// Where it stands.
+    pub position: String,
+}
+
+pub(super) fn by_kind(scope: &Scope<'_>) -> Vec<PauseRow> {
+    let mut kinds: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (i, pause) in scope.pauses.iter().enumerate() {
+        kinds.entry(pause.span.name()).or_default().push(i);
+    }
+    let mut rows: Vec<_> = kinds
+        .into_iter()
+        .map(|(kind, members)| {
+            let spans: Vec<_> = members.iter().filter_map(|i| scope.pauses.get(*i)).collect();
+            PauseRow {
+                kind: kind.to_owned(),
+                length_ms: Distribution::of(spans.iter().map(|p| p.ms())),
+                interval_s: scope.covers.and_then(|_| mean_interval_s(&spans)),
+            }
+        })
+        .collect();
+    rows.sort_by(|a, b| b.length_ms.total.total_cmp(&a.length_ms.total));
+    rows
+}
+
+fn mean_interval_s(pauses: &[&crate::collections::Pause<'_>]) -> Option<f64> {
+    let gaps = pauses.windows(2).filter_map(|pair| match pair {
+        [a, b] => Some(b.span.t0_ns().saturating_sub(a.span.t1_ns()).max(0) as f64 / 1e9),
+        _ => None,
+    });
+    let gaps = Distribution::of(gaps);
+    (gaps.count > 0).then_some(gaps.mean)
+}
+
+pub(super) fn causes(scope: &Scope<'_>) -> Vec<CauseRow> {
+    let all_ms: f64 = scope.pauses.iter().map(|p| p.ms()).sum();
+    let mut causes: BTreeMap<&str, (usize, f64, f64)> = BTreeMap::new();
+    for pause in &scope.pauses {
+        let row = causes.entry(pause.cause().unwrap_or("not logged")).or_default();
+        *row = (row.0 + 1, row.1 + pause.ms(), row.2.max(pause.ms()));
+    }
+    let mut rows: Vec<_> = causes
+        .into_iter()
+        .map(|(cause, (count, total_ms, max_ms))| CauseRow {
+            cause: cause.to_owned(),
+            count,
+            total_ms,
+            max_ms,
+            share: if all_ms > 0.0 { total_ms / all_ms } else { 0.0 },
+        })
+        .collect();
+    rows.sort_by(|a, b| b.total_ms.total_cmp(&a.total_ms));
+    rows
+}
+
+pub(super) fn phases(scope: &Scope<'_>) -> Vec<PhaseRow> {
+    let mut phases: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut of_ms = 0.0;
+    for pause in &scope.pauses {
+        let mut any = false;
+        for (key, ms) in pause.span.figures() {
+            if let Some(phase) = key.strip_prefix(figure::PHASE_MS_PREFIX) {
+                phases.entry(phase).or_default().push(ms);
+                any = true;
+            }
+        }
+        of_ms += if any { pause.ms() } else { 0.0 };
+    }
+    let mut rows: Vec<_> = phases
+        .into_iter()
+        .map(|(phase, lengths)| {
+            let length_ms = Distribution::of(lengths);
+            let share = if of_ms > 0.0 { length_ms.total / of_ms } else { 0.0 };
+            PhaseRow { phase: phase.to_owned(), length_ms, share }
+        })
+        .collect();
+    rows.sort_by(|a, b| b.length_ms.total.total_cmp(&a.length_ms.total));
+    rows
+}
+
+pub(super) fn longest(scope: &Scope<'_>) -> Vec<LongestRow> {
+    let mut order: Vec<_> = scope.pauses.iter().collect();
+    order.sort_by_key(|p| (std::cmp::Reverse(p.span.duration_ns()), p.span.t0_ns()));
+    let zero = scope.covers.map(|c| c.from_ns);
+    let row = |p: &&crate::collections::Pause<'_>| LongestRow {
+        at_ns: p.span.t0_ns(),
+        at_s: zero.map(|z| p.span.t0_ns().saturating_sub(z) as f64 / 1e9),
+        ms: p.ms(),
+        kind: p.span.name().to_owned(),
+        cause: p.cause().map(str::to_owned),
+        cpu_s: p.cpu().map(|c| c.cpu_s()),
+        position: p.span.position(),
+    };
+    order.iter().take(LONGEST).map(row).collect()
+}
+
+pub(super) fn group(scope: &Scope<'_>) -> Group {
+    let lengths = Distribution::of(scope.pauses.iter().map(|p| p.ms()));
+    let totals = Totals::of(&scope.pauses);
+    let some = !scope.pauses.is_empty();
+    let metrics = vec![
+        throughput(scope),
+        Metric::new("total_pause", "Time paused", Some(totals.total_pause_s), "s")
+            .means("All stop-the-world collections added up.")
+            .because("judged by its share of the run, above"),
+        Metric::new("pauses", "Pauses", Some(lengths.count as f64), "count")
+            .means("Stop-the-world collections; one nested in another is part of it.")
+            .because("a number alone says nothing: many short pauses are fine"),
+        long("pause_p50", "Median pause", some.then_some(lengths.p50), scope)
+            .means("Half of the pauses are not longer."),
+        long("pause_p99", "99th percentile pause", some.then_some(lengths.p99), scope).means(
+            "99 of 100 pauses are not longer: what a request that meets a collection may have to wait.",
+        ),
+        long("max_pause", "Longest pause", some.then_some(lengths.max), scope)
+            .means("The worst moment: every thread of the application stood still for so long.")
+            .at(longest(scope).first().map(|row| row.position.clone())),
+        interval(scope),
+        full(scope, &totals),
+        old(&totals),
+    ];
+    Group { name: "Pauses", metrics }
+}
+
+fn throughput(scope: &Scope<'_>) -> Metric {
+    let name = "Time not stopped by the collector";
+    Metric::new("gc_throughput", name, scope.stopped_share.map(|s| 1.0 - s), "share")
+        .means("Share of the run in which the collector did not stop the application.")
+        .because("the log has no stamps")
+        .judged(|running| {
+            let stopped = 1.0 - running;
+            let limit = match STOPPED.grade(stopped) {
+                Grade::Fine => format!("below {}", quantity::share(STOPPED.fine)),
+                Grade::Watch => format!("above {}", quantity::share(STOPPED.fine)),
+                _ => format!("above {}", quantity::share(STOPPED.watch)),
+            };
+            (STOPPED.grade(stopped), format!("stopped for {} of the run, {limit}", quantity::share(stopped)))
+        })
+}
+
+fn long(id: &'static str, name: &'static str, ms: Option<f64>, scope: &Scope<'_>) -> Metric {
+    let (limits, whose) = if scope.pauseless() {
+        (PAUSE_MS_CONCURRENT, "for a collector that works beside the application")
+    } else {
+        (PAUSE_MS, "for a collector that stops the application to work")
+    };
+    Metric::new(id, name, ms, "ms").because("no pause").judged(|ms| match limits.grade(ms) {
+        Grade::Fine => (Grade::Fine, format!("up to {} is usual {whose}", quantity::millis(limits.fine))),
+        grade => {
+            let passed = if grade == Grade::Bad { limits.watch } else { limits.fine };
+            (grade, format!("above {}, long {whose}", quantity::millis(passed)))
+        }
+    })
+}
+
+fn interval(scope: &Scope<'_>) -> Metric {
+    let all: Vec<_> = scope.pauses.iter().collect();
+    let stopped = scope.stopped_share;
+    Metric::new(
+        "pause_interval",
+        "Mean time between pauses",
+        scope.covers.and_then(|_| mean_interval_s(&all)),
+        "s",
+    )
+    .means("From the end of a pause to the start of the next.")
+    .because("fewer than two pauses with stamps")
+    .judged(|_| match stopped {
+        Some(share) if share > STOPPED.fine => {
+            (Grade::Watch, format!("pauses come often enough to take {}", quantity::share(share)))
+        }
+        Some(share) => (Grade::Fine, format!("however often, they take {} in all", quantity::share(share))),
+        None => (Grade::NotJudged, "the log has no stamps".into()),
+    })
+}
+
+fn full(scope: &Scope<'_>, totals: &Totals) -> Metric {
+    let share = scope.covers_s().map(|s| totals.old_collections_s / s);
+    Metric::new("full_gcs", "Full collections, labelled so", Some(totals.full_gcs as f64), "count")
+        .means(
+            "Collections that the log calls full. The whole heap is collected while the application waits.",
+        )
+        .judged(|n| match share {
+            _ if n == 0.0 => (Grade::Fine, "none".into()),
+            Some(share) => {
+                let taken = format!("they take {} of the run", quantity::share(share));
+                (
+                    STOPPED.grade(share).max(Grade::Watch),
+                    format!("{taken}; see the causes for who asks for them"),
+                )
+            }
+            None => (Grade::Watch, "see the causes for who asks for them".into()),
+        })
+}
+
+fn old(totals: &Totals) -> Metric {
+    Metric::new(
+        "old_collections",
+        "Stops that collected the old generation",
+        Some(totals.old_collections as f64),
+        "count",
+    )
+    .means("As above, with those that are full by what they do but not by name (concurrent mode failure).")
+    .judged(|n| {
+        let unlabelled = n as usize - totals.full_gcs.min(n as usize);
+        match unlabelled {
+            0 => (Grade::NotJudged, "the same ones as above".into()),
+            more => (Grade::Watch, format!("{} more than the labels admit", quantity::count(more as f64))),
+        }
+    })
+}

@@ -1,0 +1,110 @@
+//! Safepoints: every stop of all threads, whoever asked for it, and how long the threads took to stop.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::Span;
+use fathom_recording::vocabulary::{figure, kind};
+use serde::Serialize;
+
+use super::super::{Distribution, Limits, Metric};
+use super::pauses::STOPPED;
+use super::{Grade, Group, Scope};
+use crate::collections;
+use crate::quantity;
+
+/// Time for all threads to stop, milliseconds. Compiled code polls within microseconds; a thread that was not
+/// running at all needs its turn on a processor, some milliseconds on a busy machine.
+const REACH_MS: Limits = Limits { fine: 20.0, watch: 200.0 };
+/// What to switch on to see safepoints.
+const SWITCH_ON: &str =
+    "no safepoint lines; -Xlog:safepoint (JDK 8: -XX:+PrintGCApplicationStoppedTime) shows them";
+
+/// Stops for one VM operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OperationRow {
+    /// The operation: "G1CollectForAllocation"; "stopped" where the log does not name it.
+    pub operation: String,
+    /// Whole stops, milliseconds.
+    pub length_ms: Distribution,
+    /// From the request until all threads stopped, milliseconds, where the log tells.
+    pub reach_ms: Option<Distribution>,
+}
+
+fn spans<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Span<'a>> {
+    collections::of_kind(scope.recording, kind::SAFEPOINT, scope.jvm, scope.asked)
+}
+
+fn reach_ms(span: &Span<'_>) -> Option<f64> {
+    Some(span.figure(figure::REACH_NS)? / 1e6)
+}
+
+pub(super) fn by_operation(scope: &Scope<'_>) -> Vec<OperationRow> {
+    let mut operations: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for span in spans(scope) {
+        let (lengths, reaches) = operations.entry(span.name()).or_default();
+        lengths.push(span.duration_ns() as f64 / 1e6);
+        reaches.extend(reach_ms(&span));
+    }
+    let mut rows: Vec<_> = operations
+        .into_iter()
+        .map(|(operation, (lengths, reaches))| OperationRow {
+            operation: operation.to_owned(),
+            length_ms: Distribution::of(lengths),
+            reach_ms: (!reaches.is_empty()).then(|| Distribution::of(reaches)),
+        })
+        .collect();
+    rows.sort_by(|a, b| b.length_ms.total.total_cmp(&a.length_ms.total));
+    rows
+}
+
+pub(super) fn group(scope: &Scope<'_>) -> Group {
+    let lengths = Distribution::of(spans(scope).map(|s| s.duration_ns() as f64 / 1e6));
+    let reaches = Distribution::of(spans(scope).filter_map(|s| reach_ms(&s)));
+    let worst = spans(scope)
+        .filter(|s| reach_ms(s).is_some())
+        .max_by(|a, b| reach_ms(a).unwrap_or(0.0).total_cmp(&reach_ms(b).unwrap_or(0.0)));
+    let some = lengths.count > 0;
+    let metrics = vec![
+        stopped(scope, some),
+        Metric::new("safepoints", "Safepoints", some.then_some(lengths.count as f64), "count")
+            .means("Stops of all threads, for collections and for anything else.")
+            .because(if some { "a number alone says nothing" } else { SWITCH_ON }),
+        reach("reach_p99", "99th percentile time to stop", (reaches.count > 0).then_some(reaches.p99)).means(
+            "From the request until the last thread stopped. Part of every stop, and not the collector's.",
+        ),
+        reach("reach_max", "Longest time to stop", worst.and_then(|s| reach_ms(&s)))
+            .means("The worst case of the same.")
+            .at(worst.map(|s| s.position())),
+    ];
+    Group { name: "Safepoints", metrics }
+}
+
+fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
+    let share = scope.covers.filter(|_| some).map(|covers| {
+        let pauses = scope.pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
+        let stops = spans(scope).map(|s| (s.t0_ns(), s.t1_ns())).chain(pauses).collect();
+        1.0 - collections::covered_ns(stops, covers) as f64 / covers.length_ns() as f64
+    });
+    Metric::new("stop_throughput", "Time not stopped at all", share, "share")
+        .means("Share of the run in which no safepoint held the application, whoever asked for it.")
+        .because(if some { "the log has no stamps" } else { SWITCH_ON })
+        .judged(|running| {
+            let stopped = 1.0 - running;
+            let beyond = scope.stopped_share.map_or(0.0, |gc| (stopped - gc).max(0.0));
+            let why = format!(
+                "stopped for {}, {} of it not by collections",
+                quantity::share(stopped),
+                quantity::share(beyond)
+            );
+            (STOPPED.grade(stopped), why)
+        })
+}
+
+fn reach(id: &'static str, name: &'static str, ms: Option<f64>) -> Metric {
+    Metric::new(id, name, ms, "ms")
+        .because("no line tells how long the threads took to stop; -Xlog:safepoint shows it")
+        .judged(|ms| match REACH_MS.grade(ms) {
+            Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::millis(REACH_MS.fine))),
+            grade => (grade, "a thread was slow to stop: see the rule safepoint-slow-to-reach".into()),
+        })
+}

@@ -1,0 +1,192 @@
+use fathom_recording::Sink;
+use fathom_recording::vocabulary::{fact, figure, kind};
+
+use super::*;
+use crate::built::Built;
+use crate::metrics::Metric;
+
+const MB: f64 = 1024.0 * 1024.0;
+
+fn metric<'a>(jvm: &'a JvmGc, id: &str) -> &'a Metric {
+    jvm.groups
+        .iter()
+        .flat_map(|g| &g.metrics)
+        .find(|m| m.id == id)
+        .unwrap_or_else(|| panic!("no metric {id}"))
+}
+
+fn sizes(before_mb: f64, after_mb: f64) -> [(&'static str, f64); 3] {
+    [
+        (figure::HEAP_BEFORE_BYTES, before_mb * MB),
+        (figure::HEAP_AFTER_BYTES, after_mb * MB),
+        (figure::HEAP_CAPACITY_BYTES, 1024.0 * MB),
+    ]
+}
+
+#[test]
+fn a_full_collection_nested_in_a_young_one_is_one_stop_and_one_full_collection() {
+    let mut built = Built::jvm("11", "Serial", 100.0);
+    built.pause("Pause Young", "Allocation Failure", 1.0, 20.0, &[]);
+    let outer = built.pause("Pause Young", "Allocation Failure", 2.0, 50.0, &[]);
+    built.nested("Pause Full", 2.01, 40.0, outer);
+    built.pause("GC", "CMS Final Remark", 3.0, 10.0, &[(figure::FULL, 1.0)]);
+    let report = report(&built.sealed(), None);
+    let totals = report.jvms[0].totals;
+    assert_eq!((totals.pauses, totals.full_gcs, totals.old_collections), (3, 1, 2));
+    assert!((totals.total_pause_s - 0.080).abs() < 1e-12 && (totals.max_pause_s - 0.050).abs() < 1e-12);
+    assert!((totals.old_collections_s - 0.060).abs() < 1e-12);
+}
+
+#[test]
+fn totals_are_summed_over_jvms_and_maxima_are_not() {
+    let mut built = Built::jvm("17", "G1", 10.0);
+    built.pause("Pause Young (Normal)", "", 1.0, 20.0, &[]);
+    let other = built.recording.add_process(fathom_recording::Process::default());
+    built.jvm = other;
+    built.pause("Pause Full", "", 1.0, 70.0, &[]);
+    let report = report(&built.sealed(), None);
+    assert_eq!((report.jvms.len(), report.total.pauses, report.total.full_gcs), (2, 2, 1));
+    assert!(
+        (report.total.total_pause_s - 0.09).abs() < 1e-12 && (report.total.max_pause_s - 0.07).abs() < 1e-12
+    );
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["schema"], "fathom.gc/1");
+    assert_eq!(json["pauses"], 2);
+    assert_eq!(json["jvms"][1]["full_gcs"], 1);
+}
+
+#[test]
+fn throughput_is_of_the_time_that_the_log_covers() {
+    let mut built = Built::jvm("17", "Parallel", 10.0);
+    for i in 0..8 {
+        built.pause("Pause Young", "Allocation Failure", 1.0 + f64::from(i), 100.0, &[]);
+    }
+    built.span(kind::SAFEPOINT, "ThreadDump", 9.5, 200.0, &[], &[]);
+    built.span(kind::SAFEPOINT, "ParallelGCFailedAllocation", 1.0, 100.0, &[(figure::REACH_NS, 30e6)], &[]);
+    let report = report(&built.sealed(), None);
+    let jvm = &report.jvms[0];
+    assert!((metric(jvm, "gc_throughput").value.unwrap() - 0.92).abs() < 1e-9);
+    assert_eq!(metric(jvm, "gc_throughput").grade, Grade::Watch);
+    let stops = metric(jvm, "stop_throughput");
+    assert!((stops.value.unwrap() - 0.90).abs() < 1e-9, "a collection's safepoint is not counted twice");
+    assert_eq!(metric(jvm, "reach_max").value, Some(30.0));
+    assert_eq!(jvm.safepoints[0].operation, "ThreadDump");
+}
+
+#[test]
+fn a_window_counts_what_touches_it_and_takes_shares_of_it() {
+    let mut built = Built::jvm("17", "G1", 100.0);
+    built.pause("Pause Young (Normal)", "", 9.5, 1_000.0, &[]);
+    built.pause("Pause Young (Normal)", "", 50.0, 10.0, &[]);
+    let window = Window { from_ns: 10_000_000_000, to_ns: 20_000_000_000 };
+    let report = report(&built.sealed(), Some(window));
+    assert_eq!((report.total.pauses, report.total.total_pause_s), (1, 1.0));
+    assert!((metric(&report.jvms[0], "gc_throughput").value.unwrap() - 0.95).abs() < 1e-9);
+    assert_eq!(report.jvms[0].covers_s, Some(10.0));
+}
+
+#[test]
+fn rates_follow_the_documented_formula() {
+    let mut built = Built::jvm("17", "Parallel", 30.0);
+    let young = |before, after, old_before: f64, old_after: f64| {
+        let mut figures = sizes(before, after).to_vec();
+        figures
+            .extend([(figure::OLD_BEFORE_BYTES, old_before * MB), (figure::OLD_AFTER_BYTES, old_after * MB)]);
+        figures
+    };
+    built.pause("Pause Young", "Allocation Failure", 10.0, 0.0, &young(300.0, 100.0, 50.0, 60.0));
+    built.pause("Pause Young", "Allocation Failure", 15.0, 0.0, &young(600.0, 110.0, 60.0, 65.0));
+    built.pause("Pause Full", "Ergonomics", 20.0, 0.0, &young(400.0, 40.0, 65.0, 40.0));
+    let report = report(&built.sealed(), None);
+    let jvm = &report.jvms[0];
+    let rate = metric(jvm, "allocation_rate").value.unwrap();
+    assert!((rate - (500.0 + 290.0) * MB / 10.0).abs() < 1.0, "{rate}");
+    let promoted = metric(jvm, "promotion_rate").value.unwrap();
+    assert!((promoted - 15.0 * MB / 30.0).abs() < 1.0, "full collections promote nothing: {promoted}");
+    assert_eq!(metric(jvm, "live_set").value, Some(40.0 * MB));
+}
+
+#[test]
+fn live_readings_are_the_last_of_each_series_of_mixed_collections() {
+    let mut built = Built::jvm("17", "G1", 100.0);
+    for (t, name, after) in [
+        (1.0, "Pause Young (Normal)", 900.0),
+        (2.0, "Pause Young (Mixed)", 700.0),
+        (3.0, "Pause Young (Mixed)", 500.0),
+        (4.0, "Pause Young (Normal)", 800.0),
+        (5.0, "Pause Young (Mixed)", 510.0),
+        (6.0, "Pause Full", 490.0),
+    ] {
+        built.pause(name, "", t, 10.0, &sizes(950.0, after));
+    }
+    let (jvm, recording) = (built.jvm, built.sealed());
+    let live: Vec<_> = collections::live_points(&recording, jvm, None).iter().map(|p| p.bytes / MB).collect();
+    assert_eq!(live, [500.0, 510.0, 490.0]);
+}
+
+#[test]
+fn without_stamps_nothing_is_divided_by_time() {
+    let mut built = Built::jvm("8", "Parallel", 0.0);
+    for _ in 0..3 {
+        built.pause("GC", "Allocation Failure", 0.0, 0.0, &sizes(300.0, 100.0));
+    }
+    let report = report(&built.sealed(), None);
+    let jvm = &report.jvms[0];
+    assert_eq!(jvm.totals.pauses, 3);
+    for id in ["gc_throughput", "allocation_rate", "pause_interval", "promotion_rate"] {
+        assert_eq!((metric(jvm, id).value, metric(jvm, id).grade), (None, Grade::NotJudged), "{id}");
+    }
+}
+
+#[test]
+fn cpu_efficiency_is_a_sum_over_long_pauses_and_says_when_workers_waited() {
+    let cpu = |user, real| {
+        [(figure::USER_S, user), (figure::SYS_S, 0.0), (figure::REAL_S, real), (figure::WORKERS, 2.0)]
+    };
+    let mut built = Built::jvm("17", "G1", 100.0);
+    built.pause("Pause Young (Normal)", "", 1.0, 100.0, &cpu(0.02, 0.10));
+    built.pause("Pause Young (Normal)", "", 2.0, 300.0, &cpu(0.06, 0.30));
+    built.pause("Pause Young (Normal)", "", 3.0, 10.0, &cpu(0.02, 0.01));
+    let report = report(&built.sealed(), None);
+    let metric = metric(&report.jvms[0], "pause_cpu_efficiency");
+    assert!((metric.value.unwrap() - 0.1).abs() < 1e-9);
+    assert_eq!(metric.grade, Grade::Bad);
+}
+
+#[test]
+fn stalls_are_counted_by_thread_and_are_no_pauses() {
+    let mut built = Built::jvm("21", "Z", 10.0);
+    built.fact(fact::GENERATIONAL, "1");
+    built.on_thread(kind::GC_STALL, "worker-1", "Allocation Stall", 1.0, 40.0);
+    built.on_thread(kind::GC_STALL, "worker-1", "Allocation Stall", 2.0, 60.0);
+    built.on_thread(kind::GC_STALL, "worker-2", "Allocation Stall", 1.0, 5.0);
+    let report = report(&built.sealed(), None);
+    let jvm = &report.jvms[0];
+    assert_eq!(jvm.totals.pauses, 0);
+    assert_eq!((jvm.stalls[0].thread.as_str(), jvm.stalls[0].length_ms.count), ("worker-1", 2));
+    assert_eq!(metric(jvm, "stall_max").value, Some(60.0));
+    assert_eq!(metric(jvm, "stalls").grade, Grade::Bad);
+    assert_eq!(jvm.description, "JDK 21, generational Z");
+}
+
+#[test]
+fn every_figure_says_what_it_means_and_why_it_is_judged_so() {
+    let mut built = Built::jvm("17", "G1", 100.0);
+    for i in 0..20 {
+        let mut figures = sizes(500.0, 100.0 + f64::from(i)).to_vec();
+        figures.extend([(figure::TENURING_THRESHOLD, 1.0), (figure::TENURING_MAX, 15.0)]);
+        figures.push((figure::HUMONGOUS_BEFORE_REGIONS, 3.0));
+        built.pause("Pause Full", "System.gc()", f64::from(i), 10.0, &figures);
+    }
+    let full = report(&built.sealed(), None);
+    let empty = report(&Built::jvm("8", "CMS", 0.0).sealed(), None);
+    assert!(empty.jvms.is_empty());
+    let mut ids = std::collections::HashSet::new();
+    for metric in full.jvms[0].groups.iter().flat_map(|g| &g.metrics) {
+        assert!(!metric.meaning.is_empty() && !metric.why.is_empty(), "{metric:?}");
+        assert!(ids.insert(metric.id), "{} twice", metric.id);
+        if metric.value.is_none() {
+            assert_eq!(metric.grade, Grade::NotJudged, "{metric:?}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Compilations: how many, at which tier, how long they waited and took, and where their code went.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::Span;
+use fathom_recording::vocabulary::{figure, kind, series};
+use serde::Serialize;
+
+use super::super::{Distribution, Limits, Metric};
+use super::{Grade, Group, Scope, tier};
+use crate::{Window, collections, quantity};
+
+/// Methods listed in a table.
+const LISTED: usize = 10;
+/// Wait of a C2 task, 95th percentile, milliseconds. Until its turn comes a hot method runs C1 code, two to three
+/// times slower; beyond a second users see it. Measured while javac started on two processors: 5.1 s.
+const QUEUE_MS: Limits = Limits { fine: 1_000.0, watch: 5_000.0 };
+/// Share of the busiest compiler thread's time.
+const BUSY: Limits = Limits { fine: 0.5, watch: 0.9 };
+/// Share of the code cache left free. Below a twentieth HotSpot begins to slow compilation down
+/// (`StartAggressiveSweepingAt` 10 %, tier thresholds scaled by fullness).
+const CACHE_FREE: (f64, f64) = (0.10, 0.05);
+
+/// Compilations of one tier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TierRow {
+    /// The tier; 0 when the log does not tell.
+    pub tier: u8,
+    /// Compilations.
+    pub count: usize,
+    /// On-stack replacements among them.
+    pub osr: usize,
+    /// Compilations per second of the log.
+    pub per_s: Option<f64>,
+    /// Time to compile, milliseconds, where the log tells.
+    pub length_ms: Option<Distribution>,
+    /// Machine code made, bytes, where the log tells.
+    pub nmethod_bytes: Option<f64>,
+}
+
+/// Waits in the compile queue of one tier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueRow {
+    /// The tier.
+    pub tier: u8,
+    /// Waits, milliseconds.
+    pub wait_ms: Distribution,
+}
+
+/// One compilation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MethodRow {
+    /// The method.
+    pub method: String,
+    /// The tier.
+    pub tier: u8,
+    /// Whether it is an on-stack replacement.
+    pub osr: bool,
+    /// Time to compile, milliseconds.
+    pub ms: f64,
+    /// Bytecodes of the method.
+    pub bytecodes: Option<f64>,
+    /// Bytecodes inlined.
+    pub inlined_bytes: Option<f64>,
+    /// Machine code, bytes.
+    pub nmethod_bytes: Option<f64>,
+    /// Where it stands.
+    pub position: String,
+}
+
+/// The compilations of a scope. A log that names only what was installed tells of compilations through that.
+pub(super) fn compilations<'a>(scope: &Scope<'a>) -> Vec<Span<'a>> {
+    let compiled: Vec<_> = scope.spans(kind::JIT_COMPILE).collect();
+    if compiled.is_empty() { scope.spans(kind::JIT_INSTALL).collect() } else { compiled }
+}
+
+/// Whether the log tells how long compilations took.
+fn timed(compiled: &[Span<'_>]) -> bool {
+    compiled.iter().any(|span| span.duration_ns() > 0)
+}
+
+fn ms(span: &Span<'_>) -> f64 {
+    span.duration_ns() as f64 / 1e6
+}
+
+pub(super) fn tiers(scope: &Scope<'_>) -> Vec<TierRow> {
+    let compiled = compilations(scope);
+    let timed = timed(&compiled);
+    let mut tiers: BTreeMap<u8, Vec<Span<'_>>> = BTreeMap::new();
+    for span in compiled {
+        tiers.entry(tier(&span)).or_default().push(span);
+    }
+    let row = |(tier, spans): (u8, Vec<Span<'_>>)| TierRow {
+        tier,
+        count: spans.len(),
+        osr: spans.iter().filter(|s| s.figure(figure::OSR_BCI).is_some()).count(),
+        per_s: scope.covers_s().map(|s| spans.len() as f64 / s),
+        length_ms: timed.then(|| Distribution::of(spans.iter().map(ms))),
+        nmethod_bytes: spans.iter().filter_map(|s| s.figure(figure::NMETHOD_BYTES)).reduce(|a, b| a + b),
+    };
+    tiers.into_iter().map(row).collect()
+}
+
+pub(super) fn queues(scope: &Scope<'_>) -> Vec<QueueRow> {
+    let mut tiers: BTreeMap<u8, Vec<f64>> = BTreeMap::new();
+    for span in scope.spans(kind::JIT_QUEUE).filter(|s| s.figure(figure::WAIT_KNOWN) != Some(0.0)) {
+        tiers.entry(tier(&span)).or_default().push(ms(&span));
+    }
+    tiers.into_iter().map(|(tier, waits)| QueueRow { tier, wait_ms: Distribution::of(waits) }).collect()
+}
+
+pub(super) fn slowest(scope: &Scope<'_>) -> Vec<MethodRow> {
+    let compiled = compilations(scope);
+    if timed(&compiled) { top(compiled, ms) } else { Vec::new() }
+}
+
+pub(super) fn biggest(scope: &Scope<'_>) -> Vec<MethodRow> {
+    let compiled = compilations(scope);
+    let sized = compiled.into_iter().filter(|s| s.figure(figure::NMETHOD_BYTES).is_some()).collect();
+    top(sized, |span| span.figure(figure::NMETHOD_BYTES).unwrap_or(0.0))
+}
+
+fn top(mut spans: Vec<Span<'_>>, by: impl Fn(&Span<'_>) -> f64) -> Vec<MethodRow> {
+    spans.sort_by(|a, b| by(b).total_cmp(&by(a)));
+    let row = |span: &Span<'_>| MethodRow {
+        method: span.name().to_owned(),
+        tier: tier(span),
+        osr: span.figure(figure::OSR_BCI).is_some(),
+        ms: ms(span),
+        bytecodes: span.figure(figure::BYTECODES),
+        inlined_bytes: span.figure(figure::INLINED_BYTES),
+        nmethod_bytes: span.figure(figure::NMETHOD_BYTES),
+        position: span.position(),
+    };
+    spans.iter().take(LISTED).map(row).collect()
+}
+
+pub(super) fn group(scope: &Scope<'_>) -> Group {
+    let compiled = compilations(scope);
+    let timed = timed(&compiled);
+    let total_s = timed.then(|| compiled.iter().map(ms).sum::<f64>() / 1e3);
+    let count = compiled.len() as f64;
+    let metrics = vec![
+        Metric::new("compiles", "Compilations", Some(count), "count")
+            .means("Methods and loops turned into machine code; a method counts once for each tier.")
+            .because("a number alone says nothing: thousands while an application starts are usual"),
+        Metric::new("compiles_per_s", "Compilations per second", scope.covers_s().map(|s| count / s), "1/s")
+            .means("Over the whole log. The verdict compares slow windows with normal ones.")
+            .because("judged by the waits and the busy time below"),
+        Metric::new("compile_time", "Time spent compiling", total_s, "s")
+            .means("Over all compiler threads.")
+            .because(if timed { "judged by the busiest thread, below" } else { NO_LENGTHS }),
+        busiest(scope, &compiled, timed),
+        queue_wait(scope),
+    ];
+    Group { name: "Compilation", metrics }
+}
+
+const NO_LENGTHS: &str =
+    "the log does not tell when compilations end; -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation does";
+
+fn busiest(scope: &Scope<'_>, compiled: &[Span<'_>], timed: bool) -> Metric {
+    let mut threads: BTreeMap<_, Vec<(i64, i64)>> = BTreeMap::new();
+    for span in compiled {
+        if let Some(thread) = span.thread() {
+            threads.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
+        }
+    }
+    let busy = |covers: Window| {
+        let share = |s: Vec<_>| collections::covered_ns(s, covers) as f64 / covers.length_ns() as f64;
+        threads.into_values().map(share).reduce(f64::max)
+    };
+    Metric::new(
+        "compiler_busy",
+        "Busiest compiler thread",
+        scope.covers.filter(|_| timed).and_then(busy),
+        "share",
+    )
+    .means("Share of the run in which the busiest compiler thread was compiling.")
+    .because(NO_LENGTHS)
+    .judged(|s| match BUSY.grade(s) {
+        Grade::Fine => (Grade::Fine, "it rests at least half of the time".into()),
+        grade => (
+            grade,
+            "compilation goes on through most of the run: a short run, or code that never settles".into(),
+        ),
+    })
+}
+
+fn queue_wait(scope: &Scope<'_>) -> Metric {
+    let waits = queues(scope);
+    let c2 = waits.iter().find(|row| row.tier == 4).map(|row| row.wait_ms.p95);
+    Metric::new("c2_queue_wait_p95", "95th percentile wait for C2", c2, "ms")
+        .means("How long a hot method waits for its best code and meanwhile runs slower code.")
+        .because("the log does not tell when tasks were queued (LogCompilation does)")
+        .judged(|ms| match QUEUE_MS.grade(ms) {
+            Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::millis(QUEUE_MS.fine))),
+            grade => {
+                (grade, "the compiler cannot keep up: too few processors or too much code at once".into())
+            }
+        })
+}
+
+pub(super) fn code_cache(scope: &Scope<'_>) -> Group {
+    let full = scope.spans(kind::JIT_CODE_CACHE_FULL).collect::<Vec<_>>();
+    let disabled = full.iter().find(|s| s.figure(figure::COMPILER_DISABLED).is_some_and(|d| d > 0.0));
+    let sweeps = scope.spans(kind::JIT_SWEEP).count();
+    let in_window = |t: i64| scope.asked.is_none_or(|w| (w.from_ns..w.to_ns).contains(&t));
+    let used = scope
+        .recording
+        .series
+        .iter()
+        .filter(|s| s.info.name == series::CODE_CACHE_USED && s.info.process == Some(scope.jvm))
+        .flat_map(|s| s.t_ns.iter().zip(&s.value))
+        .filter(|(t, _)| in_window(**t))
+        .map(|(_, v)| *v)
+        .reduce(f64::max);
+    let metrics = vec![
+        free_share(scope),
+        Metric::new("code_cache_used_max", "Most code cache in use", used, "bytes")
+            .means("Machine code, adapters and stubs.")
+            .because(if used.is_some() { "judged by the share left free" } else { "not in this log" }),
+        Metric::new("code_cache_full", "Code cache full", Some(full.len() as f64), "count")
+            .means("Times that no room was left for new machine code.")
+            .judged(|n| match (n, disabled.is_some()) {
+                (_, true) => (Grade::Bad, "the JVM has switched its compiler off".into()),
+                (0.0, _) => (Grade::Fine, "never".into()),
+                _ => (Grade::Bad, "code is thrown away and compiled again".into()),
+            })
+            .at(disabled.or(full.first()).map(|s| s.position())),
+        Metric::new("code_cache_sweeps", "Sweeps of the code cache", Some(sweeps as f64), "count")
+            .means("Searches for machine code that is no longer used (JDK 19 and before).")
+            .because("harmless as long as the cache is not full"),
+    ];
+    Group { name: "Code cache", metrics }
+}
+
+fn free_share(scope: &Scope<'_>) -> Metric {
+    let kinds = [kind::JIT_COMPILE, kind::JIT_CODE_CACHE_FULL, kind::JIT_SWEEP];
+    let size = || {
+        let fact = scope.fact(fathom_recording::vocabulary::fact::CODE_CACHE_BYTES);
+        fact.and_then(|f| f.parse::<f64>().ok()).filter(|s| *s > 0.0)
+    };
+    let share = |span: Span<'_>| {
+        let free = span.figure(figure::CODE_CACHE_FREE_BYTES)?;
+        let size = span.figure(figure::CODE_CACHE_SIZE_BYTES).filter(|s| *s > 0.0).or_else(size)?;
+        Some((free / size, span.position()))
+    };
+    let least = kinds.into_iter().flat_map(|kind| scope.spans(kind)).filter_map(share);
+    let least = least.min_by(|a, b| a.0.total_cmp(&b.0));
+    Metric::new("code_cache_free_min", "Least code cache left free", least.as_ref().map(|l| l.0), "share")
+        .means("When it is used up, compilation stops or code is thrown away.")
+        .because("the log does not tell the size of the code cache")
+        .judged(|s| match s {
+            s if s >= CACHE_FREE.0 => (Grade::Fine, format!("{} or more", quantity::share(CACHE_FREE.0))),
+            s if s >= CACHE_FREE.1 => (Grade::Watch, "getting full".into()),
+            _ => (Grade::Bad, "next to nothing left: raise -XX:ReservedCodeCacheSize".into()),
+        })
+        .at(least.map(|l| l.1))
+}

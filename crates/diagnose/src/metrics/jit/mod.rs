@@ -1,0 +1,163 @@
+//! The metrics of the JIT compilers: what `fathom jit` shows (schema `fathom.jit/1`).
+//!
+//! A LogCompilation file tells everything; `-Xlog:jit+compilation=debug` and PrintCompilation tell which method was
+//! started when and at which tier, and nothing of queues, lengths and reasons. What a log does not tell is absent.
+
+mod compiles;
+mod deoptimisations;
+
+use fathom_recording::vocabulary::{fact, figure, kind};
+use fathom_recording::{ProcessId, Recording, Span};
+use serde::Serialize;
+
+pub use compiles::{MethodRow, QueueRow, TierRow};
+pub use deoptimisations::{ReasonRow, RecompiledRow, is_benign};
+
+use super::{Grade, Group};
+use crate::Window;
+use crate::collections::{logged_ns, of_kind};
+
+/// The schema of the JSON form. A field is only added within a version, never renamed or removed.
+pub const SCHEMA: &str = "fathom.jit/1";
+
+/// The metrics of all JVMs of a recording.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JitReport {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The window asked for; absent for the whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+    /// Compilations of all JVMs.
+    pub compiles: usize,
+    /// JVM by JVM.
+    pub jvms: Vec<JvmJit>,
+}
+
+/// The metrics of one JVM.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JvmJit {
+    /// The JVM: its main class or the file that tells of it.
+    pub process: String,
+    /// Version and compiler threads, as far as the log tells.
+    pub description: String,
+    /// The stretch judged, nanoseconds on the recording's clock; absent when the log has no stamps.
+    pub covers: Option<Window>,
+    /// Its length, seconds.
+    pub covers_s: Option<f64>,
+    /// Compilations.
+    pub compiles: usize,
+    /// Judged figures, in groups.
+    pub groups: Vec<Group>,
+    /// Compilations by tier.
+    pub tiers: Vec<TierRow>,
+    /// Waits in the compile queue by tier.
+    pub queues: Vec<QueueRow>,
+    /// Compilations that took longest.
+    pub slowest: Vec<MethodRow>,
+    /// Compilations with most machine code.
+    pub biggest: Vec<MethodRow>,
+    /// Traps taken at run time, by reason.
+    pub traps: Vec<ReasonRow>,
+    /// Real invalidations of compiled code, by reason.
+    pub invalidations: Vec<ReasonRow>,
+    /// Failed compilations, by reason.
+    pub failures: Vec<ReasonRow>,
+    /// Methods compiled most often after their code had been thrown away.
+    pub recompiled: Vec<RecompiledRow>,
+}
+
+/// What the metric groups are computed from.
+struct Scope<'a> {
+    recording: &'a Recording,
+    jvm: ProcessId,
+    asked: Option<Window>,
+    covers: Option<Window>,
+}
+
+impl<'a> Scope<'a> {
+    fn spans(&self, kind: &'static str) -> impl Iterator<Item = Span<'a>> + use<'a> {
+        of_kind(self.recording, kind, self.jvm, self.asked)
+    }
+
+    fn covers_s(&self) -> Option<f64> {
+        self.covers.map(|c| c.length_ns() as f64 / 1e9)
+    }
+
+    fn fact(&self, key: &str) -> Option<&'a str> {
+        self.recording.processes.get(self.jvm.index())?.fact(key)
+    }
+}
+
+/// The kinds of spans that tell of compilation.
+const TOLD: [&str; 9] = [
+    kind::JIT_COMPILE,
+    kind::JIT_QUEUE,
+    kind::JIT_INSTALL,
+    kind::JIT_INVALIDATE,
+    kind::JIT_TRAP,
+    kind::JIT_DEPENDENCY,
+    kind::JIT_FAILURE,
+    kind::JIT_CODE_CACHE_FULL,
+    kind::JIT_SWEEP,
+];
+
+/// Computes the metrics of every JVM that the recording tells of compilations of.
+pub fn report(recording: &Recording, window: Option<Window>) -> JitReport {
+    let mut jvms: Vec<ProcessId> =
+        TOLD.iter().flat_map(|kind| recording.spans_of(kind)).map(|span| span.process()).collect();
+    jvms.sort_unstable();
+    jvms.dedup();
+    let jvms: Vec<JvmJit> = jvms.into_iter().map(|jvm| judge(recording, jvm, window)).collect();
+    JitReport { schema: SCHEMA, window, compiles: jvms.iter().map(|j| j.compiles).sum(), jvms }
+}
+
+fn judge(recording: &Recording, jvm: ProcessId, asked: Option<Window>) -> JvmJit {
+    let logged = TOLD
+        .into_iter()
+        .filter_map(|kind| logged_ns(recording, kind, jvm))
+        .reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) });
+    let covers = match (logged, asked) {
+        (Some(l), Some(w)) => {
+            let cut = Window { from_ns: l.from_ns.max(w.from_ns), to_ns: l.to_ns.min(w.to_ns) };
+            (cut.to_ns > cut.from_ns).then_some(cut)
+        }
+        (logged, _) => logged,
+    };
+    let scope = Scope { recording, jvm, asked, covers };
+    JvmJit {
+        process: recording.processes.get(jvm.index()).map(|p| p.name.clone()).unwrap_or_default(),
+        description: describe(&scope),
+        covers,
+        covers_s: scope.covers_s(),
+        compiles: compiles::compilations(&scope).len(),
+        groups: vec![compiles::group(&scope), compiles::code_cache(&scope), deoptimisations::group(&scope)],
+        tiers: compiles::tiers(&scope),
+        queues: compiles::queues(&scope),
+        slowest: compiles::slowest(&scope),
+        biggest: compiles::biggest(&scope),
+        traps: deoptimisations::traps(&scope),
+        invalidations: deoptimisations::invalidations(&scope),
+        failures: deoptimisations::failures(&scope),
+        recompiled: deoptimisations::recompiled(&scope),
+    }
+}
+
+fn describe(scope: &Scope<'_>) -> String {
+    let mut parts = Vec::new();
+    if let Some(version) = scope.fact(fact::JVM_VERSION).or(scope.fact(fact::JDK)) {
+        parts.push(format!("JDK {version}"));
+    }
+    if let Some(threads) = scope.fact(fact::COMPILER_THREADS) {
+        parts.push(format!("compiler threads {threads}"));
+    }
+    parts.join(", ")
+}
+
+/// The tier of a compilation: 1 to 3 are C1's, 4 is C2's; 0 when the log does not tell.
+fn tier(span: &Span<'_>) -> u8 {
+    span.figure(figure::TIER).filter(|t| (1.0..=4.0).contains(t)).map_or(0, |t| t as u8)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Figures in words: one way to write a time, a size, a rate and a share wherever a verdict speaks.
+//!
+//! Sizes count in 1024s and are written "MB" and "GB", because that is what the JVM's own logs and flags mean by
+//! M and G; a reader who compares the two must find the same number.
+
+/// A time given in milliseconds: "0.31 ms", "435 ms", "19.87 s", "2.1 h".
+pub fn millis(ms: f64) -> String {
+    match ms.abs() {
+        0.0 => "0 ms".into(),
+        a if a < 10.0 => format!("{ms:.2} ms"),
+        a if a < 1_000.0 => format!("{ms:.0} ms"),
+        a if a < 600_000.0 => format!("{:.2} s", ms / 1e3),
+        a if a < 7_200_000.0 => format!("{:.0} min", ms / 6e4),
+        a if a < 172_800_000.0 => format!("{:.1} h", ms / 3.6e6),
+        _ => format!("{:.1} days", ms / 8.64e7),
+    }
+}
+
+/// A time given in seconds.
+pub fn seconds(s: f64) -> String {
+    millis(s * 1e3)
+}
+
+/// A size: "512 B", "1.5 MB", "3.9 GB".
+pub fn bytes(size: f64) -> String {
+    const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut scaled = size;
+    let mut unit = 0;
+    while scaled.abs() >= 1024.0 && unit + 1 < UNITS.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 || scaled.abs() >= 100.0 {
+        format!("{scaled:.0} {}", UNITS[unit])
+    } else {
+        format!("{scaled:.1} {}", UNITS[unit])
+    }
+}
+
+/// A share from 0 to 1 as a percentage: "0.4 %", "12 %".
+pub fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        0.0 => "0 %".into(),
+        a if a < 0.1 => "< 0.1 %".into(),
+        // 99.96 % is not 100 %.
+        a if a < 10.0 || (99.0..100.0).contains(&a) => {
+            format!("{:.1} %", if a < 100.0 { percent.clamp(-99.9, 99.9) } else { percent })
+        }
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+/// A count with thin groups of three: "1 234 567".
+pub fn count(n: f64) -> String {
+    let digits = format!("{:.0}", n.abs());
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if n < 0.0 {
+        grouped.push('-');
+    }
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A noun with its number: "1 pause", "3 pauses".
+pub fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", count(n as f64), if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_in_the_unit_that_fits() {
+        let written: Vec<_> =
+            [0.0, 0.312, 435.4, 19_870.0, 780_000.0, 9_000_000.0, 3e8].into_iter().map(millis).collect();
+        assert_eq!(written, ["0 ms", "0.31 ms", "435 ms", "19.87 s", "13 min", "2.5 h", "3.5 days"]);
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_jvms_flags() {
+        let written: Vec<_> =
+            [0.0, 1536.0, 512.0 * 1024.0 * 1024.0, 4294967296.0].into_iter().map(bytes).collect();
+        assert_eq!(written, ["0 B", "1.5 kB", "512 MB", "4.0 GB"]);
+    }
+
+    #[test]
+    fn a_share_never_rounds_up_to_all_or_down_to_nothing() {
+        let written: Vec<_> = [0.0, 0.0001, 0.004, 0.1234, 0.9996, 1.0].into_iter().map(share).collect();
+        assert_eq!(written, ["0 %", "< 0.1 %", "0.4 %", "12 %", "99.9 %", "100 %"]);
+    }
+
+    #[test]
+    fn counts_are_grouped_by_three() {
+        assert_eq!([7.0, 1234.0, 149110.0, -1234567.0].map(count), ["7", "1 234", "149 110", "-1 234 567"]);
+        assert_eq!(plural(1, "pause", "pauses"), "1 pause");
+    }
+}
