@@ -6,6 +6,7 @@
 mod commands;
 mod exit;
 mod inputs;
+mod jdk;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Outcome;
 
+mod jdks;
 mod version;
 
 /// Gets to the bottom of a slow JVM: what took the time, the proof, what was ruled out, the remedy.
@@ -18,6 +19,8 @@ pub struct Cli {
 /// Each command: one variant here, one file beside this one.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// JDKs on this machine
+    Jdks(jdks::Args),
     /// Version of fathom and of the formats that it writes
     Version(version::Args),
 }
@@ -26,6 +29,7 @@ impl Command {
     /// Runs the command.
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
+            Self::Jdks(args) => args.run(),
             Self::Version(args) => args.run(),
         }
     }

@@ -1,0 +1,48 @@
+# Two commands matter: `make demo` and `make test`. Both bring what they need and say so.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+CARGO ?= cargo
+# Two cores and 8 GB are enough; more are used when they are there.
+JOBS ?= $(shell n=$$(nproc); echo $$(( n > 8 ? 8 : n )))
+
+.PHONY: help setup demo test test-rust test-ui bench lint fmt ui deny fuzz clean-cache
+
+help: ## these lines
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: ## bring what the tests need (said as it happens)
+	@scripts/setup.sh test
+
+demo: ## run a real JVM that gets slow, and let fathom say why
+	@scripts/setup.sh demo
+	$(CARGO) build --release -j $(JOBS) --bin fathom
+	target/release/fathom demo
+
+test: setup test-rust test-ui ## all tests, with real JVMs and a real browser
+	@echo "make test: all passed; lines with SKIPPED above name what this machine could not run"
+
+test-rust:
+	set -o pipefail; $(CARGO) test --workspace -j $(JOBS) -- --nocapture 2> >(grep -vE '^\s+(Compiling|Running|Doc-tests|Downloaded|Downloading) ' >&2)
+
+test-ui:
+	cd ui && npm ci --no-audit --no-fund --silent && npm test --silent
+
+bench: ## fathom beside its rivals, one interleaved run
+	bench/run
+
+lint: ## formatting, clippy, dependencies' licences and advisories; all warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -j $(JOBS) -- -D warnings
+	$(MAKE) --no-print-directory deny
+
+deny: ## licences, sources and advisories of the dependencies
+	scripts/deny.sh
+
+fuzz: ## every fuzz target for SECONDS (60) each
+	scripts/fuzz.sh $(or $(SECONDS_EACH),60)
+
+fmt: ## format the code
+	$(CARGO) fmt --all
+
+ui: ## rebuild the report's page into crates/render/assets
+	cd ui && npm ci --no-audit --no-fund && npm run build
