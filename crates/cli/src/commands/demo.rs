@@ -1,1 +1,0 @@
-//! `fathom demo`.
