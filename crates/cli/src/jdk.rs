@@ -59,8 +59,9 @@ pub fn find() -> Vec<Jdk> {
     homes.extend(["FATHOM_JAVA_HOME", "JAVA_HOME"].iter().filter_map(std::env::var_os).map(PathBuf::from));
     homes.extend(on_path());
     let user = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let cache =
-        std::env::var_os("XDG_CACHE_HOME").map_or_else(|| user.join(".cache"), PathBuf::from).join("fathom/jdks");
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map_or_else(|| user.join(".cache"), PathBuf::from)
+        .join("fathom/jdks");
     for place in [
         PathBuf::from("/usr/lib/jvm"),
         PathBuf::from("/usr/java"),

@@ -24,7 +24,10 @@ impl Args {
             return Ok(Outcome::Done);
         }
         if jdks.is_empty() {
-            writeln!(out, "no JDK found: set JAVA_HOME, or install one (Debian: apt-get install default-jdk-headless)")?;
+            writeln!(
+                out,
+                "no JDK found: set JAVA_HOME, or install one (Debian: apt-get install default-jdk-headless)"
+            )?;
         }
         for jdk in jdks {
             let kind = if jdk.javac { "JDK" } else { "runtime" };
