@@ -10,6 +10,8 @@ mod error;
 mod format;
 mod inputs;
 mod jit;
+#[allow(dead_code, reason = "the readers that call it are about to come")]
+mod jvm_args;
 mod lines;
 mod open;
 mod tally;
