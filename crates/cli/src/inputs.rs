@@ -26,15 +26,14 @@ pub struct InputArgs {
 
 /// Inputs that were read.
 #[derive(Debug)]
-#[allow(dead_code, reason = "the first command that reads is about to come")]
 pub struct Loaded {
     /// What was in them, on one clock, sealed.
     pub recording: Recording,
+    #[allow(dead_code, reason = "fathom info is the first to show it")]
     /// What became of each; its messages have been shown on standard error.
     pub report: Report,
 }
 
-#[allow(dead_code, reason = "the first command that reads is about to come")]
 impl InputArgs {
     /// Reads all inputs into one recording, placed on one clock and sealed. Tells on standard error what could not
     /// be used and what is uncertain.

@@ -2,6 +2,9 @@
 //!
 //! Computes nothing that `diagnose` could have told it.
 
+pub mod gc;
+pub mod jit;
 mod printable;
+mod tables;
 
 pub use printable::printable;

@@ -4,7 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Outcome;
 
+mod gc;
 mod jdks;
+mod jit;
 mod version;
 
 /// Gets to the bottom of a slow JVM: what took the time, the proof, what was ruled out, the remedy.
@@ -19,8 +21,12 @@ pub struct Cli {
 /// Each command: one variant here, one file beside this one.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Metrics of garbage collection and safepoints, each with what it means and whether it is fine
+    Gc(gc::Args),
     /// JDKs on this machine
     Jdks(jdks::Args),
+    /// Metrics of the JIT compilers, each with what it means and whether it is fine
+    Jit(jit::Args),
     /// Version of fathom and of the formats that it writes
     Version(version::Args),
 }
@@ -29,7 +35,9 @@ impl Command {
     /// Runs the command.
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
+            Self::Gc(args) => args.run(),
             Self::Jdks(args) => args.run(),
+            Self::Jit(args) => args.run(),
             Self::Version(args) => args.run(),
         }
     }

@@ -103,7 +103,7 @@ struct Scope<'a> {
 impl<'a> Scope<'a> {
     fn new(recording: &'a Recording, jvm: ProcessId, asked: Option<Window>) -> Self {
         let pauses = collections::pauses(recording, jvm, asked);
-        let logged = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::SAFEPOINT]
+        let logged = TOLD
             .into_iter()
             .filter_map(|kind| collections::logged_ns(recording, kind, jvm))
             .reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) });
@@ -139,11 +139,16 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Computes the metrics of every JVM that the recording tells of collections or safepoints of.
+/// The kinds of spans that tell of collection and of stops.
+const TOLD: [&str; 4] = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
+
+/// Computes the metrics of every JVM that the recording tells of collections or safepoints of, or at least which
+/// collector it runs: a JVM that never had to collect has no pauses, which is an answer.
 pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
-    let told = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
     let mut jvms: Vec<ProcessId> =
-        told.iter().flat_map(|kind| recording.spans_of(kind)).map(|span| span.process()).collect();
+        TOLD.iter().flat_map(|kind| recording.spans_of(kind)).map(|span| span.process()).collect();
+    let known = recording.processes.iter().enumerate().filter(|(_, p)| p.fact(fact::COLLECTOR).is_some());
+    jvms.extend(known.map(|(i, _)| ProcessId(i as u32)));
     jvms.sort_unstable();
     jvms.dedup();
     let jvms: Vec<JvmGc> = jvms.into_iter().map(|jvm| judge(recording, jvm, window)).collect();

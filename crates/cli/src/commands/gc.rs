@@ -1,0 +1,44 @@
+//! `fathom gc`: the metrics of garbage collection and safepoints.
+
+use std::io::Write;
+
+use crate::exit::Outcome;
+use crate::inputs::InputArgs;
+
+/// Arguments of `fathom gc`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "Metrics of garbage collection and safepoints, each with what it means and whether it is fine here.
+
+A pause is a stop-the-world collection, outermost only, as long as the log prints it. Percentiles are by nearest rank: \
+each one is a pause that took place. What a log does not tell is shown as – and never as zero. For why an \
+application is slow, ask `fathom diagnose`.",
+    after_long_help = "Examples:
+  fathom gc gc.log                      the metrics of one log (JDK 6 to 25, any collector, packed or plain)
+  fathom gc logs/                       all logs of a directory; a rotated set counts as one
+  fathom gc gc.log --json | jq .pauses  the machine's form (schema fathom.gc/1), sums first, then JVM by JVM
+  zcat gc.log.gz | fathom gc -          from standard input"
+)]
+pub struct Args {
+    #[command(flatten)]
+    inputs: InputArgs,
+    /// As JSON (schema fathom.gc/1)
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Prints the metrics.
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let recording = self.inputs.load()?.recording;
+        let report = fathom_diagnose::metrics::gc::report(&recording, None);
+        anyhow::ensure!(!report.jvms.is_empty(), "no collection and no safepoint in what was read");
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        } else {
+            write!(out, "{}", fathom_render::gc::text(&report))?;
+        }
+        Ok(Outcome::Done)
+    }
+}

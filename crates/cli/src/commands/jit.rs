@@ -1,0 +1,43 @@
+//! `fathom jit`: the metrics of the JIT compilers.
+
+use std::io::Write;
+
+use crate::exit::Outcome;
+use crate::inputs::InputArgs;
+
+/// Arguments of `fathom jit`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "Metrics of the JIT compilers, each with what it means and whether it is fine here.
+
+A LogCompilation file tells most: waits in the queue, lengths, reasons. PrintCompilation and \
+-Xlog:jit+compilation=debug tell what was compiled when and at which tier. What a log does not tell is shown as – and \
+never as zero.",
+    after_long_help = "Examples:
+  fathom jit hotspot_pid4711.log        -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation
+  fathom jit hotspot.log /tmp/hs_c*.log after kill -9: the main file and the compiler threads' own files
+  fathom jit jit.log --json             the machine's form (schema fathom.jit/1)"
+)]
+pub struct Args {
+    #[command(flatten)]
+    inputs: InputArgs,
+    /// As JSON (schema fathom.jit/1)
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Prints the metrics.
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let recording = self.inputs.load()?.recording;
+        let report = fathom_diagnose::metrics::jit::report(&recording, None);
+        anyhow::ensure!(!report.jvms.is_empty(), "no compilation in what was read");
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        } else {
+            write!(out, "{}", fathom_render::jit::text(&report))?;
+        }
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,124 @@
+//! `fathom gc` in the terminal: judged figures first, the tables after them.
+
+use fathom_diagnose::metrics::gc::{GcReport, JvmGc, Totals};
+use fathom_diagnose::quantity;
+
+use crate::printable;
+use crate::tables::{LENGTHS, group, lengths, section, shortened, table};
+
+/// Columns for names in tables that have many figures.
+const NAME: usize = 40;
+
+/// The report as text of at most 100 columns.
+pub fn text(report: &GcReport) -> String {
+    let mut out = String::new();
+    for jvm in &report.jvms {
+        one(&mut out, jvm);
+    }
+    if report.jvms.len() > 1 {
+        out.push_str(&format!("All {} JVMs: {}\n", report.jvms.len(), totals(&report.total)));
+    }
+    out
+}
+
+fn totals(totals: &Totals) -> String {
+    format!(
+        "{}, {} in all, the longest {}; {}",
+        quantity::plural(totals.pauses, "pause", "pauses"),
+        quantity::seconds(totals.total_pause_s),
+        quantity::seconds(totals.max_pause_s),
+        quantity::plural(totals.full_gcs, "full collection", "full collections"),
+    )
+}
+
+fn one(out: &mut String, jvm: &JvmGc) {
+    let over = jvm.covers_s.map_or("no stamps".to_owned(), |s| format!("over {}", quantity::seconds(s)));
+    let mut about = vec![printable(&jvm.process).into_owned()];
+    about.extend((!jvm.description.is_empty()).then(|| printable(&jvm.description).into_owned()));
+    out.push_str(&format!("{}, {over}\n{}\n", about.join(": "), totals(&jvm.totals)));
+    for metrics in &jvm.groups {
+        group(out, metrics);
+    }
+    pauses(out, jvm);
+    causes(out, jvm);
+    work(out, jvm);
+    safepoints(out, jvm);
+    longest(out, jvm);
+    out.push('\n');
+}
+
+fn pauses(out: &mut String, jvm: &JvmGc) {
+    let mut rows = table(&["kind", "count", "total", "p50", "p90", "p95", "p99", "p99.9", "max"], &[]);
+    for row in &jvm.pauses_by_kind {
+        let d = &row.length_ms;
+        let [total, p50, p90, p95, p99, p999, max] =
+            [d.total, d.p50, d.p90, d.p95, d.p99, d.p999, d.max].map(quantity::millis);
+        let count = quantity::count(d.count as f64);
+        rows.add_row([shortened(&row.kind, NAME), count, total, p50, p90, p95, p99, p999, max]);
+    }
+    section(out, "Pauses by kind", &rows);
+}
+
+fn causes(out: &mut String, jvm: &JvmGc) {
+    let mut rows = table(&["cause", "count", "total", "max", "share"], &[]);
+    for row in &jvm.causes {
+        rows.add_row([
+            shortened(&row.cause, NAME),
+            quantity::count(row.count as f64),
+            quantity::millis(row.total_ms),
+            quantity::millis(row.max_ms),
+            quantity::share(row.share),
+        ]);
+    }
+    section(out, "Pauses by cause (share: of all time paused)", &rows);
+}
+
+fn work(out: &mut String, jvm: &JvmGc) {
+    let header = |first| [&[first][..], &LENGTHS].concat();
+    let mut phases = table(&[&header("phase")[..], &["share"]].concat(), &[]);
+    for row in &jvm.phases {
+        let figures = lengths(&row.length_ms).into_iter().chain([quantity::share(row.share)]);
+        phases.add_row(std::iter::once(shortened(&row.phase, NAME)).chain(figures));
+    }
+    section(out, "Phases of pauses (share: of the time of pauses that print phases)", &phases);
+    let mut concurrent = table(&header("work"), &[]);
+    for row in &jvm.concurrent {
+        concurrent.add_row(std::iter::once(shortened(&row.name, NAME)).chain(lengths(&row.length_ms)));
+    }
+    section(out, "Work beside the application (a cycle holds its phases)", &concurrent);
+    let mut stalls = table(&header("thread"), &[]);
+    for row in &jvm.stalls {
+        let thread = format!("{}: {}", shortened(&row.thread, NAME), printable(&row.kind));
+        stalls.add_row(std::iter::once(shortened(&thread, NAME)).chain(lengths(&row.length_ms)));
+    }
+    section(out, "Threads that waited for memory", &stalls);
+}
+
+fn safepoints(out: &mut String, jvm: &JvmGc) {
+    let mut rows = table(&[&["operation"][..], &LENGTHS, &["reach p99", "reach max"]].concat(), &[]);
+    for row in &jvm.safepoints {
+        let reach = row.reach_ms.as_ref().map(|d| [d.p99, d.max].map(quantity::millis));
+        let reach = reach.unwrap_or_else(|| ["–".into(), "–".into()]);
+        let name = shortened(&row.operation, NAME - 8);
+        rows.add_row(std::iter::once(name).chain(lengths(&row.length_ms)).chain(reach));
+    }
+    section(out, "Safepoints by operation (reach: until all threads had stopped)", &rows);
+}
+
+fn longest(out: &mut String, jvm: &JvmGc) {
+    let mut rows = table(&["at", "length", "CPU", "kind and cause", "where"], &[3, 4]);
+    for row in &jvm.longest {
+        let kind = match &row.cause {
+            Some(cause) => format!("{} ({})", row.kind, cause),
+            None => row.kind.clone(),
+        };
+        rows.add_row([
+            row.at_s.map_or("–".into(), |s| format!("{s:.3} s")),
+            quantity::millis(row.ms),
+            row.cpu_s.map_or("–".into(), |s| format!("{s:.2} s")),
+            shortened(&kind, NAME),
+            shortened(&row.position, NAME - 10),
+        ]);
+    }
+    section(out, "Longest pauses (at: since the start of the log)", &rows);
+}
