@@ -1,8 +1,19 @@
 //! A case: a recording with its windows, and the few questions that rules ask of it.
 
+use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Span};
 
-use crate::{Loss, Window};
+use crate::{Confidence, Finding, Loss, Rule, Window, collections};
+
+/// What a cause must explain to be worth a finding, as a share of the loss (see [`Case::yardstick_ms`]). A twentieth
+/// is what a throughput series can show at all: the clients of a healthy run vary by about as much from tick to tick.
+pub const MATTERS_SHARE: f64 = 0.05;
+/// A single stop must last as long as this to be worth a word, milliseconds: users notice from about there on, and
+/// a collector's default goal for one pause (G1, `MaxGCPauseMillis`) is the same.
+pub const LONG_STOP_MS: f64 = 200.0;
+/// And be so many times as long as the usual stop of its run. A heap with pauses of 300 ms throughout is slow in
+/// another way than one with pauses of 5 ms and a single one of 300 ms.
+pub const LONG_STOP_TIMES: f64 = 10.0;
 
 /// A recording with its windows and its loss.
 ///
@@ -64,5 +75,148 @@ impl<'a> Case<'a> {
     /// A cost as a share of the loss; `None` where the loss is not known.
     pub fn share(&self, cost_ms: f64) -> Option<f64> {
         (self.loss.lost_ms > 0.0).then(|| (cost_ms / self.loss.lost_ms).clamp(0.0, 1.0))
+    }
+
+    /// What costs are held against, milliseconds: the loss where one was measured, else the length of the slow
+    /// windows (the whole run where none was given or found).
+    pub fn yardstick_ms(&self) -> f64 {
+        if self.loss.lost_ms > 0.0 { self.loss.lost_ms } else { Self::length_ms(&self.slow) }
+    }
+
+    /// Whether a cost is worth a finding: at least [`MATTERS_SHARE`] of the loss. Without a measured loss it is held
+    /// against the wall time looked at, so that a healthy run, whose collections take one or two per cent of it,
+    /// stays without a finding. For a single stop see [`Case::stands_out`].
+    pub fn matters(&self, cost_ms: f64) -> bool {
+        cost_ms > 0.0 && cost_ms >= MATTERS_SHARE * self.yardstick_ms()
+    }
+
+    /// Whether one stop is worth a finding whatever it is of the whole: long in itself ([`LONG_STOP_MS`]) and far
+    /// beyond what is usual in its run ([`LONG_STOP_TIMES`] × `usual_ms`, the median stop).
+    pub fn stands_out(stop_ms: f64, usual_ms: f64) -> bool {
+        stop_ms >= LONG_STOP_MS && stop_ms >= LONG_STOP_TIMES * usual_ms
+    }
+
+    /// What a JVM is called in a report.
+    pub fn jvm_name(&self, jvm: ProcessId) -> &'a str {
+        self.recording.processes.get(jvm.index()).map_or("", |process| process.name.as_str())
+    }
+
+    /// Spans of a kind per second of the slow and of the base windows, counted where they start.
+    pub fn rates(&self, kind: &str, jvm: ProcessId) -> Rates {
+        let starts = |windows: &[Window]| {
+            let within =
+                |span: &Span<'_>| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&span.t0_ns()));
+            let count = self.recording.spans_of(kind).filter(|s| s.process() == jvm && within(s)).count();
+            let length_s = Self::length_ms(windows) / 1e3;
+            (length_s > 0.0).then(|| count as f64 / length_s)
+        };
+        Rates { slow_per_s: starts(&self.slow).unwrap_or(0.0), base_per_s: starts(&self.base) }
+    }
+
+    /// Time within the windows that any of some stretches covers, milliseconds; what they share counts once.
+    pub fn union_ms(stretches: impl IntoIterator<Item = (i64, i64)>, windows: &[Window]) -> f64 {
+        let stretches: Vec<_> = stretches.into_iter().collect();
+        let covered: i64 = windows.iter().map(|w| collections::covered_ns(stretches.clone(), *w)).sum();
+        covered as f64 / 1e6
+    }
+
+    /// Time within the windows in which a JVM was stopped, by collections or other safepoints, milliseconds. A pause
+    /// and the safepoint around it count once.
+    pub fn stopped_ms(&self, jvm: ProcessId, windows: &[Window]) -> f64 {
+        let stops = [kind::GC_PAUSE, kind::SAFEPOINT]
+            .into_iter()
+            .flat_map(|kind| self.recording.spans_of(kind))
+            .filter(|span| span.process() == jvm)
+            .map(|span| (span.t0_ns(), span.t1_ns()));
+        Self::union_ms(stops, windows)
+    }
+
+    /// What the slow windows have of something above as much base time, milliseconds; all of it without a base.
+    pub fn excess_ms(&self, slow_ms: f64, base_ms: f64) -> f64 {
+        let base_length = Self::length_ms(&self.base);
+        if base_length <= 0.0 {
+            return slow_ms.max(0.0);
+        }
+        (slow_ms - base_ms * Self::length_ms(&self.slow) / base_length).max(0.0)
+    }
+
+    /// The slow windows that any of some stretches touches: those that a finding explains.
+    pub fn slow_touched(&self, stretches: &[(i64, i64)]) -> Vec<Window> {
+        let touched = |w: &&Window| stretches.iter().any(|(from, to)| *from < w.to_ns && *to >= w.from_ns);
+        self.slow.iter().filter(touched).copied().collect()
+    }
+
+    /// A finding of a rule on a JVM with what follows from the case filled in; the words are the rule's.
+    pub fn finding(&self, rule: &dyn Rule, jvm: ProcessId, confidence: Confidence, cost_ms: f64) -> Finding {
+        Finding {
+            rule: rule.id(),
+            title: String::new(),
+            layer: rule.layer(),
+            confidence,
+            why_confidence: String::new(),
+            cost_ms,
+            share: self.share(cost_ms),
+            culprit: String::new(),
+            process: self.jvm_name(jvm).to_owned(),
+            meaning: String::new(),
+            evidence: Vec::new(),
+            remedies: Vec::new(),
+            verify: Vec::new(),
+            windows: Vec::new(),
+        }
+    }
+}
+
+/// How often something happened, slow beside base.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Per second of the slow windows.
+    pub slow_per_s: f64,
+    /// Per second of the base windows; `None` without any.
+    pub base_per_s: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::Built;
+
+    fn window(from_s: i64, to_s: i64) -> Window {
+        Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 }
+    }
+
+    fn case(recording: &Recording, lost_ms: f64) -> Case<'_> {
+        Case {
+            recording,
+            slow: vec![window(10, 20)],
+            base: vec![window(30, 70)],
+            whole_run: false,
+            loss: Loss { lost_ms, ..Loss::default() },
+        }
+    }
+
+    #[test]
+    fn a_pause_and_the_safepoint_around_it_stop_the_jvm_once() {
+        let mut built = Built::jvm("17", "G1", 100.0);
+        built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 12.0, 100.0, &[]);
+        built.span(kind::SAFEPOINT, "G1CollectForAllocation", 11.99, 120.0, &[], &[]);
+        built.span(kind::SAFEPOINT, "Cleanup", 19.9, 200.0, &[], &[]);
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let case = case(&recording, 0.0);
+        assert!((case.stopped_ms(jvm, &case.slow) - 220.0).abs() < 1e-6);
+        assert_eq!(case.rates(kind::SAFEPOINT, jvm), Rates { slow_per_s: 0.2, base_per_s: Some(0.0) });
+        assert!((case.excess_ms(220.0, 400.0) - 120.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_cost_matters_from_a_twentieth_of_the_loss_on() {
+        let recording = Built::jvm("17", "G1", 100.0).sealed();
+        let lossy = case(&recording, 4_000.0);
+        assert!(lossy.matters(200.0) && !lossy.matters(199.0));
+        let lossless = case(&recording, 0.0);
+        assert!(lossless.matters(500.0) && !lossless.matters(499.0));
+        assert!(
+            Case::stands_out(250.0, 20.0) && !Case::stands_out(250.0, 30.0) && !Case::stands_out(150.0, 1.0)
+        );
     }
 }

@@ -9,9 +9,10 @@ pub mod collections;
 pub mod metrics;
 pub mod quantity;
 mod rule;
+pub mod rules;
 pub mod trend;
 mod verdict;
 
-pub use case::Case;
+pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
 pub use rule::{Judgement, Rule};
 pub use verdict::*;
