@@ -15,6 +15,7 @@ mod jvm_args;
 mod lines;
 mod open;
 mod tally;
+mod unified;
 
 pub use error::IngestError;
 pub use format::{Confidence, FORMATS, Format, Input};

@@ -1,0 +1,289 @@
+//! The decorations in front of a unified log line: `[2026-11-20T21:59:52.977+0000][0.008s][info][gc,start    ] body`.
+//!
+//! Any set of them may be chosen (`-Xlog:…:FILE:time,uptime,level,tags`), so each is told by its own shape and not by
+//! its place. HotSpot writes them in a fixed order (`LogDecorations`, JDK 9 to 25): time, utctime, uptime,
+//! timemillis, uptimemillis, timenanos, uptimenanos, hostname, pid, tid, level, tags; that order decides where two
+//! look alike.
+//!
+//! Limits: `timenanos` alone cannot be told from `uptimenanos` alone by its shape; its value decides (see
+//! [`Stamps::nanos`]).
+
+use super::dates::Dates;
+use super::scan;
+
+/// The severity of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    /// `trace`.
+    Trace,
+    /// `debug`.
+    Debug,
+    /// `info`.
+    Info,
+    /// `warning`.
+    Warning,
+    /// `error`.
+    Error,
+}
+
+/// Which decorations a line has, as a set of bits: all lines of one output have the same.
+pub(crate) mod set {
+    pub(crate) const TIME: u16 = 1;
+    pub(crate) const UPTIME: u16 = 1 << 1;
+    pub(crate) const MILLIS: u16 = 1 << 2;
+    pub(crate) const NANOS: u16 = 1 << 3;
+    pub(crate) const HOSTNAME: u16 = 1 << 4;
+    pub(crate) const NUMBER: u16 = 1 << 5;
+    pub(crate) const LEVEL: u16 = 1 << 6;
+    pub(crate) const TAGS: u16 = 1 << 7;
+    /// Any that is a time.
+    pub(crate) const STAMPS: u16 = TIME | UPTIME | MILLIS | NANOS;
+}
+
+/// The times that a line carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamps {
+    /// Nanoseconds since the epoch, from `time`, `utctime` or `timemillis`.
+    pub(crate) wall_ns: Option<i64>,
+    /// Nanoseconds since the JVM's start, from the finest of `uptime`, `uptimemillis`, `uptimenanos`.
+    pub(crate) uptime_ns: Option<i64>,
+    /// The first figure in nanoseconds. With a second one it was `timenanos`, a clock of the machine, and the second
+    /// is the uptime; alone it is either.
+    pub(crate) nanos: Option<i64>,
+}
+
+/// A line taken apart. Slices are of the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decorated<'a> {
+    /// Its times.
+    pub(crate) stamps: Stamps,
+    /// Which decorations it has: bits of [`set`].
+    pub(crate) set: u16,
+    /// Its level; info when it prints none.
+    pub(crate) level: Level,
+    /// Its tags without padding: "gc,start"; empty when it prints none.
+    pub(crate) tags: &'a [u8],
+    /// The whole-number decorations in order: pid, tid.
+    pub(crate) numbers: [Option<i64>; 2],
+    /// What is said.
+    pub(crate) body: &'a [u8],
+}
+
+/// Epoch milliseconds are beyond this, uptimes below: 10¹¹ ms is March 1973, or three years of uptime.
+const EPOCH_MILLIS_FROM: i64 = 100_000_000_000;
+
+/// Takes the decorations off a line. What does not look like one begins the body.
+#[inline]
+pub(crate) fn take_apart<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
+    let mut found = Decorated {
+        stamps: Stamps::default(),
+        set: 0,
+        level: Level::Info,
+        tags: b"",
+        numbers: [None; 2],
+        body: line,
+    };
+    while let [b'[', rest @ ..] = found.body {
+        let Some(end) = memchr::memchr(b']', rest) else { break };
+        let Some((group, after)) = rest.split_at_checked(end) else { break };
+        if !found.take(group, dates) {
+            break;
+        }
+        found.body = after.get(1..).unwrap_or_default();
+        if found.set & set::TAGS != 0 {
+            break;
+        }
+    }
+    found.body = found.body.strip_prefix(b" ").unwrap_or(found.body);
+    found
+}
+
+impl<'a> Decorated<'a> {
+    /// Takes one bracketed group. False: it is not a decoration here.
+    fn take(&mut self, group: &'a [u8], dates: &mut Dates) -> bool {
+        match group.first() {
+            Some(b'0'..=b'9') if self.set & (set::LEVEL | set::TAGS) == 0 => self.take_number(group, dates),
+            Some(b'a'..=b'z' | b'A'..=b'Z') => self.take_word(group),
+            _ => false,
+        }
+    }
+
+    fn take_number(&mut self, group: &'a [u8], dates: &mut Dates) -> bool {
+        let Some((whole, unit)) = scan::integer(group) else { return false };
+        let whole = i64::try_from(whole).unwrap_or(i64::MAX);
+        match unit {
+            b"ms" => self.take_millis(whole),
+            b"ns" => self.take_nanos(whole),
+            b"" => self.take_id(whole),
+            _ => {
+                if let Some((seconds_ns, b"s")) = scan::billionths(group) {
+                    self.set |= set::UPTIME;
+                    self.stamps.uptime_ns.get_or_insert(seconds_ns);
+                } else if let Some(ns) = dates.epoch_ns(group) {
+                    self.set |= set::TIME;
+                    self.stamps.wall_ns.get_or_insert(ns);
+                } else {
+                    return self.take_host(group);
+                }
+            }
+        }
+        true
+    }
+
+    fn take_millis(&mut self, value: i64) {
+        self.set |= set::MILLIS;
+        let ns = value.saturating_mul(1_000_000);
+        if value >= EPOCH_MILLIS_FROM {
+            self.stamps.wall_ns.get_or_insert(ns);
+        } else {
+            self.stamps.uptime_ns.get_or_insert(ns);
+        }
+    }
+
+    fn take_nanos(&mut self, value: i64) {
+        self.set |= set::NANOS;
+        match self.stamps.nanos {
+            None => self.stamps.nanos = Some(value),
+            Some(_) => self.stamps.uptime_ns = Some(value),
+        }
+    }
+
+    fn take_id(&mut self, value: i64) {
+        self.set |= set::NUMBER;
+        if let Some(free) = self.numbers.iter_mut().find(|n| n.is_none()) {
+            *free = Some(value);
+        }
+    }
+
+    fn take_word(&mut self, group: &'a [u8]) -> bool {
+        let word = group.trim_ascii_end();
+        if self.set & set::LEVEL == 0
+            && let Some(level) = level(word)
+        {
+            self.set |= set::LEVEL;
+            self.level = level;
+            return true;
+        }
+        if self.set & set::LEVEL != 0 || begins_with_a_known_tag(word) {
+            if !word.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b',' | b'_'))
+            {
+                return false;
+            }
+            self.set |= set::TAGS;
+            self.tags = word;
+            return true;
+        }
+        self.take_host(group)
+    }
+
+    /// A host name has no blanks; it stands after the times and before the level.
+    fn take_host(&mut self, group: &'a [u8]) -> bool {
+        let name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
+        let fits =
+            self.set & (set::HOSTNAME | set::NUMBER | set::LEVEL | set::TAGS) == 0 && group.iter().all(name);
+        if fits {
+            self.set |= set::HOSTNAME;
+        }
+        fits
+    }
+}
+
+fn level(word: &[u8]) -> Option<Level> {
+    Some(match word {
+        b"info" => Level::Info,
+        b"debug" => Level::Debug,
+        b"trace" => Level::Trace,
+        b"warning" => Level::Warning,
+        b"error" => Level::Error,
+        _ => return None,
+    })
+}
+
+/// First tags that lines of interest have, for outputs that print tags and no level. Another word there is taken for
+/// a host name.
+fn begins_with_a_known_tag(word: &[u8]) -> bool {
+    let first = word.split(|b| *b == b',').next().unwrap_or_default();
+    matches!(
+        first,
+        b"gc"
+            | b"safepoint"
+            | b"codecache"
+            | b"compilation"
+            | b"jit"
+            | b"deoptimization"
+            | b"logging"
+            | b"os"
+            | b"class"
+            | b"module"
+            | b"startuptime"
+            | b"cds"
+            | b"aot"
+            | b"biasedlocking"
+            | b"monitorinflation"
+            | b"handshake"
+            | b"pagesize"
+            | b"metaspace"
+            | b"nmethod"
+            | b"thread"
+            | b"stringdedup"
+            | b"exceptions"
+            | b"arguments"
+            | b"container"
+            | b"jfr"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apart(line: &str) -> Decorated<'_> {
+        take_apart(line.as_bytes(), &mut Dates::default())
+    }
+
+    #[test]
+    fn the_default_decorations() {
+        let line = apart("[0.691s][info][gc,phases   ] GC(0)   Other: 0.2ms");
+        assert_eq!(line.stamps.uptime_ns, Some(691_000_000));
+        assert_eq!(line.tags, b"gc,phases");
+        assert_eq!(line.body, b"GC(0)   Other: 0.2ms");
+        assert_eq!(line.set, set::UPTIME | set::LEVEL | set::TAGS);
+    }
+
+    #[test]
+    fn all_decorations_at_once() {
+        let line = apart(
+            "[1970-01-01T00:00:01.000+0000][1970-01-01T00:00:01.000+0000][0.016s][1790000000000ms][16ms]\
+             [4086917123456ns][16048123ns][my-host.example][4711][4712][warning][codecache] CodeCache is full.",
+        );
+        assert_eq!(line.stamps.wall_ns, Some(1_000_000_000));
+        assert_eq!(line.stamps.uptime_ns, Some(16_048_123), "the finest uptime");
+        assert_eq!(line.stamps.nanos, Some(4_086_917_123_456));
+        assert_eq!(line.numbers, [Some(4711), Some(4712)]);
+        assert_eq!((line.level, line.tags), (Level::Warning, &b"codecache"[..]));
+        assert_eq!(line.body, b"CodeCache is full.");
+    }
+
+    #[test]
+    fn any_subset_of_decorations() {
+        assert_eq!(apart("GC(0) Pause Young").set, 0);
+        assert_eq!(apart("GC(0) Pause Young").body, b"GC(0) Pause Young");
+        assert_eq!(apart("[info ][gc] x").set, set::LEVEL | set::TAGS);
+        assert_eq!(apart("[gc] x").set, set::TAGS);
+        assert_eq!(apart("[12][gc,start] x").numbers, [Some(12), None]);
+        assert_eq!(apart("[1790000000000ms] x").stamps.wall_ns, Some(1_790_000_000_000_000_000));
+        assert_eq!(apart("[15ms] x").stamps.uptime_ns, Some(15_000_000));
+        assert_eq!(apart("[0,105s] x").stamps.uptime_ns, Some(105_000_000));
+        assert_eq!(apart("[10.0.0.7][info][gc] x").set, set::HOSTNAME | set::LEVEL | set::TAGS);
+        assert_eq!(apart("[myhost][gc] x").set, set::HOSTNAME | set::TAGS);
+    }
+
+    #[test]
+    fn a_body_that_begins_with_a_bracket_is_left_alone() {
+        assert_eq!(apart("[0.1s][info][gc] [a] b").body, b"[a] b");
+        assert_eq!(apart("[0.1s][info][gc] [a] b").tags, b"gc");
+        assert_eq!(apart("[not closed").body, b"[not closed");
+        assert_eq!(apart("[]").set, 0);
+        assert_eq!(apart("[ERROR] Failed to execute goal").set & (set::LEVEL | set::TAGS), 0);
+    }
+}
