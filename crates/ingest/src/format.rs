@@ -31,10 +31,16 @@ pub trait Format: Sync {
     /// How sure it is that content beginning with `head` (at most some 256 kB, maybe cut in a line) is its own.
     fn sniff(&self, head: &[u8]) -> Confidence;
 
+    /// Whether files of this format are written as rotated sets ("gc.log.0", "gc.log.1" …), which are then read as
+    /// one input. Files of other formats that are numbered like that are independent.
+    fn rotates(&self) -> bool {
+        false
+    }
+
     /// Reads everything. Adds a source per JVM run found, with process, counters and self-checks. Damage is
     /// counted and shown in the source; an error means that nothing was of use.
     fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError>;
 }
 
 /// All formats. Where two are equally sure, the first wins.
-pub const FORMATS: &[&dyn Format] = &[];
+pub const FORMATS: &[&dyn Format] = &[&crate::table::Table];

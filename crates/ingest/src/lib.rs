@@ -14,6 +14,7 @@ mod jit;
 mod jvm_args;
 mod lines;
 mod open;
+mod table;
 mod tally;
 mod unified;
 
