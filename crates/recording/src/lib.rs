@@ -7,9 +7,11 @@
 //! | series | a number over time |
 //!
 //! with the dictionaries of strings, frames, stacks, threads, processes and sources. `ingest` and `capture` write
-//! one through [`Sink`]; `diagnose` and `render` read a [`Recording`]. The words used in it are in [`vocabulary`].
+//! one through [`Sink`]; `diagnose` and `render` read a [`Recording`]. The words used in it are in [`vocabulary`]; what it is on disk is in [`disk`].
 
 pub mod clock;
+pub mod disk;
+mod error;
 mod ids;
 mod recording;
 mod samples;
@@ -20,6 +22,8 @@ mod strings;
 pub mod vocabulary;
 
 pub use clock::{Anchor, ClockBasis, Placement};
+pub use disk::{Overwrite, Writer, open, pack, unpack, write};
+pub use error::RecordingError;
 pub use ids::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 pub use recording::{Recording, Sink, Span};
 pub use samples::{Frame, FrameType, SampleRow, Samples, StackNode};

@@ -1,7 +1,7 @@
 //! A recording in memory: what readers fill, what rules and views read.
 //!
 //! Life of one: readers push rows stamped on their own clocks → [`Recording::place`] moves each source onto the one
-//! clock → [`Recording::seal`] sorts the index → it is read. On disk it is Parquet; see `parquet`.
+//! clock → [`Recording::seal`] sorts the index → it is read. On disk it is Parquet; see [`crate::disk`].
 
 use std::collections::HashMap;
 
@@ -91,10 +91,10 @@ impl Sink for Recording {
 
     fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: crate::Role) -> ThreadId {
         let thread = Thread { process, tid, name: self.strings.intern(name), role };
-        *self.thread_ids.entry(thread.clone()).or_insert_with(|| {
-            self.threads.push(thread);
-            ThreadId(self.threads.len() as u32 - 1)
-        })
+        match self.thread_ids.get(&thread) {
+            Some(id) => *id,
+            None => self.add_thread(thread),
+        }
     }
 
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
@@ -135,18 +135,18 @@ impl Sink for Recording {
     fn frame(&mut self, name: &str, module: &str, frame_type: crate::FrameType, line: i32) -> FrameId {
         let frame =
             Frame { frame_type, name: self.strings.intern(name), module: self.strings.intern(module), line };
-        *self.frame_ids.entry(frame).or_insert_with(|| {
-            self.frames.push(frame);
-            FrameId(self.frames.len() as u32 - 1)
-        })
+        match self.frame_ids.get(&frame) {
+            Some(id) => *id,
+            None => self.add_frame(frame),
+        }
     }
 
     fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
         let node = StackNode { parent, frame };
-        *self.stack_ids.entry(node).or_insert_with(|| {
-            self.stacks.push(node);
-            StackId(self.stacks.len() as u32 - 1)
-        })
+        match self.stack_ids.get(&node) {
+            Some(id) => *id,
+            None => self.add_stack(node),
+        }
     }
 
     fn sample(&mut self, row: &SampleRow<'_>) {
@@ -165,6 +165,30 @@ impl Recording {
     /// An empty recording.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Adds a thread as a row of its own, also beside one that is equal (processes that were merged leave such).
+    pub(crate) fn add_thread(&mut self, thread: Thread) -> ThreadId {
+        let id = ThreadId(self.threads.len() as u32);
+        self.thread_ids.entry(thread.clone()).or_insert(id);
+        self.threads.push(thread);
+        id
+    }
+
+    /// Adds a frame as a row of its own.
+    pub(crate) fn add_frame(&mut self, frame: Frame) -> FrameId {
+        let id = FrameId(self.frames.len() as u32);
+        self.frame_ids.entry(frame).or_insert(id);
+        self.frames.push(frame);
+        id
+    }
+
+    /// Adds a stack node as a row of its own.
+    pub(crate) fn add_stack(&mut self, node: StackNode) -> StackId {
+        let id = StackId(self.stacks.len() as u32);
+        self.stack_ids.entry(node).or_insert(id);
+        self.stacks.push(node);
+        id
     }
 
     /// Adds `offset_ns` to every time of one source (spans, series, samples, what it covers), saturating.

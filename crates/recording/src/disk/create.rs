@@ -1,0 +1,130 @@
+//! Making a recording's directory, for its user's eyes only, and never over something that is no recording.
+//!
+//! A recording tells of command lines, paths and method names; hence 0700 and 0600, as `perf` does.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::meta::{self, Meta};
+use super::tables::TABLES;
+use super::{parquet_file, spool};
+use crate::{Recording, RecordingError};
+
+/// What to do when there is a recording already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwrite {
+    /// Refuse.
+    Never,
+    /// Replace it. What is no recording is refused all the same.
+    Recording,
+}
+
+/// Writes a recording whose rows are all on its clock. It appears at `path` whole or not at all.
+pub fn write(recording: &Recording, path: &Path, overwrite: Overwrite) -> Result<(), RecordingError> {
+    check_place(path, overwrite)?;
+    let temporary = beside(path);
+    make_dir(&temporary)?;
+    let written = write_tables(recording, &temporary).and_then(|()| move_into_place(&temporary, path));
+    if written.is_err() {
+        // Best effort: the error that matters is the one at hand.
+        let _ = remove(&temporary);
+    }
+    written
+}
+
+fn write_tables(recording: &Recording, dir: &Path) -> Result<(), RecordingError> {
+    let mut rows = Vec::with_capacity(TABLES.len());
+    for table in TABLES {
+        rows.push(parquet_file::write_rows(table, recording, dir)?);
+    }
+    Meta::complete(recording, &rows, recording.covers_ns()).store(dir)
+}
+
+/// Refuses a place where something is that must not be lost.
+pub(super) fn check_place(path: &Path, overwrite: Overwrite) -> Result<(), RecordingError> {
+    let exists = |why| Err(RecordingError::Exists { path: path.to_path_buf(), why });
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    match Meta::load(path) {
+        Err(RecordingError::NotARecording { .. }) if is_empty_dir(path) => Ok(()),
+        Err(RecordingError::NotARecording { .. }) => exists("exists and is not a recording"),
+        _ if overwrite == Overwrite::Never => exists("a recording exists there already; --force replaces it"),
+        _ => Ok(()),
+    }
+}
+
+fn is_empty_dir(path: &Path) -> bool {
+    path.read_dir().is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// A name beside `path` that is free, as rename needs the same file system.
+pub(super) fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let free = |n: u32| path.with_file_name(format!(".{name}.{}.{n}.tmp", std::process::id()));
+    (0..u32::MAX).map(free).find(|p| p.symlink_metadata().is_err()).unwrap_or_else(|| free(0))
+}
+
+/// Moves a finished directory to its place; a recording that is there gives way.
+pub(super) fn move_into_place(from: &Path, to: &Path) -> Result<(), RecordingError> {
+    if to.symlink_metadata().is_ok() {
+        let old = beside(to);
+        std::fs::rename(to, &old).map_err(RecordingError::io(to))?;
+        if let Err(cause) = std::fs::rename(from, to) {
+            let _ = std::fs::rename(&old, to);
+            return Err(RecordingError::io(to)(cause));
+        }
+        return remove(&old);
+    }
+    std::fs::rename(from, to).map_err(RecordingError::io(to))
+}
+
+/// Removes a recording: the files that belong to one, and the directory if nothing else is in it.
+pub(super) fn remove(dir: &Path) -> Result<(), RecordingError> {
+    for file in files() {
+        match std::fs::remove_file(dir.join(&file)) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                return Err(RecordingError::io(&dir.join(file))(cause));
+            }
+            _ => {}
+        }
+    }
+    let spool = dir.join(spool::DIR);
+    if spool.is_dir() {
+        std::fs::remove_dir_all(&spool).map_err(RecordingError::io(&spool))?;
+    }
+    std::fs::remove_dir(dir).map_err(RecordingError::io(dir))
+}
+
+/// All files that a recording may have, relative to its directory: `meta.json` first, tables, streams of the spool.
+pub(super) fn files() -> Vec<PathBuf> {
+    let mut files = vec![PathBuf::from(meta::FILE)];
+    files.extend(TABLES.iter().map(|t| PathBuf::from(parquet_file::file_name(*t))));
+    files.extend(TABLES.iter().map(|t| Path::new(spool::DIR).join(spool::file_name(*t))));
+    files
+}
+
+/// Makes a directory for the user alone.
+pub(super) fn make_dir(path: &Path) -> Result<(), RecordingError> {
+    DirBuilder::new().mode(0o700).create(path).map_err(RecordingError::io(path))
+}
+
+/// Makes a file for the user alone; what was there is lost.
+pub(super) fn make_file(path: &Path) -> Result<File, RecordingError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(path).map_err(RecordingError::io(path))
+}
+
+/// Writes a file anew in one step: it is there whole or as it was before, also after a crash of the machine.
+pub(super) fn replace_file(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), RecordingError> {
+    let temporary = path.with_extension("tmp");
+    let mut file = make_file(&temporary)?;
+    fill(&mut file).and_then(|()| file.sync_all()).map_err(RecordingError::io(path))?;
+    std::fs::rename(&temporary, path).map_err(RecordingError::io(path))
+}

@@ -1,0 +1,128 @@
+//! `meta.json`: what a recording is, whether it was finished, and what it lost, without opening a table.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::tables::TABLES;
+use super::{SCHEMA_VERSION, TOOL, create};
+use crate::{Recording, RecordingError};
+
+/// Name of the file.
+pub(super) const FILE: &str = "meta.json";
+/// What `format` says.
+const FORMAT: &str = "fathom.recording";
+/// A `meta.json` of ours has a few hundred bytes; a larger one is not read.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Whether a recording was finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum State {
+    /// The writer is at work, or was killed: the rows are in the spool.
+    Writing,
+    /// All tables are there.
+    Complete,
+}
+
+/// What was not taken in, over all sources.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Losses {
+    skipped: u64,
+    lost: u64,
+    cut_sources: u64,
+    failed_checks: u64,
+}
+
+/// The content of `meta.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Meta {
+    format: String,
+    schema_version: u32,
+    tool: String,
+    pub state: State,
+    /// Whether what was turned into tables had been cut off itself.
+    #[serde(default)]
+    pub cut: bool,
+    clock: String,
+    #[serde(default)]
+    covers_ns: Option<(i64, i64)>,
+    #[serde(default)]
+    rows: BTreeMap<String, u64>,
+    #[serde(default)]
+    losses: Losses,
+}
+
+impl Meta {
+    /// Of a recording that is about to be written.
+    pub fn writing() -> Self {
+        Self {
+            format: FORMAT.into(),
+            schema_version: SCHEMA_VERSION,
+            tool: TOOL.into(),
+            state: State::Writing,
+            cut: false,
+            clock: "nanoseconds since 1970-01-01T00:00:00Z".into(),
+            covers_ns: None,
+            rows: BTreeMap::new(),
+            losses: Losses::default(),
+        }
+    }
+
+    /// Of a recording whose tables are written: `rows` in the order of [`TABLES`].
+    pub fn complete(recording: &Recording, rows: &[usize], covers_ns: Option<(i64, i64)>) -> Self {
+        let sources = &recording.sources;
+        Self {
+            state: State::Complete,
+            cut: recording.cut,
+            covers_ns,
+            rows: TABLES.iter().zip(rows).map(|(t, rows)| (t.name().into(), *rows as u64)).collect(),
+            losses: Losses {
+                skipped: sources.iter().map(|s| s.skipped).fold(0, u64::saturating_add),
+                lost: sources.iter().map(|s| s.lost).fold(0, u64::saturating_add),
+                cut_sources: sources.iter().filter(|s| s.cut).count() as u64,
+                failed_checks: sources.iter().flat_map(|s| &s.checks).filter(|c| !c.holds).count() as u64,
+            },
+            ..Self::writing()
+        }
+    }
+
+    /// Puts it into a directory in one step: it is there whole or as it was before.
+    pub fn store(&self, dir: &Path) -> Result<(), RecordingError> {
+        let path = dir.join(FILE);
+        let json = serde_json::to_vec_pretty(self).map_err(|e| RecordingError::io(&path)(e.into()))?;
+        create::replace_file(&path, |file| std::io::Write::write_all(file, &json))
+    }
+
+    /// Reads it, and refuses what is none or from a later fathom.
+    pub fn load(dir: &Path) -> Result<Self, RecordingError> {
+        let path = dir.join(FILE);
+        let none = |why: String| RecordingError::NotARecording { path: dir.to_path_buf(), why };
+        if !path.is_file() {
+            return Err(none(format!("there is no {FILE} in it")));
+        }
+        let file = std::fs::File::open(&path).map_err(RecordingError::io(&path))?;
+        let mut json = Vec::new();
+        file.take(MAX_BYTES).read_to_end(&mut json).map_err(RecordingError::io(&path))?;
+        // What a later fathom says may have another shape; its format and version have this one.
+        let value: serde_json::Value =
+            serde_json::from_slice(&json).map_err(|e| none(format!("{FILE}: {e}")))?;
+        if value.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
+            return Err(none(format!("{FILE} is not about one")));
+        }
+        let version = value.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+        let found = u32::try_from(version).unwrap_or(u32::MAX);
+        if found > SCHEMA_VERSION {
+            let tool = value.get("tool").and_then(|t| t.as_str()).unwrap_or("an unnamed tool").to_owned();
+            return Err(RecordingError::Newer {
+                path: dir.to_path_buf(),
+                found,
+                tool,
+                known: SCHEMA_VERSION,
+            });
+        }
+        serde_json::from_value(value).map_err(RecordingError::damaged(&path))
+    }
+}

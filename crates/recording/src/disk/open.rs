@@ -1,0 +1,46 @@
+//! Reading a recording back into memory.
+
+use std::path::Path;
+
+use super::meta::{Meta, State};
+use super::pack;
+use super::tables::TABLES;
+use super::{parquet_file, spool};
+use crate::{Recording, RecordingError};
+
+/// Whether a directory calls itself a recording, of whatever version.
+pub fn is_recording(path: &Path) -> bool {
+    path.is_dir() && !matches!(Meta::load(path), Err(RecordingError::NotARecording { .. }))
+}
+
+/// Reads a recording, a directory or a packed file, sealed and ready to be read.
+///
+/// One whose writer was killed gives all whole batches up to there and has [`Recording::cut`] set.
+pub fn open(path: &Path) -> Result<Recording, RecordingError> {
+    if path.is_file() {
+        return pack::open(path);
+    }
+    if !path.is_dir() {
+        let cause =
+            path.metadata().err().unwrap_or_else(|| std::io::Error::other("neither file nor directory"));
+        return Err(RecordingError::io(path)(cause));
+    }
+    let meta = Meta::load(path)?;
+    let mut recording = Recording::new();
+    match meta.state {
+        State::Complete => {
+            for table in TABLES {
+                parquet_file::read(table, path, &mut recording)?;
+            }
+            recording.cut = meta.cut;
+        }
+        State::Writing => {
+            for table in TABLES {
+                spool::read(table, path, &mut recording);
+            }
+            recording.cut = true;
+        }
+    }
+    recording.seal();
+    Ok(recording)
+}

@@ -1,0 +1,195 @@
+//! One table as a Parquet file.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, Schema, SchemaRef};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::{KeyValue, PageIndexPolicy};
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
+
+use super::columns::Columns;
+use super::tables::{self, Table};
+use super::{BATCH_ROWS, SCHEMA_VERSION, TOOL, create};
+use crate::{Recording, RecordingError};
+
+/// Rows of a row group, the unit that a reader skips by its first and last time. 2²⁰ samples are some 6 MB on disk:
+/// what a query engine likes to read at once, and what a writer can hold.
+const ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// Room for a column's dictionary before its values are written out one by one. Names of methods need more than the
+/// usual 1 MB; 16 MB of them are some 200 000.
+const DICTIONARY_BYTES: usize = 16 << 20;
+
+/// Ids are `Int32`.
+const MAX_ROWS: usize = i32::MAX as usize;
+
+/// Rows that a file may have whatever its size, and rows that it may have for each of its bytes beyond that.
+/// Samples take 5 bytes a row where they are real; a file that claims eighty times as many rows in its bytes was
+/// made to fill the memory of its reader.
+const FREE_ROWS: u64 = 4 << 20;
+const MAX_ROWS_PER_BYTE: u64 = 16;
+
+/// Name of a table's file.
+pub(super) fn file_name(table: &dyn Table) -> String {
+    format!("{}.parquet", table.name())
+}
+
+/// A table's file while it is written, batch by batch.
+pub(super) struct ParquetFile {
+    path: std::path::PathBuf,
+    writer: ArrowWriter<File>,
+    rows: usize,
+}
+
+impl ParquetFile {
+    /// Starts the file of a table in `dir`.
+    pub fn create(table: &dyn Table, dir: &Path) -> Result<Self, RecordingError> {
+        let path = dir.join(file_name(table));
+        let file = create::make_file(&path)?;
+        // Without the Arrow schema in the footer, readers see plain Parquet types: strings, not dictionaries.
+        let options =
+            ArrowWriterOptions::new().with_properties(properties(table)).with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(file, tables::schema(table), options)
+            .map_err(|cause| write_error(&path, cause))?;
+        Ok(Self { path, writer, rows: 0 })
+    }
+
+    /// Adds rows.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), RecordingError> {
+        self.rows += batch.num_rows();
+        if self.rows > MAX_ROWS {
+            let detail = format!("a table holds at most {MAX_ROWS} rows");
+            return Err(RecordingError::TooLarge { path: self.path.clone(), detail });
+        }
+        self.writer.write(batch).map_err(|cause| write_error(&self.path, cause))
+    }
+
+    /// Ends the file, on disk and not only in the system's memory; says how many rows it has.
+    pub fn finish(self) -> Result<usize, RecordingError> {
+        let file = self.writer.into_inner().map_err(|cause| write_error(&self.path, cause))?;
+        file.sync_all().map_err(RecordingError::io(&self.path))?;
+        Ok(self.rows)
+    }
+}
+
+/// Writes the rows that a recording has in memory; says how many there are.
+pub(super) fn write_rows(
+    table: &dyn Table,
+    recording: &Recording,
+    dir: &Path,
+) -> Result<usize, RecordingError> {
+    let mut file = ParquetFile::create(table, dir)?;
+    let rows = table.rows(recording);
+    for from in (0..rows).step_by(BATCH_ROWS) {
+        let batch = tables::batch(table, recording, from..rows.min(from + BATCH_ROWS), 0)
+            .map_err(|cause| write_error(&file.path, cause.into()))?;
+        file.write(&batch)?;
+    }
+    file.finish()
+}
+
+fn properties(table: &dyn Table) -> WriterProperties {
+    let about = |key: &str, value: String| KeyValue::new(format!("fathom.{key}"), value);
+    let mut properties = WriterProperties::builder()
+        .set_created_by(TOOL.into())
+        .set_key_value_metadata(Some(vec![
+            about("schema_version", SCHEMA_VERSION.to_string()),
+            about("tool", TOOL.into()),
+            about("table", table.name().into()),
+            about(
+                "clock",
+                "columns *_ns: nanoseconds since 1970-01-01T00:00:00Z, unless they are lengths".into(),
+            ),
+        ]))
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_dictionary_page_size_limit(DICTIONARY_BYTES)
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS));
+    // Times ascend more or less: their differences are small, and a dictionary of them is as large as they are.
+    for field in table.fields().iter().filter(|f| f.name().ends_with("_ns")) {
+        let column = ColumnPath::from(field.name().as_str());
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+    }
+    properties.build()
+}
+
+fn write_error(path: &Path, cause: parquet::errors::ParquetError) -> RecordingError {
+    RecordingError::io(path)(std::io::Error::other(cause))
+}
+
+/// Reads a table's file into a recording.
+pub(super) fn read(table: &dyn Table, dir: &Path, recording: &mut Recording) -> Result<(), RecordingError> {
+    let path = dir.join(file_name(table));
+    let damaged = |detail: String| RecordingError::Damaged { path: path.clone(), detail };
+    // Opening a pipe would wait for its writer.
+    match path.metadata() {
+        Ok(info) if info.is_file() => {}
+        Ok(_) => return Err(damaged("not a file".into())),
+        Err(cause) => return Err(RecordingError::io(&path)(cause)),
+    }
+    let file = File::open(&path).map_err(RecordingError::io(&path))?;
+    let bytes = file.metadata().map_err(RecordingError::io(&path))?.len();
+    let options = || {
+        ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_page_index_policy(PageIndexPolicy::Skip)
+    };
+    let footer = ArrowReaderMetadata::load(&file, options()).map_err(|e| damaged(e.to_string()))?;
+    let rows = claimed_rows(&footer, bytes).map_err(&damaged)?;
+
+    let (schema, mask) = expected(&footer, table).map_err(&damaged)?;
+    let footer = ArrowReaderMetadata::try_new(Arc::clone(footer.metadata()), options().with_schema(schema));
+    let builder =
+        ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer.map_err(|e| damaged(e.to_string()))?);
+    let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+    let mut read = 0;
+    for batch in batches.map_err(|e| damaged(e.to_string()))? {
+        let batch = batch.map_err(|e| damaged(e.to_string()))?;
+        read += batch.num_rows();
+        if read > rows {
+            break;
+        }
+        table.decode(&Columns(&batch), recording).map_err(|e| damaged(e.to_string()))?;
+    }
+    if read != rows {
+        return Err(damaged(format!("its footer claims {rows} rows, but it holds {read}")));
+    }
+    Ok(())
+}
+
+/// The rows that the footer claims, when a file of this size can have them.
+fn claimed_rows(footer: &ArrowReaderMetadata, bytes: u64) -> Result<usize, String> {
+    let rows = footer.metadata().file_metadata().num_rows();
+    let limit = bytes.saturating_mul(MAX_ROWS_PER_BYTE).saturating_add(FREE_ROWS).min(MAX_ROWS as u64);
+    match u64::try_from(rows) {
+        Ok(valid) if valid <= limit => Ok(valid as usize),
+        _ => Err(format!("its footer claims {rows} rows in {bytes} bytes; more than {limit} are not read")),
+    }
+}
+
+/// The file's schema with our types for our columns, and the choice of our columns: those that a later fathom
+/// added are left alone.
+fn expected(footer: &ArrowReaderMetadata, table: &dyn Table) -> Result<(SchemaRef, ProjectionMask), String> {
+    let ours = table.fields();
+    let mut wanted = Vec::new();
+    let mut fields: Vec<Field> = Vec::new();
+    for (i, theirs) in footer.schema().fields().iter().enumerate() {
+        match ours.iter().find(|f| f.name() == theirs.name()) {
+            Some(field) => {
+                wanted.push(i);
+                fields.push(field.clone());
+            }
+            None => fields.push(theirs.as_ref().clone()),
+        }
+    }
+    let mask = ProjectionMask::roots(footer.parquet_schema(), wanted);
+    Ok((Arc::new(Schema::new(fields)), mask))
+}

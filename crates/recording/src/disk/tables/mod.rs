@@ -1,0 +1,82 @@
+//! The tables, one file each, and the one list of them.
+
+use std::ops::Range;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+
+use super::columns::{Columns, Damage};
+use crate::Recording;
+
+mod frames;
+mod processes;
+mod samples;
+mod series;
+mod series_points;
+mod sources;
+mod spans;
+mod stacks;
+mod threads;
+
+/// How a table grows while a recording is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// A few rows, any of which may change until the end: written anew at each flush.
+    Small,
+    /// Rows are added and needed until the end, to tell old from new.
+    Dictionary,
+    /// Rows are added by the million and leave memory at each flush.
+    Bulk,
+}
+
+/// A table of a recording.
+pub(super) trait Table: Sync {
+    /// Its name, which is that of its file.
+    fn name(&self) -> &'static str;
+
+    /// How it grows.
+    fn growth(&self) -> Growth;
+
+    /// Its columns.
+    fn fields(&self) -> Vec<Field>;
+
+    /// How many rows of it a recording holds in memory.
+    fn rows(&self, recording: &Recording) -> usize;
+
+    /// The columns of some rows in memory, the first of which has id `first_id`.
+    fn encode(&self, recording: &Recording, rows: Range<usize>, first_id: usize) -> Vec<ArrayRef>;
+
+    /// Adds a batch to a recording; a batch that is wrong adds nothing. Tables that it points to were read before.
+    fn decode(&self, columns: &Columns<'_>, recording: &mut Recording) -> Result<(), Damage>;
+
+    /// Forgets the rows in memory; only of bulk tables.
+    fn clear(&self, _recording: &mut Recording) {}
+}
+
+/// All tables; each points only to tables before it (and to rows of its own before each row).
+pub(super) const TABLES: [&dyn Table; 9] = [
+    &processes::Processes,
+    &sources::Sources,
+    &threads::Threads,
+    &frames::Frames,
+    &stacks::Stacks,
+    &series::SeriesTable,
+    &spans::SpansTable,
+    &samples::SamplesTable,
+    &series_points::SeriesPoints,
+];
+
+/// The Arrow schema of a table.
+pub(super) fn schema(table: &dyn Table) -> SchemaRef {
+    SchemaRef::new(Schema::new(table.fields()))
+}
+
+/// A batch of some rows in memory.
+pub(super) fn batch(
+    table: &dyn Table,
+    recording: &Recording,
+    rows: Range<usize>,
+    first_id: usize,
+) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_new(schema(table), table.encode(recording, rows, first_id))
+}
