@@ -2,9 +2,17 @@
 //!
 //! Computes nothing that `diagnose` could have told it.
 
+#[cfg(test)]
+mod fixture;
 pub mod gc;
 pub mod jit;
+mod json;
 mod printable;
 mod tables;
+mod terminal;
+mod text;
+mod units;
 
+pub use json::json;
 pub use printable::printable;
+pub use terminal::{TerminalOptions, terminal};

@@ -30,7 +30,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// Whether a terminal would do something other than show the character: C0 and C1 controls, the line and
 /// paragraph separators, direction marks and other invisible format characters (Unicode 16, category Cf, as far
 /// as they stand outside of scripts), variation tags.
-fn is_active(c: char) -> bool {
+pub(crate) fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')

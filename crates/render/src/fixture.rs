@@ -1,0 +1,213 @@
+//! Diagnoses made up for the tests of this crate.
+
+use fathom_diagnose::{
+    BlindSpot, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Remedy, RuledOut,
+    SCHEMA, Window, Windows,
+};
+
+const S: i64 = 1_000_000_000;
+
+fn evidence(text: &str, source: &str, at_s: Option<i64>) -> Evidence {
+    Evidence { text: text.into(), source: source.into(), at_ns: at_s.map(|s| s * S) }
+}
+
+fn row(process: &str, heading: &str, in_sum: bool, slow: f64, base: f64) -> LedgerRow {
+    LedgerRow {
+        process: process.into(),
+        heading: heading.into(),
+        in_sum,
+        slow_ms: Some(slow),
+        base_ms: Some(base),
+        slow_share: Some(slow / 15_000.0),
+        base_share: Some(base / 100_000.0),
+    }
+}
+
+fn input(name: &str, format: &str, process: Option<&str>, records: u64) -> Input {
+    Input {
+        name: name.into(),
+        format: format.into(),
+        process: process.map(Into::into),
+        records,
+        skipped: 0,
+        lost: 0,
+        placed: "date stamp beside uptime in 3200 lines, ±1 ms".into(),
+    }
+}
+
+/// A compile burst in one of two JVMs.
+pub fn burst() -> Diagnosis {
+    let finding = Finding {
+        rule: "jit-compile-burst",
+        title: "a burst of JIT compilation: 191 tasks/s instead of 0.4/s, queue up to 312".into(),
+        layer: Layer::Jit,
+        confidence: Confidence::Proven,
+        why_confidence: "queue, compiler threads and throughput move together; GC and stops are ruled out"
+            .into(),
+        cost_ms: 6_900.0,
+        share: Some(0.87),
+        culprit: "C2 CompilerThread0, org.example.migrate.MigrationMgr.analyze".into(),
+        process: "server2".into(),
+        meaning:
+            "Methods that had never run became hot at once. Until the compiler got to them they ran in the \
+                  interpreter, many times slower."
+                .into(),
+        evidence: vec![
+            evidence(
+                "956 methods queued between 143 s and 148 s, 2 in the 5 s before",
+                "jit2.xml:88412",
+                Some(143),
+            ),
+            evidence("queue waits of 1.9 s at the median, 4.1 s at most", "jit2.xml:91007", Some(146)),
+            evidence(
+                "compiler threads busy for 187 % of the window, 3 % before",
+                "jit2.xml (4515 compile tasks)",
+                None,
+            ),
+            evidence("31 methods reached tier 4 first here, 214 tier 3", "jit2.xml", None),
+            evidence("throughput is back 2 s after the queue is empty", "client0.csv:160", Some(160)),
+        ],
+        remedies: vec![
+            Remedy {
+                change: "warm the migration's code path before it is needed".into(),
+                applies_to: String::new(),
+                risk: String::new(),
+            },
+            Remedy {
+                change: "-XX:TieredStopAtLevel=1".into(),
+                applies_to: "JDK 8 and later".into(),
+                risk: "lower peak speed".into(),
+            },
+        ],
+        verify: vec!["run again: throughput at the start of the migration stays above 350 ops/s".into()],
+        windows: vec![Window { from_ns: 143 * S, to_ns: 158 * S }],
+    };
+    Diagnosis {
+        schema: SCHEMA,
+        version: "0.1.0",
+        headline: "JIT compilation in server2 explains 6.9 s of the 7.9 s lost between 143 s and 158 s."
+            .into(),
+        inputs: vec![
+            input("gc2.log", "unified-log", Some("server2"), 812),
+            input("jit2.xml", "log-compilation", Some("server2"), 4515),
+            input("client0.csv", "table", None, 240),
+        ],
+        wall_clock: true,
+        zero_ns: 0,
+        windows: Windows {
+            slow: vec![Window { from_ns: 143 * S, to_ns: 158 * S }],
+            base: vec![Window { from_ns: 20 * S, to_ns: 120 * S }],
+            how: "change points of the summed throughput".into(),
+        },
+        loss: Loss {
+            lost_ms: 7_900.0,
+            slow_rate: Some(187.6),
+            base_rate: Some(396.2),
+            unit: "tx/s".into(),
+            measured_on: "throughput of client0, client1, client2".into(),
+        },
+        ledger: vec![
+            row("server1", "stopped: GC", true, 110.0, 900.0),
+            row("server1", "not stopped", true, 14_890.0, 99_100.0),
+            row("server2", "stopped: GC", true, 120.0, 870.0),
+            row("server2", "stopped: other VM operations", true, 40.0, 110.0),
+            row("server2", "not stopped", true, 14_840.0, 99_020.0),
+            row("server2", "compiler threads busy", false, 28_050.0, 3_100.0),
+        ],
+        findings: vec![finding],
+        ruled_out: vec![
+            RuledOut {
+                rule: "gc".into(),
+                figure: "GC stopped server2 for 0.12 s of 15 s, 0.13 s in as much base time".into(),
+                source: "gc2.log".into(),
+            },
+            RuledOut {
+                rule: "safepoint-slow-to-reach".into(),
+                figure: "threads stopped within 1.2 ms in all 31 safepoints".into(),
+                source: "gc2.log".into(),
+            },
+        ],
+        blind_spots: vec![BlindSpot {
+            what: "CPU of the machine".into(),
+            rules: vec!["gc-starved-of-cpu".into()],
+            remedy: "record with fathom record, or add a log of vmstat".into(),
+        }],
+        warnings: vec![
+            "client0.csv was placed by correlation, ±0.5 s; give --align client0.csv=+36s if you know".into(),
+        ],
+    }
+}
+
+/// The same inputs on a good day.
+pub fn healthy() -> Diagnosis {
+    let mut diagnosis = burst();
+    diagnosis.headline = "Nothing was found: the JVM was stopped for 0.9 % of 120 s, 41 ms at most.".into();
+    diagnosis.windows = Windows {
+        slow: vec![Window { from_ns: 0, to_ns: 120 * S }],
+        base: vec![],
+        how: "no slow window was given or found: the whole run is looked at".into(),
+    };
+    diagnosis.loss = Loss::default();
+    diagnosis.findings.clear();
+    diagnosis.warnings.clear();
+    for row in &mut diagnosis.ledger {
+        row.base_ms = None;
+        row.base_share = None;
+    }
+    diagnosis
+}
+
+/// More of everything than a screen holds.
+pub fn crowded() -> Diagnosis {
+    let mut diagnosis = burst();
+    for i in 0..7 {
+        let mut finding = diagnosis.findings[0].clone();
+        finding.cost_ms /= 2.0 + f64::from(i);
+        finding.share = finding.share.map(|s| s / (2.0 + f64::from(i)));
+        finding.confidence = if i % 2 == 0 { Confidence::Likely } else { Confidence::ConsistentWith };
+        diagnosis.findings.push(finding);
+    }
+    for list in 0..5 {
+        diagnosis.ruled_out.extend(burst().ruled_out);
+        diagnosis.blind_spots.extend(burst().blind_spots);
+        diagnosis.warnings.extend(burst().warnings);
+        diagnosis.ledger.push(row(&format!("server{}", 3 + list), "stopped: GC", true, 10.0, 20.0));
+    }
+    diagnosis
+}
+
+/// Every text that can come from an input tries to break out.
+pub fn hostile() -> Diagnosis {
+    const EVIL: &str =
+        "</script><!--<img src=x onerror=alert(1)>\x1b[2J\x1b]0;owned\x07\u{202e}txt\u{2028}\r\n";
+    let mut diagnosis = burst();
+    diagnosis.headline = EVIL.into();
+    diagnosis.windows.how = EVIL.into();
+    diagnosis.loss.unit = EVIL.into();
+    diagnosis.loss.measured_on = EVIL.repeat(40);
+    diagnosis.warnings = vec![EVIL.into()];
+    for input in &mut diagnosis.inputs {
+        input.name = EVIL.into();
+        input.process = Some(EVIL.into());
+        input.placed = EVIL.into();
+    }
+    for row in &mut diagnosis.ledger {
+        row.process = EVIL.into();
+        row.heading = EVIL.into();
+    }
+    let finding = &mut diagnosis.findings[0];
+    finding.title = EVIL.repeat(3);
+    finding.culprit = EVIL.repeat(30);
+    finding.process = EVIL.into();
+    finding.meaning = EVIL.into();
+    finding.why_confidence = EVIL.into();
+    finding.evidence = vec![evidence(EVIL, EVIL, Some(i64::MAX / S))];
+    finding.remedies[0].change = EVIL.into();
+    finding.verify = vec![EVIL.into()];
+    diagnosis.ruled_out[0].rule = EVIL.into();
+    diagnosis.ruled_out[0].figure = EVIL.into();
+    diagnosis.ruled_out[0].source = EVIL.into();
+    diagnosis.blind_spots[0].what = EVIL.into();
+    diagnosis.blind_spots[0].remedy = EVIL.into();
+    diagnosis
+}
