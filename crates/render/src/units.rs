@@ -1,41 +1,17 @@
-//! Figures as people read them: three significant digits, a unit, nothing that pretends to be more exact.
+//! Figures as the verdict shows them: [`quantity`]'s words, and moments and rates beside them.
 
+use fathom_diagnose::quantity;
 use fathom_recording::clock::seconds;
 use jiff::Timestamp;
 
-/// A span of time given in milliseconds: "312 ms", "7.12 s", "14.2 s", "19 min 52 s".
+/// A span of time given in milliseconds; a figure that is no number is unknown.
 pub fn duration_ms(ms: f64) -> String {
-    let size = ms.abs();
-    if !ms.is_finite() {
-        "unknown".into()
-    } else if size >= 600_000.0 {
-        let total_s = (ms / 1e3).round();
-        format!("{:.0} min {:.0} s", (total_s / 60.0).trunc(), (total_s % 60.0).abs())
-    } else if size >= 999.5 {
-        format!("{} s", three_digits(ms / 1e3))
-    } else if size >= 0.9995 {
-        format!("{} ms", three_digits(ms))
-    } else if ms == 0.0 {
-        "0 s".into()
-    } else {
-        format!("{} µs", three_digits(ms * 1e3))
-    }
+    if ms.is_finite() { quantity::millis(ms) } else { "unknown".into() }
 }
 
-/// A share of one as per cent: "0.3 %", "4.2 %", "92 %".
+/// A share of one as per cent.
 pub fn share(share: f64) -> String {
-    let percent = share * 100.0;
-    if !percent.is_finite() {
-        "unknown".into()
-    } else if percent == 0.0 {
-        "0 %".into()
-    } else if percent.abs() < 0.1 {
-        "<0.1 %".into()
-    } else if percent.abs() < 9.95 {
-        format!("{percent:.1} %")
-    } else {
-        format!("{percent:.0} %")
-    }
+    if share.is_finite() { quantity::share(share) } else { "unknown".into() }
 }
 
 /// A rate with its unit: "396 ops/s", "4.21 ops/s".
@@ -72,23 +48,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_keep_three_digits_and_a_fitting_unit() {
-        let shown: Vec<String> = [0.0, 0.0123, 0.3121, 3.0, 99.96, 999.6, 7_123.0, 14_250.0, 1_192_000.0]
-            .map(duration_ms)
-            .to_vec();
-        assert_eq!(
-            shown,
-            ["0 s", "12.3 µs", "312 µs", "3.00 ms", "100 ms", "1.00 s", "7.12 s", "14.2 s", "19 min 52 s"]
-        );
-        assert_eq!(duration_ms(f64::NAN), "unknown");
-    }
-
-    #[test]
-    fn a_small_share_is_not_shown_as_nothing() {
-        assert_eq!(
-            [0.0, 0.0004, 0.042, 0.9234, 1.87].map(share),
-            ["0 %", "<0.1 %", "4.2 %", "92 %", "187 %"]
-        );
+    fn a_figure_that_is_no_number_is_unknown() {
+        assert_eq!([duration_ms(f64::NAN), share(f64::INFINITY)], ["unknown", "unknown"]);
     }
 
     #[test]
