@@ -4,6 +4,7 @@
 //! One bad input among good ones is told and the rest is used; when nothing can be used, that is an error.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use fathom_recording::{Recording, SourceId};
 
@@ -39,6 +40,8 @@ pub struct InputReport {
     pub outcome: Outcome,
     /// What the user should know of it.
     pub warnings: Vec<String>,
+    /// When its file was last written, where that is known.
+    pub modified: Option<SystemTime>,
 }
 
 /// What happened to an input.
@@ -77,6 +80,15 @@ fn all(errors: &[IngestError]) -> String {
 }
 
 impl Report {
+    /// When the file of a source was last written.
+    pub(crate) fn modified(&self, source: SourceId) -> Option<SystemTime> {
+        let of = |input: &&InputReport| match &input.outcome {
+            Outcome::Read { sources, .. } => sources.last() == Some(&source),
+            Outcome::Refused(_) => false,
+        };
+        self.inputs.iter().find(of)?.modified
+    }
+
     /// All that the user should know, ready to be shown, one line each.
     pub fn messages(&self) -> Vec<String> {
         let of_inputs = self.inputs.iter().flat_map(|input| {
@@ -108,6 +120,7 @@ pub fn read_inputs(
                 name: path.display().to_string(),
                 outcome: Outcome::Refused(error),
                 warnings: Vec::new(),
+                modified: None,
             },
         };
         report.inputs.push(input);
@@ -134,7 +147,7 @@ fn read_item(item: &Item, opener: &Opener, recording: &mut Recording) -> InputRe
         Ok((format, sources)) => Outcome::Read { format, sources },
         Err(error) => Outcome::Refused(error),
     };
-    InputReport { name: item.name.clone(), outcome, warnings }
+    InputReport { name: item.name.clone(), outcome, warnings, modified: item.modified }
 }
 
 /// Reads an opened item with the surest format; when that finds no record after all, with the next.

@@ -44,10 +44,19 @@ pub struct Placement {
     pub wall: bool,
     /// What was added to the source's own stamps, in nanoseconds.
     pub offset_ns: i64,
-    /// How far the placement may be off, in nanoseconds; `None` when it is not known.
+    /// How far the placement may be off, in nanoseconds; `None` when nothing relates the source to the recording's
+    /// clock: it then keeps its own stamps, see [`Placement::is_known`].
     pub uncertainty_ns: Option<i64>,
     /// In words, how the offset was found: "date stamp beside uptime in 3 200 lines", "by hand (--align)".
     pub how: String,
+}
+
+impl Placement {
+    /// Whether the source is on the recording's clock. Times of one that is not must not be held against those of
+    /// other sources.
+    pub fn is_known(&self) -> bool {
+        self.uncertainty_ns.is_some()
+    }
 }
 
 /// A known pair of a source's own time and wall-clock time: the epoch nanoseconds at which the source's clock

@@ -1,0 +1,185 @@
+//! Which files tell of one and the same JVM.
+//!
+//! Evidence, any of which is enough: both name the same process id; the JVM arguments in one name the other as a
+//! log file. Failing that, a single log with collections and a single one with compilations in one directory are
+//! assumed to belong together, and that is said. Never the same: two runs in one file, different JDK versions,
+//! different ids, or starts that are known and apart.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::fact;
+use fathom_recording::{ClockBasis, ProcessId, Recording, SpanId};
+
+/// How far two files' ideas of when their JVM started may be apart. Wall clocks are read once at the start
+/// (LogCompilation's `time_ms`) or taken from decorations in milliseconds; a clock step in between is rare.
+const SAME_START_NS: i64 = 2 * fathom_recording::clock::SECOND_NS;
+
+/// Process ids up to this are no evidence: in containers every JVM is process 1, or a small number.
+const CONTAINER_PID: i64 = 32;
+
+/// What the sources of one process tell.
+#[derive(Default)]
+struct Told {
+    /// Names of its sources.
+    names: Vec<String>,
+    /// Whether collections or safepoints, and whether compilations are in them.
+    gc: bool,
+    jit: bool,
+    /// When it started, epoch nanoseconds, and how far that may be off.
+    zero: Option<(i64, i64)>,
+}
+
+/// Merges the processes that new sources tell of where they are one.
+pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut Vec<String>) {
+    while let Some((from, into)) = next_pair(recording, first_new) {
+        recording.merge_process(from, into);
+    }
+    if let Some((from, into, why)) = assumed_pair(recording, first_new) {
+        recording.merge_process(from, into);
+        warnings.push(why);
+    }
+}
+
+/// Two processes of which there is evidence that they are one: the later, the earlier.
+fn next_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, ProcessId)> {
+    let told = told(recording, first_new);
+    for (i, (a, in_a)) in told.iter().enumerate() {
+        for (b, in_b) in told.iter().skip(i + 1) {
+            if compatible(recording, (*a, in_a), (*b, in_b)) && evidence(recording, (*a, in_a), (*b, in_b)) {
+                return Some((*b, *a));
+            }
+        }
+    }
+    None
+}
+
+fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
+    let mut told: BTreeMap<u32, Told> = BTreeMap::new();
+    let mut by_source = vec![(false, false); recording.sources.len()];
+    for i in 0..recording.spans.len() {
+        let span = recording.span_at(SpanId(i as u32));
+        if let Some((gc, jit)) = by_source.get_mut(span.source().index()) {
+            let kind = span.kind();
+            *gc |= kind.starts_with("gc.") || kind == fathom_recording::vocabulary::kind::SAFEPOINT;
+            *jit |= kind.starts_with("jit.");
+        }
+    }
+    for (source, (gc, jit)) in recording.sources.iter().zip(by_source).skip(first_new) {
+        let Some(process) = source.process else { continue };
+        let entry = told.entry(process).or_default();
+        entry.names.push(source.name.clone());
+        entry.gc |= gc;
+        entry.jit |= jit;
+        if let (ClockBasis::JvmUptime, Some(anchor)) = (source.clock, &source.anchor) {
+            entry.zero = entry.zero.or(Some((anchor.zero_epoch_ns, anchor.uncertainty_ns)));
+        }
+    }
+    told.into_iter().map(|(process, told)| (ProcessId(process), told)).collect()
+}
+
+/// Whether nothing speaks against two processes being one.
+fn compatible(recording: &Recording, (a, in_a): (ProcessId, &Told), (b, in_b): (ProcessId, &Told)) -> bool {
+    let (pa, pb) = (&recording.processes[a.index()], &recording.processes[b.index()]);
+    let same_file = in_a.names.iter().any(|x| in_b.names.iter().any(|y| file(x) == file(y)));
+    let other_pid = pa.pid.zip(pb.pid).is_some_and(|(x, y)| x != y);
+    let differ = |key| pa.fact(key).zip(pb.fact(key)).is_some_and(|(x, y)| first_word(x) != first_word(y));
+    let apart = in_a.zero.zip(in_b.zero).is_some_and(|((x, ux), (y, uy))| {
+        x.saturating_sub(y).saturating_abs() > SAME_START_NS.saturating_add(ux).saturating_add(uy)
+    });
+    !(same_file || other_pid || differ(fact::JVM_VERSION) || differ(fact::JDK) || apart)
+}
+
+fn evidence(recording: &Recording, (a, in_a): (ProcessId, &Told), (b, in_b): (ProcessId, &Told)) -> bool {
+    let (pa, pb) = (&recording.processes[a.index()], &recording.processes[b.index()]);
+    let same_pid = pa.pid.is_some_and(|pid| pid > CONTAINER_PID && Some(pid) == pb.pid);
+    let names = |args: Option<&str>, files: &[String]| {
+        args.is_some_and(|args| files.iter().any(|file| names_file(args, file)))
+    };
+    same_pid || names(pa.fact(fact::JVM_ARGS), &in_b.names) || names(pb.fact(fact::JVM_ARGS), &in_a.names)
+}
+
+/// One log with collections and one with compilations, both alone of their kind, in one directory.
+fn assumed_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, ProcessId, String)> {
+    let told = told(recording, first_new);
+    let one = |wanted: fn(&Told) -> bool| {
+        let mut found = told.iter().filter(|(_, t)| wanted(t));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let ((gc, in_gc), (jit, in_jit)) = (one(|t| t.gc)?, one(|t| t.jit)?);
+    let directory =
+        |t: &Told| t.names.first().map(|name| name.rsplit_once('/').map_or("", |(dir, _)| dir).to_owned());
+    let beside = directory(in_gc) == directory(in_jit);
+    let fits = gc != jit && beside && compatible(recording, (*gc, in_gc), (*jit, in_jit));
+    fits.then(|| {
+        let why = format!(
+            "{} and {} are assumed to tell of one JVM: they lie side by side, and neither names another",
+            in_gc.names.join(", "),
+            in_jit.names.join(", ")
+        );
+        (*gc.max(jit), *gc.min(jit), why)
+    })
+}
+
+/// A source's file: without the number of the run in it.
+fn file(name: &str) -> &str {
+    match name.rsplit_once('#') {
+        Some((file, run)) if !run.is_empty() && run.bytes().all(|b| b.is_ascii_digit()) => file,
+        _ => name,
+    }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+/// Whether JVM arguments name a file as one that the JVM writes: `-Xlog:…:file=/logs/gc.log:…`, `-Xloggc:gc.log`,
+/// `-XX:LogFile=jit.xml`. `%p` and `%t` in the argument stand for anything; endings of packing do not count.
+fn names_file(args: &str, name: &str) -> bool {
+    let name = file(name).rsplit('/').next().unwrap_or_default();
+    let name = [".gz", ".zst", ".bz2"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    let of_a_log = |arg: &&str| arg.starts_with("-Xlog") || arg.starts_with("-XX:LogFile");
+    let parts = args.split_whitespace().filter(of_a_log).flat_map(|arg| arg.split(['=', ':', '/', ',', '"']));
+    parts.filter(|part| part.len() > 1).any(|part| matches_pattern(part, name))
+}
+
+/// Whether `name` is `pattern`, in which `%p` and `%t` (HotSpot's process id and start time) stand for any text.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let mut rest = name;
+    let mut parts = pattern.split("%p").flat_map(|part| part.split("%t")).peekable();
+    let Some(first) = parts.next() else { return false };
+    let Some(after) = rest.strip_prefix(first) else { return false };
+    rest = after;
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return !pattern.chars().all(|c| "%pt".contains(c)) && rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = rest.get(at + part.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jvm_arguments_name_the_files_that_the_jvm_writes() {
+        let args = "-Xmx1g -XX:LogFile=/srv/x17/jit0.xml -Xlog:gc*,safepoint:file=/srv/x17/gc0.log:uptime,level,tags \
+                    -Dx=/srv/gc9.log";
+        assert!(names_file(args, "data/gc0.log"));
+        assert!(names_file(args, "data/jit0.xml.zst"));
+        assert!(names_file(args, "gc0.log#2"));
+        for other in ["gc1.log", "gc9.log", "c0.log", "gc", "jit0"] {
+            assert!(!names_file(args, other), "{other}");
+        }
+        assert!(names_file("-Xloggc:/var/log/gc-%t-%p.log", "gc-2026-11-20_10-02-14-4711.log"));
+        assert!(!names_file("-Xloggc:/var/log/gc-%t-%p.log", "jit-1-2.log"));
+        assert!(!names_file("-Xlog:gc:%p", "anything.log"));
+    }
+}

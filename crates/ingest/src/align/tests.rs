@@ -1,0 +1,166 @@
+//! Placement of made-up sources.
+
+use std::time::Duration;
+
+use fathom_recording::vocabulary::{fact, kind};
+use fathom_recording::{Anchor, Process, Sink, Source, SpanRow};
+
+use super::*;
+use crate::inputs::{InputReport, Outcome};
+
+const ZERO: i64 = 1_795_210_275_000_000_000;
+
+/// A source with one span from `from_s` to `to_s` seconds on its own clock.
+fn add(r: &mut Recording, name: &str, clock: ClockBasis, span: &str, facts: &[(&str, &str)]) -> usize {
+    let facts = facts.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let process = r.add_process(Process { name: name.to_owned(), jvm: true, facts, ..Process::default() });
+    let covers_ns = Some((0, 100 * SECOND_NS));
+    let source = r.add_source(Source {
+        name: name.to_owned(),
+        clock,
+        covers_ns,
+        process: (clock == ClockBasis::JvmUptime).then_some(process.0),
+        ..Source::default()
+    });
+    r.span(&SpanRow {
+        kind: span,
+        name: "x",
+        t0_ns: 5 * SECOND_NS,
+        t1_ns: 6 * SECOND_NS,
+        process,
+        thread: None,
+        source,
+        line: 1,
+        key: -1,
+        parent: None,
+        figures: &[],
+        labels: &[],
+    });
+    source.index()
+}
+
+fn anchored(r: &mut Recording, source: usize, zero_epoch_ns: i64) {
+    let how = "time_ms in the header".to_owned();
+    r.sources[source].anchor = Some(Anchor { zero_epoch_ns, uncertainty_ns: 1_000_000, how });
+}
+
+fn aligned(r: &mut Recording, arguments: &[&str]) -> Vec<String> {
+    let mut report = Report::default();
+    let arguments: Vec<_> = arguments.iter().map(|a| (*a).to_owned()).collect();
+    align(r, 0, &arguments, &mut report).unwrap();
+    r.seal();
+    report.warnings
+}
+
+#[test]
+fn files_of_one_jvm_share_the_start_that_one_of_them_knows() {
+    let mut r = Recording::new();
+    let args = "-Xlog:gc*:file=/srv/gc0.log:uptime";
+    let gc = add(&mut r, "d/gc0.log", ClockBasis::JvmUptime, kind::GC_PAUSE, &[(fact::JDK, "17")]);
+    let other = add(&mut r, "d/gc1.log", ClockBasis::JvmUptime, kind::GC_PAUSE, &[(fact::JDK, "17")]);
+    let jit = add(&mut r, "d/jit0.xml", ClockBasis::JvmUptime, kind::JIT_COMPILE, &[(fact::JVM_ARGS, args)]);
+    anchored(&mut r, jit, ZERO);
+    let warnings = aligned(&mut r, &[]);
+    assert_eq!(r.sources[gc].process, r.sources[jit].process);
+    assert_ne!(r.sources[other].process, r.sources[jit].process);
+    let pause = r.spans_of(kind::GC_PAUSE).find(|s| s.source().index() == gc).unwrap();
+    assert_eq!(pause.t0_ns(), ZERO + 5 * SECOND_NS);
+    let placed = &r.sources[gc].placement;
+    assert!(placed.wall && placed.how.contains("jit0.xml"), "{placed:?}");
+    assert!(!r.sources[other].placement.is_known());
+    assert!(warnings.iter().any(|w| w.contains("gc1.log") && w.contains("--align")), "{warnings:?}");
+}
+
+#[test]
+fn a_lone_pair_side_by_side_is_assumed_to_be_one_jvm_and_that_is_said() {
+    let pair = |version: &str, directory: &str| {
+        let mut r = Recording::new();
+        let gc = add(
+            &mut r,
+            "d/gc.log",
+            ClockBasis::JvmUptime,
+            kind::GC_PAUSE,
+            &[(fact::JVM_VERSION, "17.0.1+2 (x)")],
+        );
+        let name = format!("{directory}/jit.xml");
+        let jit =
+            add(&mut r, &name, ClockBasis::JvmUptime, kind::JIT_COMPILE, &[(fact::JVM_VERSION, version)]);
+        let warnings = aligned(&mut r, &[]);
+        (r.sources[gc].process == r.sources[jit].process, warnings.iter().any(|w| w.contains("assumed")))
+    };
+    assert_eq!(pair("17.0.1+2", "d"), (true, true));
+    assert_eq!(pair("21.0.1+2", "d"), (false, false));
+    assert_eq!(pair("17.0.1+2", "e"), (false, false));
+}
+
+#[test]
+fn the_same_process_id_joins_unless_the_starts_are_apart_or_it_is_that_of_a_container() {
+    let joined = |pid: i64, start: i64| {
+        let mut r = Recording::new();
+        let a = add(&mut r, "a/gc.log", ClockBasis::JvmUptime, kind::GC_PAUSE, &[]);
+        let b = add(&mut r, "b/safepoint.log", ClockBasis::JvmUptime, kind::SAFEPOINT, &[]);
+        r.processes.iter_mut().for_each(|p| p.pid = Some(pid));
+        anchored(&mut r, a, ZERO);
+        anchored(&mut r, b, start);
+        aligned(&mut r, &[]);
+        r.sources[a].process == r.sources[b].process
+    };
+    assert!(joined(4711, ZERO + 500_000_000));
+    assert!(!joined(4711, ZERO + 600 * SECOND_NS));
+    assert!(!joined(1, ZERO));
+}
+
+#[test]
+fn by_hand_wins_and_counts_from_the_start_of_the_first_jvm() {
+    let mut r = Recording::new();
+    let gc = add(&mut r, "gc.log", ClockBasis::JvmUptime, kind::GC_PAUSE, &[]);
+    anchored(&mut r, gc, ZERO);
+    let table = add(&mut r, "client.csv", ClockBasis::SinceStart, kind::RUN, &[]);
+    let dated = add(&mut r, "dated.csv", ClockBasis::Epoch, kind::RUN, &[]);
+    let zero = add(&mut r, "zero.csv", ClockBasis::SinceStart, kind::RUN, &[]);
+    let warnings = aligned(&mut r, &["client.csv=+36.5s", "dated.csv=-1h", "zero.csv=@2026-11-20T22:00:00Z"]);
+    assert_eq!(r.sources[table].placement.offset_ns, ZERO + 36_500_000_000);
+    assert_eq!(r.sources[dated].placement.offset_ns, -3600 * SECOND_NS);
+    assert_eq!(r.sources[zero].placement.offset_ns, 1_795_212_000 * SECOND_NS);
+    assert!(r.sources[table].placement.how.contains("--align client.csv=+36.5s"));
+    assert_eq!(warnings, Vec::<String>::new());
+}
+
+#[test]
+fn without_any_wall_clock_the_first_jvm_is_the_clock() {
+    let mut r = Recording::new();
+    let table = add(&mut r, "client.csv", ClockBasis::SinceStart, kind::RUN, &[]);
+    let gc = add(&mut r, "gc.log", ClockBasis::JvmUptime, kind::GC_PAUSE, &[]);
+    let warnings = aligned(&mut r, &[]);
+    assert!(r.sources[gc].placement.is_known() && !r.sources[gc].placement.wall);
+    assert!(!r.sources[table].placement.is_known());
+    assert_eq!(warnings.len(), 1);
+}
+
+#[test]
+fn the_time_of_the_last_write_is_used_only_beside_something_in_wall_clock_time() {
+    let placed = |apart_s: i64, other: bool| {
+        let mut r = Recording::new();
+        let gc = add(&mut r, "gc.log", ClockBasis::JvmUptime, kind::GC_PAUSE, &[]);
+        if other {
+            let table = add(&mut r, "client.csv", ClockBasis::Epoch, kind::RUN, &[]);
+            r.sources[table].covers_ns = Some((ZERO, ZERO + 100 * SECOND_NS));
+        }
+        let written = Duration::from_nanos((ZERO + (100 + apart_s) * SECOND_NS) as u64);
+        let outcome = Outcome::Read { format: "unified-log", sources: vec![SourceId(gc as u32)] };
+        let input = InputReport {
+            name: "gc.log".to_owned(),
+            outcome,
+            warnings: Vec::new(),
+            modified: Some(UNIX_EPOCH + written),
+        };
+        let mut report = Report { inputs: vec![input], warnings: Vec::new() };
+        align(&mut r, 0, &[], &mut report).unwrap();
+        r.sources[gc].placement.clone()
+    };
+    let beside = placed(7, true);
+    assert!(beside.wall && beside.how.contains("guessed"));
+    assert_eq!(beside.offset_ns, ZERO + 7 * SECOND_NS);
+    assert!(!placed(5000, true).is_known());
+    assert!(!placed(7, false).wall);
+}
