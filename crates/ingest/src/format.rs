@@ -43,4 +43,8 @@ pub trait Format: Sync {
 }
 
 /// All formats. Where two are equally sure, the first wins.
-pub const FORMATS: &[&dyn Format] = &[&crate::table::Table];
+#[rustfmt::skip] // one line a format
+pub const FORMATS: &[&dyn Format] = &[
+    &crate::jdk8::Jdk8GcLog,
+    &crate::table::Table,
+];

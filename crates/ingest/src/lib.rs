@@ -9,6 +9,7 @@ mod detect;
 mod error;
 mod format;
 mod inputs;
+mod jdk8;
 mod jit;
 #[allow(dead_code, reason = "the readers that call it are about to come")]
 mod jvm_args;

@@ -1,0 +1,129 @@
+//! What G1 prints behind an evacuation pause: its phases, workers and regions.
+//!
+//! ```text
+//!    [Parallel Time: 54.9 ms, GC Workers: 2]          3 spaces: an outermost phase
+//!       [Object Copy (ms): Min: 47.0, Avg: …]         6 spaces: inside the one above
+//!    [Other: 1.0 ms]
+//!       [Ref Proc: 0.7 ms]                            a part of "Other"
+//!    [Eden: 204.0M(204.0M)->0.0B(178.0M) Survivors: 0.0B->26.0M Heap: 204.0M(4096.0M)->67.8M(4096.0M)]
+//! ```
+//!
+//! The indentation is the nesting (`g1GCPhaseTimes.cpp`, `LineBuffer` of HotSpot 7 and 8). JDK 6 breaks inner lines in two
+//! ("[Update RS (ms):  0.0  0.0" / "Avg: …]"); nothing of them is needed.
+
+use memchr::memmem;
+
+use super::numbers::{Change, last_change, leading_change, leading_number, number_after};
+use super::pause::{Collector, Pause};
+
+/// From this indentation on, a line is inside an outermost phase.
+const INNER_INDENT: usize = 5;
+
+/// Takes the details that follow a pause.
+#[derive(Default)]
+pub(super) struct Details {
+    in_other: bool,
+}
+
+impl Details {
+    /// Takes a line of details for `pause`. False when it is none.
+    pub fn line(&mut self, pause: &mut Pause, line: &[u8]) -> bool {
+        let text = line.trim_ascii_start();
+        let indent = line.len() - text.len();
+        let Some((b'[', inner)) = text.split_first().map(|(b, rest)| (*b, rest)) else {
+            // The second half of an inner line of JDK 6.
+            return indent >= INNER_INDENT && (text.starts_with(b"Avg:") || text.starts_with(b"Sum:"));
+        };
+        if pause.collector != Some(Collector::G1) && !pause.full {
+            return false;
+        }
+        if indent >= INNER_INDENT {
+            if self.in_other {
+                pause.other_parts_ms += milliseconds(inner).map_or(0.0, |(_, ms)| ms);
+            }
+            return true;
+        }
+        if inner.starts_with(b"Eden:") {
+            sizes(pause, inner);
+        } else if inner.first() == Some(&b' ') && memmem::find(inner, b"->").is_some() {
+            // JDK 6: "[ 169M->162M(256M)]".
+            pause.heap = last_change(inner);
+        } else if let Some((name, ms)) = milliseconds(inner) {
+            self.in_other = name == b"Other";
+            pause.phase(name, ms);
+            if let Some(workers) = number_after(inner, b"GC Workers:").filter(|_| name == b"Parallel Time") {
+                pause.workers = Some(workers);
+            }
+        } else {
+            return indent >= 1;
+        }
+        true
+    }
+
+    /// A new pause begins.
+    pub fn reset(&mut self) {
+        self.in_other = false;
+    }
+}
+
+/// "Parallel Time: 54.9 ms" gives the name and the milliseconds.
+fn milliseconds(inner: &[u8]) -> Option<(&[u8], f64)> {
+    let colon = memchr::memchr(b':', inner)?;
+    let value = inner.get(colon + 1..)?.trim_ascii_start();
+    let (ms, len) = leading_number(value)?;
+    value.get(len..)?.starts_with(b" ms").then_some((inner.get(..colon)?.trim_ascii_end(), ms))
+}
+
+/// The line of sizes. Young is eden and survivors together; its capacity after the pause is eden's plus survivors.
+fn sizes(pause: &mut Pause, inner: &[u8]) {
+    let change = |key: &[u8]| {
+        let at = memmem::find(inner, key)?;
+        leading_change(inner.get(at + key.len()..)?.trim_ascii_start())
+    };
+    pause.eden = change(b"Eden:");
+    pause.survivor = change(b"Survivors:");
+    if let Some(heap) = change(b"Heap:") {
+        pause.heap = Some(heap);
+    }
+    if let (Some(eden), Some(survivor)) = (pause.eden, pause.survivor) {
+        pause.young = Some(Change {
+            before: eden.before.zip(survivor.before).map(|(e, s)| e + s),
+            after: eden.after + survivor.after,
+            capacity: eden.capacity.map(|c| c + survivor.after),
+        });
+    }
+    if let Some(metaspace) = change(b"Metaspace:").or_else(|| change(b"Perm:")) {
+        pause.metaspace = Some(metaspace);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outermost_phases_are_taken_and_parts_of_other_are_added_up() {
+        let mut pause =
+            Pause { collector: Some(Collector::G1), duration_ns: Some(60_000_000), ..Pause::default() };
+        let mut details = Details::default();
+        for line in [
+            "   [Parallel Time: 54,9 ms, GC Workers: 2]",
+            "      [Object Copy (ms): Min: 47.0, Avg: 49.6, Max: 52.2, Diff: 5.3, Sum: 99.2]",
+            "   [Clear CT: 0.1 ms]",
+            "   [Other: 5.0 ms]",
+            "      [Ref Proc: 0.7 ms]",
+            "      [Free CSet: 0.3 ms]",
+            "   [Eden: 204.0M(204.0M)->0.0B(178.0M) Survivors: 0.0B->26.0M Heap: 204.0M(4096.0M)->67.0M(4096.0M)]",
+        ] {
+            assert!(details.line(&mut pause, line.as_bytes()), "{line}");
+        }
+        assert_eq!(pause.workers, Some(2.0));
+        assert_eq!(pause.phases_sum_ms(), Some(55.0));
+        assert!((pause.idle_ms().unwrap() - 4.0).abs() < 1e-9);
+        let mega = 1024.0 * 1024.0;
+        assert_eq!(
+            pause.young,
+            Some(Change { before: Some(204.0 * mega), after: 26.0 * mega, capacity: Some(204.0 * mega) })
+        );
+    }
+}

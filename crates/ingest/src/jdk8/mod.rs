@@ -1,0 +1,384 @@
+//! GC logs of JDK 6 to 8: what `-verbose:gc`, `-Xloggc` and the Print… flags write. JDK 1.4 and 5 mostly as well.
+//!
+//! ```text
+//!   line ─▶ header? ─▶ stop? ─▶ detail of the last pause? ─▶ dump? ─▶ brackets ─▶ events ─▶ run ─▶ recording
+//! ```
+//!
+//! | file | its job |
+//! |---|---|
+//! | `brackets` | records by their nesting, across lines |
+//! | `pause` | what a record's words mean |
+//! | `details` | the phases that G1 prints behind a record |
+//! | `stamp`, `numbers` | stamps, seconds, sizes |
+//! | `safepoints` | stopped lines and safepoint statistics |
+//! | `header` | version, memory, flags |
+//! | `dumps` | lines that are known and dropped |
+//! | `run` | one JVM run: clock, spans, self-checks |
+//!
+//! Times: a stamp in front of a pause is its start; in front of a concurrent phase or a stopped line it is the end.
+//! With uptime in the log, its clock is the JVM's uptime, anchored where dates stand beside it; with dates alone it is
+//! wall-clock time; without stamps the rows are in order and not in time: one follows the other.
+//!
+//! Limits: compilation lines in between are counted as unknown only when they are none; they are not recorded, the
+//! reader of compilation logs does that. Sizes of free lists and heap dumps are not kept. Restarts are seen by uptime
+//! falling back; a log without uptime shows them only by a second header.
+
+mod brackets;
+mod details;
+mod dumps;
+mod header;
+mod numbers;
+mod pause;
+mod run;
+mod safepoints;
+mod stamp;
+
+use fathom_recording::{ClockBasis, Sink};
+
+use self::brackets::{Brackets, Event};
+use self::details::Details;
+use self::header::Header;
+use self::pause::Pause;
+use self::run::Run;
+use self::safepoints::{Row, StoppedLine, application_ns};
+use self::stamp::Stamp;
+use crate::{Confidence, Format, IngestError, Input, Tally};
+
+const ID: &str = "jdk8-gc-log";
+
+/// The reader.
+pub(crate) struct Jdk8GcLog;
+
+impl Format for Jdk8GcLog {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn about(&self) -> &'static str {
+        "GC logs of JDK 6 to 8 (-verbose:gc, PrintGCDetails and related flags) of Serial, Parallel, CMS and G1, with \
+         stopped times and safepoint statistics"
+    }
+
+    fn sniff(&self, head: &[u8]) -> Confidence {
+        let lines = head.split(|b| *b == b'\n').take(2000);
+        lines.map(|line| sniff_line(line.trim_ascii())).max().unwrap_or(Confidence(0))
+    }
+
+    fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError> {
+        let mut reader = Reader::new(&input.name, basis_of(input.lines.peek()));
+        while let Some(line) = input.lines.next() {
+            let (number, cut) = (line.number, line.cut);
+            if reader.line(sink, number, line.bytes) == Known::No || cut {
+                reader.unknown(number, line.bytes);
+            }
+            reader.bytes_seen = input.lines.bytes();
+        }
+        let cut = input.lines.ends_in_line() && reader.brackets.is_open() || input.lines.failure().is_some();
+        let position = (input.lines.number(), input.lines.bytes());
+        if reader.finish(sink, position, cut) {
+            Ok(())
+        } else {
+            Err(IngestError::Empty { path: input.name.clone().into(), format: ID })
+        }
+    }
+}
+
+/// How sure one line makes us.
+fn sniff_line(line: &[u8]) -> Confidence {
+    let (_, rest) = Stamp::leading(line);
+    let rest = rest
+        .strip_prefix(b"#")
+        .map_or(rest, |r| r.get(r.iter().position(|b| *b == b'[').unwrap_or(0)..).unwrap_or(r));
+    let record = [&b"[GC"[..], b"[Full GC", b"[CMS-concurrent", b"[ParNew", b"[ASCMS-concurrent"];
+    if record.iter().any(|start| rest.starts_with(start)) {
+        return Confidence(90);
+    }
+    if rest.starts_with(b"Total time for which application threads were stopped: ") {
+        return Confidence(85);
+    }
+    if Row::parse(line).is_some() || line.starts_with(b"CommandLine flags: -XX:") {
+        return Confidence(70);
+    }
+    if Header::starts(line) {
+        return Confidence(50);
+    }
+    Confidence(0)
+}
+
+/// The clock that the first stamps speak of.
+fn basis_of(head: &[u8]) -> ClockBasis {
+    let mut found = ClockBasis::None;
+    for line in head.split(|b| *b == b'\n').take(5000) {
+        let stamp = Stamp::leading(line).0;
+        if stamp.uptime_ns.is_some() {
+            return ClockBasis::JvmUptime;
+        }
+        if stamp.date_ns.is_some() {
+            found = ClockBasis::Epoch;
+        }
+    }
+    found
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Yes,
+    No,
+}
+
+impl From<bool> for Known {
+    fn from(known: bool) -> Self {
+        if known { Self::Yes } else { Self::No }
+    }
+}
+
+struct Reader {
+    name: String,
+    basis: ClockBasis,
+    run: Option<Run>,
+    runs: u32,
+    records: bool,
+    brackets: Brackets,
+    details: Details,
+    /// The pause that closed last, waiting for its times and details.
+    pending: Option<Box<Pause>>,
+    header: Option<Header>,
+    /// A rotated file begins: its header is no restart.
+    rotated: bool,
+    humongous_asked: bool,
+    /// Lines not understood before the first run.
+    early: Tally,
+    /// Line being read, and bytes read when the current run began.
+    at: (u64, u64),
+    bytes_seen: u64,
+}
+
+impl Reader {
+    fn new(name: &str, basis: ClockBasis) -> Self {
+        Self {
+            name: name.to_owned(),
+            basis,
+            run: None,
+            runs: 0,
+            records: false,
+            brackets: Brackets::default(),
+            details: Details::default(),
+            pending: None,
+            header: None,
+            rotated: false,
+            humongous_asked: false,
+            early: Tally::default(),
+            at: (1, 0),
+            bytes_seen: 0,
+        }
+    }
+
+    fn line(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8]) -> Known {
+        self.at.0 = number;
+        let text = line.trim_ascii_start();
+        let Some(&first) = text.first() else { return Known::Yes };
+        if first == b'[' && !self.brackets.is_open() {
+            if let Some(pause) = self.pending.as_deref_mut() {
+                if !text.starts_with(b"[Times") && self.details.line(pause, line) {
+                    return Known::Yes;
+                }
+            }
+        }
+        if let Some(known) = self.side_line(sink, number, text, first) {
+            return known;
+        }
+        if self.brackets.is_open() {
+            if let Some(pause) = self.brackets.open_pause() {
+                if pause.tenuring_line(text) {
+                    return Known::Yes;
+                }
+            }
+            if dumps::is_dump(text) || crate::jit::print_compilation::parse_line(line).is_some() {
+                return Known::Yes;
+            }
+        }
+        let known = self.brackets.feed(number, line);
+        if !self.brackets.events.is_empty() {
+            self.drain(sink);
+        }
+        if known {
+            return Known::Yes;
+        }
+        self.leftover(line, text)
+    }
+
+    /// Lines that are whole in themselves, whether a record is open or not.
+    fn side_line(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8], first: u8) -> Option<Known> {
+        // Most lines begin with a bracket, a stamp or spaces before a bracket and hold no such word.
+        match first {
+            b'[' | b']' | b':' | b',' | b'(' => return None,
+            b'C' | b'M' | b'O' | b'J' | b'Z' if !self.brackets.is_open() => {
+                if Header::starts(text) && self.pending_restart_without_uptime() {
+                    self.end_run(sink);
+                }
+                if self.header.get_or_insert_default().line(text) {
+                    return Some(Known::Yes);
+                }
+            }
+            _ => {}
+        }
+        let (stamp, rest) = match first {
+            b'T' | b'A' | b'G' => (Stamp::default(), text),
+            b'0'..=b'9' => Stamp::leading(text),
+            _ => return None,
+        };
+        match rest.first() {
+            Some(b'T') => {
+                let told = StoppedLine::parse(rest)?;
+                self.flush(sink);
+                let run = self.run_for(sink, stamp);
+                run.stopped(number, stamp, told);
+                run.write_stops(sink);
+                self.records = true;
+            }
+            Some(b'A') => {
+                let ns = application_ns(rest)?;
+                self.flush(sink);
+                let run = self.run_for(sink, stamp);
+                match run.place(stamp) {
+                    Some(_) => _ = run.time(stamp),
+                    None => run.pass(ns),
+                }
+            }
+            Some(b'G') if rest.starts_with(b"GC log file") || rest.starts_with(b"GC log rotation") => {
+                self.rotated = true;
+            }
+            Some(b'[') | None => return None,
+            Some(_) if !stamp.is_empty() && !self.brackets.is_open() => {
+                let row = Row::parse(text)?;
+                let run = self.run_for(sink, Stamp::default());
+                let t0_ns = run.place(row.stamp)?;
+                run.safepoints.row(number, t0_ns, row);
+                run.tally.records += 1;
+                self.records = true;
+            }
+            Some(_) => return None,
+        }
+        Some(Known::Yes)
+    }
+
+    /// Whether a header that comes now begins another run, in a log where uptime cannot tell.
+    fn pending_restart_without_uptime(&mut self) -> bool {
+        let restart = self.basis != ClockBasis::JvmUptime
+            && !self.rotated
+            && self.run.as_ref().is_some_and(Run::has_records);
+        self.rotated = false;
+        restart
+    }
+
+    /// What no record took: a dump, a compilation, or a line that nobody knows.
+    fn leftover(&mut self, line: &[u8], text: &[u8]) -> Known {
+        let (_, rest) = Stamp::leading(text);
+        let known = dumps::is_dump(text)
+            || dumps::is_dump(rest)
+            || self.pending.as_deref_mut().is_some_and(|pause| self.details.line(pause, line))
+            || crate::jit::print_compilation::parse_line(line).is_some()
+            || Row::parse(text).is_some();
+        known.into()
+    }
+
+    fn drain(&mut self, sink: &mut dyn Sink) {
+        for event in std::mem::take(&mut self.brackets.events) {
+            match event {
+                Event::Pause(pause) => {
+                    self.flush(sink);
+                    self.details.reset();
+                    // A restart must be seen before the next line is.
+                    self.run_for(sink, pause.stamp);
+                    self.pending = Some(pause);
+                }
+                Event::Concurrent(phase) => {
+                    let run = self.run_for(sink, phase.stamp);
+                    run.concurrent(sink, &phase);
+                    self.records = true;
+                }
+                Event::Times(times) => {
+                    if let Some(pause) = self.pending.as_deref_mut() {
+                        pause.times.get_or_insert(times);
+                    }
+                }
+                Event::HumongousRequest => self.humongous_asked = true,
+                Event::Cut => {
+                    if let Some(run) = &mut self.run {
+                        run.tally.lost += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the pause that waited for its details.
+    fn flush(&mut self, sink: &mut dyn Sink) {
+        let Some(mut pause) = self.pending.take() else { return };
+        if self.humongous_asked && pause.cause.is_none() && pause.name.contains("initial-mark") {
+            // JDK 7 without PrintGCCause: the policy says why it starts a cycle.
+            pause.cause = Some("G1 Humongous Allocation".to_owned());
+        }
+        if pause.name.contains("initial-mark") {
+            self.humongous_asked = false;
+        }
+        if let Some(run) = &mut self.run {
+            run.pause(sink, &pause);
+            self.records = true;
+        }
+    }
+
+    /// The run that a record with this stamp belongs to; a new one when there is none or the JVM was restarted.
+    fn run_for(&mut self, sink: &mut dyn Sink, stamp: Stamp) -> &mut Run {
+        let after_header = self.header.is_some();
+        if self.run.as_ref().is_some_and(|run| !run.holds(stamp, after_header)) {
+            self.flush(sink);
+            self.end_run(sink);
+        }
+        if self.run.is_none() {
+            self.runs += 1;
+            let name = match self.runs {
+                1 => self.name.clone(),
+                n => format!("{} #{n}", self.name),
+            };
+            let first_line = if self.runs == 1 { 1 } else { self.at.0 };
+            let mut run = Run::new(sink, &name, self.basis, (first_line, self.at.1));
+            run.tally = std::mem::take(&mut self.early);
+            self.run = Some(run);
+        }
+        let header = self.header.take();
+        let run = self.run.as_mut().expect("a run was made above");
+        if let Some(header) = header {
+            run.take_header(header);
+        }
+        run
+    }
+
+    fn end_run(&mut self, sink: &mut dyn Sink) {
+        self.flush(sink);
+        if let Some(run) = self.run.take() {
+            let end = (self.at.0.saturating_sub(1), self.bytes_seen);
+            run.finish(sink, end, false);
+            self.at.1 = self.bytes_seen;
+        }
+    }
+
+    fn unknown(&mut self, number: u64, line: &[u8]) {
+        let tally = self.run.as_mut().map_or(&mut self.early, |run| &mut run.tally);
+        tally.unknown(number, line);
+    }
+
+    /// Ends the last run. False when there was no record.
+    fn finish(mut self, sink: &mut dyn Sink, end: (u64, u64), cut: bool) -> bool {
+        self.brackets.abandon();
+        self.drain(sink);
+        self.flush(sink);
+        if let (Some(run), Some(header)) = (&mut self.run, self.header.take()) {
+            run.take_header(header);
+        }
+        if let Some(run) = self.run.take() {
+            run.finish(sink, end, cut);
+        }
+        self.records
+    }
+}

@@ -1,0 +1,293 @@
+//! One stop-the-world record while it is put together, and what its name and parentheses mean.
+
+use super::numbers::Change;
+use super::stamp::Stamp;
+
+/// Qualifiers in parentheses that tell which kind of pause it is, and so belong to its name (`g1CollectedHeap.cpp`,
+/// `log_gc_header`).
+const KINDS: &[&[u8]] = &[b"young", b"mixed", b"partial", b"initial-mark"];
+
+/// What makes a pause an evacuation failure: G1 ran out of to-space, a scavenge could not promote, CMS lost its race.
+const FAILURES: &[&[u8]] = &[
+    b"to-space exhausted",
+    b"to-space overflow",
+    b"promotion failed",
+    b"concurrent mode failure",
+    b"promotion failed - to-space exhausted",
+];
+
+/// Qualifiers that say nothing that is not said elsewhere.
+const NEUTRAL: &[&[u8]] = &[b"concurrent mode interrupted", b"non-parallel", b"parallel"];
+
+/// `GCCause::to_string` of HotSpot 8 (`gcCause.cpp`); "System" is how JDK 6 and 7 call `System.gc()`.
+const CAUSES: &[&[u8]] = &[
+    b"System.gc()",
+    b"System",
+    b"FullGCAlot",
+    b"ScavengeAlot",
+    b"Allocation Profiler",
+    b"JvmtiEnv ForceGarbageCollection",
+    b"GCLocker Initiated GC",
+    b"Heap Inspection Initiated GC",
+    b"Heap Dump Initiated GC",
+    b"Heap Dump",
+    b"Diagnostic Command",
+    b"WhiteBox Initiated Young GC",
+    b"WhiteBox Initiated Concurrent Mark",
+    b"Update Allocation Context Stats",
+    b"No GC",
+    b"Allocation Failure",
+    b"Tenured Generation Full",
+    b"Permanent Generation Full",
+    b"Metadata GC Threshold",
+    b"Metadata GC Clear Soft References",
+    b"CMS Generation Full",
+    b"CMS Initial Mark",
+    b"CMS Final Remark",
+    b"CMS Concurrent Mark",
+    b"Old Generation Expanded On Last Scavenge",
+    b"Old Generation Too Full To Scavenge",
+    b"Ergonomics",
+    b"G1 Evacuation Pause",
+    b"G1 Humongous Allocation",
+    b"Last ditch collection",
+    b"Shenandoah Upgrade To Full GC",
+    b"ILLEGAL VALUE - last gc cause - ILLEGAL VALUE",
+    b"unknown GCCause",
+];
+
+/// How many qualifiers and phases a record may have before the rest is dropped: real ones have under ten.
+const MAX_ITEMS: usize = 32;
+
+/// Which collector a record's shape tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Collector {
+    Serial,
+    Parallel,
+    Cms,
+    G1,
+    Shenandoah,
+}
+
+impl Collector {
+    /// As the recording calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Serial => "Serial",
+            Self::Parallel => "Parallel",
+            Self::Cms => "CMS",
+            Self::G1 => "G1",
+            Self::Shenandoah => "Shenandoah",
+        }
+    }
+}
+
+/// The `[Times: …]` of a record, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Times {
+    pub user_s: f64,
+    pub sys_s: f64,
+    pub real_s: f64,
+}
+
+/// A stop-the-world record.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pause {
+    pub line: u64,
+    pub stamp: Stamp,
+    pub name: String,
+    pub cause: Option<String>,
+    pub qualifiers: Vec<String>,
+    /// As printed; may be negative.
+    pub duration_ns: Option<i64>,
+    pub heap: Option<Change>,
+    pub young: Option<Change>,
+    pub old: Option<Change>,
+    pub metaspace: Option<Change>,
+    pub eden: Option<Change>,
+    pub survivor: Option<Change>,
+    /// Outermost timed phases, milliseconds.
+    pub phases: Vec<(String, f64)>,
+    /// Sum of what G1 lists below "Other".
+    pub other_parts_ms: f64,
+    pub times: Option<Times>,
+    pub workers: Option<f64>,
+    /// New threshold and the highest one allowed.
+    pub tenuring: Option<(f64, f64)>,
+    pub desired_survivor: Option<f64>,
+    pub age1: Option<f64>,
+    pub full: bool,
+    pub failed: bool,
+    /// Whether it is a CMS remark, the one record that may hold another.
+    pub remark: bool,
+    pub collector: Option<Collector>,
+    pub nested: Vec<Pause>,
+}
+
+impl Pause {
+    /// Takes the first text of a record: "GC (Allocation Failure) ", "GC pause (young), 0.1 secs".
+    pub fn open(&mut self, head: &[u8]) {
+        let word = |text: &[u8]| head.starts_with(text);
+        let name = [&b"Full GC"[..], b"GC pause", b"GC remark", b"GC cleanup", b"GC"]
+            .into_iter()
+            .find(|known| word(known))
+            .unwrap_or_else(|| {
+                let end = head.iter().position(|b| !(b.is_ascii_alphabetic() || b" -".contains(b)));
+                head.get(..end.unwrap_or(head.len()).min(60)).unwrap_or_default()
+            });
+        self.name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
+        self.full = word(b"Full GC") || word(b"Pause Full");
+        self.remark = word(b"GC remark");
+        if word(b"GC pause") || word(b"GC remark") || word(b"GC cleanup") {
+            self.collector = Some(Collector::G1);
+        } else if word(b"Pause") {
+            self.collector = Some(Collector::Shenandoah);
+        }
+    }
+
+    /// Takes a qualifier in parentheses of the record itself or of one of its parts.
+    pub fn qualify(&mut self, text: &[u8], own: bool) {
+        if FAILURES.contains(&text) {
+            self.failed = true;
+        } else if text == b"System" || (own && CAUSES.contains(&text)) {
+            let cause = if text == b"System" { b"System.gc()" } else { text };
+            self.cause = Some(String::from_utf8_lossy(cause).into_owned());
+            match text {
+                b"CMS Initial Mark" => self.is_cms("CMS-initial-mark"),
+                b"CMS Final Remark" => self.is_cms("CMS-remark"),
+                _ => {}
+            }
+        } else if KINDS.contains(&text) {
+            self.name.push_str(" (");
+            self.name.push_str(&String::from_utf8_lossy(text));
+            self.name.push(')');
+        } else if own && !NEUTRAL.contains(&text) && self.qualifiers.len() < MAX_ITEMS {
+            self.qualifiers.push(String::from_utf8_lossy(text).into_owned());
+        }
+    }
+
+    fn is_cms(&mut self, name: &str) {
+        if self.name != name {
+            name.clone_into(&mut self.name);
+        }
+        self.remark |= name == "CMS-remark";
+        self.collector = Some(Collector::Cms);
+    }
+
+    /// Takes a part: "ParNew" with its sizes and seconds, "Rescan (parallel)", "1 CMS-remark".
+    pub fn part(&mut self, name: &[u8], change: Option<Change>, secs_ns: Option<i64>, outermost: bool) {
+        // The adaptive flavours of the CMS generations are called ASParNew and ASCMS (JDK 6).
+        let name = name.strip_prefix(b"AS").unwrap_or(name);
+        let has = |prefix: &[u8]| name.starts_with(prefix);
+        let slot = if has(b"PSYoungGen") {
+            self.collector = Some(Collector::Parallel);
+            &mut self.young
+        } else if has(b"ParNew") || has(b"DefNew") {
+            self.collector = self.collector.or(has(b"DefNew").then_some(Collector::Serial));
+            &mut self.young
+        } else if has(b"PSPermGen") || has(b"Perm") || has(b"CMS Perm") || has(b"Metaspace") {
+            &mut self.metaspace
+        } else if has(b"1 CMS-initial-mark") || has(b"1 ASCMS-initial-mark") {
+            self.is_cms("CMS-initial-mark");
+            &mut self.old
+        } else if has(b"1 CMS-remark") || has(b"1 ASCMS-remark") {
+            self.is_cms("CMS-remark");
+            &mut self.old
+        } else if has(b"Tenured") || has(b"ParOldGen") || has(b"PSOldGen") || has(b"CMS") {
+            self.full = true;
+            self.collector = Some(match name {
+                [b'C', ..] => Collector::Cms,
+                [b'T', ..] => Collector::Serial,
+                _ => Collector::Parallel,
+            });
+            &mut self.old
+        } else {
+            self.remark |= has(b"YG occupancy");
+            &mut None
+        };
+        if change.is_some() {
+            *slot = change;
+        }
+        // The times of PrintReferenceGC lie inside other phases.
+        if let Some(ns) = secs_ns.filter(|_| outermost && !name.ends_with(b"Reference")) {
+            let name = if has(b"CMS") && !has(b"CMS Perm") { &b"CMS"[..] } else { name };
+            self.phase(name, ns as f64 / 1e6);
+        }
+    }
+
+    /// Adds an outermost timed phase.
+    pub fn phase(&mut self, name: &[u8], ms: f64) {
+        if self.phases.len() < MAX_ITEMS {
+            self.phases.push((String::from_utf8_lossy(name).into_owned(), ms));
+        }
+    }
+
+    /// Takes a line of PrintTenuringDistribution; false when it is none.
+    pub fn tenuring_line(&mut self, line: &[u8]) -> bool {
+        use super::numbers::number_after;
+        if line.starts_with(b"Desired survivor size") {
+            self.desired_survivor = number_after(line, b"Desired survivor size");
+            let threshold = number_after(line, b"new threshold");
+            self.tenuring =
+                threshold.zip(number_after(line, b"(max").or(number_after(line, b"max threshold")));
+            true
+        } else if let Some(rest) = line.strip_prefix(b"- age") {
+            if rest.trim_ascii_start().starts_with(b"1:") {
+                self.age1 = number_after(rest, b":");
+            }
+            true
+        } else {
+            false
+        }
+    }
+
+    /// Milliseconds of the pause in which nothing that was timed happened; known for G1 alone.
+    ///
+    /// G1 of JDK 7 and 8 times everything between the start and the end of an evacuation: the parallel part, some
+    /// serial steps, and "Other" with its own parts. What remains after all of them is time that no work took. The
+    /// phases are rounded to 0.1 ms, so a rest of some tenths means nothing.
+    pub fn idle_ms(&self) -> Option<f64> {
+        let evacuation = self.phases.iter().any(|(name, _)| name == "Parallel Time")
+            && self.phases.iter().any(|(name, _)| name == "Other");
+        let timed = self.phases_sum_ms()? + self.other_parts_ms;
+        let pause_ms = self.duration_ns? as f64 / 1e6;
+        evacuation.then_some((pause_ms - timed).max(0.0))
+    }
+
+    /// Sum of the outermost phases except "Other".
+    pub fn phases_sum_ms(&self) -> Option<f64> {
+        let own = |phase: &&(String, f64)| phase.0 != "Other";
+        (!self.phases.is_empty()).then(|| self.phases.iter().filter(own).map(|(_, ms)| ms).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_stay_in_the_name_and_causes_leave_it() {
+        let mut pause = Pause::default();
+        pause.open(b"GC pause (G1 Evacuation Pause) (young)");
+        for q in
+            [&b"G1 Evacuation Pause"[..], b"young", b"initial-mark", b"to-space exhausted", b"new in 8u999"]
+        {
+            pause.qualify(q, true);
+        }
+        assert_eq!(pause.name, "GC pause (young) (initial-mark)");
+        assert_eq!(pause.cause.as_deref(), Some("G1 Evacuation Pause"));
+        assert_eq!(pause.qualifiers, ["new in 8u999"]);
+        assert!(pause.failed);
+    }
+
+    #[test]
+    fn a_collected_old_generation_is_full_without_the_label() {
+        let mut pause = Pause::default();
+        pause.open(b"GC ");
+        pause.part(b"ParNew", None, Some(1), true);
+        assert!(!pause.full);
+        pause.part(b"CMS", Some(Change::default()), Some(2), true);
+        assert!(pause.full);
+        assert_eq!(pause.collector, Some(Collector::Cms));
+    }
+}

@@ -1,0 +1,473 @@
+//! One run of a JVM within a log: its source, its clock, its counters and its self-checks.
+
+use fathom_recording::vocabulary::{fact, figure, kind, label};
+use fathom_recording::{
+    Anchor, Check, ClockBasis, Process, ProcessId, Sink, Source, SourceId, SpanId, SpanRow,
+};
+use rustc_hash::FxHashMap;
+
+use super::brackets::Concurrent;
+use super::header::Header;
+use super::pause::{Collector, Pause};
+use super::safepoints::{Safepoints, Stop};
+use super::stamp::Stamp;
+use crate::Tally;
+
+/// How far uptime may fall back within one run: lines of different threads overtake each other.
+const REORDER_NS: i64 = 1_000_000_000;
+/// The same right after a header, where a new run is likely.
+const REORDER_AFTER_HEADER_NS: i64 = 100_000_000;
+/// How far "date − uptime" may move within one run when uptime falls back: clocks are set by less.
+const ZERO_MOVED_NS: i64 = 2_000_000_000;
+/// Stamps are cut to milliseconds, and a record is stamped before it is measured.
+const STAMP_NS: i64 = 2_000_000;
+/// Phase names are remembered up to this many; hostile input may have as many as it has lines.
+const MAX_PHASE_KEYS: usize = 4096;
+
+/// Sums for the self-checks.
+#[derive(Default)]
+struct Sums {
+    pauses: u64,
+    pause_ns: i64,
+    negative: u64,
+    last_pause_end_ns: Option<i64>,
+    overlapping: u64,
+    first_stop_ns: Option<i64>,
+    stops: u64,
+    stop_ns: i64,
+    /// Pauses since the first stop.
+    pauses_beside_stops: u64,
+    pause_beside_stops_ns: i64,
+    next_id: Option<i64>,
+    missing_ids: u64,
+    detailed: bool,
+}
+
+/// One run.
+pub(super) struct Run {
+    pub source: SourceId,
+    pub process: ProcessId,
+    basis: ClockBasis,
+    first_line: u64,
+    first_byte: u64,
+    /// Epoch nanoseconds of uptime zero as first seen, and how far later records disagree.
+    zero: Option<(i64, i64)>,
+    dated: u64,
+    last_uptime_ns: Option<i64>,
+    covers_ns: Option<(i64, i64)>,
+    /// Where the log is, for records without a stamp.
+    cursor_ns: i64,
+    header: Header,
+    /// Facts told by a header since the last record.
+    collector: Option<Collector>,
+    pub safepoints: Safepoints,
+    pub tally: Tally,
+    sums: Sums,
+    phase_keys: FxHashMap<String, String>,
+}
+
+impl Run {
+    /// Adds a run to the recording.
+    pub fn new(sink: &mut dyn Sink, name: &str, basis: ClockBasis, from: (u64, u64)) -> Self {
+        let process = sink.add_process(Process { name: name.to_owned(), jvm: true, ..Process::default() });
+        let source = sink.add_source(Source {
+            name: name.to_owned(),
+            format: super::ID.to_owned(),
+            process: Some(process.0),
+            clock: basis,
+            ..Source::default()
+        });
+        Self {
+            source,
+            process,
+            basis,
+            first_line: from.0,
+            first_byte: from.1,
+            zero: None,
+            dated: 0,
+            last_uptime_ns: None,
+            covers_ns: None,
+            cursor_ns: 0,
+            header: Header::default(),
+            collector: None,
+            safepoints: Safepoints::default(),
+            tally: Tally::default(),
+            sums: Sums::default(),
+            phase_keys: FxHashMap::default(),
+        }
+    }
+
+    /// Whether a record with this stamp is one of this run, or the first of the next.
+    pub fn holds(&self, stamp: Stamp, after_header: bool) -> bool {
+        let (Some(uptime), Some(last)) = (stamp.uptime_ns, self.last_uptime_ns) else { return true };
+        let moved = stamp.date_ns.zip(self.zero).map(|(date, (zero, _))| {
+            date.saturating_sub(uptime).saturating_sub(zero).saturating_abs() > ZERO_MOVED_NS
+        });
+        let allowed = if after_header { REORDER_AFTER_HEADER_NS } else { REORDER_NS };
+        let fell = uptime < last.saturating_sub(allowed);
+        match moved {
+            Some(moved) => !(moved && (fell || (after_header && uptime < last))),
+            None => !fell,
+        }
+    }
+
+    /// Takes what a header told.
+    pub fn take_header(&mut self, header: Header) {
+        self.header.facts.extend(header.facts);
+    }
+
+    /// Whether anything was recorded.
+    pub fn has_records(&self) -> bool {
+        self.tally.records > 0
+    }
+
+    /// Notes a stamp in the order of the log and gives its time on the run's clock; without a stamp, where the log is.
+    pub fn time(&mut self, stamp: Stamp) -> i64 {
+        if let (Some(date), Some(uptime)) = (stamp.date_ns, stamp.uptime_ns) {
+            let now = date.saturating_sub(uptime);
+            let zero = self.zero.get_or_insert((now, 0));
+            zero.1 = zero.1.max(now.saturating_sub(zero.0).saturating_abs());
+            self.dated += 1;
+        }
+        if let Some(uptime) = stamp.uptime_ns {
+            self.last_uptime_ns = Some(self.last_uptime_ns.map_or(uptime, |last| last.max(uptime)));
+        }
+        let t = self.place(stamp).unwrap_or(self.cursor_ns);
+        self.covers(t);
+        t
+    }
+
+    /// Time of a stamp on the run's clock, without noting it.
+    pub fn place(&self, stamp: Stamp) -> Option<i64> {
+        match self.basis {
+            ClockBasis::Epoch => stamp.date_ns,
+            ClockBasis::JvmUptime => {
+                stamp.uptime_ns.or_else(|| Some(stamp.date_ns?.saturating_sub(self.zero?.0)))
+            }
+            _ => None,
+        }
+    }
+
+    fn covers(&mut self, t: i64) {
+        let (from, to) = self.covers_ns.get_or_insert((t, t));
+        *from = (*from).min(t);
+        *to = (*to).max(t);
+        self.cursor_ns = self.cursor_ns.max(t);
+    }
+
+    /// Notes application time between two stops that carry no stamps.
+    pub fn pass(&mut self, ns: i64) {
+        let t = self.cursor_ns.saturating_add(ns.max(0));
+        self.covers(t);
+    }
+
+    /// Writes a pause with what is nested in it.
+    pub fn pause(&mut self, sink: &mut dyn Sink, pause: &Pause) {
+        let t0 = self.time(pause.stamp);
+        let t1 = t0.saturating_add(pause.duration_ns.unwrap_or(0).max(0));
+        self.covers(t1);
+        self.count(pause, t0, t1);
+        let id = self.emit(sink, pause, kind::GC_PAUSE, (t0, t1), None);
+        for nested in &pause.nested {
+            let n0 = self.place(nested.stamp).unwrap_or(t0).clamp(t0, t1);
+            let n1 = n0.saturating_add(nested.duration_ns.unwrap_or(0).max(0)).min(t1.max(n0));
+            self.emit(sink, nested, kind::GC_NESTED, (n0, n1), Some(id));
+        }
+    }
+
+    fn count(&mut self, pause: &Pause, t0: i64, t1: i64) {
+        let sums = &mut self.sums;
+        let duration_ns = pause.duration_ns.unwrap_or(0);
+        sums.pauses += 1;
+        sums.negative += u64::from(duration_ns < 0);
+        sums.pause_ns = sums.pause_ns.saturating_add(duration_ns.max(0));
+        if sums.last_pause_end_ns.is_some_and(|end| t0 < end.saturating_sub(STAMP_NS)) {
+            sums.overlapping += 1;
+        }
+        sums.last_pause_end_ns = Some(sums.last_pause_end_ns.map_or(t1, |end| end.max(t1)));
+        if sums.first_stop_ns.is_some() {
+            sums.pauses_beside_stops += 1;
+            sums.pause_beside_stops_ns = sums.pause_beside_stops_ns.saturating_add(duration_ns.max(0));
+        }
+        let parts = pause.young.is_some() || pause.old.is_some() || !pause.phases.is_empty();
+        sums.detailed |= parts || pause.cause.is_some();
+        self.collector = pause.collector.or(self.collector);
+        self.tally.records += 1;
+        if let Some(id) = pause.stamp.id {
+            self.id(id);
+        }
+    }
+
+    /// Ids go up by one for every collection; a concurrent cycle repeats the id of its pause.
+    fn id(&mut self, id: i64) {
+        match &mut self.sums.next_id {
+            Some(next) if id >= *next => {
+                self.sums.missing_ids = self.sums.missing_ids.saturating_add(id.abs_diff(*next));
+                *next = id.saturating_add(1);
+            }
+            Some(_) => {}
+            none => *none = Some(id.saturating_add(1)),
+        }
+    }
+
+    fn emit(
+        &mut self,
+        sink: &mut dyn Sink,
+        pause: &Pause,
+        kind: &str,
+        (t0_ns, t1_ns): (i64, i64),
+        parent: Option<SpanId>,
+    ) -> SpanId {
+        for (name, _) in &pause.phases {
+            if !self.phase_keys.contains_key(name) && self.phase_keys.len() < MAX_PHASE_KEYS {
+                self.phase_keys.insert(name.clone(), format!("{}{name}", figure::PHASE_MS_PREFIX));
+            }
+        }
+        let mut figures: Vec<(&str, f64)> = Vec::with_capacity(32);
+        figures_of(pause, &mut figures);
+        for (name, ms) in &pause.phases {
+            if let Some(key) = self.phase_keys.get(name) {
+                figures.push((key, *ms));
+            }
+        }
+        let qualifiers = pause.qualifiers.join(", ");
+        let mut labels: Vec<(&str, &str)> = Vec::with_capacity(2);
+        labels.extend(pause.cause.as_deref().map(|cause| (label::CAUSE, cause)));
+        if !qualifiers.is_empty() {
+            labels.push((label::QUALIFIER, &qualifiers));
+        }
+        sink.span(&SpanRow {
+            kind,
+            name: &pause.name,
+            t0_ns,
+            t1_ns,
+            process: self.process,
+            thread: None,
+            source: self.source,
+            line: pause.line,
+            key: pause.stamp.id.unwrap_or(-1),
+            parent,
+            figures: &figures,
+            labels: &labels,
+        })
+    }
+
+    /// Writes a concurrent phase; its stamp is its end.
+    pub fn concurrent(&mut self, sink: &mut dyn Sink, phase: &Concurrent) {
+        let t1_ns = self.time(phase.stamp);
+        let t0_ns = t1_ns.saturating_sub(phase.wall_ns.unwrap_or(0).max(0));
+        let mut figures: Vec<(&str, f64)> = Vec::new();
+        if let Some(change) = phase.change.filter(|_| phase.collector == Collector::Shenandoah) {
+            figures.push((figure::HEAP_AFTER_BYTES, change.after));
+            figures.extend(change.before.map(|b| (figure::HEAP_BEFORE_BYTES, b)));
+        }
+        self.tally.records += 1;
+        self.collector = self.collector.or(Some(phase.collector));
+        self.event(sink, (kind::GC_CONCURRENT, &phase.name), (t0_ns, t1_ns), phase.line, &figures);
+    }
+
+    /// Takes a stopped line: `stopped_ns` long, ending at `stamp`, or without one around the pause before it.
+    pub fn stopped(&mut self, line: u64, stamp: Stamp, told: super::safepoints::StoppedLine) {
+        let stamped = self.place(stamp).is_some();
+        let now = self.time(stamp);
+        let (t0_ns, t1_ns) = if stamped {
+            (now.saturating_sub(told.stopped_ns), now)
+        } else {
+            let pause_end = self.sums.last_pause_end_ns.unwrap_or(now);
+            let end = if pause_end >= now { pause_end } else { now.saturating_add(told.stopped_ns) };
+            (end.saturating_sub(told.stopped_ns), end)
+        };
+        self.covers(t1_ns);
+        self.sums.first_stop_ns.get_or_insert(t0_ns);
+        self.tally.records += 1;
+        let at_ns = told.reach_ns.map(|reach| told.stopped_ns.saturating_sub(reach));
+        let reach_ns = told.reach_ns;
+        self.safepoints.stop(Stop { line, t0_ns, t1_ns, reach_ns, at_ns, ..Stop::default() });
+    }
+
+    /// Writes the stops that are complete.
+    pub fn write_stops(&mut self, sink: &mut dyn Sink) {
+        for stop in std::mem::take(&mut self.safepoints.ready) {
+            self.sums.stops += 1;
+            self.sums.stop_ns = self.sums.stop_ns.saturating_add(stop.t1_ns.saturating_sub(stop.t0_ns));
+            let figures: Vec<(&str, f64)> = [
+                (figure::REACH_NS, stop.reach_ns),
+                (figure::CLEANUP_NS, stop.cleanup_ns),
+                (figure::AT_NS, stop.at_ns),
+                (figure::THREADS, stop.threads),
+                (figure::THREADS_RUNNABLE, stop.runnable),
+            ]
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value? as f64)))
+            .collect();
+            let name = stop.operation.as_deref().unwrap_or("stopped");
+            self.event(sink, (kind::SAFEPOINT, name), (stop.t0_ns, stop.t1_ns), stop.line, &figures);
+        }
+    }
+
+    fn event(
+        &self,
+        sink: &mut dyn Sink,
+        (kind, name): (&str, &str),
+        (t0_ns, t1_ns): (i64, i64),
+        line: u64,
+        figures: &[(&str, f64)],
+    ) {
+        sink.span(&SpanRow {
+            kind,
+            name,
+            t0_ns,
+            t1_ns,
+            process: self.process,
+            thread: None,
+            source: self.source,
+            line,
+            key: -1,
+            parent: None,
+            figures,
+            labels: &[],
+        });
+    }
+
+    /// Closes the run: last stops, its span, facts, anchor, counters and checks.
+    pub fn finish(mut self, sink: &mut dyn Sink, to: (u64, u64), cut: bool) {
+        self.safepoints.finish();
+        self.write_stops(sink);
+        if let Some(covers) = self.covers_ns {
+            self.event(sink, (kind::RUN, "run"), covers, self.first_line, &[]);
+        }
+        self.facts(sink);
+        let checks = self.checks();
+        let source = sink.source_mut(self.source);
+        source.lines = to.0.saturating_sub(self.first_line).saturating_add(1);
+        source.bytes = to.1.saturating_sub(self.first_byte);
+        source.covers_ns = self.covers_ns;
+        source.cut = cut;
+        source.checks = checks;
+        source.anchor =
+            self.zero.filter(|_| self.basis == ClockBasis::JvmUptime).map(|(zero, spread)| Anchor {
+                zero_epoch_ns: zero,
+                // Dates are cut to milliseconds.
+                uncertainty_ns: spread.saturating_add(1_000_000),
+                how: format!("date stamp beside uptime in {} records", self.dated),
+            });
+        self.tally.add_to(source);
+    }
+
+    fn facts(&mut self, sink: &mut dyn Sink) {
+        let mut facts = std::mem::take(&mut self.header.facts);
+        if let Some(collector) = self.collector {
+            facts.entry(fact::COLLECTOR.to_owned()).or_insert_with(|| collector.name().to_owned());
+        }
+        // Before JDK 17 every line is written by the thread that logs it.
+        facts.insert(fact::LOG_MODE.to_owned(), "sync".to_owned());
+        if self.sums.pauses > 0 && !self.sums.detailed {
+            facts.insert(fact::GC_BRIEF.to_owned(), "1".to_owned());
+        }
+        sink.process_mut(self.process).facts.extend(facts);
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let sums = &self.sums;
+        let ms = |ns: i64| ns as f64 / 1e6;
+        let check =
+            |claim: &str, holds: bool, detail: String| Check { claim: claim.to_owned(), holds, detail };
+        let mut checks = vec![check(
+            "no pause is negative",
+            sums.negative == 0,
+            format!("{} of {} pauses", sums.negative, sums.pauses),
+        )];
+        if let Some((from, to)) = self.covers_ns.filter(|_| self.basis != ClockBasis::None) {
+            let span = to.saturating_sub(from);
+            checks.push(check(
+                "pauses lie within the log's span",
+                sums.pause_ns <= span.saturating_add(STAMP_NS),
+                format!("{:.3} ms of pauses in {:.3} ms", ms(sums.pause_ns), ms(span)),
+            ));
+            checks.push(check(
+                "pauses do not overlap",
+                sums.overlapping == 0,
+                format!("{} of {} begin before the one before has ended", sums.overlapping, sums.pauses),
+            ));
+        }
+        if sums.pauses_beside_stops > 0 {
+            let slack =
+                i64::try_from(sums.pauses_beside_stops).unwrap_or(i64::MAX).saturating_mul(STAMP_NS / 2);
+            checks.push(check(
+                "the sum of pauses is at most the sum of stops",
+                sums.pause_beside_stops_ns <= sums.stop_ns.saturating_add(slack),
+                format!(
+                    "{} pauses of {:.3} ms, {} stops of {:.3} ms",
+                    sums.pauses_beside_stops,
+                    ms(sums.pause_beside_stops_ns),
+                    sums.stops,
+                    ms(sums.stop_ns)
+                ),
+            ));
+        }
+        if let Some(next) = sums.next_id {
+            checks.push(check(
+                "every GC id is accounted for",
+                sums.missing_ids == 0,
+                format!("{} missing below {next}", sums.missing_ids),
+            ));
+        }
+        checks
+    }
+}
+
+fn figures_of<'a>(pause: &Pause, figures: &mut Vec<(&'a str, f64)>) {
+    let changes = [
+        (pause.heap, figure::HEAP_BEFORE_BYTES, figure::HEAP_AFTER_BYTES, Some(figure::HEAP_CAPACITY_BYTES)),
+        (
+            pause.young,
+            figure::YOUNG_BEFORE_BYTES,
+            figure::YOUNG_AFTER_BYTES,
+            Some(figure::YOUNG_CAPACITY_BYTES),
+        ),
+        (pause.old, figure::OLD_BEFORE_BYTES, figure::OLD_AFTER_BYTES, Some(figure::OLD_CAPACITY_BYTES)),
+        (pause.eden, figure::EDEN_BEFORE_BYTES, figure::EDEN_AFTER_BYTES, None),
+        (pause.survivor, figure::SURVIVOR_BEFORE_BYTES, figure::SURVIVOR_AFTER_BYTES, None),
+        (
+            pause.metaspace,
+            figure::METASPACE_BEFORE_BYTES,
+            figure::METASPACE_AFTER_BYTES,
+            Some(figure::METASPACE_COMMITTED_BYTES),
+        ),
+    ];
+    for (change, before, after, capacity) in changes {
+        let Some(change) = change else { continue };
+        // "used(capacity)" of a mark or remark: it frees nothing.
+        figures.push((before, change.before.unwrap_or(change.after)));
+        figures.push((after, change.after));
+        figures.extend(capacity.zip(change.capacity));
+    }
+    let old = pause.heap.zip(pause.young).filter(|_| pause.old.is_none());
+    if let Some((heap, young)) = old {
+        // Where only the young generation is printed, the rest of the heap is the old one.
+        if let (Some(h), Some(y)) = (heap.before, young.before) {
+            figures.push((figure::OLD_BEFORE_BYTES, (h - y).max(0.0)));
+            figures.push((figure::OLD_AFTER_BYTES, (heap.after - young.after).max(0.0)));
+        }
+    }
+    if let Some(times) = pause.times {
+        figures.push((figure::USER_S, times.user_s));
+        figures.push((figure::SYS_S, times.sys_s));
+        figures.push((figure::REAL_S, times.real_s));
+    }
+    figures.extend(pause.workers.map(|w| (figure::WORKERS, w)));
+    figures.extend(pause.phases_sum_ms().map(|ms| (figure::PHASES_SUM_MS, ms)));
+    figures.extend(pause.idle_ms().map(|ms| (figure::IDLE_GAP_MS, ms)));
+    if let Some((threshold, max)) = pause.tenuring {
+        figures.push((figure::TENURING_THRESHOLD, threshold));
+        figures.push((figure::TENURING_MAX, max));
+    }
+    figures.extend(pause.desired_survivor.map(|b| (figure::DESIRED_SURVIVOR_BYTES, b)));
+    figures.extend(pause.age1.map(|b| (figure::AGE1_BYTES, b)));
+    if pause.failed {
+        figures.push((figure::EVACUATION_FAILURE, 1.0));
+    }
+    if pause.full {
+        figures.push((figure::FULL, 1.0));
+    }
+}
