@@ -132,7 +132,7 @@ impl Frame {
 pub(super) struct Brackets {
     frames: Vec<Frame>,
     /// The pauses among the frames, outermost first.
-    pauses: Vec<Box<Pause>>,
+    pauses: Vec<Pause>,
     /// Whether the record that closed last is a concurrent one: the next times are its.
     times_are_concurrent: bool,
     /// What closed, in order; the reader drains it after every line.
@@ -147,7 +147,7 @@ impl Brackets {
 
     /// The innermost open pause.
     pub fn open_pause(&mut self) -> Option<&mut Pause> {
-        self.pauses.last_mut().map(|p| &mut **p)
+        self.pauses.last_mut()
     }
 
     /// Gives up an open record, and says so.
@@ -208,12 +208,13 @@ impl Brackets {
             return false;
         }
         if kind == Kind::Pause {
-            self.pauses.push(Box::new(Pause { line, stamp, ..Pause::default() }));
+            self.pauses.push(Pause { line, stamp, ..Pause::default() });
         }
-        if kind == Kind::Ignored && head.starts_with(b"YG occupancy") {
-            if let Some(pause) = self.pauses.last_mut() {
-                pause.remark = true;
-            }
+        if kind == Kind::Ignored
+            && head.starts_with(b"YG occupancy")
+            && let Some(pause) = self.pauses.last_mut()
+        {
+            pause.remark = true;
         }
         if kind == Kind::Ergonomics && memchr::memmem::find(head, b"source: concurrent humongous").is_some() {
             self.events.push(Event::HumongousRequest);
@@ -323,9 +324,9 @@ impl Brackets {
             }
             Some(outer) => {
                 outer.remark = true;
-                outer.nested.push(*pause);
+                outer.nested.push(pause);
             }
-            None => self.events.push(Event::Pause(pause)),
+            None => self.events.push(Event::Pause(Box::new(pause))),
         }
     }
 

@@ -177,21 +177,22 @@ impl Reader {
         self.at.0 = number;
         let text = line.trim_ascii_start();
         let Some(&first) = text.first() else { return Known::Yes };
-        if first == b'[' && !self.brackets.is_open() {
-            if let Some(pause) = self.pending.as_deref_mut() {
-                if !text.starts_with(b"[Times") && self.details.line(pause, line) {
-                    return Known::Yes;
-                }
-            }
+        if first == b'['
+            && !self.brackets.is_open()
+            && let Some(pause) = self.pending.as_deref_mut()
+            && !text.starts_with(b"[Times")
+            && self.details.line(pause, line)
+        {
+            return Known::Yes;
         }
         if let Some(known) = self.side_line(sink, number, text, first) {
             return known;
         }
         if self.brackets.is_open() {
-            if let Some(pause) = self.brackets.open_pause() {
-                if pause.tenuring_line(text) {
-                    return Known::Yes;
-                }
+            if let Some(pause) = self.brackets.open_pause()
+                && pause.tenuring_line(text)
+            {
+                return Known::Yes;
             }
             if dumps::is_dump(text) || crate::jit::print_compilation::parse_line(line).is_some() {
                 return Known::Yes;

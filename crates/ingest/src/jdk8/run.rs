@@ -416,7 +416,7 @@ impl Run {
     }
 }
 
-fn figures_of<'a>(pause: &Pause, figures: &mut Vec<(&'a str, f64)>) {
+fn figures_of(pause: &Pause, figures: &mut Vec<(&str, f64)>) {
     let changes = [
         (pause.heap, figure::HEAP_BEFORE_BYTES, figure::HEAP_AFTER_BYTES, Some(figure::HEAP_CAPACITY_BYTES)),
         (

@@ -151,11 +151,11 @@ impl Safepoints {
         let covered = self.covered_ns.get_or_insert((stop.t0_ns, stop.t1_ns));
         covered.1 = covered.1.max(stop.t1_ns);
         // With PrintSafepointStatisticsCount=1 the row is printed just before the line.
-        if let Some(at) = self.rows.iter().position(|row| same(&stop, row)) {
-            if let Some(row) = self.rows.remove(at) {
-                name(&mut stop, row);
-                self.doubled += 1;
-            }
+        if let Some(at) = self.rows.iter().position(|row| same(&stop, row))
+            && let Some(row) = self.rows.remove(at)
+        {
+            name(&mut stop, row);
+            self.doubled += 1;
         }
         self.stops.push_back(stop);
         if self.stops.len() > HELD {
@@ -174,10 +174,10 @@ impl Safepoints {
             return;
         }
         self.rows.push_back(row);
-        if self.rows.len() > HELD {
-            if let Some(row) = self.rows.pop_front() {
-                self.release(row);
-            }
+        if self.rows.len() > HELD
+            && let Some(row) = self.rows.pop_front()
+        {
+            self.release(row);
         }
     }
 

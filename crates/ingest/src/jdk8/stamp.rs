@@ -59,11 +59,11 @@ impl Stamp {
     pub fn leading(line: &[u8]) -> (Self, &[u8]) {
         let mut stamp = Self::default();
         let mut rest = line.trim_ascii_start();
-        if let Some((date, tail)) = rest.split_at_checked(DATE_LEN) {
-            if let (Some(ns), [b':', tail @ ..]) = (date_ns(date), tail) {
-                stamp.date_ns = Some(ns);
-                rest = tail.trim_ascii_start();
-            }
+        if let Some((date, tail)) = rest.split_at_checked(DATE_LEN)
+            && let (Some(ns), [b':', tail @ ..]) = (date_ns(date), tail)
+        {
+            stamp.date_ns = Some(ns);
+            rest = tail.trim_ascii_start();
         }
         let end = rest.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.' | b',')).unwrap_or(rest.len());
         let (number, tail) = rest.split_at(end);
