@@ -16,6 +16,7 @@
 //! claim up to 2 GiB; that is the format's own bound and the largest single allocation.
 
 mod columns;
+mod contain;
 mod create;
 mod meta;
 mod open;

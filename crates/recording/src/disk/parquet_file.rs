@@ -16,7 +16,8 @@ use parquet::file::metadata::{KeyValue, PageIndexPolicy};
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
-use super::columns::Columns;
+use super::columns::{Columns, Damage};
+use super::contain::contain;
 use super::tables::{self, Table};
 use super::{BATCH_ROWS, SCHEMA_VERSION, TOOL, create};
 use crate::{Recording, RecordingError};
@@ -127,57 +128,65 @@ fn write_error(path: &Path, cause: parquet::errors::ParquetError) -> RecordingEr
     RecordingError::io(path)(std::io::Error::other(cause))
 }
 
-/// Reads a table's file into a recording.
+/// Reads a table's file into a recording, which must not be used after an error.
 pub(super) fn read(table: &dyn Table, dir: &Path, recording: &mut Recording) -> Result<(), RecordingError> {
     let path = dir.join(file_name(table));
-    let damaged = |detail: String| RecordingError::Damaged { path: path.clone(), detail };
     // Opening a pipe would wait for its writer.
-    match path.metadata() {
-        Ok(info) if info.is_file() => {}
-        Ok(_) => return Err(damaged("not a file".into())),
-        Err(cause) => return Err(RecordingError::io(&path)(cause)),
+    let info = path.metadata().map_err(RecordingError::io(&path))?;
+    if !info.is_file() {
+        return Err(RecordingError::damaged(&path)("not a file"));
     }
     let file = File::open(&path).map_err(RecordingError::io(&path))?;
-    let bytes = file.metadata().map_err(RecordingError::io(&path))?.len();
+    let decoded = contain(|| decode(table, file, info.len(), recording));
+    decoded.unwrap_or_else(|panic| Err(Damage(panic))).map_err(RecordingError::damaged(&path))
+}
+
+fn decode(table: &dyn Table, file: File, bytes: u64, recording: &mut Recording) -> Result<(), Damage> {
     let options = || {
         ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_page_index_policy(PageIndexPolicy::Skip)
     };
-    let footer = ArrowReaderMetadata::load(&file, options()).map_err(|e| damaged(e.to_string()))?;
-    let rows = claimed_rows(&footer, bytes).map_err(&damaged)?;
-
-    let (schema, mask) = expected(&footer, table).map_err(&damaged)?;
-    let footer = ArrowReaderMetadata::try_new(Arc::clone(footer.metadata()), options().with_schema(schema));
-    let builder =
-        ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer.map_err(|e| damaged(e.to_string()))?);
-    let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+    let footer = ArrowReaderMetadata::load(&file, options())?;
+    let rows = claimed_rows(&footer, bytes)?;
+    let (schema, mask) = expected(&footer, table);
+    let footer = ArrowReaderMetadata::try_new(Arc::clone(footer.metadata()), options().with_schema(schema))?;
+    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer);
     let mut read = 0;
-    for batch in batches.map_err(|e| damaged(e.to_string()))? {
-        let batch = batch.map_err(|e| damaged(e.to_string()))?;
+    for batch in reader.with_projection(mask).with_batch_size(BATCH_ROWS).build()? {
+        let batch = batch.map_err(parquet::errors::ParquetError::from)?;
         read += batch.num_rows();
         if read > rows {
             break;
         }
-        table.decode(&Columns(&batch), recording).map_err(|e| damaged(e.to_string()))?;
+        table.decode(&Columns(&batch), recording)?;
     }
-    if read != rows {
-        return Err(damaged(format!("its footer claims {rows} rows, but it holds {read}")));
+    if read == rows {
+        Ok(())
+    } else {
+        Err(Damage(format!("its footer claims {rows} rows, but it holds {read}")))
     }
-    Ok(())
+}
+
+impl From<parquet::errors::ParquetError> for Damage {
+    fn from(cause: parquet::errors::ParquetError) -> Self {
+        Self(cause.to_string())
+    }
 }
 
 /// The rows that the footer claims, when a file of this size can have them.
-fn claimed_rows(footer: &ArrowReaderMetadata, bytes: u64) -> Result<usize, String> {
+fn claimed_rows(footer: &ArrowReaderMetadata, bytes: u64) -> Result<usize, Damage> {
     let rows = footer.metadata().file_metadata().num_rows();
     let limit = bytes.saturating_mul(MAX_ROWS_PER_BYTE).saturating_add(FREE_ROWS).min(MAX_ROWS as u64);
     match u64::try_from(rows) {
         Ok(valid) if valid <= limit => Ok(valid as usize),
-        _ => Err(format!("its footer claims {rows} rows in {bytes} bytes; more than {limit} are not read")),
+        _ => Err(Damage(format!(
+            "its footer claims {rows} rows in {bytes} bytes; more than {limit} are not read"
+        ))),
     }
 }
 
 /// The file's schema with our types for our columns, and the choice of our columns: those that a later fathom
 /// added are left alone.
-fn expected(footer: &ArrowReaderMetadata, table: &dyn Table) -> Result<(SchemaRef, ProjectionMask), String> {
+fn expected(footer: &ArrowReaderMetadata, table: &dyn Table) -> (SchemaRef, ProjectionMask) {
     let ours = table.fields();
     let mut wanted = Vec::new();
     let mut fields: Vec<Field> = Vec::new();
@@ -191,5 +200,5 @@ fn expected(footer: &ArrowReaderMetadata, table: &dyn Table) -> Result<(SchemaRe
         }
     }
     let mask = ProjectionMask::roots(footer.parquet_schema(), wanted);
-    Ok((Arc::new(Schema::new(fields)), mask))
+    (Arc::new(Schema::new(fields)), mask)
 }

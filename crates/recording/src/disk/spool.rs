@@ -1,20 +1,23 @@
-//! The spool: each table as an Arrow IPC stream, while a recording is written.
+//! The spool: each table as an Arrow IPC stream within a zstd stream, while a recording is written.
 //!
-//! Each flush ends at a message boundary in the system's memory; a writer that is killed loses the rows since its
-//! last flush, and a reader takes every whole batch. What a crash of the machine keeps is up to its file system:
+//! Each flush ends a message and a zstd block in the system's memory; a writer that is killed loses the rows since
+//! its last flush, and a reader takes every whole batch. What a crash of the machine keeps is up to its file system:
 //! nothing waits for the disk here, as a collector must not.
+//!
+//! zstd stands around the stream and not inside it, where Arrow would have it: a compressed buffer within claims
+//! its own length, and `arrow-ipc` 60.1 allocates what is claimed. Around it, what is unpacked can be bounded.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufReader, Read, Take};
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use arrow_ipc::CompressionType;
 use arrow_ipc::reader::StreamReader;
-use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_ipc::writer::StreamWriter;
 use arrow_schema::ArrowError;
 
 use super::columns::Columns;
+use super::contain::contain;
 use super::create;
 use super::tables::{self, Table};
 use crate::{Recording, RecordingError};
@@ -24,13 +27,27 @@ pub(super) const DIR: &str = "spool";
 
 /// Name of a table's stream.
 pub(super) fn file_name(table: &dyn Table) -> String {
-    format!("{}.arrows", table.name())
+    format!("{}.arrows.zst", table.name())
 }
+
+/// zstd's fastest regular level, as for the tables: the spool lives as long as the recording is written.
+const LEVEL: i32 = 1;
+
+/// What a stream may unpack to: so much, and so many times its size beyond that. Rows pack to a tenth of their size;
+/// a stream that swells more was made to fill the memory of its reader.
+const FREE_BYTES: u64 = 64 << 20;
+const MAX_RATIO: u64 = 200;
+
+/// The largest window that is accepted, 8 MB; level 1 uses 512 kB.
+const MAX_WINDOW_LOG: u32 = 23;
+
+type Encoder = zstd::stream::write::Encoder<'static, File>;
+type Decoder = zstd::stream::read::Decoder<'static, BufReader<File>>;
 
 /// A table's stream while it is written.
 pub(super) struct Spool {
     path: PathBuf,
-    stream: StreamWriter<BufWriter<File>>,
+    stream: StreamWriter<Encoder>,
     /// Rows that are in it.
     pub rows: usize,
 }
@@ -39,8 +56,8 @@ impl Spool {
     /// Starts the stream of a table of the recording in `dir`.
     pub fn create(table: &dyn Table, dir: &Path) -> Result<Self, RecordingError> {
         let path = dir.join(DIR).join(file_name(table));
-        let file = BufWriter::new(create::make_file(&path)?);
-        let mut stream = open_stream(table, file).map_err(|cause| arrow_error(&path, cause))?;
+        let file = create::make_file(&path)?;
+        let mut stream = start(table, file).map_err(|cause| arrow_error(&path, cause))?;
         stream.flush().map_err(|cause| arrow_error(&path, cause))?;
         Ok(Self { path, stream, rows: 0 })
     }
@@ -62,21 +79,19 @@ pub(super) fn write_snapshot(
 ) -> Result<(), RecordingError> {
     let path = dir.join(DIR).join(file_name(table));
     let temporary = path.with_extension("tmp");
-    let mut file = BufWriter::new(create::make_file(&temporary)?);
-    let fill = |file: &mut BufWriter<File>| -> Result<(), ArrowError> {
-        let batch = tables::batch(table, recording, 0..table.rows(recording), 0)?;
-        let mut stream = open_stream(table, file)?;
-        stream.write(&batch)?;
-        stream.finish()
+    let file = create::make_file(&temporary)?;
+    let fill = || -> Result<(), ArrowError> {
+        let mut stream = start(table, file)?;
+        stream.write(&tables::batch(table, recording, 0..table.rows(recording), 0)?)?;
+        stream.into_inner()?.finish()?;
+        Ok(())
     };
-    fill(&mut file).map_err(|cause| arrow_error(&path, cause))?;
-    file.flush().map_err(RecordingError::io(&path))?;
+    fill().map_err(|cause| arrow_error(&path, cause))?;
     std::fs::rename(&temporary, &path).map_err(RecordingError::io(&path))
 }
 
-fn open_stream<W: Write>(table: &dyn Table, file: W) -> Result<StreamWriter<W>, ArrowError> {
-    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD))?;
-    StreamWriter::try_new_with_options(file, &tables::schema(table), options)
+fn start(table: &dyn Table, file: File) -> Result<StreamWriter<Encoder>, ArrowError> {
+    StreamWriter::try_new(Encoder::new(file, LEVEL)?, &tables::schema(table))
 }
 
 fn arrow_error(path: &Path, cause: ArrowError) -> RecordingError {
@@ -86,12 +101,25 @@ fn arrow_error(path: &Path, cause: ArrowError) -> RecordingError {
     })
 }
 
-/// The whole batches of a table's stream, up to where it is cut.
+/// The whole batches of a table's stream, up to where it is cut or damaged.
 pub(super) fn batches(table: &dyn Table, dir: &Path) -> impl Iterator<Item = RecordBatch> {
     let path = dir.join(DIR).join(file_name(table));
     let file = path.metadata().is_ok_and(|info| info.is_file()).then(|| File::open(&path).ok()).flatten();
-    let stream = file.and_then(|file| StreamReader::try_new(BufReader::new(file), None).ok());
-    stream.into_iter().flatten().map_while(Result::ok)
+    let mut stream = file.and_then(|file| contain(|| read_stream(file).ok()).ok().flatten());
+    std::iter::from_fn(move || {
+        let batch = contain(|| stream.as_mut()?.next()?.ok());
+        if batch.is_err() {
+            stream = None;
+        }
+        batch.ok().flatten()
+    })
+}
+
+fn read_stream(file: File) -> Result<StreamReader<Take<Decoder>>, ArrowError> {
+    let bytes = file.metadata()?.len();
+    let mut decoder = Decoder::new(file)?;
+    decoder.window_log_max(MAX_WINDOW_LOG)?;
+    StreamReader::try_new(decoder.take(bytes.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES)), None)
 }
 
 /// Reads the whole batches of a table's stream into a recording, up to the first that cannot be read or points to
