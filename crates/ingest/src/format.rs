@@ -46,5 +46,7 @@ pub trait Format: Sync {
 #[rustfmt::skip] // one line a format
 pub const FORMATS: &[&dyn Format] = &[
     &crate::jdk8::Jdk8GcLog,
+    &crate::jit::LogCompilation,
+    &crate::jit::PrintCompilation,
     &crate::table::Table,
 ];

@@ -11,7 +11,6 @@ mod format;
 mod inputs;
 mod jdk8;
 mod jit;
-#[allow(dead_code, reason = "the readers that call it are about to come")]
 mod jvm_args;
 mod lines;
 mod open;

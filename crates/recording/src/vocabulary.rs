@@ -179,6 +179,8 @@ pub mod label {
     pub const ACTION: &str = "action";
     /// "c1", "c2", "jvmci".
     pub const COMPILER: &str = "compiler";
+    /// The class whose loading broke a dependency of compiled code.
+    pub const WITNESS: &str = "witness";
     /// Code-cache segment: "CodeHeap 'non-profiled nmethods'".
     pub const SEGMENT: &str = "segment";
     /// Why a record ends early: the log was cut off, or lines of it are missing.

@@ -67,11 +67,6 @@ impl CompilationLine<'_> {
         let method = String::from_utf8_lossy(self.method);
         if class.is_empty() { method.into_owned() } else { format!("{class}.{method}") }
     }
-
-    /// Whether it is the wrapper of a native method, which no compiler thread makes.
-    pub(crate) fn is_native(&self) -> bool {
-        self.flags.contains(&b'n')
-    }
 }
 
 /// Takes one line apart. `None`: it is not such a line.
