@@ -1,0 +1,116 @@
+//! `fathom demo`: a real JVM made slow, recorded and explained.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::demo::{self, Workload};
+use crate::exit::{Environment, Outcome};
+use crate::inputs::InputArgs;
+use crate::jdk::{self, Jdk};
+
+/// The oldest release that the demo runs on: `-Xlog` came with 9, and 11 is the oldest that still gets updates.
+const OLDEST: u32 = 11;
+
+/// Arguments of `fathom demo`.
+#[derive(clap::Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  fathom demo                       run it, print the verdict, write fathom-demo/report.html
+  fathom demo --healthy             the same service without the take-over: nothing must be found
+  fathom demo --json | jq .findings[0].rule
+  fathom demo --java-home /usr/lib/jvm/java-17-openjdk-amd64 --seconds 60
+
+The service keeps all processors busy for --seconds. Its logs stay in the folder, so that every other command can be tried
+on them: fathom gc fathom-demo/gc.log; fathom jit fathom-demo/jit.xml; fathom info fathom-demo")]
+pub struct Args {
+    /// Leave the take-over out: the service stays fast and fathom must find nothing
+    #[arg(long)]
+    healthy: bool,
+    /// Print the diagnosis as JSON (schema fathom.diagnosis/1)
+    #[arg(long)]
+    json: bool,
+    /// Length of the run, seconds (at least 20)
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(20..=600))]
+    seconds: u32,
+    /// The JDK to run it on [default: FATHOM_JAVA_HOME, JAVA_HOME, the PATH, the usual places]
+    #[arg(long, value_name = "DIR")]
+    java_home: Option<PathBuf>,
+    /// Where the logs and the report go
+    #[arg(short, long, value_name = "DIR", default_value = "fathom-demo")]
+    output: PathBuf,
+}
+
+impl Args {
+    /// Runs the workload, diagnoses its files and writes the report.
+    pub fn run(self) -> Result<Outcome> {
+        let jdk = self.jdk()?;
+        let workload = Workload::for_this_machine(self.seconds, self.healthy);
+        std::fs::create_dir_all(&self.output).with_context(|| format!("{}", self.output.display()))?;
+        eprintln!(
+            "fathom: running a transactional service for {} s on JDK {} ({}), {} workers, {}",
+            workload.seconds,
+            jdk.version,
+            jdk.home.display(),
+            workload.workers,
+            match workload.take_over_at {
+                0 => "without a change of its load".to_owned(),
+                at => format!("which takes over another node's {} tenants at {at} s", workload.tenants),
+            }
+        );
+        let bar = bar(u64::from(workload.seconds));
+        let files = demo::run(&jdk, &workload, &self.output, |gone| bar.set_position(gone.as_secs()))?;
+        bar.finish_and_clear();
+        let inputs = InputArgs {
+            inputs: vec![files.throughput, files.gc_log, files.jit_log],
+            align: Vec::new(),
+        };
+        let loaded = inputs.load()?;
+        let diagnosis = fathom_diagnose::diagnose(&loaded.recording, &fathom_diagnose::Options::default());
+        let report = self.output.join("report.html");
+        super::report::write(&diagnosis, &loaded.recording, &report)?;
+        super::diagnose::print(&diagnosis, self.json)?;
+        eprintln!("fathom: report in {}, logs beside it", report.display());
+        std::io::stdout().flush()?;
+        Ok(Outcome::Done)
+    }
+
+    /// The JDK that was asked for, or the first that can compile and is new enough.
+    fn jdk(&self) -> Result<Jdk> {
+        if let Some(home) = &self.java_home {
+            let Some(jdk) = Jdk::at(home) else {
+                bail!(Environment(format!("{}: no JDK there (no bin/java or no release file)", home.display())));
+            };
+            return usable(jdk);
+        }
+        let jdks = jdk::find();
+        let found = jdks.iter().find(|jdk| jdk.javac && jdk.feature >= OLDEST);
+        found.cloned().ok_or_else(|| {
+            let seen: Vec<_> = jdks.iter().map(|jdk| jdk.version.as_str()).collect();
+            let seen = if seen.is_empty() { "none".to_owned() } else { seen.join(", ") };
+            let message = format!(
+                "the demo needs a JDK {OLDEST} or later with javac (found: {seen}); on Debian: \
+                 apt-get install default-jdk-headless; or give one with --java-home"
+            );
+            Environment(message).into()
+        })
+    }
+}
+
+fn usable(jdk: Jdk) -> Result<Jdk> {
+    match (jdk.feature >= OLDEST, jdk.javac) {
+        (true, true) => Ok(jdk),
+        (false, _) => bail!(Environment(format!("JDK {} is too old: the demo needs {OLDEST}", jdk.version))),
+        (_, false) => bail!(Environment(format!("{}: a runtime without javac", jdk.home.display()))),
+    }
+}
+
+fn bar(seconds: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {wide_bar} {pos} of {len} s");
+    ProgressBar::new(seconds).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

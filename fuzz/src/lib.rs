@@ -1,0 +1,44 @@
+//! What every fuzz target does with its bytes: read them, and hold the reader to its word.
+
+use std::io::{Cursor, Write};
+
+use fathom_ingest::{FORMATS, Input, Lines};
+use fathom_recording::Recording;
+
+/// Reads `data` with one format, whatever it is, and checks what must hold of any input.
+pub fn read(format: &str, data: &[u8]) {
+    let format = FORMATS.iter().find(|f| f.id() == format).expect("a format of this id is in FORMATS");
+    let mut recording = Recording::new();
+    let _ = format.sniff(data);
+    let lines = Lines::new(Box::new(Cursor::new(data.to_vec())));
+    let mut input = Input { name: "fuzz".into(), modified: None, lines };
+    let _ = format.read(&mut input, &mut recording);
+    holds(recording);
+}
+
+/// Hands `data` over as a file: opening, decompressing, telling the format, reading, aligning.
+pub fn any_input(data: &[u8]) {
+    let path = std::env::temp_dir().join(format!("fathom-fuzz-{}", std::process::id()));
+    std::fs::File::create(&path).and_then(|mut f| f.write_all(data)).expect("the temporary folder is writable");
+    let mut recording = Recording::new();
+    let _ = fathom_ingest::read_inputs(&[path], &Default::default(), &mut recording);
+    holds(recording);
+}
+
+/// Spans do not end before they start, ids are valid, and the diagnosis of it ends.
+fn holds(mut recording: Recording) {
+    recording.seal();
+    let kinds: Vec<String> = recording.kinds().iter().map(|(kind, _)| kind.to_string()).collect();
+    for kind in &kinds {
+        for span in recording.spans_of(kind) {
+            assert!(span.t1_ns() >= span.t0_ns());
+            assert!(span.process().index() < recording.processes.len());
+            assert!(span.source().index() < recording.sources.len());
+            assert!(span.thread().is_none_or(|t| t.index() < recording.threads.len()));
+            let _ = (span.name(), span.position(), span.figures().count(), span.labels().count());
+        }
+    }
+    for series in &recording.series {
+        assert!(series.value.len() == series.t_ns.len() && series.dt_ns.iter().all(|dt| *dt >= 0));
+    }
+}
