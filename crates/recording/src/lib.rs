@@ -7,10 +7,13 @@
 //! | series | a number over time |
 //!
 //! with the dictionaries of strings, frames, stacks, threads, processes and sources. `ingest` and `capture` write
-//! one through [`Sink`]; `diagnose` and `render` read a [`Recording`]. The words used in it are in [`vocabulary`]; what it is on disk is in [`disk`].
+//! one through [`Sink`]; `diagnose` and `render` read a [`Recording`]. The words used in it are in [`vocabulary`]; what it
+//! is on disk is in `disk` (feature `disk`, on by default).
 
 pub mod clock;
+#[cfg(feature = "disk")]
 pub mod disk;
+#[cfg(feature = "disk")]
 mod error;
 mod ids;
 mod recording;
@@ -22,7 +25,9 @@ mod strings;
 pub mod vocabulary;
 
 pub use clock::{Anchor, ClockBasis, Placement};
+#[cfg(feature = "disk")]
 pub use disk::{Overwrite, Writer, open, pack, unpack, write};
+#[cfg(feature = "disk")]
 pub use error::RecordingError;
 pub use ids::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 pub use recording::{Recording, Sink, Span};
