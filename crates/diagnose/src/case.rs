@@ -30,6 +30,8 @@ pub struct Case<'a> {
     pub whole_run: bool,
     /// What was lost.
     pub loss: Loss,
+    /// The beginning, before the application reached its usual level for the first time, where a series shows it.
+    pub warm_up: Option<Window>,
 }
 
 impl<'a> Case<'a> {
@@ -131,6 +133,11 @@ impl<'a> Case<'a> {
         Self::union_ms(stops, windows)
     }
 
+    /// Time within the windows in which a JVM's compiler threads worked, milliseconds, added up over threads.
+    pub fn compile_ms(&self, jvm: ProcessId, windows: &[Window]) -> f64 {
+        self.time_ms(kind::JIT_COMPILE, jvm, windows)
+    }
+
     /// What the slow windows have of something above as much base time, milliseconds; all of it without a base.
     pub fn excess_ms(&self, slow_ms: f64, base_ms: f64) -> f64 {
         let base_length = Self::length_ms(&self.base);
@@ -192,6 +199,7 @@ mod tests {
             base: vec![window(30, 70)],
             whole_run: false,
             loss: Loss { lost_ms, ..Loss::default() },
+            warm_up: None,
         }
     }
 

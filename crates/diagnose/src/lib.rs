@@ -6,13 +6,23 @@
 mod built;
 mod case;
 pub mod collections;
+mod engine;
+mod headline;
+mod intervals;
+mod ledger;
+mod merge;
 pub mod metrics;
 pub mod quantity;
 mod rule;
 pub mod rules;
+pub mod stats;
+mod timeline;
 pub mod trend;
 mod verdict;
+mod windows;
 
 pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
+pub use engine::{Options, diagnose};
 pub use rule::{Judgement, Rule};
 pub use verdict::*;
+pub use windows::{WindowError, WindowSpec};

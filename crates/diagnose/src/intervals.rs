@@ -1,0 +1,132 @@
+//! Sets of moments: sorted stretches of time without overlap, with union, intersection and difference.
+//!
+//! The ledger stands on them: a nanosecond is in a set or it is not, so nothing can be charged twice.
+
+use crate::Window;
+
+/// A set of moments, as stretches `[from, to)` in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Intervals(Vec<(i64, i64)>);
+
+impl Intervals {
+    /// The union of stretches in any order; empty and backward ones add nothing.
+    pub fn of(stretches: impl IntoIterator<Item = (i64, i64)>) -> Self {
+        let mut all: Vec<_> = stretches.into_iter().filter(|(from, to)| from < to).collect();
+        all.sort_unstable();
+        let mut merged: Vec<(i64, i64)> = Vec::with_capacity(all.len());
+        for (from, to) in all {
+            match merged.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                _ => merged.push((from, to)),
+            }
+        }
+        Self(merged)
+    }
+
+    /// The moments of windows.
+    pub fn of_windows(windows: &[Window]) -> Self {
+        Self::of(windows.iter().map(|w| (w.from_ns, w.to_ns)))
+    }
+
+    /// The stretches, ascending.
+    pub fn stretches(&self) -> &[(i64, i64)] {
+        &self.0
+    }
+
+    /// The stretches as windows.
+    pub fn windows(&self) -> Vec<Window> {
+        self.0.iter().map(|(from_ns, to_ns)| Window { from_ns: *from_ns, to_ns: *to_ns }).collect()
+    }
+
+    /// Whether there is no moment in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How long it is in all, nanoseconds, saturating.
+    pub fn length_ns(&self) -> i64 {
+        self.0.iter().fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
+    }
+
+    /// Its length, milliseconds.
+    pub fn length_ms(&self) -> f64 {
+        self.length_ns() as f64 / 1e6
+    }
+
+    /// Moments in both.
+    pub fn and(&self, other: &Self) -> Self {
+        let (mut i, mut j) = (0, 0);
+        let mut both = Vec::new();
+        while let (Some(a), Some(b)) = (self.0.get(i), other.0.get(j)) {
+            let (from, to) = (a.0.max(b.0), a.1.min(b.1));
+            if from < to {
+                both.push((from, to));
+            }
+            if a.1 <= b.1 { i += 1 } else { j += 1 }
+        }
+        Self(both)
+    }
+
+    /// Moments in either.
+    pub fn or(&self, other: &Self) -> Self {
+        Self::of(self.0.iter().chain(&other.0).copied())
+    }
+
+    /// Moments in this one and not in the other.
+    pub fn without(&self, other: &Self) -> Self {
+        let mut left = Vec::new();
+        let mut j = 0;
+        for (from, to) in &self.0 {
+            let mut at = *from;
+            while other.0.get(j).is_some_and(|b| b.1 <= at) {
+                j += 1;
+            }
+            let mut k = j;
+            while let Some(b) = other.0.get(k).filter(|b| b.0 < *to) {
+                if at < b.0 {
+                    left.push((at, b.0));
+                }
+                at = at.max(b.1);
+                k += 1;
+            }
+            if at < *to {
+                left.push((at, *to));
+            }
+        }
+        Self(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn some() -> impl Strategy<Value = Vec<(i64, i64)>> {
+        prop::collection::vec((0_i64..200, 0_i64..40).prop_map(|(from, len)| (from, from + len)), 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn sets_behave_as_sets_of_moments(a in some(), b in some()) {
+            let holds = |s: &Intervals, t: i64| s.stretches().iter().any(|(f, to)| (*f..*to).contains(&t));
+            let (a, b) = (Intervals::of(a), Intervals::of(b));
+            let (and, or, without) = (a.and(&b), a.or(&b), a.without(&b));
+            for t in 0..240 {
+                prop_assert_eq!(holds(&and, t), holds(&a, t) && holds(&b, t));
+                prop_assert_eq!(holds(&or, t), holds(&a, t) || holds(&b, t));
+                prop_assert_eq!(holds(&without, t), holds(&a, t) && !holds(&b, t));
+            }
+            prop_assert_eq!(and.length_ns() + without.length_ns(), a.length_ns());
+            prop_assert_eq!(a.length_ns() + b.length_ns(), and.length_ns() + or.length_ns());
+        }
+    }
+
+    #[test]
+    fn the_ends_of_time_do_not_overflow() {
+        let all = Intervals::of([(i64::MIN, i64::MAX)]);
+        assert_eq!(all.length_ns(), i64::MAX);
+        assert_eq!(all.without(&Intervals::of([(0, 1)])).stretches(), [(i64::MIN, 0), (1, i64::MAX)]);
+    }
+}

@@ -1,0 +1,314 @@
+//! The ledger: each JVM's wall time of the slow and the base windows, charged to one heading each, without overlap
+//! and without a rest.
+//!
+//! ```text
+//! window ─┬─ not covered by a log that tells of stops ──▶ unknown
+//!         └─ covered ─┬─ in a collection, or in the VM operation around it ──▶ stopped: GC
+//!                     ├─ from the request of a safepoint until the last thread stopped ──▶ stopped: waiting …
+//!                     ├─ after the operation until threads ran again ──▶ stopped: leaving
+//!                     ├─ the rest of safepoints ──▶ stopped: other VM operations
+//!                     └─ the rest ──▶ not stopped
+//! ```
+//!
+//! A moment that two records claim goes to the first of these lines, so the parts are sets without overlap and add up
+//! to the window to the nanosecond. Time of compiler threads and the application's progress stand beside the sum.
+//! On JDK 13 to 17.0.7 the time to reach a safepoint includes its cleanup (JDK-8297154).
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{fact, figure, kind, label};
+use fathom_recording::{ProcessId, Recording, Span};
+use rustc_hash::FxHashSet;
+
+use crate::intervals::Intervals;
+use crate::{LedgerRow, Loss, Window};
+
+/// Headings that make up the sum, in the order in which they claim a moment.
+const STOPPED: [&str; 4] = [
+    "stopped: GC",
+    "stopped: waiting for a safepoint",
+    "stopped: leaving a safepoint",
+    "stopped: other VM operations",
+];
+
+/// The ledger of some JVMs over slow and base windows.
+pub(crate) fn ledger(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    slow: &[Window],
+    base: &[Window],
+    loss: &Loss,
+) -> Vec<LedgerRow> {
+    let (slow, base) = (Intervals::of_windows(slow), Intervals::of_windows(base));
+    let mut rows = Vec::new();
+    for jvm in jvms {
+        let process = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
+        let book = Book { process, slow: &slow, base: &base };
+        let parts = Parts::of(recording, *jvm);
+        for (heading, part) in STOPPED.iter().zip(&parts.stopped) {
+            // Few logs tell of leaving; a row of zeroes for the others would claim to know.
+            if !parts.is_covered() || (*heading == STOPPED[2] && part.is_empty()) {
+                continue;
+            }
+            let seen = *heading == STOPPED[0] || parts.safepoints_seen;
+            rows.push(if seen { book.row(heading, part) } else { book.unseen(heading) });
+        }
+        rows.extend(parts.is_covered().then(|| book.row("not stopped", &parts.running)));
+        let unknown = slow.or(&base).without(&parts.covered);
+        rows.extend((!unknown.is_empty()).then(|| book.row("unknown", &unknown)));
+        rows.extend(compilers(recording, *jvm, &book));
+    }
+    rows.extend(progress(loss, &slow, &base));
+    rows
+}
+
+/// What a row is written with.
+struct Book<'a> {
+    process: &'a str,
+    slow: &'a Intervals,
+    base: &'a Intervals,
+}
+
+impl Book<'_> {
+    fn row(&self, heading: &str, part: &Intervals) -> LedgerRow {
+        let within = |windows: &Intervals| part.and(windows).length_ms();
+        self.figures(heading, true, within(self.slow), within(self.base))
+    }
+
+    /// A heading that the logs do not tell of: its time, if there is any, is in "not stopped".
+    fn unseen(&self, heading: &str) -> LedgerRow {
+        LedgerRow {
+            process: self.process.to_owned(),
+            heading: heading.to_owned(),
+            in_sum: true,
+            slow_ms: None,
+            base_ms: None,
+            slow_share: None,
+            base_share: None,
+        }
+    }
+
+    fn figures(&self, heading: &str, in_sum: bool, slow_ms: f64, base_ms: f64) -> LedgerRow {
+        let known = |ms: f64, windows: &Intervals| (!windows.is_empty()).then_some(ms);
+        let share = |ms: f64, windows: &Intervals| (!windows.is_empty()).then(|| ms / windows.length_ms());
+        LedgerRow {
+            process: self.process.to_owned(),
+            heading: heading.to_owned(),
+            in_sum,
+            slow_ms: known(slow_ms, self.slow),
+            base_ms: known(base_ms, self.base),
+            slow_share: share(slow_ms, self.slow),
+            base_share: share(base_ms, self.base),
+        }
+    }
+}
+
+/// A JVM's time, split.
+pub(crate) struct Parts {
+    /// What logs that tell of stops cover.
+    pub(crate) covered: Intervals,
+    /// In the order of [`STOPPED`].
+    pub(crate) stopped: [Intervals; 4],
+    running: Intervals,
+    /// Whether any safepoint was logged; without, only collections are seen to stop the JVM.
+    safepoints_seen: bool,
+}
+
+impl Parts {
+    pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Self {
+        let own = |kind: &'static str| recording.spans_of(kind).filter(move |s| s.process() == jvm);
+        let pauses = Intervals::of(own(kind::GC_PAUSE).map(ends));
+        let safepoints: Vec<Span<'_>> = own(kind::SAFEPOINT).collect();
+        let all = Intervals::of(safepoints.iter().map(ends_of));
+        let reach = Intervals::of(safepoints.iter().filter_map(|s| {
+            Some((s.t0_ns(), s.t0_ns().saturating_add(nanos(s, figure::REACH_NS)?).min(s.t1_ns())))
+        }));
+        let leave = Intervals::of(safepoints.iter().filter_map(|s| {
+            Some((s.t1_ns().saturating_sub(nanos(s, figure::LEAVE_NS)?).max(s.t0_ns()), s.t1_ns()))
+        }));
+        let of_gc = Intervals::of(around_pauses(&safepoints, &pauses));
+        let covered = covered(recording, jvm);
+
+        let waiting = reach.without(&pauses);
+        let leaving = leave.without(&pauses).without(&waiting);
+        let gc = pauses.or(&of_gc.without(&waiting).without(&leaving));
+        let other = all.without(&gc).without(&waiting).without(&leaving);
+        let stopped = [gc, waiting, leaving, other].map(|part| part.and(&covered));
+        let running = stopped.iter().fold(covered.clone(), |left, part| left.without(part));
+        Self { covered, stopped, running, safepoints_seen: !safepoints.is_empty() }
+    }
+
+    fn is_covered(&self) -> bool {
+        !self.covered.is_empty()
+    }
+}
+
+fn ends(span: Span<'_>) -> (i64, i64) {
+    (span.t0_ns(), span.t1_ns())
+}
+
+fn ends_of(span: &Span<'_>) -> (i64, i64) {
+    ends(*span)
+}
+
+fn nanos(span: &Span<'_>, key: &str) -> Option<i64> {
+    span.figure(key).filter(|ns| *ns >= 0.0).map(|ns| ns as i64)
+}
+
+/// Safepoints in which a collection took place: their whole operation is the collector's. Most of a pause must lie
+/// within, because both are stamped in milliseconds and neighbours touch.
+fn around_pauses<'s>(
+    safepoints: &'s [Span<'_>],
+    pauses: &'s Intervals,
+) -> impl Iterator<Item = (i64, i64)> + 's {
+    let within = |(from, to): (i64, i64)| {
+        let first = pauses.stretches().partition_point(|p| p.1 <= from);
+        pauses.stretches()[first..].iter().take_while(|p| p.0 < to).any(|p| {
+            let shared = p.1.min(to).saturating_sub(p.0.max(from));
+            shared > p.1.saturating_sub(p.0) / 2
+        })
+    };
+    safepoints.iter().map(ends_of).filter(move |s| within(*s))
+}
+
+/// What the logs of a JVM that tell of its stops cover: the runs of sources that hold collections or safepoints, and
+/// of any log of a JVM whose collector is known that holds no compilations (a GC log of a run without a collection).
+fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
+    let own = |kind: &'static str| recording.spans_of(kind).filter(move |s| s.process() == jvm);
+    let mut telling: FxHashSet<_> = FxHashSet::default();
+    for kind in [kind::GC_PAUSE, kind::SAFEPOINT, kind::GC_CONCURRENT] {
+        telling.extend(own(kind).map(|s| s.source()));
+    }
+    let gc_log = recording.processes.get(jvm.index()).is_some_and(|p| p.fact(fact::COLLECTOR).is_some());
+    let compiling: FxHashSet<_> = [kind::JIT_COMPILE, kind::JIT_QUEUE, kind::JIT_INSTALL]
+        .into_iter()
+        .flat_map(|kind| own(kind).map(|s| s.source()))
+        .collect();
+    let tells =
+        |run: &Span<'_>| telling.contains(&run.source()) || (gc_log && !compiling.contains(&run.source()));
+    let runs = Intervals::of(own(kind::RUN).filter(tells).map(ends));
+    // A record may end a little after the last stamp of its log; without a run, its records are what it covers.
+    runs.or(&Intervals::of([kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(own).map(ends)))
+}
+
+/// Rows of the compiler threads' time by compiler, beside the sum. Only where the log tells how long tasks took.
+fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
+    let tasks = recording.spans_of(kind::JIT_COMPILE).filter(|s| s.process() == jvm && s.duration_ns() > 0);
+    let mut threads: BTreeMap<(&str, _), Vec<(i64, i64)>> = BTreeMap::new();
+    for task in tasks {
+        let compiler = task.label(label::COMPILER).unwrap_or(match task.figure(figure::TIER) {
+            Some(4.0) => "c2",
+            Some(tier) if tier >= 1.0 => "c1",
+            _ => "",
+        });
+        threads.entry((compiler, task.thread())).or_default().push(ends(task));
+    }
+    let mut busy: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for ((compiler, _), tasks) in threads {
+        let tasks = Intervals::of(tasks);
+        let sum = busy.entry(compiler).or_default();
+        sum.0 += tasks.and(book.slow).length_ms();
+        sum.1 += tasks.and(book.base).length_ms();
+    }
+    let heading = |compiler: &str| format!("compiler threads busy: {}", compiler.to_uppercase());
+    let row = |(compiler, (slow, base)): (&str, (f64, f64))| {
+        let heading = heading(compiler);
+        book.figures(heading.trim_end_matches([':', ' ']), false, slow, base)
+    };
+    busy.into_iter().map(row).collect()
+}
+
+/// The application's progress as time: what of the windows would have been enough at the base's rate.
+fn progress(loss: &Loss, slow: &Intervals, base: &Intervals) -> Option<LedgerRow> {
+    let _rates = (loss.slow_rate?, loss.base_rate?);
+    let book = Book { process: &loss.measured_on, slow, base };
+    let done_ms = (slow.length_ms() - loss.lost_ms).max(0.0);
+    Some(book.figures("application progress", false, done_ms, base.length_ms()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::built::Built;
+
+    const S: i64 = 1_000_000_000;
+
+    fn window(from_s: i64, to_s: i64) -> Window {
+        Window { from_ns: from_s * S, to_ns: to_s * S }
+    }
+
+    fn rows(built: Built, slow: &[Window], base: &[Window]) -> Vec<LedgerRow> {
+        let (jvm, recording) = (built.jvm, built.sealed());
+        ledger(&recording, &[jvm], slow, base, &Loss::default())
+    }
+
+    fn slow_ms(rows: &[LedgerRow], heading: &str) -> Option<f64> {
+        rows.iter().find(|r| r.heading == heading)?.slow_ms
+    }
+
+    /// Any pauses and safepoints, nested, overlapping, outside of the windows.
+    fn stops() -> impl Strategy<Value = Vec<(bool, f64, f64, f64, f64)>> {
+        let stop = (any::<bool>(), 0.0..100.0_f64, 0.0..4_000.0_f64, 0.0..1.0_f64, 0.0..1.0_f64);
+        prop::collection::vec(stop, 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_add_up_to_the_window(stops in stops(), from in 0_i64..90, len in 1_i64..40, log_s in 10.0..120.0_f64) {
+            let mut built = Built::jvm("17", "G1", log_s * 1.0);
+            for (gc, at_s, ms, reach, leave) in stops {
+                if gc {
+                    built.pause("Pause Young (Normal)", "", at_s, ms, &[]);
+                } else {
+                    let figures = [(figure::REACH_NS, ms * reach * 1e6), (figure::LEAVE_NS, ms * leave * 1e6)];
+                    built.span(kind::SAFEPOINT, "Cleanup", at_s, ms, &figures, &[]);
+                }
+            }
+            let (slow, base) = ([window(from, from + len)], [window(140, 150), window(from + len, from + len + 3)]);
+            let rows = rows(built, &slow, &base);
+            let sum = |of: fn(&LedgerRow) -> Option<f64>| rows.iter().filter(|r| r.in_sum).filter_map(of).sum::<f64>();
+            prop_assert!((sum(|r| r.slow_ms) - len as f64 * 1e3).abs() < 1e-3, "{:?}", rows);
+            prop_assert!((sum(|r| r.base_ms) - 13e3).abs() < 1e-3, "{:?}", rows);
+            prop_assert!((sum(|r| r.slow_share) - 1.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_safepoint_is_charged_by_its_parts_and_a_pause_within_it_once() {
+        let mut built = Built::jvm("21", "G1", 100.0);
+        built.pause("Pause Young (Normal)", "", 10.02, 100.0, &[]);
+        let figures = [(figure::REACH_NS, 20e6), (figure::LEAVE_NS, 5e6)];
+        built.span(kind::SAFEPOINT, "G1CollectForAllocation", 10.0, 130.0, &figures, &[]);
+        built.span(kind::SAFEPOINT, "ThreadDump", 11.0, 40.0, &[(figure::REACH_NS, 10e6)], &[]);
+        let rows = rows(built, &[window(10, 20)], &[]);
+        let figures = ["stopped: GC", "stopped: waiting for a safepoint", "stopped: leaving a safepoint"];
+        assert_eq!(figures.map(|h| slow_ms(&rows, h)), [Some(105.0), Some(30.0), Some(5.0)]);
+        assert_eq!(slow_ms(&rows, "stopped: other VM operations"), Some(30.0));
+        assert_eq!(slow_ms(&rows, "not stopped"), Some(9_830.0));
+        assert_eq!(rows.iter().find(|r| r.heading == "stopped: GC").map(|r| r.base_ms), Some(None));
+    }
+
+    #[test]
+    fn what_no_log_covers_is_unknown_and_unlogged_safepoints_are_not_zero() {
+        let mut built = Built::jvm("17", "G1", 15.0);
+        built.pause("Pause Young (Normal)", "", 12.0, 100.0, &[]);
+        let rows = rows(built, &[window(10, 20)], &[]);
+        assert_eq!(slow_ms(&rows, "unknown"), Some(5_000.0));
+        assert_eq!(slow_ms(&rows, "stopped: other VM operations"), None);
+        assert_eq!(slow_ms(&rows, "not stopped"), Some(4_900.0));
+    }
+
+    #[test]
+    fn compiler_threads_stand_beside_the_sum() {
+        let mut built = Built::jvm("17", "G1", 100.0);
+        for (thread, at) in [("C2 CompilerThread0", 10.0), ("C2 CompilerThread1", 10.0)] {
+            let id = built.on_thread(kind::JIT_COMPILE, thread, "a.B.c()", at, 6_000.0);
+            assert!(id.index() > 0);
+        }
+        let rows = rows(built, &[window(10, 20)], &[]);
+        let busy: Vec<_> = rows.iter().filter(|r| r.heading.starts_with("compiler")).collect();
+        assert_eq!((busy.len(), busy[0].slow_ms, busy[0].in_sum), (1, Some(12_000.0), false));
+    }
+}

@@ -1,0 +1,107 @@
+//! Change points of a series: the ticks at which its distribution changes.
+//!
+//! E-divisive (Matteson, James, JASA 2014): the split with the greatest energy distance between both sides, kept
+//! when a test says so, then both sides again. Significance by Mann–Whitney and not by permutations, so that the
+//! result is the same every time (Hunter, ICPE 2023, made the same choice with a t-test).
+
+use super::mann_whitney;
+
+/// Shortest stretch between change points, ticks. Below five, a rank test cannot tell chance from change at
+/// [`P_MAX`].
+const MIN_STRETCH: usize = 5;
+/// p-value up to which a split is kept. Much below 5 %, because every split is the best of many and neighbouring
+/// ticks are not independent.
+const P_MAX: f64 = 0.001;
+/// Values that the search looks at; it needs their square in steps.
+const MAX_VALUES: usize = 2_000;
+
+/// Indices at which a new level begins, ascending. Long series are looked at in groups of neighbours, so that a
+/// change is found to within `len / 2000` ticks.
+pub fn change_points(values: &[f64]) -> Vec<usize> {
+    let group = values.len().div_ceil(MAX_VALUES).max(1);
+    let grouped: Vec<f64> =
+        values.chunks(group).map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64).collect();
+    let mut found = Vec::new();
+    let mut todo = vec![(0, grouped.len())];
+    while let Some((from, to)) = todo.pop() {
+        let Some(split) = best_split(&grouped[from..to]) else { continue };
+        let at = from + split;
+        if mann_whitney(&grouped[from..at], &grouped[at..to]) <= P_MAX {
+            found.push(at);
+            todo.extend([(from, at), (at, to)]);
+        }
+    }
+    found.sort_unstable();
+    found.iter().map(|at| at * group).collect()
+}
+
+/// The split with the greatest energy distance, weighted by the lengths of both sides; `None` when too short.
+fn best_split(values: &[f64]) -> Option<usize> {
+    let n = values.len();
+    if n < 2 * MIN_STRETCH {
+        return None;
+    }
+    // Sums of |a - b| over pairs: within the left side, within the right side, across. Moving one value from right
+    // to left changes each by that value's distances to both sides.
+    let distance = |i: usize, range: std::ops::Range<usize>| -> f64 {
+        values[range].iter().map(|v| (v - values[i]).abs()).sum()
+    };
+    let (mut left, mut across) = (0.0, 0.0);
+    let mut right: f64 = (0..n).map(|i| distance(i, i + 1..n)).sum();
+    let mut best: Option<(f64, usize)> = None;
+    for i in 0..n - 1 {
+        let (to_left, to_right) = (distance(i, 0..i), distance(i, i + 1..n));
+        left += to_left;
+        right -= to_right;
+        across += to_right - to_left;
+        let split = i + 1;
+        if split < MIN_STRETCH || n - split < MIN_STRETCH {
+            continue;
+        }
+        let (m, k) = (split as f64, (n - split) as f64);
+        let energy = 2.0 * across / (m * k)
+            - 2.0 * left / (m * (m - 1.0)).max(1.0)
+            - 2.0 * right / (k * (k - 1.0)).max(1.0);
+        let weighted = energy * m * k / (m + k);
+        if best.is_none_or(|(b, _)| weighted > b) {
+            best = Some((weighted, split));
+        }
+    }
+    best.map(|(_, split)| split)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Noise without a seed to choose: the fractional parts of multiples of the golden ratio.
+    fn noise(i: usize) -> f64 {
+        (i as f64 * 0.618_033_988_749_895).fract() - 0.5
+    }
+
+    #[test]
+    fn levels_are_told_apart_where_they_meet() {
+        let level = |i: usize| match i {
+            0..60 => 100.0,
+            60..90 => 70.0,
+            _ => 100.0,
+        };
+        let values: Vec<f64> = (0..200).map(|i| level(i) + 20.0 * noise(i)).collect();
+        assert_eq!(change_points(&values), [60, 90]);
+    }
+
+    #[test]
+    fn noise_has_no_change_points() {
+        let values: Vec<f64> = (0..500).map(|i| 100.0 + 60.0 * noise(i)).collect();
+        assert!(change_points(&values).is_empty());
+        assert!(change_points(&[]).is_empty());
+        assert!(change_points(&[3.0; 300]).is_empty());
+    }
+
+    #[test]
+    fn a_long_series_is_looked_at_in_groups() {
+        let values: Vec<f64> = (0..50_000).map(|i| if i < 20_000 { 10.0 } else { 5.0 } + noise(i)).collect();
+        let found = change_points(&values);
+        assert!(found.len() == 1 && found[0].abs_diff(20_000) <= 25, "{found:?}");
+    }
+}

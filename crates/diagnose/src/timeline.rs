@@ -1,0 +1,181 @@
+//! The clock of a recording as a diagnosis uses it: which sources can be held against each other in time, what they
+//! cover, and the moment that relative times count from.
+//!
+//! A source that could not be placed keeps its own stamps (see [`fathom_recording::Placement`]). Its rows must not
+//! be held against those of others: a window found on one clock means nothing on another.
+
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{ClockBasis, ProcessId, Recording, Series, SeriesKind, SourceId};
+
+use crate::Window;
+
+/// Which sources share the one clock, and where it starts.
+pub(crate) struct Timeline<'a> {
+    recording: &'a Recording,
+    /// Sources that are on the one clock, by index.
+    placed: Vec<bool>,
+    /// Whether series could be held against JVMs: both are on the clock, or only one of the two is there.
+    pub(crate) series_usable: bool,
+    /// First and last moment of what is on the clock.
+    pub(crate) covers: Window,
+    /// What relative times count from: the first tick of the series that windows are found on, else the start of
+    /// the first JVM, else the first moment of all.
+    pub(crate) zero_ns: i64,
+    /// What that moment is, in words.
+    pub(crate) zero_is: &'static str,
+    /// Whether times are wall-clock times.
+    pub(crate) wall: bool,
+}
+
+impl<'a> Timeline<'a> {
+    pub(crate) fn of(recording: &'a Recording) -> Self {
+        let known = |i: usize| recording.sources[i].placement.is_known();
+        // A recording whose sources say nothing of placement was written by one collector on one clock.
+        let any = (0..recording.sources.len()).any(known);
+        let mut timeline = Self {
+            recording,
+            placed: (0..recording.sources.len()).map(|i| known(i) || !any).collect(),
+            series_usable: true,
+            covers: Window { from_ns: 0, to_ns: 0 },
+            zero_ns: 0,
+            zero_is: "",
+            wall: true,
+        };
+        let all = timeline.all_jvms();
+        if !all.is_empty() && !all.iter().any(|jvm| timeline.has_placed_source(*jvm)) {
+            // Only a series is on the clock: judge the JVMs on theirs, without the series.
+            timeline.series_usable = false;
+            for (i, source) in recording.sources.iter().enumerate() {
+                timeline.placed[i] = source.process.is_some();
+            }
+        }
+        timeline.wall = (0..recording.sources.len())
+            .filter(|i| timeline.placed[*i])
+            .all(|i| recording.sources[i].placement.wall)
+            && timeline.placed.contains(&true);
+        timeline.covers = timeline.covered();
+        (timeline.zero_ns, timeline.zero_is) = timeline.zero();
+        timeline
+    }
+
+    pub(crate) fn is_placed(&self, source: SourceId) -> bool {
+        self.placed.get(source.index()).copied().unwrap_or(true)
+    }
+
+    /// Whether a series may be used to find windows.
+    pub(crate) fn usable(&self, series: &Series) -> bool {
+        self.series_usable && self.is_placed(series.info.source)
+    }
+
+    fn all_jvms(&self) -> Vec<ProcessId> {
+        let processes = self.recording.processes.iter().enumerate();
+        processes.filter(|(_, p)| p.jvm).map(|(i, _)| ProcessId(i as u32)).collect()
+    }
+
+    /// A JVM without any source of its own (a live recording names none) is taken to be on the clock.
+    fn has_placed_source(&self, jvm: ProcessId) -> bool {
+        let mut own = (0..self.placed.len()).filter(|i| self.recording.sources[*i].process == Some(jvm.0));
+        own.clone().next().is_none() || own.any(|i| self.placed[i])
+    }
+
+    /// JVMs that can be judged, and those that cannot be put on the clock.
+    pub(crate) fn jvms(&self) -> (Vec<ProcessId>, Vec<ProcessId>) {
+        self.all_jvms().into_iter().partition(|jvm| self.has_placed_source(*jvm))
+    }
+
+    fn covered(&self) -> Window {
+        let spans = self.recording.kinds().into_iter().flat_map(|(kind, _)| self.recording.spans_of(kind));
+        let spans = spans.filter(|s| self.is_placed(s.source())).map(|s| (s.t0_ns(), s.t1_ns()));
+        let series = self.recording.series.iter().filter(|s| self.usable(s)).filter_map(|s| {
+            let last = s.t_ns.len().checked_sub(1)?;
+            Some((s.t_ns[0], s.t_ns[last].saturating_add(s.dt_ns[last])))
+        });
+        let covers = spans.chain(series).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 0));
+        Window { from_ns: covers.0, to_ns: covers.1 }
+    }
+
+    fn zero(&self) -> (i64, &'static str) {
+        let told = |s: &&Series| s.info.kind != SeriesKind::Gauge && self.usable(s);
+        let ticks = self.recording.series.iter().filter(told).filter_map(|s| s.t_ns.first().copied());
+        if let Some(first) = ticks.min() {
+            return (first, "the first tick of the series");
+        }
+        let runs = self.recording.spans_of(kind::RUN).filter(|s| self.is_placed(s.source()));
+        let starts = runs.map(|run| {
+            let source = &self.recording.sources[run.source().index()];
+            match source.clock {
+                ClockBasis::JvmUptime if source.placement.is_known() => source.placement.offset_ns,
+                ClockBasis::JvmUptime => 0,
+                _ => run.t0_ns(),
+            }
+        });
+        match starts.min() {
+            Some(start) => (start, "the start of the JVM"),
+            None => (self.covers.from_ns, "the start of the recording"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::{Placement, SeriesInfo, Sink, Source};
+
+    use super::*;
+    use crate::built::Built;
+
+    /// A JVM whose log is placed as told, and a series of a table placed as told.
+    fn with_series(jvm_placed: Option<i64>, series_placed: Option<i64>) -> Recording {
+        let mut built = Built::jvm("17", "G1", 100.0);
+        let placement = |uncertainty_ns| Placement { uncertainty_ns, ..Placement::default() };
+        for source in &mut built.recording.sources {
+            source.placement = placement(jvm_placed);
+            source.clock = ClockBasis::JvmUptime;
+        }
+        let table = Source {
+            clock: ClockBasis::SinceStart,
+            placement: placement(series_placed),
+            ..Source::default()
+        };
+        let source = built.recording.add_source(table);
+        let series = built.recording.add_series(SeriesInfo {
+            name: "throughput".into(),
+            unit: "ops/s".into(),
+            instance: String::new(),
+            kind: SeriesKind::Rate,
+            process: None,
+            source,
+        });
+        for i in 0..5_i64 {
+            built.recording.point(series, 20_000_000_000 + i * 1_000_000_000, 1_000_000_000, 1.0);
+        }
+        built.sealed()
+    }
+
+    #[test]
+    fn times_count_from_the_series_when_it_is_on_the_clock() {
+        let r = with_series(Some(0), Some(0));
+        let t = Timeline::of(&r);
+        assert_eq!((t.zero_ns, t.series_usable), (20_000_000_000, true));
+        assert_eq!(t.covers, Window { from_ns: 0, to_ns: 100_000_000_000 });
+    }
+
+    #[test]
+    fn a_series_on_another_clock_is_not_held_against_the_jvm() {
+        let r = with_series(Some(0), None);
+        let t = Timeline::of(&r);
+        assert_eq!((t.zero_ns, t.zero_is), (0, "the start of the JVM"));
+        assert!(!r.series.iter().any(|s| t.usable(s)));
+        let r = with_series(None, Some(0));
+        let t = Timeline::of(&r);
+        assert!(!t.series_usable && t.jvms().0.len() == 1);
+        assert_eq!(t.covers.to_ns, 100_000_000_000);
+    }
+
+    #[test]
+    fn an_empty_recording_has_a_timeline_too() {
+        let r = Recording::new();
+        let t = Timeline::of(&r);
+        assert_eq!(t.covers.length_ns(), 0);
+        assert!(!t.wall);
+    }
+}

@@ -1,0 +1,310 @@
+//! Slow windows of a series of progress: dips, lower levels and stalls, beside the level that is usual.
+//!
+//! 1. Change points cut the series into levels. The usual level is the highest that the run keeps for a fifth of
+//!    its time: a spike is not normal, and a run that is slow for its second half was normal in the first.
+//! 2. What comes before the usual level is reached for the first time is warm-up and belongs to neither side.
+//! 3. A dip is at least three ticks below the usual level by a fifth and by four standard deviations (robust ones);
+//!    a level lower by a fifth is a dip however noisy its ticks; one stretched tick is a dip, for a stall stretches
+//!    the tick of whoever keeps time within the JVM.
+//! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow recovery counts.
+
+use super::progress::Progress;
+use crate::{Window, quantity, stats};
+
+/// The least effect: a dip by less than a fifth is not what people call slow, and shared machines show it all day.
+const EFFECT: f64 = 0.2;
+/// Below the usual by so many standard deviations: one tick in 30 000 by chance.
+const SIGMAS: f64 = 4.0;
+/// Where a dip begins and ends: below the usual by two standard deviations and a twentieth.
+const EDGE: (f64, f64) = (2.0, 0.05);
+/// The fewest slow ticks of a dip.
+const MIN_TICKS: usize = 3;
+/// Ticks between two dips that make them one.
+const BRIDGE: usize = 2;
+/// Ticks below which a series is too short to know what is usual.
+const MIN_SERIES: usize = 20;
+/// Part of the run for which the usual level is kept.
+const USUAL_FOR: f64 = 0.2;
+/// A slow beginning longer than this part of the run is not a warm-up.
+const WARM_UP_MAX: f64 = 1.0 / 3.0;
+/// Slow ticks at the very end that are the end of the load and not a dip, as a part of the run.
+const TAIL: f64 = 0.05;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Slow windows in order of time.
+    pub slow: Vec<Window>,
+    /// Windows of the usual level.
+    pub base: Vec<Window>,
+    /// The warm-up, when there is one.
+    pub warm_up: Option<Window>,
+    /// How, in words.
+    pub how: String,
+}
+
+/// The usual level and its noise.
+struct Usual {
+    level: f64,
+    sigma: f64,
+}
+
+impl Usual {
+    fn slow_below(&self) -> f64 {
+        self.level - (EFFECT * self.level).max(SIGMAS * self.sigma)
+    }
+
+    fn edge_below(&self) -> f64 {
+        self.level - (EDGE.0 * self.sigma).max(EDGE.1 * self.level)
+    }
+}
+
+/// Finds slow and usual windows; `None` when the series is too short or never gets anything done.
+pub fn find(progress: &Progress) -> Option<Found> {
+    let told: Vec<usize> = (0..progress.values.len()).filter(|i| progress.values[*i].is_some()).collect();
+    let values: Vec<f64> = told.iter().filter_map(|i| progress.values[*i]).collect();
+    if values.len() < MIN_SERIES {
+        return None;
+    }
+    let levels = levels(&values);
+    let usual = usual(&values, &levels)?;
+    let begin = warm_up(&values, &usual).and_then(|i| told.get(i).copied()).unwrap_or(0);
+
+    let mut slow = vec![false; progress.values.len()];
+    for (from, to, median) in &levels {
+        let (Some(first), Some(last)) = (told.get(*from), told.get(*to - 1)) else { continue };
+        if *median <= usual.level * (1.0 - EFFECT) && *last >= begin {
+            slow[(*first).max(begin)..=*last].fill(true);
+        }
+    }
+    let dips = runs(progress, &usual, begin);
+    for (from, to) in &dips {
+        slow[*from..*to].fill(true);
+    }
+    let slow_ticks = stretches(&slow, begin);
+    let around = |i: usize| slow[i.saturating_sub(1)..(i + 2).min(slow.len())].iter().any(|s| *s);
+    let normal: Vec<bool> = (0..slow.len()).map(|i| i >= begin && !around(i)).collect();
+    let window = |(from, to): &(usize, usize)| progress.window(*from, *to);
+    let base: Vec<Window> =
+        stretches(&normal, begin).iter().filter(|(a, b)| b - a >= MIN_TICKS).map(window).collect();
+    Some(Found {
+        slow: slow_ticks.iter().map(window).collect(),
+        warm_up: (begin > 0).then(|| progress.window(0, begin)),
+        how: how(progress, &usual, slow_ticks.len(), begin),
+        base,
+    })
+}
+
+/// Levels between change points as (from, to, median).
+fn levels(values: &[f64]) -> Vec<(usize, usize, f64)> {
+    let mut ends = stats::change_points(values);
+    ends.push(values.len());
+    let mut from = 0;
+    let mut levels = Vec::with_capacity(ends.len());
+    for to in ends {
+        if let Some(median) = stats::median(&stats::sorted(values[from..to].iter().copied())) {
+            levels.push((from, to, median));
+        }
+        from = to;
+    }
+    levels
+}
+
+fn usual(values: &[f64], levels: &[(usize, usize, f64)]) -> Option<Usual> {
+    let mut highest: Vec<_> = levels.to_vec();
+    highest.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let mut kept = 0.0;
+    let enough = USUAL_FOR * values.len() as f64;
+    let level = highest.iter().find_map(|(from, to, median)| {
+        kept += (to - from) as f64;
+        (kept >= enough).then_some(*median)
+    })?;
+    let near = |median: f64| (median - level).abs() <= EFFECT * level;
+    let ticks: Vec<f64> =
+        levels.iter().filter(|l| near(l.2)).flat_map(|(from, to, _)| &values[*from..*to]).copied().collect();
+    let level = stats::median(&stats::sorted(ticks.iter().copied()))?;
+    (level > 0.0).then_some(Usual { level, sigma: stats::robust_sigma(&ticks)? })
+}
+
+/// The first tick from which the series is at its usual level for three ticks; `None` where it starts there, or
+/// gets there too late for the beginning to be a warm-up.
+fn warm_up(values: &[f64], usual: &Usual) -> Option<usize> {
+    let there = |v: &f64| *v >= usual.edge_below();
+    let settled = values.windows(MIN_TICKS).position(|w| w.iter().all(there));
+    // Noise may keep three in a row from ever being there; then the first tick that is.
+    let begin = settled.or_else(|| values.iter().position(there))?;
+    (begin > 0 && begin as f64 <= WARM_UP_MAX * values.len() as f64).then_some(begin)
+}
+
+/// Runs of slow ticks from `begin` on, widened to where the usual noise begins.
+fn runs(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)> {
+    let n = progress.values.len();
+    let below = |i: usize, limit: f64| progress.values[i].is_none_or(|v| v < limit);
+    let is_slow: Vec<bool> = (0..n).map(|i| i >= begin && below(i, usual.slow_below())).collect();
+    let mut joined: Vec<(usize, usize)> = Vec::new();
+    for (from, to) in stretches(&is_slow, begin) {
+        match joined.last_mut() {
+            Some(last) if from - last.1 <= BRIDGE => last.1 = to,
+            _ => joined.push((from, to)),
+        }
+    }
+    let tail = MIN_TICKS.max((TAIL * n as f64).ceil() as usize);
+    let lasts = |(from, to): &(usize, usize)| {
+        let ticks = is_slow[*from..*to].iter().filter(|s| **s).count();
+        let stalled = (*from..*to).any(|i| is_slow[i] && progress.stalled[i]);
+        if *to == n { ticks > tail } else { ticks >= MIN_TICKS || stalled }
+    };
+    let certain = |(from, to): &(usize, usize)| {
+        // A gap counts as no progress here; what it really was cannot be known.
+        let values: Vec<f64> = progress.values[*from..*to].iter().map(|v| v.unwrap_or(0.0)).collect();
+        stats::mean_interval(&values).is_none_or(|mean| mean.high < usual.level * (1.0 - EFFECT / 2.0))
+    };
+    let widened = |(mut from, mut to): (usize, usize)| {
+        while from > begin && below(from - 1, usual.edge_below()) {
+            from -= 1;
+        }
+        while to < n && below(to, usual.edge_below()) {
+            to += 1;
+        }
+        (from, to)
+    };
+    joined.into_iter().filter(lasts).filter(certain).map(widened).collect()
+}
+
+/// Stretches of `true` from `begin` on.
+fn stretches(flags: &[bool], begin: usize) -> Vec<(usize, usize)> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for i in (begin..flags.len()).filter(|i| flags[*i]) {
+        match found.last_mut() {
+            Some(last) if last.1 == i => last.1 = i + 1,
+            _ => found.push((i, i + 1)),
+        }
+    }
+    found
+}
+
+fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String {
+    let n = progress.values.len();
+    let tick = quantity::millis(progress.tick_ns as f64 / 1e6);
+    let level = progress.shown(usual.level);
+    let limit = progress.shown(usual.slow_below().max(0.0));
+    let mut how = format!(
+        "found on {} ({n} ticks of {tick}): usually {level} {unit} (standard deviation {}); ",
+        progress.measured_on,
+        quantity::share(usual.sigma / usual.level),
+        unit = progress.unit,
+        level = Short(level),
+    );
+    let beyond = if progress.of_latency { "above" } else { "below" };
+    how += &match slow {
+        0 => format!("nowhere {beyond} {} {} for {MIN_TICKS} ticks", Short(limit), progress.unit),
+        _ => format!(
+            "{} with at least {MIN_TICKS} ticks {beyond} {} {}, a lower level or a stretched tick",
+            quantity::plural(slow, "stretch", "stretches"),
+            Short(limit),
+            progress.unit
+        ),
+    };
+    if begin > 0 {
+        let length = quantity::millis(progress.window(0, begin).length_ns() as f64 / 1e6);
+        how += &format!("; the first {length} are warm-up");
+    }
+    how
+}
+
+/// A number with as many digits as one reads: "1980", "39.3", "0.25".
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = match self.0.abs() {
+            a if a >= 100.0 => 0,
+            a if a >= 10.0 => 1,
+            _ => 2,
+        };
+        write!(f, "{:.*}", digits, self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    fn noise(i: usize) -> f64 {
+        (i as f64 * 0.618_033_988_749_895).fract() - 0.5
+    }
+
+    fn progress(values: impl IntoIterator<Item = f64>) -> Progress {
+        let values: Vec<_> = values.into_iter().map(Some).collect();
+        Progress {
+            from_ns: 1_000 * S,
+            tick_ns: S,
+            stalled: vec![false; values.len()],
+            values,
+            of_latency: false,
+            unit: "ops/s".into(),
+            measured_on: "throughput of app".into(),
+        }
+    }
+
+    fn slow(found: &Found) -> Vec<(i64, i64)> {
+        found.slow.iter().map(|w| (w.from_ns / S - 1_000, w.to_ns / S - 1_000)).collect()
+    }
+
+    #[test]
+    fn a_healthy_series_has_no_slow_window() {
+        for spread in [0.0, 20.0, 60.0] {
+            let found = find(&progress((0..300).map(|i| 200.0 + spread * noise(i)))).unwrap();
+            assert!(found.slow.is_empty() && found.warm_up.is_none(), "{spread}: {found:?}");
+            assert_eq!(found.base.len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_dip_is_found_with_its_slow_recovery_and_warm_up_is_none() {
+        let level = |i: usize| match i {
+            0..8 => 250.0 + 15.0 * i as f64,
+            100..110 => 180.0,
+            110..115 => 350.0,
+            _ => 400.0,
+        };
+        let found = find(&progress((0..200).map(|i| level(i) + 16.0 * noise(i)))).unwrap();
+        assert_eq!(slow(&found), [(100, 115)]);
+        assert_eq!(found.warm_up.map(|w| w.length_ns() / S), Some(8));
+        assert_eq!(found.base.first().map(|w| w.from_ns / S - 1_000), Some(8));
+        assert!(found.how.contains("1 stretch with"), "{}", found.how);
+    }
+
+    #[test]
+    fn two_slow_ticks_are_noise_and_a_load_that_ends_is_no_dip() {
+        let level = |i: usize| if [50, 51].contains(&i) || i >= 196 { 10.0 } else { 100.0 };
+        let found = find(&progress((0..200).map(|i| level(i) + 4.0 * noise(i)))).unwrap();
+        assert!(slow(&found).is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn a_lower_level_is_slow_to_its_end_however_noisy() {
+        let level = |i: usize| if i < 150 { 100.0 } else { 65.0 };
+        let found = find(&progress((0..400).map(|i| level(i) + 60.0 * noise(i)))).unwrap();
+        assert_eq!(slow(&found).len(), 1, "{found:?}");
+        let (from, to) = slow(&found)[0];
+        assert!((145..=155).contains(&from) && to == 400, "{from} {to}");
+    }
+
+    #[test]
+    fn one_stretched_tick_is_a_stall_when_nothing_was_done_in_it() {
+        let mut p = progress((0..100).map(|i| 100.0 + 4.0 * noise(i)));
+        p.values[60] = Some(20.0);
+        p.stalled[60] = true;
+        p.stalled[80] = true;
+        assert_eq!(slow(&find(&p).unwrap()), [(60, 61)]);
+    }
+
+    #[test]
+    fn too_short_or_idle_a_series_tells_nothing() {
+        assert_eq!(find(&progress([1.0; 19])), None);
+        assert_eq!(find(&progress([0.0; 50])), None);
+    }
+}

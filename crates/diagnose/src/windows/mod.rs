@@ -1,0 +1,160 @@
+//! The windows that a diagnosis compares: given by the user, or found on a series of progress, or on long stops.
+
+pub(crate) mod dips;
+pub(crate) mod progress;
+pub(crate) mod spec;
+pub(crate) mod stops;
+
+pub use spec::{Clock, WindowError, WindowSpec};
+
+use fathom_recording::{ProcessId, Recording};
+
+use crate::intervals::Intervals;
+use crate::timeline::Timeline;
+use crate::{Loss, Options, Window, Windows};
+use dips::Found;
+use progress::Progress;
+
+/// Windows with what was lost in them.
+pub(crate) struct Chosen {
+    pub(crate) windows: Windows,
+    /// Whether the slow window is only "everything".
+    pub(crate) whole_run: bool,
+    pub(crate) loss: Loss,
+    /// The beginning before the usual level was reached.
+    pub(crate) warm_up: Option<Window>,
+}
+
+/// Chooses the windows of a recording.
+pub(crate) fn choose(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    timeline: &Timeline<'_>,
+    options: &Options,
+) -> Result<Chosen, WindowError> {
+    let clock = Clock {
+        zero_ns: timeline.zero_ns,
+        covers_ns: (timeline.covers.from_ns, timeline.covers.to_ns),
+        wall: timeline.wall,
+        zone: options.zone.clone(),
+    };
+    let given = |specs: &[WindowSpec]| -> Result<Intervals, WindowError> {
+        let windows: Vec<Window> = specs.iter().map(|s| s.resolve(&clock)).collect::<Result<_, _>>()?;
+        Ok(Intervals::of_windows(&windows))
+    };
+    let (slow, base) = (given(&options.slow)?, given(&options.base)?);
+    let progress = Progress::of(recording, |s| timeline.usable(s));
+    let found = progress.as_ref().and_then(dips::find);
+    let mut chosen = if slow.is_empty() {
+        by_finding(recording, jvms, timeline, found.as_ref())
+    } else {
+        by_hand(&slow, timeline, found.as_ref())
+    };
+    if !base.is_empty() {
+        let slow = Intervals::of_windows(&chosen.windows.slow);
+        if chosen.whole_run {
+            // A base alone: everything else is held against it.
+            chosen.windows.slow = slow.without(&base).windows();
+            chosen.whole_run = false;
+            chosen.windows.how = "base given by the user, held against everything else".into();
+        } else {
+            chosen.windows.slow = slow.without(&base).windows();
+            chosen.windows.how += "; base given by the user";
+        }
+        chosen.windows.base = base.windows();
+    }
+    chosen.warm_up = found.and_then(|f| f.warm_up);
+    if !chosen.whole_run {
+        chosen.loss = loss(recording, jvms, progress.as_ref(), &chosen.windows);
+    } else if let Some(progress) = progress {
+        chosen.loss.measured_on = progress.measured_on;
+        chosen.loss.unit = progress.unit;
+    }
+    chosen.windows.how += &format!("; times count from {}", timeline.zero_is);
+    Ok(chosen)
+}
+
+fn by_hand(slow: &Intervals, timeline: &Timeline<'_>, found: Option<&Found>) -> Chosen {
+    let (base, how) = match found {
+        Some(found) => {
+            let usual = Intervals::of_windows(&found.base).without(slow);
+            (usual, "given by the user; base: where the series is at its usual level")
+        }
+        None => {
+            let all = Intervals::of_windows(&[timeline.covers]);
+            (all.without(slow), "given by the user; base: everything else")
+        }
+    };
+    chosen(slow.windows(), base.windows(), how.to_owned())
+}
+
+fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
+    let windows = Windows { slow, base, how };
+    Chosen { windows, whole_run: false, loss: Loss::default(), warm_up: None }
+}
+
+fn by_finding(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    timeline: &Timeline<'_>,
+    found: Option<&Found>,
+) -> Chosen {
+    let whole = |how: String| Chosen { whole_run: true, ..chosen(vec![timeline.covers], Vec::new(), how) };
+    if let Some(found) = found {
+        return match found.slow.is_empty() {
+            false => chosen(found.slow.clone(), found.base.clone(), found.how.clone()),
+            true => whole(format!("no slow window, so the whole run is looked at: {}", found.how)),
+        };
+    }
+    match stops::find(recording, jvms, timeline.covers) {
+        Some((slow, how)) => {
+            let all = Intervals::of_windows(&[timeline.covers]);
+            let base = all.without(&Intervals::of_windows(&slow)).windows();
+            chosen(slow, base, how)
+        }
+        None => whole(
+            "no series of throughput or latency to find slow windows on, and no stop that stands out: the whole \
+             run is looked at"
+                .into(),
+        ),
+    }
+}
+
+/// What was lost in the slow windows: on the series of progress where it covers them, else as stops of the JVM
+/// that was stopped most.
+fn loss(recording: &Recording, jvms: &[ProcessId], progress: Option<&Progress>, windows: &Windows) -> Loss {
+    if let Some(loss) = progress.and_then(|p| lost_progress(p, windows)) {
+        return loss;
+    }
+    let slow = Intervals::of_windows(&windows.slow);
+    let base = Intervals::of_windows(&windows.base);
+    let excess = |jvm: &ProcessId| {
+        let stops = stops::of_jvm(recording, *jvm);
+        let usual = match base.length_ms() {
+            0.0 => 0.0,
+            length => stops.and(&base).length_ms() / length,
+        };
+        (stops.and(&slow).length_ms() - usual * slow.length_ms()).max(0.0)
+    };
+    let worst = jvms.iter().map(|jvm| (excess(jvm), *jvm)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((lost_ms, jvm)) = worst.filter(|(ms, _)| *ms > 0.0) else { return Loss::default() };
+    let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
+    Loss { lost_ms, measured_on: format!("stops of {name}"), ..Loss::default() }
+}
+
+fn lost_progress(progress: &Progress, windows: &Windows) -> Option<Loss> {
+    let rate = |windows: &[Window]| {
+        // A gap counts as no progress: nobody saw any.
+        let values: Vec<f64> = progress.within(windows).map(|v| v.unwrap_or(0.0)).collect();
+        crate::stats::mean(&values)
+    };
+    let (slow, base) = (rate(&windows.slow)?, rate(&windows.base).filter(|rate| *rate > 0.0)?);
+    let length_ms: f64 = windows.slow.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
+    Some(Loss {
+        lost_ms: (length_ms * (1.0 - slow / base)).max(0.0),
+        slow_rate: Some(progress.shown(slow)),
+        base_rate: Some(progress.shown(base)),
+        unit: progress.unit.clone(),
+        measured_on: progress.measured_on.clone(),
+    })
+}

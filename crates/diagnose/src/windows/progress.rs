@@ -1,0 +1,288 @@
+//! The application's progress over time: all instances of a series on one grid of ticks.
+//!
+//! A throughput of three clients is one figure, their sum; latencies of three clients are one figure, their median.
+//! Rates are already divided by the elapsed time of their tick. A tick that none tells of is a gap and not a zero;
+//! a tick that lasted much longer than usual is a stall of the one who keeps time, most often of the whole JVM.
+
+use fathom_recording::{Recording, Series, SeriesKind};
+
+use crate::{Window, stats};
+
+/// Ticks looked at at most; a finer grid is made coarser, so that no input can ask for unbounded memory.
+const MAX_TICKS: i64 = 100_000;
+/// A tick lasting so many times the usual is a stall …
+const STRETCHED_TIMES: i64 = 2;
+/// … when it is also this much longer, nanoseconds: timers of a busy machine are late by tens of milliseconds.
+const STRETCHED_NS: i64 = 200_000_000;
+/// Names of latency series in the order in which they are preferred: the typical operation before the extreme.
+const LATENCY_NAMES: [&str; 6] = ["avg", "mean", "p50", "median", "50th", "latency"];
+
+/// What the application got done, on a grid of ticks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Start of the first tick, nanoseconds.
+    pub from_ns: i64,
+    /// Length of a tick, nanoseconds.
+    pub tick_ns: i64,
+    /// Progress in each tick: operations per second, or the inverse of the latency, so that less is always worse.
+    /// `None` where nobody tells.
+    pub values: Vec<Option<f64>>,
+    /// Ticks that are part of a stretched one.
+    pub stalled: Vec<bool>,
+    /// Whether the values are inverse latencies.
+    pub of_latency: bool,
+    /// The unit that is shown: "ops/s", "ms".
+    pub unit: String,
+    /// "throughput of client0, client1, client2".
+    pub measured_on: String,
+}
+
+impl Progress {
+    /// Ticks from one index to another as a window.
+    pub fn window(&self, from: usize, to: usize) -> Window {
+        let at = |i: usize| self.from_ns.saturating_add((i as i64).saturating_mul(self.tick_ns));
+        Window { from_ns: at(from), to_ns: at(to) }
+    }
+
+    /// Values of the ticks whose middle lies in any of the windows; gaps too.
+    pub fn within<'a>(&'a self, windows: &'a [Window]) -> impl Iterator<Item = Option<f64>> + 'a {
+        (0..self.values.len()).filter_map(move |i| {
+            let middle = self.window(i, i + 1).from_ns.saturating_add(self.tick_ns / 2);
+            windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&middle)).then(|| self.values[i])
+        })
+    }
+
+    /// A value as it is shown, in [`Progress::unit`].
+    pub fn shown(&self, value: f64) -> f64 {
+        if self.of_latency && value > 0.0 { 1.0 / value } else { value }
+    }
+
+    /// The progress that series of a recording tell of: throughput, else latency; `None` without either.
+    pub fn of(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Option<Self> {
+        let rates = named(recording, SeriesKind::Rate, &usable, |_| 0);
+        if !rates.is_empty() {
+            return Self::on_grid(recording, &rates, false);
+        }
+        let latencies = named(recording, SeriesKind::Latency, &usable, |name| {
+            LATENCY_NAMES.iter().position(|word| name.contains(word)).unwrap_or(LATENCY_NAMES.len())
+        });
+        Self::on_grid(recording, &latencies, true)
+    }
+
+    fn on_grid(recording: &Recording, instances: &[&Series], of_latency: bool) -> Option<Self> {
+        let first = instances.first()?;
+        let tick_ns = usual_tick_ns(instances)?;
+        let (from_ns, to_ns) = common_range(instances)?;
+        let length_ns = to_ns.checked_sub(from_ns)?;
+        let tick_ns = tick_ns.max(length_ns / MAX_TICKS + 1);
+        let ticks = usize::try_from(length_ns / tick_ns).ok()?;
+        let mut progress = Self {
+            from_ns,
+            tick_ns,
+            values: vec![None; ticks],
+            stalled: vec![true; ticks],
+            of_latency,
+            unit: first.info.unit.clone(),
+            measured_on: measured_on(recording, instances),
+        };
+        let told: Vec<Resampled> = instances.iter().map(|s| Resampled::of(s, &progress)).collect();
+        for i in 0..ticks {
+            let values: Vec<f64> = told.iter().filter_map(|r| r.value(i)).collect();
+            progress.stalled[i] = told.iter().all(|r| r.value(i).is_none() || r.stretched[i]);
+            progress.values[i] = match of_latency {
+                _ if values.is_empty() => None,
+                true => stats::median(&stats::sorted(values)).filter(|v| *v > 0.0).map(|v| 1.0 / v),
+                false => Some(values.iter().sum()),
+            };
+        }
+        Some(progress)
+    }
+}
+
+/// The series of a kind that share the best name and have at least three points.
+fn named(
+    recording: &Recording,
+    kind: SeriesKind,
+    usable: impl Fn(&Series) -> bool,
+    rank: impl Fn(&str) -> usize,
+) -> Vec<&Series> {
+    let told = |s: &&Series| s.info.kind == kind && s.t_ns.len() >= 3 && usable(s);
+    let all: Vec<&Series> = recording.series.iter().filter(told).collect();
+    // Of equally good names the one with most points, then the first.
+    let points = |name: &str| all.iter().filter(|s| s.info.name == name).map(|s| s.t_ns.len()).sum::<usize>();
+    let best = all
+        .iter()
+        .enumerate()
+        .min_by_key(|(i, s)| (rank(&s.info.name), std::cmp::Reverse(points(&s.info.name)), *i))
+        .map(|(_, s)| s.info.name.as_str());
+    all.iter().filter(|s| Some(s.info.name.as_str()) == best).copied().collect()
+}
+
+fn usual_tick_ns(instances: &[&Series]) -> Option<i64> {
+    let ticks = instances.iter().flat_map(|s| (0..s.t_ns.len()).map(|i| length_ns(s, i)));
+    let ticks = stats::sorted(ticks.filter(|dt| *dt > 0).map(|dt| dt as f64));
+    stats::median(&ticks).map(|dt| dt as i64).filter(|dt| *dt > 0)
+}
+
+/// What a point's value covers; a value at a moment holds until the next.
+fn length_ns(series: &Series, i: usize) -> i64 {
+    match series.dt_ns[i] {
+        0 => series.t_ns.get(i + 1).map_or(0, |next| next.saturating_sub(series.t_ns[i])),
+        dt => dt,
+    }
+}
+
+/// The stretch that all instances tell of, where that is most of what any tells of (clients start and stop within
+/// seconds of each other, and their first and last ticks would look like dips); else all of it.
+fn common_range(instances: &[&Series]) -> Option<(i64, i64)> {
+    let ends = instances.iter().filter_map(|s| {
+        let last = s.t_ns.len().checked_sub(1)?;
+        Some((s.t_ns[0], s.t_ns[last].saturating_add(length_ns(s, last))))
+    });
+    let all = ends.clone().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    let common = ends.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)))?;
+    let length = |(from, to): (i64, i64)| to.saturating_sub(from);
+    Some(if length(common) > length(all) / 2 { common } else { all })
+}
+
+fn measured_on(recording: &Recording, instances: &[&Series]) -> String {
+    let name = instances.first().map_or("", |s| s.info.name.as_str());
+    let mut of: Vec<&str> = instances
+        .iter()
+        .map(|s| match s.info.instance.as_str() {
+            "" => recording.sources.get(s.info.source.index()).map_or("", |source| source.name.as_str()),
+            instance => instance,
+        })
+        .collect();
+    of.dedup();
+    let shown = of.len().min(4);
+    let more = if of.len() > shown { format!(" and {} more", of.len() - shown) } else { String::new() };
+    format!("{name} of {}{more}", of[..shown].join(", "))
+}
+
+/// One instance on the grid.
+struct Resampled {
+    /// Value × time and time told of, by tick.
+    sums: Vec<(f64, f64)>,
+    stretched: Vec<bool>,
+    tick_ns: f64,
+}
+
+impl Resampled {
+    fn of(series: &Series, grid: &Progress) -> Self {
+        let mut resampled = Self {
+            sums: vec![(0.0, 0.0); grid.values.len()],
+            stretched: vec![false; grid.values.len()],
+            tick_ns: grid.tick_ns as f64,
+        };
+        for i in 0..series.t_ns.len() {
+            let (t0, value) = (series.t_ns[i], series.value[i]);
+            let dt = length_ns(series, i);
+            if !value.is_finite() || dt <= 0 {
+                continue;
+            }
+            // Up to the next point: intervals that overlap would count an operation twice, and let a hostile file
+            // make every point cover every tick.
+            let next = series.t_ns.get(i + 1).copied().unwrap_or(i64::MAX);
+            resampled.add(grid, t0, t0.saturating_add(dt).min(next), value);
+        }
+        resampled
+    }
+
+    fn add(&mut self, grid: &Progress, t0: i64, t1: i64, value: f64) {
+        let length = t1.saturating_sub(t0);
+        let stretched = length >= grid.tick_ns.saturating_mul(STRETCHED_TIMES)
+            && length.saturating_sub(grid.tick_ns) >= STRETCHED_NS;
+        let index = |t: i64| {
+            let i = t.saturating_sub(grid.from_ns).max(0) / grid.tick_ns;
+            usize::try_from(i).unwrap_or(usize::MAX).min(self.sums.len())
+        };
+        for tick in index(t0)..index(t1).saturating_add(1).min(self.sums.len()) {
+            let w = grid.window(tick, tick + 1);
+            let overlap = t1.min(w.to_ns).saturating_sub(t0.max(w.from_ns)).max(0) as f64;
+            self.sums[tick].0 += value * overlap;
+            self.sums[tick].1 += overlap;
+            self.stretched[tick] |= stretched && overlap > self.tick_ns / 2.0;
+        }
+    }
+
+    /// The value of a tick that at least half of which was told of.
+    fn value(&self, tick: usize) -> Option<f64> {
+        let (sum, told) = self.sums[tick];
+        (told >= self.tick_ns / 2.0).then(|| sum / told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::{SeriesInfo, Sink, Source};
+
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    /// Start, length, value.
+    type Point = (i64, i64, f64);
+
+    fn recording(instances: &[(&str, SeriesKind, Vec<Point>)]) -> Recording {
+        let mut recording = Recording::new();
+        for (i, (name, kind, points)) in instances.iter().enumerate() {
+            let source = recording.add_source(Source::default());
+            let info = SeriesInfo {
+                name: (*name).into(),
+                unit: "ops/s".into(),
+                instance: format!("client{i}"),
+                kind: *kind,
+                process: None,
+                source,
+            };
+            let series = recording.add_series(info);
+            for (t, dt, v) in points {
+                recording.point(series, *t, *dt, *v);
+            }
+        }
+        recording.seal();
+        recording
+    }
+
+    #[test]
+    fn rates_of_instances_add_up_on_a_common_grid() {
+        let a: Vec<_> = (0..10).map(|i| (i * S, S, 100.0)).collect();
+        let b: Vec<_> = (0..10).map(|i| (i * S + S / 2, S, 50.0)).collect();
+        let r = recording(&[("throughput", SeriesKind::Rate, a), ("throughput", SeriesKind::Rate, b)]);
+        let p = Progress::of(&r, |_| true).unwrap();
+        assert_eq!((p.from_ns, p.tick_ns, p.values.len()), (S / 2, S, 9));
+        assert!(p.values.iter().all(|v| *v == Some(150.0)), "{p:?}");
+        assert_eq!(p.measured_on, "throughput of client0, client1");
+    }
+
+    #[test]
+    fn a_missing_tick_is_a_gap_and_a_stretched_one_a_stall() {
+        let mut a: Vec<_> = (0..10).map(|i| (i * S, S, 100.0)).collect();
+        a.push((14 * S, S, 100.0));
+        a.push((15 * S, 3 * S, 33.0));
+        let p = Progress::of(&recording(&[("throughput", SeriesKind::Rate, a)]), |_| true).unwrap();
+        assert_eq!(p.values.len(), 18);
+        assert_eq!(p.values[10..14], [None; 4]);
+        assert_eq!(p.values[16], Some(33.0));
+        assert!(p.stalled[16] && p.stalled[11] && !p.stalled[14] && !p.stalled[3]);
+    }
+
+    #[test]
+    fn latency_is_turned_round_and_only_asked_without_a_rate() {
+        let points = |v: f64| (0..5).map(|i| (i * S, S, v)).collect::<Vec<_>>();
+        let latency = ("avg_latency", SeriesKind::Latency, points(4.0));
+        let r = recording(&[("max", SeriesKind::Latency, points(9.0)), latency.clone()]);
+        let p = Progress::of(&r, |_| true).unwrap();
+        assert!(p.of_latency && p.values[0] == Some(0.25) && p.shown(0.25) == 4.0);
+        let r = recording(&[latency, ("throughput", SeriesKind::Rate, points(7.0))]);
+        assert_eq!(Progress::of(&r, |_| true).unwrap().values[0], Some(7.0));
+    }
+
+    #[test]
+    fn wild_stamps_need_no_wild_memory() {
+        let points = vec![(i64::MIN, 1, 1.0), (0, 1, 2.0), (5, 1, 2.0), (i64::MAX - 1, 1, 1.0)];
+        let r = recording(&[("throughput", SeriesKind::Rate, points)]);
+        assert!(Progress::of(&r, |_| true).is_none_or(|p| p.values.len() <= 100_001));
+    }
+}

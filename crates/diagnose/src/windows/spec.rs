@@ -1,0 +1,252 @@
+//! Windows as people write them: `115s..125s`, `2m..2m30s`, `22:00:23..22:00:45`, full stamps.
+
+use jiff::civil;
+use jiff::tz::TimeZone;
+
+use crate::Window;
+
+/// A window that the user gave, not yet on the recording's clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowSpec {
+    text: String,
+    from: Moment,
+    to: Moment,
+}
+
+/// An end of a window.
+#[derive(Clone, Debug, PartialEq)]
+enum Moment {
+    /// The recording's own start or end: nothing was written.
+    Open,
+    /// Nanoseconds since the zero of relative times.
+    Relative(i64),
+    /// A time of day.
+    Clock(civil::Time),
+    /// A date and a time of day.
+    Local(civil::DateTime),
+    /// A moment that needs no zone.
+    Stamp(i64),
+}
+
+/// What is wrong with a window.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WindowError {
+    /// It is not two moments.
+    #[error("{0}: a window is FROM..TO, such as 115s..125s, 2m..2m30s, 22:00:23..22:00:45")]
+    Shape(String),
+    /// A moment cannot be read.
+    #[error("{window}: cannot read {moment:?}: write 115s, 2m30s, 22:00:23 or 2026-11-20T22:00:23+01:00")]
+    Moment {
+        /// The window.
+        window: String,
+        /// The moment.
+        moment: String,
+    },
+    /// It ends before it begins.
+    #[error("{0}: ends before it begins")]
+    Backward(String),
+    /// Nothing was recorded in it.
+    #[error("{window}: nothing was recorded then; the recording goes from {from} to {to}")]
+    Outside {
+        /// The window.
+        window: String,
+        /// Start of the recording.
+        from: String,
+        /// End of the recording.
+        to: String,
+    },
+    /// A time of day for a recording that has none.
+    #[error(
+        "{0}: the inputs have no wall-clock time; write seconds, such as 115s..125s, or place them with --align"
+    )]
+    NoWallClock(String),
+}
+
+/// What moments are read against.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    /// Where relative times count from, nanoseconds.
+    pub zero_ns: i64,
+    /// The recording's first and last moment, nanoseconds.
+    pub covers_ns: (i64, i64),
+    /// Whether the recording is in wall-clock time.
+    pub wall: bool,
+    /// The zone of times without one.
+    pub zone: TimeZone,
+}
+
+impl std::str::FromStr for WindowSpec {
+    type Err = WindowError;
+
+    fn from_str(text: &str) -> Result<Self, WindowError> {
+        let shape = || WindowError::Shape(text.to_owned());
+        let (from, to) = text.trim().split_once("..").ok_or_else(shape)?;
+        if from.trim().is_empty() && to.trim().is_empty() {
+            return Err(shape());
+        }
+        let moment = |part: &str| {
+            Moment::read(part.trim())
+                .ok_or_else(|| WindowError::Moment { window: text.to_owned(), moment: part.to_owned() })
+        };
+        Ok(Self { text: text.to_owned(), from: moment(from)?, to: moment(to)? })
+    }
+}
+
+impl Moment {
+    fn read(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self::Open);
+        }
+        if let Some(ns) = duration_ns(text) {
+            return Some(Self::Relative(ns));
+        }
+        if let Ok(stamp) = text.parse::<jiff::Timestamp>() {
+            return i64::try_from(stamp.as_nanosecond()).ok().map(Self::Stamp);
+        }
+        if text.contains('-') {
+            return text.parse().ok().map(Self::Local);
+        }
+        text.contains(':').then(|| text.parse().ok().map(Self::Clock)).flatten()
+    }
+}
+
+/// "115s", "2m30s", "1h2m", "500ms", "115" (seconds) as nanoseconds.
+fn duration_ns(text: &str) -> Option<i64> {
+    let to_ns = |seconds: f64| (seconds.is_finite() && seconds.abs() < 1e9).then_some((seconds * 1e9) as i64);
+    let plain = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    if plain(text) {
+        return to_ns(text.parse().ok()?);
+    }
+    let (mut rest, mut sum) = (text, 0.0);
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|i| *i > 0)?;
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let (unit, next) = tail.split_at(letters);
+        let scale = match unit {
+            "h" => 3600.0,
+            "m" | "min" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            _ => return None,
+        };
+        sum += number.parse::<f64>().ok()? * scale;
+        rest = next;
+    }
+    to_ns(sum)
+}
+
+impl WindowSpec {
+    /// The window on the recording's clock, cut to what was recorded.
+    pub fn resolve(&self, clock: &Clock) -> Result<Window, WindowError> {
+        let (first, last) = clock.covers_ns;
+        let from = self.on(clock, &self.from, first)?;
+        let mut to = self.on(clock, &self.to, last)?;
+        // 23:59:50..00:00:10 goes past midnight.
+        if let (Moment::Clock(_), Moment::Clock(_)) = (&self.from, &self.to) {
+            to = if to < from { to.saturating_add(86_400_000_000_000) } else { to };
+        }
+        if to <= from {
+            return Err(WindowError::Backward(self.text.clone()));
+        }
+        let window = Window { from_ns: from.max(first), to_ns: to.min(last) };
+        if window.to_ns <= window.from_ns {
+            return Err(WindowError::Outside {
+                window: self.text.clone(),
+                from: clock.tell(first),
+                to: clock.tell(last),
+            });
+        }
+        Ok(window)
+    }
+
+    fn on(&self, clock: &Clock, moment: &Moment, open: i64) -> Result<i64, WindowError> {
+        let zoned = |at: civil::DateTime| {
+            let at = at.to_zoned(clock.zone.clone()).ok();
+            at.and_then(|z| i64::try_from(z.timestamp().as_nanosecond()).ok())
+        };
+        let wall = |ns: Option<i64>| {
+            let none = || WindowError::NoWallClock(self.text.clone());
+            ns.filter(|_| clock.wall).ok_or_else(none)
+        };
+        match moment {
+            Moment::Open => Ok(open),
+            Moment::Relative(ns) => Ok(clock.zero_ns.saturating_add(*ns)),
+            Moment::Stamp(ns) => wall(Some(*ns)),
+            Moment::Local(at) => wall(zoned(*at)),
+            // The day of the recording on which the time of day first comes.
+            Moment::Clock(time) => {
+                let first = jiff::Timestamp::from_nanosecond(i128::from(clock.covers_ns.0)).ok();
+                let day = first.map(|t| t.to_zoned(clock.zone.clone()).date());
+                let at = |date: civil::Date| zoned(date.to_datetime(*time));
+                let today = day.and_then(at);
+                let tomorrow = day.and_then(|d| d.tomorrow().ok()).and_then(at);
+                let reached = |ns: i64| ns <= clock.covers_ns.1;
+                let before = today.is_some_and(|ns| ns < clock.covers_ns.0);
+                wall(if before && tomorrow.is_some_and(reached) { tomorrow } else { today })
+            }
+        }
+    }
+}
+
+impl Clock {
+    /// A moment in words: seconds since zero, and the time of day where there is one.
+    pub fn tell(&self, ns: i64) -> String {
+        let relative = format!("{:.1}s", ns.saturating_sub(self.zero_ns) as f64 / 1e9);
+        let stamp = jiff::Timestamp::from_nanosecond(i128::from(ns)).ok().filter(|_| self.wall);
+        match stamp.map(|t| t.to_zoned(self.zone.clone())) {
+            Some(at) => format!("{relative} ({})", at.strftime("%Y-%m-%dT%H:%M:%S%:z")),
+            None => relative,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    fn clock(wall: bool) -> Clock {
+        // 2026-11-20T23:59:00Z, two minutes long.
+        let start = 1_795_219_140 * S;
+        Clock { zero_ns: start, covers_ns: (start, start + 120 * S), wall, zone: TimeZone::UTC }
+    }
+
+    fn seconds(text: &str) -> Result<(i64, i64), WindowError> {
+        let clock = clock(true);
+        let w = text.parse::<WindowSpec>()?.resolve(&clock)?;
+        Ok(((w.from_ns - clock.zero_ns) / S, (w.to_ns - clock.zero_ns) / S))
+    }
+
+    #[test]
+    fn all_ways_to_write_a_window_are_read() {
+        for text in [
+            "50s..70s",
+            "50..70",
+            "50s..1m10s",
+            "0.5m..70",
+            "23:59:50..00:00:10",
+            "2026-11-20T23:59:50Z..2026-11-21T01:00:10+01:00",
+            "2026-11-20T23:59:50..2026-11-21 00:00:10",
+        ] {
+            let expected = if text.starts_with("0.5m") { (30, 70) } else { (50, 70) };
+            assert_eq!(seconds(text), Ok(expected), "{text}");
+        }
+        assert_eq!(seconds("100s.."), Ok((100, 120)));
+        assert_eq!(seconds("..20s"), Ok((0, 20)));
+        assert_eq!(seconds("110s..500s"), Ok((110, 120)), "cut to what was recorded");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert!(matches!(seconds("115s"), Err(WindowError::Shape(_))));
+        assert!(matches!(seconds(".."), Err(WindowError::Shape(_))));
+        assert!(matches!(seconds("1x..2s"), Err(WindowError::Moment { .. })));
+        assert!(matches!(seconds("70s..50s"), Err(WindowError::Backward(_))));
+        let outside = seconds("500s..600s").unwrap_err().to_string();
+        assert!(outside.contains("0.0s (2026-11-20T23:59:00+00:00) to 120.0s"), "{outside}");
+        let spec: WindowSpec = "22:00:23..22:00:45".parse().unwrap();
+        assert!(matches!(spec.resolve(&clock(false)), Err(WindowError::NoWallClock(_))));
+    }
+}

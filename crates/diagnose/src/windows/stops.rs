@@ -1,0 +1,152 @@
+//! Slow windows without a series: stops of the JVM that are far beyond what is usual in its run, or stretches in
+//! which it was stopped much more than usual.
+//!
+//! Where the JVM is stopped a good part of the time throughout, a window would hide that: then the whole run is
+//! looked at.
+
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{ProcessId, Recording};
+
+use crate::intervals::Intervals;
+use crate::{Case, Window, quantity, stats};
+
+/// Stops from which a median is worth anything. With fewer, a stop must last [`ALONE_MS`] to be told.
+const ENOUGH: usize = 5;
+/// See [`ENOUGH`], milliseconds.
+const ALONE_MS: f64 = 1_000.0;
+/// Beyond this share of the run spent in stops other than the outstanding ones, the run is slow as a whole.
+const THROUGHOUT: f64 = 0.1;
+/// Windows that are kept, the worst ones: more are not read.
+const MAX_WINDOWS: usize = 100;
+/// A run is looked at in so many parts for stretches with much stopping …
+const PARTS: i64 = 60;
+/// … none shorter than this, nanoseconds: a part must hold several usual stops.
+const PART_NS: i64 = 5_000_000_000;
+/// A part is slow when stopped for at least this share of it …
+const PART_STOPPED: f64 = 0.2;
+/// … and so many times the median part.
+const PART_TIMES: f64 = 4.0;
+
+/// All stops of a JVM.
+pub fn of_jvm(recording: &Recording, jvm: ProcessId) -> Intervals {
+    let spans = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(|kind| recording.spans_of(kind));
+    Intervals::of(spans.filter(|s| s.process() == jvm).map(|s| (s.t0_ns(), s.t1_ns())))
+}
+
+/// Slow windows of JVMs within what is covered, with how they were found; `None` when nothing stands out.
+pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option<(Vec<Window>, String)> {
+    let mut found: Vec<(Window, String)> = Vec::new();
+    let mut hows = Vec::new();
+    for jvm in jvms {
+        let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
+        let stops = of_jvm(recording, *jvm);
+        let Some((windows, how)) = long(&stops, covers).or_else(|| crowded(&stops, covers)) else { continue };
+        hows.push(format!("{name}: {how}"));
+        found.extend(windows.into_iter().map(|w| (w, name.to_owned())));
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let all = found.len();
+    found.sort_by_key(|(w, _)| std::cmp::Reverse(w.length_ns()));
+    found.truncate(MAX_WINDOWS);
+    let windows = Intervals::of(found.iter().map(|(w, _)| (w.from_ns, w.to_ns))).windows();
+    let mut how =
+        format!("no series of throughput or latency; found on stops of the JVM: {}", hows.join("; "));
+    if all > MAX_WINDOWS {
+        how += &format!("; the {MAX_WINDOWS} longest of {all} are looked at");
+    }
+    Some((windows, how))
+}
+
+fn window((from_ns, to_ns): &(i64, i64)) -> Window {
+    Window { from_ns: *from_ns, to_ns: *to_ns }
+}
+
+/// Single stops far beyond the usual.
+fn long(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
+    let ms = |stop: &(i64, i64)| window(stop).length_ns() as f64 / 1e6;
+    let lengths = stats::sorted(stops.stretches().iter().map(ms));
+    let usual = stats::median(&lengths)?;
+    let outstanding = |stop: &(i64, i64)| match lengths.len() {
+        n if n < ENOUGH => ms(stop) >= ALONE_MS,
+        _ => Case::stands_out(ms(stop), usual),
+    };
+    let windows: Vec<Window> = stops.stretches().iter().filter(|s| outstanding(s)).map(window).collect();
+    let stopped: f64 = windows.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
+    let rest = stops.length_ms() - stopped;
+    if windows.is_empty() || rest > THROUGHOUT * covers.length_ns() as f64 / 1e6 {
+        return None;
+    }
+    let longest = lengths.last().copied().unwrap_or(0.0);
+    let how = format!(
+        "{} of {} far beyond the usual {} (median), the longest {}",
+        quantity::plural(windows.len(), "stop", "stops"),
+        quantity::count(lengths.len() as f64),
+        quantity::millis(usual),
+        quantity::millis(longest),
+    );
+    Some((windows, how))
+}
+
+/// Parts of the run in which stops take much more than in the rest.
+fn crowded(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
+    let part_ns = (covers.length_ns() / PARTS).max(PART_NS);
+    let parts = usize::try_from(covers.length_ns() / part_ns).ok().filter(|n| *n >= 10)?;
+    let at = |i: usize| covers.from_ns.saturating_add((i as i64).saturating_mul(part_ns));
+    let part = |i: usize| Window { from_ns: at(i), to_ns: at(i + 1) };
+    let shares: Vec<f64> = (0..parts)
+        .map(|i| stops.and(&Intervals::of_windows(&[part(i)])).length_ns() as f64 / part_ns as f64)
+        .collect();
+    let usual = stats::median(&stats::sorted(shares.iter().copied()))?;
+    let limit = PART_STOPPED.max(PART_TIMES * usual);
+    let slow: Vec<Window> = (0..parts).filter(|i| shares[*i] >= limit).map(part).collect();
+    let windows = Intervals::of_windows(&slow).windows();
+    let how = format!(
+        "{} in which it was stopped for at least {} of the time, usually {}",
+        quantity::plural(windows.len(), "stretch", "stretches"),
+        quantity::share(limit),
+        quantity::share(usual)
+    );
+    (!windows.is_empty()).then_some((windows, how))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::Built;
+
+    fn found(pauses: impl IntoIterator<Item = (f64, f64)>) -> Option<Vec<(f64, f64)>> {
+        let mut built = Built::jvm("17", "G1", 600.0);
+        for (at_s, ms) in pauses {
+            built.pause("Pause Young (Normal)", "G1 Evacuation Pause", at_s, ms, &[]);
+        }
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let covers = Window { from_ns: 0, to_ns: 600_000_000_000 };
+        let (windows, _) = find(&recording, &[jvm], covers)?;
+        Some(windows.iter().map(|w| (w.from_ns as f64 / 1e9, w.length_ns() as f64 / 1e6)).collect())
+    }
+
+    #[test]
+    fn a_stop_far_beyond_the_usual_is_a_slow_window() {
+        let usual = (0..100).map(|i| (f64::from(i) * 5.0, 20.0));
+        assert_eq!(found(usual.clone()), None);
+        assert_eq!(found(usual.clone().chain([(503.0, 19_870.0)])), Some(vec![(503.0, 19_870.0)]));
+        assert_eq!(found(usual.chain([(503.0, 190.0)])), None);
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_throughout_has_no_window() {
+        let heavy = (0..1_000).map(|i| (f64::from(i) * 0.5, 100.0)).chain([(520.0, 2_000.0)]);
+        assert_eq!(found(heavy), None);
+    }
+
+    #[test]
+    fn a_stretch_with_much_stopping_is_a_slow_window() {
+        let usual = (0..500).map(|i| (f64::from(i), 15.0));
+        let crowded = (0..300).map(|i| (500.0 + f64::from(i) * 0.3, 150.0));
+        let windows = found(usual.chain(crowded)).unwrap();
+        assert_eq!(windows.len(), 1);
+        assert_eq!(windows[0], (500.0, 90_000.0));
+    }
+}
