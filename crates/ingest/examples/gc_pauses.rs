@@ -39,6 +39,11 @@ fn count(path: &str) -> Result<String, String> {
         .filter(|c| !c.holds)
         .map(|c| format!("{}: {}", c.claim, c.detail))
         .collect();
+    if std::env::var_os("SHOW_UNKNOWN").is_some() {
+        for unknown in recording.sources.iter().flat_map(|s| &s.unknown) {
+            eprintln!("{path}:{}: {}", unknown.line, unknown.text);
+        }
+    }
     Ok(format!(
         "{}\t{}\t{:.7}\t{:.7}\t{full}\t{}\t{}\t{}\t{}",
         format.id(),

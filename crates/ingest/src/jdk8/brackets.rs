@@ -40,6 +40,8 @@ pub(super) enum Event {
     Times(Times),
     /// G1 says that the next cycle is started for a humongous allocation.
     HumongousRequest,
+    /// A concurrent phase with a GC id began.
+    Began(Stamp),
     /// A record was cut off before its end.
     Cut,
 }
@@ -182,10 +184,7 @@ impl Brackets {
             }
             let (before, stamp) = Stamp::trailing(text);
             self.text(before);
-            if !self.open(number, stamp, rest) {
-                return known;
-            }
-            known = true;
+            known |= self.open(number, stamp, rest);
         }
         self.text(rest);
         known
@@ -259,11 +258,10 @@ impl Brackets {
             Kind::Pause | Kind::Part | Kind::Concurrent => {}
         }
         let own = frame.kind == Kind::Pause;
-        let secs = before_unit(text, b" sec");
-        let secs = secs.or_else(|| shenandoah_ms(own && first, text));
-        if let Some(ns) = secs {
-            frame.secs_ns = Some(ns);
-        }
+        let seconds = before_unit(text, b" sec");
+        // Shenandoah's records, and no others, end in milliseconds.
+        let lasts_ns = seconds.or_else(|| text.strip_suffix(b" ms").and_then(milliseconds_ns));
+        frame.secs_ns = lasts_ns.or(frame.secs_ns);
         if let Some(change) = last_change(text) {
             frame.change = Some(change);
         }
@@ -338,6 +336,9 @@ impl Brackets {
             name.ends_with(b"-start") || (frame.secs_ns.is_none() && name.starts_with(b"Concurrent "));
         if starts {
             self.times_are_concurrent = false;
+            if frame.stamp.id.is_some() {
+                self.events.push(Event::Began(frame.stamp));
+            }
             return;
         }
         let collector = match name {
@@ -357,10 +358,9 @@ impl Brackets {
     }
 }
 
-/// Shenandoah prints "Pause Init Mark 1.234 ms".
-fn shenandoah_ms(own: bool, text: &[u8]) -> Option<i64> {
-    let before = text.strip_suffix(b" ms").filter(|_| own && text.starts_with(b"Pause"))?;
-    exact_ns(trailing_decimal(before)).map(|ns| ns / 1000)
+/// The milliseconds that `text` ends with, as nanoseconds.
+fn milliseconds_ns(text: &[u8]) -> Option<i64> {
+    exact_ns(trailing_decimal(text)).map(|ns| ns / 1000)
 }
 
 /// "GC--[PSYoungGen" and "(Allocation Failure) --[PSYoungGen": the scavenge could not promote

@@ -19,6 +19,10 @@ use super::pause::{Collector, Pause};
 /// From this indentation on, a line is inside an outermost phase.
 const INNER_INDENT: usize = 5;
 
+/// Outermost phases, for logs that lost their indentation on the way to us (a log collector trimmed the lines).
+const OUTERMOST: &[&[u8]] =
+    &[b"Parallel Time", b"Code Root", b"String Dedup Fixup", b"Clear CT", b"SATB Drain Time", b"Other"];
+
 /// Takes the details that follow a pause.
 #[derive(Default)]
 pub(super) struct Details {
@@ -30,18 +34,18 @@ impl Details {
     pub fn line(&mut self, pause: &mut Pause, line: &[u8]) -> bool {
         let text = line.trim_ascii_start();
         let indent = line.len() - text.len();
-        let Some((b'[', inner)) = text.split_first().map(|(b, rest)| (*b, rest)) else {
-            // The second half of an inner line of JDK 6.
-            return indent >= INNER_INDENT && (text.starts_with(b"Avg:") || text.starts_with(b"Sum:"));
-        };
         if pause.collector != Some(Collector::G1) && !pause.full {
             return false;
         }
-        if indent >= INNER_INDENT {
+        let Some((b'[', inner)) = text.split_first().map(|(b, rest)| (*b, rest)) else {
+            // The second half of an inner line, in JDK 6 and at G1LogLevel=finest.
+            return indent >= INNER_INDENT;
+        };
+        if indent >= INNER_INDENT || (indent == 0 && !is_outermost(inner)) {
             if self.in_other {
                 pause.other_parts_ms += milliseconds(inner).map_or(0.0, |(_, ms)| ms);
             }
-            return true;
+            return indent > 0 || is_measure(inner);
         }
         if inner.starts_with(b"Eden:") {
             sizes(pause, inner);
@@ -64,6 +68,19 @@ impl Details {
     pub fn reset(&mut self) {
         self.in_other = false;
     }
+}
+
+/// Whether a line says how long or how many: "Ext Root Scanning (ms):  2.8", "Processed Buffers:  0".
+fn is_measure(inner: &[u8]) -> bool {
+    let value = memchr::memchr(b':', inner).and_then(|at| inner.get(at + 1..));
+    value.is_some_and(|v| v.trim_ascii_start().first().is_some_and(|b| b.is_ascii_digit() || *b == b'M'))
+}
+
+/// Whether a line without indentation is not inside a phase: a phase of the list, or sizes.
+fn is_outermost(inner: &[u8]) -> bool {
+    inner.starts_with(b"Eden:")
+        || inner.first() == Some(&b' ')
+        || (OUTERMOST.iter().any(|name| inner.starts_with(name)) && milliseconds(inner).is_some())
 }
 
 /// "Parallel Time: 54.9 ms" gives the name and the milliseconds.

@@ -156,16 +156,15 @@ const KNOWN: &[&[u8]] = &[
     b"Maximum sync time",
     b"Maximum vm operation time",
     b"VM operations coalesced",
-    // Rotation
-    b"GC log file",
-    b"GC log rotation",
+    // A JVM built for macOS prints this behind its header
+    b"/proc/meminfo:",
 ];
 
 /// Whether a line, spaces in front removed, is one of a dump.
 pub(super) fn is_dump(line: &[u8]) -> bool {
     let Some(first) = line.first() else { return true };
     match first {
-        b'0'..=b'9' => is_histogram_row(line) || is_operation_count(line),
+        b'0'..=b'9' => is_histogram_row(line) || is_statistics(line),
         b':' | b',' | b'(' if !line.starts_with(b"(cardTable") => false,
         _ => KNOWN.iter().any(|k| k[0] == *first && line.starts_with(k)) || is_operation_total(line),
     }
@@ -179,9 +178,12 @@ fn is_histogram_row(line: &[u8]) -> bool {
     number(rank) && number(words.next()) && number(words.next())
 }
 
-/// "    0 VM operations coalesced during safepoint".
-fn is_operation_count(line: &[u8]) -> bool {
-    memchr::memmem::find(line, b" VM operations coalesced").is_some()
+/// "    0 VM operations coalesced during safepoint", and the rows of G1SummarizeRSetStats: "259 (100.0%) by conc RS
+/// threads.", "0 occupied cards represented.", or numbers alone.
+fn is_statistics(line: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[b" VM operations coalesced", b"%) by ", b" occupied cards"];
+    line.iter().all(|b| matches!(b, b'0'..=b'9' | b'.' | b' '))
+        || WORDS.iter().any(|w| memchr::memmem::find(line, w).is_some())
 }
 
 /// "Deoptimize                     12": how often each VM operation ran, at the end of PrintSafepointStatistics; and

@@ -34,6 +34,7 @@ mod safepoints;
 mod stamp;
 
 use fathom_recording::{ClockBasis, Sink};
+use memchr::memmem;
 
 use self::brackets::{Brackets, Event};
 use self::details::Details;
@@ -92,6 +93,10 @@ fn sniff_line(line: &[u8]) -> Confidence {
     let record = [&b"[GC"[..], b"[Full GC", b"[CMS-concurrent", b"[ParNew", b"[ASCMS-concurrent"];
     if record.iter().any(|start| rest.starts_with(start)) {
         return Confidence(90);
+    }
+    // "[Pause Init Mark, 3.3 ms]" of Shenandoah in forks of JDK 8.
+    if rest.len() < line.len() && (rest.starts_with(b"[Pause ") || rest.starts_with(b"[Concurrent ")) {
+        return Confidence(80);
     }
     if rest.starts_with(b"Total time for which application threads were stopped: ") {
         return Confidence(85);
@@ -202,10 +207,30 @@ impl Reader {
         if !self.brackets.events.is_empty() {
             self.drain(sink);
         }
-        if known {
+        if text.ends_with(b"seconds") && self.glued_stop(sink, number, text) || known {
             return Known::Yes;
         }
         self.leftover(line, text)
+    }
+
+    /// A stopped line behind something else on its line: "[CMS-concurrent-mark: …]Total time …", or behind the stamps
+    /// of two threads that wrote at once.
+    fn glued_stop(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8]) -> bool {
+        let Some(at) = memmem::find(text, b"Total time for which application") else { return false };
+        let (before, rest) = text.split_at(at);
+        let Some(told) = StoppedLine::parse(rest) else { return false };
+        let leading = Stamp::leading(before).0;
+        let stamp = if leading.uptime_ns.is_some() { leading } else { Stamp::trailing(before).1 };
+        self.flush(sink);
+        self.stopped(sink, number, stamp, told);
+        true
+    }
+
+    fn stopped(&mut self, sink: &mut dyn Sink, number: u64, stamp: Stamp, told: StoppedLine) {
+        let run = self.run_for(sink, stamp);
+        run.stopped(number, stamp, told);
+        run.write_stops(sink);
+        self.records = true;
     }
 
     /// Lines that are whole in themselves, whether a record is open or not.
@@ -228,14 +253,16 @@ impl Reader {
             b'0'..=b'9' => Stamp::leading(text),
             _ => return None,
         };
+        // "2016-04-14 22:37:22 GC log file created gc.log.1", in local time and without a zone.
+        if rest.get(20..).is_some_and(|r| r.starts_with(b"GC log ")) || rest.starts_with(b"GC log file") {
+            self.rotated = true;
+            return Some(Known::Yes);
+        }
         match rest.first() {
             Some(b'T') => {
                 let told = StoppedLine::parse(rest)?;
                 self.flush(sink);
-                let run = self.run_for(sink, stamp);
-                run.stopped(number, stamp, told);
-                run.write_stops(sink);
-                self.records = true;
+                self.stopped(sink, number, stamp, told);
             }
             Some(b'A') => {
                 let ns = application_ns(rest)?;
@@ -245,9 +272,6 @@ impl Reader {
                     Some(_) => _ = run.time(stamp),
                     None => run.pass(ns),
                 }
-            }
-            Some(b'G') if rest.starts_with(b"GC log file") || rest.starts_with(b"GC log rotation") => {
-                self.rotated = true;
             }
             Some(b'[') | None => return None,
             Some(_) if !stamp.is_empty() && !self.brackets.is_open() => {
@@ -275,9 +299,12 @@ impl Reader {
     /// What no record took: a dump, a compilation, or a line that nobody knows.
     fn leftover(&mut self, line: &[u8], text: &[u8]) -> Known {
         let (_, rest) = Stamp::leading(text);
+        // Details may stand behind the stamp of another thread: "371.856:    [Parallel Time: 268.0 ms]".
+        let spaces = |at: &usize| line.get(..*at).map_or(0, |head| head.len() - head.trim_ascii_end().len());
+        let detail = memchr::memchr(b'[', line).and_then(|at| line.get(at - spaces(&at)..)).unwrap_or(line);
         let known = dumps::is_dump(text)
             || dumps::is_dump(rest)
-            || self.pending.as_deref_mut().is_some_and(|pause| self.details.line(pause, line))
+            || self.pending.as_deref_mut().is_some_and(|pause| self.details.line(pause, detail))
             || crate::jit::print_compilation::parse_line(line).is_some()
             || Row::parse(text).is_some();
         known.into()
@@ -301,6 +328,11 @@ impl Reader {
                 Event::Times(times) => {
                     if let Some(pause) = self.pending.as_deref_mut() {
                         pause.times.get_or_insert(times);
+                    }
+                }
+                Event::Began(stamp) => {
+                    if let (Some(run), Some(id)) = (&mut self.run, stamp.id) {
+                        run.id(id);
                     }
                 }
                 Event::HumongousRequest => self.humongous_asked = true,

@@ -32,15 +32,22 @@ struct Sums {
     negative: u64,
     last_pause_end_ns: Option<i64>,
     overlapping: u64,
-    first_stop_ns: Option<i64>,
     stops: u64,
     stop_ns: i64,
-    /// Pauses since the first stop.
-    pauses_beside_stops: u64,
-    pause_beside_stops_ns: i64,
+    /// Pauses between the first stop and the last: a log may begin or end without its stopped lines.
+    beside_stops: Option<Beside>,
     next_id: Option<i64>,
     missing_ids: u64,
     detailed: bool,
+}
+
+/// Pauses that a stopped line came after, and those that none came after yet.
+#[derive(Clone, Copy, Default)]
+struct Beside {
+    pauses: u64,
+    pause_ns: i64,
+    pauses_since: u64,
+    pause_since_ns: i64,
 }
 
 /// One run.
@@ -185,9 +192,9 @@ impl Run {
             sums.overlapping += 1;
         }
         sums.last_pause_end_ns = Some(sums.last_pause_end_ns.map_or(t1, |end| end.max(t1)));
-        if sums.first_stop_ns.is_some() {
-            sums.pauses_beside_stops += 1;
-            sums.pause_beside_stops_ns = sums.pause_beside_stops_ns.saturating_add(duration_ns.max(0));
+        if let Some(beside) = &mut sums.beside_stops {
+            beside.pauses_since += 1;
+            beside.pause_since_ns = beside.pause_since_ns.saturating_add(duration_ns.max(0));
         }
         let parts = pause.young.is_some() || pause.old.is_some() || !pause.phases.is_empty();
         sums.detailed |= parts || pause.cause.is_some();
@@ -199,7 +206,7 @@ impl Run {
     }
 
     /// Ids go up by one for every collection; a concurrent cycle repeats the id of its pause.
-    fn id(&mut self, id: i64) {
+    pub fn id(&mut self, id: i64) {
         match &mut self.sums.next_id {
             Some(next) if id >= *next => {
                 self.sums.missing_ids = self.sums.missing_ids.saturating_add(id.abs_diff(*next));
@@ -254,8 +261,17 @@ impl Run {
 
     /// Writes a concurrent phase; its stamp is its end.
     pub fn concurrent(&mut self, sink: &mut dyn Sink, phase: &Concurrent) {
-        let t1_ns = self.time(phase.stamp);
-        let t0_ns = t1_ns.saturating_sub(phase.wall_ns.unwrap_or(0).max(0));
+        let stamp_ns = self.time(phase.stamp);
+        let wall_ns = phase.wall_ns.unwrap_or(0).max(0);
+        // CMS and G1 stamp the line when the phase has ended, Shenandoah when it begins.
+        let t0_ns = match phase.collector {
+            Collector::Shenandoah => stamp_ns,
+            _ => stamp_ns.saturating_sub(wall_ns),
+        };
+        let t1_ns = t0_ns.saturating_add(wall_ns);
+        if let Some(id) = phase.stamp.id {
+            self.id(id);
+        }
         let mut figures: Vec<(&str, f64)> = Vec::new();
         if let Some(change) = phase.change.filter(|_| phase.collector == Collector::Shenandoah) {
             figures.push((figure::HEAP_AFTER_BYTES, change.after));
@@ -278,7 +294,9 @@ impl Run {
             (end.saturating_sub(told.stopped_ns), end)
         };
         self.covers(t1_ns);
-        self.sums.first_stop_ns.get_or_insert(t0_ns);
+        let beside = self.sums.beside_stops.get_or_insert_default();
+        beside.pauses = beside.pauses.saturating_add(std::mem::take(&mut beside.pauses_since));
+        beside.pause_ns = beside.pause_ns.saturating_add(std::mem::take(&mut beside.pause_since_ns));
         self.tally.records += 1;
         let at_ns = told.reach_ns.map(|reach| told.stopped_ns.saturating_sub(reach));
         let reach_ns = told.reach_ns;
@@ -390,16 +408,15 @@ impl Run {
                 format!("{} of {} begin before the one before has ended", sums.overlapping, sums.pauses),
             ));
         }
-        if sums.pauses_beside_stops > 0 {
-            let slack =
-                i64::try_from(sums.pauses_beside_stops).unwrap_or(i64::MAX).saturating_mul(STAMP_NS / 2);
+        if let Some(beside) = sums.beside_stops.filter(|b| b.pauses > 0) {
+            let slack = i64::try_from(beside.pauses).unwrap_or(i64::MAX).saturating_mul(STAMP_NS / 2);
             checks.push(check(
                 "the sum of pauses is at most the sum of stops",
-                sums.pause_beside_stops_ns <= sums.stop_ns.saturating_add(slack),
+                beside.pause_ns <= sums.stop_ns.saturating_add(slack),
                 format!(
                     "{} pauses of {:.3} ms, {} stops of {:.3} ms",
-                    sums.pauses_beside_stops,
-                    ms(sums.pause_beside_stops_ns),
+                    beside.pauses,
+                    ms(beside.pause_ns),
                     sums.stops,
                     ms(sums.stop_ns)
                 ),
