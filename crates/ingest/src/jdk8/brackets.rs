@@ -322,6 +322,7 @@ impl Brackets {
             }
             Some(outer) => {
                 outer.remark = true;
+                pause.is_scavenge_of_remark();
                 outer.nested.push(pause);
             }
             None => self.events.push(Event::Pause(Box::new(pause))),

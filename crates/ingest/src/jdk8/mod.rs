@@ -277,9 +277,9 @@ impl Reader {
             Some(_) if !stamp.is_empty() && !self.brackets.is_open() => {
                 let row = Row::parse(text)?;
                 let run = self.run_for(sink, Stamp::default());
-                let t0_ns = run.place(row.stamp)?;
-                run.safepoints.row(number, t0_ns, row);
-                run.tally.records += 1;
+                if !run.row(number, row) {
+                    return None;
+                }
                 self.records = true;
             }
             Some(_) => return None,
@@ -317,7 +317,10 @@ impl Reader {
                     self.flush(sink);
                     self.details.reset();
                     // A restart must be seen before the next line is.
-                    self.run_for(sink, pause.stamp);
+                    let run = self.run_for(sink, pause.stamp);
+                    if let Some(id) = pause.stamp.id {
+                        run.id(id);
+                    }
                     self.pending = Some(pause);
                 }
                 Event::Concurrent(phase) => {

@@ -23,14 +23,16 @@ fn is_number_byte(b: u8) -> bool {
 
 /// The number at the start of `text` and how long it is: "26624.0K" gives 26624.0 and 7.
 pub(super) fn leading_number(text: &[u8]) -> Option<(f64, usize)> {
-    let (mut value, mut scale, mut in_fraction, mut at) = (0f64, 1f64, false, 0);
+    // Digits over a power of ten: one rounding, so that "0.41" is 0.41 and not its neighbour.
+    let (mut digits, mut divisor, mut in_fraction, mut at) = (0f64, 1f64, false, 0);
     while let Some(&b) = text.get(at) {
         match b {
-            b'0'..=b'9' if in_fraction => {
-                scale /= 10.0;
-                value += f64::from(b - b'0') * scale;
+            b'0'..=b'9' => {
+                digits = digits * 10.0 + f64::from(b - b'0');
+                if in_fraction {
+                    divisor *= 10.0;
+                }
             }
-            b'0'..=b'9' => value = value * 10.0 + f64::from(b - b'0'),
             // A sign that no digit follows belongs to the sentence: "0.5 ms, GC Workers: 4".
             b'.' | b',' if !in_fraction && at > 0 && text.get(at + 1).is_some_and(u8::is_ascii_digit) => {
                 in_fraction = true;
@@ -39,7 +41,8 @@ pub(super) fn leading_number(text: &[u8]) -> Option<(f64, usize)> {
         }
         at += 1;
     }
-    (at > 0).then_some((value, at))
+    let value = digits / divisor;
+    (at > 0 && value.is_finite()).then_some((value, at))
 }
 
 /// The whole number at the start of `text`, spaces before it passed over.

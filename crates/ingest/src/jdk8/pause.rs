@@ -19,6 +19,11 @@ const FAILURES: &[&[u8]] = &[
 /// Qualifiers that say nothing that is not said elsewhere.
 const NEUTRAL: &[&[u8]] = &[b"concurrent mode interrupted", b"non-parallel", b"parallel"];
 
+/// Also "(full 7)" of a heap dump that begins within the record's line.
+fn is_neutral(text: &[u8]) -> bool {
+    NEUTRAL.contains(&text) || text.strip_prefix(b"full ").is_some_and(|n| n.iter().all(u8::is_ascii_digit))
+}
+
 /// `GCCause::to_string` of HotSpot 8 (`gcCause.cpp`); "System" is how JDK 6 and 7 call `System.gc()`.
 const CAUSES: &[&[u8]] = &[
     b"System.gc()",
@@ -161,7 +166,7 @@ impl Pause {
             self.name.push_str(" (");
             self.name.push_str(&String::from_utf8_lossy(text));
             self.name.push(')');
-        } else if own && !NEUTRAL.contains(&text) && self.qualifiers.len() < MAX_ITEMS {
+        } else if own && !is_neutral(text) && self.qualifiers.len() < MAX_ITEMS {
             self.qualifiers.push(String::from_utf8_lossy(text).into_owned());
         }
     }
@@ -172,6 +177,12 @@ impl Pause {
         }
         self.remark |= name == "CMS-remark";
         self.collector = Some(Collector::Cms);
+    }
+
+    /// Inside a remark it is a young collection, though JDK 8 gives it the cause of the remark.
+    pub fn is_scavenge_of_remark(&mut self) {
+        "GC".clone_into(&mut self.name);
+        self.remark = false;
     }
 
     /// Takes a part: "ParNew" with its sizes and seconds, "Rescan (parallel)", "1 CMS-remark".

@@ -31,6 +31,8 @@ struct Sums {
     pause_ns: i64,
     negative: u64,
     last_pause_end_ns: Option<i64>,
+    /// End of a pause that no stopped line has followed yet.
+    unstopped_end_ns: Option<i64>,
     overlapping: u64,
     stops: u64,
     stop_ns: i64,
@@ -191,6 +193,7 @@ impl Run {
         if sums.last_pause_end_ns.is_some_and(|end| t0 < end.saturating_sub(STAMP_NS)) {
             sums.overlapping += 1;
         }
+        sums.unstopped_end_ns = Some(t1);
         sums.last_pause_end_ns = Some(sums.last_pause_end_ns.map_or(t1, |end| end.max(t1)));
         if let Some(beside) = &mut sums.beside_stops {
             beside.pauses_since += 1;
@@ -200,12 +203,10 @@ impl Run {
         sums.detailed |= parts || pause.cause.is_some();
         self.collector = pause.collector.or(self.collector);
         self.tally.records += 1;
-        if let Some(id) = pause.stamp.id {
-            self.id(id);
-        }
     }
 
-    /// Ids go up by one for every collection; a concurrent cycle repeats the id of its pause.
+    /// Notes a GC id, in the order of the log. Ids go up by one for every collection and every concurrent cycle; the
+    /// records of a cycle repeat its id.
     pub fn id(&mut self, id: i64) {
         match &mut self.sums.next_id {
             Some(next) if id >= *next => {
@@ -282,15 +283,24 @@ impl Run {
         self.event(sink, (kind::GC_CONCURRENT, &phase.name), (t0_ns, t1_ns), phase.line, &figures);
     }
 
+    /// Takes a row of safepoint statistics. False when it has no place on this run's clock.
+    pub fn row(&mut self, line: u64, row: super::safepoints::Row) -> bool {
+        let Some(t0_ns) = self.place(row.stamp) else { return false };
+        self.covers(t0_ns);
+        self.tally.records += 1;
+        self.safepoints.row(line, t0_ns, row);
+        true
+    }
+
     /// Takes a stopped line: `stopped_ns` long, ending at `stamp`, or without one around the pause before it.
     pub fn stopped(&mut self, line: u64, stamp: Stamp, told: super::safepoints::StoppedLine) {
         let stamped = self.place(stamp).is_some();
+        let pause_end = self.sums.unstopped_end_ns.take();
         let now = self.time(stamp);
         let (t0_ns, t1_ns) = if stamped {
             (now.saturating_sub(told.stopped_ns), now)
         } else {
-            let pause_end = self.sums.last_pause_end_ns.unwrap_or(now);
-            let end = if pause_end >= now { pause_end } else { now.saturating_add(told.stopped_ns) };
+            let end = pause_end.unwrap_or_else(|| now.saturating_add(told.stopped_ns));
             (end.saturating_sub(told.stopped_ns), end)
         };
         self.covers(t1_ns);

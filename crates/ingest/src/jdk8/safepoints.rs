@@ -209,7 +209,11 @@ fn name(stop: &mut Stop, row: Stop) {
     stop.operation = row.operation;
     stop.reach_ns = stop.reach_ns.or(row.reach_ns);
     stop.cleanup_ns = row.cleanup_ns;
-    stop.at_ns = row.at_ns;
+    // What the line knows to the nanosecond stays, without the cleanup that only the row tells.
+    stop.at_ns = match (stop.at_ns, row.cleanup_ns) {
+        (Some(at), Some(cleanup)) => Some(at.saturating_sub(cleanup).max(0)),
+        _ => row.at_ns,
+    };
     stop.threads = row.threads;
     stop.runnable = row.runnable;
 }

@@ -1,0 +1,231 @@
+//! The reader of JDK 6–8 GC logs: golden tests on logs of a real JDK 8 and on a written one full of traps, and what
+//! must hold for any input.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use fathom_ingest::{FORMATS, Format, Input, Lines};
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{Recording, Span};
+use proptest::prelude::*;
+
+fn reader() -> &'static dyn Format {
+    *FORMATS.iter().find(|f| f.id() == "jdk8-gc-log").expect("the reader is registered")
+}
+
+fn read(bytes: &[u8]) -> Recording {
+    let lines = Lines::new(Box::new(std::io::Cursor::new(bytes.to_vec())));
+    let mut input = Input { name: "gc.log".to_owned(), modified: None, lines };
+    let mut recording = Recording::new();
+    // An error says that there was no record; the recording is then empty, and that is judged by the test.
+    let _ = reader().read(&mut input, &mut recording);
+    recording.seal();
+    recording
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/jdk8").join(name);
+    std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// All that was read, in lines that a person can check against the log.
+fn told(recording: &Recording, spans_of_a_kind: usize) -> String {
+    let mut text = String::new();
+    for (source, process) in recording.sources.iter().zip(&recording.processes) {
+        let _ = writeln!(
+            text,
+            "{} {:?} lines={} records={} skipped={} lost={} cut={}",
+            source.name, source.clock, source.lines, source.records, source.skipped, source.lost, source.cut
+        );
+        if let Some(anchor) = &source.anchor {
+            let _ = writeln!(
+                text,
+                "  anchor: {} ± {} ns, {}",
+                anchor.zero_epoch_ns, anchor.uncertainty_ns, anchor.how
+            );
+        }
+        for unknown in &source.unknown {
+            let _ = writeln!(text, "  unknown {}: {}", unknown.line, unknown.text);
+        }
+        for check in &source.checks {
+            let _ = writeln!(
+                text,
+                "  {}: {} ({})",
+                if check.holds { "ok" } else { "FAILED" },
+                check.claim,
+                check.detail
+            );
+        }
+        for (key, value) in &process.facts {
+            let _ = writeln!(text, "  {key} = {value}");
+        }
+    }
+    for (kind, count) in recording.kinds() {
+        let _ = writeln!(text, "{kind}: {count}");
+        for span in recording.spans_of(kind).take(spans_of_a_kind) {
+            let _ = writeln!(text, "  {}", line_of(&span));
+        }
+    }
+    text
+}
+
+fn line_of(span: &Span<'_>) -> String {
+    let mut line =
+        format!("{}: {} ns + {} ns {:?}", span.line(), span.t0_ns(), span.duration_ns(), span.name());
+    if span.key() >= 0 {
+        let _ = write!(line, " #{}", span.key());
+    }
+    for (key, value) in span.labels() {
+        let _ = write!(line, " {key}={value:?}");
+    }
+    for (key, value) in span.figures() {
+        let _ = write!(line, " {key}={value}");
+    }
+    line
+}
+
+#[test]
+fn every_trap_of_the_written_log_is_read_as_its_notes_say() {
+    insta::assert_snapshot!(told(&read(&fixture("traps.log")), 100));
+}
+
+#[test]
+fn logs_of_a_real_jdk_8_are_read_as_before() {
+    for name in [
+        "serial-uptime",
+        "parallel-both-policy-heap",
+        "parallel-bare",
+        "cms-both-fls-stopped",
+        "cms-brief-compilation",
+        "icms-date",
+        "g1-both-id-stopped-statistics",
+        "g1-uptime-ergonomics",
+        "statistics-only",
+    ] {
+        let recording = read(&fixture(&format!("{name}.log")));
+        insta::assert_snapshot!(name, told(&recording, 12));
+        for source in &recording.sources {
+            assert_eq!(source.unknown, [], "{name}: every line of a real log is known");
+            assert!(source.checks.iter().all(|c| c.holds), "{name}: {:?}", source.checks);
+        }
+    }
+}
+
+#[test]
+fn a_scavenge_before_remark_is_one_stop() {
+    let recording = read(&fixture("traps.log"));
+    let nested: Vec<_> = recording.spans_of(kind::GC_NESTED).collect();
+    let [nested] = nested.as_slice() else { panic!("one nested collection") };
+    let outer = recording.span_at(nested.parent().expect("it has a parent"));
+    assert_eq!((outer.name(), outer.duration_ns()), ("CMS-remark", 10_000_000));
+    assert_eq!(nested.duration_ns(), 5_100_000);
+    assert!(nested.t0_ns() >= outer.t0_ns() && nested.t1_ns() <= outer.t1_ns());
+}
+
+#[test]
+fn an_unknown_cause_is_still_a_pause_and_said_to_be_unknown() {
+    let recording = read(b"1.0: [GC (A Cause Of Tomorrow) 10K->5K(20K), 0.0100000 secs]\n");
+    let pause = recording.spans_of(kind::GC_PAUSE).next().expect("a pause");
+    assert_eq!(pause.label(label::QUALIFIER), Some("A Cause Of Tomorrow"));
+    assert_eq!(pause.duration_ns(), 10_000_000);
+    assert_eq!(pause.figure(figure::HEAP_AFTER_BYTES), Some(5.0 * 1024.0));
+}
+
+#[test]
+fn a_second_run_in_the_file_is_a_source_and_a_process_of_its_own() {
+    let log = "10.000: [GC 10K->5K(20K), 0.0100000 secs]\n0.500: [GC 10K->5K(20K), 0.0200000 secs]\n";
+    let recording = read(log.as_bytes());
+    let names: Vec<_> = recording.sources.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["gc.log", "gc.log #2"]);
+    assert_eq!(recording.processes.len(), 2);
+    assert_eq!(recording.spans_of(kind::RUN).len(), 2);
+}
+
+#[test]
+fn lines_that_overtake_each_other_are_no_second_run() {
+    let log = "10.000: [GC 10K->5K(20K), 0.0100000 secs]\n9.990: [CMS-concurrent-mark: 0.1/0.2 secs]\n";
+    assert_eq!(read(log.as_bytes()).sources.len(), 1);
+}
+
+#[test]
+fn dates_alone_are_wall_clock_time_and_no_stamps_are_no_time() {
+    use fathom_recording::ClockBasis;
+    let recording = read(b"2015-05-13T13:28:51.504-0400: [GC 10K->5K(20K), 0.0100000 secs]\n");
+    assert_eq!(recording.sources[0].clock, ClockBasis::Epoch);
+    let pause = recording.spans_of(kind::GC_PAUSE).next().expect("a pause");
+    assert_eq!(pause.t0_ns(), 1_431_538_131_504_000_000);
+    let recording = read(b"[GC 10K->5K(20K), 0.0100000 secs]\n[GC 10K->5K(20K), 0.0200000 secs]\n");
+    assert_eq!(recording.sources[0].clock, ClockBasis::None);
+    let order: Vec<_> = recording.spans_of(kind::GC_PAUSE).map(|p| (p.t0_ns(), p.t1_ns())).collect();
+    assert_eq!(order, [(0, 10_000_000), (10_000_000, 30_000_000)]);
+}
+
+#[test]
+fn other_programs_logs_are_refused() {
+    for text in [
+        "<af type=\"tenured\" id=\"1\" timestamp=\"Wed Sep 24 13:54:44 2008\" intervalms=\"0.000\">\n",
+        "[memory ] 0.123-0.125: GC 12345K->6789K (65536K), 2.000 ms\n",
+        "gc 1 @0.038s 1%: 0.05+0.39+0.04 ms clock, 0.10+0.3/0.2/0.1+0.09 ms cpu, 4->4->0 MB, 5 MB goal, 2 P\n",
+        "[0.123s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 3.210ms\n",
+        "time,ops\n1,200\n2,210\n",
+        "",
+    ] {
+        assert_eq!(reader().sniff(text.as_bytes()).0, 0, "{text}");
+    }
+}
+
+#[test]
+fn a_record_that_never_closes_is_given_up_after_a_bounded_number_of_lines() {
+    let mut log = b"1.0: [GC [ParNew\n".to_vec();
+    for _ in 0..60_000 {
+        log.extend_from_slice(b"[Part\n");
+    }
+    log.extend_from_slice(b"\n2.0: [GC 10K->5K(20K), 0.0100000 secs]\n");
+    let recording = read(&log);
+    assert_eq!(recording.spans_of(kind::GC_PAUSE).len(), 1);
+}
+
+/// What must hold of every recording, whatever the input was.
+fn holds(recording: &Recording) {
+    for kind in [kind::GC_PAUSE, kind::GC_NESTED, kind::GC_CONCURRENT, kind::SAFEPOINT, kind::RUN] {
+        for span in recording.spans_of(kind) {
+            assert!(span.duration_ns() >= 0);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn a_log_cut_anywhere_is_read_up_to_there(share in 0.0f64..1.0, which in 0usize..4) {
+        let name = ["traps", "cms-both-fls-stopped", "g1-both-id-stopped-statistics", "icms-date"][which];
+        let whole = fixture(&format!("{name}.log"));
+        let cut = &whole[..(whole.len() as f64 * share) as usize];
+        let (cut, whole) = (read(cut), read(&whole));
+        holds(&cut);
+        prop_assert!(cut.spans_of(kind::GC_PAUSE).len() <= whole.spans_of(kind::GC_PAUSE).len());
+    }
+
+    #[test]
+    fn flipped_bytes_never_break_the_reader(flips in prop::collection::vec((0.0f64..1.0, any::<u8>()), 1..60), which in 0usize..4) {
+        let name = ["traps", "cms-both-fls-stopped", "g1-both-id-stopped-statistics", "parallel-both-policy-heap"][which];
+        let mut bytes = fixture(&format!("{name}.log"));
+        for (share, byte) in flips {
+            let at = (bytes.len() as f64 * share) as usize;
+            bytes[at] = byte;
+        }
+        holds(&read(&bytes));
+    }
+
+    #[test]
+    fn any_mixture_of_its_own_tokens_is_survived(tokens in prop::collection::vec(prop::sample::select(vec![
+        "[GC ", "[Full GC ", "]", "[", "\n", "1.5: ", "2015-05-13T13:28:51.504-0400: ", "#7: ", "(young)", "(", ")", "->",
+        "10K", "10K->5K(20K)", ", 0.01 secs]", "9999999999999999999.9 secs]", "[Times: user=0.1 sys=0.1, real=0.1 secs]",
+        "[CMS-concurrent-mark: 0.1/0.2 secs]", "[YG occupancy: 1 K (2 K)]", "[0x00", "   [Other: 1.0 ms]\n", "[ParNew",
+        "Total time for which application threads were stopped: 0.1 seconds, Stopping threads took: 0.1 seconds\n",
+        "Application time: 1.0 seconds\n", "0.1: X [ 1 2 3 ] [ 1 2 3 4 5 ] 0\n", "--", ",", "[Pause Full ", " ms]",
+    ]), 0..200)) {
+        holds(&read(tokens.concat().as_bytes()));
+    }
+}
