@@ -38,8 +38,6 @@ pub fn code(result: anyhow::Result<Outcome>) -> ExitCode {
     if broken_pipe {
         return ExitCode::SUCCESS;
     }
-    // What an error quotes may come from a file.
-    let text = format!("{error:#}");
-    text.lines().for_each(|line| eprintln!("fathom: {}", fathom_render::printable(line)));
+    eprintln!("fathom: {error:#}");
     ExitCode::from(if error.is::<Environment>() { 3 } else { 2 })
 }

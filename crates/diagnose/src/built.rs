@@ -3,6 +3,8 @@
 use fathom_recording::vocabulary::{fact, kind, label};
 use fathom_recording::{Process, ProcessId, Recording, Role, Sink, Source, SourceId, SpanId, SpanRow};
 
+use crate::{Case, Judgement, Loss, Rule, Window};
+
 /// A recording under construction. Times are seconds, lengths milliseconds.
 pub struct Built {
     pub recording: Recording,
@@ -93,4 +95,22 @@ impl Built {
         self.recording.seal();
         self.recording
     }
+}
+
+/// A case that looks at a whole run, without a series to measure a loss on.
+pub fn whole_run(recording: &Recording) -> Case<'_> {
+    let (from_ns, to_ns) = recording.covers_ns().expect("a recording with spans");
+    Case {
+        recording,
+        slow: vec![Window { from_ns, to_ns }],
+        base: Vec::new(),
+        whole_run: true,
+        loss: Loss::default(),
+        warm_up: None,
+    }
+}
+
+/// What a rule says of the JVM of a recording, over its whole run.
+pub fn judged(rule: &dyn Rule, recording: &Recording) -> Judgement {
+    rule.judge(&whole_run(recording), ProcessId(0))
 }

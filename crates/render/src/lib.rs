@@ -5,7 +5,6 @@
 #[cfg(test)]
 mod fixture;
 pub mod gc;
-pub mod info;
 pub mod jit;
 mod json;
 mod printable;

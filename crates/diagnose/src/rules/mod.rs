@@ -1,6 +1,33 @@
 //! The rules, one file each, and the list of them.
 
+mod gc_allocation_stall;
+mod gc_case;
+mod gc_evacuation_failure;
+mod gc_explicit;
+mod gc_first_touch;
+mod gc_heap_too_small;
+mod gc_humongous;
+mod gc_locker;
+mod gc_log_write_blocked;
+mod gc_metaspace;
+mod gc_premature_promotion;
+mod gc_starved_of_cpu;
+mod heap_leak;
+
 use crate::Rule;
 
 /// All rules. Of two findings that cost the same and are equally sure, the one listed first comes first.
-pub const RULES: &[&dyn Rule] = &[];
+pub const RULES: &[&dyn Rule] = &[
+    &gc_log_write_blocked::GcLogWriteBlocked,
+    &gc_explicit::GcExplicit,
+    &gc_metaspace::GcMetaspace,
+    &gc_allocation_stall::GcAllocationStall,
+    &gc_evacuation_failure::GcEvacuationFailure,
+    &heap_leak::HeapLeak,
+    &gc_heap_too_small::GcHeapTooSmall,
+    &gc_humongous::GcHumongous,
+    &gc_locker::GcLocker,
+    &gc_premature_promotion::GcPrematurePromotion,
+    &gc_first_touch::GcFirstTouch,
+    &gc_starved_of_cpu::GcStarvedOfCpu,
+];

@@ -28,7 +28,6 @@
 mod book;
 mod elements;
 mod header;
-mod main_stream;
 mod markup;
 mod out;
 mod run;

@@ -1,0 +1,209 @@
+//! `gc-allocation-stall`: threads wait for a concurrent collector that cannot free memory as fast as they allocate.
+
+use fathom_recording::Span;
+use fathom_recording::vocabulary::{fact, kind};
+
+use super::gc_case::{GcCase, cited, remedy, stretches, summed};
+use crate::collections::Pause;
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+
+/// One stall from which on a request notices, milliseconds: ZGC and Shenandoah are chosen for pauses below one.
+const STALL_MS: f64 = 10.0;
+/// Findings cite as many stalls.
+const CITED: usize = 3;
+
+/// The rule.
+pub struct GcAllocationStall;
+
+impl Rule for GcAllocationStall {
+    fn id(&self) -> &'static str {
+        "gc-allocation-stall"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Gc
+    }
+
+    fn about(&self) -> &'static str {
+        "ZGC and Shenandoah free memory while the application runs. When it allocates faster than they free, ZGC lets \
+         each thread that allocates wait (`Allocation Stall`), and Shenandoah finishes its cycle with the application \
+         stopped (`Degenerated GC`). These stalls are no pauses: other threads run on, and no pause figure shows them.\n\n\
+         **Evidence.** The stalls as the log prints them, thread by thread, at least one of 10 ms or more; the time in \
+         which at least one thread waited is the cost. For Shenandoah the degenerated and full collections.\n\n\
+         **Look-alikes.** None that prints the same lines. Why the collector is late is told by the rest: the live set \
+         fills the heap, or too few concurrent threads, or a burst of allocation.\n\n\
+         **Ruled out** by the number and length of stalls."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
+        let gc = match GcCase::of(case, jvm, self) {
+            Ok(gc) => gc,
+            Err(judgement) => return judgement,
+        };
+        let concurrent = gc.fact(fact::COLLECTOR).is_none_or(|c| c == "Z" || c == "Shenandoah");
+        let stalls: Vec<Span<'_>> = case.spans_in(kind::GC_STALL, jvm, &case.slow).collect();
+        let degenerated: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_degenerated(p)).copied().collect();
+        if stalls.is_empty() && degenerated.is_empty() {
+            let none = "no thread waited for memory, no collection was finished with the application stopped";
+            return if concurrent { gc.ruled_out(none) } else { Judgement::NotApplicable };
+        }
+        let covered = |windows: &[crate::Window]| {
+            let stalls = case.spans_in(kind::GC_STALL, jvm, windows).map(|s| (s.t0_ns(), s.t1_ns()));
+            Case::union_ms(stalls, windows)
+        };
+        let stalled_ms = case.excess_ms(covered(&case.slow), covered(&case.base));
+        let cost_ms = stalled_ms + gc.excess_ms(is_degenerated);
+        let longest = stalls.iter().map(|s| s.duration_ns()).max().unwrap_or(0) as f64 / 1e6;
+        let longest = degenerated.iter().map(Pause::ms).fold(longest, f64::max);
+        let usual = gc.usual_ms(|p| !is_degenerated(p));
+        if longest < STALL_MS || !(case.matters(cost_ms) || Case::stands_out(longest, usual)) {
+            return gc.ruled_out(format!(
+                "{} and {}, the longest {}, {} in all",
+                quantity::plural(stalls.len(), "allocation stall", "allocation stalls"),
+                quantity::plural(degenerated.len(), "degenerated collection", "degenerated collections"),
+                quantity::millis(longest),
+                quantity::millis(cost_ms)
+            ));
+        }
+        Judgement::Found(Box::new(found(self, &gc, stalls, &degenerated, cost_ms)))
+    }
+}
+
+/// Shenandoah finished a cycle, or did a whole collection, with the application stopped because it ran out of room.
+fn is_degenerated(pause: &Pause<'_>) -> bool {
+    pause.span.name().contains("Degenerated")
+}
+
+fn found(
+    rule: &dyn Rule,
+    gc: &GcCase<'_, '_>,
+    mut stalls: Vec<Span<'_>>,
+    degenerated: &[Pause<'_>],
+    cost_ms: f64,
+) -> Finding {
+    let sure = match gc.named(cost_ms) {
+        // Threads that waited are named one by one, but those that ran on made progress meanwhile.
+        (Confidence::Proven, why) if stalls.is_empty() || gc.case.loss.lost_ms > 0.0 => {
+            (Confidence::Proven, why)
+        }
+        (_, why) => (Confidence::Likely, why),
+    };
+    let mut finding = gc.finding(rule, sure, cost_ms, degenerated);
+    finding.windows.extend(stretches(stalls.iter().copied()));
+    finding.windows.sort_by_key(|w| w.from_ns);
+    stalls.sort_by_key(|s| std::cmp::Reverse(s.duration_ns()));
+    let total_ms: f64 = stalls.iter().map(|s| s.duration_ns() as f64 / 1e6).sum();
+    let mut threads: Vec<_> = stalls.iter().filter_map(Span::thread).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    finding.title = if stalls.is_empty() {
+        let n = quantity::plural(degenerated.len(), "collection", "collections");
+        format!("{n} had to be finished with the application stopped, {}", quantity::millis(cost_ms))
+    } else {
+        let n = quantity::plural(stalls.len(), "time", "times");
+        format!(
+            "threads waited {n} for memory that the collector had not freed yet, {} in all",
+            quantity::millis(total_ms)
+        )
+    };
+    finding.culprit = "allocation faster than the collector frees".into();
+    finding.meaning =
+        "The collector works beside the application and came too late: the heap was full before it had \
+                       freed anything, so threads had to wait for it."
+            .into();
+    if !stalls.is_empty() {
+        let text = format!(
+            "{} of {}, {} over all threads; at least one thread waited for {} of the windows",
+            quantity::plural(stalls.len(), "stall", "stalls"),
+            quantity::plural(threads.len(), "thread", "threads"),
+            quantity::millis(total_ms),
+            quantity::millis(cost_ms),
+        );
+        finding.evidence.push(summed(gc.source(), text));
+    }
+    finding.evidence.extend(stalls.iter().take(CITED).map(|s| {
+        let thread = s.thread().and_then(|t| gc.case.recording.threads.get(t.index()));
+        let thread = thread.map_or("a thread", |t| gc.case.recording.strings.get(t.name));
+        cited(s, format!("{} of {thread}: {}", s.name(), quantity::millis(s.duration_ns() as f64 / 1e6)))
+    }));
+    finding.evidence.extend(
+        super::gc_case::most(degenerated, Pause::ms)
+            .into_iter()
+            .map(|p| cited(&p.span, format!("{} of {}", p.span.name(), quantity::millis(p.ms())))),
+    );
+    if let (Some(live), Some(heap)) = (live_bytes(gc), gc.heap_max_bytes()) {
+        let text = format!("live set about {} of a heap of {}", quantity::bytes(live), quantity::bytes(heap));
+        finding.evidence.push(summed(gc.source(), text));
+    }
+    finding.remedies = vec![
+        remedy(
+            "a larger -Xmx",
+            "any JDK",
+            "memory; room for what is allocated during one cycle is what counts",
+        ),
+        remedy(
+            "-XX:ConcGCThreads=N, more than now",
+            "ZGC, Shenandoah",
+            "takes processors from the application while it collects",
+        ),
+        remedy(
+            "ZGC: -XX:ZAllocationSpikeTolerance=5 (default 2), or generational ZGC",
+            "generational: JDK 21 and 22 with -XX:+ZGenerational, the default since 23",
+            "collections start earlier and run more often",
+        ),
+        remedy("allocate less: fathom flame shows where, once allocations are recorded", "any JDK", ""),
+    ];
+    finding.verify = vec!["fathom gc shows no allocation stall, and no degenerated collection".into()];
+    finding
+}
+
+fn live_bytes(gc: &GcCase<'_, '_>) -> Option<f64> {
+    let points = crate::collections::live_points(gc.case.recording, gc.jvm, None);
+    points.iter().map(|p| p.bytes).reduce(f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    #[test]
+    fn stalls_are_charged_with_the_time_in_which_any_thread_waited() {
+        let mut built = Built::jvm("21", "Z", 10.0);
+        built.pause("Pause Mark Start", "", 1.0, 0.02, &[]);
+        for thread in ["worker-1", "worker-2", "worker-3"] {
+            built.on_thread(kind::GC_STALL, thread, "Allocation Stall", 2.0, 400.0);
+            built.on_thread(kind::GC_STALL, thread, "Allocation Stall", 3.1, 300.0);
+        }
+        let Judgement::Found(finding) = judged(&GcAllocationStall, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert_eq!(finding.cost_ms, 700.0);
+        assert!(finding.title.contains("6 times") && finding.title.contains("2.10 s"), "{}", finding.title);
+        assert!(finding.evidence.iter().any(|e| e.text.contains("3 threads")));
+    }
+
+    #[test]
+    fn short_stalls_and_none_are_ruled_out_and_other_collectors_do_not_have_them() {
+        let mut built = Built::jvm("21", "Z", 10.0);
+        built.on_thread(kind::GC_STALL, "worker-1", "Allocation Stall", 2.0, 0.4);
+        assert!(matches!(judged(&GcAllocationStall, &built.sealed()), Judgement::RuledOut { .. }));
+        let mut quiet = Built::jvm("21", "Z", 10.0);
+        quiet.pause("Pause Mark Start", "", 1.0, 0.02, &[]);
+        assert!(matches!(judged(&GcAllocationStall, &quiet.sealed()), Judgement::RuledOut { .. }));
+        let mut g1 = Built::jvm("21", "G1", 10.0);
+        g1.pause("Pause Young (Normal)", "", 1.0, 2_000.0, &[]);
+        assert_eq!(judged(&GcAllocationStall, &g1.sealed()), Judgement::NotApplicable);
+    }
+
+    #[test]
+    fn degenerated_collections_are_shenandoahs_stalls() {
+        let mut built = Built::jvm("17", "Shenandoah", 10.0);
+        built.pause("Pause Init Mark", "", 1.0, 0.1, &[]);
+        built.pause("Pause Degenerated GC (Mark)", "", 2.0, 900.0, &[]);
+        let Judgement::Found(finding) = judged(&GcAllocationStall, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert_eq!(finding.cost_ms, 900.0);
+    }
+}

@@ -1,0 +1,244 @@
+//! `gc-first-touch`: early collections are slow because the kernel hands out the heap's memory while they run.
+
+use fathom_recording::vocabulary::{fact, figure};
+
+use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
+use crate::collections::Pause;
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+
+/// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping, seconds. Measured when
+/// huge pages were zeroed within pauses: 0.16 to 0.34 s.
+const SYS_S: f64 = 0.1;
+/// Share of the kernel-heavy pause time that must lie before the heap has been used once.
+const EARLY: f64 = 0.8;
+/// The heap counts as used once when its use before a collection first reached this share of its highest.
+const USED_ONCE: f64 = 0.9;
+/// Kernel share of the CPU time of later pauses up to which they are free of the trouble.
+const LATER_SYS: f64 = 0.25;
+
+/// The rule.
+pub struct GcFirstTouch;
+
+impl Rule for GcFirstTouch {
+    fn id(&self) -> &'static str {
+        "gc-first-touch"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Memory
+    }
+
+    fn about(&self) -> &'static str {
+        "The kernel gives a page only when it is first written to, and zeroes it then. A collection that copies \
+         survivors into memory never used before takes a page fault for each page, or zeroes 2 MB at a time with \
+         transparent huge pages, while the application waits. It stops once the heap has been used through.\n\n\
+         **Evidence.** Pauses with at least 0.1 s of kernel time and more kernel than user time, four fifths of them \
+         before the heap in use first came near its later maximum, and `Pre-touch: Disabled` in the log.\n\n\
+         **Look-alikes.** Kernel-heavy pauses that go on afterwards have another reason (huge-page compaction, memory \
+         given back and taken again, swap) and rule this cause out. Little CPU of either kind is starvation.\n\n\
+         Without the line on pre-touching (JDK 8 has none) the verdict is *consistent with*."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
+        let gc = match GcCase::of(case, jvm, self) {
+            Ok(gc) => gc,
+            Err(judgement) => return judgement,
+        };
+        if gc.fact(fact::PRETOUCH).is_some_and(|p| p.eq_ignore_ascii_case("enabled")) {
+            return gc.ruled_out("the heap is touched before it is used (Pre-touch: Enabled)");
+        }
+        if gc.slow.is_empty() {
+            return gc.ruled_out("no pause in the slow windows");
+        }
+        if gc.slow.iter().all(|p| p.cpu().is_none()) {
+            return blind(
+                self,
+                "kernel time of collections",
+                "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)",
+            );
+        }
+        let heavy: Vec<Pause<'_>> = gc.slow.iter().filter(|p| kernel_heavy(p)).copied().collect();
+        let kernel_ms: f64 = heavy.iter().map(kernel_part_ms).sum();
+        if heavy.is_empty() {
+            let worst = gc.slow.iter().filter_map(|p| p.cpu()).map(|c| c.sys_s).fold(0.0, f64::max);
+            return gc.ruled_out(format!(
+                "no pause used more kernel than user time (most kernel time {worst:.2} s)"
+            ));
+        }
+        let until = used_once_ns(&gc.all);
+        let early: Vec<Pause<'_>> =
+            heavy.iter().filter(|p| until.is_none_or(|t| p.span.t0_ns() <= t)).copied().collect();
+        let early_ms: f64 = early.iter().map(kernel_part_ms).sum();
+        if early_ms < EARLY * kernel_ms {
+            return gc.ruled_out(format!(
+                "{} of {} of kernel time in pauses fell after the heap had been used once: look at huge-page compaction and swap",
+                quantity::millis(kernel_ms - early_ms),
+                quantity::millis(kernel_ms)
+            ));
+        }
+        let longest = early.iter().map(Pause::ms).fold(0.0, f64::max);
+        if !case.matters(early_ms) && !Case::stands_out(longest, gc.usual_ms(|p| !kernel_heavy(p))) {
+            return gc
+                .ruled_out(format!("kernel time made pauses {} longer in all", quantity::millis(early_ms)));
+        }
+        Judgement::Found(Box::new(found(self, &gc, &early, early_ms, until)))
+    }
+}
+
+fn kernel_heavy(pause: &Pause<'_>) -> bool {
+    pause.cpu().is_some_and(|c| c.sys_s >= SYS_S && c.sys_s > c.user_s)
+}
+
+/// The part of a pause that the kernel took: its length by the kernel's share of its CPU time, milliseconds.
+fn kernel_part_ms(pause: &Pause<'_>) -> f64 {
+    pause.cpu().filter(|c| c.cpu_s() > 0.0).map_or(0.0, |c| pause.ms() * c.sys_s / c.cpu_s())
+}
+
+/// When the heap had been used through for the first time, nanoseconds.
+fn used_once_ns(all: &[Pause<'_>]) -> Option<i64> {
+    let used = |p: &Pause<'_>| p.span.figure(figure::HEAP_BEFORE_BYTES);
+    let most = all.iter().filter_map(used).fold(0.0, f64::max);
+    let first = all.iter().find(|p| used(p).is_some_and(|u| u >= USED_ONCE * most));
+    first.filter(|_| most > 0.0).map(|p| p.span.t1_ns())
+}
+
+fn found(
+    rule: &dyn Rule,
+    gc: &GcCase<'_, '_>,
+    early: &[Pause<'_>],
+    cost_ms: f64,
+    until: Option<i64>,
+) -> Finding {
+    let later = gc.all.iter().filter(|p| until.is_some_and(|t| p.span.t0_ns() > t)).filter_map(|p| p.cpu());
+    let (sys, cpu) = later.fold((0.0, 0.0), |(sys, cpu), c| (sys + c.sys_s, cpu + c.cpu_s()));
+    let disabled = gc.fact(fact::PRETOUCH).is_some_and(|p| p.eq_ignore_ascii_case("disabled"));
+    let ends = cpu > 0.0 && sys / cpu <= LATER_SYS;
+    let sure = if disabled && ends {
+        (
+            Confidence::Likely,
+            "the heap is not touched before use, and kernel time falls once it has been used through"
+                .to_owned(),
+        )
+    } else {
+        (
+            Confidence::ConsistentWith,
+            "the log does not show both that the heap is not touched before use and that kernel time falls later. \
+             Proof: page faults of the collector's threads (perf trace -F all, or minor faults in /proc/PID/task)"
+                .to_owned(),
+        )
+    };
+    let mut finding = gc.finding(rule, sure, cost_ms, early);
+    finding.title = format!(
+        "{} of pauses went into the kernel handing out memory that the heap had not used before",
+        quantity::millis(cost_ms)
+    );
+    finding.culprit = "the heap's memory, touched for the first time during collections".into();
+    finding.meaning =
+        "The kernel zeroes each page when it is first written to. Here that happens while collections \
+                       copy objects and the application waits."
+            .into();
+    let total_sys: f64 = early.iter().filter_map(|p| p.cpu()).map(|c| c.sys_s).sum();
+    let total_user: f64 = early.iter().filter_map(|p| p.cpu()).map(|c| c.user_s).sum();
+    let text = format!(
+        "{} with {total_sys:.2} s of kernel and {total_user:.2} s of user time, before the heap had been used once",
+        quantity::plural(early.len(), "pause", "pauses")
+    );
+    finding.evidence.push(summed(gc.source(), text));
+    finding.evidence.extend(most(early, kernel_part_ms).into_iter().map(|p| {
+        let cpu = p.cpu().unwrap_or_default();
+        cited(
+            &p.span,
+            format!(
+                "a pause of {} with {:.2} s kernel and {:.2} s user time",
+                quantity::millis(p.ms()),
+                cpu.sys_s,
+                cpu.user_s
+            ),
+        )
+    }));
+    if cpu > 0.0 {
+        let text = format!("kernel share of CPU time in later pauses: {}", quantity::share(sys / cpu));
+        finding.evidence.push(summed(gc.source(), text));
+    }
+    if let Some(pages) = gc.fact(fact::LARGE_PAGES) {
+        finding.evidence.push(summed(gc.source(), format!("large pages: {pages}")));
+    }
+    finding.remedies = vec![
+        remedy(
+            "-XX:+AlwaysPreTouch with -Xms equal to -Xmx",
+            "any JDK; with several threads since JDK 9",
+            "the JVM starts later (measured: 5.3 s for 2.5 GB with huge pages) and takes all its memory at once",
+        ),
+        remedy(
+            "transparent huge pages off for the heap (-XX:-UseTransparentHugePages, or madvise in /sys/kernel/mm/transparent_hugepage/enabled)",
+            "Linux",
+            "more TLB misses later; only where huge pages are zeroed inside pauses and pre-touching is not wanted",
+        ),
+    ];
+    finding.verify = vec![
+        "the log says Pre-touch: Enabled, and the first pauses have Sys below User".into(),
+        "fathom gc shows a kernel share of the CPU used in pauses below 25 %".into(),
+    ];
+    finding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    /// Ten pauses while the heap grows to 2 GB, thirty after it.
+    fn log(early: (f64, f64), later: (f64, f64), seconds: f64) -> Built {
+        let mut built = Built::jvm("17", "Parallel", seconds);
+        for i in 0..40 {
+            let (user, sys) = if i < 10 { early } else { later };
+            let used = f64::from(i.min(10) + 1) * 2e8;
+            let figures = [
+                (figure::USER_S, user),
+                (figure::SYS_S, sys),
+                (figure::REAL_S, 0.4),
+                (figure::WORKERS, 2.0),
+                (figure::HEAP_BEFORE_BYTES, used),
+            ];
+            built.pause("Pause Young", "Allocation Failure", f64::from(i), 400.0, &figures);
+        }
+        built
+    }
+
+    #[test]
+    fn kernel_time_until_the_heap_was_used_once_is_first_touch() {
+        let mut built = log((0.04, 0.3), (0.6, 0.02), 45.0);
+        built.fact(fact::PRETOUCH, "disabled");
+        let Judgement::Found(finding) = judged(&GcFirstTouch, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert!(finding.remedies[0].change.contains("AlwaysPreTouch"));
+        let unsaid = log((0.04, 0.3), (0.6, 0.02), 45.0).sealed();
+        let Judgement::Found(finding) = judged(&GcFirstTouch, &unsaid) else { panic!("not found") };
+        assert_eq!(finding.confidence, Confidence::ConsistentWith);
+    }
+
+    #[test]
+    fn kernel_time_that_goes_on_is_something_else() {
+        let built = log((0.04, 0.3), (0.04, 0.3), 45.0);
+        let Judgement::RuledOut { figure, .. } = judged(&GcFirstTouch, &built.sealed()) else {
+            panic!("found")
+        };
+        assert!(figure.contains("after the heap had been used once"), "{figure}");
+    }
+
+    #[test]
+    fn a_heap_touched_before_use_and_a_healthy_one_are_ruled_out() {
+        let mut built = log((0.04, 0.3), (0.6, 0.02), 45.0);
+        built.fact(fact::PRETOUCH, "enabled");
+        assert!(matches!(judged(&GcFirstTouch, &built.sealed()), Judgement::RuledOut { .. }));
+        let healthy = log((0.6, 0.02), (0.6, 0.02), 45.0);
+        assert!(matches!(judged(&GcFirstTouch, &healthy.sealed()), Judgement::RuledOut { .. }));
+    }
+
+    #[test]
+    fn an_early_stumble_in_a_long_run_does_not_matter() {
+        let built = log((0.04, 0.11), (0.6, 0.02), 36_000.0);
+        let judgement = judged(&GcFirstTouch, &built.sealed());
+        assert!(matches!(judgement, Judgement::RuledOut { .. }), "{judgement:?}");
+    }
+}

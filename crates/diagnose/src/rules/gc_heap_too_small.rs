@@ -1,0 +1,319 @@
+//! `gc-heap-too-small`: the collector runs all the time because there is too little room.
+
+use fathom_recording::vocabulary::{fact, figure};
+
+use super::gc_case::{GcCase, cited, most, remedy, summed};
+use super::heap_leak;
+use crate::collections::Pause;
+use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
+
+/// Share of the slow windows stopped by collections for lack of room. G1 aims at 8 %, Parallel at 1 %; a tenth lost is
+/// a tenth of the throughput.
+const STOPPED: f64 = 0.10;
+/// Live set as a share of the heap. A collector's work per byte allocated goes with live / (heap − live): 2.3 at 70 %,
+/// 9 at 90 %.
+const LIVE: f64 = 0.70;
+/// Young collections closer together than this, median, seconds, are too many for any pause to be short enough …
+const CLOSE_S: f64 = 0.5;
+/// … and the young generation is to blame when it is no larger than this share of the heap: the default is a third
+/// (`NewRatio=2`), G1 gives 5 to 60 %.
+const YOUNG: f64 = 0.15;
+
+/// The rule.
+pub struct GcHeapTooSmall;
+
+impl Rule for GcHeapTooSmall {
+    fn id(&self) -> &'static str {
+        "gc-heap-too-small"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Gc
+    }
+
+    fn about(&self) -> &'static str {
+        "What the application keeps in use fills most of the heap, so that every collection frees little and the next \
+         one follows at once; or the young generation is so small that it fills many times a second.\n\n\
+         **Evidence.** Collections for lack of room (not those that somebody asked for, nor for metaspace, humongous \
+         objects or native code) stop the application for 10 % of the time or more, and either the live set is 70 % of \
+         the largest heap or more, or young collections follow each other within half a second in a young generation \
+         of at most 15 % of the heap.\n\n\
+         **Look-alikes.** A live set that keeps growing is a leak (`heap-leak`), which a larger heap only delays. \
+         Pauses that are long because the collector gets no processor (`gc-starved-of-cpu`) are few and use little CPU. \
+         Where the allocation rate grew along with the collections, that is said: the heap may be the right size for \
+         the usual load."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
+        let gc = match GcCase::of(case, jvm, self) {
+            Ok(gc) => gc,
+            Err(judgement) => return judgement,
+        };
+        if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
+            return Judgement::NotApplicable;
+        }
+        let stopped = gc.stopped_share(for_room);
+        let cost_ms = gc.excess_ms(for_room);
+        if stopped < STOPPED || !case.matters(cost_ms) {
+            return gc.ruled_out(format!(
+                "collections for lack of room took {} of the time (limit {})",
+                quantity::share(stopped),
+                quantity::share(STOPPED)
+            ));
+        }
+        let live = heap_leak::live_share(&gc);
+        let tight = live.filter(|(live, heap)| *live >= LIVE * heap);
+        let young = small_young(&gc);
+        if tight.is_none() && young.is_none() {
+            let live = live.map_or("is not known".to_owned(), |(l, h)| {
+                format!("is {} of the heap", quantity::share(l / h))
+            });
+            return gc.ruled_out(format!(
+                "collections took {} of the time, but the live set {live} and the young generation is not small",
+                quantity::share(stopped)
+            ));
+        }
+        if heap_leak::leaks(&gc) {
+            return gc.ruled_out(
+                "the live set keeps growing: a larger heap would only delay what heap-leak describes",
+            );
+        }
+        Judgement::Found(Box::new(found(self, &gc, stopped, cost_ms, tight, young)))
+    }
+}
+
+/// Whether a pause took place because memory for new objects ran out, and not for another reason that it names.
+fn for_room(pause: &Pause<'_>) -> bool {
+    const OTHER: [&str; 10] = [
+        "System",
+        "Diagnostic",
+        "Heap ",
+        "JvmtiEnv",
+        "Metadata",
+        "Permanent",
+        "GCLocker",
+        "G1 Humongous",
+        "CodeCache",
+        "G1 Periodic",
+    ];
+    pause.cause().is_none_or(|cause| !OTHER.iter().any(|other| cause.starts_with(other)))
+}
+
+/// A young generation that is too small: its median capacity, its share of the heap, and the median interval.
+fn small_young(gc: &GcCase<'_, '_>) -> Option<(f64, f64, f64)> {
+    let young: Vec<_> = gc.slow.iter().filter(|p| p.is_young() && for_room(p)).collect();
+    let gaps = young.windows(2).filter_map(|pair| match pair {
+        [a, b] => Some(b.span.t0_ns().saturating_sub(a.span.t1_ns()) as f64 / 1e9),
+        _ => None,
+    });
+    let interval = super::gc_case::median(gaps);
+    let size = |p: &&Pause<'_>| {
+        p.span.figure(figure::YOUNG_CAPACITY_BYTES).or_else(|| p.span.figure(figure::YOUNG_BEFORE_BYTES))
+    };
+    let size = super::gc_case::median(young.iter().filter_map(size));
+    let share = size / gc.heap_max_bytes()?;
+    (size > 0.0 && young.len() > 2 && interval <= CLOSE_S && share <= YOUNG)
+        .then_some((size, share, interval))
+}
+
+fn found(
+    rule: &dyn Rule,
+    gc: &GcCase<'_, '_>,
+    stopped: f64,
+    cost_ms: f64,
+    tight: Option<(f64, f64)>,
+    young: Option<(f64, f64, f64)>,
+) -> Finding {
+    let room: Vec<Pause<'_>> = gc.slow.iter().filter(|p| for_room(p)).copied().collect();
+    let grew = allocation_grew(gc);
+    let sure = match grew {
+        Some(times) => (
+            Confidence::ConsistentWith,
+            format!(
+                "the application allocates {times:.1} times as much as in the base windows: the load grew, too"
+            ),
+        ),
+        None => (
+            Confidence::Likely,
+            "the figures fit; how much a larger heap helps shows only a run with one".to_owned(),
+        ),
+    };
+    let mut finding = gc.finding(rule, sure, cost_ms, &room);
+    finding.title = match (tight, young) {
+        (Some((live, heap)), _) => format!(
+            "collections take {} of the time: {} of the heap of {} stays in use",
+            quantity::share(stopped),
+            quantity::share(live / heap),
+            quantity::bytes(heap)
+        ),
+        (_, Some((size, _, interval))) => format!(
+            "collections take {} of the time: the young generation of {} fills every {}",
+            quantity::share(stopped),
+            quantity::bytes(size),
+            quantity::seconds(interval)
+        ),
+        _ => format!("collections take {} of the time", quantity::share(stopped)),
+    };
+    finding.culprit =
+        if tight.is_some() { "the size of the heap" } else { "the size of the young generation" }.into();
+    finding.meaning =
+        "There is so little free memory between collections that the next one follows at once. The same \
+                       work with more room takes fewer collections."
+            .into();
+    let text = format!(
+        "{} for lack of room, {} in all, {} of the time",
+        quantity::plural(room.len(), "collection", "collections"),
+        quantity::millis(room.iter().map(Pause::ms).sum()),
+        quantity::share(stopped)
+    );
+    finding.evidence.push(summed(gc.source(), text));
+    if let Some((live, heap)) = tight {
+        let text = format!("live set {} of {}", quantity::bytes(live), quantity::bytes(heap));
+        finding.evidence.push(summed(gc.source(), text));
+    }
+    if let Some((size, share, interval)) = young {
+        let text = format!(
+            "young generation {} ({} of the heap), a young collection every {} (median)",
+            quantity::bytes(size),
+            quantity::share(share),
+            quantity::seconds(interval)
+        );
+        finding.evidence.push(summed(gc.source(), text));
+    }
+    let heap = gc.heap_max_bytes().unwrap_or(f64::INFINITY);
+    finding.evidence.extend(most(&room, Pause::ms).into_iter().map(|p| {
+        let left = heap_leak::left_share(p, heap)
+            .map_or(String::new(), |s| format!(", heap {} full after it", quantity::share(s)));
+        cited(&p.span, format!("{} of {}{left}", p.span.name(), quantity::millis(p.ms())))
+    }));
+    finding.remedies = remedies(gc, tight);
+    finding.verify = vec![
+        "fathom gc shows less than 5 % of the time stopped and a live set below 70 % of the heap".into(),
+    ];
+    finding
+}
+
+/// How many times as much is allocated per second as in the base windows, when that is a good deal more.
+fn allocation_grew(gc: &GcCase<'_, '_>) -> Option<f64> {
+    let rate = |windows: &[crate::Window]| {
+        let bytes: f64 = windows.iter().map(|w| allocated(gc, *w)).sum();
+        let length_s = Case::length_ms(windows) / 1e3;
+        (length_s > 0.0).then(|| bytes / length_s)
+    };
+    let times = rate(&gc.case.slow)? / rate(&gc.case.base).filter(|r| *r > 0.0)?;
+    (times >= 1.5).then_some(times)
+}
+
+/// Bytes allocated between the collections of a window: heap before each, less heap after the one before it.
+fn allocated(gc: &GcCase<'_, '_>, window: crate::Window) -> f64 {
+    let sizes = gc.all.iter().filter(|p| (window.from_ns..window.to_ns).contains(&p.span.t0_ns()));
+    let sizes: Vec<_> = sizes
+        .filter_map(|p| {
+            Some((p.span.figure(figure::HEAP_BEFORE_BYTES)?, p.span.figure(figure::HEAP_AFTER_BYTES)?))
+        })
+        .collect();
+    let grown = sizes.windows(2).map(|pair| match pair {
+        [(_, left), (before, _)] => (before - left).max(0.0),
+        _ => 0.0,
+    });
+    grown.sum()
+}
+
+fn remedies(gc: &GcCase<'_, '_>, tight: Option<(f64, f64)>) -> Vec<Remedy> {
+    let Some((live, _)) = tight else {
+        let change = match gc.fact(fact::COLLECTOR) {
+            Some("G1") => {
+                "no -Xmn or -XX:NewSize (G1 then sizes the young generation itself), a longer -XX:MaxGCPauseMillis"
+            }
+            _ => "a larger young generation: -Xmn, or -XX:NewRatio=1",
+        };
+        return vec![remedy(change, "any JDK", "longer young pauses, less room for the old generation")];
+    };
+    let mut change = format!("-Xmx of {} or more: twice the live set", quantity::bytes(2.0 * live));
+    let mut risk = "memory; a container's limit must allow for it".to_owned();
+    if let Some(memory) = gc.fact_number(fact::MEMORY_BYTES).filter(|m| *m < 2.5 * live) {
+        change = "a larger -Xmx, on a machine or in a container with more memory".into();
+        risk = format!("this one has {}", quantity::bytes(memory));
+    }
+    vec![
+        remedy(change, "any JDK", risk),
+        remedy("keep less in use: caches with limits, smaller representations", "any JDK", "code change"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    const MB: f64 = 1024.0 * 1024.0;
+
+    fn log(live_mb: f64, full_ms: f64, cause: &str) -> Built {
+        let mut built = Built::jvm("17", "Parallel", 60.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..30 {
+            let wobble = if i % 2 == 0 { 3.0 } else { -3.0 };
+            let figures = [
+                (figure::HEAP_BEFORE_BYTES, 1000.0 * MB),
+                (figure::HEAP_AFTER_BYTES, (live_mb + wobble) * MB),
+            ];
+            built.pause("Pause Full", cause, f64::from(i) * 2.0, full_ms, &figures);
+        }
+        built
+    }
+
+    #[test]
+    fn a_live_set_that_fills_the_heap_keeps_the_collector_running() {
+        let Judgement::Found(finding) = judged(&GcHeapTooSmall, &log(900.0, 600.0, "Ergonomics").sealed())
+        else {
+            panic!("not found")
+        };
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert!(
+            finding.title.contains("30 % of the time") && finding.title.contains("88 % of the heap"),
+            "{}",
+            finding.title
+        );
+        assert!(finding.remedies[0].change.contains("-Xmx of 1.8 GB"), "{}", finding.remedies[0].change);
+    }
+
+    #[test]
+    fn collections_that_were_asked_for_and_a_roomy_heap_are_ruled_out() {
+        for (live, ms, cause) in
+            [(900.0, 600.0, "System.gc()"), (300.0, 600.0, "Ergonomics"), (900.0, 30.0, "Ergonomics")]
+        {
+            let judgement = judged(&GcHeapTooSmall, &log(live, ms, cause).sealed());
+            assert!(matches!(judgement, Judgement::RuledOut { .. }), "{live} {ms} {cause}");
+        }
+    }
+
+    #[test]
+    fn a_growing_live_set_is_left_to_the_leak() {
+        let mut built = Built::jvm("17", "Parallel", 60.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..30 {
+            let figures = [(figure::HEAP_AFTER_BYTES, (400.0 + 20.0 * f64::from(i)) * MB)];
+            built.pause("Pause Full", "Ergonomics", f64::from(i) * 2.0, 600.0, &figures);
+        }
+        let Judgement::RuledOut { figure, .. } = judged(&GcHeapTooSmall, &built.sealed()) else {
+            panic!("found")
+        };
+        assert!(figure.contains("heap-leak"), "{figure}");
+    }
+
+    #[test]
+    fn a_tiny_young_generation_is_the_other_way_to_be_too_small() {
+        let mut built = Built::jvm("17", "Serial", 60.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..500 {
+            let figures = [(figure::YOUNG_CAPACITY_BYTES, 16.0 * MB)];
+            built.pause("Pause Young", "Allocation Failure", f64::from(i) * 0.1, 20.0, &figures);
+        }
+        let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
+        assert!(
+            finding.culprit.contains("young generation") && finding.title.contains("16.0 MB"),
+            "{}",
+            finding.title
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! `gc-humongous`: objects of half a G1 region or more drive the collector.
+
+use fathom_recording::vocabulary::{fact, figure};
+
+use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
+use crate::collections::Pause;
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+
+/// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of objects starts
+/// cycles by occupancy; in a run built for it 85 of 85 were started so.
+const STARTS: f64 = 0.3;
+/// From how many cycles on a share is told.
+const CYCLES: usize = 3;
+/// Largest region size, bytes: 32 MB, and 512 MB since JDK 18.
+const REGION_MAX: (f64, f64) = (32.0 * 1048576.0, 512.0 * 1048576.0);
+/// First release with the larger maximum.
+const LARGE_REGIONS_JDK: f64 = 18.0;
+
+/// The rule.
+pub struct GcHumongous;
+
+impl Rule for GcHumongous {
+    fn id(&self) -> &'static str {
+        "gc-humongous"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Gc
+    }
+
+    fn about(&self) -> &'static str {
+        "G1 puts an object of half a region or more into regions of its own, straight in the old generation. Each such \
+         allocation checks whether a concurrent cycle is due; many of them start cycle after cycle, waste the rest of \
+         their last region, and need regions side by side, for want of which a full collection follows.\n\n\
+         **Evidence.** At least 30 % of the concurrent cycles have the cause `G1 Humongous Allocation`; the cost is the \
+         pauses with that cause, the remark, cleanup and mixed pauses of these cycles in proportion, and full \
+         collections while humongous objects hold regions.\n\n\
+         **Look-alikes.** Cycles started by occupancy (`G1 Evacuation Pause`) or by `System.gc()` name themselves. \
+         Humongous objects that live long start no cycles and are ruled out.\n\n\
+         **Cannot tell** from a log without causes."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
+        let gc = match GcCase::of(case, jvm, self) {
+            Ok(gc) => gc,
+            Err(judgement) => return judgement,
+        };
+        if gc.is_other_than("G1") {
+            return Judgement::NotApplicable;
+        }
+        if !gc.slow.is_empty() && gc.slow.iter().all(|p| p.cause().is_none()) {
+            return blind(self, "causes of collections", "-Xlog:gc* (JDK 7: -XX:+PrintGCCause)");
+        }
+        let starts: Vec<_> = gc.slow.iter().filter(|p| starts_cycle(p)).collect();
+        let caused = gc.slow.iter().filter(|p| is_humongous(p)).count();
+        let share = starts.iter().filter(|p| is_humongous(p)).count() as f64 / starts.len().max(1) as f64;
+        let full = |p: &Pause<'_>| p.labelled_full() && for_room(p) && holds_humongous(p);
+        let cycle_ms = gc.excess_ms(|p| belongs_to_cycle(p) && !is_humongous(p)) * share;
+        let cost_ms = gc.excess_ms(|p| is_humongous(p) || full(p)) + cycle_ms;
+        if caused >= CYCLES && share >= STARTS && case.matters(cost_ms) {
+            return Judgement::Found(Box::new(found(self, &gc, share, starts.len(), cost_ms)));
+        }
+        gc.ruled_out(format!(
+            "{caused} of {} for humongous objects ({} of the starts of concurrent cycles), {}",
+            quantity::plural(gc.slow.len(), "pause was", "pauses were"),
+            quantity::share(share),
+            quantity::millis(cost_ms)
+        ))
+    }
+}
+
+fn is_humongous(pause: &Pause<'_>) -> bool {
+    pause.cause() == Some("G1 Humongous Allocation")
+}
+
+/// The young collection that a concurrent cycle begins with; JDK 8 calls it "initial-mark".
+fn starts_cycle(pause: &Pause<'_>) -> bool {
+    let name = pause.span.name();
+    name.contains("Concurrent Start") || name.contains("Initial Mark") || name.contains("initial-mark")
+}
+
+fn belongs_to_cycle(pause: &Pause<'_>) -> bool {
+    let name = pause.span.name();
+    pause.is_mixed() || name.contains("emark") || name.contains("leanup") || name.contains("Prepare Mixed")
+}
+
+fn for_room(pause: &Pause<'_>) -> bool {
+    pause.cause().is_none_or(|c| c.starts_with("G1") || c == "Allocation Failure")
+}
+
+fn holds_humongous(pause: &Pause<'_>) -> bool {
+    pause.flag(figure::HUMONGOUS_BEFORE_REGIONS)
+}
+
+fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_ms: f64) -> Finding {
+    let caused: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_humongous(p)).copied().collect();
+    let (confidence, why) = gc.named(cost_ms);
+    // Of the cycles' other pauses a share is charged, which is an estimate.
+    let mut finding = gc.finding(rule, (confidence.min(Confidence::Likely), why), cost_ms, &caused);
+    finding.title = format!(
+        "{} of {} started for objects of half a region or more: {} of pauses",
+        quantity::share(share),
+        quantity::plural(starts, "concurrent cycle", "concurrent cycles"),
+        quantity::millis(cost_ms),
+    );
+    finding.culprit = "allocation of large arrays (humongous objects)".into();
+    finding.meaning =
+        "G1 keeps objects of half a region or more in regions of their own in the old generation. \
+                       Allocating many of them starts one collection cycle after the other."
+            .into();
+    let region = gc.fact_number(fact::REGION_BYTES).filter(|r| *r > 0.0);
+    let size = region.map_or("half a region".into(), |r| quantity::bytes(r / 2.0));
+    let text = format!(
+        "{} with cause G1 Humongous Allocation; humongous is what has {size} or more",
+        quantity::plural(caused.len(), "pause", "pauses")
+    );
+    finding.evidence.push(summed(gc.source(), text));
+    let freed = |p: &Pause<'_>| {
+        let f = |key| p.span.figure(key).unwrap_or(0.0);
+        f(figure::HUMONGOUS_BEFORE_REGIONS) - f(figure::HUMONGOUS_AFTER_REGIONS)
+    };
+    finding.evidence.extend(most(&caused, freed).into_iter().map(|p| {
+        let f = |key| p.span.figure(key).unwrap_or(0.0);
+        let (before, after) = (f(figure::HUMONGOUS_BEFORE_REGIONS), f(figure::HUMONGOUS_AFTER_REGIONS));
+        cited(&p.span, format!("humongous regions {before:.0} before the collection, {after:.0} after it"))
+    }));
+    finding.remedies = remedies(gc, region);
+    finding.verify = vec![
+        "fathom gc shows no cause G1 Humongous Allocation".into(),
+        "who allocates: JFR event jdk.ObjectAllocationOutsideTLAB (JDK 16 and later also jdk.ObjectAllocationSample) with sizes above the limit".into(),
+    ];
+    finding
+}
+
+fn remedies(gc: &GcCase<'_, '_>, region: Option<f64>) -> Vec<crate::Remedy> {
+    let max = if gc.jdk().is_some_and(|jdk| jdk >= LARGE_REGIONS_JDK) { REGION_MAX.1 } else { REGION_MAX.0 };
+    let change = match region {
+        Some(region) if region < max => {
+            let next = (region * 4.0).min(max);
+            let megabytes = next / 1048576.0;
+            Some(format!(
+                "-XX:G1HeapRegionSize={megabytes:.0}m: objects below {} are then ordinary",
+                quantity::bytes(next / 2.0)
+            ))
+        }
+        Some(_) => None,
+        None => Some("a larger -XX:G1HeapRegionSize".to_owned()),
+    };
+    let mut remedies: Vec<_> = change
+        .map(|change| {
+            remedy(
+                change,
+                "G1; up to 32m, since JDK 18 up to 512m",
+                "fewer, coarser regions: keep at least a thousand or so",
+            )
+        })
+        .into_iter()
+        .collect();
+    remedies.push(remedy("allocate in chunks, or reuse large buffers", "any JDK", "code change"));
+    if gc.jdk().is_some_and(|jdk| jdk <= 8.0) {
+        remedies.push(remedy(
+            "8u60 or later",
+            "JDK 8",
+            "frees dead humongous arrays of primitives in young collections",
+        ));
+    }
+    remedies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    fn log(humongous: u32, other: u32, ms: f64) -> Built {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        built.fact(fact::REGION_BYTES, "1048576");
+        let figures = [(figure::HUMONGOUS_BEFORE_REGIONS, 40.0), (figure::HUMONGOUS_AFTER_REGIONS, 4.0)];
+        for i in 0..humongous + other {
+            let cause = if i < humongous { "G1 Humongous Allocation" } else { "G1 Evacuation Pause" };
+            built.pause("Pause Young (Concurrent Start)", cause, f64::from(i), ms, &figures);
+            built.pause("Pause Remark", "", f64::from(i) + 0.5, ms / 10.0, &figures);
+        }
+        built
+    }
+
+    #[test]
+    fn cycles_started_by_large_objects_are_charged_with_their_pauses() {
+        let Judgement::Found(finding) = judged(&GcHumongous, &log(40, 10, 100.0).sealed()) else {
+            panic!("not found")
+        };
+        assert!((finding.cost_ms - (40.0 * 100.0 + 0.8 * 50.0 * 10.0)).abs() < 1e-6, "{}", finding.cost_ms);
+        assert!(finding.remedies[0].change.contains("G1HeapRegionSize=4m"), "{}", finding.remedies[0].change);
+    }
+
+    #[test]
+    fn cycles_started_by_occupancy_are_not_it() {
+        let Judgement::RuledOut { figure, .. } = judged(&GcHumongous, &log(4, 46, 100.0).sealed()) else {
+            panic!()
+        };
+        assert!(figure.contains("8.0 %"), "{figure}");
+    }
+
+    #[test]
+    fn cheap_ones_do_not_matter_and_other_collectors_have_none() {
+        assert!(matches!(judged(&GcHumongous, &log(40, 0, 2.0).sealed()), Judgement::RuledOut { .. }));
+        let mut parallel = Built::jvm("17", "Parallel", 60.0);
+        parallel.pause("Pause Full", "Ergonomics", 1.0, 9_000.0, &[]);
+        assert_eq!(judged(&GcHumongous, &parallel.sealed()), Judgement::NotApplicable);
+    }
+
+    #[test]
+    fn a_log_without_causes_cannot_tell() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        built.pause("Pause Young", "", 1.0, 50.0, &[]);
+        assert!(matches!(judged(&GcHumongous, &built.sealed()), Judgement::CannotTell(_)));
+    }
+}

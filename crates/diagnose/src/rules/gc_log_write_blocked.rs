@@ -1,0 +1,323 @@
+//! `gc-log-write-blocked`: the JVM waits in `write()` for its own log while all threads are stopped.
+//!
+//! Unified logging takes a line's stamp before it writes the line, and most lines of a collection are written inside
+//! the pause. A write that blocks (dirty-page throttling, a frozen or slow file system, a pipe whose reader sleeps)
+//! therefore shows as a gap between two lines in which nobody used a processor.
+
+use fathom_recording::Span;
+use fathom_recording::vocabulary::{fact, figure, kind};
+
+use super::gc_case::{GcCase, blind, cited, remedy, stretches};
+use crate::collections::Pause;
+use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
+
+/// A gap must be as long as this, milliseconds. A thread that merely waits for a processor is back within some tens
+/// of milliseconds, also on a busy machine; dirty-page throttling sleeps up to 200 ms at a time (mm/page-writeback.c,
+/// `MAX_PAUSE`), and blocked writes measured here took 203 ms to 19.8 s.
+const GAP_MS: f64 = 200.0;
+/// CPU figures are printed in steps of 10 ms, user and system each rounded: what two of them may be off, seconds.
+const CPU_STEP_S: f64 = 0.02;
+/// Where only the sum of the phases shows the gap, the whole pause must have used hardly any CPU: work that no phase
+/// is printed for would have.
+const IDLE_CPU_SHARE: f64 = 0.1;
+/// Findings cite as many pauses.
+const CITED: usize = 3;
+
+/// The rule.
+pub struct GcLogWriteBlocked;
+
+impl Rule for GcLogWriteBlocked {
+    fn id(&self) -> &'static str {
+        "gc-log-write-blocked"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Storage
+    }
+
+    fn about(&self) -> &'static str {
+        "The JVM writes its GC log itself, most of it while all threads are stopped, and waits until the kernel has \
+         taken the line. When the disk is busy or the file system frozen, the pause lasts as long as the `write()`. \
+         JDK 17 and later do the same unless `-Xlog:async` is given: asynchronous logging exists there but is off by \
+         default.\n\n\
+         **Evidence.** A gap of 200 ms or more between two lines of one pause, for which no phase accounts and in \
+         which no CPU time was used; or a safepoint that holds the threads 200 ms longer than the collection in it. \
+         The pause less its phases agrees with the gap.\n\n\
+         **Look-alikes.** A stall of the JVM's `hsperfdata` file (a memory-mapped file, default under /tmp) prints the \
+         very same lines; so does a VM thread that gets no processor, though rarely for so long, and a machine or \
+         process that was stopped as a whole. From logs alone the verdict is therefore at most *consistent with*. \
+         What proves it: the time of the kernel's `write()` on the log's descriptor (`strace -f -T -e trace=write`), or \
+         the off-CPU stack of the VM thread (`vfs_write`, not a page fault).\n\n\
+         **Ruled out** by the longest gap found, or by asynchronous logging. A log of one line a pause \
+         (`-Xlog:gc`) cannot tell."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
+        let gc = match GcCase::of(case, jvm, self) {
+            Ok(gc) => gc,
+            Err(judgement) => return judgement,
+        };
+        if gc.fact(fact::LOG_MODE) == Some("async") {
+            return gc.ruled_out("the log is written asynchronously (-Xlog:async): no pause waits for it");
+        }
+        if gc.slow.is_empty() {
+            return gc.ruled_out("no pause in the slow windows");
+        }
+        let mut waits: Vec<Wait<'_>> = gc.slow.iter().filter_map(within_pause).collect();
+        waits.extend(after_pause(&gc));
+        let (long, short): (Vec<_>, Vec<_>) = waits.into_iter().partition(|w| w.ms >= GAP_MS && w.idle);
+        let cost_ms: f64 = long.iter().map(|w| w.ms).sum();
+        let longest = long.iter().map(|w| w.span.duration_ns() as f64 / 1e6).fold(0.0, f64::max);
+        let usual = gc.usual_ms(|_| true);
+        if !long.is_empty() && (case.matters(cost_ms) || Case::stands_out(longest, usual)) {
+            return Judgement::Found(Box::new(found(self, &gc, long, cost_ms)));
+        }
+        match short.iter().chain(&long).max_by(|a, b| a.ms.total_cmp(&b.ms)) {
+            Some(w) if w.ms >= GAP_MS && !w.idle => gc.ruled_out(format!(
+                "the longest stretch of a pause outside its phases is {}, and the processor was busy in it",
+                quantity::millis(w.ms)
+            )),
+            Some(w) => gc.ruled_out(format!(
+                "the longest stretch of a pause in which nothing was done is {}, a blocked write shows from {} on",
+                quantity::millis(w.ms.max(0.0)),
+                quantity::millis(GAP_MS)
+            )),
+            None => blind(
+                self,
+                "what pauses spend outside their phases (the log prints one line a pause)",
+                "-Xlog:gc*,safepoint (JDK 8: -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)",
+            ),
+        }
+    }
+}
+
+/// Time in which a stop did nothing.
+struct Wait<'a> {
+    span: Span<'a>,
+    ms: f64,
+    /// Whether no CPU time was used in it.
+    idle: bool,
+    how: String,
+}
+
+/// The gap within a pause: between its lines where they are stamped, else what its phases leave over.
+fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
+    let span = pause.span;
+    let phases_ms = span.figure(figure::PHASES_SUM_MS);
+    let beyond_ms = phases_ms.map(|sum| pause.ms() - sum);
+    let cpu = pause.cpu();
+    let cpu_s = cpu.map(|c| c.cpu_s());
+    let cpu_text = cpu_s.map_or("no CPU figures".to_owned(), |s| format!("{s:.2} s of CPU"));
+    if let Some(gap) = span.figure(figure::IDLE_GAP_MS) {
+        // All CPU time of the pause fits into the part of it that lies outside the gap.
+        let workers = cpu.and_then(|c| c.workers).unwrap_or(1.0);
+        let rest_s = (pause.ms() - gap).max(0.0) / 1e3 * workers;
+        let idle = cpu_s.is_none_or(|s| s <= rest_s + CPU_STEP_S);
+        // Phases that add up to more than the rest of the pause were at work during the gap.
+        let free = beyond_ms.is_none_or(|beyond| beyond >= 0.8 * gap);
+        let end =
+            span.figure(figure::IDLE_GAP_LINE).map_or(String::new(), |l| format!(" before line {l:.0}"));
+        let how = format!(
+            "nothing was done for {}{end} in a pause of {} with {cpu_text}",
+            quantity::millis(gap),
+            quantity::millis(pause.ms())
+        );
+        return Some(Wait { span, ms: gap, idle: idle && free, how });
+    }
+    let beyond = beyond_ms?;
+    let idle = cpu_s.is_some_and(|s| s <= IDLE_CPU_SHARE * pause.ms() / 1e3);
+    let how = format!(
+        "phases account for {} of a pause of {} with {cpu_text}",
+        quantity::millis(phases_ms.unwrap_or(0.0)),
+        quantity::millis(pause.ms())
+    );
+    Some(Wait { span, ms: beyond, idle, how })
+}
+
+/// Safepoints that held the threads longer than the collections in them: the last lines of a collection are written
+/// after its time is taken and before the threads run again.
+fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
+    let mut waits = Vec::new();
+    for stop in gc.case.spans_in(kind::SAFEPOINT, gc.jvm, &gc.case.slow) {
+        let ns = |key| stop.figure(key).unwrap_or(0.0);
+        let whole_ns = stop.duration_ns() as f64;
+        let around_ns = ns(figure::REACH_NS) + ns(figure::CLEANUP_NS) + ns(figure::LEAVE_NS);
+        let at_ms = stop.figure(figure::AT_NS).unwrap_or(whole_ns - around_ns) / 1e6;
+        if at_ms < GAP_MS {
+            continue;
+        }
+        let inside = gc.slow.iter().filter(|p| stop.overlap_ns(p.span.t0_ns(), p.span.t1_ns()) > 0);
+        let (count, paused_ms) = inside.fold((0, 0.0), |(n, ms), p| (n + 1, ms + p.ms()));
+        if count == 0 {
+            continue;
+        }
+        let how = format!(
+            "threads were held for {} after {} had ended",
+            quantity::millis(at_ms - paused_ms),
+            quantity::plural(count, "collection", "collections")
+        );
+        waits.push(Wait { span: stop, ms: at_ms - paused_ms, idle: true, how });
+    }
+    waits
+}
+
+fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, mut waits: Vec<Wait<'_>>, cost_ms: f64) -> Finding {
+    waits.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+    let why = "the lines fit a blocked write of the log; a stall of hsperfdata or of the whole process prints the same \
+               ones. Proof: kernel write() times on the log's descriptor, or the VM thread's off-CPU stack";
+    let sure = (Confidence::ConsistentWith, why.to_owned());
+    let mut finding = gc.finding(rule, sure, cost_ms, &[]);
+    finding.windows = stretches(waits.iter().map(|w| w.span));
+    let (first, log) = match waits.first() {
+        Some(first) => (first.ms, gc.case.recording.sources.get(first.span.source().index())),
+        None => (0.0, None),
+    };
+    let log = log.map_or("the GC log", |source| source.name.as_str());
+    finding.title = format!(
+        "{} waited {} without using a processor, the longest {}: the GC log's own write may have blocked",
+        quantity::plural(waits.len(), "stop", "stops"),
+        quantity::millis(cost_ms),
+        quantity::millis(first),
+    );
+    finding.culprit = format!("writes to {log}");
+    finding.meaning = "While all threads are stopped, the JVM writes lines of its log and waits until the kernel has \
+                       taken them. When the disk is busy with other writes, the whole application waits for the log."
+        .into();
+    finding.evidence = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone())).collect();
+    finding.evidence.extend(mode(gc));
+    finding.remedies = remedies(gc);
+    finding.verify = vec![
+        "strace -f -T -e trace=write -p PID shows write() calls on the log's descriptor as long as the gaps".into(),
+        "with -Xlog:async or the log on tmpfs, no pause has a gap of 200 ms and the longest pause is as long as its phases".into(),
+        "if the gaps stay: -XX:+PerfDisableSharedMem tells whether it was hsperfdata".into(),
+    ];
+    finding
+}
+
+fn mode(gc: &GcCase<'_, '_>) -> Option<crate::Evidence> {
+    let first = gc.all.first()?;
+    let text = match gc.jdk()? {
+        jdk if jdk < 9.0 => return None,
+        jdk if jdk >= 17.0 => "JDK 17 and later write the log synchronously unless -Xlog:async is given",
+        _ => "before JDK 17 the log is always written synchronously",
+    };
+    Some(crate::Evidence { text: text.into(), source: first.span.position(), at_ns: None })
+}
+
+fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
+    let mut remedies = Vec::new();
+    if gc.jdk().is_none_or(|jdk| jdk >= 17.0) {
+        let risk =
+            "lines are dropped (and counted in the log) when its buffer, -XX:AsyncLogBufferSize, is full";
+        remedies.push(remedy("-Xlog:async", "JDK 17 and later; off by default", risk));
+    }
+    remedies.push(remedy(
+        "write the log to tmpfs (/dev/shm) or to a disk of its own",
+        "any JDK",
+        "tmpfs takes memory and is lost at a restart: rotate and copy",
+    ));
+    remedies.push(remedy(
+        "-XX:+PerfDisableSharedMem, when it was hsperfdata",
+        "any JDK",
+        "jps, jstat and tools that read hsperfdata no longer see the JVM",
+    ));
+    remedies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged, whole_run};
+
+    fn pause(built: &mut Built, at_s: f64, ms: f64, gap_ms: f64, cpu_s: f64, phases_ms: f64) {
+        let figures = [
+            (figure::IDLE_GAP_MS, gap_ms),
+            (figure::IDLE_GAP_LINE, 12.0),
+            (figure::PHASES_SUM_MS, phases_ms),
+            (figure::USER_S, cpu_s),
+            (figure::SYS_S, 0.0),
+            (figure::REAL_S, ms / 1e3),
+            (figure::WORKERS, 2.0),
+        ];
+        built.pause("Pause Young (Normal)", "G1 Evacuation Pause", at_s, ms, &figures);
+    }
+
+    fn quiet(jdk: &str) -> Built {
+        let mut built = Built::jvm(jdk, "G1", 120.0);
+        for i in 0..50 {
+            pause(&mut built, f64::from(i) * 2.0, 40.0, 0.2, 0.06, 39.0);
+        }
+        built
+    }
+
+    #[test]
+    fn a_pause_idle_between_two_lines_is_consistent_with_a_blocked_write() {
+        let mut built = quiet("17");
+        pause(&mut built, 110.0, 8_790.0, 8_700.0, 0.08, 72.0);
+        let recording = built.sealed();
+        let Judgement::Found(finding) = judged(&GcLogWriteBlocked, &recording) else { panic!("not found") };
+        assert_eq!(finding.confidence, Confidence::ConsistentWith);
+        assert_eq!(finding.cost_ms, 8_700.0);
+        assert!(finding.remedies[0].change.contains("-Xlog:async"));
+        assert_eq!(finding.evidence[0].source, "gc.log:52");
+    }
+
+    #[test]
+    fn before_jdk_17_there_is_no_asynchronous_log_to_recommend() {
+        let mut built = quiet("11");
+        pause(&mut built, 110.0, 8_790.0, 8_700.0, 0.08, 72.0);
+        let recording = built.sealed();
+        let Judgement::Found(finding) = judged(&GcLogWriteBlocked, &recording) else { panic!("not found") };
+        assert!(finding.remedies.iter().all(|r| !r.change.contains("async")), "{:?}", finding.remedies);
+    }
+
+    #[test]
+    fn a_log_written_asynchronously_is_ruled_out_whatever_its_stamps_say() {
+        let mut built = quiet("17");
+        pause(&mut built, 110.0, 8_790.0, 8_700.0, 0.08, 72.0);
+        built.fact(fact::LOG_MODE, "async");
+        assert!(matches!(judged(&GcLogWriteBlocked, &built.sealed()), Judgement::RuledOut { .. }));
+    }
+
+    #[test]
+    fn slow_phases_without_a_gap_are_not_the_log() {
+        let mut built = quiet("17");
+        pause(&mut built, 110.0, 8_790.0, 1.0, 0.08, 8_780.0);
+        assert!(matches!(judged(&GcLogWriteBlocked, &built.sealed()), Judgement::RuledOut { .. }));
+    }
+
+    #[test]
+    fn a_gap_full_of_cpu_time_is_work_that_no_phase_is_printed_for() {
+        let mut built = quiet("17");
+        pause(&mut built, 110.0, 1_000.0, 900.0, 1.7, 90.0);
+        let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &built.sealed()) else {
+            panic!()
+        };
+        assert!(figure.contains("busy"), "{figure}");
+    }
+
+    #[test]
+    fn a_stop_held_on_after_its_collection_counts_too() {
+        let mut built = quiet("17");
+        pause(&mut built, 110.0, 40.0, 0.2, 0.06, 39.0);
+        built.span(kind::SAFEPOINT, "G1CollectForAllocation", 110.0, 900.0, &[(figure::AT_NS, 899e6)], &[]);
+        let Judgement::Found(finding) = judged(&GcLogWriteBlocked, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert_eq!(finding.cost_ms.round(), 859.0);
+    }
+
+    #[test]
+    fn healthy_is_ruled_out_with_its_figure_and_a_brief_log_cannot_tell() {
+        let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &quiet("21").sealed()) else {
+            panic!()
+        };
+        assert!(figure.contains("0.20 ms"), "{figure}");
+        let mut brief = Built::jvm("17", "G1", 100.0);
+        brief.pause("Pause Young (Normal)", "G1 Evacuation Pause", 5.0, 900.0, &[]);
+        let recording = brief.sealed();
+        let case = whole_run(&recording);
+        let judgement = GcLogWriteBlocked.judge(&case, fathom_recording::ProcessId(0));
+        assert!(matches!(judgement, Judgement::CannotTell(_)), "{judgement:?}");
+    }
+}

@@ -1,0 +1,209 @@
+//! `gc-metaspace`: collections because class memory reached its threshold, though the heap had room.
+
+use fathom_recording::vocabulary::{fact, figure, kind};
+
+use super::gc_case::{GcCase, cited, most, remedy, summed};
+use crate::collections::Pause;
+use crate::trend::Trend;
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
+
+/// Collections with a metaspace reading that a growth is told from.
+const READINGS: usize = 4;
+/// Growth of metaspace over its readings that is more than an application finishing its start.
+const GROWN: f64 = 0.10;
+
+/// The rule.
+pub struct GcMetaspace;
+
+impl Rule for GcMetaspace {
+    fn id(&self) -> &'static str {
+        "gc-metaspace"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Gc
+    }
+
+    fn about(&self) -> &'static str {
+        "Classes live outside the heap, in metaspace (JDK 7 and before: the permanent generation). When it grows past a \
+         threshold, the whole heap is collected in the hope that classes can be unloaded. It starts at some 21 MB \
+         (`MetaspaceSize`), so an application with many classes pays a few such collections at its start; one that \
+         keeps loading classes, or leaks class loaders, pays them again and again.\n\n\
+         **Evidence.** The causes `Metadata GC Threshold` and `Metadata GC Clear Soft References` and their cost. \
+         Metaspace in use after each of them tells whether it is a leak: it rises although every one unloaded what it \
+         could.\n\n\
+         **Look-alikes.** Full collections for lack of heap have other causes. A few of these collections at the start \
+         cost little and are ruled out by their figure."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
+        let gc = match GcCase::of(case, jvm, self) {
+            Ok(gc) => gc,
+            Err(judgement) => return judgement,
+        };
+        let asked: Vec<Pause<'_>> = gc.slow.iter().filter(|p| for_metaspace(p)).copied().collect();
+        let cost_ms = gc.excess_ms(for_metaspace);
+        let longest = asked.iter().map(Pause::ms).fold(0.0, f64::max);
+        if !asked.is_empty()
+            && (case.matters(cost_ms) || Case::stands_out(longest, gc.usual_ms(|p| !for_metaspace(p))))
+        {
+            return Judgement::Found(Box::new(found(self, &gc, &asked, cost_ms)));
+        }
+        gc.ruled_out(format!(
+            "{} of {} for metaspace, {}",
+            asked.len(),
+            quantity::plural(gc.slow.len(), "pause was", "pauses were"),
+            quantity::millis(cost_ms)
+        ))
+    }
+}
+
+/// JDK 7 and before name the permanent generation.
+fn for_metaspace(pause: &Pause<'_>) -> bool {
+    pause.cause().is_some_and(|c| c.starts_with("Metadata GC") || c.starts_with("Permanent Generation"))
+}
+
+/// Growth of metaspace over the run, as it is after each collection for it.
+fn growth(gc: &GcCase<'_, '_>) -> Option<(Trend, f64, f64)> {
+    let readings = gc.all.iter().filter(|p| for_metaspace(p));
+    let points: Vec<_> = readings
+        .filter_map(|p| Some((p.span.t1_ns() as f64 / 1e9, p.span.figure(figure::METASPACE_AFTER_BYTES)?)))
+        .collect();
+    let (first, last) = (points.first()?.1, points.last()?.1);
+    let trend = Trend::fit(&points).filter(|t| t.points >= READINGS)?;
+    Some((trend, first, last))
+}
+
+fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64) -> Finding {
+    let growth = growth(gc);
+    let leaks = growth.is_some_and(|(trend, first, last)| trend.low > 0.0 && last > first * (1.0 + GROWN));
+    let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, asked);
+    finding.title = format!(
+        "{} because class memory reached its threshold: {}{}",
+        quantity::plural(asked.len(), "collection", "collections"),
+        quantity::millis(cost_ms),
+        if leaks { "; it keeps growing" } else { "" },
+    );
+    finding.culprit = if leaks {
+        "class loaders that are never let go, or classes made without end"
+    } else {
+        "the metaspace threshold"
+    }
+    .into();
+    finding.meaning =
+        "These collections were started to unload classes, not because the heap was full. Each looks at \
+                       the whole heap, most of them with the application stopped."
+            .into();
+    if let Some((trend, first, last)) = growth {
+        let text = format!(
+            "metaspace after these collections went from {} to {} ({} a minute, 95 % between {} and {})",
+            quantity::bytes(first),
+            quantity::bytes(last),
+            quantity::bytes(trend.slope * 60.0),
+            quantity::bytes(trend.low * 60.0),
+            quantity::bytes(trend.high * 60.0)
+        );
+        finding.evidence.push(summed(gc.source(), text));
+    }
+    finding.evidence.extend(most(asked, Pause::ms).into_iter().map(|p| {
+        let heap = p.span.figure(figure::HEAP_BEFORE_BYTES).zip(gc.heap_max_bytes());
+        let heap = heap
+            .map_or(String::new(), |(used, max)| format!(", the heap {} full", quantity::share(used / max)));
+        cited(
+            &p.span,
+            format!(
+                "{} ({}) of {}{heap}",
+                p.span.name(),
+                p.cause().unwrap_or_default(),
+                quantity::millis(p.ms())
+            ),
+        )
+    }));
+    let exhausted = gc
+        .case
+        .recording
+        .spans_of(kind::JVM_WARNING)
+        .find(|w| w.process() == gc.jvm && w.name().contains("Metaspace"));
+    finding.evidence.extend(exhausted.map(|w| cited(&w, w.name().to_owned())));
+    finding.remedies = remedies(gc, leaks);
+    finding.verify = vec![
+        "fathom gc shows no collection to free metaspace after the start".into(),
+        "jcmd PID VM.classloader_stats (JDK 9 and later) lists loaders with their classes: their number must not grow".into(),
+    ];
+    finding
+}
+
+fn remedies(gc: &GcCase<'_, '_>, leaks: bool) -> Vec<Remedy> {
+    let permanent = gc.jdk().is_some_and(|jdk| jdk < 8.0);
+    let size = if permanent { "-XX:PermSize=N -XX:MaxPermSize=N" } else { "-XX:MetaspaceSize=N" };
+    let used = gc.all.iter().filter_map(|p| p.span.figure(figure::METASPACE_AFTER_BYTES)).fold(0.0, f64::max);
+    let above = if used > 0.0 {
+        format!("{size}, N above the {} in use", quantity::bytes(used))
+    } else {
+        size.into()
+    };
+    let raise = remedy(
+        above,
+        if permanent { "JDK 7 and before" } else { "JDK 8 and later" },
+        "classes that could be unloaded stay until then",
+    );
+    let concurrent = matches!(gc.fact(fact::COLLECTOR), Some("CMS")).then(|| {
+        remedy("-XX:+CMSClassUnloadingEnabled", "CMS (default since JDK 8)", "longer remark pauses")
+    });
+    let fix = remedy(
+        "find who makes class loaders or classes: redeployments, scripts, proxies, expression and serialisation libraries without a cache",
+        "any JDK",
+        "",
+    );
+    let mut remedies = if leaks { vec![fix, raise] } else { vec![raise] };
+    remedies.extend(concurrent);
+    remedies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    const MB: f64 = 1024.0 * 1024.0;
+
+    fn log(growth_mb: f64, every_s: f64, ms: f64) -> Built {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for i in 0..10 {
+            let wobble = if i % 2 == 0 { 0.1 } else { -0.1 };
+            let after = (20.0 + growth_mb * f64::from(i) + wobble) * MB;
+            let figures = [(figure::METASPACE_AFTER_BYTES, after)];
+            built.pause("Pause Full", "Metadata GC Threshold", 1.0 + f64::from(i) * every_s, ms, &figures);
+        }
+        built
+    }
+
+    #[test]
+    fn growing_class_memory_is_a_leak_of_loaders() {
+        let Judgement::Found(finding) = judged(&GcMetaspace, &log(5.0, 5.0, 400.0).sealed()) else {
+            panic!("not found")
+        };
+        assert!(finding.title.contains("keeps growing") && finding.culprit.contains("class loaders"));
+        assert!(finding.evidence[0].text.contains("from 20.1 MB to 64.9 MB"), "{:?}", finding.evidence[0]);
+    }
+
+    #[test]
+    fn class_memory_that_stays_needs_a_higher_threshold() {
+        let Judgement::Found(finding) = judged(&GcMetaspace, &log(0.0, 5.0, 400.0).sealed()) else {
+            panic!("not found")
+        };
+        assert!(!finding.title.contains("growing") && finding.remedies[0].change.contains("MetaspaceSize"));
+        assert!(finding.remedies[0].change.contains("20.1 MB"), "{}", finding.remedies[0].change);
+    }
+
+    #[test]
+    fn a_few_at_the_start_cost_little_and_other_causes_are_not_it() {
+        assert!(matches!(judged(&GcMetaspace, &log(1.0, 0.5, 20.0).sealed()), Judgement::RuledOut { .. }));
+        let mut built = Built::jvm("17", "G1", 60.0);
+        built.pause("Pause Full", "G1 Compaction Pause", 1.0, 9_000.0, &[]);
+        let Judgement::RuledOut { figure, .. } = judged(&GcMetaspace, &built.sealed()) else {
+            panic!("found")
+        };
+        assert!(figure.starts_with("0 of 1 pause"), "{figure}");
+    }
+}

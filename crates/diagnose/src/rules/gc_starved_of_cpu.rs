@@ -1,0 +1,305 @@
+//! `gc-starved-of-cpu`: collections last long because their workers get no processor.
+
+use fathom_recording::vocabulary::{fact, figure, kind};
+
+use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
+use crate::collections::{CPU_MIN_REAL_S, Pause};
+use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, quantity};
+
+/// CPU ÷ (wall × workers) over the long pauses. A quiet machine gives 0.6 to 0.95; below one half the workers waited
+/// longer than they worked. Measured on two processors with a load of 20: 0.15.
+const STARVED: f64 = 0.5;
+/// What the workers would have reached on a quiet machine: the lower end of what was measured there, so that the
+/// cost is not overstated.
+const USUAL: f64 = 0.6;
+/// Fewer long pauses than this are chance, unless they amount to something.
+const PAUSES: usize = 5;
+/// A stretch of a pause outside its phases that is as large is not work slowed down but a stall of the VM thread
+/// (`gc-log-write-blocked`), milliseconds and share of the pause.
+const OUTSIDE: (f64, f64) = (200.0, 0.5);
+/// Kernel time from which on, in a pause with more kernel than user time, memory is what it waited for
+/// (`gc-first-touch`), seconds.
+const SYS_S: f64 = 0.1;
+/// Time to reach a safepoint for an operation that is no collection: threads that poll within microseconds are late
+/// only when they have no processor. In milliseconds, and in how many operations.
+const LATE: (f64, usize) = (10.0, 3);
+/// Share of swap left free below which swapping is a likely reason too.
+const SWAP_FREE: f64 = 0.95;
+
+/// The rule.
+pub struct GcStarvedOfCpu;
+
+impl Rule for GcStarvedOfCpu {
+    fn id(&self) -> &'static str {
+        "gc-starved-of-cpu"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Cpu
+    }
+
+    fn about(&self) -> &'static str {
+        "The collector's workers want to run and other threads, other processes, a quota of the container or the \
+         hypervisor keep the processors from them. The same work then takes several times as long.\n\n\
+         **Evidence.** Over the pauses of 50 ms or more (CPU figures come in steps of 10 ms), CPU time is less than \
+         half of wall time × workers, while the work phases fill the pause.\n\n\
+         **Look-alikes.** A blocked log write leaves a gap *outside* the phases: such pauses are left out. Memory \
+         touched for the first time costs *kernel* time: such pauses are left out too. A heap that was swapped out \
+         prints the same figures; the log alone cannot tell it apart, so the verdict is *consistent with*, unless \
+         something else speaks for the processors: operations that have nothing to do are late to reach their \
+         safepoint as well, ZGC prints the machine's load, or the JVM has more workers than processors. Proof: the \
+         run-queue time of the workers, and no major page faults."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
+        let gc = match GcCase::of(case, jvm, self) {
+            Ok(gc) => gc,
+            Err(judgement) => return judgement,
+        };
+        if gc.slow.is_empty() {
+            return gc.ruled_out("no pause in the slow windows");
+        }
+        if gc.slow.iter().all(|p| p.cpu().is_none()) {
+            return blind(self, "CPU time of collections", "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)");
+        }
+        let long: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_work(p)).copied().collect();
+        let Some(seen) = Seen::of(&long) else {
+            return gc.ruled_out("no pause of 50 ms or more in which the collector was at work");
+        };
+        let wasted: f64 = long.iter().map(wasted_ms).sum();
+        // What the base windows waste as well is not what makes the slow ones slow.
+        let cost_ms = case.excess_ms(wasted, gc.base_of(is_work).iter().map(wasted_ms).sum());
+        let longest = long.iter().map(Pause::ms).fold(0.0, f64::max);
+        let enough = long.len() >= PAUSES || Case::stands_out(longest, gc.usual_ms(|_| true));
+        if seen.efficiency < STARVED && enough && case.matters(cost_ms) {
+            return Judgement::Found(Box::new(found(self, &gc, &long, &seen, cost_ms)));
+        }
+        gc.ruled_out(format!(
+            "{} of 50 ms or more used {} of the CPU time that their workers could have used ({} wasted)",
+            quantity::plural(long.len(), "pause", "pauses"),
+            quantity::share(seen.efficiency),
+            quantity::millis(cost_ms),
+        ))
+    }
+}
+
+/// Whether a pause is long enough to judge, and its time went into the collector's own work.
+fn is_work(pause: &Pause<'_>) -> bool {
+    let Some(cpu) = pause.cpu().filter(|c| c.real_s >= CPU_MIN_REAL_S) else { return false };
+    let outside = pause.span.figure(figure::PHASES_SUM_MS).map(|sum| pause.ms() - sum);
+    let gap = pause.span.figure(figure::IDLE_GAP_MS).or(outside).unwrap_or(0.0);
+    let stalled = gap >= OUTSIDE.0 || gap >= OUTSIDE.1 * pause.ms();
+    let kernel = cpu.sys_s >= SYS_S && cpu.sys_s > cpu.user_s;
+    !stalled && !kernel
+}
+
+/// Workers that could have run at once, as the log says; one where it says nothing, which can only understate the
+/// waiting.
+fn workers(pause: &Pause<'_>) -> f64 {
+    pause.cpu().and_then(|c| c.workers).unwrap_or(1.0)
+}
+
+/// How much longer a pause took than its CPU time would have taken on a quiet machine, milliseconds.
+fn wasted_ms(pause: &Pause<'_>) -> f64 {
+    let cpu_s = pause.cpu().map_or(0.0, |c| c.cpu_s());
+    (pause.ms() - cpu_s * 1e3 / (workers(pause) * USUAL)).max(0.0)
+}
+
+/// Sums over long pauses.
+struct Seen {
+    efficiency: f64,
+    cpu_s: f64,
+    real_s: f64,
+}
+
+impl Seen {
+    fn of(pauses: &[Pause<'_>]) -> Option<Self> {
+        let cpu_s: f64 = pauses.iter().filter_map(|p| p.cpu()).map(|c| c.cpu_s()).sum();
+        let real_s: f64 = pauses.iter().filter_map(|p| p.cpu()).map(|c| c.real_s).sum();
+        let possible: f64 = pauses.iter().filter_map(|p| Some(p.cpu()?.real_s * workers(p))).sum();
+        (possible > 0.0).then(|| Self { efficiency: cpu_s / possible, cpu_s, real_s })
+    }
+}
+
+fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Seen, cost_ms: f64) -> Finding {
+    let support = support(gc);
+    let swapped = swapped(gc);
+    let sure = match (support.is_empty(), &swapped) {
+        (false, None) => (
+            Confidence::Likely,
+            "other figures speak for busy processors too; run-queue times of the workers would prove it".to_owned(),
+        ),
+        _ => (
+            Confidence::ConsistentWith,
+            "a heap that was swapped out prints the same figures. Proof: run-queue time of the workers (perf sched, \
+             /proc/PID/task/*/schedstat) and no major page faults"
+                .to_owned(),
+        ),
+    };
+    let mut finding = gc.finding(rule, sure, cost_ms, long);
+    finding.title = format!(
+        "collections got {} of the processor time that they could use: {} of CPU in {} of pauses",
+        quantity::share(seen.efficiency),
+        quantity::seconds(seen.cpu_s),
+        quantity::seconds(seen.real_s),
+    );
+    finding.culprit =
+        "whatever else runs on the processors (other processes, a CPU quota, the hypervisor)".into();
+    finding.meaning =
+        "The collector's threads were ready to run and did not get a processor. All application threads \
+                       wait for them meanwhile."
+            .into();
+    let text = format!(
+        "{} of 50 ms or more: {} of CPU in {} of wall time, {} of what the workers could use; a quiet machine gives {} or more",
+        quantity::plural(long.len(), "pause", "pauses"),
+        quantity::seconds(seen.cpu_s),
+        quantity::seconds(seen.real_s),
+        quantity::share(seen.efficiency),
+        quantity::share(USUAL),
+    );
+    finding.evidence.push(summed(gc.source(), text));
+    finding.evidence.extend(most(long, wasted_ms).into_iter().map(|p| {
+        let cpu = p.cpu().unwrap_or_default();
+        let text = format!(
+            "a pause of {} with {:.2} s user and {:.2} s system",
+            quantity::millis(p.ms()),
+            cpu.user_s,
+            cpu.sys_s
+        );
+        cited(&p.span, text)
+    }));
+    finding.evidence.extend(support);
+    finding.evidence.extend(swapped);
+    finding.remedies = vec![
+        remedy(
+            "give the JVM processors of its own: fewer neighbours, cpuset, a higher CPU quota or weight",
+            "any JDK",
+            "costs hardware",
+        ),
+        remedy(
+            "-XX:ActiveProcessorCount=N or -XX:ParallelGCThreads=N, N the processors that it really gets",
+            "ActiveProcessorCount: JDK 10, 8u191 and later",
+            "fewer workers make collections longer on a quiet machine",
+        ),
+    ];
+    finding.verify = vec![
+        "fathom gc shows \"CPU used in pauses\" at 50 % or more".into(),
+        "vmstat 1: the run queue (r) is no longer than the number of processors while collections run; swap (si, so) is 0".into(),
+    ];
+    finding
+}
+
+/// What else speaks for busy processors.
+fn support(gc: &GcCase<'_, '_>) -> Vec<Evidence> {
+    let mut support = Vec::new();
+    let cpus = gc.fact_number(fact::CPUS).filter(|c| *c >= 1.0);
+    let cycles = gc.case.spans_in(kind::GC_CONCURRENT, gc.jvm, &gc.case.slow);
+    let loads =
+        cycles.chain(gc.slow.iter().map(|p| p.span)).filter_map(|s| Some((s.figure(figure::HOST_LOAD)?, s)));
+    if let (Some((load, span)), Some(cpus)) = (loads.max_by(|a, b| a.0.total_cmp(&b.0)), cpus)
+        && load > cpus
+    {
+        support.push(cited(&span, format!("load of the machine {load:.1} on {cpus:.0} processors")));
+    }
+    let stops = gc.case.spans_in(kind::SAFEPOINT, gc.jvm, &gc.case.slow);
+    let holds_pause = |s: &fathom_recording::Span<'_>| {
+        gc.slow.iter().any(|p| s.overlap_ns(p.span.t0_ns(), p.span.t1_ns()) > 0)
+    };
+    let reach_ms = |s: &fathom_recording::Span<'_>| s.figure(figure::REACH_NS).unwrap_or(0.0) / 1e6;
+    let late: Vec<_> = stops.filter(|s| reach_ms(s) >= LATE.0 && !holds_pause(s)).collect();
+    let worst = late.iter().max_by(|a, b| reach_ms(a).total_cmp(&reach_ms(b)));
+    if let Some(worst) = worst.filter(|_| late.len() >= LATE.1) {
+        let text = format!(
+            "{} other safepoints were late too: {} to reach \"{}\"",
+            late.len(),
+            quantity::millis(reach_ms(worst)),
+            worst.name()
+        );
+        support.push(cited(worst, text));
+    }
+    if let (Some(workers), Some(cpus)) = (gc.fact_number(fact::GC_WORKERS), cpus)
+        && workers > cpus
+    {
+        support.push(summed(gc.source(), format!("{workers:.0} collector threads on {cpus:.0} processors")));
+    }
+    support
+}
+
+/// Whether the machine had swapped, where the log tells (JDK 8's header).
+fn swapped(gc: &GcCase<'_, '_>) -> Option<Evidence> {
+    let total = gc.fact_number(fact::SWAP_TOTAL_BYTES).filter(|t| *t > 0.0)?;
+    let free = gc.fact_number(fact::SWAP_FREE_BYTES)? / total;
+    (free < SWAP_FREE).then(|| {
+        summed(
+            gc.source(),
+            format!(
+                "only {} of the swap was free at the start: the heap may have been swapped out",
+                quantity::share(free)
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    fn cpu(user: f64, sys: f64, real: f64) -> Vec<(&'static str, f64)> {
+        vec![(figure::USER_S, user), (figure::SYS_S, sys), (figure::REAL_S, real), (figure::WORKERS, 2.0)]
+    }
+
+    fn log(user: f64, sys: f64, more: &[(&'static str, f64)]) -> Built {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for i in 0..30 {
+            let figures = [cpu(user, sys, 0.3), more.to_vec()].concat();
+            built.pause("Pause Young (Normal)", "G1 Evacuation Pause", f64::from(i) * 2.0, 300.0, &figures);
+        }
+        built
+    }
+
+    #[test]
+    fn little_cpu_in_phases_that_fill_the_pause_is_consistent_with_starvation() {
+        let built = log(0.08, 0.01, &[(figure::PHASES_SUM_MS, 295.0), (figure::IDLE_GAP_MS, 0.5)]);
+        let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.confidence, Confidence::ConsistentWith);
+        assert!((finding.cost_ms - 30.0 * (300.0 - 90.0 / 1.2)).abs() < 1.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn safepoints_late_for_trivial_operations_make_it_likely() {
+        let mut built = log(0.08, 0.01, &[]);
+        for i in 0..4 {
+            let reach = [(figure::REACH_NS, 40e6)];
+            built.span(kind::SAFEPOINT, "Cleanup", 1.0 + f64::from(i) * 2.0, 41.0, &reach, &[]);
+        }
+        let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.confidence, Confidence::Likely);
+    }
+
+    #[test]
+    fn swap_in_use_keeps_it_at_consistent_with() {
+        let mut built = log(0.08, 0.01, &[]);
+        built.fact(fact::GC_WORKERS, "8").fact(fact::CPUS, "2");
+        built.fact(fact::SWAP_TOTAL_BYTES, "1000").fact(fact::SWAP_FREE_BYTES, "400");
+        let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.confidence, Confidence::ConsistentWith);
+    }
+
+    #[test]
+    fn a_gap_outside_the_phases_or_kernel_time_belongs_to_another_rule() {
+        let gap = log(0.04, 0.0, &[(figure::PHASES_SUM_MS, 40.0), (figure::IDLE_GAP_MS, 255.0)]);
+        assert!(matches!(judged(&GcStarvedOfCpu, &gap.sealed()), Judgement::RuledOut { .. }));
+        let kernel = log(0.02, 0.16, &[]);
+        assert!(matches!(judged(&GcStarvedOfCpu, &kernel.sealed()), Judgement::RuledOut { .. }));
+    }
+
+    #[test]
+    fn healthy_workers_are_ruled_out_with_their_efficiency() {
+        let Judgement::RuledOut { figure, .. } = judged(&GcStarvedOfCpu, &log(0.5, 0.02, &[]).sealed())
+        else {
+            panic!("found")
+        };
+        assert!(figure.contains("87 %"), "{figure}");
+    }
+}
