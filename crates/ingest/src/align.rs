@@ -10,12 +10,15 @@
 //!    found by [`same_jvm`];
 //! 4. when something else is in wall-clock time: the file was last written when its last line was, if that puts it
 //!    beside the others;
-//! 5. a table that counts from a start of its own: by correlation with what the JVMs did ([`by_correlation`]);
+//! 5. a table that counts from a start of its own: by correlation with what the JVMs did ([`correlation`]);
 //! 6. not at all. It keeps its own stamps, [`Placement::uncertainty_ns`] is `None`, and the user is told.
 //!
 //! When nothing is in wall-clock time, everything stays on seconds since the start of the first JVM.
 
+mod activity;
+mod by_correlation;
 mod by_hand;
+mod correlation;
 mod same_jvm;
 
 use std::collections::BTreeMap;
@@ -45,6 +48,7 @@ pub(crate) fn align(
     clock.by_jvm();
     clock.by_modification(report);
     clock.by_being_the_only_one();
+    clock.by_correlation(&mut report.warnings);
     clock.leave_the_rest(&mut report.warnings);
     clock.apply();
     Ok(())

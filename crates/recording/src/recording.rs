@@ -293,15 +293,22 @@ impl Recording {
         Span { recording: self, id }
     }
 
-    /// First and last time of anything in the recording, nanoseconds on its clock.
+    /// First and last time of anything that is on the recording's clock, nanoseconds. A source that nothing relates
+    /// to it ([`crate::Placement::is_known`]) would stretch it by decades; it counts only when no other is there.
     pub fn covers_ns(&self) -> Option<(i64, i64)> {
-        let spans = self.spans.t0_ns.iter().copied().min().zip(self.spans.t1_ns.iter().copied().max());
-        let samples = self.samples.t_ns.iter().copied().min().zip(self.samples.t_ns.iter().copied().max());
-        let series = self.series.iter().filter(|s| !s.t_ns.is_empty()).map(|s| {
-            let last = s.t_ns.len() - 1;
-            (s.t_ns[0], s.t_ns[last].saturating_add(s.dt_ns[last]))
+        let known: Vec<bool> = self.sources.iter().map(|s| s.placement.is_known()).collect();
+        let none_is = !known.contains(&true);
+        let counts = |source: &SourceId| none_is || known.get(source.index()).copied().unwrap_or(false);
+        let spans = self.spans.t0_ns.iter().copied().zip(self.spans.t1_ns.iter().copied());
+        let spans =
+            spans.zip(&self.spans.source).filter(|(_, source)| counts(source)).map(|(times, _)| times);
+        let samples = self.samples.t_ns.iter().zip(&self.samples.source);
+        let samples = samples.filter(|(_, source)| counts(source)).map(|(t, _)| (*t, *t));
+        let series = self.series.iter().filter(|s| counts(&s.info.source)).filter_map(|s| {
+            let last = s.t_ns.last()?.saturating_add(*s.dt_ns.last()?);
+            Some((*s.t_ns.first()?, last))
         });
-        spans.into_iter().chain(samples).chain(series).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+        spans.chain(samples).chain(series).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 }
 
@@ -408,5 +415,36 @@ impl<'a> Span<'a> {
     /// Where it stands, to be shown: "gc.log:1234".
     pub fn position(&self) -> String {
         self.recording.sources[self.source().index()].position(self.line())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Placement, SeriesKind};
+
+    #[test]
+    fn a_source_that_is_not_on_the_clock_does_not_stretch_what_the_recording_covers() {
+        let mut recording = Recording::new();
+        let mut add = |t_ns: i64, known: bool| {
+            let uncertainty_ns = known.then_some(0);
+            let placement = Placement { uncertainty_ns, ..Placement::default() };
+            let source = recording.add_source(Source { placement, ..Source::default() });
+            let (name, unit) = ("throughput".to_owned(), "ops/s".to_owned());
+            let info = SeriesInfo {
+                name,
+                unit,
+                instance: String::new(),
+                kind: SeriesKind::Rate,
+                process: None,
+                source,
+            };
+            let series = recording.add_series(info);
+            recording.point(series, t_ns, 10, 1.0);
+            recording.covers_ns()
+        };
+        assert_eq!(add(50, false), Some((50, 60)));
+        assert_eq!(add(1_000_000, true), Some((1_000_000, 1_000_010)));
+        assert_eq!(add(2_000_000, true), Some((1_000_000, 2_000_010)));
     }
 }

@@ -164,3 +164,34 @@ fn the_time_of_the_last_write_is_used_only_beside_something_in_wall_clock_time()
     assert!(!placed(5000, true).is_known());
     assert!(!placed(7, false).wall);
 }
+
+/// A table of a load that swings a lot, the same for the same seed; `share` scales it.
+fn load(r: &mut Recording, name: &str, share: f64) -> usize {
+    let source = add(r, name, ClockBasis::SinceStart, kind::RUN, &[]);
+    let series = r.add_series(fathom_recording::SeriesInfo {
+        name: fathom_recording::vocabulary::series::THROUGHPUT.to_owned(),
+        unit: "ops/s".to_owned(),
+        instance: name.to_owned(),
+        kind: fathom_recording::SeriesKind::Rate,
+        process: None,
+        source: SourceId(source as u32),
+    });
+    for t in 0..120i64 {
+        let value = share * (100.0 + (t * t * 7919 % 89) as f64);
+        r.point(series, t * SECOND_NS, SECOND_NS, value);
+    }
+    source
+}
+
+#[test]
+fn tables_that_go_up_and_down_together_follow_the_one_placed_by_hand() {
+    let mut r = Recording::new();
+    let gc = add(&mut r, "gc.log", ClockBasis::JvmUptime, kind::GC_PAUSE, &[]);
+    anchored(&mut r, gc, ZERO);
+    let (first, second) = (load(&mut r, "client0.csv", 1.0), load(&mut r, "client1.csv", 0.8));
+    let warnings = aligned(&mut r, &["client1.csv=+20s"]);
+    assert_eq!(r.sources[second].placement.offset_ns, ZERO + 20 * SECOND_NS);
+    assert_eq!(r.sources[first].placement.offset_ns, ZERO + 20 * SECOND_NS);
+    assert!(r.sources[first].placement.how.contains("together with client1.csv"));
+    assert_eq!(warnings, Vec::<String>::new());
+}

@@ -1,0 +1,156 @@
+//! Tables that count from a start of their own, placed by what the JVMs did meanwhile.
+
+use fathom_recording::clock::{ns_from_seconds, seconds};
+use fathom_recording::vocabulary::series::THROUGHPUT;
+use fathom_recording::{ClockBasis, Placement, Recording};
+
+use super::Clock;
+use super::activity;
+use super::correlation::{self, Match, Tick};
+
+/// Tables of one length within this share may have run together.
+const LIKE_LENGTH: f64 = 0.1;
+
+/// Tables that started together, or one alone.
+struct Group {
+    /// Indexes of the sources.
+    sources: Vec<usize>,
+    /// Their throughput together.
+    ticks: Vec<Tick>,
+}
+
+impl Clock<'_> {
+    /// Places tables where the match is certain, offers it in a warning where it is not.
+    pub(super) fn by_correlation(&mut self, warnings: &mut Vec<String>) {
+        let mut groups = groups(self.recording, self.first_new);
+        groups.retain(|group| !self.follows(group));
+        let known = (0..self.recording.sources.len()).filter_map(|i| self.origin(i));
+        let Some((origin_ns, wall)) = known.min().filter(|_| !groups.is_empty()) else { return };
+        let placed = |i: usize| {
+            let placement = self.placement(i).filter(|p| p.is_known() && p.wall == wall)?;
+            Some(if i < self.first_new { 0 } else { placement.offset_ns })
+        };
+        let signals = activity::signals(self.recording, &placed, origin_ns);
+        for group in groups {
+            if let Some(found) = correlation::best_offset(&group.ticks, &signals) {
+                self.judge(&group, &found, (origin_ns, wall), warnings);
+            }
+        }
+    }
+
+    /// Places the tables that started together with one that has its place already. False when none has.
+    fn follows(&mut self, group: &Group) -> bool {
+        let placed = |i: &usize| Some((*i, self.placement(*i).filter(|p| p.is_known())?.clone()));
+        let Some((leader, placement)) = group.sources.iter().find_map(placed) else { return false };
+        let tick_ns = group.ticks.first().map_or(0, |tick| ns_from_seconds(tick.length_s));
+        let leader = self.recording.sources[leader].name.clone();
+        for i in &group.sources {
+            self.placements.entry(*i).or_insert_with(|| Placement {
+                uncertainty_ns: placement.uncertainty_ns.map(|u| u.saturating_add(tick_ns)),
+                how: format!("goes up and down together with {leader}: {}", placement.how),
+                ..placement
+            });
+        }
+        true
+    }
+
+    /// Zero of a placed JVM's clock, and whether that is wall-clock time.
+    fn origin(&self, index: usize) -> Option<(i64, bool)> {
+        let placed = self.placement(index).filter(|p| p.is_known())?;
+        let jvm = self.recording.sources.get(index)?.clock == ClockBasis::JvmUptime;
+        jvm.then_some((placed.offset_ns, placed.wall))
+    }
+
+    fn judge(&mut self, group: &Group, found: &Match, origin: (i64, bool), warnings: &mut Vec<String>) {
+        let file = |i: &usize| {
+            let name = &self.recording.sources[*i].name;
+            name.rsplit('/').next().unwrap_or(name).to_owned()
+        };
+        let names: Vec<_> = group.sources.iter().map(file).collect();
+        let (names, first) = (names.join(", "), names.first().cloned().unwrap_or_default());
+        let offset = format!("{:+.1}s", found.offset_s);
+        let figures = format!(
+            "±{:.1} s, correlation {:.2} with what the JVMs allocated and compiled, certainty {:.2}",
+            found.uncertainty_s,
+            found.correlation,
+            found.certainty()
+        );
+        let certain = found.is_certain();
+        warnings.push(match certain {
+            true => format!(
+                "{names}: placed by correlation: second 0 is {offset} after the start of the JVM ({figures}); \
+                 override with --align {first}=+SECONDS"
+            ),
+            false => format!(
+                "{names}: second 0 may be {offset} after the start of the JVM ({figures}), which is too uncertain to be \
+                 used; if you know it, say --align {first}={offset}"
+            ),
+        });
+        let placement = match certain {
+            true => Placement {
+                wall: origin.1,
+                offset_ns: origin.0.saturating_add(ns_from_seconds(found.offset_s)),
+                uncertainty_ns: Some(ns_from_seconds(found.uncertainty_s)),
+                how: format!("by correlation: {offset} after the start of the JVM, {figures}"),
+            },
+            false => Placement {
+                how: format!(
+                    "unknown; by correlation perhaps {offset} after the start of the JVM, {figures}"
+                ),
+                ..Placement::default()
+            },
+        };
+        for i in &group.sources {
+            self.placements.insert(*i, placement.clone());
+        }
+    }
+}
+
+/// Tables that count from a start of their own, those that started together put together.
+fn groups(recording: &Recording, first_new: usize) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for i in first_new..recording.sources.len() {
+        if recording.sources[i].clock != ClockBasis::SinceStart {
+            continue;
+        }
+        let ticks = throughput(recording, i);
+        if ticks.is_empty() {
+            continue;
+        }
+        match groups.iter_mut().find(|group| alike(&group.ticks, &ticks)) {
+            Some(group) => {
+                group.sources.push(i);
+                for (sum, tick) in group.ticks.iter_mut().zip(&ticks) {
+                    sum.value += tick.value;
+                }
+            }
+            None => groups.push(Group { sources: vec![i], ticks }),
+        }
+    }
+    groups
+}
+
+/// Whether two tables have the same ticks and about the same length, and go up and down together.
+fn alike(a: &[Tick], b: &[Tick]) -> bool {
+    let same_ticks =
+        a.iter().zip(b).all(|(a, b)| (a.from_s - b.from_s).abs() < 0.5 * a.length_s.min(b.length_s));
+    let (n, m) = (a.len() as f64, b.len() as f64);
+    same_ticks && (n - m).abs() <= LIKE_LENGTH * n && correlation::together(a, b)
+}
+
+/// The work done in a source, over all instances that have its ticks.
+fn throughput(recording: &Recording, source: usize) -> Vec<Tick> {
+    let of_source = recording.series.iter().filter(|series| series.info.source.index() == source);
+    let mut sum: Vec<Tick> = Vec::new();
+    for series in of_source.filter(|series| series.info.name == THROUGHPUT) {
+        let times = series.t_ns.iter().zip(&series.dt_ns).zip(&series.value);
+        let ticks =
+            times.map(|((t, dt), value)| Tick { from_s: seconds(*t), length_s: seconds(*dt), value: *value });
+        if sum.is_empty() {
+            sum = ticks.collect();
+        } else {
+            sum.iter_mut().zip(ticks).for_each(|(sum, tick)| sum.value += tick.value);
+        }
+    }
+    sum
+}
