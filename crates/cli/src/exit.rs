@@ -19,7 +19,6 @@ impl std::error::Error for Environment {}
 pub enum Outcome {
     /// Done.
     Done,
-    #[allow(dead_code, reason = "diagnose --fail-on is the first to use it")]
     /// `--fail-on` found what it was asked to watch for.
     Found,
 }

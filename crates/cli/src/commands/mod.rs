@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Outcome;
 
+mod diagnose;
 mod gc;
 mod jdks;
 mod jit;
@@ -21,6 +22,8 @@ pub struct Cli {
 /// Each command: one variant here, one file beside this one.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// The verdict: what took the time, the proof, what was ruled out, the remedy
+    Diagnose(diagnose::Args),
     /// Metrics of garbage collection and safepoints, each with what it means and whether it is fine
     Gc(gc::Args),
     /// JDKs on this machine
@@ -35,6 +38,7 @@ impl Command {
     /// Runs the command.
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
+            Self::Diagnose(args) => args.run(),
             Self::Gc(args) => args.run(),
             Self::Jdks(args) => args.run(),
             Self::Jit(args) => args.run(),

@@ -1,0 +1,100 @@
+//! `fathom diagnose`: the verdict on recordings and log files.
+
+use std::io::Write;
+use std::str::FromStr;
+
+use anyhow::bail;
+use fathom_diagnose::rules::RULES;
+use fathom_diagnose::{Confidence, Diagnosis, Options, WindowError, WindowSpec, diagnose};
+
+use crate::exit::Outcome;
+use crate::inputs::InputArgs;
+
+/// Arguments of `fathom diagnose`.
+#[derive(clap::Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    inputs: InputArgs,
+    /// A slow window, FROM..TO: seconds from the start of the series (else of the JVM), clock times, or full stamps;
+    /// may be given several times [default: found on the series, or on long stops]
+    #[arg(long, value_name = "WINDOW", value_parser = window)]
+    slow: Vec<WindowSpec>,
+    /// A window of normal work to hold the slow ones against; may be given several times [default: found]
+    #[arg(long, value_name = "WINDOW", value_parser = window)]
+    base: Vec<WindowSpec>,
+    /// As JSON (schema fathom.diagnosis/1, docs/diagnosis-json.md)
+    #[arg(long)]
+    json: bool,
+    /// End with status 1 when a finding is at least this sure (proven, likely, consistent-with) or is by one of
+    /// these rules; a list with commas
+    #[arg(long, value_name = "CONFIDENCE|RULE,…", value_delimiter = ',')]
+    fail_on: Vec<Watched>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fathom diagnose gc.log                        what stopped this JVM?
+  fathom diagnose gc.log jit.xml client.csv     why did the throughput dip?
+  fathom diagnose logs/ --align client.csv=+36s a series that starts 36 s after the JVM
+  fathom diagnose gc.log --slow 115s..125s --base 20s..110s
+  fathom diagnose gc.log --slow 22:00:23..22:00:45
+  fathom diagnose gc.log --fail-on likely       for a pipeline: status 1 when something was found
+  fathom diagnose gc.log --json | jq '.findings[] | .rule, .cost_ms'
+
+Windows are 115s..125s, 2m..2m30s, 22:00:23..22:00:45 (in the zone of this machine, TZ), or
+2026-11-20T22:00:23+01:00..2026-11-20T22:00:45+01:00; an end left out is that of the recording.";
+
+fn window(text: &str) -> Result<WindowSpec, WindowError> {
+    text.parse()
+}
+
+/// What `--fail-on` watches for.
+#[derive(Clone, Debug)]
+enum Watched {
+    AtLeast(Confidence),
+    Rule(&'static str),
+}
+
+impl FromStr for Watched {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let word = text.trim();
+        match word {
+            "proven" => return Ok(Self::AtLeast(Confidence::Proven)),
+            "likely" => return Ok(Self::AtLeast(Confidence::Likely)),
+            "consistent-with" => return Ok(Self::AtLeast(Confidence::ConsistentWith)),
+            _ => {}
+        }
+        let known: Vec<_> = RULES.iter().map(|rule| rule.id()).collect();
+        let rule = known.iter().find(|id| **id == word).map(|id| Self::Rule(id));
+        rule.ok_or_else(|| format!("write proven, likely, consistent-with or a rule: {}", known.join(", ")))
+    }
+}
+
+impl Watched {
+    fn is_in(&self, diagnosis: &Diagnosis) -> bool {
+        diagnosis.findings.iter().any(|finding| match self {
+            Self::AtLeast(confidence) => finding.confidence >= *confidence,
+            Self::Rule(id) => finding.rule == *id,
+        })
+    }
+}
+
+impl Args {
+    /// Diagnoses the inputs and prints the verdict.
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let loaded = self.inputs.load()?;
+        let zone = jiff::tz::TimeZone::system();
+        let options = Options { slow: self.slow, base: self.base, zone };
+        let diagnosis = match diagnose(&loaded.recording, &options) {
+            Ok(diagnosis) => diagnosis,
+            Err(error) => bail!("{error}"),
+        };
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{}", serde_json::to_string_pretty(&diagnosis)?)?;
+        let found = self.fail_on.iter().any(|watched| watched.is_in(&diagnosis));
+        Ok(if found { Outcome::Found } else { Outcome::Done })
+    }
+}
