@@ -37,6 +37,8 @@ pub fn code(result: anyhow::Result<Outcome>) -> ExitCode {
     if broken_pipe {
         return ExitCode::SUCCESS;
     }
-    eprintln!("fathom: {error:#}");
+    // What an error quotes may come from a file.
+    let text = format!("{error:#}");
+    text.lines().for_each(|line| eprintln!("fathom: {}", fathom_render::printable(line)));
     ExitCode::from(if error.is::<Environment>() { 3 } else { 2 })
 }

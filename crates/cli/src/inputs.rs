@@ -1,7 +1,8 @@
 //! The inputs of a command: recordings and files, read into one recording.
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -45,16 +46,46 @@ impl InputArgs {
             ..Options::default()
         };
         let mut recording = Recording::new();
-        let report = fathom_ingest::read_inputs(&self.inputs, &options, &mut recording);
+        let (recordings, files): (Vec<_>, Vec<_>) = self.inputs.iter().partition(|path| is_recording(path));
+        for path in recordings {
+            recording.append(fathom_recording::open(path)?);
+        }
+        // Recordings are on the clock already: only what is read from here on is placed.
+        let files: Vec<PathBuf> = files.into_iter().cloned().collect();
+        let report = if files.is_empty() {
+            anyhow::ensure!(
+                self.align.is_empty(),
+                "--align is for files; a recording is on the clock already"
+            );
+            recording.seal();
+            Ok(Report::default())
+        } else {
+            fathom_ingest::read_inputs(&files, &options, &mut recording)
+        };
         if let Some(bar) = bar {
             bar.finish_and_clear();
         }
         let report = report?;
+        if recording.cut {
+            eprintln!("fathom: a recording is cut: its writer was ended before it finished");
+        }
         for message in report.messages() {
-            eprintln!("fathom: {message}");
+            eprintln!("fathom: {}", fathom_render::printable(&message));
         }
         Ok(Loaded { recording, report })
     }
+}
+
+/// Whether a path is a recording, a directory or a packed one; told by content.
+fn is_recording(path: &Path) -> bool {
+    if path.is_dir() {
+        return fathom_recording::disk::is_recording(path);
+    }
+    // A pipe is read once: what is not a file is not looked at here.
+    let mut head = [0; 512];
+    let file = path.is_file().then(|| File::open(path).ok()).flatten();
+    file.is_some_and(|mut file| file.read_exact(&mut head).is_ok())
+        && fathom_recording::disk::is_packed(&head)
 }
 
 /// A bar on standard error, when somebody is looking at it.

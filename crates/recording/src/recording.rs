@@ -288,6 +288,15 @@ impl Recording {
         kinds
     }
 
+    /// The kinds of samples that there are, with their counts, sorted by name.
+    pub fn sample_kinds(&self) -> Vec<(&str, usize)> {
+        let mut counts = HashMap::new();
+        self.samples.kind.iter().for_each(|kind| *counts.entry(*kind).or_insert(0) += 1);
+        let mut kinds: Vec<_> = counts.into_iter().map(|(k, count)| (self.strings.get(k), count)).collect();
+        kinds.sort_unstable();
+        kinds
+    }
+
     /// One span.
     pub fn span_at(&self, id: SpanId) -> Span<'_> {
         Span { recording: self, id }

@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod fixture;
 pub mod gc;
+pub mod info;
 pub mod jit;
 mod json;
 mod printable;

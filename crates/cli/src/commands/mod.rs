@@ -6,8 +6,11 @@ use crate::exit::Outcome;
 
 mod diagnose;
 mod gc;
+mod import;
+mod info;
 mod jdks;
 mod jit;
+mod pack;
 mod version;
 
 /// Gets to the bottom of a slow JVM: what took the time, the proof, what was ruled out, the remedy.
@@ -26,10 +29,18 @@ pub enum Command {
     Diagnose(diagnose::Args),
     /// Metrics of garbage collection and safepoints, each with what it means and whether it is fine
     Gc(gc::Args),
+    /// Files of any known format into a recording
+    Import(import::Args),
+    /// What is in a recording or in files: sources, time covered, losses, checks
+    Info(info::Args),
     /// JDKs on this machine
     Jdks(jdks::Args),
     /// Metrics of the JIT compilers, each with what it means and whether it is fine
     Jit(jit::Args),
+    /// A recording as one file to send
+    Pack(pack::Args),
+    /// A directory of a packed recording again
+    Unpack(pack::UnpackArgs),
     /// Version of fathom and of the formats that it writes
     Version(version::Args),
 }
@@ -40,8 +51,12 @@ impl Command {
         match self {
             Self::Diagnose(args) => args.run(),
             Self::Gc(args) => args.run(),
+            Self::Import(args) => args.run(),
+            Self::Info(args) => args.run(),
             Self::Jdks(args) => args.run(),
             Self::Jit(args) => args.run(),
+            Self::Pack(args) => args.run(),
+            Self::Unpack(args) => args.run(),
             Self::Version(args) => args.run(),
         }
     }

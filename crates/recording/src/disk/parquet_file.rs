@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
@@ -22,13 +22,16 @@ use super::tables::{self, Table};
 use super::{BATCH_ROWS, SCHEMA_VERSION, TOOL, create};
 use crate::{Recording, RecordingError};
 
-/// Rows of a row group, the unit that a reader skips by its first and last time. 2²⁰ samples are some 6 MB on disk:
-/// what a query engine likes to read at once, and what a writer can hold.
+/// Rows of a row group, the unit that a reader skips by its first and last time. 2²⁰ samples are some 5 MB on disk:
+/// what a query engine likes to read at once.
 const ROW_GROUP_ROWS: usize = 1 << 20;
 
+/// Bytes of a row group while it waits to be written; spans with many figures reach this first.
+const ROW_GROUP_BYTES: usize = 16 << 20;
+
 /// Room for a column's dictionary before its values are written out one by one. Names of methods need more than the
-/// usual 1 MB; 16 MB of them are some 200 000.
-const DICTIONARY_BYTES: usize = 16 << 20;
+/// usual 1 MB; 4 MB of them are some 50 000.
+const DICTIONARY_BYTES: usize = 4 << 20;
 
 /// Ids are `Int32`.
 const MAX_ROWS: usize = i32::MAX as usize;
@@ -113,13 +116,18 @@ fn properties(table: &dyn Table) -> WriterProperties {
         ]))
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_dictionary_page_size_limit(DICTIONARY_BYTES)
-        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS));
-    // Times ascend more or less: their differences are small, and a dictionary of them is as large as they are.
-    for field in table.fields().iter().filter(|f| f.name().ends_with("_ns")) {
-        let column = ColumnPath::from(field.name().as_str());
-        properties = properties
-            .set_column_dictionary_enabled(column.clone(), false)
-            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_max_row_group_bytes(Some(ROW_GROUP_BYTES));
+    for (i, field) in table.fields().iter().enumerate() {
+        // Text and ids of other tables repeat, which is what Parquet's dictionaries are for. Times, counts and the
+        // table's own ids ascend more or less: their differences are small.
+        let own_id = i == 0 && field.name().ends_with("_id");
+        if own_id || *field.data_type() == DataType::Int64 {
+            let column = ColumnPath::from(field.name().as_str());
+            properties = properties
+                .set_column_dictionary_enabled(column.clone(), false)
+                .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        }
     }
     properties.build()
 }

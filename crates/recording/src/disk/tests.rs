@@ -330,3 +330,28 @@ fn packing_and_unpacking_gives_the_same_recording_and_a_packed_one_opens_as_it_i
     assert!(matches!(unpack(&packed, Some(&to), Overwrite::Never), Err(RecordingError::Exists { .. })));
     unpack(&packed, Some(&to), Overwrite::Recording).unwrap();
 }
+
+#[test]
+fn appending_a_recording_to_another_keeps_the_rows_of_both_and_all_that_they_point_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, path) = (some_recording(), dir.path().join("both.fathom"));
+    let mut both = some_recording();
+    both.append(one.clone());
+    both.seal();
+    write(&both, &path, Overwrite::Never).unwrap();
+    let both = open(&path).unwrap();
+    assert_eq!(both.spans.len(), 2 * one.spans.len());
+    assert_eq!(both.samples.len(), 2 * one.samples.len());
+    let thread =
+        |r: &Recording, id: Option<ThreadId>| id.map(|t| r.strings.get(r.threads[t.index()].name).to_owned());
+    for (i, span) in (0..one.spans.len() as u32).map(|i| (i, one.span_at(SpanId(i)))) {
+        let copy = both.span_at(SpanId(i + one.spans.len() as u32));
+        assert_eq!((copy.kind(), copy.name(), copy.t0_ns()), (span.kind(), span.name(), span.t0_ns()));
+        assert_eq!(copy.figures().collect::<Vec<_>>(), span.figures().collect::<Vec<_>>());
+        assert_eq!(copy.labels().collect::<Vec<_>>(), span.labels().collect::<Vec<_>>());
+        assert_eq!(thread(&both, copy.thread()), thread(&one, span.thread()));
+        assert_eq!(copy.parent().map(|p| p.0), span.parent().map(|p| p.0 + one.spans.len() as u32));
+        assert_eq!(copy.position(), span.position());
+    }
+    assert_eq!(both.series.iter().map(|s| s.value.len()).sum::<usize>(), 800);
+}

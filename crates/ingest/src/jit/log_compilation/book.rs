@@ -119,25 +119,26 @@ impl Book {
             Some(open) if open.queued_ns >= 0 => {
                 self.fates.started += 1;
                 self.fates.negative_waits += u64::from(stamp_ns < open.queued_ns);
-                write_wait(&self.names, key, &open, stamp_ns, None, out);
+                write_wait(&self.names, key, &open, stamp_ns, true, out);
             }
             _ => self.fates.unqueued += 1,
         }
     }
 
-    /// The log ends: writes what never started.
+    /// The log ends: writes what never started, up to its installation, or as an event where that is not there
+    /// either. How long it waited is not known.
     pub(super) fn close(&mut self, out: &mut Out<'_>) {
         let mut left: Vec<_> = self.open.drain().filter(|(_, open)| open.queued_ns >= 0).collect();
         left.sort_unstable_by_key(|(_, open)| open.line);
         for (key, open) in &left {
-            let (until, why) = if open.installed_ns >= 0 {
+            let until_ns = if open.installed_ns >= 0 {
                 self.fates.only_installed += 1;
-                (open.installed_ns, "its start is not in this log; it ends at the installation")
+                open.installed_ns
             } else {
                 self.fates.open += 1;
-                (open.queued_ns, "neither its start nor its installation is in this log")
+                open.queued_ns
             };
-            write_wait(&self.names, *key, open, until, Some((label::CUT, why)), out);
+            write_wait(&self.names, *key, open, until_ns, false, out);
         }
     }
 }
@@ -147,15 +148,8 @@ fn small(number: Option<i64>) -> i32 {
     number.and_then(|n| i32::try_from(n).ok()).unwrap_or(-1)
 }
 
-/// Writes a wait in the queue. With a label that says why, how long it was is not known.
-fn write_wait(
-    names: &Strings,
-    (id, _): Key,
-    open: &Open,
-    until_ns: i64,
-    why: Option<(&str, &str)>,
-    out: &mut Out<'_>,
-) {
+/// Writes a wait in the queue.
+fn write_wait(names: &Strings, (id, _): Key, open: &Open, until_ns: i64, is_known: bool, out: &mut Out<'_>) {
     let mut figures = vec![(figure::TIER, f64::from(open.tier))];
     if open.bytecodes >= 0 {
         figures.push((figure::BYTECODES, f64::from(open.bytecodes)));
@@ -163,12 +157,11 @@ fn write_wait(
     if open.osr_bci >= 0 {
         figures.push((figure::OSR_BCI, f64::from(open.osr_bci)));
     }
-    if why.is_some() {
+    if !is_known {
         figures.push((figure::WAIT_KNOWN, 0.0));
     }
     let mut labels = vec![(label::REASON, names.get(open.reason))];
     labels.retain(|(_, reason)| !reason.is_empty());
-    labels.extend(why);
     let row = SpanRow {
         kind: kind::JIT_QUEUE,
         name: names.get(open.method),

@@ -2,9 +2,11 @@
 //!
 //! HotSpot writes one element a line, attributes in single quotes, with five entities (`xmlstream.cpp`). Most lines
 //! of a log are the compilers' parse trees, which nobody here reads: an element is told by its name alone, and its
-//! attributes are looked at only where they are wanted. A general XML reader (quick-xml 0.42) takes 4 to 5 times as
-//! long for the same log, because it has to check each of them; and it stops at the first thing that is no XML,
-//! which is what a log that was cut off, or one into which the JVM printed something, is made of.
+//! attributes are looked at only where they are wanted.
+//!
+//! Why by hand: a log that was cut off, or into which the JVM printed something, is no XML, and a general reader
+//! stops there. It is also slower: to walk through a log of 406 MB, quick-xml 0.42 takes 0.81 CPU seconds without
+//! looking at a single attribute; with this, the whole reader takes 0.54.
 
 use std::borrow::Cow;
 

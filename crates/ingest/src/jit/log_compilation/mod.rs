@@ -28,6 +28,7 @@
 mod book;
 mod elements;
 mod header;
+mod main_stream;
 mod markup;
 mod out;
 mod run;

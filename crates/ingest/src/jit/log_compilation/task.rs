@@ -63,6 +63,8 @@ pub(super) struct Tasks {
     threads: BTreeMap<i64, &'static str>,
     /// Size of the code cache, when it is known.
     pub(super) code_cache_bytes: Option<f64>,
+    /// Whether all threads' tasks are in this log: it has a root.
+    pub(super) is_whole_log: bool,
     used: Option<SeriesId>,
     done: u64,
     backwards: u64,
@@ -176,7 +178,9 @@ impl Tasks {
         if success == Some(0.0) {
             write_failure(&task, t1_ns, out);
         }
-        if let (Some(size), Some(free)) = (self.code_cache_bytes, task.code_cache_free)
+        // Beside other threads' files a series of its own would be counted twice; the figure is on the task.
+        if let (Some(size), Some(free), true) =
+            (self.code_cache_bytes, task.code_cache_free, self.is_whole_log)
             && size >= free
         {
             out.code_cache_used(&mut self.used, t1_ns, size - free);

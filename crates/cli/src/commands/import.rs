@@ -1,0 +1,46 @@
+//! `fathom import`: files into a recording.
+
+use std::path::PathBuf;
+
+use fathom_recording::Overwrite;
+
+use crate::exit::Outcome;
+use crate::inputs::InputArgs;
+
+/// Arguments of `fathom import`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "Reads files of any known format into a recording: a directory of Parquet tables.
+
+A recording opens faster than the logs that it was made from, holds all of them on one clock, and is read by DuckDB, \
+pandas, Spark or ClickHouse as it is (docs/recording-format.md).",
+    after_long_help = "Examples:
+  fathom import gc.log jit.xml ops.csv -o slow.fathom
+  duckdb -c \"SELECT kind, count(*), sum(t1_ns - t0_ns) / 1e9 FROM 'slow.fathom/spans.parquet' GROUP BY kind\""
+)]
+pub struct Args {
+    #[command(flatten)]
+    inputs: InputArgs,
+    /// The recording to write
+    #[arg(short, long, value_name = "NAME.fathom")]
+    output: PathBuf,
+    /// Replace a recording that is there
+    #[arg(long)]
+    force: bool,
+}
+
+impl Args {
+    /// Writes the recording.
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let recording = self.inputs.load()?.recording;
+        fathom_recording::write(&recording, &self.output, overwrite(self.force))?;
+        let (spans, series) = (recording.spans.len(), recording.series.len());
+        eprintln!("fathom: {}: {spans} spans, {series} series; see fathom info", self.output.display());
+        Ok(Outcome::Done)
+    }
+}
+
+/// What `--force` asks for.
+pub fn overwrite(force: bool) -> Overwrite {
+    if force { Overwrite::Recording } else { Overwrite::Never }
+}

@@ -1,0 +1,41 @@
+//! `fathom info`: what is in a recording or in files.
+
+use std::io::Write;
+
+use crate::exit::Outcome;
+use crate::inputs::InputArgs;
+
+/// Arguments of `fathom info`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "What is in a recording or in files: from which sources, over which time, with what losses.
+
+Every line of an input is either understood or counted as skipped, and a few of those are shown. Self-checks run on \
+every input; those that fail stand at the top. How each source was put on the clock is told with how far that may be \
+off.",
+    after_long_help = "Examples:
+  fathom info NAME.fathom                         a recording
+  fathom info gc.log jit.xml                      what fathom would take from these files
+  fathom info gc.log --json | jq '.sources[].skipped'  the machine's form (schema fathom.info/1)"
+)]
+pub struct Args {
+    #[command(flatten)]
+    inputs: InputArgs,
+    /// As JSON (schema fathom.info/1)
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Prints what there is.
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let recording = self.inputs.load()?.recording;
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&fathom_render::info::to_json(&recording))?)?;
+        } else {
+            write!(out, "{}", fathom_render::info::text(&recording))?;
+        }
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,313 @@
+//! `fathom info`: what is in a recording, where it comes from, and what is missing from it.
+
+use std::collections::BTreeMap;
+
+use comfy_table::Table;
+use fathom_diagnose::quantity;
+use fathom_recording::clock::seconds;
+use fathom_recording::{Placement, Process, ProcessId, Recording, Source};
+use serde_json::{Value, json};
+
+use crate::tables::{section, shortened, table};
+use crate::{printable, units};
+
+/// Version of the JSON.
+pub const SCHEMA: &str = "fathom.info/1";
+
+/// Columns for names of files and series.
+const NAME: usize = 44;
+/// Columns for a fact: JVM arguments are long.
+const FACT: usize = 400;
+
+/// The recording described, as text of at most 100 columns (paths, arguments and samples of lines run on).
+pub fn text(recording: &Recording) -> String {
+    let mut out = summary(recording);
+    trouble(&mut out, recording);
+    sources(&mut out, recording);
+    placements(&mut out, recording);
+    processes(&mut out, recording);
+    spans(&mut out, recording);
+    series(&mut out, recording);
+    samples(&mut out, recording);
+    unknown(&mut out, recording);
+    out
+}
+
+fn summary(recording: &Recording) -> String {
+    let wall = recording.sources.iter().any(|s| s.placement.wall);
+    let covers = match recording.covers_ns() {
+        None => "nothing with a time".to_owned(),
+        Some((from, to)) => {
+            let length = quantity::seconds(seconds(to.saturating_sub(from)));
+            format!("{length}, {}", period((from, to), wall))
+        }
+    };
+    let rows = [
+        quantity::plural(recording.spans.len(), "span", "spans"),
+        quantity::plural(recording.series.len(), "series", "series"),
+        quantity::plural(recording.samples.len(), "sample", "samples"),
+    ];
+    let from = quantity::plural(recording.sources.len(), "source", "sources");
+    format!("{covers}\n{} from {from}\n", rows.join(", "))
+}
+
+/// From when to when: on the wall clock, or in seconds of a clock of its own.
+fn period((from, to): (i64, i64), wall: bool) -> String {
+    match (units::wall_clock(from), units::wall_clock(to)) {
+        (Some(from), Some(to)) if wall => format!("{from} to {to}"),
+        _ => format!("{} to {}", units::moment(from, 0), units::moment(to, 0)),
+    }
+}
+
+/// What a reader must know before anything else: it is cut, lines are lost, a check failed.
+fn trouble(out: &mut String, recording: &Recording) {
+    if recording.cut {
+        out.push_str("\n! The recording is CUT: its writer was ended before it finished.\n");
+    }
+    for source in &recording.sources {
+        let name = printable(&source.name);
+        let mut say = |what: String| out.push_str(&format!("\n! {name}: {what}\n"));
+        if source.cut {
+            say("ends in the middle of something".into());
+        }
+        if source.lost > 0 {
+            say(format!("{} LOST", quantity::plural(source.lost as usize, "record", "records")));
+        }
+        for check in source.checks.iter().filter(|check| !check.holds) {
+            let (claim, detail) = (printable(&check.claim), printable(&check.detail));
+            say(format!("CHECK FAILED: {claim} ({detail})"));
+        }
+    }
+}
+
+fn sources(out: &mut String, recording: &Recording) {
+    let header = ["source", "format", "records", "skipped", "lost", "lines", "size", "checks"];
+    let mut rows = table(&header, &[1]);
+    for source in &recording.sources {
+        let held = source.checks.iter().filter(|check| check.holds).count();
+        let [records, skipped, lost, lines] =
+            [source.records, source.skipped, source.lost, source.lines].map(|n| quantity::count(n as f64));
+        let size = quantity::bytes(source.bytes as f64);
+        let checks = format!("{held} of {}", source.checks.len());
+        let format = printable(&source.format).into_owned();
+        rows.add_row([shortened(&source.name, NAME), format, records, skipped, lost, lines, size, checks]);
+    }
+    section(out, "Sources", &rows);
+}
+
+fn placements(out: &mut String, recording: &Recording) {
+    let mut rows = table(&["source", "covers", "placed"], &[1, 2]);
+    for source in &recording.sources {
+        let covers = source.covers_ns.map_or("–".into(), |covers| period(covers, source.placement.wall));
+        rows.add_row([shortened(&source.name, NAME), covers, placed(&source.placement)]);
+    }
+    section(out, "On the clock", &rows);
+}
+
+fn placed(placement: &Placement) -> String {
+    let how = printable(&placement.how);
+    let sure = placement.uncertainty_ns.map(|ns| format!("± {}", quantity::seconds(seconds(ns))));
+    match (placement.wall, how.is_empty(), sure) {
+        (true, _, Some(sure)) => format!("{sure}: {how}"),
+        (true, false, None) => format!("{how} (how sure is not known)"),
+        (true, true, None) => "in wall-clock time".into(),
+        (false, false, _) => format!("not in wall-clock time: {how}"),
+        (false, true, _) => "not in wall-clock time".into(),
+    }
+}
+
+fn processes(out: &mut String, recording: &Recording) {
+    for (id, process) in recording.processes.iter().enumerate() {
+        // A process that was merged into another has no facts left and nothing that points to it.
+        if !is_told_of(recording, ProcessId(id as u32), process) {
+            continue;
+        }
+        let pid = process.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
+        let kind = if process.jvm { "JVM" } else { "Process" };
+        let mut rows = Table::new();
+        rows.load_style(comfy_table::presets::NOTHING);
+        for (key, value) in &process.facts {
+            rows.add_row([printable(key).into_owned(), shortened(value, FACT)]);
+        }
+        section(out, &format!("{kind} {}{pid}", printable(&process.name)), &rows);
+    }
+}
+
+fn is_told_of(recording: &Recording, id: ProcessId, process: &Process) -> bool {
+    !process.facts.is_empty() || recording.sources.iter().any(|s| s.process == Some(id.0))
+}
+
+fn spans(out: &mut String, recording: &Recording) {
+    let mut rows = table(&["kind of span", "count", "total", "longest"], &[]);
+    for (kind, count) in recording.kinds() {
+        let (total, longest) = lengths(recording, kind);
+        let [total, longest] = [total, longest].map(|ns| quantity::seconds(seconds(ns)));
+        rows.add_row([printable(kind).into_owned(), quantity::count(count as f64), total, longest]);
+    }
+    section(out, "Spans", &rows);
+}
+
+/// Sum and maximum of the lengths of all spans of a kind, nanoseconds.
+fn lengths(recording: &Recording, kind: &str) -> (i64, i64) {
+    let each = recording.spans_of(kind).map(|span| span.duration_ns());
+    each.fold((0, 0), |(total, longest), ns| (i64::saturating_add(total, ns), longest.max(ns)))
+}
+
+fn series(out: &mut String, recording: &Recording) {
+    let mut rows = table(&["series", "of", "unit", "points"], &[1, 2]);
+    for series in &recording.series {
+        let info = &series.info;
+        let points = quantity::count(series.t_ns.len() as f64);
+        let unit = printable(&info.unit).into_owned();
+        rows.add_row([shortened(&info.name, NAME), shortened(&info.instance, NAME), unit, points]);
+    }
+    section(out, "Series", &rows);
+}
+
+fn samples(out: &mut String, recording: &Recording) {
+    let mut rows = table(&["kind of sample", "count"], &[]);
+    for (kind, count) in recording.sample_kinds() {
+        rows.add_row([printable(kind).into_owned(), quantity::count(count as f64)]);
+    }
+    section(out, "Samples", &rows);
+}
+
+fn unknown(out: &mut String, recording: &Recording) {
+    for source in recording.sources.iter().filter(|s| !s.unknown.is_empty()) {
+        let lines = quantity::plural(source.skipped as usize, "line", "lines");
+        out.push_str(&format!("\nNot understood in {} ({lines}), for example\n", printable(&source.name)));
+        for line in &source.unknown {
+            out.push_str(&format!(
+                "  {}: {}\n",
+                printable(&source.position(line.line)),
+                printable(&line.text)
+            ));
+        }
+    }
+}
+
+/// The recording described, for machines: schema [`SCHEMA`].
+pub fn to_json(recording: &Recording) -> Value {
+    let sources = &recording.sources;
+    let sum = |of: fn(&Source) -> u64| sources.iter().map(of).fold(0, u64::saturating_add);
+    json!({
+        "schema": SCHEMA,
+        "cut": recording.cut,
+        "covers_ns": recording.covers_ns(),
+        "wall": sources.iter().any(|s| s.placement.wall),
+        "losses": {
+            "skipped": sum(|s| s.skipped),
+            "lost": sum(|s| s.lost),
+            "cut_sources": sources.iter().filter(|s| s.cut).count(),
+            "failed_checks": sources.iter().flat_map(|s| &s.checks).filter(|c| !c.holds).count(),
+        },
+        "rows": {
+            "spans": recording.spans.len(),
+            "samples": recording.samples.len(),
+            "series": recording.series.len(),
+            "series_points": recording.series.iter().map(|s| s.t_ns.len()).sum::<usize>(),
+            "threads": recording.threads.len(),
+            "frames": recording.frames.len(),
+            "stacks": recording.stacks.len(),
+        },
+        "sources": sources.iter().map(source_json).collect::<Vec<_>>(),
+        "processes": recording.processes,
+        "spans": recording.kinds().into_iter().map(|(kind, count)| {
+            let (total_ns, longest_ns) = lengths(recording, kind);
+            json!({"kind": kind, "count": count, "total_ns": total_ns, "longest_ns": longest_ns})
+        }).collect::<Vec<_>>(),
+        "series": recording.series.iter().map(|s| json!({
+            "name": s.info.name, "instance": s.info.instance, "unit": s.info.unit, "kind": s.info.kind,
+            "source": s.info.source, "process": s.info.process, "points": s.t_ns.len(),
+        })).collect::<Vec<_>>(),
+        "samples": recording.sample_kinds().into_iter().collect::<BTreeMap<_, _>>(),
+    })
+}
+
+/// A source with every field that it has, `segments` also when there are none.
+fn source_json(source: &Source) -> Value {
+    let mut value = json!(source);
+    if let Some(fields) = value.as_object_mut() {
+        fields.entry("segments").or_insert_with(|| json!([]));
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::{Check, Sink, UnknownLine};
+
+    use super::*;
+
+    fn recording() -> Recording {
+        let mut recording = Recording::new();
+        let mut process =
+            Process { name: "Main\x1b[2J".into(), jvm: true, pid: Some(7), ..Process::default() };
+        process.facts.insert("collector".into(), "G1".into());
+        recording.add_process(process);
+        recording.add_source(Source {
+            name: "gc\x1b[31m.log".into(),
+            format: "unified-log".into(),
+            process: Some(0),
+            records: 12,
+            skipped: 3,
+            lost: 4,
+            unknown: vec![UnknownLine { line: 9, text: "wh\rat".into() }],
+            checks: vec![
+                Check { claim: "no pause is negative".into(), holds: true, detail: "0 of 12".into() },
+                Check { claim: "every GC id is told".into(), holds: false, detail: "GC(3) is not".into() },
+            ],
+            cut: true,
+            ..Source::default()
+        });
+        recording.seal();
+        recording
+    }
+
+    #[test]
+    fn losses_cuts_and_failed_checks_stand_before_the_tables() {
+        let text = text(&recording());
+        let head = text.split("Sources").next().unwrap();
+        for expected in
+            ["ends in the middle", "4 records LOST", "CHECK FAILED: every GC id is told (GC(3) is not)"]
+        {
+            assert!(head.contains(expected), "{expected} in {head}");
+        }
+        assert!(!head.contains("no pause is negative"));
+        assert!(text.contains("1 of 2"), "{text}");
+    }
+
+    #[test]
+    fn nothing_of_an_input_reaches_the_terminal_as_a_control() {
+        let text = text(&recording());
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        assert!(text.contains("gc\\x1b[31m.log:9: wh\\rat"), "{text}");
+    }
+
+    #[test]
+    fn json_has_the_fields_of_each_source() {
+        let json = to_json(&recording());
+        assert_eq!(json["schema"], "fathom.info/1");
+        assert_eq!(
+            json["losses"],
+            serde_json::json!({"skipped": 3, "lost": 4, "cut_sources": 1, "failed_checks": 1})
+        );
+        let source = json["sources"][0].as_object().unwrap();
+        for field in [
+            "name",
+            "format",
+            "records",
+            "skipped",
+            "lost",
+            "lines",
+            "bytes",
+            "unknown",
+            "checks",
+            "clock",
+            "placement",
+            "cut",
+        ] {
+            assert!(source.contains_key(field), "{field}");
+        }
+    }
+}
