@@ -82,13 +82,13 @@ impl Format for LogCompilation {
         while let Some(line) = input.lines.next() {
             let element = Element::of(line.bytes);
             if run.is_followed_by(element.as_ref()) {
-                std::mem::replace(&mut run, Run::new()).finish(false, &mut out);
+                std::mem::replace(&mut run, Run::new()).finish(false, line.number, &mut out);
                 found |= out.has_source();
                 out.next_run();
             }
             run.take(line.number, line.bytes, element, &mut out);
         }
-        run.finish(input.lines.ends_in_line(), &mut out);
+        run.finish(input.lines.ends_in_line(), input.lines.number(), &mut out);
         found |= out.has_source();
         if found { Ok(()) } else { Err(IngestError::Empty { path: input.name.clone().into(), format: ID }) }
     }

@@ -40,8 +40,8 @@ pub(super) struct Run {
     ended: bool,
     /// The element whose text is being passed over.
     text_of: Vec<u8>,
-    /// A line of markup that has no end: damage, or the last line of a log that was cut off.
-    half: Option<(u64, Vec<u8>)>,
+    /// The last line that was not understood: damage, unless the log was cut off in it.
+    doubt: Option<(u64, Vec<u8>)>,
     last_ns: i64,
     lines: u64,
     bytes: u64,
@@ -76,24 +76,28 @@ impl Run {
         if self.tasks.is_in_task() && elements::is_parse_tree(element.name) {
             return;
         }
-        if let Some((number, line)) = self.half.take() {
-            self.tally.unknown(number, &line);
-        }
         if self.in_head && self.header.take(line, Some(&element)) {
             return;
         }
         if element.closes {
             return self.end_tag(element.name, out);
         }
-        if !self.is_known(&element) {
-            return self.tally.unknown(number, line);
-        }
-        if !element.is_whole() && !element.name.is_empty() {
-            self.half = Some((number, line.iter().copied().take(200).collect()));
+        if line.ends_with(b"]]>") {
+            // The end of a fragment, in the middle of what the thread was about to write.
             return;
         }
-        if !self.element(number, &element, out) {
-            self.tally.unknown(number, line);
+        let is_known = elements::is_read(element.name) || elements::is_of_no_interest(element.name);
+        let is_whole = element.is_whole() || element.name.is_empty();
+        if !is_known || !is_whole || !self.element(number, &element, out) {
+            self.doubt(number, line);
+        }
+    }
+
+    /// Holds a line that was not understood until it is known whether the log was cut off in it.
+    fn doubt(&mut self, number: u64, line: &[u8]) {
+        let line = line.iter().copied().take(200).collect();
+        if let Some((number, line)) = self.doubt.replace((number, line)) {
+            self.tally.unknown(number, &line);
         }
     }
 
@@ -111,7 +115,7 @@ impl Run {
             || parse_line(line).is_some()
             || parse_line(super::markup::decoded(line).as_bytes()).is_some();
         if !is_known {
-            self.tally.unknown(number, line);
+            self.doubt(number, line);
         }
     }
 
@@ -125,10 +129,6 @@ impl Run {
             b"compilation_log" | b"fragment" => self.tasks.cut_off(),
             _ => {}
         }
-    }
-
-    fn is_known(&self, element: &Element<'_>) -> bool {
-        elements::is_read(element.name) || elements::is_of_no_interest(element.name)
     }
 
     /// Takes an element that may be wanted. `false`: it lacks what it needs.
@@ -177,9 +177,10 @@ impl Run {
         level.unwrap_or_else(|| self.header.highest_tier())
     }
 
-    /// The log ends here. `in_line`: without a line break.
-    pub(super) fn finish(mut self, in_line: bool, out: &mut Out<'_>) {
-        if let Some((number, line)) = self.half.take().filter(|_| !in_line) {
+    /// The log ends here, with this line; `in_line`: without a line break.
+    pub(super) fn finish(mut self, in_line: bool, last_line: u64, out: &mut Out<'_>) {
+        let is_cut = |(number, _): &(u64, Vec<u8>)| in_line && *number == last_line;
+        if let Some((number, line)) = self.doubt.take().filter(|doubt| !is_cut(doubt)) {
             self.tally.unknown(number, &line);
         }
         self.main.finish_pending(out);

@@ -165,7 +165,8 @@ impl Tasks {
 
     /// A task is done. `false`: it lacks its stamp, or was not open.
     pub(super) fn done(&mut self, element: &Element<'_>, out: &mut Out<'_>) -> bool {
-        let (Some(task), Some(t1_ns)) = (self.task.take(), element.stamp_ns()) else { return false };
+        let Some(t1_ns) = element.stamp_ns() else { return false };
+        let Some(task) = self.task.take() else { return false };
         self.done += 1;
         self.backwards += u64::from(t1_ns < task.t0_ns);
         let success = element.figure(b"success");

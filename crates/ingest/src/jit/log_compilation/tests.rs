@@ -6,21 +6,29 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{Recording, Span};
 
 use super::LogCompilation;
-use crate::{Format, Input, Lines};
+use crate::{Confidence, Format, IngestError, Input, Lines};
 
-fn read(bytes: Vec<u8>) -> Recording {
+fn read_or_refuse(bytes: &[u8]) -> Result<Recording, IngestError> {
     let mut recording = Recording::new();
-    let lines = Lines::new(Box::new(std::io::Cursor::new(bytes)));
+    let lines = Lines::new(Box::new(std::io::Cursor::new(bytes.to_vec())));
     let mut input = Input { name: "jit.xml".to_owned(), modified: None, lines };
-    LogCompilation.read(&mut input, &mut recording).expect("a log");
+    LogCompilation.read(&mut input, &mut recording)?;
     recording.seal();
-    recording
+    Ok(recording)
+}
+
+fn read(bytes: &[u8]) -> Recording {
+    read_or_refuse(bytes).expect("a log")
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = format!("{}/fixtures/{name}.zst", env!("CARGO_MANIFEST_DIR"));
+    let packed = std::fs::read(path).expect("the fixture");
+    zstd::decode_all(&packed[..]).expect("zstd")
 }
 
 fn elasql(server: u32) -> Recording {
-    let path = format!("{}/fixtures/elasql/jit{server}.xml.zst", env!("CARGO_MANIFEST_DIR"));
-    let packed = std::fs::read(path).expect("the fixture");
-    read(zstd::decode_all(&packed[..]).expect("zstd"))
+    read(&fixture(&format!("elasql/jit{server}.xml")))
 }
 
 fn count(recording: &Recording, kind: &str) -> usize {
@@ -142,4 +150,200 @@ fn code_cache_use_is_measured_against_the_default_size_that_fits() {
     assert_eq!(series.value.len(), 4312 - 23, "a stale task tells no figure");
     assert_eq!(series.value[0], 240.0 * 1048576.0 - 250_614_272.0);
     assert!(series.t_ns.is_sorted());
+}
+
+/// A recording in words: process, source, and of each kind its count and the first and the last span.
+fn outline(recording: &Recording) -> String {
+    let mut text = String::new();
+    for process in &recording.processes {
+        text += &format!("process {:?} {}\n", process.pid, process.name);
+        process.facts.iter().for_each(|(key, value)| text += &format!("  {key}: {value}\n"));
+    }
+    for source in &recording.sources {
+        let zero = source.anchor.as_ref().map(|anchor| anchor.zero_epoch_ns);
+        text += &format!("source {} zero {zero:?} covers {:?}\n", source.name, source.covers_ns);
+        let (lines, records, skipped) = (source.lines, source.records, source.skipped);
+        text += &format!("  {lines} lines, {records} records, {skipped} skipped, cut: {}\n", source.cut);
+        source.unknown.iter().for_each(|line| text += &format!("  unknown {}: {}\n", line.line, line.text));
+        for check in &source.checks {
+            text += &format!("  {}: {} ({})\n", check.claim, check.holds, check.detail);
+        }
+    }
+    for series in &recording.series {
+        let (first, last) = (series.value.first(), series.value.last());
+        text +=
+            &format!("series {}: {} points, {first:?} to {last:?}\n", series.info.name, series.value.len());
+    }
+    for (kind, n) in recording.kinds() {
+        text += &format!("{kind}: {n}\n");
+        let mut spans = recording.spans_of(kind);
+        for span in spans.next().into_iter().chain(spans.next_back()) {
+            let figures: Vec<_> = span.figures().map(|(key, value)| format!("{key}={value}")).collect();
+            let labels: Vec<_> = span.labels().map(|(key, value)| format!("{key}={value}")).collect();
+            text += &format!(
+                "  {}..{} #{} {} [{}] {{{}}} {}\n",
+                span.t0_ns() / 1_000_000,
+                span.t1_ns() / 1_000_000,
+                span.key(),
+                span.name(),
+                figures.join(" "),
+                labels.join("; "),
+                span.position(),
+            );
+        }
+    }
+    text
+}
+
+#[test]
+fn logs_of_four_jdks_are_read_as_they_were() {
+    for jdk in [11, 17, 21, 25] {
+        let recording = read(&fixture(&format!("jit/jdk{jdk}.xml")));
+        insta::assert_snapshot!(format!("jdk{jdk}"), outline(&recording));
+    }
+}
+
+#[test]
+fn a_log_cut_by_kill_9_and_its_threads_files_are_read_as_they_were() {
+    insta::assert_snapshot!("killed", outline(&read(&fixture("jit/jdk17-killed.xml"))));
+    insta::assert_snapshot!("killed_c1", outline(&read(&fixture("jit/hs_c24557_pid24538.log"))));
+    insta::assert_snapshot!("killed_c2", outline(&read(&fixture("jit/hs_c24556_pid24538.log"))));
+}
+
+#[test]
+fn a_log_is_told_by_its_content() {
+    let sniff = |bytes: &[u8]| LogCompilation.sniff(bytes);
+    assert_eq!(sniff(&fixture("jit/jdk25.xml")), Confidence(100));
+    assert_eq!(sniff(&fixture("jit/hs_c24557_pid24538.log")), Confidence(95));
+    let log = fixture("jit/jdk17.xml");
+    assert_eq!(sniff(&log[log.len() / 2..]), Confidence(80), "the end of a log");
+    assert_eq!(sniff(b"<?xml version='1.0'?>\n<html>"), Confidence(0));
+    assert_eq!(sniff(b""), Confidence(0));
+}
+
+/// A log of a few lines in the main stream.
+fn in_main_stream(lines: &str) -> Recording {
+    read(format!("<hotspot_log version='160 1' process='7' time_ms='1000'>\n<tty>\n{lines}").as_bytes())
+}
+
+#[test]
+fn a_full_code_cache_says_whether_the_compiler_was_switched_off() {
+    let full = "<code_cache_full total_blobs='2508' nmethods='2171' adapters='249' free_code_cache='128' stamp='2.272'/>\n";
+    let recording = in_main_stream(&format!(
+        "{full}CodeCache: size=3200Kb used=3199Kb max_used=3199Kb free=0Kb\n\
+         \x20compilation: disabled (not enough contiguous free space left)\n full_count=1\n<writer thread='1'/>\n{full}"
+    ));
+    let spans: Vec<_> = recording.spans_of(kind::JIT_CODE_CACHE_FULL).collect();
+    assert_eq!(spans.len(), 2);
+    assert_eq!(spans[0].figure(figure::COMPILER_DISABLED), Some(1.0));
+    assert_eq!(spans[0].figure(figure::CODE_CACHE_FREE_BYTES), Some(128.0));
+    assert_eq!(spans[1].figure(figure::COMPILER_DISABLED), None);
+    assert_eq!(recording.sources[0].skipped, 0);
+}
+
+#[test]
+fn jdk_8_spells_methods_with_slashes_and_gives_no_thread_names() {
+    let recording = in_main_stream(
+        "<task_queued compile_id='1' compile_kind='osr' method='java/lang/String hashCode ()I' bytes='55' osr_bci='2' \
+         stamp='0.100' comment='count'/>\n\
+         <task_queued compile_id='1' method='java/lang/String hashCode ()I' bytes='55' level='3' stamp='0.090'/>\n\
+         <nmethod compile_id='1' compiler='C1' level='3' size='9' method='java/lang/String hashCode ()I' stamp='0.095'/>\n\
+         <make_not_entrant thread='9' zombie='1' compile_id='1' compiler='C1' level='3' stamp='0.200'/>\n\
+         </tty>\n<compilation_log thread='11'>\n<start_compile_thread thread='11' process='7' stamp='0.050'/>\n\
+         <task compile_id='1' compile_kind='osr' method='java/lang/String hashCode ()I' bytes='55' osr_bci='2' stamp='0.120'>\n\
+         <failure reason='out of nodes' phase='compile'/>\n<task_done success='0' nmsize='0' count='1' stamp='0.150'/>\n\
+         </task>\n</compilation_log>\n<hotspot_log_done stamp='0.300'/>\n</hotspot_log>\n",
+    );
+    let waits: Vec<_> = recording.spans_of(kind::JIT_QUEUE).map(|s| (s.t0_ns(), s.t1_ns())).collect();
+    assert_eq!(waits, [(90_000_000, 95_000_000), (100_000_000, 120_000_000)]);
+    let zombie = recording.spans_of(kind::JIT_INVALIDATE).next().unwrap();
+    assert_eq!((zombie.name(), zombie.label(label::REASON)), ("java.lang.String.hashCode", Some("zombie")));
+    let task = recording.spans_of(kind::JIT_COMPILE).next().unwrap();
+    assert_eq!((task.figure(figure::TIER), task.figure(figure::SUCCESS)), (Some(4.0), Some(0.0)));
+    let thread = &recording.threads[task.thread().unwrap().index()];
+    assert_eq!(recording.strings.get(thread.name), "C2 CompilerThread");
+    let failure = recording.spans_of(kind::JIT_FAILURE).next().unwrap();
+    assert_eq!(failure.label(label::REASON), Some("out of nodes"));
+}
+
+#[test]
+fn an_element_that_nobody_knows_is_counted_and_shown() {
+    let recording =
+        in_main_stream("<novelty stamp='0.1'/>\n<task_queued compile_id='x'/>\n<writer thread='1'/>\n");
+    let source = &recording.sources[0];
+    assert_eq!((source.skipped, source.cut), (2, true));
+    let unknown: Vec<_> = source.unknown.iter().map(|u| (u.line, u.text.as_str())).collect();
+    assert_eq!(unknown, [(3, "<novelty stamp='0.1'/>"), (4, "<task_queued compile_id='x'/>")]);
+}
+
+#[test]
+fn two_runs_in_one_file_are_two_processes() {
+    let log = fixture("jit/jdk17.xml");
+    let recording = read(&[&log[..], &log[..]].concat());
+    let names: Vec<_> = recording.sources.iter().map(|s| (s.name.as_str(), s.records, s.skipped)).collect();
+    assert_eq!((names[0].0, names[1].0), ("jit.xml", "jit.xml#2"));
+    assert_eq!((names[0].1, names[0].2), (names[1].1, names[1].2));
+    assert_eq!(recording.processes.len(), 2);
+}
+
+#[test]
+fn a_failed_check_is_told() {
+    let recording = read(
+        b"<hotspot_log version='160 1' process='7' time_ms='1000'>\n<tty>\n\
+        <task_queued compile_id='1' method='A b ()V' stamp='0.200'/>\n</tty>\n<compilation_log thread='1'>\n\
+        <task compile_id='1' method='A b ()V' stamp='0.100'>\n<task_done success='1' stamp='0.050'/>\n</task>\n\
+        <task compile_id='2' method='A b ()V' stamp='0.100'>\n<task_done success='1' stamp='0.150'/>\n</task>\n\
+        </compilation_log>\n</hotspot_log>\n",
+    );
+    let failed: Vec<_> =
+        recording.sources[0].checks.iter().filter(|c| !c.holds).map(|c| &c.claim[..]).collect();
+    assert_eq!(
+        failed,
+        [
+            "every queued task is accounted for",
+            "no wait in the queue is negative",
+            "no task ends before it starts"
+        ]
+    );
+    assert!(recording.spans_of(kind::JIT_QUEUE).all(|s| s.duration_ns() == 0));
+}
+
+#[test]
+fn a_log_cut_off_anywhere_is_read_up_to_there() {
+    let log = fixture("jit/jdk17.xml");
+    let whole = read(&log).sources[0].records;
+    let mut last = 0;
+    // 97 is prime to the length of lines, so that cuts fall everywhere within them.
+    for cut in (400..log.len()).step_by(97 * 131) {
+        let recording = read(&log[..cut]);
+        let source = &recording.sources[0];
+        assert!(source.cut, "{cut}");
+        assert_eq!((source.skipped, source.lost), (0, 0), "{cut}: {:?}", source.unknown);
+        assert!(source.checks.iter().all(|c| c.holds), "{cut}: {:?}", source.checks);
+        // A wait that was open becomes a record where its task has not come yet.
+        assert!(source.records >= last || source.records + 4 >= last, "{cut}");
+        last = source.records;
+    }
+    assert!(last <= whole + 4, "{last} of {whole}");
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_flipped_bytes_make_it_panic(
+        flips in proptest::collection::vec((0_usize..110_000, proptest::num::u8::ANY), 1..400),
+        cut in 0_usize..118_784,
+    ) {
+        let mut log = fixture("jit/jdk17-killed.xml");
+        // The main stream with the end of a thread's file behind it: every kind of element.
+        log.truncate(60_000);
+        log.extend_from_slice(&fixture("jit/hs_c24557_pid24538.log")[..50_000]);
+        for (at, byte) in flips {
+            log[at] = byte;
+        }
+        log.truncate(cut);
+        // Refused when nothing of it could be used.
+        let _ = read_or_refuse(&log);
+    }
 }
