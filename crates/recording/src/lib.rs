@@ -32,7 +32,7 @@ pub use disk::{Overwrite, Writer, open, pack, unpack, write};
 pub use error::RecordingError;
 pub use ids::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 pub use recording::{Recording, Sink, Span};
-pub use samples::{Frame, FrameType, SampleRow, Samples, StackNode};
+pub use samples::{Frame, FrameType, Sample, SampleRow, Samples, StackNode};
 pub use series::{Series, SeriesInfo, SeriesKind};
 pub use sources::{Check, Process, Role, Segment, Source, Thread, UnknownLine};
 pub use spans::{SpanRow, Spans};

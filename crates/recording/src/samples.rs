@@ -91,4 +91,37 @@ impl Samples {
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
     }
+
+    /// All samples in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Sample> + '_ {
+        let id = |id: u32| (id != crate::spans::NONE).then_some(id);
+        (0..self.len()).map(move |i| Sample {
+            kind: self.kind[i],
+            t_ns: self.t_ns[i],
+            process: self.process[i],
+            thread: id(self.thread[i]).map(ThreadId),
+            stack: id(self.stack[i]).map(StackId),
+            weight: self.weight[i],
+            source: self.source[i],
+        })
+    }
+}
+
+/// A sample of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// What was sampled, in the recording's strings.
+    pub kind: StrId,
+    /// When, nanoseconds.
+    pub t_ns: i64,
+    /// Of which process.
+    pub process: ProcessId,
+    /// On which thread.
+    pub thread: Option<ThreadId>,
+    /// The stack seen.
+    pub stack: Option<StackId>,
+    /// What it stands for: nanoseconds, bytes or counts, as the kind says.
+    pub weight: i64,
+    /// The source that told it.
+    pub source: SourceId,
 }
