@@ -45,6 +45,7 @@ pub trait Format: Sync {
 /// All formats. Where two are equally sure, the first wins.
 #[rustfmt::skip] // one line a format
 pub const FORMATS: &[&dyn Format] = &[
+    &crate::unified::UnifiedLog,
     &crate::jdk8::Jdk8GcLog,
     &crate::jit::LogCompilation,
     &crate::jit::PrintCompilation,

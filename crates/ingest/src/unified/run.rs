@@ -1,0 +1,308 @@
+//! One run of a JVM: its lines to the readers of their kinds.
+//!
+//! A line goes by what its body says, and by its tags only where the body does not tell. What has tags and is of no
+//! interest is known; what has neither the decorations of this log nor a known body (the application's own output on
+//! standard output) is counted as unknown.
+
+use fathom_recording::vocabulary::{fact, kind};
+
+use super::clock::Clock;
+use super::collections::{self, Collections, GcLine};
+use super::compiler::Compiler;
+use super::dates::Dates;
+use super::decorators::{Decorated, Level, set, take_apart};
+use super::init;
+use super::out::{Entry, Out};
+use super::pause::At;
+use super::safepoint::Safepoints;
+use super::scan;
+
+/// How many warnings of one run are kept. A JVM that warns a hundred thousand times says no more than one that warns
+/// ten thousand times.
+const WARNINGS: u64 = 10_000;
+/// How much of a warning is kept, characters.
+const WARNING_TEXT: usize = 200;
+/// At how many brackets within a line a log line is looked for that application output runs into.
+const BRACKETS: usize = 8;
+
+/// The state of a run.
+#[derive(Default)]
+pub(crate) struct Run {
+    clock: Clock,
+    gcs: Collections,
+    safepoints: Safepoints,
+    compiler: Compiler,
+    /// The decorations that this log's lines have.
+    set: u16,
+    pid: Pid,
+    banner_seen: bool,
+    warnings: u64,
+    /// Bytes and lines of the run.
+    pub(crate) bytes: u64,
+    /// See `bytes`.
+    pub(crate) lines: u64,
+}
+
+/// The process id: the first of two numbers, or the only one when it never changes (a thread id would).
+#[derive(Default)]
+struct Pid {
+    first: Option<i64>,
+    varies: bool,
+    lines: u64,
+    two: bool,
+}
+
+impl Pid {
+    fn take(&mut self, numbers: [Option<i64>; 2]) {
+        let Some(number) = numbers[0] else { return };
+        self.lines += 1;
+        self.two |= numbers[1].is_some();
+        self.varies |= self.first.is_some_and(|first| first != number);
+        self.first.get_or_insert(number);
+    }
+
+    /// One line alone could be either.
+    fn get(&self) -> Option<i64> {
+        self.first.filter(|_| !self.varies && (self.two || self.lines > 1))
+    }
+}
+
+/// What a line tells of where the runs of a file end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Belongs {
+    /// To this run.
+    Here,
+    /// To the next one.
+    Next,
+    /// To the next one, unless what follows goes on where this run was: a line that was written late.
+    NextUnlessLate,
+}
+
+impl Run {
+    /// Whether a line is still of this run.
+    pub(crate) fn owns(&self, line: &Decorated<'_>, out: &Out<'_>) -> Belongs {
+        if self.clock.went_back(&line.stamps) {
+            return if line.stamps.wall_ns.is_some() || is_banner(line.body) {
+                Belongs::Next
+            } else {
+                Belongs::NextUnlessLate
+            };
+        }
+        let begun = self.banner_seen || out.tally.records > 0;
+        if begun && is_banner(line.body) && self.fits(line) { Belongs::Next } else { Belongs::Here }
+    }
+
+    /// Whether a stamp goes on where this run was.
+    pub(crate) fn continues_with(&self, line: &Decorated<'_>) -> bool {
+        self.clock.continues_with(&line.stamps)
+    }
+
+    /// Takes a line.
+    pub(crate) fn line(
+        &mut self,
+        line: &Decorated<'_>,
+        raw: &[u8],
+        number: u64,
+        dates: &mut Dates,
+        out: &mut Out<'_>,
+    ) {
+        self.lines += 1;
+        self.bytes += raw.len() as u64 + 1;
+        if !self.fits(line) {
+            self.foreign(raw, number, dates, out);
+            return;
+        }
+        self.own(line, number, raw, out);
+    }
+
+    fn own(&mut self, line: &Decorated<'_>, number: u64, raw: &[u8], out: &mut Out<'_>) {
+        self.set = line.set;
+        if line.set & set::NUMBER != 0 {
+            self.pid.take(line.numbers);
+        }
+        let at = At { ns: self.clock.at(&line.stamps), line: number };
+        if line.set & set::STAMPS != 0 {
+            out.evidence.begins(at.ns);
+        }
+        let known = match gc_id(line.body) {
+            Some((id, body)) => self.collection(id, body, line, at, out),
+            None => self.other(line, at, out),
+        };
+        if line.level >= Level::Warning {
+            self.warning(line.body, at, out);
+        } else if !known && (line.tags.is_empty() || loses_a_pause(line)) {
+            out.tally.unknown(number, raw);
+        }
+    }
+
+    /// Whether a line has this log's decorations, or is beyond doubt a line of a unified log.
+    fn fits(&self, line: &Decorated<'_>) -> bool {
+        (line.set == self.set && line.set & (set::LEVEL | set::TAGS) != 0) || is_beyond_doubt(line)
+    }
+
+    fn collection(&mut self, id: u64, body: &[u8], line: &Decorated<'_>, at: At, out: &mut Out<'_>) -> bool {
+        let level = (line.set & set::LEVEL != 0).then_some(line.level);
+        let before = out.evidence.pauses;
+        let known = self.gcs.line(&GcLine { id, body, at, level, tags: line.tags }, out);
+        if line.set & set::STAMPS == 0 && out.evidence.pauses == before {
+            self.pass(body);
+        }
+        // A detail of a collection that is of no interest is known to be one; a pause never is.
+        known || !body.starts_with(b"Pause")
+    }
+
+    /// Without stamps, records stand one after another: time goes on by what each pause took.
+    fn pass(&mut self, body: &[u8]) {
+        if body.starts_with(b"Pause")
+            && let Some(timed) = super::heap::timed(body)
+        {
+            self.clock.passes(timed.ns);
+        }
+    }
+
+    fn other(&mut self, line: &Decorated<'_>, at: At, out: &mut Out<'_>) -> bool {
+        let body = line.body;
+        if self.safepoints.line(body, at, &mut self.gcs, out) {
+            return true;
+        }
+        if body.starts_with(b"Allocation Stall (") || body.starts_with(b"Relocation Stall (") {
+            return collections::stall(body, at, out);
+        }
+        if is_banner(body) {
+            self.banner_seen = true;
+        }
+        match line.tags {
+            b"safepoint,stats" => self.safepoints.table_row(body, at, &mut self.gcs, out),
+            b"gc" | b"gc,init" | b"gc,heap" | b"gc,heap,coops" => init::line(body, &mut self.gcs, out),
+            tags if compiles(tags) => self.compiler.line(tags, body, at, out),
+            b"" => {
+                self.dropped(body, out)
+                    || init::line(body, &mut self.gcs, out)
+                    || self.compiler.line(b"", body, at, out)
+                    || self.safepoints.table_row(body, at, &mut self.gcs, out)
+            }
+            _ => self.dropped(body, out),
+        }
+    }
+
+    /// `     5 messages dropped due to async logging`: the buffer of the asynchronous log was full.
+    fn dropped(&mut self, body: &[u8], out: &mut Out<'_>) -> bool {
+        let Some((count, rest)) = scan::integer(body.trim_ascii_start()) else { return false };
+        let dropped = rest.starts_with(b" messages dropped due to async logging");
+        if dropped {
+            out.tally.lost = out.tally.lost.saturating_add(count);
+            out.fact_anew(fact::LOG_MODE, "async");
+        }
+        dropped
+    }
+
+    fn warning(&mut self, body: &[u8], at: At, out: &mut Out<'_>) {
+        let of_code_cache = body.starts_with(b"CodeCache is full") || body.starts_with(b"CodeHeap '");
+        self.warnings += 1;
+        if of_code_cache || self.warnings > WARNINGS {
+            return;
+        }
+        let text: String = String::from_utf8_lossy(body.get(..4 * WARNING_TEXT).unwrap_or(body))
+            .chars()
+            .take(WARNING_TEXT)
+            .collect();
+        out.span(&Entry::event(kind::JVM_WARNING, text.trim(), at.ns, at.line));
+    }
+
+    /// A line that is not of this log: other output. A log line may begin in the middle of it, and the JVM writes
+    /// some warnings past its log.
+    fn foreign(&mut self, raw: &[u8], number: u64, dates: &mut Dates, out: &mut Out<'_>) {
+        let brackets = memchr::memchr_iter(b'[', raw).skip_while(|at| *at == 0).take(BRACKETS);
+        for at in brackets {
+            let Some(tail) = raw.get(at..) else { break };
+            let line = take_apart(tail, dates);
+            if line.set == self.set && line.set & (set::LEVEL | set::TAGS) != 0 {
+                self.own(&line, number, tail, out);
+                return;
+            }
+        }
+        if let Some(at) = memchr::memmem::find(raw, b" VM warning: ")
+            && let Some(body) = raw.get(at + 13..)
+        {
+            let at = At { ns: self.clock.now_ns(), line: number };
+            self.compiler.line(b"codecache", body, at, out);
+            self.warning(body, at, out);
+            return;
+        }
+        if !raw.trim_ascii().is_empty() {
+            out.tally.unknown(number, raw);
+        }
+    }
+
+    /// The run's log ends: writes what is open and completes source and process.
+    pub(crate) fn finish(mut self, ends_in_line: bool, mut out: Out<'_>) {
+        let open = self.gcs.finish(&mut out);
+        self.safepoints.finish(&mut out);
+        let covers_ns = self.covers_ns(&out);
+        let (from, to) = covers_ns.unwrap_or_default();
+        out.span(&Entry { t0_ns: from, ..Entry::event(kind::RUN, "run", to, 0) });
+        let process = out.sink.process_mut(out.process);
+        process.pid = self.pid.get();
+        let source = out.sink.source_mut(out.source);
+        source.clock = self.clock.basis();
+        source.anchor = self.clock.anchor();
+        source.bytes = self.bytes;
+        source.lines = self.lines;
+        source.cut |= ends_in_line || open;
+        source.checks = out.evidence.checks(covers_ns);
+        source.covers_ns = covers_ns;
+        out.tally.add_to(source);
+    }
+
+    fn covers_ns(&self, out: &Out<'_>) -> Option<(i64, i64)> {
+        let (from, to) = self.clock.covers_ns()?;
+        // The first pause may have begun before the first line that is left of the log.
+        Some((out.evidence.begins_ns().map_or(from, |begins| begins.min(from)), to))
+    }
+}
+
+fn compiles(tags: &[u8]) -> bool {
+    [b"jit".as_slice(), b"codecache", b"compilation", b"deoptimization"].iter().any(|t| tags.starts_with(t))
+}
+
+/// A line of a collector that speaks of a pause and is not understood might be one that is lost.
+fn loses_a_pause(line: &Decorated<'_>) -> bool {
+    line.tags == b"gc" && memchr::memmem::find(line.body, b"Pause ").is_some()
+}
+
+/// The first thing that a JVM's log says.
+fn is_banner(body: &[u8]) -> bool {
+    init::collector(body).is_some()
+}
+
+/// `GC(181) rest`.
+pub(crate) fn gc_id(body: &[u8]) -> Option<(u64, &[u8])> {
+    let (id, rest) = scan::integer(body.strip_prefix(b"GC(")?)?;
+    let rest = rest.strip_prefix(b")")?;
+    Some((id, rest.strip_prefix(b" ").unwrap_or(rest)))
+}
+
+/// Whether a line is one of a unified log whatever came before it.
+pub(crate) fn is_beyond_doubt(line: &Decorated<'_>) -> bool {
+    const LEVEL_AND_TAGS: u16 = set::LEVEL | set::TAGS;
+    if line.set & LEVEL_AND_TAGS == LEVEL_AND_TAGS {
+        return true;
+    }
+    let body = line.body;
+    match body.first() {
+        Some(b'G') => gc_id(body).is_some(),
+        Some(b'S') => body.starts_with(b"Safepoint \""),
+        Some(b'E') => body.starts_with(b"Entering safepoint region"),
+        Some(b'L') => body.starts_with(b"Leaving safepoint region"),
+        // JDK 8 has these two as well, with its own stamps in front.
+        Some(b'T') => {
+            line.set & set::STAMPS != 0 && body.starts_with(b"Total time for which application threads")
+        }
+        Some(b'A') => {
+            body.starts_with(b"Allocation Stall (")
+                || (line.set & set::STAMPS != 0 && body.starts_with(b"Application time: "))
+        }
+        Some(b'U') => is_banner(body),
+        _ => false,
+    }
+}

@@ -1,0 +1,245 @@
+//! Safepoint lines of every generation.
+//!
+//! ```text
+//! JDK 9–12    Entering safepoint region: NAME
+//!             Leaving safepoint region
+//!             Total time for which application threads were stopped: 0.0744827 seconds, Stopping threads took: 0.0000599 seconds
+//! JDK 13–     Safepoint "NAME", Time since last: … ns, Reaching safepoint: … ns, At safepoint: … ns, Total: … ns
+//! 17.0.8, 20– … Reaching …, Cleanup: … ns, At …
+//! 21.0.8      … At …, Leaving safepoint: … ns, Total: … ns
+//! JDK 25      without Cleanup, with Threads: 0 runnable, 12 total
+//! stats       NAME  [ threads: total running ][ time: sync [cleanup] vmop total ] page_trap_count
+//! ```
+//!
+//! The one-line form is read as a list of "word: figure", so that a part that comes or goes loses nothing.
+
+use std::borrow::Cow;
+
+use fathom_recording::vocabulary::{fact, figure, kind};
+
+use super::collections::Collections;
+use super::out::{Entry, Out};
+use super::pause::At;
+use super::scan;
+
+/// JDK-8297154 took the cleanup out of "Reaching safepoint" in JDK 20 (and 17.0.8, which prints it).
+const CLEANUP_APART_SINCE: f64 = 20.0;
+/// Figures of one row of the table.
+const ROW_TIMES: usize = 4;
+
+/// The state between lines.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Safepoints {
+    /// JDK 9–12: the operation, from "Entering".
+    entered: Option<String>,
+    /// JDK 9–12: "Application time" before it.
+    since_last_ns: Option<i64>,
+    /// A row of the table that has no line of its own yet. With both switched on the line follows its row.
+    row: Option<Stop>,
+}
+
+/// A stop, taken apart.
+#[derive(Clone, Debug, Default)]
+struct Stop {
+    name: String,
+    at: At,
+    total_ns: i64,
+    figures: Vec<(&'static str, f64)>,
+}
+
+impl Safepoints {
+    /// Takes a line. False: it is none of a safepoint.
+    pub(crate) fn line(&mut self, body: &[u8], at: At, gcs: &mut Collections, out: &mut Out<'_>) -> bool {
+        if let Some(rest) = body.strip_prefix(b"Safepoint \"") {
+            return self.one_line(rest, at, gcs, out);
+        }
+        if let Some(name) = body.strip_prefix(b"Entering safepoint region: ") {
+            self.entered = Some(String::from_utf8_lossy(name.trim_ascii()).into_owned());
+            return true;
+        }
+        if body.starts_with(b"Leaving safepoint region") {
+            gcs.safepoint(at, 0, out);
+            return true;
+        }
+        if let Some(rest) = body.strip_prefix(b"Application time: ") {
+            self.since_last_ns = scan::billionths(rest).map(|(ns, _)| ns);
+            return self.since_last_ns.is_some();
+        }
+        body.strip_prefix(b"Total time for which application threads were stopped: ")
+            .is_some_and(|rest| self.stopped(rest, at, gcs, out))
+    }
+
+    fn one_line(&mut self, rest: &[u8], at: At, gcs: &mut Collections, out: &mut Out<'_>) -> bool {
+        let Some(quote) = memchr::memchr(b'"', rest) else { return false };
+        let Some((name, rest)) = rest.split_at_checked(quote) else { return false };
+        let mut figures: Figures = Figures::default();
+        let mut threads = false;
+        for part in rest.split(|b| *b == b',') {
+            let part = part.trim_ascii_start();
+            let Some(colon) = memchr::memchr(b':', part) else {
+                // "Threads: 0 runnable, 12 total": the part behind the comma.
+                if let (true, Some((total, _))) = (threads, scan::integer(part)) {
+                    figures.push(figure::THREADS, total);
+                }
+                continue;
+            };
+            let word = part.get(..colon).unwrap_or_default();
+            let Some((value, _)) = part.get(colon + 1..).and_then(|v| scan::integer(v.trim_ascii_start()))
+            else {
+                continue;
+            };
+            threads = word == b"Threads";
+            figures.take(word, value);
+        }
+        let Some(total_ns) = figures.total_ns else { return false };
+        if !figures.cleanup && !figures.leave && cleanup_in_reach(out) {
+            figures.push(figure::REACH_INCLUDES_CLEANUP, 1);
+        }
+        gcs.safepoint(at, figures.leave_ns, out);
+        let name = String::from_utf8_lossy(name);
+        if self.row.as_ref().is_some_and(|row| row.name == name && row.total_ns == total_ns) {
+            self.row = None;
+        }
+        self.write_row(out);
+        write(&name, at, total_ns, &figures.list, out);
+        true
+    }
+
+    /// `0.0744827 seconds, Stopping threads took: 0.0000599 seconds`.
+    fn stopped(&mut self, rest: &[u8], at: At, gcs: &mut Collections, out: &mut Out<'_>) -> bool {
+        let Some((total_ns, rest)) = scan::billionths(rest) else { return false };
+        let mut figures = Figures::default();
+        let reach = rest.strip_prefix(b" seconds, Stopping threads took: ").and_then(scan::billionths);
+        if let Some((reach_ns, _)) = reach {
+            figures.push(figure::REACH_NS, reach_ns.unsigned_abs());
+        }
+        if let Some(since_ns) = self.since_last_ns.take() {
+            figures.push(figure::SINCE_LAST_NS, since_ns.unsigned_abs());
+        }
+        gcs.safepoint(at, 0, out);
+        let name = self.entered.take().map_or(Cow::Borrowed("stopped"), Cow::Owned);
+        write(&name, at, total_ns, &figures.list, out);
+        true
+    }
+
+    /// A row of the table of `safepoint+stats`. False: it is a heading or a sum.
+    pub(crate) fn table_row(
+        &mut self,
+        body: &[u8],
+        at: At,
+        gcs: &mut Collections,
+        out: &mut Out<'_>,
+    ) -> bool {
+        let Some(stop) = row(body, at) else { return false };
+        gcs.safepoint(at, 0, out);
+        self.write_row(out);
+        self.row = Some(stop);
+        true
+    }
+
+    fn write_row(&mut self, out: &mut Out<'_>) {
+        if let Some(stop) = self.row.take() {
+            write(&stop.name, stop.at, stop.total_ns, &stop.figures, out);
+        }
+    }
+
+    /// The log ends.
+    pub(crate) fn finish(&mut self, out: &mut Out<'_>) {
+        self.write_row(out);
+    }
+}
+
+/// Whether "Reaching safepoint" of a line that names no cleanup contains it.
+fn cleanup_in_reach(out: &mut Out<'_>) -> bool {
+    out.sink.process_mut(out.process).fact_number(fact::JDK).is_none_or(|jdk| jdk < CLEANUP_APART_SINCE)
+}
+
+#[derive(Default)]
+struct Figures {
+    list: Vec<(&'static str, f64)>,
+    total_ns: Option<i64>,
+    leave_ns: i64,
+    cleanup: bool,
+    leave: bool,
+}
+
+impl Figures {
+    fn push(&mut self, key: &'static str, value: u64) {
+        self.list.push((key, value as f64));
+    }
+
+    fn take(&mut self, word: &[u8], value: u64) {
+        match word {
+            b"Time since last" => self.push(figure::SINCE_LAST_NS, value),
+            b"Reaching safepoint" => self.push(figure::REACH_NS, value),
+            b"Cleanup" => {
+                self.cleanup = true;
+                self.push(figure::CLEANUP_NS, value);
+            }
+            b"At safepoint" => self.push(figure::AT_NS, value),
+            b"Leaving safepoint" => {
+                self.leave = true;
+                self.leave_ns = i64::try_from(value).unwrap_or(i64::MAX);
+                self.push(figure::LEAVE_NS, value);
+            }
+            b"Total" => self.total_ns = Some(i64::try_from(value).unwrap_or(i64::MAX)),
+            b"Threads" => self.push(figure::THREADS_RUNNABLE, value),
+            // A part that a later JDK adds: no word for it yet.
+            _ => {}
+        }
+    }
+}
+
+/// `NAME   [ 13  0 ][ 4036  57386  4571350  4632772 ]  0`: threads, then times in nanoseconds, the last their sum.
+fn row(body: &[u8], at: At) -> Option<Stop> {
+    let open = memchr::memchr(b'[', body)?;
+    let name = body.get(..open)?.trim_ascii();
+    let (threads, rest) = numbers(body.get(open + 1..)?)?;
+    let (times, _) = numbers(rest.trim_ascii_start().strip_prefix(b"[")?)?;
+    let mut figures = vec![(figure::THREADS, threads.first().copied().flatten()? as f64)];
+    if let Some(running) = threads.get(1).copied().flatten() {
+        figures.push((figure::THREADS_RUNNABLE, running as f64));
+    }
+    let count = times.iter().flatten().count();
+    let words: &[&str] = match count {
+        4 => &[figure::REACH_NS, figure::CLEANUP_NS, figure::AT_NS],
+        3 => &[figure::REACH_NS, figure::AT_NS],
+        _ => return None,
+    };
+    figures.extend(words.iter().zip(times.iter().flatten()).map(|(word, value)| (*word, *value as f64)));
+    let total = times.get(count.checked_sub(1)?).copied().flatten()?;
+    if name.is_empty() {
+        return None;
+    }
+    Some(Stop {
+        name: String::from_utf8_lossy(name).into_owned(),
+        at,
+        total_ns: i64::try_from(total).unwrap_or(i64::MAX),
+        figures,
+    })
+}
+
+/// Whole numbers up to a closing bracket.
+fn numbers(text: &[u8]) -> Option<([Option<u64>; ROW_TIMES], &[u8])> {
+    let end = memchr::memchr(b']', text)?;
+    let (inside, rest) = text.split_at_checked(end)?;
+    let mut found = [None; ROW_TIMES];
+    let mut slots = found.iter_mut();
+    for word in inside.split(|b| *b == b' ').filter(|w| !w.is_empty()) {
+        let (value, after) = scan::integer(word)?;
+        if !after.is_empty() {
+            return None;
+        }
+        *slots.next()? = Some(value);
+    }
+    Some((found, rest.get(1..)?))
+}
+
+fn write(name: &str, at: At, total_ns: i64, figures: &[(&str, f64)], out: &mut Out<'_>) {
+    out.evidence.stop(total_ns);
+    out.span(&Entry {
+        t0_ns: at.ns.saturating_sub(total_ns),
+        figures,
+        ..Entry::event(kind::SAFEPOINT, name, at.ns, at.line)
+    });
+}
