@@ -64,6 +64,11 @@ impl Evidence {
         self.begins_ns.get_or_insert(ns);
     }
 
+    /// Whether a collection or a stop was seen: then the log's beginning is over.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.stops > 0 || self.ids.seen() > 0
+    }
+
     /// Where the log begins.
     pub(crate) fn begins_ns(&self) -> Option<i64> {
         self.begins_ns

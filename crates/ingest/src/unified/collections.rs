@@ -94,6 +94,11 @@ impl Collections {
     }
 
     fn pause_line(&mut self, line: &GcLine<'_>, record: &Record<'_>, out: &mut Out<'_>) -> bool {
+        // Steps of a pause, at debug and trace level: "Pause Roots (ZWorker#0)", "Pause Scavenge Before Remark".
+        let finer = line.level.is_some_and(|level| level < Level::Info);
+        if record.names_a_thread() || (finer && record.duration_ns.is_some()) {
+            return true;
+        }
         match record.duration_ns {
             Some(duration_ns) => self.close(line, record, duration_ns, out),
             None => self.start(line, record, out),
@@ -208,7 +213,7 @@ impl Collections {
     }
 
     fn concurrent_line(&mut self, line: &GcLine<'_>, record: &Record<'_>, out: &mut Out<'_>) -> bool {
-        if line.level.is_some_and(|level| level < Level::Info) {
+        if record.names_a_thread() || line.level.is_some_and(|level| level < Level::Info) {
             return true;
         }
         if record.duration_ns.is_none() && record.change.is_none() {

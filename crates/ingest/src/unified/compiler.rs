@@ -9,10 +9,7 @@ use fathom_recording::{SeriesId, SeriesInfo, SeriesKind};
 use super::out::{Entry, Out};
 use super::pause::At;
 use super::scan;
-use crate::jit::print_compilation::{CompilationLine, Said, parse_line};
-
-/// How much of a reason is kept, bytes.
-const REASON: usize = 120;
+use crate::jit::print_compilation::{CompilationLine, parse_line, record};
 
 /// The state between lines.
 #[derive(Clone, Debug, Default)]
@@ -148,32 +145,9 @@ fn trap(body: &[u8], at: At, out: &mut Out<'_>) -> bool {
 }
 
 fn compilation(line: &CompilationLine<'_>, at: At, out: &mut Out<'_>) -> bool {
-    let (kind, reason) = match line.said {
-        Said::Started => (kind::JIT_COMPILE, None),
-        Said::NotEntrant(reason) => (kind::JIT_INVALIDATE, reason),
-        Said::Zombie => (kind::JIT_INVALIDATE, Some(&b"made zombie"[..])),
-        Said::Skipped(reason) => (kind::JIT_FAILURE, Some(reason)),
-        Said::Other(_) => return true,
-    };
-    // A native method's wrapper is made by the thread that calls it, not compiled.
-    if line.is_native() {
-        return true;
-    }
-    let mut figures = Vec::with_capacity(3);
-    figures.push((figure::TIER, f64::from(line.tier.unwrap_or(0))));
-    if let Some(bci) = line.osr_bci {
-        figures.push((figure::OSR_BCI, bci as f64));
-    }
-    if let Some(bytecodes) = line.bytecodes {
-        figures.push((figure::BYTECODES, bytecodes as f64));
-    }
-    let reason = reason.map(|r| String::from_utf8_lossy(r.get(..REASON).unwrap_or(r)));
-    let labels: Vec<_> = reason.iter().map(|r| (label::REASON, r.as_ref())).collect();
-    out.span(&Entry {
-        key: line.id.unwrap_or(-1),
-        figures: &figures,
-        labels: &labels,
-        ..Entry::event(kind, &line.name(), at.ns, at.line)
-    });
+    let row = out.row(&Entry::event("", "", at.ns, at.line));
+    let written = record(line, &row, out.sink);
+    out.tally.records += u64::from(written);
+    // What a future JVM says of a compilation is known to be about one.
     true
 }

@@ -59,7 +59,13 @@ impl Out<'_> {
         if entry.kind != kind::RUN {
             self.tally.records += 1;
         }
-        self.sink.span(&SpanRow {
+        let row = self.row(entry);
+        self.sink.span(&row)
+    }
+
+    /// A span as a row of the recording.
+    pub(crate) fn row<'e>(&self, entry: &Entry<'e>) -> SpanRow<'e> {
+        SpanRow {
             kind: entry.kind,
             name: entry.name,
             t0_ns: entry.t0_ns,
@@ -72,7 +78,7 @@ impl Out<'_> {
             parent: entry.parent,
             figures: entry.figures,
             labels: entry.labels,
-        })
+        }
     }
 
     /// A thread of the run by its name.

@@ -113,6 +113,11 @@ impl<'a> Record<'a> {
         self.groups().find(|(k, _)| *k == kind).map(|(_, group)| group)
     }
 
+    /// Whether it is what one thread did: "(ZWorker#0)", "(VM Thread)". ZGC prints such at debug and trace level.
+    pub(crate) fn names_a_thread(&self) -> bool {
+        self.group(Group::Unknown).is_some_and(|g| g.contains(&b'#') || g == b"VM Thread" || g == b"ZDriver")
+    }
+
     /// Whether the body is one of a pause of all threads.
     pub(crate) fn is_pause(&self) -> bool {
         self.words.starts_with(b"Pause ") || self.words == b"Pause"

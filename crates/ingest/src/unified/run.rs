@@ -88,7 +88,7 @@ impl Run {
                 Belongs::NextUnlessLate
             };
         }
-        let begun = self.banner_seen || out.tally.records > 0;
+        let begun = self.banner_seen || out.evidence.has_begun();
         if begun && is_banner(line.body) && self.fits(line) { Belongs::Next } else { Belongs::Here }
     }
 
