@@ -7,6 +7,7 @@ mod commands;
 mod exit;
 mod inputs;
 mod jdk;
+mod windows;
 
 use std::process::ExitCode;
 

@@ -24,7 +24,6 @@ pub fn json(diagnosis: &Diagnosis) -> String {
 }
 
 /// Writes a value as compact JSON that may stand inside a `<script>` element of HTML.
-#[allow(dead_code, reason = "the HTML report is about to come")]
 pub(crate) fn write_inside_html<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
     let formatter = Safe { within: serde_json::ser::CompactFormatter, markup: true };
     value.serialize(&mut serde_json::Serializer::with_formatter(out, formatter)).map_err(io::Error::from)

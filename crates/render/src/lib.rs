@@ -5,15 +5,19 @@
 #[cfg(test)]
 mod fixture;
 pub mod gc;
+mod html;
 pub mod info;
 pub mod jit;
 mod json;
+mod lanes;
+mod payload;
 mod printable;
 mod tables;
 mod terminal;
 mod text;
 mod units;
 
+pub use html::html;
 pub use json::json;
 pub use printable::printable;
 pub use terminal::{TerminalOptions, terminal};

@@ -11,6 +11,7 @@ mod info;
 mod jdks;
 mod jit;
 mod pack;
+mod report;
 mod version;
 
 /// Gets to the bottom of a slow JVM: what took the time, the proof, what was ruled out, the remedy.
@@ -41,6 +42,8 @@ pub enum Command {
     Pack(pack::Args),
     /// A directory of a packed recording again
     Unpack(pack::UnpackArgs),
+    /// Verdict and timeline as one page that opens anywhere, without a network
+    Report(report::Args),
     /// Version of fathom and of the formats that it writes
     Version(version::Args),
 }
@@ -57,6 +60,7 @@ impl Command {
             Self::Jit(args) => args.run(),
             Self::Pack(args) => args.run(),
             Self::Unpack(args) => args.run(),
+            Self::Report(args) => args.run(),
             Self::Version(args) => args.run(),
         }
     }

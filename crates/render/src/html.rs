@@ -1,0 +1,185 @@
+//! The report: one HTML page with everything in it, written as a stream.
+//!
+//! The page itself is built from `ui/` (`npm --prefix ui run build`) and lies ready in `assets/report.html`, so that
+//! building fathom needs no Node. It carries a content security policy by which nothing is loaded from anywhere; the
+//! data stands in script elements of types that no browser runs.
+
+use std::io::{self, Write};
+
+use fathom_diagnose::Diagnosis;
+use fathom_recording::Recording;
+
+use crate::{json, lanes};
+
+const TEMPLATE: &str = include_str!("../assets/report.html");
+/// Where the data goes.
+const MARKER: &str = "<!--fathom:data-->";
+
+/// Writes the report of a diagnosis and the (sealed) recording behind it.
+pub fn html(diagnosis: &Diagnosis, recording: &Recording, out: &mut impl Write) -> io::Result<()> {
+    let (before, after) =
+        TEMPLATE.split_once(MARKER).expect("the build checks that the marker is there once");
+    out.write_all(before.as_bytes())?;
+    out.write_all(b"<script type=\"application/json\" id=\"fathom-diagnosis\">")?;
+    json::write_inside_html(diagnosis, out)?;
+    out.write_all(b"</script>\n    <script type=\"application/octet-stream\" id=\"fathom-lanes\">")?;
+    let timeline = lanes::timeline(diagnosis, recording);
+    timeline.columns.write(&timeline.header, out)?;
+    out.write_all(b"</script>")?;
+    out.write_all(after.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use base64::Engine as _;
+    use fathom_recording::vocabulary::{figure, kind, label};
+    use fathom_recording::{Process, Role, SeriesInfo, SeriesKind, Sink, Source, SpanRow};
+
+    use super::*;
+    use crate::fixture;
+
+    fn page(diagnosis: &Diagnosis, recording: &Recording) -> String {
+        let mut out = Vec::new();
+        html(diagnosis, recording, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+        text.split_once(from).unwrap().1.split_once(to).unwrap().0
+    }
+
+    /// The header of the lanes, read back.
+    fn header(page: &str) -> serde_json::Value {
+        let text = between(page, "id=\"fathom-lanes\">", "<");
+        let packed = base64::engine::general_purpose::STANDARD.decode(text).unwrap();
+        let mut bytes = Vec::new();
+        flate2::read::DeflateDecoder::new(&packed[..]).read_to_end(&mut bytes).unwrap();
+        let length = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
+        serde_json::from_slice(&bytes[4..4 + length]).unwrap()
+    }
+
+    fn recording(pauses: i64, name: &str) -> Recording {
+        let mut r = Recording::new();
+        let source = r.add_source(Source { name: name.into(), ..Source::default() });
+        let process = r.add_process(Process { name: "server2".into(), jvm: true, ..Process::default() });
+        let thread = r.thread(process, Some(1), name, Role::Jit);
+        for i in 0..pauses {
+            for kind in [kind::GC_PAUSE, kind::JIT_COMPILE, "storage.write"] {
+                r.span(&SpanRow {
+                    kind,
+                    name,
+                    t0_ns: i * 1_000_000,
+                    t1_ns: i * 1_000_000 + i,
+                    process,
+                    thread: Some(thread),
+                    source,
+                    line: i as u64,
+                    key: i,
+                    parent: None,
+                    figures: &[(figure::HEAP_AFTER_BYTES, i as f64), (figure::TIER, 4.0)],
+                    labels: &[(label::CAUSE, name)],
+                });
+            }
+        }
+        for instance in ["a", "b"] {
+            let series = r.add_series(SeriesInfo {
+                name: "throughput".into(),
+                unit: "ops/s".into(),
+                instance: instance.into(),
+                kind: SeriesKind::Rate,
+                process: None,
+                source,
+            });
+            for i in 0..pauses {
+                r.point(series, i * 1_000_000_000, 1_000_000_000, 1.0);
+            }
+        }
+        r.seal();
+        r
+    }
+
+    #[test]
+    fn every_layer_of_the_recording_has_its_lanes() {
+        let page = page(&fixture::burst(), &recording(10, "x"));
+        let header = header(&page);
+        let titles = |group: usize| -> Vec<&str> {
+            let lanes = header["groups"][group]["lanes"].as_array().unwrap();
+            lanes.iter().map(|l| l["title"].as_str().unwrap()).collect()
+        };
+        assert_eq!(titles(0), ["Throughput"]);
+        assert_eq!(titles(1), ["Heap", "GC pauses", "Compilations", "Compiler threads", "storage.write"]);
+        let lines = header["groups"][0]["lanes"][0]["lines"].as_array().unwrap();
+        assert_eq!(lines.iter().map(|l| l["name"].as_str().unwrap()).collect::<Vec<_>>(), ["sum", "a", "b"]);
+    }
+
+    #[test]
+    fn nothing_from_an_input_can_leave_its_script_element() {
+        let evil = "</script><script>alert(1)</script><!--\u{2028}\u{202e}\x1b[2J";
+        let page = page(&fixture::hostile(), &recording(3, evil));
+        let rest = page.replacen(TEMPLATE.split_once(MARKER).unwrap().0, "", 1);
+        let rest = rest.replace(TEMPLATE.split_once(MARKER).unwrap().1, "");
+        assert_eq!(rest.matches("<script").count(), 2, "ours and no other");
+        assert_eq!(rest.matches("</script").count(), 2);
+        assert!(!rest.contains("<!--") && !rest.contains('\u{2028}') && !rest.contains('\u{202e}'));
+        assert_eq!(header(&page)["strings"][0], evil, "and nothing is lost");
+        let diagnosis = between(&page, "id=\"fathom-diagnosis\">", "</script>");
+        let read: serde_json::Value = serde_json::from_str(diagnosis).unwrap();
+        assert_eq!(read["headline"], fixture::hostile().headline);
+    }
+
+    #[test]
+    fn a_lane_with_too_many_spans_keeps_the_longest_and_says_so() {
+        let header = header(&page(&fixture::burst(), &recording(200_050, "x")));
+        let lane = &header["groups"][1]["lanes"][1];
+        assert!(lane["note"].as_str().unwrap().contains("longest of 200050 are drawn"), "{lane}");
+        let n = header["columns"][lane["t0"].as_u64().unwrap() as usize]["n"].as_u64().unwrap();
+        assert!(n <= lanes::MAX_SPANS as u64 && n >= 2_000);
+    }
+
+    #[test]
+    fn a_recording_with_nothing_in_it_makes_a_page() {
+        let mut empty = Recording::new();
+        empty.seal();
+        let header = header(&page(&fixture::healthy(), &empty));
+        assert_eq!(header["groups"].as_array().unwrap().len(), 0);
+    }
+
+    #[test]
+    fn times_at_the_ends_of_the_clock_do_not_overflow() {
+        let mut r = recording(2, "x");
+        let source = fathom_recording::SourceId(0);
+        let process = fathom_recording::ProcessId(0);
+        for (kind, t0_ns, t1_ns) in [
+            (kind::GC_PAUSE, i64::MIN, i64::MAX),
+            (kind::JIT_QUEUE, i64::MIN, i64::MIN + 1),
+            (kind::JIT_INSTALL, i64::MAX, i64::MAX),
+        ] {
+            let figures = &[(figure::HEAP_BEFORE_BYTES, f64::NAN)];
+            r.span(&SpanRow {
+                kind,
+                name: "",
+                t0_ns,
+                t1_ns,
+                process,
+                thread: None,
+                source,
+                line: u64::MAX,
+                key: -1,
+                parent: None,
+                figures,
+                labels: &[],
+            });
+        }
+        r.seal();
+        assert!(header(&page(&fixture::burst(), &r))["to"].is_i64());
+    }
+
+    #[test]
+    fn the_template_loads_nothing_and_says_so_in_its_policy() {
+        assert_eq!(TEMPLATE.matches(MARKER).count(), 1);
+        assert!(TEMPLATE.contains("default-src 'none'"));
+        assert!(!TEMPLATE.contains("unsafe-inline") && !TEMPLATE.contains("src=\""));
+    }
+}

@@ -1,0 +1,318 @@
+//! Lanes of lines: the series of a recording, the heap around collections, the compiler's activity.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::clock::{SECOND_NS, seconds};
+use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::{ProcessId, Series, SeriesKind};
+
+use super::spans::compiler;
+use super::{Builder, Lane, Line, LineLane, MAX_POINTS, short};
+
+/// Lines in one lane; more cannot be told apart.
+const MAX_LINES: usize = 12;
+/// Steps in which events are counted over a whole run: about one for each pixel of the first look.
+const STEPS: i64 = 1_200;
+
+/// Points of a line: time from the page's origin and value; a value that is not a number is a gap.
+type Points = Vec<(i64, f64)>;
+
+impl Builder<'_> {
+    /// The series of a process, or of none: one lane for each name, its instances and their sum as lines.
+    pub(super) fn series_lanes(&mut self, process: Option<ProcessId>) -> Vec<Lane> {
+        let recording = self.recording;
+        let mut by_name: BTreeMap<(&str, &str), Vec<&Series>> = BTreeMap::new();
+        for series in recording.series.iter().filter(|s| s.info.process == process && !s.t_ns.is_empty()) {
+            by_name.entry((&series.info.name, &series.info.unit)).or_default().push(series);
+        }
+        let mut lanes: Vec<(u8, Lane)> = Vec::new();
+        for ((name, unit), all) in by_name {
+            let adds_up = all.iter().all(|s| s.info.kind != SeriesKind::Latency);
+            let mut lines = Vec::new();
+            let mut note = String::new();
+            if all.len() > MAX_LINES {
+                note = format!("{MAX_LINES} of {} are drawn", all.len());
+            }
+            if all.len() > 1 && adds_up {
+                let sum = self.sum(&all);
+                lines.push(self.line("sum", true, sum, &mut note));
+            }
+            for series in all.iter().take(MAX_LINES) {
+                let title = if series.info.instance.is_empty() { name } else { &series.info.instance };
+                let points = self.with_gaps(series);
+                lines.push(self.line(title, all.len() == 1, points, &mut note));
+            }
+            let rate = all.iter().any(|s| s.info.kind == SeriesKind::Rate);
+            let id =
+                format!("series-{}-{name}-{unit}", process.map_or("all".into(), |p| p.index().to_string()));
+            let title = capitalised(&name.replace(['_', '.'], " "));
+            let lane = LineLane {
+                id: short(&id),
+                title: short(&title),
+                unit: short(unit),
+                steps: false,
+                note,
+                lines,
+            };
+            let middle = ["avg", "mean", "median"].iter().any(|word| name.contains(word));
+            lanes.push((if rate { 0 } else { 2 - u8::from(middle) }, Lane::Lines(lane)));
+        }
+        // Progress first, then the usual latency, then its other columns: the page folds what comes late.
+        lanes.sort_by_key(|(order, _)| *order);
+        lanes.into_iter().map(|(_, lane)| lane).collect()
+    }
+
+    /// Heap in use before and after collections.
+    pub(super) fn heap_lane(&mut self, process: ProcessId) -> Option<Lane> {
+        let mut used: Points = Vec::new();
+        let mut after: Points = Vec::new();
+        let mut capacity: Points = Vec::new();
+        for kind in [kind::GC_PAUSE, kind::GC_CONCURRENT] {
+            for span in self.spans_of(kind, process) {
+                let (t0, t1) = (self.since(span.t0_ns()), self.since(span.t1_ns()));
+                used.extend(span.figure(figure::HEAP_BEFORE_BYTES).map(|b| (t0, b)));
+                if let Some(bytes) = span.figure(figure::HEAP_AFTER_BYTES) {
+                    used.push((t1, bytes));
+                    after.push((t1, bytes));
+                }
+                capacity.extend(span.figure(figure::HEAP_CAPACITY_BYTES).map(|b| (t1, b)));
+            }
+        }
+        let mut lines = Vec::new();
+        let mut note = String::new();
+        for (name, main, points) in
+            [("after GC", true, after), ("in use", false, used), ("size", false, capacity)]
+        {
+            let mut points = points;
+            points.sort_by_key(|p| p.0);
+            if !points.is_empty() {
+                lines.push(self.line(name, main, points, &mut note));
+            }
+        }
+        (!lines.is_empty()).then(|| {
+            Lane::Lines(LineLane {
+                id: format!("p{}-heap", process.index()),
+                title: "Heap".into(),
+                unit: "bytes".into(),
+                steps: false,
+                note,
+                lines,
+            })
+        })
+    }
+
+    /// Compilations a second by compiler, and the length of the queue.
+    pub(super) fn compile_lanes(&mut self, process: ProcessId) -> Vec<Lane> {
+        let step = step_ns(self.end_ns.saturating_sub(self.origin_ns));
+        // Logs that do not tell when a compilation began still tell when its code was installed.
+        let kind = [kind::JIT_COMPILE, kind::JIT_INSTALL]
+            .into_iter()
+            .find(|k| self.recording.spans_of(k).any(|s| s.process() == process));
+        let Some(kind) = kind else { return Vec::new() };
+        let mut counts = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
+        for span in self.spans_of(kind, process) {
+            let bin = self.since(span.t0_ns()) / step;
+            *counts[compiler(&span)].entry(bin).or_insert(0_u64) += 1;
+        }
+        let coarse = if step == SECOND_NS {
+            String::new()
+        } else {
+            format!("counted in steps of {} s", seconds(step))
+        };
+        let mut note = coarse.clone();
+        let mut lines = Vec::new();
+        for (name, count) in ["C1", "C2", "tier unknown"].into_iter().zip(counts) {
+            if !count.is_empty() {
+                let points = stepped(&count, step, |n| *n as f64 / seconds(step));
+                lines.push(self.line(name, false, points, &mut note));
+            }
+        }
+        let lane = |id: &str, title: &str, unit: &str, note: String, lines: Vec<Line>| {
+            Lane::Lines(LineLane {
+                id: format!("p{}-{id}", process.index()),
+                title: title.into(),
+                unit: unit.into(),
+                steps: true,
+                note,
+                lines,
+            })
+        };
+        let mut lanes = vec![lane("compiles", "Compilations", "/s", note, lines)];
+        let queue = self.queue(process);
+        if !queue.is_empty() {
+            let mut note = String::new();
+            let lines = vec![self.line("waiting to be compiled", false, queue, &mut note)];
+            lanes.push(lane("queue", "Compile queue", "methods", note, lines));
+        }
+        lanes
+    }
+
+    /// How many tasks wait, at each change.
+    fn queue(&self, process: ProcessId) -> Points {
+        let mut changes: Vec<(i64, i64)> = Vec::new();
+        for span in self.spans_of(kind::JIT_QUEUE, process) {
+            if span.figure(figure::WAIT_KNOWN) != Some(0.0) && span.duration_ns() > 0 {
+                changes.push((self.since(span.t0_ns()), 1));
+                changes.push((self.since(span.t1_ns()), -1));
+            }
+        }
+        changes.sort_unstable();
+        let mut points: Points = Vec::new();
+        let mut waiting = 0_i64;
+        for (t, change) in changes {
+            waiting += change;
+            match points.last_mut() {
+                Some(last) if last.0 == t => last.1 = waiting as f64,
+                _ => points.push((t, waiting as f64)),
+            }
+        }
+        points
+    }
+
+    /// A line from points in order of time, thinned where there are too many; says so in the note.
+    fn line(&mut self, name: &str, main: bool, points: Points, note: &mut String) -> Line {
+        let total = points.len();
+        let points = thinned(points);
+        if points.len() < total && !note.contains("lowest and highest") {
+            let sep = if note.is_empty() { "" } else { "; " };
+            note.push_str(&format!("{sep}lowest and highest of each stretch of {total} points"));
+        }
+        let t = self.columns.delta(points.iter().map(|p| p.0));
+        let v = self.columns.figures(points.iter().map(|p| p.1));
+        Line { name: short(name), main, t, v }
+    }
+
+    /// A series with its gaps marked: where more than two and a half of its usual steps lie between two values.
+    fn with_gaps(&self, series: &Series) -> Points {
+        let usual = usual_step(&series.t_ns);
+        let mut points = Points::with_capacity(series.t_ns.len());
+        for (i, (t, value)) in series.t_ns.iter().zip(&series.value).enumerate() {
+            let before = i.checked_sub(1).and_then(|i| series.t_ns.get(i));
+            if let Some(before) =
+                before.filter(|b| usual > 0 && t.saturating_sub(**b) > usual.saturating_mul(5) / 2)
+            {
+                points.push((self.since(before.saturating_add(usual)), f64::NAN));
+            }
+            points.push((self.since(*t), *value));
+        }
+        points
+    }
+
+    /// The sum over instances on the grid of their usual step. A step in which an instance that was there before
+    /// and after says nothing is a gap: missing is not zero.
+    fn sum(&self, all: &[&Series]) -> Points {
+        let step = all.iter().map(|s| usual_step(&s.t_ns)).min().unwrap_or(0).max(1);
+        let bin = |t: i64| self.since(t).div_euclid(step);
+        let mut bins: BTreeMap<i64, (f64, usize)> = BTreeMap::new();
+        for series in all {
+            let mut own: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+            for (t, value) in series.t_ns.iter().zip(&series.value) {
+                let entry = own.entry(bin(*t)).or_default();
+                *entry = (entry.0 + value, entry.1 + 1.0);
+            }
+            for (bin, (sum, n)) in own {
+                let entry = bins.entry(bin).or_default();
+                *entry = (entry.0 + sum / n, entry.1 + 1);
+            }
+        }
+        let covers: Vec<(i64, i64)> =
+            all.iter().filter_map(|s| Some((bin(*s.t_ns.first()?), bin(*s.t_ns.last()?)))).collect();
+        let value = |(at, (sum, n)): (i64, (f64, usize))| {
+            let expected = covers.iter().filter(|(from, to)| (*from..=*to).contains(&at)).count();
+            (at.saturating_mul(step), if n < expected { f64::NAN } else { sum })
+        };
+        bins.into_iter().map(value).collect()
+    }
+}
+
+/// Median distance of neighbouring times.
+fn usual_step(t_ns: &[i64]) -> i64 {
+    let mut steps: Vec<i64> = t_ns.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
+    let middle = steps.len() / 2;
+    if steps.is_empty() { 0 } else { *steps.select_nth_unstable(middle).1 }
+}
+
+/// A round step for counting over a range: a tenth of a second, a second, ten, a minute, ten …
+fn step_ns(range_ns: i64) -> i64 {
+    const NICE_S: [i64; 6] = [1, 10, 60, 600, 3_600, 86_400];
+    if range_ns / (SECOND_NS / 10) <= STEPS / 4 {
+        return SECOND_NS / 10;
+    }
+    let fits = |s: &&i64| range_ns / (**s * SECOND_NS) <= STEPS;
+    NICE_S.iter().find(fits).map_or_else(|| range_ns / STEPS, |s| s * SECOND_NS)
+}
+
+/// Counts as points of a line that holds each value for a step, with zeros where nothing was counted.
+fn stepped(counts: &BTreeMap<i64, u64>, step: i64, value: impl Fn(&u64) -> f64) -> Points {
+    let mut points = Points::new();
+    let mut free = i64::MIN;
+    for (bin, n) in counts {
+        if *bin != free {
+            if free != i64::MIN {
+                points.push((free.saturating_mul(step), 0.0));
+            }
+            points.push(((bin - 1).saturating_mul(step), 0.0));
+        }
+        points.push((bin.saturating_mul(step), value(n)));
+        free = bin + 1;
+    }
+    points.push((free.saturating_mul(step), 0.0));
+    points
+}
+
+/// At most about [`MAX_POINTS`]: of each stretch the lowest, the highest and a gap, in order of time.
+fn thinned(points: Points) -> Points {
+    if points.len() <= MAX_POINTS {
+        return points;
+    }
+    let stretch = points.len().div_ceil(MAX_POINTS / 2);
+    let mut kept = Points::with_capacity(MAX_POINTS + MAX_POINTS / 2);
+    for points in points.chunks(stretch) {
+        let numbers = || points.iter().enumerate().filter(|(_, p)| !p.1.is_nan());
+        let low = numbers().min_by(|a, b| a.1.1.total_cmp(&b.1.1)).map(|(i, _)| i);
+        let high = numbers().max_by(|a, b| a.1.1.total_cmp(&b.1.1)).map(|(i, _)| i);
+        let gap = points.iter().position(|p| p.1.is_nan());
+        let mut of_stretch: Vec<usize> = [low, high, gap].into_iter().flatten().collect();
+        of_stretch.sort_unstable();
+        of_stretch.dedup();
+        kept.extend(of_stretch.into_iter().map(|i| points[i]));
+    }
+    kept
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_spike_the_dip_and_the_gap() {
+        let mut points: Points = (0..1_000_000).map(|i| (i, 1.0)).collect();
+        points[123_456].1 = 99.0;
+        points[654_321].1 = -99.0;
+        points[777_777].1 = f64::NAN;
+        let thin = thinned(points);
+        assert!(thin.len() <= MAX_POINTS + 1, "{}", thin.len());
+        assert!(thin.contains(&(123_456, 99.0)) && thin.contains(&(654_321, -99.0)));
+        assert!(thin.iter().any(|p| p.0 == 777_777 && p.1.is_nan()));
+        assert!(thin.is_sorted_by_key(|p| p.0));
+    }
+
+    #[test]
+    fn counts_fall_back_to_zero_where_nothing_was_counted() {
+        let points = stepped(&BTreeMap::from([(2, 5), (3, 1), (7, 2)]), 10, |n| *n as f64);
+        assert_eq!(points, [(10, 0.0), (20, 5.0), (30, 1.0), (40, 0.0), (60, 0.0), (70, 2.0), (80, 0.0)]);
+    }
+
+    #[test]
+    fn counting_steps_are_round_and_never_too_many() {
+        assert_eq!(step_ns(20 * SECOND_NS), SECOND_NS / 10);
+        assert_eq!(step_ns(240 * SECOND_NS), SECOND_NS);
+        assert_eq!(step_ns(3 * 3_600 * SECOND_NS), 10 * SECOND_NS);
+        assert!(i64::MAX / step_ns(i64::MAX) <= STEPS);
+    }
+}

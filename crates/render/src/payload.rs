@@ -1,0 +1,124 @@
+//! The lanes' data as it stands in the page: base64 of raw deflate of
+//!
+//! ```text
+//! u32 (little endian) length of the header · header (JSON) · columns, one after the other
+//! ```
+//!
+//! Columns hold what is big: times as differences, small numbers, 32-bit floats. Measured on made-up recordings this
+//! is a third of the same data as JSON, and a browser unpacks it with what it has (`DecompressionStream`). Read by
+//! ui/src/payload.ts.
+
+use std::io::{self, Write};
+
+use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderWriter;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use serde::Serialize;
+
+/// Number of a column among all of a page.
+pub(crate) type ColumnId = usize;
+
+#[derive(Serialize)]
+struct Column {
+    #[serde(rename = "as")]
+    coding: &'static str,
+    n: usize,
+    bytes: usize,
+}
+
+/// The columns of a page, coded as they come.
+#[derive(Default)]
+pub(crate) struct Columns {
+    columns: Vec<Column>,
+    blocks: Vec<u8>,
+}
+
+impl Columns {
+    /// Times or other numbers that rise slowly: zigzag differences.
+    pub(crate) fn delta(&mut self, values: impl Iterator<Item = i64>) -> ColumnId {
+        let mut last = 0_i64;
+        self.column("delta", values, |value, block| {
+            let step = value.wrapping_sub(last);
+            last = value;
+            varint(((step << 1) ^ (step >> 63)) as u64, block);
+        })
+    }
+
+    /// Small numbers.
+    pub(crate) fn small(&mut self, values: impl Iterator<Item = u64>) -> ColumnId {
+        self.column("varint", values, varint)
+    }
+
+    /// Figures that are shown with three digits; not-a-number is "none".
+    pub(crate) fn figures(&mut self, values: impl Iterator<Item = f64>) -> ColumnId {
+        self.column("f32", values, |value, block| block.extend_from_slice(&(value as f32).to_le_bytes()))
+    }
+
+    fn column<T>(
+        &mut self,
+        coding: &'static str,
+        values: impl Iterator<Item = T>,
+        mut code: impl FnMut(T, &mut Vec<u8>),
+    ) -> ColumnId {
+        let before = self.blocks.len();
+        let n = values.map(|value| code(value, &mut self.blocks)).count();
+        self.columns.push(Column { coding, n, bytes: self.blocks.len() - before });
+        self.columns.len() - 1
+    }
+
+    /// Writes header and columns as the text of a script element.
+    pub(crate) fn write<H: Serialize>(&self, header: &H, out: &mut impl Write) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct WithColumns<'a, H> {
+            #[serde(flatten)]
+            header: &'a H,
+            columns: &'a [Column],
+        }
+        let header = serde_json::to_vec(&WithColumns { header, columns: &self.columns })?;
+        let length = u32::try_from(header.len()).map_err(io::Error::other)?;
+        let mut packed = DeflateEncoder::new(EncoderWriter::new(out, &STANDARD), Compression::default());
+        packed.write_all(&length.to_le_bytes())?;
+        packed.write_all(&header)?;
+        packed.write_all(&self.blocks)?;
+        packed.finish()?.finish()?;
+        Ok(())
+    }
+}
+
+/// LEB128: seven bits a byte, the lowest first, the high bit set on all but the last.
+fn varint(mut value: u64, block: &mut Vec<u8>) {
+    while value >= 0x80 {
+        block.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    block.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn what_was_packed_can_be_unpacked() {
+        let mut columns = Columns::default();
+        columns.delta([5, 3, i64::MAX, i64::MIN].into_iter());
+        columns.small([0, 127, 128, u64::MAX].into_iter());
+        columns.figures([1.5, f64::NAN].into_iter());
+        let mut text = Vec::new();
+        columns.write(&serde_json::json!({"schema": "x"}), &mut text).unwrap();
+        assert!(text.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b)));
+        let packed = base64::Engine::decode(&STANDARD, &text).unwrap();
+        let mut bytes = Vec::new();
+        flate2::read::DeflateDecoder::new(&packed[..]).read_to_end(&mut bytes).unwrap();
+        let length = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
+        let header: serde_json::Value = serde_json::from_slice(&bytes[4..4 + length]).unwrap();
+        assert_eq!(header["columns"][0], serde_json::json!({"as": "delta", "n": 4, "bytes": 2 + 10 + 1}));
+        let blocks = &bytes[4 + length..];
+        assert_eq!(&blocks[..2], [10, 3], "+5, then -2");
+        assert_eq!(&blocks[13..17], [0, 127, 0x80, 1]);
+        assert_eq!(&blocks[blocks.len() - 8..blocks.len() - 4], 1.5_f32.to_le_bytes());
+    }
+}

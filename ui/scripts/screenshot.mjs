@@ -1,0 +1,30 @@
+// Pictures of a report for README and docs: node scripts/screenshot.mjs REPORT.html OUT-DIR
+//
+// Writes report-light.png and report-dark.png: the verdict and the timeline at its side, as a wide screen shows them.
+
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { findChromium, launch } from "./chromium.mjs";
+
+const [report, out] = process.argv.slice(2);
+const executable = findChromium();
+if (!report || !out || !executable) {
+  console.error("usage: node scripts/screenshot.mjs REPORT.html OUT-DIR   (needs Chromium, or CHROMIUM=path)");
+  process.exit(2);
+}
+mkdirSync(out, { recursive: true });
+const width = Number(process.env["WIDTH"] ?? 1440);
+const height = Number(process.env["HEIGHT"] ?? 1180);
+const browser = await launch(executable);
+for (const scheme of ["light", "dark"]) {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
+  page.on("console", (m) => m.type() === "error" && console.error(m.text()));
+  page.on("pageerror", (e) => console.error(e));
+  await page.goto(pathToFileURL(resolve(report)).href + (process.env["HASH"] ?? ""));
+  await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
+  await page.waitForTimeout(400);
+  await page.screenshot({ path: join(out, `report-${scheme}.png`), fullPage: process.env["FULL"] === "1" });
+}
+await browser.close();

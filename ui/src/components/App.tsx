@@ -1,0 +1,126 @@
+// The page: verdict first, then the timeline, then what stands behind both.
+
+import { useCallback, useEffect, useState } from "preact/hooks";
+
+import type { Page } from "../context";
+import { applyTheme, storedTheme, storeTheme, type Theme } from "../theme";
+import { placeFromHash, placeToHash } from "../view";
+import { Inputs, Ledger, NotSeen, RuledOut } from "./Facts";
+import { Help } from "./Help";
+import { Timeline } from "./Timeline";
+import { Verdict } from "./Verdict";
+
+const NEXT: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
+const NAMES: Record<Theme, string> = { auto: "as the system", light: "light", dark: "dark" };
+/** The address follows the view when it has come to rest. */
+const REST_MS = 250;
+
+export function App({ page }: { page: Page }) {
+  const [theme, setTheme] = useState<Theme>(storedTheme);
+  const [shown, setShown] = useState(0);
+  const [help, setHelp] = useState(false);
+  const [mark, setMark] = useState<number | null>(null);
+
+  /** Takes the colours of the moment and draws with them. */
+  const repaint = useCallback((next: Theme) => {
+    applyTheme(next);
+    setShown((n) => n + 1);
+    page.view.changed();
+  }, [page]);
+
+  const nextTheme = useCallback(() => {
+    const next = NEXT[theme];
+    setTheme(next);
+    storeTheme(next);
+    repaint(next);
+  }, [theme, repaint]);
+
+  // The system changes its mind, or the page is printed: on paper always light.
+  useEffect(() => {
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    const follow = (): void => repaint(theme);
+    const before = (): void => repaint("light");
+    system.addEventListener("change", follow);
+    window.addEventListener("beforeprint", before);
+    window.addEventListener("afterprint", follow);
+    return () => {
+      system.removeEventListener("change", follow);
+      window.removeEventListener("beforeprint", before);
+      window.removeEventListener("afterprint", follow);
+    };
+  }, [theme, repaint]);
+
+  // Links move the timeline; the timeline writes its range into the address.
+  useEffect(() => {
+    const go = (): void => {
+      const place = placeFromHash(location.hash);
+      if (!place) return;
+      page.view.show(page.fromSeconds(place.from), page.fromSeconds(place.to));
+      setMark(place.at === null ? null : page.fromSeconds(place.at));
+    };
+    const goAndLook = (): void => {
+      go();
+      const timeline = document.getElementById("timeline");
+      const box = timeline?.getBoundingClientRect();
+      // Beside the verdict it is in sight already.
+      if (timeline && box && (box.top > innerHeight * 0.6 || box.bottom < innerHeight * 0.2)) {
+        const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+        timeline.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
+      }
+    };
+    go();
+    window.addEventListener("hashchange", goAndLook);
+    let timer = 0;
+    const unsubscribe = page.view.subscribe(() => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        const { from, to, home } = page.view;
+        const whole = from <= home.from && to >= home.to;
+        const at = mark === null ? null : page.fromZero(mark) / 1e9;
+        const hash = placeToHash({ from: page.fromZero(from) / 1e9, to: page.fromZero(to) / 1e9, at });
+        const wanted = whole ? location.pathname + location.search : hash;
+        try {
+          history.replaceState(null, "", wanted);
+        } catch {
+          // Some browsers refuse this for pages from a file; links then work all the same.
+        }
+      }, REST_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      unsubscribe();
+      window.removeEventListener("hashchange", goAndLook);
+    };
+  }, [page, mark]);
+
+  const paint = `${theme}-${shown}`;
+  return (
+    <>
+      <a class="skip" href="#timeline">To the timeline</a>
+      <header class="top">
+        <p class="brand">fathom <span>{page.diagnosis.version}</span></p>
+        <div class="tools">
+          <button type="button" onClick={nextTheme}>Theme: {NAMES[theme]}</button>
+          <button type="button" onClick={() => window.print()}>Print</button>
+          <button type="button" onClick={() => setHelp(true)} aria-haspopup="dialog">Keys</button>
+        </div>
+      </header>
+      <main>
+        <div class="say">
+          <Verdict page={page} />
+          <RuledOut diagnosis={page.diagnosis} />
+          <NotSeen diagnosis={page.diagnosis} />
+        </div>
+        <div class="show">
+          <Timeline page={page} theme={paint} mark={mark} onTheme={nextTheme} onHelp={() => setHelp(true)} />
+          <Ledger diagnosis={page.diagnosis} />
+          <Inputs diagnosis={page.diagnosis} />
+        </div>
+      </main>
+      <footer>
+        Made by fathom {page.diagnosis.version}. Everything is in this one file; nothing was loaded from anywhere.
+      </footer>
+      <Help open={help} onClose={() => setHelp(false)} />
+    </>
+  );
+}

@@ -1,0 +1,113 @@
+// A lane of lines, drawn by uPlot, fed with as many points as there are pixels.
+
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+
+import type { Detail, Page } from "../context";
+import { decimate, indexBefore } from "../decimate";
+import { axisQuantity, quantity } from "../format";
+import { lineInk } from "../inks";
+import type { LineLane } from "../model";
+import { ink } from "../theme";
+
+/** Pixels for the figures of the axis, left of the plot. */
+export const AXIS = 64;
+export const LINE_HEIGHT = 92;
+
+export function LinePlot({ lane, page, theme }: { lane: LineLane; page: Page; theme: string }) {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return;
+    const plot = new uPlot(options(lane, element.clientWidth), points(lane, page, element.clientWidth), element);
+    const redraw = (): void => {
+      const width = element.clientWidth;
+      if (width !== plot.width) plot.setSize({ width, height: LINE_HEIGHT });
+      plot.batch(() => {
+        plot.setData(points(lane, page, width), false);
+        plot.setScale("x", { min: page.view.from, max: page.view.to });
+      });
+    };
+    redraw();
+    page.handles.set(lane.id, {
+      describe: (t) => describe(lane, page, t),
+      step: () => null,
+    });
+    const unsubscribe = page.view.subscribe(redraw);
+    return () => {
+      unsubscribe();
+      page.handles.delete(lane.id);
+      plot.destroy();
+    };
+  }, [lane, page, theme]);
+  return <div class="line-plot" ref={host} aria-hidden="true" />;
+}
+
+function points(lane: LineLane, page: Page, width: number): uPlot.AlignedData {
+  const columns = Math.max(50, width - AXIS);
+  const tables = lane.lines.map((line) => {
+    const { t, v } = decimate(line.t, line.v, page.view.from, page.view.to, columns);
+    return [t, v] as uPlot.AlignedData;
+  });
+  return tables.length === 1 ? tables[0] : uPlot.join(tables);
+}
+
+function options(lane: LineLane, width: number): uPlot.Options {
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  return {
+    width,
+    height: LINE_HEIGHT,
+    padding: [8, 0, 4, 0],
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      x: { time: false, auto: false },
+      y: { range: (_u, low, high) => yRange(lane, low, high) },
+    },
+    axes: [
+      { show: false },
+      {
+        size: AXIS,
+        gap: 6,
+        font: "11px Inter, ui-sans-serif, system-ui, sans-serif",
+        stroke: ink("faint"),
+        grid: { stroke: ink("line"), width: 1 },
+        ticks: { show: false },
+        space: 26,
+        values: (_u, splits) => splits.map((s) => axisQuantity(s, lane.unit)),
+      },
+    ],
+    series: [
+      {},
+      ...lane.lines.map((line, i): uPlot.Series => {
+        const colour = ink(line.main ? "ink" : lineInk(i));
+        return {
+          label: line.name,
+          stroke: colour,
+          width: line.main ? 1.75 : 1.25,
+          ...(lane.lines.length === 1 || lane.steps ? { fill: ink(`${line.main ? "ink" : lineInk(i)}-wash`) } : {}),
+          ...(lane.steps && stepped ? { paths: stepped } : {}),
+          points: { show: false },
+        };
+      }),
+    ],
+  };
+}
+
+/** From zero, because a dip is only as deep as it is; latency and heap likewise. */
+function yRange(lane: LineLane, low: number, high: number): [number, number] {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+  const top = high > 0 ? high * 1.08 : 0;
+  const bottom = low < 0 ? low * 1.08 : 0;
+  return top > bottom ? [bottom, top] : [0, lane.unit === "bytes" ? 1024 : 1];
+}
+
+function describe(lane: LineLane, page: Page, t: number): Detail | null {
+  const facts: [string, string][] = [];
+  for (const line of lane.lines) {
+    const i = indexBefore(line.t, t);
+    if (i < 0) continue;
+    facts.push([line.name, Number.isNaN(line.v[i]) ? "no value" : quantity(line.v[i], lane.unit)]);
+  }
+  return facts.length === 0 ? null : { title: `${lane.title} at ${page.moment(t)}`, facts };
+}

@@ -1,0 +1,103 @@
+// A lane of spans on a canvas of its own: pauses, safepoints, compilations, events.
+
+import { useEffect, useMemo, useRef } from "preact/hooks";
+
+import type { Detail, Page } from "../context";
+import { duration, quantity } from "../format";
+import { classLook, partLook } from "../inks";
+import type { SpanLane } from "../model";
+import { layout, SpanIndex } from "../spans";
+import { ink } from "../theme";
+
+const ROW = 11;
+const SINGLE_ROW = 34;
+const MARGIN = 5;
+
+export function spanHeight(lane: SpanLane): number {
+  return lane.rows.length > 1 ? lane.rows.length * ROW + 2 * MARGIN : SINGLE_ROW + 2 * MARGIN;
+}
+
+export function SpanPlot({ lane, page, theme }: { lane: SpanLane; page: Page; theme: string }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const index = useMemo(() => new SpanIndex(lane), [lane]);
+  const height = spanHeight(lane);
+  useEffect(() => {
+    const element = canvas.current;
+    if (!element) return;
+    const redraw = (): void => draw(element, index, page, height);
+    redraw();
+    page.handles.set(lane.id, {
+      describe(t, y, perPixel) {
+        const row = lane.rows.length > 1 ? Math.floor((y - MARGIN) / ROW) : 0;
+        // Three pixels on either side: small things can be pointed at, too.
+        const hit = index.hit(t - 3 * perPixel, t + 3 * perPixel, row);
+        return hit && describeSpan(lane, page, hit.index, hit.others);
+      },
+      step(t, direction) {
+        const i = nextSpan(lane, t, direction);
+        return i === null ? null : { t: lane.t0[i], detail: describeSpan(lane, page, i, 0) };
+      },
+    });
+    const unsubscribe = page.view.subscribe(redraw);
+    return () => {
+      unsubscribe();
+      page.handles.delete(lane.id);
+    };
+  }, [lane, page, index, height, theme]);
+  return <canvas class="span-plot" ref={canvas} style={{ height: `${height}px` }} aria-hidden="true" />;
+}
+
+function nextSpan(lane: SpanLane, t: number, direction: 1 | -1): number | null {
+  const n = lane.t0.length;
+  if (direction === 1) {
+    for (let i = 0; i < n; i++) if (lane.t0[i] > t) return i;
+  } else {
+    for (let i = n - 1; i >= 0; i--) if (lane.t0[i] < t) return i;
+  }
+  return null;
+}
+
+function draw(canvas: HTMLCanvasElement, index: SpanIndex, page: Page, height: number): void {
+  const ratio = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  if (width === 0) return;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const context = canvas.getContext("2d");
+  if (!context) return;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  const { lane } = index;
+  const looks = lane.classes.map((name, i) => classLook(name, i));
+  const parts = [...lane.parts.map((p) => partLook(p.name)), partLook(undefined)];
+  const row = lane.rows.length > 1 ? ROW : SINGLE_ROW;
+  context.fillStyle = ink("line");
+  context.fillRect(0, height - MARGIN, width, 1);
+  layout(index, page.view.from, page.view.to, width, (x, w, r, cls, part) => {
+    const look = part < 0 ? (looks[cls] ?? parts[parts.length - 1]) : parts[part];
+    context.fillStyle = ink(look.ink);
+    const tall = Math.max(2, Math.round((row - (lane.rows.length > 1 ? 2 : 0)) * look.height));
+    context.fillRect(x, MARGIN + (r + 1) * row - tall, w, tall);
+  });
+}
+
+/** Everything that is known of a span. */
+export function describeSpan(lane: SpanLane, page: Page, i: number, others: number): Detail {
+  const { strings, sources } = page.lanes;
+  const facts: [string, string][] = [["at", page.moment(lane.t0[i])]];
+  const clock = page.clock(lane.t0[i]);
+  if (clock !== "") facts.push(["clock", clock]);
+  if (lane.duration[i] > 0) facts.push(["lasted", duration(lane.duration[i])]);
+  for (const part of lane.parts) if (part.values[i] > 0) facts.push([part.name, duration(part.values[i])]);
+  for (const label of lane.labels) if (label.values[i] > 0) facts.push([label.name, strings[label.values[i] - 1] ?? ""]);
+  for (const fact of lane.facts) {
+    if (!Number.isNaN(fact.values[i])) facts.push([fact.name, quantity(fact.values[i], fact.unit)]);
+  }
+  if (lane.rows.length > 1) facts.push(["on", lane.rows[lane.row[i]] ?? ""]);
+  const source = sources[lane.source[i]] ?? "";
+  if (source !== "") facts.push(["source", lane.line[i] > 0 ? `${source}:${lane.line[i]}` : source]);
+  if (others > 0) facts.push(["beside it", `${others} more here; zoom in to tell them apart`]);
+  return { title: strings[lane.name[i]] || lane.classes[lane.cls[i]] || lane.title, facts };
+}

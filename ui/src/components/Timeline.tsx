@@ -1,0 +1,395 @@
+// The timeline: lanes over one another on one clock, and everything that moves them.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import type { Detail, Page } from "../context";
+import { moment, momentDigits, ticks } from "../format";
+import { classLook, lineInk, partLook } from "../inks";
+import type { Group, Lane, Window } from "../model";
+import { LaneTable } from "./LaneTable";
+import { LinePlot } from "./LineLane";
+import { SpanPlot } from "./SpanLane";
+
+/** A drag shorter than this is a click. */
+const DRAG_PX = 4;
+/** A wheel that was turning over the page goes on moving the page when a lane slides under the pointer. */
+const WHEEL_LATCH_MS = 250;
+
+/** Lanes of lines at the top of a group that are open at first: a table of latencies brings many columns. */
+const LINES_OPEN = 4;
+
+interface Hover {
+  x: number;
+  y: number;
+  t: number;
+  detail: Detail | null;
+}
+
+export function Timeline({ page, theme, mark, onTheme, onHelp }: {
+  page: Page;
+  theme: string;
+  mark: number | null;
+  onTheme: () => void;
+  onHelp: () => void;
+}) {
+  const [hover, setHover] = useState<Hover | null>(null);
+  const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
+  const [said, setSaid] = useState("");
+  const lanes = useRef<HTMLDivElement>(null);
+  const busy = useMemo(() => new Set(page.diagnosis.findings.map((f) => f.process)), [page]);
+  const few = page.lanes.groups.length <= 3;
+
+  const plot = (): DOMRect | null => lanes.current?.querySelector(".overlay")?.getBoundingClientRect() ?? null;
+  const timeAt = (clientX: number): number => {
+    const box = plot();
+    return box && box.width > 0 ? page.view.from + ((clientX - box.left) / box.width) * page.view.width : page.view.from;
+  };
+
+  // Wheel listeners have to be told that they may stop the page from scrolling, which JSX cannot say.
+  useEffect(() => {
+    const element = lanes.current;
+    if (!element) return;
+    let last = -Infinity;
+    let over: "lanes" | "page" = "page";
+    const note = (event: WheelEvent): void => {
+      const inside = event.target instanceof Element && event.target.closest("[data-plot]") !== null;
+      if (event.timeStamp - last > WHEEL_LATCH_MS) over = inside ? "lanes" : "page";
+      last = event.timeStamp;
+      if (!inside || over === "page") return;
+      event.preventDefault();
+      const sideways = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0;
+      if (sideways !== 0) page.view.pan(sideways / 800);
+      else page.view.zoom(Math.exp(-event.deltaY / 400), timeAt(event.clientX));
+    };
+    window.addEventListener("wheel", note, { passive: false });
+    return () => window.removeEventListener("wheel", note);
+  }, [page]);
+
+  useEffect(() => {
+    const element = lanes.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => page.view.changed());
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [page]);
+
+  const showWindow = (windows: Window[]): void => {
+    const first = windows[0];
+    if (!first) return;
+    const margin = (first.to_ns - first.from_ns) * 0.2;
+    page.view.show(page.toLane(first.from_ns) - margin, page.toLane(first.to_ns) + margin);
+  };
+
+  const onPointerDown = (event: PointerEvent): void => {
+    const target = event.target as Element;
+    if (event.button !== 0 || !target.closest("[data-plot]")) return;
+    const startX = event.clientX;
+    const start = { from: page.view.from, to: page.view.to };
+    const startT = timeAt(startX);
+    const panning = event.shiftKey;
+    const width = plot()?.width ?? 1;
+    let moved = false;
+    const move = (e: PointerEvent): void => {
+      moved ||= Math.abs(e.clientX - startX) >= DRAG_PX;
+      if (!moved) return;
+      e.preventDefault();
+      if (panning) {
+        const by = ((startX - e.clientX) / width) * (start.to - start.from);
+        page.view.show(start.from + by, start.to + by);
+      } else setDrag({ from: startT, to: timeAt(e.clientX) });
+    };
+    const stop = (): void => {
+      window.removeEventListener("pointermove", move);
+      window.removeEventListener("pointerup", up);
+      window.removeEventListener("pointercancel", stop);
+      window.removeEventListener("keydown", escape, true);
+      setDrag(null);
+    };
+    const up = (e: PointerEvent): void => {
+      stop();
+      if (moved && !panning) {
+        const end = timeAt(e.clientX);
+        page.view.show(Math.min(startT, end), Math.max(startT, end));
+      }
+    };
+    const escape = (e: KeyboardEvent): void => {
+      if (e.key !== "Escape") return;
+      e.stopPropagation();
+      stop();
+    };
+    window.addEventListener("pointermove", move);
+    window.addEventListener("pointerup", up);
+    window.addEventListener("pointercancel", stop);
+    window.addEventListener("keydown", escape, true);
+  };
+
+  const onPointerMove = (event: PointerEvent): void => {
+    const cell = (event.target as Element).closest<HTMLElement>("[data-plot]");
+    const box = plot();
+    if (!cell || !box || event.clientX < box.left) return setHover(null);
+    const t = timeAt(event.clientX);
+    const y = event.clientY - cell.getBoundingClientRect().top;
+    const handle = page.handles.get(cell.dataset["plot"] ?? "");
+    const detail = handle?.describe(t, y, page.view.width / Math.max(1, box.width)) ?? null;
+    setHover({ x: event.clientX, y: event.clientY, t, detail });
+  };
+
+  const step = (id: string, direction: 1 | -1): void => {
+    const box = plot();
+    const from = hover?.t ?? (page.view.from + page.view.to) / 2;
+    const next = page.handles.get(id)?.step(from, direction);
+    if (!next || !box) return setSaid(direction === 1 ? "No later span." : "No earlier span.");
+    if (next.t < page.view.from || next.t > page.view.to) {
+      page.view.show(next.t - page.view.width / 2, next.t + page.view.width / 2);
+    }
+    const cell = lanes.current?.querySelector(`[data-plot="${CSS.escape(id)}"]`)?.getBoundingClientRect();
+    const x = box.left + ((next.t - page.view.from) / page.view.width) * box.width;
+    setHover({ x, y: cell ? cell.top + cell.height / 2 : box.top, t: next.t, detail: next.detail });
+    setSaid(`${next.detail.title}. ${next.detail.facts.map(([k, v]) => `${k} ${v}`).join(", ")}`);
+  };
+
+  // Keys work while the focus is in the timeline or nowhere in particular.
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      const focus = document.activeElement;
+      const inside = focus !== null && lanes.current?.closest("section")?.contains(focus);
+      if (!inside && focus !== document.body && focus !== null) return;
+      const lane = focus?.closest<HTMLElement>("[data-lane]");
+      const id = lane?.dataset["lane"];
+      const middle = (page.view.from + page.view.to) / 2;
+      const press = (name: string): void => lane?.querySelector<HTMLElement>(`[data-key="${name}"]`)?.click();
+      const actions: Record<string, () => void> = {
+        "+": () => page.view.zoom(1.6, hover?.t ?? middle),
+        "=": () => page.view.zoom(1.6, hover?.t ?? middle),
+        "-": () => page.view.zoom(1 / 1.6, hover?.t ?? middle),
+        ArrowLeft: () => page.view.pan(event.shiftKey ? -0.8 : -0.15),
+        ArrowRight: () => page.view.pan(event.shiftKey ? 0.8 : 0.15),
+        "0": () => page.view.reset(),
+        Escape: () => page.view.reset(),
+        s: () => showWindow(page.diagnosis.windows.slow),
+        b: () => showWindow(page.diagnosis.windows.base),
+        d: onTheme,
+        "?": onHelp,
+        f: () => press("fold"),
+        t: () => press("table"),
+        n: () => id && step(id, 1),
+        p: () => id && step(id, -1),
+      };
+      const action = actions[event.key];
+      if (!action) return;
+      event.preventDefault();
+      action();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [page, hover, onTheme, onHelp]);
+
+  return (
+    <section class="timeline" aria-labelledby="timeline-title" id="timeline">
+      <header class="timeline-head">
+        <h2 id="timeline-title">Timeline</h2>
+        <RangeText page={page} />
+        <div class="tools" role="toolbar" aria-label="Timeline">
+          <button type="button" onClick={() => page.view.zoom(1.6, (page.view.from + page.view.to) / 2)} aria-label="Zoom in">+</button>
+          <button type="button" onClick={() => page.view.zoom(1 / 1.6, (page.view.from + page.view.to) / 2)} aria-label="Zoom out">−</button>
+          <button type="button" onClick={() => page.view.reset()}>Whole run</button>
+          {page.diagnosis.windows.base.length > 0 && (
+            <button type="button" onClick={() => showWindow(page.diagnosis.windows.slow)}>Slow window</button>
+          )}
+          <button type="button" onClick={onHelp} aria-label="Keys and gestures">?</button>
+        </div>
+      </header>
+      <div
+        class={drag ? "lanes dragging" : "lanes"}
+        ref={lanes}
+        onPointerDown={onPointerDown}
+        onPointerMove={onPointerMove}
+        onPointerLeave={() => setHover(null)}
+        onDblClick={(e) => (e.target as Element).closest("[data-plot]") && page.view.reset()}
+      >
+        <Axis page={page} />
+        {page.lanes.groups.map((group, i) => (
+          <GroupLanes key={i} group={group} page={page} theme={theme} open={few || i === 0 || busy.has(group.name) || (busy.size === 0 && i === 1)} />
+        ))}
+        <Overlay page={page} hover={hover?.t ?? null} drag={drag} mark={mark} />
+      </div>
+      {hover?.detail && <Tooltip x={hover.x} y={hover.y} detail={hover.detail} />}
+      <p class="unseen" role="status" aria-live="polite">{said}</p>
+      {page.lanes.groups.length === 0 && <p class="nothing">The inputs hold nothing that lies in time.</p>}
+    </section>
+  );
+}
+
+/** Draws again after the view has moved. */
+function useView(page: Page): void {
+  const [, redraw] = useState(0);
+  useEffect(() => page.view.subscribe(() => redraw((n) => n + 1)), [page]);
+}
+
+function RangeText({ page }: { page: Page }) {
+  useView(page);
+  const { from, to, width } = page.view;
+  const clock = page.clock(from);
+  return (
+    <p class="range" data-from={page.fromZero(from) / 1e9} data-to={page.fromZero(to) / 1e9}>
+      {page.moment(from, width)} – {page.moment(to, width)}
+      {clock !== "" && <span class="quiet"> from {clock}</span>}
+    </p>
+  );
+}
+
+function Axis({ page }: { page: Page }) {
+  useView(page);
+  const { from, width } = page.view;
+  const start = page.fromZero(from);
+  const steps = ticks(start, start + width, 9);
+  const digits = Math.max(0, momentDigits(width) - 1);
+  return (
+    <div class="axis" aria-hidden="true">
+      <div class="axis-plot" data-plot="">
+        {steps.map((t) => (
+          <span key={t} style={{ left: `${((t - start) / width) * 100}%` }}>
+            {moment(t, Number.isInteger(t / 1e9) && width > 4e9 ? 0 : digits)}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Overlay({ page, hover, drag, mark }: {
+  page: Page;
+  hover: number | null;
+  drag: { from: number; to: number } | null;
+  mark: number | null;
+}) {
+  useView(page);
+  const { from, width } = page.view;
+  const place = (a: number, b: number) => {
+    const left = Math.max(0, (Math.min(a, b) - from) / width);
+    const right = Math.min(1, (Math.max(a, b) - from) / width);
+    return { left: `${left * 100}%`, width: `${Math.max(0, right - left) * 100}%` };
+  };
+  const shade = (windows: Window[], name: string) =>
+    windows.map((w, i) => {
+      const [a, b] = [page.toLane(w.from_ns), page.toLane(w.to_ns)];
+      return b > from && a < from + width ? <div key={`${name}${i}`} class={`shade ${name}`} style={place(a, b)} /> : null;
+    });
+  const line = (t: number, name: string) =>
+    t >= from && t <= from + width ? <div class={name} style={{ left: `${((t - from) / width) * 100}%` }} /> : null;
+  const compared = page.diagnosis.windows.base.length > 0;
+  return (
+    <div class="overlay" aria-hidden="true">
+      {compared && shade(page.diagnosis.windows.base, "base")}
+      {compared && shade(page.diagnosis.windows.slow, "slow")}
+      {mark !== null && line(mark, "mark-line")}
+      {hover !== null && line(hover, "crosshair")}
+      {drag && <div class="selection" style={place(drag.from, drag.to)} />}
+    </div>
+  );
+}
+
+function GroupLanes({ group, page, theme, open: initially }: { group: Group; page: Page; theme: string; open: boolean }) {
+  const [open, setOpen] = useState(initially);
+  return (
+    <div class="group" role="group" aria-label={group.name}>
+      <h3>
+        <button type="button" class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <span class="chevron" aria-hidden="true" />
+          {group.name}
+        </button>
+        <span class="quiet">{group.detail}</span>
+      </h3>
+      {open && group.lanes.map((lane, i) => (
+        <LaneRow key={lane.id} lane={lane} page={page} theme={theme} open={lane.type === "spans" || i < LINES_OPEN} />
+      ))}
+    </div>
+  );
+}
+
+function LaneRow({ lane, page, theme, open: initially }: { lane: Lane; page: Page; theme: string; open: boolean }) {
+  const [open, setOpen] = useState(initially);
+  const [table, setTable] = useState(false);
+  const label = lane.type === "lines"
+    ? `${lane.title}: ${lane.lines.length} ${lane.lines.length === 1 ? "line" : "lines"}`
+    : `${lane.title}: ${lane.t0.length}. n and p step through them, t shows a table`;
+  return (
+    <div class={open ? "lane" : "lane folded"} data-lane={lane.id}>
+      <div class="lane-label">
+        <div class="lane-title">
+          <button type="button" class="fold" aria-expanded={open} data-key="fold" onClick={() => setOpen(!open)}>
+            <span class="chevron" aria-hidden="true" />
+            {lane.title}
+          </button>
+          {open && (
+            <button type="button" class="as-table" aria-pressed={table} data-key="table" onClick={() => setTable(!table)}>
+              table
+            </button>
+          )}
+        </div>
+        {open && <Legend lane={lane} />}
+      </div>
+      {open && (
+        <div class="lane-plot" data-plot={lane.id} tabIndex={0} role="group" aria-label={label}>
+          {lane.type === "lines" ? <LinePlot lane={lane} page={page} theme={theme} /> : <SpanPlot lane={lane} page={page} theme={theme} />}
+          {lane.note !== "" && <p class="note">{lane.note}</p>}
+        </div>
+      )}
+      {open && table && <LaneTable lane={lane} page={page} />}
+    </div>
+  );
+}
+
+/** Names that fit beside a lane. */
+const LEGEND = 5;
+
+function Legend({ lane }: { lane: Lane }) {
+  const entries = lane.type === "lines"
+    ? lane.lines.length > 1
+      ? lane.lines.map((l, i) => ({ name: l.name, ink: l.main ? "ink" : lineInk(i), height: 0.2 }))
+      : []
+    : lane.parts.length > 0
+      ? lane.parts.map((p) => ({ name: p.name, ...partLook(p.name) }))
+      : lane.classes.length > 1
+        ? lane.classes.map((c, i) => ({ name: c, ...classLook(c, i) }))
+        : [];
+  if (entries.length === 0) return null;
+  return (
+    <ul class="legend">
+      {entries.slice(0, LEGEND).map((e) => (
+        <li key={e.name}>
+          <span class="swatch" style={{ background: `var(--${e.ink})`, height: `${Math.max(2, e.height * 10)}px` }} aria-hidden="true" />
+          {e.name}
+        </li>
+      ))}
+      {entries.length > LEGEND && <li>{entries.length - LEGEND} more</li>}
+    </ul>
+  );
+}
+
+function Tooltip({ x, y, detail }: { x: number; y: number; detail: Detail }) {
+  // On the side with more room, so that it never leaves the window.
+  const left = x > window.innerWidth / 2;
+  const above = y > window.innerHeight / 2;
+  return (
+    <div
+      class="tooltip"
+      aria-hidden="true"
+      style={{
+        ...(left ? { right: `${window.innerWidth - x + 14}px` } : { left: `${x + 14}px` }),
+        ...(above ? { bottom: `${window.innerHeight - y + 14}px` } : { top: `${y + 14}px` }),
+      }}
+    >
+      <strong>{detail.title}</strong>
+      <dl>
+        {detail.facts.map(([name, value], i) => (
+          <div key={i}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

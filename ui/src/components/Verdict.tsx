@@ -1,0 +1,176 @@
+// What took the time, how sure, the proof, what to do, how to check.
+
+import type { Finding, Window } from "../model";
+import type { Page } from "../context";
+import { progress, durationMs, moment, share } from "../format";
+
+const WORDS = { proven: "proven", likely: "likely", "consistent-with": "consistent with" } as const;
+/** Shapes say the same as the words, colour says nothing of its own. */
+const SHAPES = { proven: "●", likely: "◐", "consistent-with": "○" } as const;
+
+export function Verdict({ page }: { page: Page }) {
+  const { diagnosis } = page;
+  return (
+    <section class="verdict" aria-labelledby="headline">
+      <h1 id="headline">{diagnosis.headline}</h1>
+      <Windows page={page} />
+      {diagnosis.warnings.length > 0 && (
+        <ul class="warnings" aria-label="Warnings">
+          {diagnosis.warnings.map((w) => (
+            <li key={w}>{w}</li>
+          ))}
+        </ul>
+      )}
+      {diagnosis.findings.length === 0 ? (
+        <p class="nothing">
+          {diagnosis.ruled_out.length > 0
+            ? `No cause was found. ${diagnosis.ruled_out.length} were looked for; the figures that rule them out are below.`
+            : "No cause was found."}
+        </p>
+      ) : (
+        <ol class="findings" aria-label="Findings, the one that explains most first">
+          {diagnosis.findings.map((f, i) => (
+            <li key={i}>
+              <FindingCard finding={f} rank={i + 1} page={page} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function Windows({ page }: { page: Page }) {
+  const { windows, loss, zero_ns: zero } = page.diagnosis;
+  const list = (all: Window[]) =>
+    all.map((w, i) => (
+      <a key={i} class="place" href={page.linkToWindow(w)}>
+        {moment(w.from_ns - zero)} – {moment(w.to_ns - zero)}
+      </a>
+    ));
+  const rates = loss.slow_rate !== null && loss.base_rate !== null;
+  return (
+    <dl class="windows">
+      <div>
+        <dt>
+          {windows.base.length > 0 && <span class="key slow" aria-hidden="true" />}
+          {windows.base.length > 0 ? "Slow" : "Looked at"}
+        </dt>
+        <dd>{list(windows.slow)}</dd>
+      </div>
+      {windows.base.length > 0 && (
+        <div>
+          <dt>
+            <span class="key base" aria-hidden="true" />
+            Compared with
+          </dt>
+          <dd>{list(windows.base)}</dd>
+        </div>
+      )}
+      {(loss.lost_ms ?? 0) > 0 && (
+        <div>
+          <dt>Lost</dt>
+          <dd>
+            <strong>{durationMs(loss.lost_ms)}</strong>
+            {rates && (
+              <>
+                {" "}
+                <span class="quiet">
+                  {progress(loss.slow_rate, loss.unit)} instead of {progress(loss.base_rate, loss.unit)}
+                </span>
+              </>
+            )}
+          </dd>
+        </div>
+      )}
+      {(loss.measured_on !== "" || windows.how !== "") && (
+        <div>
+          <dt>Told by</dt>
+          <dd class="quiet">{[loss.measured_on, windows.how].filter((s) => s !== "").join(" · ")}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; page: Page }) {
+  const explained = Math.min(1, Math.max(0, finding.share ?? 0));
+  const id = `finding-${rank}`;
+  return (
+    <article class={`finding ${finding.confidence}`} aria-labelledby={id}>
+      <header>
+        <p class="confidence">
+          <span aria-hidden="true">{SHAPES[finding.confidence]}</span> {WORDS[finding.confidence]}
+        </p>
+        <h2 id={id}>{finding.title}</h2>
+        <div class="cost">
+          <strong>{durationMs(finding.cost_ms)}</strong>
+          {finding.share !== null && (
+            <>
+              <span class="meter" aria-hidden="true">
+                <span style={{ width: `${explained * 100}%` }} />
+              </span>
+              <span class="quiet">{share(finding.share)} of the loss</span>
+            </>
+          )}
+        </div>
+      </header>
+      <p class="culprit">
+        <code>{finding.culprit}</code>
+        {finding.process !== "" && !finding.culprit.includes(finding.process) && <span> in {finding.process}</span>}
+        {finding.windows.slice(0, 3).map((w, i) => (
+          <a key={i} class="place" href={page.linkToWindow(w)}>
+            {moment(w.from_ns - page.diagnosis.zero_ns)} – {moment(w.to_ns - page.diagnosis.zero_ns)}
+          </a>
+        ))}
+      </p>
+      {finding.meaning !== "" && <p class="meaning">{finding.meaning}</p>}
+      <h3>Proof</h3>
+      <ul class="evidence">
+        {finding.evidence.map((e, i) => (
+          <li key={i}>
+            <span>{e.text}</span>
+            <span class="where">
+              {e.source !== "" && <code>{e.source}</code>}
+              {e.at_ns !== null && (
+                <a class="place" href={page.linkTo(e.at_ns)}>
+                  at {moment(e.at_ns - page.diagnosis.zero_ns)}
+                </a>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {finding.why_confidence !== "" && (
+        <p class="why">
+          <span class="lead">How sure:</span> {finding.why_confidence}
+        </p>
+      )}
+      {finding.remedies.length > 0 && (
+        <>
+          <h3>What to do</h3>
+          <ul class="remedies">
+            {finding.remedies.map((r, i) => (
+              <li key={i}>
+                <span>{r.change}</span>
+                {(r.applies_to !== "" || r.risk !== "") && (
+                  <span class="quiet">{[r.applies_to, r.risk].filter((s) => s !== "").join(" · ")}</span>
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {finding.verify.length > 0 && (
+        <>
+          <h3>How to check that it helped</h3>
+          <ul class="verify">
+            {finding.verify.map((v, i) => (
+              <li key={i}>{v}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </article>
+  );
+}

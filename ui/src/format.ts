@@ -1,0 +1,109 @@
+// Figures as people read them. Units always stand with them; a narrow no-break space keeps both on one line.
+
+const NB = "\u202f";
+
+function digits(value: number): string {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+/** A duration in nanoseconds: "312 ms", "7.12 s", "19 min 52 s". */
+export function duration(ns: number): string {
+  const size = Math.abs(ns);
+  if (!Number.isFinite(ns)) return "unknown";
+  if (size >= 600e9) {
+    const total = Math.round(ns / 1e9);
+    return `${Math.trunc(total / 60)}${NB}min ${Math.abs(total % 60)}${NB}s`;
+  }
+  if (size >= 999.5e6) return `${digits(ns / 1e9)}${NB}s`;
+  if (size >= 999.5e3) return `${digits(ns / 1e6)}${NB}ms`;
+  if (size >= 999.5) return `${digits(ns / 1e3)}${NB}µs`;
+  return `${Math.round(ns)}${NB}ns`;
+}
+
+/** A duration in milliseconds that may be unknown. */
+export function durationMs(ms: number | null): string {
+  return ms === null ? "not seen" : ms === 0 ? `0${NB}s` : duration(ms * 1e6);
+}
+
+/** A share of one: "0.3 %", "92 %". */
+export function share(value: number | null): string {
+  if (value === null || !Number.isFinite(value)) return "";
+  const percent = value * 100;
+  if (percent === 0) return `0${NB}%`;
+  if (Math.abs(percent) < 0.1) return `<${NB}0.1${NB}%`;
+  // 99.96 % is not 100 %.
+  if (percent > 99 && percent < 100) return `${Math.min(percent, 99.9).toFixed(1)}${NB}%`;
+  return `${percent.toFixed(Math.abs(percent) < 9.95 ? 1 : 0)}${NB}%`;
+}
+
+/** A count with its digits in threes: "1 234 567". */
+export function count(value: number): string {
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+(?!\d))/g, NB);
+}
+
+/** A value of a line or a fact with its unit. Bytes become MB and GB as the JVM means them (1024s). */
+export function quantity(value: number, unit: string): string {
+  if (!Number.isFinite(value)) return "–";
+  if (unit === "bytes") {
+    const units = ["B", "kB", "MB", "GB", "TB"];
+    let scaled = value;
+    let i = 0;
+    while (Math.abs(scaled) >= 1024 && i + 1 < units.length) {
+      scaled /= 1024;
+      i++;
+    }
+    return `${i === 0 ? scaled.toFixed(0) : digits(scaled)}${NB}${units[i]}`;
+  }
+  if (unit === "ns") return duration(value);
+  if (unit === "s") return duration(value * 1e9);
+  if (unit === "ms") return duration(value * 1e6);
+  const text = Number.isInteger(value) || Math.abs(value) >= 1000 ? count(value) : digits(value);
+  return unit === "" ? text : `${text}${NB}${unit}`;
+}
+
+/** The same, short enough for an axis. */
+export function axisQuantity(value: number, unit: string): string {
+  if (unit === "bytes" || unit === "ns" || unit === "s" || unit === "ms") return value === 0 ? "0" : quantity(value, unit);
+  const size = Math.abs(value);
+  if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)}${NB}M`;
+  if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)}${NB}k`;
+  return `${+value.toPrecision(3)}`;
+}
+
+/** Decimals of seconds that tell moments apart in a view of `widthNs`. */
+export function momentDigits(widthNs: number): number {
+  if (!(widthNs > 0)) return 3;
+  return Math.min(9, Math.max(1, Math.ceil(3 - Math.log10(widthNs / 1e9))));
+}
+
+/** A moment, nanoseconds from the diagnosis' zero, as "145.2 s". */
+export function moment(ns: number, decimals = 1): string {
+  return `${(ns / 1e9).toFixed(decimals).replace("-", "−")}${NB}s`;
+}
+
+/** A moment on the wall clock (UTC): "2026-11-20 14:03:12.345 UTC". */
+export function wallClock(epochNs: number): string {
+  const date = new Date(epochNs / 1e6);
+  if (Number.isNaN(date.getTime())) return "";
+  return date.toISOString().replace("T", " ").replace("Z", " UTC");
+}
+
+/** Steps of an axis over a range: round numbers, about `wanted` of them. */
+export function ticks(from: number, to: number, wanted: number): number[] {
+  const width = to - from;
+  if (!(width > 0) || !(wanted > 0)) return [];
+  const rough = width / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough;
+  const first = Math.ceil(from / step);
+  const last = Math.floor(to / step);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => (first + i) * step);
+}
+
+/** A rate of progress that may be unknown: "396 ops/s". */
+export function progress(value: number | null, unit: string): string {
+  return value === null ? "not seen" : `${digits(value)}${NB}${unit}`;
+}

@@ -1,0 +1,148 @@
+// What the page shows: the diagnosis as `fathom diagnose --json` writes it, and the lanes of the timeline.
+// Times of the diagnosis are nanoseconds on the recording's clock; times of lanes count from `originNs`.
+
+export interface Window {
+  from_ns: number;
+  to_ns: number;
+}
+
+export interface Evidence {
+  text: string;
+  source: string;
+  at_ns: number | null;
+}
+
+export interface Remedy {
+  change: string;
+  applies_to: string;
+  risk: string;
+}
+
+export interface Finding {
+  rule: string;
+  title: string;
+  layer: string;
+  confidence: "proven" | "likely" | "consistent-with";
+  why_confidence: string;
+  cost_ms: number | null;
+  share: number | null;
+  culprit: string;
+  process: string;
+  meaning: string;
+  evidence: Evidence[];
+  remedies: Remedy[];
+  verify: string[];
+  windows: Window[];
+}
+
+export interface LedgerRow {
+  process: string;
+  heading: string;
+  in_sum: boolean;
+  slow_ms: number | null;
+  base_ms: number | null;
+  slow_share: number | null;
+  base_share: number | null;
+}
+
+export interface Input {
+  name: string;
+  format: string;
+  process: string | null;
+  records: number;
+  skipped: number;
+  lost: number;
+  placed: string;
+}
+
+export interface Diagnosis {
+  schema: string;
+  version: string;
+  headline: string;
+  inputs: Input[];
+  wall_clock: boolean;
+  zero_ns: number;
+  windows: { slow: Window[]; base: Window[]; how: string };
+  loss: {
+    lost_ms: number | null;
+    slow_rate: number | null;
+    base_rate: number | null;
+    unit: string;
+    measured_on: string;
+  };
+  ledger: LedgerRow[];
+  findings: Finding[];
+  ruled_out: { rule: string; figure: string; source: string }[];
+  blind_spots: { what: string; rules: string[]; remedy: string }[];
+  warnings: string[];
+}
+
+/** One line of a line lane. A value that is not a number is a gap. */
+export interface Line {
+  name: string;
+  /** Drawn above the others and thicker. */
+  main: boolean;
+  t: Float64Array;
+  v: Float64Array;
+}
+
+export interface LineLane {
+  type: "lines";
+  id: string;
+  title: string;
+  unit: string;
+  /** Whether a value holds until the next one (counts per second) or is joined to it by a line. */
+  steps: boolean;
+  lines: Line[];
+  /** What was left out, in words; empty when nothing was. */
+  note: string;
+}
+
+/** A figure or a text that a span carries, for the details. */
+export interface Fact {
+  name: string;
+  unit: string;
+  values: Float64Array;
+}
+
+/** Spans in order of their start, column by column. */
+export interface SpanLane {
+  type: "spans";
+  id: string;
+  title: string;
+  /** What `cls` counts: "young", "full" … */
+  classes: string[];
+  /** Names of the rows that spans lie on (threads); one when they cannot overlap. */
+  rows: string[];
+  t0: Float64Array;
+  duration: Float64Array;
+  cls: Float64Array;
+  row: Float64Array;
+  name: Float64Array;
+  /** Successive parts of a span, nanoseconds each; what remains of the duration has no name. */
+  parts: Fact[];
+  facts: Fact[];
+  /** Texts by their index in the lanes' strings, one too high; 0 is none. */
+  labels: Fact[];
+  source: Float64Array;
+  line: Float64Array;
+  note: string;
+}
+
+export type Lane = LineLane | SpanLane;
+
+export interface Group {
+  name: string;
+  detail: string;
+  lanes: Lane[];
+}
+
+export interface Lanes {
+  originNs: number;
+  /** Whole range, nanoseconds from the origin. */
+  from: number;
+  to: number;
+  strings: string[];
+  sources: string[];
+  groups: Group[];
+}

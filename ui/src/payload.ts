@@ -1,0 +1,137 @@
+// The lanes as they stand in the page: base64 of raw deflate of
+//   u32 (little endian) length of the header · header (JSON) · columns, one after the other.
+// Columns are what is big: delta-coded times, small integers, 32-bit floats. Written by crates/render/src/payload.rs.
+
+import type { Fact, Group, Lane, Lanes } from "./model";
+import { parsePrintable } from "./printable";
+
+interface Column {
+  as: "delta" | "varint" | "f32";
+  n: number;
+  bytes: number;
+}
+
+interface NamedColumn {
+  name: string;
+  unit: string;
+  values: number;
+}
+
+interface RawLineLane {
+  type: "lines";
+  id: string;
+  title: string;
+  unit: string;
+  steps: boolean;
+  note: string;
+  lines: { name: string; main: boolean; t: number; v: number }[];
+}
+
+interface RawSpanLane {
+  type: "spans";
+  id: string;
+  title: string;
+  note: string;
+  classes: string[];
+  rows: string[];
+  t0: number;
+  duration: number;
+  cls: number;
+  row: number;
+  name: number;
+  parts: NamedColumn[];
+  facts: NamedColumn[];
+  labels: NamedColumn[];
+  source: number;
+  line: number;
+}
+
+interface Header {
+  schema: string;
+  origin_ns: number;
+  from: number;
+  to: number;
+  strings: string[];
+  sources: string[];
+  columns: Column[];
+  groups: { name: string; detail: string; lanes: (RawLineLane | RawSpanLane)[] }[];
+}
+
+export const LANES_SCHEMA = "fathom.lanes/1";
+
+/** Unpacks the text of the lanes' script tag. */
+export async function decodeLanes(base64: string): Promise<Lanes> {
+  const packed = fromBase64(base64.trim());
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return readLanes(new Uint8Array(await new Response(stream).arrayBuffer()));
+}
+
+/** Reads the unpacked form. */
+export function readLanes(bytes: Uint8Array): Lanes {
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const header = parsePrintable(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as Header;
+  if (header.schema !== LANES_SCHEMA) throw new Error(`lanes of an unknown kind: ${header.schema}`);
+  let at = 4 + length;
+  const columns = header.columns.map((column) => {
+    const block = bytes.subarray(at, at + column.bytes);
+    at += column.bytes;
+    return readColumn(block, column);
+  });
+  const named = (list: NamedColumn[]): Fact[] => list.map((c) => ({ ...c, values: columns[c.values] }));
+  const lane = (raw: RawLineLane | RawSpanLane): Lane =>
+    raw.type === "lines"
+      ? { ...raw, lines: raw.lines.map((l) => ({ ...l, t: columns[l.t], v: columns[l.v] })) }
+      : {
+          ...raw,
+          t0: columns[raw.t0],
+          duration: columns[raw.duration],
+          cls: columns[raw.cls],
+          row: columns[raw.row],
+          name: columns[raw.name],
+          source: columns[raw.source],
+          line: columns[raw.line],
+          parts: named(raw.parts),
+          facts: named(raw.facts),
+          labels: named(raw.labels),
+        };
+  const groups: Group[] = header.groups.map((g) => ({ ...g, lanes: g.lanes.map(lane) }));
+  const { origin_ns: originNs, from, to, strings, sources } = header;
+  return { originNs, from, to, strings, sources, groups };
+}
+
+function readColumn(block: Uint8Array, column: Column): Float64Array {
+  if (column.as === "f32") {
+    // The block need not be aligned, so it is copied.
+    return Float64Array.from(new Float32Array(block.slice().buffer));
+  }
+  const values = new Float64Array(column.n);
+  let at = 0;
+  let sum = 0;
+  for (let i = 0; i < column.n; i++) {
+    let value = 0;
+    let scale = 1;
+    // Multiplied rather than shifted: values pass 32 bits.
+    for (;;) {
+      const byte = block[at++];
+      value += (byte & 0x7f) * scale;
+      if (!(byte & 0x80)) break;
+      scale *= 128;
+    }
+    if (column.as === "delta") {
+      sum += value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+      values[i] = sum;
+    } else {
+      values[i] = value;
+    }
+  }
+  return values;
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
+  if (native) return native.call(Uint8Array, text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}

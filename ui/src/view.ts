@@ -1,0 +1,99 @@
+// The stretch of time that all lanes show. One of it; lanes and links move it and listen to it.
+
+export interface Range {
+  from: number;
+  to: number;
+}
+
+/** Nothing on the timeline is finer than a microsecond; closer in there is only emptiness. */
+const NARROWEST_NS = 1_000;
+
+export class View {
+  private listeners = new Set<() => void>();
+  private range: Range;
+  private scheduled = false;
+
+  constructor(readonly home: Range) {
+    this.range = { ...home };
+  }
+
+  get from(): number {
+    return this.range.from;
+  }
+
+  get to(): number {
+    return this.range.to;
+  }
+
+  get width(): number {
+    return this.range.to - this.range.from;
+  }
+
+  /** Calls back after the view has moved, at most once a frame. */
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Shows a range, kept within the whole and not narrower than can be told apart. */
+  show(from: number, to: number): void {
+    const whole = this.home.to - this.home.from;
+    const width = Math.min(whole, Math.max(NARROWEST_NS, Math.abs(to - from)));
+    const middle = (from + to) / 2;
+    const start = Math.min(Math.max(middle - width / 2, this.home.from), this.home.to - width);
+    this.range = { from: start, to: start + width };
+    this.changed();
+  }
+
+  /** Zooms by a factor (above 1: closer) around a moment, which stays where it is. */
+  zoom(factor: number, at: number): void {
+    const width = Math.min(this.home.to - this.home.from, Math.max(NARROWEST_NS, this.width / factor));
+    const share = (at - this.from) / this.width;
+    const from = at - share * width;
+    this.show(from, from + width);
+  }
+
+  /** Moves by a share of its width. */
+  pan(share: number): void {
+    const by = share * this.width;
+    this.show(this.from + by, this.to + by);
+  }
+
+  reset(): void {
+    this.show(this.home.from, this.home.to);
+  }
+
+  /** Redraws everything although the range is the same (another theme, another width). */
+  changed(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    const tell = (): void => {
+      this.scheduled = false;
+      for (const listener of this.listeners) listener();
+    };
+    if (typeof requestAnimationFrame === "function") requestAnimationFrame(tell);
+    else tell();
+  }
+}
+
+/** What a link says: a range and perhaps a moment in it, seconds from the diagnosis' zero. */
+export interface Place {
+  from: number;
+  to: number;
+  at: number | null;
+}
+
+export function placeToHash(place: Place): string {
+  const decimals = Math.min(9, Math.max(1, Math.ceil(4 - Math.log10(Math.max(place.to - place.from, 1e-9)))));
+  const range = `#t=${place.from.toFixed(decimals)}..${place.to.toFixed(decimals)}`;
+  return place.at === null ? range : `${range}&at=${place.at.toFixed(decimals)}`;
+}
+
+export function placeFromHash(hash: string): Place | null {
+  const match = /^#t=(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)(?:&at=(-?\d+(?:\.\d+)?))?$/.exec(hash);
+  if (!match) return null;
+  const from = Number(match[1]);
+  const to = Number(match[2]);
+  if (!(to > from)) return null;
+  return { from, to, at: match[3] === undefined ? null : Number(match[3]) };
+}
