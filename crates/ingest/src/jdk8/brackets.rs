@@ -15,7 +15,7 @@
 
 use memchr::{memchr, memchr2};
 
-use super::numbers::{Change, before_unit, exact_ns, last_change, number_after, trailing_decimal};
+use super::numbers::{Change, exact_ns, last_change, number_after, seconds_ns, trailing_decimal};
 use super::pause::{Collector, Pause, Times};
 use super::stamp::Stamp;
 
@@ -258,7 +258,7 @@ impl Brackets {
             Kind::Pause | Kind::Part | Kind::Concurrent => {}
         }
         let own = frame.kind == Kind::Pause;
-        let seconds = before_unit(text, b" sec");
+        let seconds = seconds_ns(text);
         // Shenandoah's records, and no others, end in milliseconds.
         let lasts_ns = seconds.or_else(|| text.strip_suffix(b" ms").and_then(milliseconds_ns));
         frame.secs_ns = lasts_ns.or(frame.secs_ns);

@@ -42,8 +42,9 @@ impl Details {
             return indent >= INNER_INDENT;
         };
         if indent >= INNER_INDENT || (indent == 0 && !is_outermost(inner)) {
-            if self.in_other {
-                pause.other_parts_ms += milliseconds(inner).map_or(0.0, |(_, ms)| ms);
+            if let Some((name, ms)) = milliseconds(inner).filter(|_| self.in_other) {
+                pause.other_parts_ms += ms;
+                pause.other_complete |= name == b"Redirty Cards";
             }
             return indent > 0 || is_measure(inner);
         }
@@ -129,7 +130,8 @@ mod tests {
             "   [Clear CT: 0.1 ms]",
             "   [Other: 5.0 ms]",
             "      [Ref Proc: 0.7 ms]",
-            "      [Free CSet: 0.3 ms]",
+            "      [Redirty Cards: 0.2 ms]",
+            "      [Free CSet: 0.1 ms]",
             "   [Eden: 204.0M(204.0M)->0.0B(178.0M) Survivors: 0.0B->26.0M Heap: 204.0M(4096.0M)->67.0M(4096.0M)]",
         ] {
             assert!(details.line(&mut pause, line.as_bytes()), "{line}");

@@ -353,7 +353,7 @@ impl Reader {
         let Some(mut pause) = self.pending.take() else { return };
         if self.humongous_asked && pause.cause.is_none() && pause.name.contains("initial-mark") {
             // JDK 7 without PrintGCCause: the policy says why it starts a cycle.
-            pause.cause = Some("G1 Humongous Allocation".to_owned());
+            pause.cause = Some("G1 Humongous Allocation");
         }
         if pause.name.contains("initial-mark") {
             self.humongous_asked = false;

@@ -86,11 +86,22 @@ pub(super) fn exact_ns(text: &[u8]) -> Option<i64> {
     Some(if negative { -ns } else { ns })
 }
 
-/// The seconds in front of the last `unit` (" sec", " ms") of `text`, as the nanoseconds they stand for when the
-/// number is in seconds.
-pub(super) fn before_unit(text: &[u8], unit: &[u8]) -> Option<i64> {
-    let end = memmem::rfind(text, unit)?;
-    exact_ns(trailing_decimal(text.get(..end)?))
+/// Where `needle` stands last in `text`. Texts are short and most hold none, so that looking for the needle's rarest
+/// byte is twice as fast as preparing a searcher for each.
+fn last(text: &[u8], needle: &[u8], rare: usize) -> Option<usize> {
+    let mut end = text.len();
+    loop {
+        end = memchr::memrchr(*needle.get(rare)?, text.get(..end)?)?;
+        let start = end.checked_sub(rare)?;
+        if text.get(start..)?.starts_with(needle) {
+            return Some(start);
+        }
+    }
+}
+
+/// The seconds in front of the last " sec" of `text`, in nanoseconds.
+pub(super) fn seconds_ns(text: &[u8]) -> Option<i64> {
+    exact_ns(trailing_decimal(text.get(..last(text, b" sec", 1)?)?))
 }
 
 /// The number that `text` ends with: digits with at most one decimal sign, and a minus where one stands.
@@ -159,7 +170,7 @@ pub(super) fn leading_change(text: &[u8]) -> Option<Change> {
 
 /// The last "a->b(c)" of `text`, or else its last "a(c)".
 pub(super) fn last_change(text: &[u8]) -> Option<Change> {
-    if let Some(arrow) = memmem::rfind(text, b"->") {
+    if let Some(arrow) = last(text, b"->", 1) {
         let head = text.get(..arrow)?;
         // Back over "204.0M" or "204.0M(4096.0M)".
         let size_end = match head.last()? {
@@ -206,10 +217,10 @@ mod tests {
 
     #[test]
     fn the_comma_of_the_sentence_is_not_the_comma_of_the_number() {
-        assert_eq!(before_unit(b"(young), 0,0282200 secs", b" sec"), Some(28_220_000));
-        assert_eq!(before_unit(b",0.0282200 secs", b" sec"), Some(28_220_000));
-        assert_eq!(before_unit(b"icms_dc=5 , 0.01 secs", b" sec"), Some(10_000_000));
-        assert_eq!(before_unit(b"no number secs", b" sec"), None);
+        assert_eq!(seconds_ns(b"(young), 0,0282200 secs"), Some(28_220_000));
+        assert_eq!(seconds_ns(b",0.0282200 secs"), Some(28_220_000));
+        assert_eq!(seconds_ns(b"icms_dc=5 , 0.01 secs"), Some(10_000_000));
+        assert_eq!(seconds_ns(b"no number secs"), None);
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! One stop-the-world record while it is put together, and what its name and parentheses mean.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
 use super::numbers::Change;
 use super::stamp::Stamp;
 
@@ -25,41 +28,44 @@ fn is_neutral(text: &[u8]) -> bool {
 }
 
 /// `GCCause::to_string` of HotSpot 8 (`gcCause.cpp`); "System" is how JDK 6 and 7 call `System.gc()`.
-const CAUSES: &[&[u8]] = &[
-    b"System.gc()",
-    b"System",
-    b"FullGCAlot",
-    b"ScavengeAlot",
-    b"Allocation Profiler",
-    b"JvmtiEnv ForceGarbageCollection",
-    b"GCLocker Initiated GC",
-    b"Heap Inspection Initiated GC",
-    b"Heap Dump Initiated GC",
-    b"Heap Dump",
-    b"Diagnostic Command",
-    b"WhiteBox Initiated Young GC",
-    b"WhiteBox Initiated Concurrent Mark",
-    b"Update Allocation Context Stats",
-    b"No GC",
-    b"Allocation Failure",
-    b"Tenured Generation Full",
-    b"Permanent Generation Full",
-    b"Metadata GC Threshold",
-    b"Metadata GC Clear Soft References",
-    b"CMS Generation Full",
-    b"CMS Initial Mark",
-    b"CMS Final Remark",
-    b"CMS Concurrent Mark",
-    b"Old Generation Expanded On Last Scavenge",
-    b"Old Generation Too Full To Scavenge",
-    b"Ergonomics",
-    b"G1 Evacuation Pause",
-    b"G1 Humongous Allocation",
-    b"Last ditch collection",
-    b"Shenandoah Upgrade To Full GC",
-    b"ILLEGAL VALUE - last gc cause - ILLEGAL VALUE",
-    b"unknown GCCause",
+const CAUSES: &[&str] = &[
+    "System.gc()",
+    "System",
+    "FullGCAlot",
+    "ScavengeAlot",
+    "Allocation Profiler",
+    "JvmtiEnv ForceGarbageCollection",
+    "GCLocker Initiated GC",
+    "Heap Inspection Initiated GC",
+    "Heap Dump Initiated GC",
+    "Heap Dump",
+    "Diagnostic Command",
+    "WhiteBox Initiated Young GC",
+    "WhiteBox Initiated Concurrent Mark",
+    "Update Allocation Context Stats",
+    "No GC",
+    "Allocation Failure",
+    "Tenured Generation Full",
+    "Permanent Generation Full",
+    "Metadata GC Threshold",
+    "Metadata GC Clear Soft References",
+    "CMS Generation Full",
+    "CMS Initial Mark",
+    "CMS Final Remark",
+    "CMS Concurrent Mark",
+    "Old Generation Expanded On Last Scavenge",
+    "Old Generation Too Full To Scavenge",
+    "Ergonomics",
+    "G1 Evacuation Pause",
+    "G1 Humongous Allocation",
+    "Last ditch collection",
+    "Shenandoah Upgrade To Full GC",
+    "ILLEGAL VALUE - last gc cause - ILLEGAL VALUE",
+    "unknown GCCause",
 ];
+
+/// Names grow by their qualifiers up to this length, bytes.
+const MAX_NAME: usize = 120;
 
 /// How many qualifiers and phases a record may have before the rest is dropped: real ones have under ten.
 const MAX_ITEMS: usize = 32;
@@ -100,8 +106,8 @@ pub(super) struct Times {
 pub(super) struct Pause {
     pub line: u64,
     pub stamp: Stamp,
-    pub name: String,
-    pub cause: Option<String>,
+    pub name: Cow<'static, str>,
+    pub cause: Option<&'static str>,
     pub qualifiers: Vec<String>,
     /// As printed; may be negative.
     pub duration_ns: Option<i64>,
@@ -115,6 +121,8 @@ pub(super) struct Pause {
     pub phases: Vec<(String, f64)>,
     /// Sum of what G1 lists below "Other".
     pub other_parts_ms: f64,
+    /// Whether those are the parts that JDK 8 lists; JDK 7 leaves some out.
+    pub other_complete: bool,
     pub times: Option<Times>,
     pub workers: Option<f64>,
     /// New threshold and the highest one allowed.
@@ -133,14 +141,15 @@ impl Pause {
     /// Takes the first text of a record: "GC (Allocation Failure) ", "GC pause (young), 0.1 secs".
     pub fn open(&mut self, head: &[u8]) {
         let word = |text: &[u8]| head.starts_with(text);
-        let name = [&b"Full GC"[..], b"GC pause", b"GC remark", b"GC cleanup", b"GC"]
-            .into_iter()
-            .find(|known| word(known))
-            .unwrap_or_else(|| {
+        let known = ["Full GC", "GC pause", "GC remark", "GC cleanup", "GC"];
+        self.name = match known.into_iter().find(|known| word(known.as_bytes())) {
+            Some(known) => Cow::Borrowed(known),
+            None => {
                 let end = head.iter().position(|b| !(b.is_ascii_alphabetic() || b" -".contains(b)));
-                head.get(..end.unwrap_or(head.len()).min(60)).unwrap_or_default()
-            });
-        self.name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
+                let name = head.get(..end.unwrap_or(head.len()).min(60)).unwrap_or_default();
+                Cow::Owned(String::from_utf8_lossy(name.trim_ascii()).into_owned())
+            }
+        };
         self.full = word(b"Full GC") || word(b"Pause Full");
         self.remark = word(b"GC remark");
         if word(b"GC pause") || word(b"GC remark") || word(b"GC cleanup") {
@@ -154,34 +163,34 @@ impl Pause {
     pub fn qualify(&mut self, text: &[u8], own: bool) {
         if FAILURES.contains(&text) {
             self.failed = true;
-        } else if text == b"System" || (own && CAUSES.contains(&text)) {
-            let cause = if text == b"System" { b"System.gc()" } else { text };
-            self.cause = Some(String::from_utf8_lossy(cause).into_owned());
-            match text {
-                b"CMS Initial Mark" => self.is_cms("CMS-initial-mark"),
-                b"CMS Final Remark" => self.is_cms("CMS-remark"),
+        } else if text == b"System" {
+            self.cause = Some("System.gc()");
+        } else if let Some(cause) = CAUSES.iter().find(|c| own && c.as_bytes() == text) {
+            self.cause = Some(cause);
+            match *cause {
+                "CMS Initial Mark" => self.is_cms("CMS-initial-mark"),
+                "CMS Final Remark" => self.is_cms("CMS-remark"),
                 _ => {}
             }
         } else if KINDS.contains(&text) {
-            self.name.push_str(" (");
-            self.name.push_str(&String::from_utf8_lossy(text));
-            self.name.push(')');
+            let name = self.name.to_mut();
+            if name.len() < MAX_NAME {
+                let _ = write!(name, " ({})", String::from_utf8_lossy(text));
+            }
         } else if own && !is_neutral(text) && self.qualifiers.len() < MAX_ITEMS {
             self.qualifiers.push(String::from_utf8_lossy(text).into_owned());
         }
     }
 
-    fn is_cms(&mut self, name: &str) {
-        if self.name != name {
-            name.clone_into(&mut self.name);
-        }
+    fn is_cms(&mut self, name: &'static str) {
+        self.name = Cow::Borrowed(name);
         self.remark |= name == "CMS-remark";
         self.collector = Some(Collector::Cms);
     }
 
     /// Inside a remark it is a young collection, though JDK 8 gives it the cause of the remark.
     pub fn is_scavenge_of_remark(&mut self) {
-        "GC".clone_into(&mut self.name);
+        self.name = Cow::Borrowed("GC");
         self.remark = false;
     }
 
@@ -254,15 +263,16 @@ impl Pause {
 
     /// Milliseconds of the pause in which nothing that was timed happened; known for G1 alone.
     ///
-    /// G1 of JDK 7 and 8 times everything between the start and the end of an evacuation: the parallel part, some
-    /// serial steps, and "Other" with its own parts. What remains after all of them is time that no work took. The
-    /// phases are rounded to 0.1 ms, so a rest of some tenths means nothing.
+    /// G1 of JDK 8 times nearly everything between the start and the end of an evacuation: the parallel part, some
+    /// serial steps, and "Other" with its own parts. What remains after all of them is time that no timed work took:
+    /// writing the log lies there, and waiting for a CPU, and rarely used work (heap verification, remembered-set
+    /// statistics), which burns CPU. So it accuses nobody without the CPU times. The phases are rounded to 0.1 ms.
+    /// JDK 6 and 7 leave too much untimed to say anything.
     pub fn idle_ms(&self) -> Option<f64> {
-        let evacuation = self.phases.iter().any(|(name, _)| name == "Parallel Time")
-            && self.phases.iter().any(|(name, _)| name == "Other");
+        let evacuation = self.phases.iter().any(|(name, _)| name == "Parallel Time");
         let timed = self.phases_sum_ms()? + self.other_parts_ms;
         let pause_ms = self.duration_ns? as f64 / 1e6;
-        evacuation.then_some((pause_ms - timed).max(0.0))
+        (evacuation && self.other_complete).then_some((pause_ms - timed).max(0.0))
     }
 
     /// Sum of the outermost phases except "Other".
@@ -286,7 +296,7 @@ mod tests {
             pause.qualify(q, true);
         }
         assert_eq!(pause.name, "GC pause (young) (initial-mark)");
-        assert_eq!(pause.cause.as_deref(), Some("G1 Evacuation Pause"));
+        assert_eq!(pause.cause, Some("G1 Evacuation Pause"));
         assert_eq!(pause.qualifiers, ["new in 8u999"]);
         assert!(pause.failed);
     }

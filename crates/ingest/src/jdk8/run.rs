@@ -240,7 +240,7 @@ impl Run {
         }
         let qualifiers = pause.qualifiers.join(", ");
         let mut labels: Vec<(&str, &str)> = Vec::with_capacity(2);
-        labels.extend(pause.cause.as_deref().map(|cause| (label::CAUSE, cause)));
+        labels.extend(pause.cause.map(|cause| (label::CAUSE, cause)));
         if !qualifiers.is_empty() {
             labels.push((label::QUALIFIER, &qualifiers));
         }

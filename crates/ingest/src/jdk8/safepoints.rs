@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use fathom_recording::clock::MILLI_NS;
 use memchr::memmem;
 
-use super::numbers::before_unit;
+use super::numbers::seconds_ns;
 use super::stamp::Stamp;
 
 /// How many stops and rows are held back: more than the 300 rows of a batch, with room for what lies between.
@@ -53,16 +53,13 @@ impl StoppedLine {
         let reach = memmem::find(rest, b", Stopping");
         let stopped = rest.get(..reach.unwrap_or(rest.len()))?;
         let reach = reach.and_then(|at| rest.get(at..));
-        Some(Self {
-            stopped_ns: before_unit(stopped, b" sec")?,
-            reach_ns: reach.and_then(|r| before_unit(r, b" sec")),
-        })
+        Some(Self { stopped_ns: seconds_ns(stopped)?, reach_ns: reach.and_then(seconds_ns) })
     }
 }
 
 /// Seconds of "Application time: 1.23 seconds".
 pub(super) fn application_ns(text: &[u8]) -> Option<i64> {
-    before_unit(text.strip_prefix(b"Application time:")?, b" sec")
+    seconds_ns(text.strip_prefix(b"Application time:")?)
 }
 
 /// A row of PrintSafepointStatistics.
