@@ -26,8 +26,8 @@ const MAX_DEPTH: usize = 12;
 /// one line a class; 50 000 classes are more than any heap that we know.
 const MAX_OPEN_LINES: u64 = 50_000;
 
-/// Part names are kept to this length ("scrub symbol & string tables" has 28).
-const NAME_LEN: usize = 40;
+/// Part names are kept to this length ("ASCMS-concurrent-abortable-preclean-start" has 41).
+const NAME_LEN: usize = 48;
 
 /// What a record closed as.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ pub(super) enum Event {
     Times(Times),
     /// G1 says that the next cycle is started for a humongous allocation.
     HumongousRequest,
-    /// A concurrent phase with a GC id began.
-    Began(Stamp),
+    /// Something with a GC id began: a record, a concurrent phase, a collection of the old generation inside a record.
+    Identified(Stamp),
     /// A record was cut off before its end.
     Cut,
 }
@@ -75,15 +75,8 @@ fn kind_of(text: &[u8]) -> Kind {
     const CONCURRENT: &[&[u8]] = &[b"CMS-concurrent", b"ASCMS-concurrent", b"GC concurrent", b"Concurrent "];
     // Phases of a G1 remark and details whose names begin with "GC".
     const PARTS: &[&[u8]] = &[b"GC ref-proc", b"GC Worker"];
-    const IGNORED: &[&[u8]] = &[
-        b"Loaded ",
-        b"Unloading class ",
-        b"Opened ",
-        b"YG occupancy",
-        b"Preclean ",
-        b"G1String",
-        b"Dynamic ",
-    ];
+    const IGNORED: &[&[u8]] =
+        &[b"Loaded ", b"Unloading class ", b"Opened ", b"YG occupancy", b"Preclean ", b"Class Histogram"];
     // "Pause Init Mark" is the Shenandoah of 8u forks.
     let pause = |text: &[u8]| match text {
         [b'G', b'C', rest @ ..] => !rest.first().is_some_and(u8::is_ascii_lowercase),
@@ -205,6 +198,9 @@ impl Brackets {
         if self.frames.len() >= MAX_DEPTH {
             self.abandon();
             return false;
+        }
+        if stamp.id.is_some() {
+            self.events.push(Event::Identified(stamp));
         }
         if kind == Kind::Pause {
             self.pauses.push(Pause { line, stamp, ..Pause::default() });
@@ -337,9 +333,6 @@ impl Brackets {
             name.ends_with(b"-start") || (frame.secs_ns.is_none() && name.starts_with(b"Concurrent "));
         if starts {
             self.times_are_concurrent = false;
-            if frame.stamp.id.is_some() {
-                self.events.push(Event::Began(frame.stamp));
-            }
             return;
         }
         let collector = match name {
@@ -348,6 +341,8 @@ impl Brackets {
             _ => Collector::Cms,
         };
         let name = name.strip_suffix(b"-end").unwrap_or(name);
+        // "Concurrent cleanup 84078K->26953K(98304K)": the name ends where the sizes begin.
+        let name = name.split(u8::is_ascii_digit).next().unwrap_or(name).trim_ascii_end();
         self.events.push(Event::Concurrent(Concurrent {
             line: frame.line,
             stamp: frame.stamp,

@@ -317,10 +317,7 @@ impl Reader {
                     self.flush(sink);
                     self.details.reset();
                     // A restart must be seen before the next line is.
-                    let run = self.run_for(sink, pause.stamp);
-                    if let Some(id) = pause.stamp.id {
-                        run.id(id);
-                    }
+                    self.run_for(sink, pause.stamp);
                     self.pending = Some(pause);
                 }
                 Event::Concurrent(phase) => {
@@ -333,10 +330,9 @@ impl Reader {
                         pause.times.get_or_insert(times);
                     }
                 }
-                Event::Began(stamp) => {
-                    if let (Some(run), Some(id)) = (&mut self.run, stamp.id) {
-                        run.id(id);
-                    }
+                Event::Identified(stamp) => {
+                    let run = self.run_for(sink, stamp);
+                    stamp.id.into_iter().for_each(|id| run.id(id));
                 }
                 Event::HumongousRequest => self.humongous_asked = true,
                 Event::Cut => {

@@ -1,5 +1,7 @@
 //! One run of a JVM within a log: its source, its clock, its counters and its self-checks.
 
+use std::collections::BTreeSet;
+
 use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{
     Anchor, Check, ClockBasis, Process, ProcessId, Sink, Source, SourceId, SpanId, SpanRow,
@@ -24,6 +26,9 @@ const STAMP_NS: i64 = 2_000_000;
 /// Phase names are remembered up to this many; hostile input may have as many as it has lines.
 const MAX_PHASE_KEYS: usize = 4096;
 
+/// Missing GC ids are remembered up to this many.
+const MAX_MISSING: usize = 1024;
+
 /// Sums for the self-checks.
 #[derive(Default)]
 struct Sums {
@@ -39,7 +44,9 @@ struct Sums {
     /// Pauses between the first stop and the last: a log may begin or end without its stopped lines.
     beside_stops: Option<Beside>,
     next_id: Option<i64>,
-    missing_ids: u64,
+    /// Ids that were passed over and have not come later.
+    missing_ids: BTreeSet<i64>,
+    missing_uncounted: bool,
     detailed: bool,
 }
 
@@ -205,17 +212,20 @@ impl Run {
         self.tally.records += 1;
     }
 
-    /// Notes a GC id, in the order of the log. Ids go up by one for every collection and every concurrent cycle; the
-    /// records of a cycle repeat its id.
+    /// Notes a GC id. Ids go up by one for every collection and every concurrent cycle; the records of a cycle repeat
+    /// its id, and a record that takes long may end after one with a later id.
     pub fn id(&mut self, id: i64) {
-        match &mut self.sums.next_id {
-            Some(next) if id >= *next => {
-                self.sums.missing_ids = self.sums.missing_ids.saturating_add(id.abs_diff(*next));
-                *next = id.saturating_add(1);
-            }
-            Some(_) => {}
-            none => *none = Some(id.saturating_add(1)),
+        let sums = &mut self.sums;
+        let next = sums.next_id.unwrap_or(id);
+        if id < next {
+            sums.missing_ids.remove(&id);
+            return;
         }
+        let room = MAX_MISSING.saturating_sub(sums.missing_ids.len());
+        sums.missing_ids.extend((next..id).take(room));
+        let gap = usize::try_from(id.abs_diff(next)).unwrap_or(usize::MAX);
+        sums.missing_uncounted |= gap > room;
+        sums.next_id = Some(id.saturating_add(1));
     }
 
     fn emit(
@@ -270,9 +280,6 @@ impl Run {
             _ => stamp_ns.saturating_sub(wall_ns),
         };
         let t1_ns = t0_ns.saturating_add(wall_ns);
-        if let Some(id) = phase.stamp.id {
-            self.id(id);
-        }
         let mut figures: Vec<(&str, f64)> = Vec::new();
         if let Some(change) = phase.change.filter(|_| phase.collector == Collector::Shenandoah) {
             figures.push((figure::HEAP_AFTER_BYTES, change.after));
@@ -433,11 +440,12 @@ impl Run {
             ));
         }
         if let Some(next) = sums.next_id {
-            checks.push(check(
-                "every GC id is accounted for",
-                sums.missing_ids == 0,
-                format!("{} missing below {next}", sums.missing_ids),
-            ));
+            checks.push(check("every GC id is accounted for", sums.missing_ids.is_empty(), {
+                let more = if sums.missing_uncounted { "more than " } else { "" };
+                let first =
+                    sums.missing_ids.first().map_or(String::new(), |id| format!(", the first is {id}"));
+                format!("{more}{} missing below {next}{first}", sums.missing_ids.len())
+            }));
         }
         checks
     }
