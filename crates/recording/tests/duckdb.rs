@@ -187,6 +187,33 @@ fn depth(recording: &Recording, stack: Option<StackId>) -> u64 {
 }
 
 #[test]
+fn of_a_label_that_is_told_twice_duckdb_takes_the_first_as_fathom_does() {
+    let mut recording = Recording::new();
+    let filled = Filled::new(&mut recording, 1);
+    recording.span(&SpanRow {
+        kind: "gc.pause",
+        name: "",
+        t0_ns: 0,
+        t1_ns: 1,
+        process: filled.process,
+        thread: None,
+        source: filled.source,
+        line: 0,
+        key: -1,
+        parent: None,
+        figures: &[("workers", 1.0), ("tier", 4.0), ("workers", 2.0)],
+        labels: &[("cause", "first"), ("cause", "second")],
+    });
+    recording.seal();
+    let span = recording.span_at(SpanId(0));
+    assert_eq!((span.figure("workers"), span.label("cause")), (Some(1.0), Some("first")));
+    let query =
+        "SELECT figures['workers'], figures['tier'], labels['cause'] FROM 'NAME.fathom/spans.parquet'";
+    let Some(answers) = ask(&recording, &[query], &[]) else { return };
+    assert_eq!(answers[0], json!([[1.0, 4.0, "first"]]));
+}
+
+#[test]
 fn every_example_of_the_documentation_runs() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/recording-format.md");
     let page = std::fs::read_to_string(page).unwrap();

@@ -93,3 +93,23 @@ fn a_spool_cut_anywhere_keeps_the_whole_batches_before_the_cut() {
         assert_eq!(open(&path).unwrap().spans.len(), batches * 50, "cut at {cut}");
     }
 }
+
+#[test]
+fn a_writer_that_cannot_write_says_so_and_what_it_wrote_before_opens() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("full.fathom");
+    let mut writer = Writer::create(&path, Overwrite::Never).unwrap();
+    let mut filled = Filled::new(&mut writer, 10);
+    (0..100).for_each(|i| _ = filled.span(&mut writer, i));
+    writer.flush().unwrap();
+    // The place of a small table is taken: it cannot be written any more, whoever runs the test.
+    let sources = path.join("spool/sources.arrows.zst");
+    std::fs::remove_file(&sources).unwrap();
+    std::fs::create_dir_all(sources.join("in the way")).unwrap();
+    (100..100_000).for_each(|i| _ = filled.span(&mut writer, i));
+    let first = writer.flush().unwrap_err().to_string();
+    assert!(first.contains("sources.arrows"), "{first}");
+    assert!(writer.finish().is_err());
+    std::fs::remove_dir_all(&sources).unwrap();
+    assert!(open(&path).unwrap().cut);
+}

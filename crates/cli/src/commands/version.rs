@@ -21,6 +21,7 @@ impl Args {
                 "schema": "fathom.version/1",
                 "version": env!("CARGO_PKG_VERSION"),
                 "diagnosis_schema": fathom_diagnose::SCHEMA,
+                "recording_schema": fathom_recording::disk::SCHEMA_VERSION,
             });
             writeln!(out, "{version}")?;
         } else {
