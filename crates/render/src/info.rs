@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::Table;
 use fathom_diagnose::quantity;
 use fathom_recording::clock::seconds;
 use fathom_recording::{Placement, Process, ProcessId, Recording, Source};
@@ -15,9 +14,9 @@ use crate::{printable, units};
 pub const SCHEMA: &str = "fathom.info/1";
 
 /// Columns for names of files and series.
-const NAME: usize = 44;
-/// Columns for a fact: JVM arguments are long.
-const FACT: usize = 400;
+const NAME: usize = 28;
+/// Characters of a fact: honest JVM arguments have some hundreds.
+const FACT: usize = 4_000;
 
 /// The recording described, as text of at most 100 columns (paths, arguments and samples of lines run on).
 pub fn text(recording: &Recording) -> String {
@@ -124,8 +123,7 @@ fn processes(out: &mut String, recording: &Recording) {
         }
         let pid = process.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
         let kind = if process.jvm { "JVM" } else { "Process" };
-        let mut rows = Table::new();
-        rows.load_style(comfy_table::presets::NOTHING);
+        let mut rows = table(&["fact", "value"], &[1]);
         for (key, value) in &process.facts {
             rows.add_row([printable(key).into_owned(), shortened(value, FACT)]);
         }
