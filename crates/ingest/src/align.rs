@@ -208,8 +208,9 @@ impl Clock<'_> {
         }
     }
 
-    /// What cannot be related to the rest keeps its own stamps, and that is said.
+    /// What cannot be related to the rest keeps its own stamps, and that is said, once for all runs in a file.
     fn leave_the_rest(&mut self, warnings: &mut Vec<String>) {
+        let mut told: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
         for i in self.open() {
             let source = &self.recording.sources[i];
             let why = match source.clock {
@@ -218,11 +219,20 @@ impl Clock<'_> {
                 ClockBasis::SinceStart => "counts from a start of its own, and nothing tells when that was",
                 ClockBasis::Epoch => continue,
             };
-            let name = &source.name;
-            warnings.push(format!(
-                "{name}: {why}: it cannot be related in time to the other inputs; if you know, say --align {name}=+SECONDS"
-            ));
+            let file = same_jvm::file(&source.name).to_owned();
+            told.entry((file, why)).or_default().push(source.name.clone());
             self.placements.insert(i, Placement { how: why.to_owned(), ..Placement::default() });
+        }
+        for ((_, why), names) in told {
+            let Some(name) = names.first() else { continue };
+            let more = match names.len() {
+                1 => String::new(),
+                n => format!(" (and {} more runs in it)", n - 1),
+            };
+            warnings.push(format!(
+                "{name}{more}: {why}: not related in time to the other inputs; if you know, say --align \
+                 '{name}=+SECONDS'"
+            ));
         }
     }
 

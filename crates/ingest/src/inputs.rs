@@ -3,13 +3,18 @@
 //! paths → items ([`crate::open`]) → format ([`crate::detect`]) → its reader → one clock ([`crate::align`]).
 //! One bad input among good ones is told and the rest is used; when nothing can be used, that is an error.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use fathom_recording::{Recording, SourceId};
+use fathom_recording::{Recording, Sink, SourceId};
 
+use crate::open::rotation::{self, Joined, Part, Stamp};
 use crate::open::{self, Expansion, Item, Meter, Opener, Progress};
 use crate::{Format, IngestError, Input, Lines, align, detect};
+
+/// How many files of no use are shown by name.
+const MOST_UNUSED: usize = 5;
 
 /// How inputs are read.
 #[derive(Clone, Default)]
@@ -56,6 +61,8 @@ pub enum Outcome {
     },
     /// It could not be used, although the user named it.
     Refused(IngestError),
+    /// It was found in a directory or an archive and is of no use.
+    NotUsed(IngestError),
 }
 
 /// Why nothing could be read.
@@ -80,25 +87,52 @@ fn all(errors: &[IngestError]) -> String {
 }
 
 impl Report {
+    fn refuse(&mut self, path: &Path, error: IngestError) {
+        let (name, outcome) = (path.display().to_string(), Outcome::Refused(error));
+        self.inputs.push(InputReport { name, outcome, warnings: Vec::new(), modified: None });
+    }
+
     /// When the file of a source was last written.
     pub(crate) fn modified(&self, source: SourceId) -> Option<SystemTime> {
         let of = |input: &&InputReport| match &input.outcome {
             Outcome::Read { sources, .. } => sources.last() == Some(&source),
-            Outcome::Refused(_) => false,
+            Outcome::Refused(_) | Outcome::NotUsed(_) => false,
         };
         self.inputs.iter().find(of)?.modified
     }
 
     /// All that the user should know, ready to be shown, one line each.
     pub fn messages(&self) -> Vec<String> {
-        let of_inputs = self.inputs.iter().flat_map(|input| {
-            let refused = match &input.outcome {
-                Outcome::Refused(error) => Some(error.to_string()),
-                Outcome::Read { .. } => None,
-            };
-            refused.into_iter().chain(input.warnings.iter().map(|w| format!("{}: {w}", input.name)))
-        });
-        of_inputs.chain(self.warnings.iter().cloned()).collect()
+        let mut messages = Vec::new();
+        let mut unused = Vec::new();
+        for input in &self.inputs {
+            match &input.outcome {
+                Outcome::Refused(error) => messages.push(error.to_string()),
+                Outcome::NotUsed(error) => unused.push(error.to_string()),
+                Outcome::Read { .. } => {}
+            }
+            messages.extend(input.warnings.iter().map(|warning| format!("{}: {warning}", input.name)));
+        }
+        let more = unused.len().saturating_sub(MOST_UNUSED);
+        unused.truncate(MOST_UNUSED);
+        messages.extend(unused.into_iter().map(|error| format!("not used: {error}")));
+        if more > 0 {
+            messages.push(format!("not used: {more} more files"));
+        }
+        messages.extend(self.warnings.iter().cloned());
+        messages
+    }
+
+    fn read_any(&self) -> bool {
+        self.inputs.iter().any(|input| matches!(input.outcome, Outcome::Read { .. }))
+    }
+
+    fn errors(self) -> Vec<IngestError> {
+        let error = |input: InputReport| match input.outcome {
+            Outcome::Refused(error) | Outcome::NotUsed(error) => Some(error),
+            Outcome::Read { .. } => None,
+        };
+        self.inputs.into_iter().filter_map(error).collect()
     }
 }
 
@@ -109,32 +143,126 @@ pub fn read_inputs(
     recording: &mut Recording,
 ) -> Result<Report, InputsError> {
     let first_new = recording.sources.len();
-    let items: Vec<_> = paths.iter().map(open::item).collect();
-    let total = items.iter().flatten().map(|item| item.bytes).sum();
-    let opener = Opener { limit: options.expansion, meter: Meter::new(total, options.progress.clone()) };
     let mut report = Report::default();
-    for (path, item) in paths.iter().zip(items) {
-        let input = match item {
-            Ok(item) => read_item(&item, &opener, recording),
-            Err(error) => InputReport {
-                name: path.display().to_string(),
-                outcome: Outcome::Refused(error),
-                warnings: Vec::new(),
-                modified: None,
-            },
-        };
-        report.inputs.push(input);
+    let mut items = Vec::new();
+    for path in paths {
+        match open::expand(path, options.expansion) {
+            Ok(found) if found.is_empty() => {
+                let seen = "nothing in it".to_owned();
+                report.refuse(path, IngestError::Unknown { path: path.clone(), seen });
+            }
+            Ok(found) => items.extend(found),
+            Err(error) => report.refuse(path, error),
+        }
     }
-    if !report.inputs.iter().any(|input| matches!(input.outcome, Outcome::Read { .. })) {
-        let refused = report.inputs.into_iter().filter_map(|input| match input.outcome {
-            Outcome::Refused(error) => Some(error),
-            Outcome::Read { .. } => None,
-        });
-        return Err(InputsError::Nothing(refused.collect()));
+    let total = items.iter().map(|item| item.bytes).sum();
+    let opener = Opener { limit: options.expansion, meter: Meter::new(total, options.progress.clone()) };
+    for set in sets(items) {
+        read_set(set, &opener, recording, &mut report);
+    }
+    if !report.read_any() {
+        return Err(InputsError::Nothing(report.errors()));
     }
     align::align(recording, first_new, &options.align, &mut report)?;
     recording.seal();
     Ok(report)
+}
+
+/// Items whose names make them parts of one rotated set, put together; in the order in which the first of each came.
+fn sets(items: Vec<Item>) -> Vec<Vec<Item>> {
+    let mut sets: Vec<Vec<Item>> = Vec::new();
+    let mut by_base: HashMap<String, usize> = HashMap::new();
+    for item in items {
+        let base = rotation::part_of(&item.name).0.to_owned();
+        match by_base.get(&base).and_then(|i| sets.get_mut(*i)).filter(|_| item.reopens()) {
+            Some(set) => set.push(item),
+            None => {
+                if item.reopens() {
+                    by_base.insert(base, sets.len());
+                }
+                sets.push(vec![item]);
+            }
+        }
+    }
+    sets
+}
+
+/// Reads a set as one input where its files are all of one format, and of one that rotates; else each alone.
+fn read_set(set: Vec<Item>, opener: &Opener, recording: &mut Recording, report: &mut Report) {
+    let numbered = |item: &Item| rotation::part_of(&item.name).1 != Part::Base;
+    let (parts, alone) = match set.len() > 1 && set.iter().any(numbered) {
+        true => parts(set, opener),
+        false => (Vec::new(), set),
+    };
+    for item in alone {
+        let input = read_item(&item, opener, recording);
+        report.inputs.push(input);
+    }
+    if let [(first, format, _), ..] = parts.as_slice() {
+        let (name, format) = (rotation::part_of(&first.name).0.to_owned(), *format);
+        let order = rotation::order(&stamps(&parts));
+        let items: Vec<Item> =
+            order.iter().filter_map(|i| parts.get(*i)).map(|(item, ..)| item.clone()).collect();
+        let input = read_joined(name, items, format, opener, recording);
+        report.inputs.push(input);
+    }
+}
+
+/// A file of a set, the format that it is, and its first stamp.
+type PartOfSet = (Item, &'static dyn Format, Option<Stamp>);
+
+/// The files of a set that are of one rotating format, and the others.
+fn parts(set: Vec<Item>, opener: &Opener) -> (Vec<PartOfSet>, Vec<Item>) {
+    let (mut parts, mut alone): (Vec<PartOfSet>, Vec<Item>) = (Vec::new(), Vec::new());
+    for item in set {
+        let told = opener.lines(&item).ok().and_then(|mut lines| {
+            let head = lines.peek();
+            let format = detect::candidates(head).into_iter().next().filter(|format| format.rotates())?;
+            Some((format, rotation::first_stamp(head)))
+        });
+        let fits = |format: &dyn Format| parts.first().is_none_or(|(_, first, _)| first.id() == format.id());
+        match told {
+            Some((format, stamp)) if fits(format) => parts.push((item, format, stamp)),
+            _ => alone.push(item),
+        }
+    }
+    if parts.len() < 2 {
+        alone.extend(parts.drain(..).map(|(item, ..)| item));
+    }
+    (parts, alone)
+}
+
+fn stamps(parts: &[PartOfSet]) -> Vec<(Part, Option<Stamp>)> {
+    parts.iter().map(|(item, _, stamp)| (rotation::part_of(&item.name).1, *stamp)).collect()
+}
+
+fn read_joined(
+    name: String,
+    items: Vec<Item>,
+    format: &'static dyn Format,
+    opener: &Opener,
+    recording: &mut Recording,
+) -> InputReport {
+    let modified = items.last().and_then(|item| item.modified);
+    let (joined, told) = Joined::new(opener.clone(), items);
+    let input = Input { name: name.clone(), modified, lines: Lines::new(Box::new(joined)) };
+    let mut warnings = Vec::new();
+    let outcome = match read_with(format, input, recording, &mut warnings) {
+        Ok(sources) => {
+            if let Ok(told) = told.lock() {
+                for id in &sources {
+                    let source = recording.source_mut(*id);
+                    source.segments.clone_from(&told.segments);
+                    source.cut |= !told.failures.is_empty();
+                }
+                warnings
+                    .extend(told.failures.iter().map(|failure| format!("part of it is missing: {failure}")));
+            }
+            Outcome::Read { format: format.id(), sources }
+        }
+        Err(error) => Outcome::Refused(error),
+    };
+    InputReport { name, outcome, warnings, modified }
 }
 
 fn read_item(item: &Item, opener: &Opener, recording: &mut Recording) -> InputReport {
@@ -145,6 +273,7 @@ fn read_item(item: &Item, opener: &Opener, recording: &mut Recording) -> InputRe
         .and_then(|lines| read_lines(item, lines, opener, recording, &mut warnings));
     let outcome = match outcome {
         Ok((format, sources)) => Outcome::Read { format, sources },
+        Err(error) if item.found => Outcome::NotUsed(error),
         Err(error) => Outcome::Refused(error),
     };
     InputReport { name: item.name.clone(), outcome, warnings, modified: item.modified }
@@ -177,11 +306,25 @@ fn read_lines(
         };
         let input = Input { name: item.name.clone(), modified: item.modified, lines };
         match read_with(format, input, recording, warnings) {
-            Ok(sources) => return Ok((format.id(), sources)),
+            Ok(sources) => {
+                warn_of_siblings(item, format, warnings);
+                return Ok((format.id(), sources));
+            }
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
     Err(first_error.unwrap_or(IngestError::Unknown { path: item.name.clone().into(), seen }))
+}
+
+/// A file that the user named is read alone; that there is more of it is said.
+fn warn_of_siblings(item: &Item, format: &dyn Format, warnings: &mut Vec<String>) {
+    let siblings = if item.found || !format.rotates() { 0 } else { open::siblings(item) };
+    if siblings > 0 {
+        warnings.push(format!(
+            "{siblings} more files beside it look like parts of the same rotated log; name them all, or the directory, to \
+             have them read as one"
+        ));
+    }
 }
 
 /// Reads an input with one format and completes what only the opener knows of its sources.
@@ -209,3 +352,6 @@ fn read_with(
     }
     Ok(sources)
 }
+
+#[cfg(test)]
+mod tests;

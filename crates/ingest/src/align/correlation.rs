@@ -136,8 +136,13 @@ pub(super) fn together(a: &[Tick], b: &[Tick]) -> bool {
     if n < FEWEST_TICKS {
         return false;
     }
-    let values = |ticks: &[Tick]| ticks.iter().take(n).map(|t| t.value).collect::<Vec<_>>();
+    // Both are put together in the same way, as they have the same ticks.
+    let values = |ticks: &[Tick]| {
+        let ticks = coarse(ticks.get(..n).unwrap_or_default());
+        ticks.iter().map(|t| t.value).collect::<Vec<_>>()
+    };
     let (a, b) = (values(a), values(b));
+    let n = a.len().min(b.len());
     let at_once = fisher(pearson(&a, &b));
     let others = shifts(n).map(|k| fisher(pearson(&turned(&a, k), &b)));
     let (mean, deviation, _) = spread(others);

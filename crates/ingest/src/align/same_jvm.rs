@@ -121,9 +121,9 @@ fn assumed_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, P
 }
 
 /// A source's file: without the number of the run in it.
-fn file(name: &str) -> &str {
+pub(super) fn file(name: &str) -> &str {
     match name.rsplit_once('#') {
-        Some((file, run)) if !run.is_empty() && run.bytes().all(|b| b.is_ascii_digit()) => file,
+        Some((file, run)) if !run.is_empty() && run.bytes().all(|b| b.is_ascii_digit()) => file.trim_end(),
         _ => name,
     }
 }

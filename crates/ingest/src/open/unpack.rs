@@ -84,9 +84,9 @@ impl Budget {
 }
 
 /// Counts unpacked bytes against the budget.
-struct Bounded<R> {
-    inner: R,
-    budget: Arc<Budget>,
+pub(super) struct Bounded<R> {
+    pub(super) inner: R,
+    pub(super) budget: Arc<Budget>,
 }
 
 impl<R: Read> Read for Bounded<R> {
@@ -133,11 +133,10 @@ pub(crate) fn unpack(
     })
 }
 
+/// Packed content for tests.
 #[cfg(test)]
-pub(crate) mod tests {
+pub(crate) mod packed {
     use std::io::Write;
-
-    use super::*;
 
     pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -154,6 +153,12 @@ pub(crate) mod tests {
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::packed::{bzip2, gzip, zstd};
+    use super::*;
 
     fn unpacked(packed: Vec<u8>, limit: Expansion) -> (Vec<u8>, Option<io::Error>) {
         let budget = Budget::new(limit, packed.len() as u64);
