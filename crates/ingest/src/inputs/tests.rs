@@ -179,7 +179,7 @@ fn a_gigabyte_without_a_line_break_is_refused_or_cut_in_bounded_memory() {
     let file = fs::File::create(&path).unwrap();
     (&file).write_all(TABLE).unwrap();
     file.set_len(1 << 30).unwrap(); // sparse: zeros without a line break
-    let (report, recording) = read(&[path.clone()]);
+    let (report, recording) = read(std::slice::from_ref(&path));
     assert!(report.is_ok());
     assert_eq!((recording.sources[0].records, recording.sources[0].skipped), (5, 1));
     file.set_len(0).unwrap();
