@@ -107,10 +107,40 @@ pub fn whole_run(recording: &Recording) -> Case<'_> {
         whole_run: true,
         loss: Loss::default(),
         warm_up: None,
+        lost_by: Vec::new(),
     }
 }
 
 /// What a rule says of the JVM of a recording, over its whole run.
 pub fn judged(rule: &dyn Rule, recording: &Recording) -> Judgement {
     rule.judge(&whole_run(recording), ProcessId(0))
+}
+
+/// A compile task as LogCompilation tells of it: queued at `at_s`, started `wait_ms` later, done in `ms`.
+pub fn jit_task(built: &mut Built, method: &str, at_s: f64, wait_ms: f64, ms: f64, tier: u8) {
+    let key = built.line as i64 + 1_000_000;
+    let figures = [(fathom_recording::vocabulary::figure::TIER, f64::from(tier))];
+    let compiler = if tier == 4 { "c2" } else { "c1" };
+    let started_s = at_s + wait_ms / 1e3;
+    let mut add = |kind: &str, from_s: f64, length_ms: f64, labels: &[(&str, &str)]| {
+        let thread = built.recording.thread(built.jvm, None, compiler, Role::Jit);
+        let t0_ns = (from_s * 1e9).round() as i64;
+        built.line += 1;
+        built.recording.span(&SpanRow {
+            kind,
+            name: method,
+            t0_ns,
+            t1_ns: t0_ns + (length_ms * 1e6).round() as i64,
+            process: built.jvm,
+            thread: Some(thread),
+            source: built.source,
+            line: built.line,
+            key,
+            parent: None,
+            figures: &figures,
+            labels,
+        });
+    };
+    add(kind::JIT_QUEUE, at_s, wait_ms, &[]);
+    add(kind::JIT_COMPILE, started_s, ms, &[(label::COMPILER, compiler)]);
 }

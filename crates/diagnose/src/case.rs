@@ -3,6 +3,7 @@
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Span};
 
+use crate::intervals::Intervals;
 use crate::{Confidence, Finding, Loss, Rule, Window, collections};
 
 /// What a cause must explain to be worth a finding, as a share of the loss (see [`Case::yardstick_ms`]). A twentieth
@@ -32,6 +33,9 @@ pub struct Case<'a> {
     pub loss: Loss,
     /// The beginning, before the application reached its usual level for the first time, where a series shows it.
     pub warm_up: Option<Window>,
+    /// The loss tick by tick of the series within the slow windows, milliseconds; empty without a series. A tick
+    /// above the base's rate has a negative one.
+    pub lost_by: Vec<(Window, f64)>,
 }
 
 impl<'a> Case<'a> {
@@ -83,6 +87,19 @@ impl<'a> Case<'a> {
     /// windows (the whole run where none was given or found).
     pub fn yardstick_ms(&self) -> f64 {
         if self.loss.lost_ms > 0.0 { self.loss.lost_ms } else { Self::length_ms(&self.slow) }
+    }
+
+    /// What of the loss fell into some stretches, milliseconds: ticks that they cover in part count in part. `None`
+    /// where no series tells when it was lost.
+    pub(crate) fn lost_during_ms(&self, stretches: &Intervals) -> Option<f64> {
+        if self.lost_by.is_empty() {
+            return None;
+        }
+        let part = |(tick, lost_ms): &(Window, f64)| {
+            let covered = stretches.and(&Intervals::of_windows(&[*tick])).length_ns() as f64;
+            lost_ms * covered / tick.length_ns().max(1) as f64
+        };
+        Some(self.lost_by.iter().map(part).sum::<f64>().max(0.0))
     }
 
     /// Whether a cost is worth a finding: at least [`MATTERS_SHARE`] of the loss. Without a measured loss it is held
@@ -200,6 +217,7 @@ mod tests {
             whole_run: false,
             loss: Loss { lost_ms, ..Loss::default() },
             warm_up: None,
+            lost_by: Vec::new(),
         }
     }
 

@@ -32,7 +32,8 @@ impl Default for Options {
 pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, WindowError> {
     let timeline = Timeline::of(recording);
     let (jvms, unplaced) = timeline.jvms();
-    let Chosen { windows, whole_run, loss, warm_up } = windows::choose(recording, &jvms, &timeline, options)?;
+    let Chosen { windows, whole_run, loss, warm_up, lost_by } =
+        windows::choose(recording, &jvms, &timeline, options)?;
     let case = Case {
         recording,
         slow: windows.slow.clone(),
@@ -40,6 +41,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         whole_run,
         loss: loss.clone(),
         warm_up,
+        lost_by,
     };
     let ledger = ledger::ledger(recording, &jvms, &case.slow, &case.base, &loss);
     let Merged { findings, ruled_out, mut blind_spots } = merge::judge_all(&case, &jvms, RULES);

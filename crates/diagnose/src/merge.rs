@@ -201,7 +201,15 @@ mod tests {
         let slow = vec![Window { from_ns: 0, to_ns: 100_000_000_000 }];
         let loss = Loss { lost_ms, ..Loss::default() };
         test(
-            &Case { recording: &recording, slow, base: Vec::new(), whole_run: true, loss, warm_up: None },
+            &Case {
+                recording: &recording,
+                slow,
+                base: Vec::new(),
+                whole_run: true,
+                loss,
+                warm_up: None,
+                lost_by: Vec::new(),
+            },
             jvm,
         )
     }

@@ -13,11 +13,14 @@ mod gc_metaspace;
 mod gc_premature_promotion;
 mod gc_starved_of_cpu;
 mod heap_leak;
+mod jit_case;
+mod jit_compile_burst;
 
 use crate::Rule;
 
 /// All rules. Of two findings that cost the same and are equally sure, the one listed first comes first.
 pub const RULES: &[&dyn Rule] = &[
+    &jit_compile_burst::JitCompileBurst,
     &gc_log_write_blocked::GcLogWriteBlocked,
     &gc_explicit::GcExplicit,
     &gc_metaspace::GcMetaspace,

@@ -15,6 +15,9 @@ use crate::{Loss, Options, Window, Windows};
 use dips::Found;
 use progress::Progress;
 
+/// Share of the slow windows that stops must take to be the measure of what was lost: a fifth, as for a dip.
+const STOPS_TELL: f64 = 0.2;
+
 /// Windows with what was lost in them.
 pub(crate) struct Chosen {
     pub(crate) windows: Windows,
@@ -23,6 +26,8 @@ pub(crate) struct Chosen {
     pub(crate) loss: Loss,
     /// The beginning before the usual level was reached.
     pub(crate) warm_up: Option<Window>,
+    /// The loss tick by tick.
+    pub(crate) lost_by: Vec<(Window, f64)>,
 }
 
 /// Chooses the windows of a recording.
@@ -46,7 +51,7 @@ pub(crate) fn choose(
     let progress = Progress::of(recording, |s| timeline.usable(s));
     let found = progress.as_ref().and_then(dips::find);
     let mut chosen = if slow.is_empty() {
-        by_finding(recording, jvms, timeline, found.as_ref())
+        by_finding(recording, jvms, timeline, progress.as_ref(), found.as_ref())
     } else {
         by_hand(&slow, timeline, found.as_ref())
     };
@@ -65,7 +70,13 @@ pub(crate) fn choose(
     }
     chosen.warm_up = found.and_then(|f| f.warm_up);
     if !chosen.whole_run {
-        chosen.loss = loss(recording, jvms, progress.as_ref(), &chosen.windows);
+        let series = progress.as_ref().and_then(|p| Some((p, lost_progress(p, &chosen.windows)?)));
+        if let Some((progress, loss)) = series {
+            chosen.lost_by = lost_by(progress, &chosen.windows);
+            chosen.loss = loss;
+        } else {
+            chosen.loss = lost_to_stops(recording, jvms, &chosen.windows);
+        }
     } else if let Some(progress) = progress {
         chosen.loss.measured_on = progress.measured_on;
         chosen.loss.unit = progress.unit;
@@ -90,13 +101,14 @@ fn by_hand(slow: &Intervals, timeline: &Timeline<'_>, found: Option<&Found>) -> 
 
 fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
     let windows = Windows { slow, base, how };
-    Chosen { windows, whole_run: false, loss: Loss::default(), warm_up: None }
+    Chosen { windows, whole_run: false, loss: Loss::default(), warm_up: None, lost_by: Vec::new() }
 }
 
 fn by_finding(
     recording: &Recording,
     jvms: &[ProcessId],
     timeline: &Timeline<'_>,
+    progress: Option<&Progress>,
     found: Option<&Found>,
 ) -> Chosen {
     let whole = |how: String| Chosen { whole_run: true, ..chosen(vec![timeline.covers], Vec::new(), how) };
@@ -112,20 +124,19 @@ fn by_finding(
             let base = all.without(&Intervals::of_windows(&slow)).windows();
             chosen(slow, base, how)
         }
-        None => whole(
-            "no series of throughput or latency to find slow windows on, and no stop that stands out: the whole \
-             run is looked at"
-                .into(),
-        ),
+        None => {
+            let series = match progress {
+                Some(p) => format!("{} is too short or too idle to find slow windows on", p.measured_on),
+                None => "no series of throughput or latency to find slow windows on".to_owned(),
+            };
+            whole(format!("{series}, and no stop that stands out: the whole run is looked at"))
+        }
     }
 }
 
-/// What was lost in the slow windows: on the series of progress where it covers them, else as stops of the JVM
-/// that was stopped most.
-fn loss(recording: &Recording, jvms: &[ProcessId], progress: Option<&Progress>, windows: &Windows) -> Loss {
-    if let Some(loss) = progress.and_then(|p| lost_progress(p, windows)) {
-        return loss;
-    }
+/// What was lost in the slow windows to stops of the JVM that was stopped most. Where the stops are but a small part
+/// of the windows (a user gave them for another reason), they are no measure of what was lost, and nothing is.
+fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -> Loss {
     let slow = Intervals::of_windows(&windows.slow);
     let base = Intervals::of_windows(&windows.base);
     let excess = |jvm: &ProcessId| {
@@ -137,7 +148,8 @@ fn loss(recording: &Recording, jvms: &[ProcessId], progress: Option<&Progress>, 
         (stops.and(&slow).length_ms() - usual * slow.length_ms()).max(0.0)
     };
     let worst = jvms.iter().map(|jvm| (excess(jvm), *jvm)).max_by(|a, b| a.0.total_cmp(&b.0));
-    let Some((lost_ms, jvm)) = worst.filter(|(ms, _)| *ms > 0.0) else { return Loss::default() };
+    let enough = |ms: f64| ms > 0.0 && ms >= STOPS_TELL * slow.length_ms();
+    let Some((lost_ms, jvm)) = worst.filter(|(ms, _)| enough(*ms)) else { return Loss::default() };
     let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
     Loss { lost_ms, measured_on: format!("stops of {name}"), ..Loss::default() }
 }
@@ -157,4 +169,15 @@ fn lost_progress(progress: &Progress, windows: &Windows) -> Option<Loss> {
         unit: progress.unit.clone(),
         measured_on: progress.measured_on.clone(),
     })
+}
+
+/// The loss of each tick whose middle lies in a slow window.
+fn lost_by(progress: &Progress, windows: &Windows) -> Vec<(Window, f64)> {
+    let base: Vec<f64> = progress.within(&windows.base).map(|v| v.unwrap_or(0.0)).collect();
+    let Some(base) = crate::stats::mean(&base).filter(|rate| *rate > 0.0) else { return Vec::new() };
+    let tick_ms = progress.tick_ns as f64 / 1e6;
+    progress
+        .ticks_within(&windows.slow)
+        .map(|i| (progress.window(i, i + 1), tick_ms * (1.0 - progress.values[i].unwrap_or(0.0) / base)))
+        .collect()
 }

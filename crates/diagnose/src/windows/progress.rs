@@ -44,12 +44,17 @@ impl Progress {
         Window { from_ns: at(from), to_ns: at(to) }
     }
 
-    /// Values of the ticks whose middle lies in any of the windows; gaps too.
-    pub fn within<'a>(&'a self, windows: &'a [Window]) -> impl Iterator<Item = Option<f64>> + 'a {
-        (0..self.values.len()).filter_map(move |i| {
-            let middle = self.window(i, i + 1).from_ns.saturating_add(self.tick_ns / 2);
-            windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&middle)).then(|| self.values[i])
+    /// Ticks whose middle lies in any of the windows.
+    pub fn ticks_within<'a>(&'a self, windows: &'a [Window]) -> impl Iterator<Item = usize> + 'a {
+        (0..self.values.len()).filter(move |i| {
+            let middle = self.window(*i, *i + 1).from_ns.saturating_add(self.tick_ns / 2);
+            windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&middle))
         })
+    }
+
+    /// Their values; gaps too.
+    pub fn within<'a>(&'a self, windows: &'a [Window]) -> impl Iterator<Item = Option<f64>> + 'a {
+        self.ticks_within(windows).map(|i| self.values[i])
     }
 
     /// A value as it is shown, in [`Progress::unit`].

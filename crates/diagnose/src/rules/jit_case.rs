@@ -1,0 +1,189 @@
+//! A JVM's compilations as the JIT rules weigh them.
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{ProcessId, Span};
+use rustc_hash::FxHashMap;
+
+use crate::intervals::Intervals;
+use crate::metrics::Distribution;
+use crate::{BlindSpot, Case, Evidence, Judgement, Remedy, Rule, Window};
+
+/// What shows compilations.
+pub(crate) const JIT_LOG: &str = "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml \
+                                  (with less in it: -Xlog:jit+compilation=debug, JDK 8: -XX:+PrintCompilation)";
+
+/// The first so many nanoseconds of a JVM are its start-up, in which everything is compiled for the first time.
+/// Measured: a server of 23 MB of LogCompilation was done with most of it after 6 CPU seconds; on a busy machine
+/// with two processors that is half a minute.
+pub(crate) const START_UP_NS: i64 = 30_000_000_000;
+
+/// A compile task: when it was asked for, started and done, as far as the log tells.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a> {
+    /// The record it is known from first.
+    pub(crate) span: Span<'a>,
+    pub(crate) queued_ns: i64,
+    /// Start of its compilation, when known.
+    pub(crate) started_ns: Option<i64>,
+    pub(crate) done_ns: i64,
+    pub(crate) tier: u8,
+    pub(crate) osr: bool,
+}
+
+impl<'a> Task<'a> {
+    pub(crate) fn method(&self) -> &'a str {
+        self.span.name()
+    }
+
+    /// How long it waited for a compiler thread, milliseconds.
+    pub(crate) fn wait_ms(&self) -> Option<f64> {
+        Some(self.started_ns?.saturating_sub(self.queued_ns) as f64 / 1e6)
+    }
+
+    pub(crate) fn is_top_tier(&self) -> bool {
+        self.tier == 4
+    }
+}
+
+/// The compilations of one JVM of a case, in the order in which they were asked for.
+pub(crate) struct JitCase<'c, 'a> {
+    pub(crate) case: &'c Case<'a>,
+    pub(crate) jvm: ProcessId,
+    pub(crate) tasks: Vec<Task<'a>>,
+    /// Whether the log tells when tasks were queued.
+    pub(crate) queue_known: bool,
+    /// Whether it tells how long compilations took.
+    pub(crate) lengths_known: bool,
+}
+
+impl<'c, 'a> JitCase<'c, 'a> {
+    /// The compilations of a JVM; nothing can be told where none was logged.
+    pub(crate) fn of(case: &'c Case<'a>, jvm: ProcessId, rule: &dyn Rule) -> Result<Self, Judgement> {
+        let jit = Self::read(case, jvm);
+        if jit.tasks.is_empty() {
+            return Err(Judgement::CannotTell(BlindSpot {
+                what: format!("compilations of {}", case.jvm_name(jvm)),
+                rules: vec![rule.id().to_owned()],
+                remedy: JIT_LOG.into(),
+            }));
+        }
+        Ok(jit)
+    }
+
+    /// The compilations of a JVM; none where none was logged.
+    pub(crate) fn read(case: &'c Case<'a>, jvm: ProcessId) -> Self {
+        let own = |kind: &'static str| case.recording.spans_of(kind).filter(move |s| s.process() == jvm);
+        let compiled: FxHashMap<i64, Span<'a>> = own(kind::JIT_COMPILE).map(|s| (s.key(), s)).collect();
+        let mut tasks: Vec<Task<'a>> = own(kind::JIT_QUEUE)
+            .map(|queued| {
+                let compile = compiled.get(&queued.key());
+                let known = queued.figure(figure::WAIT_KNOWN) != Some(0.0);
+                let started = compile.map(Span::t0_ns).or(known.then(|| queued.t1_ns()));
+                task(queued, started, compile.map_or(queued.t1_ns(), Span::t1_ns))
+            })
+            .collect();
+        let queue_known = !tasks.is_empty();
+        if !queue_known {
+            tasks = own(kind::JIT_COMPILE).map(|s| task(s, Some(s.t0_ns()), s.t1_ns())).collect();
+        }
+        if tasks.is_empty() {
+            tasks = own(kind::JIT_INSTALL).map(|s| task(s, None, s.t1_ns())).collect();
+        }
+        let lengths_known = compiled.values().any(|s| s.duration_ns() > 0);
+        Self { case, jvm, tasks, queue_known, lengths_known }
+    }
+
+    pub(crate) fn asked_in(&self, windows: &[Window]) -> impl Iterator<Item = &Task<'a>> {
+        let windows = windows.to_vec();
+        self.tasks.iter().filter(move |t| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&t.queued_ns)))
+    }
+
+    /// Tasks per second of windows.
+    pub(crate) fn per_s(&self, windows: &[Window]) -> f64 {
+        let seconds = Case::length_ms(windows) / 1e3;
+        if seconds > 0.0 { self.asked_in(windows).count() as f64 / seconds } else { 0.0 }
+    }
+
+    /// When the JVM started, as far as its logs tell.
+    pub(crate) fn start_ns(&self) -> Option<i64> {
+        let runs = self.case.recording.spans_of(kind::RUN).filter(|s| s.process() == self.jvm);
+        runs.map(|s| s.t0_ns()).min()
+    }
+
+    /// Share of windows in which threads of a compiler ("c1", "c2") were at work, of as many threads as were seen.
+    pub(crate) fn busy_share(&self, compiler: &str, windows: &[Window]) -> f64 {
+        let mut threads: FxHashMap<_, Vec<(i64, i64)>> = FxHashMap::default();
+        let spans = self.case.recording.spans_of(kind::JIT_COMPILE).filter(|s| s.process() == self.jvm);
+        for span in spans.filter(|s| compiler_of(s) == compiler) {
+            threads.entry(span.thread()).or_default().push((span.t0_ns(), span.t1_ns()));
+        }
+        let whole = Case::length_ms(windows) * threads.len().max(1) as f64;
+        let windows = Intervals::of_windows(windows);
+        let busy: f64 = threads.into_values().map(|t| Intervals::of(t).and(&windows).length_ms()).sum();
+        if whole > 0.0 { busy / whole } else { 0.0 }
+    }
+
+    /// The log that tells of the compilations, with their number.
+    pub(crate) fn source(&self) -> String {
+        let first = self.tasks.first().map(|t| t.span.source().index());
+        let log = first.and_then(|i| self.case.recording.sources.get(i));
+        let tasks = crate::quantity::plural(self.tasks.len(), "compile task", "compile tasks");
+        log.map_or(String::new(), |log| format!("{} ({tasks})", log.name))
+    }
+
+    /// Not there, for this figure.
+    pub(crate) fn ruled_out(&self, figure: impl Into<String>) -> Judgement {
+        Judgement::RuledOut { figure: figure.into(), source: self.source() }
+    }
+
+    /// A figure taken over the log.
+    pub(crate) fn evidence(&self, text: impl Into<String>) -> Evidence {
+        Evidence { text: text.into(), source: self.source(), at_ns: None }
+    }
+}
+
+fn task<'a>(span: Span<'a>, started_ns: Option<i64>, done_ns: i64) -> Task<'a> {
+    Task {
+        span,
+        queued_ns: span.t0_ns(),
+        started_ns,
+        done_ns: done_ns.max(span.t0_ns()),
+        tier: span.figure(figure::TIER).map_or(0, |t| t as u8),
+        osr: span.figure(figure::OSR_BCI).is_some(),
+    }
+}
+
+fn compiler_of<'a>(span: &Span<'a>) -> &'a str {
+    span.label(label::COMPILER).unwrap_or(match span.figure(figure::TIER) {
+        Some(4.0) => "c2",
+        _ => "c1",
+    })
+}
+
+/// Waits of tasks, milliseconds; `None` when no wait is known.
+pub(crate) fn waits<'t, 'a: 't>(tasks: impl Iterator<Item = &'t Task<'a>>) -> Option<Distribution> {
+    let waits = Distribution::of(tasks.filter_map(Task::wait_ms));
+    (waits.count > 0).then_some(waits)
+}
+
+/// The longest the queue got: tasks asked for and not started.
+pub(crate) fn deepest<'t, 'a: 't>(tasks: impl Iterator<Item = &'t Task<'a>>) -> usize {
+    let mut steps: Vec<(i64, i64)> = Vec::new();
+    for task in tasks {
+        if let Some(started) = task.started_ns.filter(|s| *s > task.queued_ns) {
+            steps.extend([(task.queued_ns, 1), (started, -1)]);
+        }
+    }
+    steps.sort_unstable();
+    let (mut depth, mut deepest) = (0_i64, 0_i64);
+    for (_, step) in steps {
+        depth += step;
+        deepest = deepest.max(depth);
+    }
+    usize::try_from(deepest).unwrap_or(0)
+}
+
+/// A remedy.
+pub(crate) fn remedy(change: &str, applies_to: &str, risk: &str) -> Remedy {
+    Remedy { change: change.into(), applies_to: applies_to.into(), risk: risk.into() }
+}

@@ -1,0 +1,543 @@
+//! `jit-compile-burst`: a code path becomes hot all at once, and runs slow until its methods are compiled.
+
+use std::collections::{BTreeMap, HashSet};
+
+use fathom_recording::ProcessId;
+use fathom_recording::vocabulary::kind;
+
+use super::jit_case::{JitCase, START_UP_NS, Task, deepest, remedy, waits};
+use crate::intervals::Intervals;
+use crate::quantity::{count, millis, plural, share};
+use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window};
+
+/// Compile tasks per second from which they are a burst. A warmed-up service queues less than one a second (measured:
+/// 0.3 a second over minutes of a database server); the seed burst queued 190.
+const BURST_PER_S: f64 = 5.0;
+/// And so many times the base's rate.
+const TIMES_BASE: f64 = 5.0;
+/// Fewer tasks than this are no burst, whatever their rate.
+const MIN_TASKS: usize = 30;
+/// Or: the top compiler busy for this share of the window …
+const BUSY: f64 = 0.5;
+/// … and this much more than in the base: few methods, each long to compile.
+const BUSY_MORE: f64 = 0.3;
+/// Fewest tasks of such a window.
+const MIN_BUSY_TASKS: usize = 10;
+/// Bins in which a burst is looked for, nanoseconds.
+const BIN_NS: i64 = 1_000_000_000;
+/// A burst may begin this long before the dip shows: throughput is told in ticks of a second or more, and the clocks
+/// of two files may be apart by as much.
+const LEAD_NS: i64 = 3_000_000_000;
+/// Stretches of the burst closer than this are one: between its tiers a method runs on, counted and slow.
+const BRIDGE_NS: i64 = 1_000_000_000;
+/// Methods and packages named.
+const NAMED: usize = 5;
+
+/// See the module.
+pub(crate) struct JitCompileBurst;
+
+impl Rule for JitCompileBurst {
+    fn id(&self) -> &'static str {
+        "jit-compile-burst"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Jit
+    }
+
+    fn about(&self) -> &'static str {
+        "A code path that had not run before (a migration, a new tenant, the first request of a kind) becomes hot all \
+         at once. Until its methods are compiled they run in the interpreter, some twenty times slower, then in C1's \
+         profiled code, two to three times slower; the compiler threads take processors away from the application \
+         meanwhile.\n\n\
+         **Evidence.** In a slow window: at least 5 compile tasks a second, 5 times the base's rate and 30 in all; or \
+         C2 busy for half of the time and 30 points more than in the base. The burst begins no more than 3 s before \
+         the dip shows. The finding names the methods that were never compiled before, tiers, on-stack replacements, \
+         waits in the queue, its greatest length, how busy the compilers were, and the other JVMs beside it.\n\n\
+         **Cost.** The part of the loss that fell into the stretches in which tasks of the burst were waiting or being \
+         compiled. That is an upper bound: logs do not show which code ran interpreted. So the verdict is at most \
+         *likely*; samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
+         **Look-alikes.** A collection at the same time: the finding tells how long the JVM was stopped in the window, \
+         and is only *consistent with* when stops explain a good part. Another process taking the processors: slow \
+         code everywhere, but no new methods in the queue. A method compiled again and again is `jit-deopt-loop`, an \
+         empty queue with slow code `jit-code-cache-full`. Start-up: in the first 30 s of a JVM, or before the series \
+         has reached its level, it is told as start-up, and only when the user's window lies there.\n\n\
+         **Needs** a LogCompilation file for waits and lengths; `-Xlog:jit+compilation=debug` or PrintCompilation show \
+         rates and names alone. Without a slow window nothing is said: compiling alone is not slow."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let jit = match JitCase::of(case, jvm, self) {
+            Ok(jit) => jit,
+            Err(judgement) => return judgement,
+        };
+        if case.whole_run {
+            let (at_ns, most) = busiest(&jit);
+            let after = jit.start_ns().map_or(0.0, |start| at_ns.saturating_sub(start) as f64 / 1e9);
+            let (most, tasks) = (plural(most, "task", "tasks"), count(jit.tasks.len() as f64));
+            return jit.ruled_out(format!(
+                "nothing was slow; {tasks} compile tasks, at most {most} a second, {after:.0} s after the start"
+            ));
+        }
+        let bursts: Vec<Burst<'_>> = case.slow.iter().filter_map(|w| Burst::in_window(&jit, *w)).collect();
+        let stretches = bursts.iter().fold(Intervals::default(), |all, b| all.or(&b.stretches));
+        let cost_ms = cost_ms(case, jvm, &stretches);
+        if bursts.is_empty() || !case.matters(cost_ms) {
+            return jit.ruled_out(quiet(&jit));
+        }
+        Judgement::Found(Box::new(found(self, &jit, &bursts, &stretches, cost_ms)))
+    }
+}
+
+/// The second with most tasks.
+fn busiest(jit: &JitCase<'_, '_>) -> (i64, usize) {
+    let mut bins: BTreeMap<i64, usize> = BTreeMap::new();
+    for task in &jit.tasks {
+        *bins.entry(task.queued_ns.div_euclid(BIN_NS)).or_default() += 1;
+    }
+    let most = bins.into_iter().max_by_key(|(bin, n)| (*n, std::cmp::Reverse(*bin)));
+    most.map_or((0, 0), |(bin, n)| (bin.saturating_mul(BIN_NS), n))
+}
+
+fn quiet(jit: &JitCase<'_, '_>) -> String {
+    let (slow, base) = (jit.per_s(&jit.case.slow), jit.per_s(&jit.case.base));
+    let rate = format!("{slow:.1} compile tasks a second in the slow windows, {base:.1} in the base");
+    if !jit.lengths_known {
+        return rate;
+    }
+    let busy = |windows| share(jit.busy_share("c2", windows));
+    format!("{rate}; C2 busy {} of the time, {} in the base", busy(&jit.case.slow), busy(&jit.case.base))
+}
+
+/// A burst within one slow window.
+struct Burst<'a> {
+    window: Window,
+    tasks: Vec<Task<'a>>,
+    /// Where its tasks were asked for, waiting or being compiled, within the window.
+    stretches: Intervals,
+    /// When it began.
+    onset_ns: i64,
+}
+
+impl<'a> Burst<'a> {
+    fn in_window(jit: &JitCase<'_, 'a>, window: Window) -> Option<Self> {
+        let early = Window { from_ns: window.from_ns.saturating_sub(LEAD_NS), to_ns: window.to_ns };
+        let asked: Vec<Task<'a>> = jit.asked_in(&[early]).copied().collect();
+        let base_per_s = jit.per_s(&jit.case.base);
+        let limit = BURST_PER_S.max(TIMES_BASE * base_per_s);
+        let mut bins: BTreeMap<i64, usize> = BTreeMap::new();
+        for task in &asked {
+            *bins.entry(task.queued_ns.div_euclid(BIN_NS)).or_default() += 1;
+        }
+        bins.retain(|_, n| *n as f64 >= limit);
+        let in_bin = |t: &Task<'_>| bins.contains_key(&t.queued_ns.div_euclid(BIN_NS));
+        let dense: Vec<Task<'a>> = asked.iter().filter(|t| in_bin(t)).copied().collect();
+        let (busy, usual) = (jit.busy_share("c2", &[window]), jit.busy_share("c2", &jit.case.base));
+        let tasks = if dense.len() >= MIN_TASKS {
+            dense
+        } else if asked.len() >= MIN_BUSY_TASKS && busy >= BUSY && busy >= usual + BUSY_MORE {
+            asked
+        } else {
+            return None;
+        };
+        let onset_ns = tasks.first()?.queued_ns;
+        // Wholly before the window it is the end of another story.
+        tasks.iter().rfind(|t| t.done_ns >= window.from_ns)?;
+        let at_work = tasks.iter().map(|t| {
+            let bin = t.queued_ns.div_euclid(BIN_NS).saturating_add(1).saturating_mul(BIN_NS);
+            (t.queued_ns, t.done_ns.max(if bins.is_empty() { t.done_ns } else { bin }))
+        });
+        let bridged = Intervals::of(at_work.map(|(from, to)| (from, to.saturating_add(BRIDGE_NS))));
+        let stretches = bridged.and(&Intervals::of_windows(&[window]));
+        (!stretches.is_empty()).then_some(Self { window, tasks, stretches, onset_ns })
+    }
+}
+
+/// What of the loss fell into the burst. Without a series: its length less the time in which the JVM was stopped
+/// anyway, unless the loss was measured on those stops.
+fn cost_ms(case: &Case<'_>, jvm: ProcessId, stretches: &Intervals) -> f64 {
+    case.lost_during_ms(stretches).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
+        true => 0.0,
+        false => stretches.length_ms() - case.stopped_ms(jvm, &stretches.windows()),
+    })
+}
+
+fn found(
+    rule: &dyn Rule,
+    jit: &JitCase<'_, '_>,
+    bursts: &[Burst<'_>],
+    stretches: &Intervals,
+    cost_ms: f64,
+) -> Finding {
+    let case = jit.case;
+    let tasks: Vec<Task<'_>> = bursts.iter().flat_map(|b| b.tasks.iter().copied()).collect();
+    let fresh = newly_hot(jit, bursts);
+    let start_up = bursts.iter().all(|b| is_start_up(jit, b.window));
+    let (confidence, why) = sureness(jit, bursts, cost_ms, start_up);
+    let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
+    finding.why_confidence = why;
+    let methods = plural(fresh.len(), "method", "methods");
+    finding.title = match start_up {
+        true => format!("start-up: {methods} compiled for the first time"),
+        false => format!("{methods} became hot at once and ran slow until compiled"),
+    };
+    finding.culprit = packages(&fresh);
+    finding.meaning = "New code runs interpreted, some twenty times slower, until C1 and then C2 have compiled it. When \
+                       much becomes hot at the same moment it queues up for the few compiler threads, which take \
+                       processors from the application as well."
+        .into();
+    finding.evidence = evidence(jit, bursts, &tasks, &fresh);
+    finding.windows = stretches.windows();
+    finding.remedies = remedies(jit);
+    finding.verify = vec![
+        "run the same load with -XX:TieredStopAtLevel=1 (C1 only): if the dip shrinks to a fraction, it was C2's \
+         queue; if it stays, look for what else the new code does"
+            .into(),
+        format!(
+            "after a warm-up of the path, the log shows fewer than {BURST_PER_S:.0} compile tasks a second in the \
+             window, and the throughput keeps its level"
+        ),
+    ];
+    finding
+}
+
+/// Methods of the bursts that had not been compiled or queued before, dearest first, with the time that their tasks
+/// were under way.
+fn newly_hot<'a>(jit: &JitCase<'_, 'a>, bursts: &[Burst<'a>]) -> Vec<(&'a str, f64)> {
+    let onset = bursts.iter().map(|b| b.onset_ns).min().unwrap_or(i64::MAX);
+    let before: HashSet<&str> =
+        jit.tasks.iter().take_while(|t| t.queued_ns < onset).map(Task::method).collect();
+    let mut fresh: BTreeMap<&'a str, f64> = BTreeMap::new();
+    for task in bursts.iter().flat_map(|b| &b.tasks).filter(|t| !before.contains(t.method())) {
+        let from = task.started_ns.unwrap_or(task.queued_ns);
+        *fresh.entry(task.method()).or_default() += task.done_ns.saturating_sub(from) as f64 / 1e6;
+    }
+    let mut fresh: Vec<_> = fresh.into_iter().collect();
+    fresh.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    fresh
+}
+
+/// The package of a method: "org.shop.order" of "org.shop.order.Cart.add(I)V".
+fn package(method: &str) -> &str {
+    let name = method.split(['(', ' ']).next().unwrap_or(method);
+    let class = name.rsplit_once('.').map_or("", |(class, _)| class);
+    class.rsplit_once('.').map_or(class, |(package, _)| package)
+}
+
+/// The packages that most of the methods are of. The JDK's own are named when there is nothing else: what became hot
+/// is the application's path, which the JDK's methods serve.
+fn packages(fresh: &[(&str, f64)]) -> String {
+    let platform = |p: &str| ["java.", "javax.", "jdk.", "sun.", "com.sun."].iter().any(|s| p.starts_with(s));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (method, _) in fresh {
+        *counts.entry(package(method)).or_default() += 1;
+    }
+    let mut order: Vec<_> = counts.into_iter().collect();
+    order.sort_by_key(|(p, n)| (platform(p), std::cmp::Reverse(*n)));
+    let named: Vec<String> = order
+        .iter()
+        .take(3)
+        .map(|(p, n)| format!("{} ({n})", if p.is_empty() { "default package" } else { p }))
+        .collect();
+    match order.len().saturating_sub(3) {
+        0 => named.join(", "),
+        more => format!("{} and {}", named.join(", "), plural(more, "more package", "more packages")),
+    }
+}
+
+fn is_start_up(jit: &JitCase<'_, '_>, window: Window) -> bool {
+    let young = jit.start_ns().is_some_and(|start| window.from_ns.saturating_sub(start) < START_UP_NS);
+    young || jit.case.warm_up.is_some_and(|w| window.from_ns < w.to_ns)
+}
+
+fn sureness(
+    jit: &JitCase<'_, '_>,
+    bursts: &[Burst<'_>],
+    cost_ms: f64,
+    start_up: bool,
+) -> (Confidence, String) {
+    let case = jit.case;
+    let windows: Vec<Window> = bursts.iter().map(|b| b.window).collect();
+    let lost_ms = case.lost_during_ms(&Intervals::of_windows(&windows));
+    let stopped_ms = case.excess_ms(
+        case.stopped_ms(jit.jvm, &windows),
+        case.stopped_ms(jit.jvm, &case.base) * Case::length_ms(&windows)
+            / Case::length_ms(&case.slow).max(1.0),
+    );
+    let weak = |why: &str| (Confidence::ConsistentWith, why.to_owned());
+    if start_up {
+        return weak("every JVM compiles much in its first seconds: expected, and as long as that");
+    }
+    let Some(lost_ms) = lost_ms else {
+        return weak(
+            "no series of throughput or latency shows that anything was lost; the cost is how long it lasted",
+        );
+    };
+    if cost_ms < 0.5 * lost_ms {
+        return weak(
+            "less than half of what these windows lost was lost while tasks of the burst were under way",
+        );
+    }
+    if stopped_ms > 0.3 * lost_ms {
+        return weak("stops of the JVM explain a good part of the same windows");
+    }
+    if bursts.iter().any(|b| b.onset_ns > b.window.from_ns.saturating_add(b.window.length_ns() / 2)) {
+        return weak("in a window the burst began only when half of it was over");
+    }
+    let why = "the burst begins with the dip and most of the loss falls into it; logs do not show which code ran \
+               interpreted, so that the new code is slow for another reason is not excluded";
+    (Confidence::Likely, why.into())
+}
+
+fn evidence(
+    jit: &JitCase<'_, '_>,
+    bursts: &[Burst<'_>],
+    tasks: &[Task<'_>],
+    fresh: &[(&str, f64)],
+) -> Vec<Evidence> {
+    let case = jit.case;
+    let windows: Vec<Window> = bursts.iter().map(|b| b.window).collect();
+    let (slow, base) = (jit.per_s(&windows), jit.per_s(&case.base));
+    let mut all = vec![jit.evidence(format!(
+        "{} in these windows: {slow:.1} a second, {base:.2} in the base",
+        plural(jit.asked_in(&windows).count(), "compile task", "compile tasks"),
+    ))];
+    let named: Vec<&str> = fresh.iter().take(NAMED).map(|(method, _)| *method).collect();
+    all.push(jit.evidence(format!(
+        "{} not compiled before; dearest to compile: {}",
+        plural(fresh.len(), "method", "methods"),
+        named.join(", ")
+    )));
+    all.push(tiers(jit, tasks));
+    all.extend(queue(jit, tasks, &case.base));
+    if jit.lengths_known {
+        let busy = |compiler: &str, windows: &[Window]| share(jit.busy_share(compiler, windows));
+        all.push(jit.evidence(format!(
+            "compiler threads busy: C2 {} (base {}), C1 {} (base {})",
+            busy("c2", &windows),
+            busy("c2", &case.base),
+            busy("c1", &windows),
+            busy("c1", &case.base)
+        )));
+    }
+    all.extend(bursts.iter().map(|burst| onset(jit, burst)));
+    all.extend(beside(jit, &windows));
+    all.extend(stops(jit, &windows));
+    all
+}
+
+fn tiers(jit: &JitCase<'_, '_>, tasks: &[Task<'_>]) -> Evidence {
+    let mut tiers: BTreeMap<u8, usize> = BTreeMap::new();
+    for task in tasks {
+        *tiers.entry(task.tier).or_default() += 1;
+    }
+    let words: Vec<String> =
+        tiers.iter().map(|(tier, n)| format!("{} at tier {tier}", count(*n as f64))).collect();
+    let osr = tasks.iter().filter(|t| t.osr).count();
+    jit.evidence(format!(
+        "{}; {} of them on-stack replacements of running loops",
+        words.join(", "),
+        count(osr as f64)
+    ))
+}
+
+/// How long tasks waited: each compiler has a queue of its own.
+fn queue(jit: &JitCase<'_, '_>, tasks: &[Task<'_>], base: &[Window]) -> Option<Evidence> {
+    if !jit.queue_known {
+        return None;
+    }
+    let of = |top: bool| waits(tasks.iter().filter(move |t| t.is_top_tier() == top));
+    let usual = |top: bool| waits(jit.asked_in(base).filter(move |t| t.is_top_tier() == top));
+    let words = [("C2", true), ("C1", false)].into_iter().filter_map(|(name, top)| {
+        let d = of(top)?;
+        let usual = usual(top).map_or("none".into(), |d| millis(d.p95));
+        Some(format!(
+            "{name} p50 {}, p95 {}, max {} (base p95 {usual})",
+            millis(d.p50),
+            millis(d.p95),
+            millis(d.max)
+        ))
+    });
+    let words: Vec<String> = words.collect();
+    let depth = deepest(tasks.iter());
+    (!words.is_empty()).then(|| {
+        jit.evidence(format!("waits in the queue: {}; up to {depth} tasks waiting", words.join("; ")))
+    })
+}
+
+fn onset(jit: &JitCase<'_, '_>, burst: &Burst<'_>) -> Evidence {
+    let late_ns = burst.onset_ns.saturating_sub(burst.window.from_ns);
+    let word = if late_ns < 0 { "before" } else { "after" };
+    let length = millis(burst.window.length_ns() as f64 / 1e6);
+    let text = format!(
+        "the burst begins {} {word} the slow window of {length}, and fills {} of it",
+        millis(late_ns.unsigned_abs() as f64 / 1e6),
+        share(burst.stretches.length_ns() as f64 / burst.window.length_ns().max(1) as f64)
+    );
+    Evidence { at_ns: Some(burst.onset_ns), ..jit.evidence(text) }
+}
+
+/// The other JVMs: a neighbour without a burst shows that it is this one's doing.
+fn beside(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
+    let jvms = jit.case.recording.processes.iter().enumerate().filter(|(_, p)| p.jvm);
+    let others = jvms.map(|(i, _)| ProcessId(i as u32)).filter(|jvm| *jvm != jit.jvm);
+    let words: Vec<String> = others
+        .filter_map(|jvm| {
+            let other = JitCase::read(jit.case, jvm);
+            let (slow, base) = (other.per_s(windows), other.per_s(&jit.case.base));
+            (!other.tasks.is_empty())
+                .then(|| format!("{} {slow:.1} a second (base {base:.2})", jit.case.jvm_name(jvm)))
+        })
+        .take(NAMED)
+        .collect();
+    (!words.is_empty())
+        .then(|| jit.evidence(format!("compile tasks of the other JVMs: {}", words.join(", "))))
+}
+
+/// What rules collections out, or not.
+fn stops(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
+    let case = jit.case;
+    let told = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().find(|kind| case.has(kind, jit.jvm))?;
+    let span = case.recording.spans_of(told).find(|s| s.process() == jit.jvm)?;
+    let of = |windows: &[Window]| case.stopped_ms(jit.jvm, windows) / Case::length_ms(windows).max(1.0);
+    Some(Evidence {
+        text: format!(
+            "collections and other safepoints stopped it for {} of these windows, {} of the base",
+            share(of(windows)),
+            share(of(&case.base))
+        ),
+        source: case.recording.sources.get(span.source().index()).map_or(String::new(), |s| s.name.clone()),
+        at_ns: None,
+    })
+}
+
+fn remedies(jit: &JitCase<'_, '_>) -> Vec<crate::Remedy> {
+    let cpus = jit
+        .case
+        .recording
+        .processes
+        .get(jit.jvm.index())
+        .and_then(|p| p.fact(fathom_recording::vocabulary::fact::COMPILER_THREADS))
+        .map_or(String::new(), |threads| format!(" (this JVM: {threads})"));
+    vec![
+        remedy(
+            "warm the path up before it takes load: send it some ten thousand calls of its own kind (C2 compiles a \
+             method after 5 000 to 15 000 calls and loops)",
+            "",
+            "the calls must take the same branches and types, or the code is thrown away again",
+        ),
+        remedy(
+            "an AOT cache with profiles of a training run: -XX:AOTCacheOutput=app.aot, then -XX:AOTCache=app.aot",
+            "JDK 25 (JEP 514, 515); on 24 the cache has classes and no profiles (JEP 483)",
+            "the training run must take the path",
+        ),
+        remedy(
+            &format!(
+                "more compiler threads: -XX:CICompilerCount=4 or more{cpus}, or more processors for the JVM"
+            ),
+            "all JDKs",
+            "the threads take processors from the application during the burst",
+        ),
+        remedy(
+            "as an experiment: -XX:TieredStopAtLevel=1, C1 only",
+            "all JDKs with tiered compilation (8 and later)",
+            "peak speed is a half to a third of C2's: to see what the burst costs, not to stay",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Loss;
+    use crate::built::{Built, jit_task};
+
+    const S: i64 = 1_000_000_000;
+
+    fn window(from_s: i64, to_s: i64) -> Window {
+        Window { from_ns: from_s * S, to_ns: to_s * S }
+    }
+
+    /// A minute of quiet from 40 s on, then a slow window of 100 to 110 s in which half is lost.
+    fn judge(built: Built, slow: Window) -> Judgement {
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let ticks = (slow.from_ns / S..slow.to_ns / S).map(|s| (window(s, s + 1), 500.0));
+        let lost_by: Vec<_> = ticks.collect();
+        let lost_ms = lost_by.iter().map(|(_, ms)| ms).sum();
+        let case = Case {
+            recording: &recording,
+            slow: vec![slow],
+            base: vec![window(40, 95)],
+            whole_run: false,
+            loss: Loss { lost_ms, slow_rate: Some(50.0), base_rate: Some(100.0), ..Loss::default() },
+            warm_up: None,
+            lost_by,
+        };
+        JitCompileBurst.judge(&case, jvm)
+    }
+
+    fn burst(at_s: f64, tasks: usize) -> Built {
+        let mut built = Built::jvm("17", "Parallel", 200.0);
+        for i in 0..20 {
+            jit_task(&mut built, "app.Old.run()", 41.0 + 2.0 * f64::from(i), 0.0, 5.0, 3);
+        }
+        for i in 0..tasks {
+            let at = at_s + i as f64 * 0.01;
+            let tier = if i % 3 == 0 { 4 } else { 3 };
+            jit_task(&mut built, &format!("app.shift.M{i}.go()"), at, 50.0 * i as f64, 20.0, tier);
+        }
+        built
+    }
+
+    #[test]
+    fn a_burst_that_begins_with_the_dip_is_likely_its_cause_and_names_the_new_methods() {
+        let Judgement::Found(finding) = judge(burst(100.2, 120), window(100, 110)) else { panic!() };
+        assert_eq!(finding.confidence, Confidence::Likely, "{}", finding.why_confidence);
+        assert!(finding.title.starts_with("120 methods became hot"), "{}", finding.title);
+        assert_eq!(finding.culprit, "app.shift (120)");
+        assert!(finding.share.unwrap() > 0.5 && finding.cost_ms < 5_000.0, "{finding:?}");
+        let text: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+        assert!(text.iter().any(|t| t.contains("80 at tier 3, 40 at tier 4")), "{text:?}");
+        assert!(text.iter().any(|t| t.contains("200 ms after the slow window")), "{text:?}");
+        assert!(text.iter().any(|t| t.contains("waits in the queue: C2 p50")), "{text:?}");
+    }
+
+    #[test]
+    fn a_burst_at_another_time_or_of_a_few_tasks_explains_nothing() {
+        for built in [burst(150.0, 120), burst(100.2, 20), burst(60.0, 0)] {
+            let Judgement::RuledOut { figure, .. } = judge(built, window(100, 110)) else { panic!() };
+            assert!(figure.contains("in the slow windows"), "{figure}");
+        }
+    }
+
+    #[test]
+    fn start_up_is_called_start_up_and_never_more_than_consistent() {
+        let Judgement::Found(finding) = judge(burst(5.0, 300), window(3, 13)) else { panic!() };
+        assert_eq!(finding.confidence, Confidence::ConsistentWith);
+        assert!(finding.title.starts_with("start-up: "), "{}", finding.title);
+    }
+
+    #[test]
+    fn stops_in_the_same_windows_weaken_it() {
+        let mut built = burst(100.2, 120);
+        built.pause("Pause Full", "Allocation Failure", 103.0, 4_000.0, &[]);
+        let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
+        assert_eq!(finding.confidence, Confidence::ConsistentWith, "{}", finding.why_confidence);
+    }
+
+    #[test]
+    fn compiling_without_a_slow_window_is_no_finding() {
+        let recording = burst(100.2, 500).sealed();
+        let judged = crate::built::judged(&JitCompileBurst, &recording);
+        assert!(matches!(judged, Judgement::RuledOut { .. }), "{judged:?}");
+        let silent = Built::jvm("17", "G1", 10.0).sealed();
+        assert!(matches!(crate::built::judged(&JitCompileBurst, &silent), Judgement::CannotTell(_)));
+    }
+
+    #[test]
+    fn a_package_is_what_is_before_class_and_method() {
+        assert_eq!(package("org.shop.order.Cart.add(ILjava/lang/String;)V"), "org.shop.order");
+        assert_eq!(package("Main.run()V"), "Main");
+        assert_eq!(package("weird"), "");
+    }
+}
