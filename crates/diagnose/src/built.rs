@@ -27,6 +27,13 @@ impl Built {
         built
     }
 
+    /// A further JVM, told of by the same log; spans are its from now on.
+    pub fn another_jvm(&mut self, name: &str) -> ProcessId {
+        let process = Process { name: name.into(), jvm: true, ..Process::default() };
+        self.jvm = self.recording.add_process(process);
+        self.jvm
+    }
+
     pub fn fact(&mut self, key: &str, value: &str) -> &mut Self {
         self.recording.process_mut(self.jvm).facts.insert(key.into(), value.into());
         self

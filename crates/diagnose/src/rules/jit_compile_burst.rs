@@ -30,8 +30,12 @@ const BIN_NS: i64 = 1_000_000_000;
 const LEAD_NS: i64 = 3_000_000_000;
 /// Stretches of the burst closer than this are one: between its tiers a method runs on, counted and slow.
 const BRIDGE_NS: i64 = 1_000_000_000;
-/// Methods and packages named.
+/// Methods named.
 const NAMED: usize = 5;
+/// Levels of a package name that are told apart: "org.shop.order", whatever lies below.
+const LEVELS: usize = 3;
+/// A JVM with a third of another's tasks in the same windows follows that one: its own new work is to talk to it.
+const FOLLOWS: usize = 3;
 
 /// See the module.
 pub(crate) struct JitCompileBurst;
@@ -85,6 +89,9 @@ impl Rule for JitCompileBurst {
         if bursts.is_empty() || !case.matters(cost_ms) {
             return jit.ruled_out(quiet(&jit));
         }
+        if let Some(leader) = leader(&jit, &bursts) {
+            return jit.ruled_out(leader);
+        }
         Judgement::Found(Box::new(found(self, &jit, &bursts, &stretches, cost_ms)))
     }
 }
@@ -97,6 +104,29 @@ fn busiest(jit: &JitCase<'_, '_>) -> (i64, usize) {
     }
     let most = bins.into_iter().max_by_key(|(bin, n)| (*n, std::cmp::Reverse(*bin)));
     most.map_or((0, 0), |(bin, n)| (bin.saturating_mul(BIN_NS), n))
+}
+
+/// Another JVM in which many times as much became hot in the same windows, in words.
+fn leader(jit: &JitCase<'_, '_>, bursts: &[Burst<'_>]) -> Option<String> {
+    let windows: Vec<Window> = bursts.iter().map(|b| b.window).collect();
+    let own = jit.asked_in(&windows).count();
+    let counts = others(jit).map(|other| (other.asked_in(&windows).count(), other.jvm));
+    let (most, jvm) = counts.max_by_key(|(n, jvm)| (*n, std::cmp::Reverse(*jvm)))?;
+    (most >= FOLLOWS * own).then(|| {
+        let name = jit.case.jvm_name(jvm);
+        format!(
+            "{} compile tasks in the slow windows beside {} of {name}",
+            count(own as f64),
+            count(most as f64)
+        )
+    })
+}
+
+/// The compilations of the other JVMs.
+fn others<'j, 'a>(jit: &'j JitCase<'j, 'a>) -> impl Iterator<Item = JitCase<'j, 'a>> {
+    let jvms = jit.case.recording.processes.iter().enumerate().filter(|(_, p)| p.jvm);
+    let others = jvms.map(|(i, _)| ProcessId(i as u32)).filter(|jvm| *jvm != jit.jvm);
+    others.map(|jvm| JitCase::read(jit.case, jvm)).filter(|other| !other.tasks.is_empty())
 }
 
 fn quiet(jit: &JitCase<'_, '_>) -> String {
@@ -217,11 +247,13 @@ fn newly_hot<'a>(jit: &JitCase<'_, 'a>, bursts: &[Burst<'a>]) -> Vec<(&'a str, f
     fresh
 }
 
-/// The package of a method: "org.shop.order" of "org.shop.order.Cart.add(I)V".
+/// The package of a method, its first levels: "org.shop.order" of "org.shop.order.cart.Cart.add(I)V".
 fn package(method: &str) -> &str {
     let name = method.split(['(', ' ']).next().unwrap_or(method);
     let class = name.rsplit_once('.').map_or("", |(class, _)| class);
-    class.rsplit_once('.').map_or(class, |(package, _)| package)
+    let package = class.rsplit_once('.').map_or(class, |(package, _)| package);
+    let end = package.match_indices('.').nth(LEVELS - 1).map_or(package.len(), |(at, _)| at);
+    &package[..end]
 }
 
 /// The packages that most of the methods are of. The JDK's own are named when there is nothing else: what became hot
@@ -379,14 +411,10 @@ fn onset(jit: &JitCase<'_, '_>, burst: &Burst<'_>) -> Evidence {
 
 /// The other JVMs: a neighbour without a burst shows that it is this one's doing.
 fn beside(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
-    let jvms = jit.case.recording.processes.iter().enumerate().filter(|(_, p)| p.jvm);
-    let others = jvms.map(|(i, _)| ProcessId(i as u32)).filter(|jvm| *jvm != jit.jvm);
-    let words: Vec<String> = others
-        .filter_map(|jvm| {
-            let other = JitCase::read(jit.case, jvm);
+    let words: Vec<String> = others(jit)
+        .map(|other| {
             let (slow, base) = (other.per_s(windows), other.per_s(&jit.case.base));
-            (!other.tasks.is_empty())
-                .then(|| format!("{} {slow:.1} a second (base {base:.2})", jit.case.jvm_name(jvm)))
+            format!("{} {slow:.1} a second (base {base:.2})", jit.case.jvm_name(other.jvm))
         })
         .take(NAMED)
         .collect();
@@ -535,8 +563,36 @@ mod tests {
     }
 
     #[test]
+    fn a_jvm_that_follows_another_is_not_the_cause() {
+        let mut built = burst(100.2, 150);
+        let leader = built.jvm;
+        let follower = built.another_jvm("follower");
+        for i in 0..40 {
+            let at_s = 100.3 + 0.01 * f64::from(i);
+            jit_task(&mut built, &format!("app.Talk.m{i}()"), at_s, 1.0, 1.0, 3);
+        }
+        let recording = built.sealed();
+        let case = Case {
+            recording: &recording,
+            slow: vec![window(100, 110)],
+            base: vec![window(40, 95)],
+            whole_run: false,
+            loss: Loss::default(),
+            warm_up: None,
+            lost_by: Vec::new(),
+        };
+        assert!(matches!(JitCompileBurst.judge(&case, leader), Judgement::Found(_)));
+        let judged = JitCompileBurst.judge(&case, follower);
+        assert!(
+            matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("150 of App")),
+            "{judged:?}"
+        );
+    }
+
+    #[test]
     fn a_package_is_what_is_before_class_and_method() {
         assert_eq!(package("org.shop.order.Cart.add(ILjava/lang/String;)V"), "org.shop.order");
+        assert_eq!(package("org.shop.order.cart.old.Cart.add"), "org.shop.order");
         assert_eq!(package("Main.run()V"), "Main");
         assert_eq!(package("weird"), "");
     }

@@ -14,13 +14,18 @@ mod gc_premature_promotion;
 mod gc_starved_of_cpu;
 mod heap_leak;
 mod jit_case;
+mod jit_code_cache_full;
 mod jit_compile_burst;
+mod jit_deopt_loop;
+mod safepoint_slow_to_reach;
 
 use crate::Rule;
 
 /// All rules. Of two findings that cost the same and are equally sure, the one listed first comes first.
 pub const RULES: &[&dyn Rule] = &[
     &jit_compile_burst::JitCompileBurst,
+    &jit_code_cache_full::JitCodeCacheFull,
+    &jit_deopt_loop::JitDeoptLoop,
     &gc_log_write_blocked::GcLogWriteBlocked,
     &gc_explicit::GcExplicit,
     &gc_metaspace::GcMetaspace,
@@ -33,4 +38,5 @@ pub const RULES: &[&dyn Rule] = &[
     &gc_premature_promotion::GcPrematurePromotion,
     &gc_first_touch::GcFirstTouch,
     &gc_starved_of_cpu::GcStarvedOfCpu,
+    &safepoint_slow_to_reach::SafepointSlowToReach,
 ];

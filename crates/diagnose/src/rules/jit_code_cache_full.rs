@@ -1,0 +1,298 @@
+//! `jit-code-cache-full`: no room for compiled code, so hot methods stay interpreted or are compiled again and again.
+
+use fathom_recording::vocabulary::{fact, figure, kind, label};
+use fathom_recording::{ProcessId, Span};
+
+use super::jit_case::{JIT_LOG, JitCase, remedy};
+use crate::intervals::Intervals;
+use crate::quantity::{bytes, count, millis, plural};
+use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window, stats};
+
+/// So many events of a full code cache are not an accident of one large compilation.
+const MIN_EVENTS: usize = 3;
+/// The sweeper (JDK ≤ 19) runs every few minutes where there is room. More than one a second …
+const SWEEPS_PER_S: f64 = 1.0;
+/// … over ten seconds is a storm, nanoseconds. Measured with a cache too small on JDK 17: 205 in 22 s, no warning.
+const STORM_NS: i64 = 10_000_000_000;
+/// Compilations that gave up for want of room or of a compiler.
+const GAVE_UP: [&str; 2] = ["CodeCache is full", "compilation is disabled"];
+/// Records cited.
+const CITED: usize = 3;
+
+/// See the module.
+pub(crate) struct JitCodeCacheFull;
+
+impl Rule for JitCodeCacheFull {
+    fn id(&self) -> &'static str {
+        "jit-code-cache-full"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Jit
+    }
+
+    fn about(&self) -> &'static str {
+        "Compiled code lives in a code cache of fixed size. When it (or its segment) is full the JVM stops compiling, \
+         or throws code away to make room and compiles it again when it is called: hot methods run interpreted.\n\n\
+         **Evidence.** The JVM says that the compiler has been disabled; or the cache was full three times or more; or \
+         the sweeper (JDK 19 and older) ran more than once a second for ten seconds. Failed compilations for want of \
+         room, and collections with cause `CodeCache GC Threshold` or `CodeCache GC Aggressive` (JDK 20 and later), \
+         stand beside it.\n\n\
+         **Cost.** What was lost from the first such moment on; an upper bound, because logs do not show which code \
+         ran interpreted.\n\n\
+         **Look-alikes.** Slow code with a long compile queue is `jit-compile-burst`: here the queue is empty, because \
+         nothing more is asked for. Code thrown away for a wrong assumption is `jit-deopt-loop`.\n\n\
+         **Needs** a LogCompilation file, or the JVM's own warning in its log (`-Xlog:codecache` or standard output)."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let seen = Seen::of(case, jvm);
+        let jit = JitCase::read(case, jvm);
+        let Some(begin) = seen.begin() else {
+            if jit.tasks.is_empty() && seen.full.is_empty() && seen.sweeps.is_empty() {
+                return Judgement::CannotTell(BlindSpot {
+                    what: format!("compilations of {}", case.jvm_name(jvm)),
+                    rules: vec![self.id().to_owned()],
+                    remedy: JIT_LOG.into(),
+                });
+            }
+            return jit.ruled_out(format!(
+                "the code cache was full {} and swept {}; no compilation gave up for want of room",
+                plural(seen.full.len(), "time", "times"),
+                plural(seen.sweeps.len(), "time", "times")
+            ));
+        };
+        let to_ns = case.slow.iter().map(|w| w.to_ns).max().unwrap_or(begin);
+        let after = Intervals::of([(begin, to_ns)]).and(&Intervals::of_windows(&case.slow));
+        let cost_ms = case
+            .lost_during_ms(&after)
+            .unwrap_or_else(|| if case.loss.lost_ms > 0.0 { 0.0 } else { after.length_ms() });
+        if !case.matters(cost_ms) {
+            return jit.ruled_out(format!(
+                "the code cache was full {}, but {} was lost after that",
+                plural(seen.full.len(), "time", "times"),
+                millis(cost_ms)
+            ));
+        }
+        Judgement::Found(Box::new(found(self, case, jvm, &seen, &after, cost_ms)))
+    }
+}
+
+/// What the logs say of a full code cache.
+struct Seen<'a> {
+    full: Vec<Span<'a>>,
+    disabled: Option<Span<'a>>,
+    sweeps: Vec<Span<'a>>,
+    gave_up: Vec<Span<'a>>,
+    /// Collections for the code cache's sake.
+    collections: Vec<Span<'a>>,
+}
+
+impl<'a> Seen<'a> {
+    fn of(case: &Case<'a>, jvm: ProcessId) -> Self {
+        let own = |kind: &'static str| case.recording.spans_of(kind).filter(move |s| s.process() == jvm);
+        let full: Vec<Span<'a>> = own(kind::JIT_CODE_CACHE_FULL).collect();
+        let warned = own(kind::JVM_WARNING).find(|s| s.name().contains("Compiler has been disabled"));
+        let disabled = full.iter().find(|s| s.figure(figure::COMPILER_DISABLED) == Some(1.0)).copied();
+        let reason = |s: &Span<'_>| s.label(label::REASON).is_some_and(|r| GAVE_UP.contains(&r));
+        let cause = |s: &Span<'_>| s.label(label::CAUSE).is_some_and(|c| c.starts_with("CodeCache GC"));
+        Self {
+            disabled: disabled.or(warned),
+            sweeps: own(kind::JIT_SWEEP).collect(),
+            gave_up: own(kind::JIT_FAILURE).filter(reason).collect(),
+            collections: own(kind::GC_PAUSE).filter(cause).collect(),
+            full,
+        }
+    }
+
+    /// When it began to matter; `None` where it did not.
+    fn begin(&self) -> Option<i64> {
+        let full = self.full.first().filter(|_| self.full.len() >= MIN_EVENTS);
+        let begins = [self.disabled.as_ref().map(Span::t0_ns), full.map(Span::t0_ns), self.storm()];
+        begins.into_iter().flatten().min()
+    }
+
+    /// The first sweep of ten seconds with more than one a second.
+    fn storm(&self) -> Option<i64> {
+        let enough = (SWEEPS_PER_S * STORM_NS as f64 / 1e9) as usize;
+        let starts: Vec<i64> = self.sweeps.iter().map(Span::t0_ns).collect();
+        starts.windows(enough + 1).find(|w| w[enough].saturating_sub(w[0]) <= STORM_NS).map(|w| w[0])
+    }
+}
+
+fn found(
+    rule: &dyn Rule,
+    case: &Case<'_>,
+    jvm: ProcessId,
+    seen: &Seen<'_>,
+    after: &Intervals,
+    cost_ms: f64,
+) -> Finding {
+    let (confidence, why) = match (&seen.disabled, case.share(cost_ms)) {
+        (Some(_), Some(share)) if share >= 0.5 => (
+            Confidence::Likely,
+            "the JVM says itself that it stopped compiling, and the loss came after that; which code ran interpreted \
+             is not in the logs",
+        ),
+        (Some(_), _) => (
+            Confidence::ConsistentWith,
+            "the JVM says itself that it stopped compiling; what that cost is not in the logs",
+        ),
+        (None, _) => (
+            Confidence::ConsistentWith,
+            "code is thrown away for want of room; what its compiling again cost is not in the logs",
+        ),
+    };
+    let mut finding = case.finding(rule, jvm, confidence, cost_ms);
+    finding.why_confidence = why.into();
+    finding.title = match &seen.disabled {
+        Some(_) => "the code cache is full and the compiler is switched off".into(),
+        None => "the code cache is full again and again: code is thrown away and compiled anew".into(),
+    };
+    finding.culprit = segments(seen);
+    finding.meaning =
+        "Methods that become hot from now on, or whose code was thrown away, run interpreted, some twenty \
+                       times slower than compiled."
+            .into();
+    finding.evidence = evidence(case, jvm, seen);
+    finding.windows = after.windows();
+    finding.remedies = vec![
+        remedy(
+            "-XX:ReservedCodeCacheSize=512m (or twice what the log shows in use)",
+            "all JDKs; the default is 240 MB with tiered compilation, 48 MB without",
+            "address space; memory only as code fills it",
+        ),
+        remedy(
+            "one cache instead of segments, when one segment is full and the others are not: -XX:-SegmentedCodeCache",
+            "JDK 9 and later",
+            "",
+        ),
+        remedy(
+            "keep -XX:+UseCodeCacheFlushing on (the default), so that a full cache does not end compilation for good",
+            "all JDKs",
+            "",
+        ),
+    ];
+    finding.verify = vec![
+        "no \"CodeCache is full\" and no code_cache_full in the logs; jcmd PID Compiler.codecache shows a tenth free"
+            .into(),
+    ];
+    finding
+}
+
+fn segments(seen: &Seen<'_>) -> String {
+    let mut names: Vec<&str> = seen.full.iter().filter_map(|s| s.label(label::SEGMENT)).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() { "the code cache".into() } else { names.join(", ") }
+}
+
+fn evidence(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Vec<Evidence> {
+    let cited =
+        |span: &Span<'_>, text: String| Evidence { text, source: span.position(), at_ns: Some(span.t0_ns()) };
+    let mut evidence = Vec::new();
+    evidence.extend(seen.disabled.as_ref().map(|s| cited(s, "the compiler has been disabled".into())));
+    evidence.extend(seen.full.iter().take(CITED).map(|s| {
+        let free = s.figure(figure::CODE_CACHE_FREE_BYTES).map(|f| format!(", {} free", bytes(f)));
+        cited(s, format!("code cache full{}", free.unwrap_or_default()))
+    }));
+    let summed = |spans: &[Span<'_>], text: String| {
+        spans.first().map(|first| Evidence {
+            text,
+            source: case
+                .recording
+                .sources
+                .get(first.source().index())
+                .map_or(String::new(), |s| s.name.clone()),
+            at_ns: Some(first.t0_ns()),
+        })
+    };
+    evidence.extend(summed(&seen.full, format!("full {} in all", plural(seen.full.len(), "time", "times"))));
+    evidence.extend(summed(
+        &seen.gave_up,
+        format!(
+            "{} for want of room",
+            plural(seen.gave_up.len(), "compilation gave up", "compilations gave up")
+        ),
+    ));
+    evidence.extend(summed(
+        &seen.sweeps,
+        format!("{} of the code cache", plural(seen.sweeps.len(), "sweep", "sweeps")),
+    ));
+    evidence.extend(summed(
+        &seen.collections,
+        format!("{} to free code", plural(seen.collections.len(), "collection", "collections")),
+    ));
+    evidence.extend(quiet_after(case, jvm, seen));
+    let size = case.recording.processes.get(jvm.index()).and_then(|p| p.fact_number(fact::CODE_CACHE_BYTES));
+    if let (Some(size), Some(first)) = (size, evidence.first()) {
+        let source = first.source.clone();
+        evidence.push(Evidence { text: format!("code cache of {}", bytes(size)), source, at_ns: None });
+    }
+    evidence
+}
+
+/// Compile tasks before and after the compiler was switched off: an empty queue is what tells it from a burst.
+fn quiet_after(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Option<Evidence> {
+    let begin = seen.disabled.as_ref()?.t0_ns();
+    let jit = JitCase::read(case, jvm);
+    let (first, last) = (jit.tasks.first()?.queued_ns, case.recording.covers_ns()?.1);
+    let rate =
+        |from_ns: i64, to_ns: i64| stats::mean(&[jit.per_s(&[Window { from_ns, to_ns }])]).unwrap_or(0.0);
+    Some(jit.evidence(format!(
+        "{} compile tasks a second before, {} after",
+        count(rate(first, begin)),
+        count(rate(begin, last))
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, jit_task, judged};
+
+    fn jvm() -> Built {
+        let mut built = Built::jvm("17", "G1", 100.0);
+        for i in 0..50 {
+            jit_task(&mut built, &format!("app.A.m{i}()"), f64::from(i) * 0.1, 1.0, 2.0, 3);
+        }
+        built
+    }
+
+    #[test]
+    fn a_compiler_that_is_switched_off_is_found_from_then_on() {
+        let mut built = jvm();
+        let figures = [(figure::COMPILER_DISABLED, 1.0), (figure::CODE_CACHE_FREE_BYTES, 1024.0)];
+        let segment = [(label::SEGMENT, "CodeHeap 'non-profiled nmethods'")];
+        built.span(kind::JIT_CODE_CACHE_FULL, "full", 20.0, 0.0, &figures, &segment);
+        let Judgement::Found(found) = judged(&JitCodeCacheFull, &built.sealed()) else { panic!() };
+        assert_eq!((found.cost_ms, found.confidence), (80_000.0, Confidence::ConsistentWith));
+        assert_eq!(found.culprit, "CodeHeap 'non-profiled nmethods'");
+        assert!(found.evidence.iter().any(|e| e.text.contains("1.0 kB free")), "{:?}", found.evidence);
+        assert!(found.evidence.iter().any(|e| e.text.contains("0 after")), "{:?}", found.evidence);
+    }
+
+    #[test]
+    fn a_storm_of_sweeps_is_found_without_any_warning() {
+        let mut built = jvm();
+        for i in 0..205 {
+            built.span(kind::JIT_SWEEP, "sweep", 40.0 + f64::from(i) * 0.1, 1.0, &[], &[]);
+        }
+        let judged = judged(&JitCodeCacheFull, &built.sealed());
+        assert!(matches!(judged, Judgement::Found(_)), "{judged:?}");
+    }
+
+    #[test]
+    fn a_sweep_now_and_then_and_one_full_cache_are_ruled_out() {
+        let mut built = jvm();
+        for i in 0..8 {
+            built.span(kind::JIT_SWEEP, "sweep", f64::from(i) * 11.0, 1.0, &[], &[]);
+        }
+        built.span(kind::JIT_CODE_CACHE_FULL, "full", 20.0, 0.0, &[], &[]);
+        let judged = judged(&JitCodeCacheFull, &built.sealed());
+        assert!(
+            matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("swept 8")),
+            "{judged:?}"
+        );
+    }
+}

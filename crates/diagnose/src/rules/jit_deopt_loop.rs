@@ -1,0 +1,306 @@
+//! `jit-deopt-loop`: the same methods are compiled, found to rest on a wrong assumption, thrown away and compiled
+//! again.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{ProcessId, Span};
+
+use super::jit_case::{JitCase, START_UP_NS, remedy};
+use crate::intervals::Intervals;
+use crate::metrics::jit::is_benign;
+use crate::quantity::{count, millis, plural};
+use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
+
+/// Code of one method thrown away so often is a loop; warm-up does it once or twice a method.
+const LOOP: usize = 5;
+/// All over the slow windows, invalidations a second that are a storm. While javac warmed up there were five.
+const STORM_PER_S: f64 = 20.0;
+/// A method runs slow from the invalidation until its next code is installed, at most this long for one round: a
+/// method that is never compiled again has ceased to be hot.
+const ROUND_MAX_NS: i64 = 5_000_000_000;
+/// Methods named.
+const NAMED: usize = 3;
+
+/// See the module.
+pub(crate) struct JitDeoptLoop;
+
+impl Rule for JitDeoptLoop {
+    fn id(&self) -> &'static str {
+        "jit-deopt-loop"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Jit
+    }
+
+    fn about(&self) -> &'static str {
+        "C2 compiles on assumptions from what it has seen: this branch is never taken, this call has one receiver. When \
+         one fails the code is thrown away, the method runs interpreted, is profiled and compiled anew. A method whose \
+         assumptions keep failing goes round for ever, and after some rounds may be given up for good \
+         (`PerMethodRecompilationCutoff`).\n\n\
+         **Evidence.** In the slow windows, after start-up: the code of one method thrown away five times or more and \
+         made again; or more than 20 invalidations a second in all. Those that only make room for better code do not \
+         count: JDK 25 says so (\"not used\"), before that the installation of the same method at a higher tier within \
+         100 ms tells.\n\n\
+         **Cost.** The time from each invalidation to the next code of the same method (at most 5 s), as a part of the \
+         loss where one was measured. Other threads may have been elsewhere, so it is an upper bound.\n\n\
+         **Look-alikes.** Warm-up invalidates a lot, once a method: it is left out. A new code path is \
+         `jit-compile-burst`: there the methods are new. A full code cache throws code away as well: \
+         `jit-code-cache-full` has its own events.\n\n\
+         **Needs** a LogCompilation file. PrintCompilation shows \"made not entrant\" without reasons before JDK 25."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let jit = match JitCase::of(case, jvm, self) {
+            Ok(jit) => jit,
+            Err(judgement) => return judgement,
+        };
+        let rounds = Rounds::of(&jit);
+        let stretches = rounds.stretches(case);
+        let slow_ms = case.lost_during_ms(&stretches).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
+            true => 0.0,
+            false => stretches.length_ms(),
+        });
+        let is_loop = !rounds.loops.is_empty() || rounds.per_s > STORM_PER_S;
+        if !is_loop || !case.matters(slow_ms) {
+            return jit.ruled_out(rounds.figure());
+        }
+        Judgement::Found(Box::new(found(self, &jit, &rounds, &stretches, slow_ms)))
+    }
+}
+
+/// A real invalidation, and when the method had code again.
+struct Round<'a> {
+    span: Span<'a>,
+    until_ns: i64,
+}
+
+/// The invalidations of the slow windows after start-up.
+struct Rounds<'a> {
+    /// By method, only those of a loop unless there is a storm.
+    loops: Vec<(&'a str, Vec<Round<'a>>)>,
+    all: usize,
+    most: usize,
+    per_s: f64,
+}
+
+impl<'a> Rounds<'a> {
+    fn of(jit: &JitCase<'_, 'a>) -> Self {
+        let case = jit.case;
+        let mut installs: HashMap<&str, Vec<Span<'a>>> = HashMap::new();
+        let own = |kind: &'static str| case.recording.spans_of(kind).filter(|s| s.process() == jit.jvm);
+        for span in own(kind::JIT_INSTALL) {
+            installs.entry(span.name()).or_default().push(span);
+        }
+        let warm_ns = jit.start_ns().map_or(i64::MIN, |start| start.saturating_add(START_UP_NS));
+        let mut methods: BTreeMap<&'a str, Vec<Round<'a>>> = BTreeMap::new();
+        let none = Vec::new();
+        let mut all = 0;
+        for span in case.spans_in(kind::JIT_INVALIDATE, jit.jvm, &case.slow).filter(|s| s.t0_ns() >= warm_ns)
+        {
+            let made = installs.get(span.name()).unwrap_or(&none);
+            if is_benign(&span, made) {
+                continue;
+            }
+            all += 1;
+            let latest = span.t0_ns().saturating_add(ROUND_MAX_NS);
+            let next = made.iter().map(Span::t0_ns).find(|t| *t > span.t0_ns());
+            // Never compiled again: thrown away for good, and no round of a loop.
+            let Some(next) = next else { continue };
+            methods.entry(span.name()).or_default().push(Round { span, until_ns: next.min(latest) });
+        }
+        let length_s = (Case::length_ms(&case.slow) / 1e3).max(1e-3);
+        let per_s = all as f64 / length_s;
+        let most = methods.values().map(Vec::len).max().unwrap_or(0);
+        let mut loops: Vec<_> =
+            methods.into_iter().filter(|(_, r)| r.len() >= LOOP || per_s > STORM_PER_S).collect();
+        loops.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then(a.0.cmp(b.0)));
+        Self { loops, all, most, per_s }
+    }
+
+    fn stretches(&self, case: &Case<'_>) -> Intervals {
+        let rounds = self.loops.iter().flat_map(|(_, rounds)| rounds);
+        Intervals::of(rounds.map(|r| (r.span.t0_ns(), r.until_ns))).and(&Intervals::of_windows(&case.slow))
+    }
+
+    fn figure(&self) -> String {
+        format!(
+            "after start-up {} without better code there, {:.2} a second; at most {} of one method that was compiled \
+             again",
+            plural(self.all, "invalidation", "invalidations"),
+            self.per_s,
+            count(self.most as f64)
+        )
+    }
+}
+
+fn found(
+    rule: &dyn Rule,
+    jit: &JitCase<'_, '_>,
+    rounds: &Rounds<'_>,
+    stretches: &Intervals,
+    cost_ms: f64,
+) -> Finding {
+    let case = jit.case;
+    let reasons = reasons(rounds);
+    let (confidence, why) = match case.share(cost_ms) {
+        Some(share) if share >= 0.5 && case.lost_during_ms(stretches).is_some() => (
+            Confidence::Likely,
+            "the rounds are in the log and most of the loss falls into them; which code ran interpreted is not",
+        ),
+        _ => (
+            Confidence::ConsistentWith,
+            "the rounds are in the log; that the methods are what the application waited for is not",
+        ),
+    };
+    let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
+    finding.why_confidence = why.into();
+    let worst = rounds.loops.first().map_or("", |(method, _)| method);
+    finding.title = match rounds.most >= LOOP {
+        true => format!(
+            "{worst} is compiled and thrown away again and again, {} times",
+            count(rounds.most as f64)
+        ),
+        false => format!("compiled code is thrown away {:.0} times a second", rounds.per_s),
+    };
+    finding.culprit = worst.to_owned();
+    finding.meaning =
+        "An assumption that the compiler makes about the method keeps failing. Each time it runs \
+                       interpreted until it has been profiled and compiled anew."
+            .into();
+    finding.evidence = evidence(jit, rounds, &reasons);
+    finding.windows = stretches.windows();
+    finding.remedies = vec![
+        remedy(
+            "make the failing assumption hold: split the method, or the call by receiver type, so that each copy sees \
+             one shape (the reason and the bytecode index above say which)",
+            "",
+            "",
+        ),
+        remedy(
+            "the newest update release: loops of this kind are fixed as bugs",
+            "all JDKs (such as JDK-8257594)",
+            "",
+        ),
+        remedy(
+            "as an experiment: keep the method interpreted, -XX:CompileCommand=exclude,CLASS::METHOD, or all of the JVM \
+             at C1's speed, -XX:TieredStopAtLevel=1",
+            "all JDKs",
+            "slower than a healthy C2: to see what the loop costs, not to stay",
+        ),
+    ];
+    finding.verify = vec![format!(
+        "under the same load no method is made not entrant {LOOP} times within the window (grep make_not_entrant in \
+         the LogCompilation file)"
+    )];
+    finding
+}
+
+/// Reasons of invalidations and traps of the methods in the loop, most frequent first.
+fn reasons(rounds: &Rounds<'_>) -> Vec<(String, usize)> {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for round in rounds.loops.iter().flat_map(|(_, rounds)| rounds) {
+        *reasons.entry(round.span.label(label::REASON).unwrap_or("not logged")).or_default() += 1;
+    }
+    let mut reasons: Vec<_> = reasons.into_iter().map(|(r, n)| (r.to_owned(), n)).collect();
+    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    reasons
+}
+
+fn evidence(jit: &JitCase<'_, '_>, rounds: &Rounds<'_>, reasons: &[(String, usize)]) -> Vec<Evidence> {
+    let case = jit.case;
+    let mut evidence = vec![jit.evidence(rounds.figure())];
+    for (method, of) in rounds.loops.iter().take(NAMED) {
+        let slow_ms: f64 = of.iter().map(|r| r.until_ns.saturating_sub(r.span.t0_ns()) as f64 / 1e6).sum();
+        let Some(first) = of.first() else { continue };
+        evidence.push(Evidence {
+            text: format!(
+                "{method}: thrown away {} and made again, {} without its code",
+                plural(of.len(), "time", "times"),
+                millis(slow_ms)
+            ),
+            source: first.span.position(),
+            at_ns: Some(first.span.t0_ns()),
+        });
+    }
+    let words: Vec<String> = reasons.iter().take(NAMED).map(|(r, n)| format!("{r} ({n})")).collect();
+    evidence.push(jit.evidence(format!("reasons: {}", words.join(", "))));
+    evidence.extend(traps(jit, rounds));
+    let gone = case
+        .spans_in(kind::JIT_TRAP, jit.jvm, &case.slow)
+        .filter(|s| s.label(label::ACTION) == Some("make_not_compilable"))
+        .count();
+    if gone > 0 {
+        evidence.push(
+            jit.evidence(format!("{} given up for compilation", plural(gone, "method was", "methods were"))),
+        );
+    }
+    evidence
+}
+
+/// The traps of the methods in the loop: which assumption, at which bytecode.
+fn traps(jit: &JitCase<'_, '_>, rounds: &Rounds<'_>) -> Option<Evidence> {
+    let methods: Vec<&str> = rounds.loops.iter().map(|(method, _)| *method).collect();
+    let mut traps: BTreeMap<(String, String), (usize, i64)> = BTreeMap::new();
+    for span in jit.case.spans_in(kind::JIT_TRAP, jit.jvm, &jit.case.slow) {
+        if !methods.contains(&span.name()) {
+            continue;
+        }
+        let bci = span.figure(figure::BCI).map_or(String::new(), |bci| format!(" at bytecode {bci:.0}"));
+        let reason = span.label(label::REASON).unwrap_or("not logged").to_owned();
+        traps.entry((span.name().to_owned(), format!("{reason}{bci}"))).or_insert((0, span.t0_ns())).0 += 1;
+    }
+    let ((method, what), (n, at_ns)) = traps.into_iter().max_by_key(|(_, (n, at))| (*n, -*at))?;
+    let text = format!("{}: {what}, in {method}", plural(n, "trap", "traps"));
+    Some(Evidence { at_ns: Some(at_ns), ..jit.evidence(text) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, jit_task, judged};
+
+    /// A method thrown away `rounds` times from 40 s on, a second apart, and made again 0.8 s later.
+    fn looping(rounds: usize, reason: &str, at_s: f64) -> Judgement {
+        let mut built = Built::jvm("25", "G1", 60.0);
+        jit_task(&mut built, "app.A.work()", 1.0, 1.0, 2.0, 4);
+        for i in 0..rounds {
+            let at = at_s + i as f64;
+            built.span(
+                kind::JIT_TRAP,
+                "app.A.work()",
+                at,
+                0.0,
+                &[(figure::BCI, 17.0)],
+                &[(label::REASON, "class_check")],
+            );
+            built.span(kind::JIT_INVALIDATE, "app.A.work()", at, 0.0, &[], &[(label::REASON, reason)]);
+            built.span(kind::JIT_INSTALL, "app.A.work()", at + 0.8, 0.0, &[(figure::TIER, 4.0)], &[]);
+        }
+        judged(&JitDeoptLoop, &built.sealed())
+    }
+
+    #[test]
+    fn the_same_method_thrown_away_again_and_again_is_found_with_its_trap() {
+        let Judgement::Found(found) = looping(12, "uncommon trap", 40.0) else { panic!() };
+        assert_eq!((found.culprit.as_str(), found.confidence), ("app.A.work()", Confidence::ConsistentWith));
+        assert!((found.cost_ms - 9_600.0).abs() < 1.0, "{}", found.cost_ms);
+        assert!(
+            found.evidence.iter().any(|e| e.text.contains("class_check at bytecode 17")),
+            "{:?}",
+            found.evidence
+        );
+    }
+
+    #[test]
+    fn replaced_code_warm_up_and_a_few_rounds_are_ruled_out() {
+        for judged in [
+            looping(12, "not used", 40.0),
+            looping(12, "uncommon trap", 5.0),
+            looping(4, "uncommon trap", 40.0),
+        ] {
+            assert!(matches!(judged, Judgement::RuledOut { .. }), "{judged:?}");
+        }
+    }
+}

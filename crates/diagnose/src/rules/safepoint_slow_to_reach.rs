@@ -1,0 +1,349 @@
+//! `safepoint-slow-to-reach`: threads take long to stop when the JVM asks them to, or long to be let go.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::{ProcessId, Span};
+
+use super::jit_case::remedy;
+use crate::intervals::Intervals;
+use crate::quantity::{count, millis, plural, share};
+use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, stats};
+
+/// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is back within a time
+/// slice or two of the scheduler (4 to 20 ms).
+const REACH_MS: f64 = 20.0;
+/// Slow to be let go, milliseconds. Waking the threads takes microseconds each (JDK-8350313).
+const LEAVE_MS: f64 = 10.0;
+/// Operations that do nothing of note themselves: when they are slow to reach too, it is not their doing.
+const TRIVIAL: [&str; 4] = ["Cleanup", "G1PauseCleanup", "ICBufferFull", "Halt"];
+/// Share of all safepoints that are slow to reach, from which it is the machine and not a loop in one thread.
+const THROUGHOUT: f64 = 0.3;
+/// Records cited.
+const CITED: usize = 3;
+/// Stretches marked on the timeline.
+const MARKED: usize = 200;
+
+/// See the module.
+pub(crate) struct SafepointSlowToReach;
+
+impl Rule for SafepointSlowToReach {
+    fn id(&self) -> &'static str {
+        "safepoint-slow-to-reach"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Safepoint
+    }
+
+    fn about(&self) -> &'static str {
+        "To collect, deoptimise or dump threads the JVM stops all Java threads; the ones that have stopped wait for the \
+         last. A thread is late when it runs a counted loop without a poll, copies a large array, takes a page fault on \
+         a slow disk, or does not get a processor.\n\n\
+         **Evidence.** *Reaching safepoint* of 20 ms or more, *Leaving safepoint* of 10 ms or more. The cost is the \
+         time that these took in the slow windows above as much base time. Found when it is a twentieth of the loss, \
+         or when a single wait is 200 ms or more and ten times the usual.\n\n\
+         **Look-alikes.** When trivial operations are slow to reach as well, or a third of all, no thread's code is to \
+         blame: the threads do not get a processor, or the process is stopped from outside (`gc-starved-of-cpu`). A \
+         few among many fast ones point at one thread in a loop, a copy or a fault. A log write that blocks can land \
+         here too, when it blocks in the line before (`gc-log-write-blocked`). The log does not name the late thread, \
+         so the verdict on why is never more than *likely*; that the time was lost here is in the log itself. On JDK 13 \
+         to 17.0.7 the figure contains the cleanup (JDK-8297154).\n\n\
+         **Needs** `-Xlog:safepoint` (JDK 8: `-XX:+PrintGCApplicationStoppedTime` or `PrintSafepointStatistics`)."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let waits = Waits::of(case, jvm);
+        if waits.all.is_empty() {
+            return Judgement::CannotTell(BlindSpot {
+                what: format!("how long the threads of {} take to stop", case.jvm_name(jvm)),
+                rules: vec![self.id().to_owned()],
+                remedy: "safepoint lines: -Xlog:safepoint:file=gc.log (JDK 8: \
+                         -XX:+PrintGCApplicationStoppedTime)"
+                    .into(),
+            });
+        }
+        let slow: Vec<&Wait<'_>> = waits.slow.iter().filter(|w| w.is_long()).collect();
+        let cost_ms = waits.excess_ms(case);
+        let longest = slow.iter().copied().max_by(|a, b| a.ms().total_cmp(&b.ms()));
+        let outstanding = longest.is_some_and(|w| Case::stands_out(w.ms(), waits.usual_ms));
+        match longest {
+            Some(longest) if case.matters(cost_ms) || (outstanding && cost_ms > 0.0) => {
+                Judgement::Found(Box::new(found(self, case, jvm, &waits, &slow, longest, cost_ms)))
+            }
+            _ => Judgement::RuledOut { figure: waits.figure(case), source: waits.source(case) },
+        }
+    }
+}
+
+/// The wait at one safepoint.
+struct Wait<'a> {
+    span: Span<'a>,
+    reach_ms: f64,
+    leave_ms: f64,
+}
+
+impl Wait<'_> {
+    fn is_long(&self) -> bool {
+        self.reach_ms >= REACH_MS || self.leave_ms >= LEAVE_MS
+    }
+
+    /// What was waited at its beginning and at its end, as far as either is long.
+    fn ms(&self) -> f64 {
+        let long = |ms: f64, limit: f64| if ms >= limit { ms } else { 0.0 };
+        long(self.reach_ms, REACH_MS) + long(self.leave_ms, LEAVE_MS)
+    }
+
+    fn stretches(&self) -> impl Iterator<Item = (i64, i64)> {
+        let (t0, t1) = (self.span.t0_ns(), self.span.t1_ns());
+        let ns = |ms: f64| (ms * 1e6) as i64;
+        let reach = (self.reach_ms >= REACH_MS).then(|| (t0, t0.saturating_add(ns(self.reach_ms)).min(t1)));
+        let leave = (self.leave_ms >= LEAVE_MS).then(|| (t1.saturating_sub(ns(self.leave_ms)).max(t0), t1));
+        reach.into_iter().chain(leave)
+    }
+
+    fn is_trivial(&self) -> bool {
+        TRIVIAL.contains(&self.span.name())
+    }
+}
+
+/// All safepoints of a JVM whose wait the log tells.
+struct Waits<'a> {
+    all: Vec<Wait<'a>>,
+    /// Those that touch a slow window.
+    slow: Vec<Wait<'a>>,
+    /// The median time to stop of the run.
+    usual_ms: f64,
+}
+
+impl<'a> Waits<'a> {
+    fn of(case: &Case<'a>, jvm: ProcessId) -> Self {
+        let wait = |span: Span<'a>| {
+            let ms = |key| span.figure(key).map(|ns| (ns / 1e6).max(0.0));
+            let reach_ms = ms(figure::REACH_NS)?;
+            Some(Wait { span, reach_ms, leave_ms: ms(figure::LEAVE_NS).unwrap_or(0.0) })
+        };
+        let own = case.recording.spans_of(kind::SAFEPOINT).filter(|s| s.process() == jvm);
+        let all: Vec<Wait<'a>> = own.filter_map(wait).collect();
+        let usual = stats::median(&stats::sorted(all.iter().map(|w| w.reach_ms)));
+        let slow = case.spans_in(kind::SAFEPOINT, jvm, &case.slow).filter_map(wait).collect();
+        Self { usual_ms: usual.unwrap_or(0.0), all, slow }
+    }
+
+    /// Time waited long in the slow windows, above as much base time.
+    fn excess_ms(&self, case: &Case<'_>) -> f64 {
+        let long = Intervals::of(self.all.iter().filter(|w| w.is_long()).flat_map(Wait::stretches));
+        let within = |windows| long.and(&Intervals::of_windows(windows)).length_ms();
+        case.excess_ms(within(&case.slow), within(&case.base))
+    }
+
+    fn figure(&self, case: &Case<'_>) -> String {
+        let reach = crate::metrics::Distribution::of(self.slow.iter().map(|w| w.reach_ms));
+        let long = self.slow.iter().filter(|w| w.is_long()).count();
+        format!(
+            "threads stopped within {} (p99 {}) in {}; {} of them slow, {} in all",
+            millis(reach.max),
+            millis(reach.p99),
+            plural(self.slow.len(), "safepoint", "safepoints"),
+            count(long as f64),
+            millis(self.excess_ms(case))
+        )
+    }
+
+    fn source(&self, case: &Case<'_>) -> String {
+        let first = self.all.first().map(|w| w.span.source().index());
+        let log = first.and_then(|i| case.recording.sources.get(i));
+        let safepoints = plural(self.all.len(), "safepoint", "safepoints");
+        log.map_or(String::new(), |log| format!("{} ({safepoints})", log.name))
+    }
+}
+
+fn found(
+    rule: &dyn Rule,
+    case: &Case<'_>,
+    jvm: ProcessId,
+    waits: &Waits<'_>,
+    slow: &[&Wait<'_>],
+    longest: &Wait<'_>,
+    cost_ms: f64,
+) -> Finding {
+    let trivial = slow.iter().filter(|w| w.is_trivial()).count();
+    let part = slow.len() as f64 / waits.slow.len().max(1) as f64;
+    let machine = part >= THROUGHOUT || (trivial >= 2 && trivial * 2 >= slow.len());
+    let leaving = longest.leave_ms > longest.reach_ms;
+    let (culprit, confidence, why) = match (leaving, machine) {
+        (true, _) => (
+            "the VM thread, which lets the threads go",
+            Confidence::Likely,
+            "the log shows the time; that the VM thread did not get a processor is what usually makes it so",
+        ),
+        (_, true) => (
+            "threads that do not get a processor",
+            Confidence::ConsistentWith,
+            "many or trivial operations are slow to reach, so it is no thread's code; the log does not show what kept \
+             the threads from running",
+        ),
+        _ => (
+            "one thread that is late; the log does not name it",
+            Confidence::Likely,
+            "the log shows the time lost here; a few safepoints among many fast ones point at one late thread, which \
+             the log does not name",
+        ),
+    };
+    let mut finding = case.finding(rule, jvm, confidence, cost_ms);
+    finding.title = match leaving {
+        true => format!("threads are let go late after a safepoint, up to {}", millis(longest.leave_ms)),
+        false => format!("threads are slow to stop for a safepoint, up to {}", millis(longest.reach_ms)),
+    };
+    finding.culprit = culprit.into();
+    finding.why_confidence = why.into();
+    finding.meaning =
+        "All Java threads that have stopped wait for the last one. The time is no part of the collection \
+                       or operation itself, and no setting of the collector changes it."
+            .into();
+    finding.evidence = evidence(case, waits, slow, longest, part, trivial);
+    let stretches = Intervals::of(slow.iter().flat_map(|w| w.stretches()));
+    finding.windows = stretches.windows();
+    finding.windows.sort_by_key(|w| std::cmp::Reverse(w.length_ns()));
+    finding.windows.truncate(MARKED);
+    finding.windows.sort_by_key(|w| w.from_ns);
+    finding.remedies = remedies(machine || leaving);
+    finding.verify = vec![format!(
+        "in the safepoint log no \"Reaching safepoint\" above {REACH_MS:.0} ms and no \"Leaving safepoint\" above \
+         {LEAVE_MS:.0} ms under the same load"
+    )];
+    finding
+}
+
+fn evidence(
+    case: &Case<'_>,
+    waits: &Waits<'_>,
+    slow: &[&Wait<'_>],
+    longest: &Wait<'_>,
+    part: f64,
+    trivial: usize,
+) -> Vec<Evidence> {
+    let summed = |text: String| Evidence { text, source: waits.source(case), at_ns: None };
+    let mut evidence = vec![summed(format!(
+        "{} of {} safepoints slow ({}), the usual time to stop is {}; {} of the slow ones for an operation that does \
+         nothing of note",
+        count(slow.len() as f64),
+        count(waits.slow.len() as f64),
+        share(part),
+        millis(waits.usual_ms),
+        count(trivial as f64)
+    ))];
+    let mut operations: BTreeMap<&str, usize> = BTreeMap::new();
+    for wait in slow {
+        *operations.entry(wait.span.name()).or_default() += 1;
+    }
+    let mut operations: Vec<_> = operations.into_iter().collect();
+    operations.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let named: Vec<String> = operations.iter().take(CITED).map(|(name, n)| format!("{name} ({n})")).collect();
+    evidence.push(summed(format!("slow for {}", named.join(", "))));
+    let mut worst = slow.to_vec();
+    worst.sort_by(|a, b| b.ms().total_cmp(&a.ms()));
+    evidence.extend(worst.iter().take(CITED).map(|w| Evidence {
+        text: format!(
+            "{}: {} to stop, {} to be let go, {} in all",
+            w.span.name(),
+            millis(w.reach_ms),
+            millis(w.leave_ms),
+            millis(w.span.duration_ns() as f64 / 1e6)
+        ),
+        source: w.span.position(),
+        at_ns: Some(w.span.t0_ns()),
+    }));
+    if longest.span.figure(figure::REACH_INCLUDES_CLEANUP) == Some(1.0) {
+        evidence.push(summed("this JDK counts the cleanup into the time to stop (JDK-8297154)".into()));
+    }
+    evidence
+}
+
+fn remedies(machine: bool) -> Vec<crate::Remedy> {
+    if machine {
+        return vec![
+            remedy(
+                "give the JVM its processors: look for other processes, a CPU quota (nr_throttled in cpu.stat), steal",
+                "",
+                "",
+            ),
+            remedy(
+                "fewer runnable threads than processors, GC threads included (-XX:ParallelGCThreads)",
+                "all JDKs",
+                "longer collections when processors are free",
+            ),
+        ];
+    }
+    vec![
+        remedy(
+            "name the late thread: -XX:+SafepointTimeout -XX:SafepointTimeoutDelay=20 prints it",
+            "all JDKs; in JFR jdk.SafepointLatency from JDK 25 on",
+            "",
+        ),
+        remedy(
+            "a counted loop: -XX:+UseCountedLoopSafepoints, with -XX:LoopStripMiningIter=1000 (the default of G1, Z and \
+             Shenandoah); or a long as the index",
+            "JDK 10 and later (JDK-8186027); on 8 the first flag alone",
+            "some per cent of a tight loop's speed",
+        ),
+        remedy("copy large arrays and buffers in pieces of a megabyte", "", ""),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    fn safepoints(waits: impl IntoIterator<Item = (&'static str, f64, f64)>) -> Judgement {
+        let mut built = Built::jvm("21", "Parallel", 100.0);
+        for (i, (operation, reach_ms, leave_ms)) in waits.into_iter().enumerate() {
+            let figures = [(figure::REACH_NS, reach_ms * 1e6), (figure::LEAVE_NS, leave_ms * 1e6)];
+            built.span(kind::SAFEPOINT, operation, i as f64 * 0.5, reach_ms + leave_ms + 5.0, &figures, &[]);
+        }
+        judged(&SafepointSlowToReach, &built.sealed())
+    }
+
+    fn usual() -> impl Iterator<Item = (&'static str, f64, f64)> {
+        (0..100).map(|_| ("ParallelGCFailedAllocation", 0.2, 0.01))
+    }
+
+    #[test]
+    fn one_late_thread_is_found_and_not_named() {
+        let Judgement::Found(found) = safepoints(usual().chain([("ThreadDump", 459.0, 0.0)])) else {
+            panic!()
+        };
+        assert_eq!(found.confidence, Confidence::Likely);
+        assert!(
+            found.title.contains("up to 459 ms") && found.culprit.contains("does not name it"),
+            "{found:?}"
+        );
+        assert!(found.remedies[0].change.contains("SafepointTimeout"));
+        assert_eq!(found.cost_ms, 459.0);
+    }
+
+    #[test]
+    fn slow_trivial_operations_point_at_the_machine() {
+        let slow = (0..40).map(|_| ("Cleanup", 300.0, 0.0));
+        let Judgement::Found(found) = safepoints(usual().chain(slow)) else { panic!() };
+        assert_eq!(found.confidence, Confidence::ConsistentWith);
+        assert!(found.culprit.contains("do not get a processor"), "{}", found.culprit);
+    }
+
+    #[test]
+    fn slow_leaving_is_the_vm_threads() {
+        let Judgement::Found(found) = safepoints(usual().chain([("Cleanup", 0.1, 350.0)])) else { panic!() };
+        assert!(found.title.contains("let go late") && found.culprit.contains("VM thread"), "{found:?}");
+    }
+
+    #[test]
+    fn usual_waits_and_a_single_late_one_of_no_length_are_ruled_out() {
+        let Judgement::RuledOut { figure, .. } = safepoints(usual().chain([("Cleanup", 60.0, 0.0)])) else {
+            panic!()
+        };
+        assert!(figure.contains("within 60 ms"), "{figure}");
+        let none = Built::jvm("17", "G1", 10.0).sealed();
+        assert!(matches!(judged(&SafepointSlowToReach, &none), Judgement::CannotTell(_)));
+    }
+}
