@@ -125,7 +125,10 @@ fn start(jdk: &Jdk, workload: &Workload, classes: &Path, files: &Files) -> Resul
         .arg(classes)
         .arg("TransactionService")
         .arg(&files.throughput)
-        .args([workload.seconds, workload.take_over_at, workload.tenants, workload.workers].map(|n| n.to_string()))
+        .args(
+            [workload.seconds, workload.take_over_at, workload.tenants, workload.workers]
+                .map(|n| n.to_string()),
+        )
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

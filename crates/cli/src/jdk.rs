@@ -45,7 +45,6 @@ impl Jdk {
         })
     }
 
-    #[allow(dead_code, reason = "the demo is about to use it")]
     /// A program of it.
     pub fn program(&self, name: &str) -> PathBuf {
         self.home.join("bin").join(name)

@@ -4,9 +4,11 @@
 //! allow it.
 
 mod commands;
+mod demo;
 mod exit;
 mod inputs;
 mod jdk;
+mod verdict;
 mod windows;
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! `fathom demo`: a real JVM made slow, recorded and explained.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +10,7 @@ use crate::demo::{self, Workload};
 use crate::exit::{Environment, Outcome};
 use crate::inputs::InputArgs;
 use crate::jdk::{self, Jdk};
+use crate::verdict;
 
 /// The oldest release that the demo runs on: `-Xlog` came with 9, and 11 is the oldest that still gets updates.
 const OLDEST: u32 = 11;
@@ -63,17 +64,14 @@ impl Args {
         let bar = bar(u64::from(workload.seconds));
         let files = demo::run(&jdk, &workload, &self.output, |gone| bar.set_position(gone.as_secs()))?;
         bar.finish_and_clear();
-        let inputs = InputArgs {
-            inputs: vec![files.throughput, files.gc_log, files.jit_log],
-            align: Vec::new(),
-        };
+        let inputs =
+            InputArgs { inputs: vec![files.throughput, files.gc_log, files.jit_log], align: Vec::new() };
         let loaded = inputs.load()?;
-        let diagnosis = fathom_diagnose::diagnose(&loaded.recording, &fathom_diagnose::Options::default());
+        let diagnosis = fathom_diagnose::diagnose(&loaded.recording, &fathom_diagnose::Options::default())?;
         let report = self.output.join("report.html");
         super::report::write(&diagnosis, &loaded.recording, &report)?;
-        super::diagnose::print(&diagnosis, self.json)?;
+        verdict::print(&diagnosis, self.json)?;
         eprintln!("fathom: report in {}, logs beside it", report.display());
-        std::io::stdout().flush()?;
         Ok(Outcome::Done)
     }
 
@@ -81,7 +79,10 @@ impl Args {
     fn jdk(&self) -> Result<Jdk> {
         if let Some(home) = &self.java_home {
             let Some(jdk) = Jdk::at(home) else {
-                bail!(Environment(format!("{}: no JDK there (no bin/java or no release file)", home.display())));
+                bail!(Environment(format!(
+                    "{}: no JDK there (no bin/java or no release file)",
+                    home.display()
+                )));
             };
             return usable(jdk);
         }

@@ -1,14 +1,14 @@
 //! `fathom diagnose`: the verdict on recordings and log files.
 
-use std::io::Write;
 use std::str::FromStr;
 
-use anyhow::bail;
 use fathom_diagnose::rules::RULES;
-use fathom_diagnose::{Confidence, Diagnosis, Options, WindowError, WindowSpec, diagnose};
+use fathom_diagnose::{Confidence, Diagnosis, diagnose};
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
+use crate::verdict;
+use crate::windows::WindowArgs;
 
 /// Arguments of `fathom diagnose`.
 #[derive(clap::Args, Debug)]
@@ -16,13 +16,8 @@ use crate::inputs::InputArgs;
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
-    /// A slow window, FROM..TO: seconds from the start of the series (else of the JVM), clock times, or full stamps;
-    /// may be given several times [default: found on the series, or on long stops]
-    #[arg(long, value_name = "WINDOW", value_parser = window)]
-    slow: Vec<WindowSpec>,
-    /// A window of normal work to hold the slow ones against; may be given several times [default: found]
-    #[arg(long, value_name = "WINDOW", value_parser = window)]
-    base: Vec<WindowSpec>,
+    #[command(flatten)]
+    windows: WindowArgs,
     /// As JSON (schema fathom.diagnosis/1, docs/diagnosis-json.md)
     #[arg(long)]
     json: bool,
@@ -44,10 +39,6 @@ Examples:
 
 Windows are 115s..125s, 2m..2m30s, 22:00:23..22:00:45 (in the zone of this machine, TZ), or
 2026-11-20T22:00:23+01:00..2026-11-20T22:00:45+01:00; an end left out is that of the recording.";
-
-fn window(text: &str) -> Result<WindowSpec, WindowError> {
-    text.parse()
-}
 
 /// What `--fail-on` watches for.
 #[derive(Clone, Debug)]
@@ -86,14 +77,8 @@ impl Args {
     /// Diagnoses the inputs and prints the verdict.
     pub fn run(self) -> anyhow::Result<Outcome> {
         let loaded = self.inputs.load()?;
-        let zone = jiff::tz::TimeZone::system();
-        let options = Options { slow: self.slow, base: self.base, zone };
-        let diagnosis = match diagnose(&loaded.recording, &options) {
-            Ok(diagnosis) => diagnosis,
-            Err(error) => bail!("{error}"),
-        };
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{}", serde_json::to_string_pretty(&diagnosis)?)?;
+        let diagnosis = diagnose(&loaded.recording, &self.windows.options())?;
+        verdict::print(&diagnosis, self.json)?;
         let found = self.fail_on.iter().any(|watched| watched.is_in(&diagnosis));
         Ok(if found { Outcome::Found } else { Outcome::Done })
     }

@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Outcome;
 
+mod demo;
 mod diagnose;
 mod gc;
 mod import;
@@ -28,22 +29,24 @@ pub struct Cli {
 pub enum Command {
     /// The verdict: what took the time, the proof, what was ruled out, the remedy
     Diagnose(diagnose::Args),
+    /// Verdict and timeline as one page that opens anywhere, without a network
+    Report(report::Args),
     /// Metrics of garbage collection and safepoints, each with what it means and whether it is fine
     Gc(gc::Args),
-    /// Files of any known format into a recording
-    Import(import::Args),
-    /// What is in a recording or in files: sources, time covered, losses, checks
-    Info(info::Args),
-    /// JDKs on this machine
-    Jdks(jdks::Args),
     /// Metrics of the JIT compilers, each with what it means and whether it is fine
     Jit(jit::Args),
+    /// What is in a recording or in files: sources, time covered, losses, checks
+    Info(info::Args),
+    /// Files of any known format into a recording
+    Import(import::Args),
     /// A recording as one file to send
     Pack(pack::Args),
     /// A directory of a packed recording again
     Unpack(pack::UnpackArgs),
-    /// Verdict and timeline as one page that opens anywhere, without a network
-    Report(report::Args),
+    /// Run a real JVM that gets slow, and explain it
+    Demo(demo::Args),
+    /// JDKs on this machine
+    Jdks(jdks::Args),
     /// Version of fathom and of the formats that it writes
     Version(version::Args),
 }
@@ -53,14 +56,15 @@ impl Command {
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
             Self::Diagnose(args) => args.run(),
+            Self::Report(args) => args.run(),
             Self::Gc(args) => args.run(),
-            Self::Import(args) => args.run(),
-            Self::Info(args) => args.run(),
-            Self::Jdks(args) => args.run(),
             Self::Jit(args) => args.run(),
+            Self::Info(args) => args.run(),
+            Self::Import(args) => args.run(),
             Self::Pack(args) => args.run(),
             Self::Unpack(args) => args.run(),
-            Self::Report(args) => args.run(),
+            Self::Demo(args) => args.run(),
+            Self::Jdks(args) => args.run(),
             Self::Version(args) => args.run(),
         }
     }
