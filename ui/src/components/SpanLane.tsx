@@ -75,9 +75,11 @@ function draw(canvas: HTMLCanvasElement, index: SpanIndex, page: Page, height: n
   const row = lane.rows.length > 1 ? ROW : SINGLE_ROW;
   context.fillStyle = ink("line");
   context.fillRect(0, height - MARGIN, width, 1);
+  let last = "";
   layout(index, page.view.from, page.view.to, width, (x, w, r, cls, part) => {
     const look = part < 0 ? (looks[cls] ?? parts[parts.length - 1]) : parts[part];
-    context.fillStyle = ink(look.ink);
+    // Setting a colour parses it, which costs more than the rectangle.
+    if (look.ink !== last) context.fillStyle = ink((last = look.ink));
     const tall = Math.max(2, Math.round((row - (lane.rows.length > 1 ? 2 : 0)) * look.height));
     context.fillRect(x, MARGIN + (r + 1) * row - tall, w, tall);
   });

@@ -1,0 +1,224 @@
+//! A report of a made-up recording: `synthetic_report SPANS POINTS > page.html`.
+//!
+//! For the browser test and for measuring how the page opens and moves with a recording of a given size: half of the
+//! spans are compilations, the rest GC pauses, safepoints and deoptimisations; the points are three clients' throughput
+//! with a dip in the middle. Names try to break out of the page, because names of a real input may.
+
+use std::io::{BufWriter, Write};
+
+use fathom_diagnose::{
+    BlindSpot, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Remedy, RuledOut,
+    SCHEMA, Window, Windows,
+};
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{Process, Recording, Role, SeriesInfo, SeriesKind, Sink, Source, SpanRow};
+
+const S: i64 = 1_000_000_000;
+/// Length of the made-up run.
+const RUN_NS: i64 = 600 * S;
+const SLOW: Window = Window { from_ns: 300 * S, to_ns: 330 * S };
+const BASE: Window = Window { from_ns: 30 * S, to_ns: 270 * S };
+const EVIL: &str = "</script><img src=x onerror=\"document.title='owned'\">\u{202e}\x1b[2J";
+
+fn main() -> std::io::Result<()> {
+    let mut numbers = std::env::args().skip(1).map(|a| a.parse::<i64>().unwrap_or(0));
+    let (spans, points) = (numbers.next().unwrap_or(200_000), numbers.next().unwrap_or(100_000));
+    let mut recording = Recording::new();
+    fill_spans(&mut recording, spans);
+    fill_points(&mut recording, points);
+    recording.seal();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    fathom_render::html(&diagnosis(), &recording, &mut out)?;
+    out.flush()
+}
+
+/// A sequence that looks random and is the same each time (Knuth's MMIX generator).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: i64) -> i64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as i64 % limit.max(1)
+    }
+}
+
+fn fill_spans(recording: &mut Recording, spans: i64) {
+    let mut random = Numbers(7);
+    let source = recording.add_source(Source { name: "gc.log".into(), ..Source::default() });
+    let process = recording.add_process(Process { name: "server2".into(), jvm: true, ..Process::default() });
+    let threads = ["C2 CompilerThread0", "C2 CompilerThread1", "C1 CompilerThread0"]
+        .map(|name| recording.thread(process, None, name, Role::Jit));
+    let names: Vec<String> = (0..5_000)
+        .map(|i| format!("org.example.p{}.Class{i}.method(ILjava.lang.String;)V", i % 40))
+        .collect();
+    for i in 0..spans {
+        let at = RUN_NS / spans.max(1) * i;
+        let slow = (SLOW.from_ns..SLOW.to_ns).contains(&at);
+        let mut span = |kind: &str,
+                        name: &str,
+                        duration: i64,
+                        thread,
+                        figures: &[(&str, f64)],
+                        labels: &[(&str, &str)]| {
+            recording.span(&SpanRow {
+                kind,
+                name,
+                t0_ns: at,
+                t1_ns: at + duration,
+                process,
+                thread,
+                source,
+                line: i as u64 + 1,
+                key: i,
+                parent: None,
+                figures,
+                labels,
+            });
+        };
+        match i % 10 {
+            0 => {
+                let ms = 1 + random.below(if i % 1_000 == 0 { 400 } else { 12 });
+                let full = f64::from(u8::from(i % 1_000 == 0));
+                let name = if full > 0.0 { "Pause Full" } else { "Pause Young (Normal)" };
+                let before = 2e9 + random.below(1_000_000_000) as f64;
+                let figures = [
+                    (figure::HEAP_BEFORE_BYTES, before),
+                    (figure::HEAP_AFTER_BYTES, 1e9),
+                    (figure::FULL, full),
+                    (figure::USER_S, 0.01),
+                ];
+                span(kind::GC_PAUSE, name, ms * 1_000_000, None, &figures, &[(label::CAUSE, EVIL)]);
+            }
+            1..=3 => {
+                let at_ns = random.below(8_000_000);
+                let reach = random.below(900_000);
+                let figures = [
+                    (figure::REACH_NS, reach as f64),
+                    (figure::AT_NS, at_ns as f64),
+                    (figure::CLEANUP_NS, 20_000.0),
+                ];
+                span(kind::SAFEPOINT, "G1CollectForAllocation", at_ns + reach + 20_000, None, &figures, &[]);
+            }
+            4 => span(kind::JIT_INVALIDATE, EVIL, 0, None, &[], &[(label::REASON, "unstable_if")]),
+            _ => {
+                let name = &names[random.below(5_000) as usize];
+                let duration = random.below(if slow { 40_000_000 } else { 3_000_000 });
+                let thread = threads[random.below(3) as usize];
+                let tier = if i % 3 == 0 { 4.0 } else { 3.0 };
+                span(
+                    kind::JIT_COMPILE,
+                    name,
+                    duration,
+                    Some(thread),
+                    &[(figure::TIER, tier), (figure::BYTECODES, 120.0)],
+                    &[],
+                );
+            }
+        }
+    }
+}
+
+fn fill_points(recording: &mut Recording, points: i64) {
+    let mut random = Numbers(11);
+    let source = recording.add_source(Source { name: "clients.csv".into(), ..Source::default() });
+    for instance in ["client0", "client1", "client2"] {
+        let series = recording.add_series(SeriesInfo {
+            name: "throughput".into(),
+            unit: "tx/s".into(),
+            instance: instance.into(),
+            kind: SeriesKind::Rate,
+            process: None,
+            source,
+        });
+        let n = points / 3;
+        for i in 0..n {
+            let at = RUN_NS / n.max(1) * i;
+            let slow = (SLOW.from_ns..SLOW.to_ns).contains(&at);
+            let value = if slow { 40.0 } else { 130.0 } + random.below(10) as f64;
+            recording.point(series, at, RUN_NS / n.max(1), value);
+        }
+    }
+}
+
+fn diagnosis() -> Diagnosis {
+    let evidence = |text: &str, at_s: i64| Evidence {
+        text: text.into(),
+        source: "jit2.xml:88412".into(),
+        at_ns: Some(at_s * S),
+    };
+    let row = |heading: &str, in_sum, slow: f64, base: f64| LedgerRow {
+        process: "server2".into(),
+        heading: heading.into(),
+        in_sum,
+        slow_ms: Some(slow * 30_000.0),
+        base_ms: Some(base * 240_000.0),
+        slow_share: Some(slow),
+        base_share: Some(base),
+    };
+    Diagnosis {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION"),
+        headline: "A made-up burst of JIT compilation explains 17.9 s of 20.6 s lost".into(),
+        inputs: vec![Input {
+            name: EVIL.into(),
+            format: "made-up".into(),
+            process: Some("server2".into()),
+            records: 300_000,
+            skipped: 1,
+            lost: 0,
+            placed: "made up on one clock".into(),
+        }],
+        wall_clock: false,
+        zero_ns: 0,
+        windows: Windows { slow: vec![SLOW], base: vec![BASE], how: "made up".into() },
+        loss: Loss {
+            lost_ms: 20_600.0,
+            slow_rate: Some(132.0),
+            base_rate: Some(402.0),
+            unit: "tx/s".into(),
+            measured_on: "throughput of three made-up clients".into(),
+        },
+        ledger: vec![
+            row("stopped: GC", true, 0.02, 0.01),
+            row("stopped: other VM operations", true, 0.01, 0.005),
+            row("not stopped", true, 0.97, 0.985),
+            row("compiler threads busy", false, 1.8, 0.03),
+        ],
+        findings: vec![Finding {
+            rule: "jit-compile-burst",
+            title: "A burst of JIT compilation: 191 tasks/s instead of 0.4/s".into(),
+            layer: Layer::Jit,
+            confidence: Confidence::Proven,
+            why_confidence: "queue, compiler threads and throughput move together; GC is ruled out".into(),
+            cost_ms: 17_900.0,
+            share: Some(0.87),
+            culprit: EVIL.into(),
+            process: "server2".into(),
+            meaning:
+                "Methods that had never run became hot at once and ran in the interpreter until compiled."
+                    .into(),
+            evidence: vec![
+                evidence("956 methods queued between 300 s and 305 s", 301),
+                evidence("the queue is empty again", 329),
+            ],
+            remedies: vec![Remedy {
+                change: "-XX:TieredStopAtLevel=1".into(),
+                applies_to: "JDK 8 and later".into(),
+                risk: "lower peak speed".into(),
+            }],
+            verify: vec!["run again: throughput stays above 350 tx/s".into()],
+            windows: vec![SLOW],
+        }],
+        ruled_out: vec![RuledOut {
+            rule: "gc".into(),
+            figure: "GC stopped server2 for 0.6 s of 30 s".into(),
+            source: "gc.log".into(),
+        }],
+        blind_spots: vec![BlindSpot {
+            what: "CPU of the machine".into(),
+            rules: vec!["gc-starved-of-cpu".into()],
+            remedy: "record with fathom record".into(),
+        }],
+        warnings: vec!["made up".into()],
+    }
+}
