@@ -1,20 +1,22 @@
 // Which colour and height each class of span has. The colours are those of Okabe and Ito, which people with any
-// kind of colour vision tell apart; heights and the words in legend and details say the same without colour.
+// kind of colour vision tell apart; heights, caps and the words in legend and details say the same without colour.
 
 export interface Look {
   /** A colour of style.css. */
   ink: string;
-  /** Share of the row's height. */
+  /** Share of the row's height, where height does not tell the duration. */
   height: number;
+  /** Wears a dark cap, so that it stands out without its colour. */
+  capped?: boolean;
 }
 
 const LOOKS: Record<string, Look> = {
   young: { ink: "c1", height: 0.62 },
   mixed: { ink: "c4", height: 0.8 },
-  full: { ink: "c2", height: 1 },
+  full: { ink: "c2", height: 1, capped: true },
   "other pause": { ink: "c5", height: 0.42 },
   concurrent: { ink: "c3", height: 0.5 },
-  stall: { ink: "c2", height: 1 },
+  stall: { ink: "c2", height: 1, capped: true },
   C1: { ink: "c5", height: 0.6 },
   C2: { ink: "c1", height: 1 },
   "tier unknown": { ink: "quiet", height: 0.8 },

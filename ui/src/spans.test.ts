@@ -16,28 +16,36 @@ function lane(t0: number[], duration: number[], parts: number[][] = [], rows = [
 
 const fills = (index: SpanIndex, from: number, to: number, pixels: number) => {
   const out: number[][] = [];
-  layout(index, from, to, pixels, (x, w, row, cls, part) => out.push([x, w, row, cls, part]));
+  layout(index, from, to, pixels, (x, w, row, cls, part, longest) => out.push([x, w, row, cls, part, longest]));
   return out;
 };
 
 describe("the layout of spans", () => {
   it("shows a long span that began before the view", () => {
     const index = new SpanIndex(lane([0, 1, 2], [1000, 1, 1]));
-    expect(fills(index, 500, 600, 100)).toEqual([[0, 100, 0, 0, -1]]);
+    expect(fills(index, 500, 600, 100)).toEqual([[0, 100, 0, 0, -1, 1000]]);
   });
   it("draws no more than the pixels, whatever the number of spans", () => {
     const n = 200_000;
     const index = new SpanIndex(lane(Array.from({ length: n }, (_, i) => i), new Array<number>(n).fill(0.1)));
     expect(fills(index, 0, n, 300).length).toBeLessThanOrEqual(300);
   });
+  it("lets the longest of a pixel decide its height, and neighbours keep theirs", () => {
+    const index = new SpanIndex(lane([0, 1, 10], [1, 5, 90]));
+    expect(fills(index, 0, 1000, 100)).toEqual([[0, 1, 0, 0, -1, 5], [1, 9, 0, 0, -1, 90]]);
+    expect(index.heightOf(90)).toBe(1);
+    expect(index.heightOf(0)).toBe(0.1);
+  });
   it("gives an event that has no length a pixel", () => {
-    expect(fills(new SpanIndex(lane([50], [0])), 0, 100, 100)).toEqual([[50, 1, 0, 0, -1]]);
+    expect(fills(new SpanIndex(lane([50], [0])), 0, 100, 100)).toEqual([[50, 1, 0, 0, -1, 0]]);
   });
   it("cuts a wide span into its parts and a rest, and never past its end", () => {
     const index = new SpanIndex(lane([0], [100], [[20], [30]]));
-    expect(fills(index, 0, 100, 100)).toEqual([[0, 20, 0, 0, 0], [20, 30, 0, 0, 1], [50, 50, 0, 0, 2]]);
+    expect(fills(index, 0, 100, 100)).toEqual([
+      [0, 20, 0, 0, 0, 100], [20, 30, 0, 0, 1, 100], [50, 50, 0, 0, 2, 100],
+    ]);
     const lying = new SpanIndex(lane([0], [100], [[500], [30]]));
-    expect(fills(lying, 0, 200, 200)).toEqual([[0, 100, 0, 0, 0]]);
+    expect(fills(lying, 0, 200, 200)).toEqual([[0, 100, 0, 0, 0, 100]]);
   });
 });
 

@@ -7,14 +7,29 @@ import type { SpanLane } from "./model";
 export class SpanIndex {
   /** The latest end among all spans up to and including each: not falling, so it can be searched. */
   private readonly latestEnd: Float64Array;
+  /** The longest duration on the lane. */
+  readonly longestNs: number;
 
   constructor(readonly lane: SpanLane) {
     this.latestEnd = new Float64Array(lane.t0.length);
     let latest = -Infinity;
+    let longest = 0;
     for (let i = 0; i < lane.t0.length; i++) {
       latest = Math.max(latest, lane.t0[i] + lane.duration[i]);
       this.latestEnd[i] = latest;
+      longest = Math.max(longest, lane.duration[i]);
     }
+    this.longestNs = longest;
+  }
+
+  /** Whether the height of a span tells how long it lasted: on lanes of one row whose spans last. */
+  get tall(): boolean {
+    return this.lane.rows.length <= 1 && this.longestNs > 0;
+  }
+
+  /** Share of the row that a duration fills. The square root lets short ones be seen beside the longest. */
+  heightOf(durationNs: number): number {
+    return Math.max(0.1, Math.sqrt(durationNs / this.longestNs));
   }
 
   /** Indices `[first, last)` outside of which no span touches the range. */
@@ -52,8 +67,8 @@ export class SpanIndex {
   }
 }
 
-/** A rectangle to fill: `[x, x + width)` in pixels, the class that colours it, its row. */
-export type Fill = (x: number, width: number, row: number, cls: number, part: number) => void;
+/** A rectangle to fill: `[x, x + width)` in pixels, its row, its class, its part, the longest duration behind it. */
+export type Fill = (x: number, width: number, row: number, cls: number, part: number, longestNs: number) => void;
 
 /**
  * Calls `fill` for what is visible: spans side by side in one pixel column become one, so that the number of
@@ -70,10 +85,13 @@ export function layout(index: SpanIndex, from: number, to: number, pixels: numbe
   // Where the pending rectangle of each row and class begins and ends.
   const begin = new Float64Array(slots).fill(-1);
   const end = new Float64Array(slots);
+  const longest = new Float64Array(slots);
+  // Where height tells the duration, neighbouring pixels stay apart.
+  const touch = index.tall ? 1 : 0;
   const flush = (slot: number): void => {
     if (begin[slot] < 0) return;
     const classes = Math.max(1, lane.classes.length);
-    fill(begin[slot], end[slot] - begin[slot], Math.floor(slot / classes), slot % classes, -1);
+    fill(begin[slot], end[slot] - begin[slot], Math.floor(slot / classes), slot % classes, -1, longest[slot]);
     begin[slot] = -1;
   };
   for (let i = first; i < last; i++) {
@@ -89,13 +107,15 @@ export function layout(index: SpanIndex, from: number, to: number, pixels: numbe
       fillParts(lane, i, from, perPixel, pixels, fill);
       continue;
     }
-    if (begin[slot] >= 0 && left <= end[slot]) {
+    if (begin[slot] >= 0 && left <= end[slot] - touch) {
       end[slot] = Math.max(end[slot], right);
+      longest[slot] = Math.max(longest[slot], duration[i]);
       continue;
     }
     flush(slot);
     begin[slot] = left;
     end[slot] = right;
+    longest[slot] = duration[i];
   }
   for (let slot = 0; slot < slots; slot++) flush(slot);
 }
@@ -106,7 +126,7 @@ function fillParts(lane: SpanLane, i: number, from: number, perPixel: number, pi
   const rectangle = (start: number, finish: number, part: number): void => {
     const left = Math.max(0, (start - from) * perPixel);
     const right = Math.min(pixels, (finish - from) * perPixel);
-    if (right > left) fill(left, Math.max(right - left, 0.5), lane.row[i], lane.cls[i], part);
+    if (right > left) fill(left, Math.max(right - left, 0.5), lane.row[i], lane.cls[i], part, lane.duration[i]);
   };
   lane.parts.forEach((part, k) => {
     const length = part.values[i];

@@ -74,6 +74,8 @@ function options(lane: LineLane, width: number): uPlot.Options {
         grid: { stroke: ink("line"), width: 1 },
         ticks: { show: false },
         space: 26,
+        // Bytes in steps that are round in the units of the JVM.
+        ...(lane.unit === "bytes" ? { incrs: Array.from({ length: 46 }, (_, i) => 2 ** i) } : {}),
         values: (_u, splits) => splits.map((s) => axisQuantity(s, lane.unit)),
       },
     ],

@@ -76,12 +76,18 @@ function draw(canvas: HTMLCanvasElement, index: SpanIndex, page: Page, height: n
   context.fillStyle = ink("line");
   context.fillRect(0, height - MARGIN, width, 1);
   let last = "";
-  layout(index, page.view.from, page.view.to, width, (x, w, r, cls, part) => {
-    const look = part < 0 ? (looks[cls] ?? parts[parts.length - 1]) : parts[part];
+  const fill = (name: string, x: number, y: number, w: number, h: number): void => {
     // Setting a colour parses it, which costs more than the rectangle.
-    if (look.ink !== last) context.fillStyle = ink((last = look.ink));
-    const tall = Math.max(2, Math.round((row - (lane.rows.length > 1 ? 2 : 0)) * look.height));
-    context.fillRect(x, MARGIN + (r + 1) * row - tall, w, tall);
+    if (name !== last) context.fillStyle = ink((last = name));
+    context.fillRect(x, y, w, h);
+  };
+  layout(index, page.view.from, page.view.to, width, (x, w, r, cls, part, longestNs) => {
+    const look = part < 0 ? (looks[cls] ?? parts[parts.length - 1]) : parts[part];
+    const share = index.tall ? index.heightOf(longestNs) * (part < 0 ? 1 : look.height) : look.height;
+    const tall = Math.max(2, Math.round((row - (lane.rows.length > 1 ? 2 : 0)) * share));
+    const top = MARGIN + (r + 1) * row - tall;
+    fill(look.ink, x, top, w, tall);
+    if (index.tall && part < 0 && look.capped) fill("ink", x - 1, Math.max(0, top - 2), w + 2, 2);
   });
 }
 

@@ -3,9 +3,10 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Detail, Page } from "../context";
-import { moment, momentDigits, ticks } from "../format";
+import { duration, moment, momentDigits, ticks } from "../format";
 import { classLook, lineInk, partLook } from "../inks";
 import type { Group, Lane, Window } from "../model";
+import { SpanIndex } from "../spans";
 import { LaneTable } from "./LaneTable";
 import { LinePlot } from "./LineLane";
 import { SpanPlot } from "./SpanLane";
@@ -311,6 +312,10 @@ function GroupLanes({ group, page, theme, open: initially }: { group: Group; pag
 function LaneRow({ lane, page, theme, open: initially }: { lane: Lane; page: Page; theme: string; open: boolean }) {
   const [open, setOpen] = useState(initially);
   const [table, setTable] = useState(false);
+  const longest = useMemo(() => {
+    const index = lane.type === "spans" ? new SpanIndex(lane) : null;
+    return index?.tall ? index.longestNs : 0;
+  }, [lane]);
   const label = lane.type === "lines"
     ? `${lane.title}: ${lane.lines.length} ${lane.lines.length === 1 ? "line" : "lines"}`
     : `${lane.title}: ${lane.t0.length}. n and p step through them, t shows a table`;
@@ -322,6 +327,8 @@ function LaneRow({ lane, page, theme, open: initially }: { lane: Lane; page: Pag
             <span class="chevron" aria-hidden="true" />
             {lane.title}
           </button>
+          {lane.type === "lines" && !SPELT_OUT.has(lane.unit) && <span class="unit">{lane.unit}</span>}
+          {longest > 0 && <span class="unit">up to {duration(longest)}</span>}
           {open && (
             <button type="button" class="as-table" aria-pressed={table} data-key="table" onClick={() => setTable(!table)}>
               table
@@ -341,6 +348,8 @@ function LaneRow({ lane, page, theme, open: initially }: { lane: Lane; page: Pag
   );
 }
 
+/** Units that each figure of the axis carries itself. */
+const SPELT_OUT = new Set(["", "bytes", "ns", "ms", "s"]);
 /** Names that fit beside a lane. */
 const LEGEND = 5;
 
@@ -359,7 +368,7 @@ function Legend({ lane }: { lane: Lane }) {
     <ul class="legend">
       {entries.slice(0, LEGEND).map((e) => (
         <li key={e.name}>
-          <span class="swatch" style={{ background: `var(--${e.ink})`, height: `${Math.max(2, e.height * 10)}px` }} aria-hidden="true" />
+          <span class={"capped" in e && e.capped ? "swatch capped" : "swatch"} style={{ background: `var(--${e.ink})`, height: `${Math.max(2, e.height * 10)}px` }} aria-hidden="true" />
           {e.name}
         </li>
       ))}
