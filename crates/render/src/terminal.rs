@@ -7,6 +7,7 @@
 use std::io::IsTerminal;
 
 use fathom_diagnose::{Diagnosis, Finding, LedgerRow, Window};
+use fathom_recording::clock::{SECOND_NS, seconds};
 
 use crate::printable::printable;
 use crate::text::{bar, cut, left, right, width, wrap};
@@ -472,10 +473,11 @@ impl Page {
     }
 }
 
-/// A window as seconds since the zero of the diagnosis.
+/// A window as seconds since the zero of the diagnosis, with the digits that its length calls for.
 fn window(window: &Window, zero_ns: i64) -> String {
-    let from = units::moment(window.from_ns, zero_ns);
-    format!("{} to {}", from.trim_end_matches(" s"), units::moment(window.to_ns, zero_ns))
+    let digits = if window.length_ns() >= SECOND_NS { 1 } else { 4 };
+    let at = |t_ns: i64| format!("{:.digits$}", seconds(t_ns.saturating_sub(zero_ns)));
+    format!("{} to {} s", at(window.from_ns), at(window.to_ns))
 }
 
 /// A ledger entry: time and share in eighteen columns.

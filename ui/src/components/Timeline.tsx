@@ -16,8 +16,8 @@ const DRAG_PX = 4;
 /** A wheel that was turning over the page goes on moving the page when a lane slides under the pointer. */
 const WHEEL_LATCH_MS = 250;
 
-/** Lanes of lines at the top of a group that are open at first: a table of latencies brings many columns. */
-const LINES_OPEN = 4;
+/** Series at the top of a group that are open at first: a table of latencies brings many columns. */
+const SERIES_OPEN = 3;
 
 interface Hover {
   x: number;
@@ -303,7 +303,7 @@ function GroupLanes({ group, page, theme, open: initially }: { group: Group; pag
         <span class="quiet">{group.detail}</span>
       </h3>
       {open && group.lanes.map((lane, i) => (
-        <LaneRow key={lane.id} lane={lane} page={page} theme={theme} open={lane.type === "spans" || i < LINES_OPEN} />
+        <LaneRow key={lane.id} lane={lane} page={page} theme={theme} open={!lane.id.startsWith("series-") || i < SERIES_OPEN} />
       ))}
     </div>
   );
