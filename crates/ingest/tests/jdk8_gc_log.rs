@@ -229,3 +229,20 @@ proptest! {
         holds(&read(tokens.concat().as_bytes()));
     }
 }
+
+#[test]
+fn compilations_and_warnings_between_the_records_are_told_as_well() {
+    let log = "\
+1.000: [GC 10K->5K(20K), 0.0100000 secs]
+   1100   45       3       java.lang.String::hashCode (55 bytes)
+OpenJDK 64-Bit Server VM warning: CodeCache is full. Compiler has been disabled.
+1.200: [GC 10K->5K(20K), 0.0100000 secs]
+";
+    let recording = read(log.as_bytes());
+    let compilation = recording.spans_of(kind::JIT_COMPILE).next().expect("a compilation");
+    assert_eq!((compilation.t0_ns(), compilation.key()), (1_100_000_000, 45));
+    let full = recording.spans_of(kind::JIT_CODE_CACHE_FULL).next().expect("a full code cache");
+    assert_eq!(full.t0_ns(), 1_100_000_000);
+    let warning = recording.spans_of(kind::JVM_WARNING).next().expect("a warning");
+    assert_eq!(warning.name(), "CodeCache is full. Compiler has been disabled.");
+}

@@ -19,8 +19,9 @@
 //! With uptime in the log, its clock is the JVM's uptime, anchored where dates stand beside it; with dates alone it is
 //! wall-clock time; without stamps the rows are in order and not in time: one follows the other.
 //!
-//! Limits: compilation lines in between are counted as unknown only when they are none; they are not recorded, the
-//! reader of compilation logs does that. Sizes of free lists and heap dumps are not kept. Restarts are seen by uptime
+//! Lines of PrintCompilation in between are taken as the reader of such logs takes them; warnings of the JVM as well.
+//!
+//! Limits: sizes of free lists and heap dumps are not kept. Restarts are seen by uptime
 //! falling back; a log without uptime shows them only by a second header.
 
 mod brackets;
@@ -43,6 +44,7 @@ use self::pause::Pause;
 use self::run::Run;
 use self::safepoints::{Row, StoppedLine, application_ns};
 use self::stamp::Stamp;
+use crate::jit::print_compilation::parse_line;
 use crate::{Confidence, Format, IngestError, Input, Tally};
 
 const ID: &str = "jdk8-gc-log";
@@ -203,7 +205,7 @@ impl Reader {
             {
                 return Known::Yes;
             }
-            if dumps::is_dump(text) || crate::jit::print_compilation::parse_line(line).is_some() {
+            if dumps::is_dump(text) || self.compiler_line(sink, number, line) {
                 return Known::Yes;
             }
         }
@@ -214,7 +216,7 @@ impl Reader {
         if text.ends_with(b"seconds") && self.glued_stop(sink, number, text) || known {
             return Known::Yes;
         }
-        self.leftover(line, text)
+        self.leftover(sink, number, line, text)
     }
 
     /// A stopped line behind something else on its line: "[CMS-concurrent-mark: …]Total time …", or behind the stamps
@@ -281,7 +283,7 @@ impl Reader {
             Some(_) if !stamp.is_empty() && !self.brackets.is_open() => {
                 let row = Row::parse(text)?;
                 let run = self.run_for(sink, Stamp::default());
-                if !run.row(number, row) {
+                if !run.statistics(number, row) {
                     return None;
                 }
                 self.records = true;
@@ -300,8 +302,22 @@ impl Reader {
         restart
     }
 
+    /// PrintCompilation and warnings of the JVM, which share standard output with the GC log.
+    fn compiler_line(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8]) -> bool {
+        if let Some(compilation) = parse_line(line) {
+            let known = self.run_for(sink, Stamp::default()).compilation(sink, number, &compilation);
+            self.records |= known;
+            return known;
+        }
+        let warning = memmem::find(line, b" VM warning: ").is_some();
+        if warning {
+            self.run_for(sink, Stamp::default()).warning(sink, number, line);
+        }
+        warning
+    }
+
     /// What no record took: a dump, a compilation, or a line that nobody knows.
-    fn leftover(&mut self, line: &[u8], text: &[u8]) -> Known {
+    fn leftover(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8], text: &[u8]) -> Known {
         let (_, rest) = Stamp::leading(text);
         // Details may stand behind the stamp of another thread: "371.856:    [Parallel Time: 268.0 ms]".
         let spaces = |at: &usize| line.get(..*at).map_or(0, |head| head.len() - head.trim_ascii_end().len());
@@ -309,7 +325,7 @@ impl Reader {
         let known = dumps::is_dump(text)
             || dumps::is_dump(rest)
             || self.pending.as_deref_mut().is_some_and(|pause| self.details.line(pause, detail))
-            || crate::jit::print_compilation::parse_line(line).is_some()
+            || self.compiler_line(sink, number, line)
             || Row::parse(text).is_some();
         known.into()
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fathom_recording::clock::MILLI_NS;
 use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{
     Anchor, Check, ClockBasis, Process, ProcessId, Sink, Source, SourceId, SpanId, SpanRow,
@@ -14,6 +15,7 @@ use super::pause::{Collector, Pause};
 use super::safepoints::{Safepoints, Stop};
 use super::stamp::Stamp;
 use crate::Tally;
+use crate::jit::print_compilation::{CompilationLine, is_code_cache_full, record};
 
 /// How far uptime may fall back within one run: lines of different threads overtake each other.
 const REORDER_NS: i64 = 1_000_000_000;
@@ -26,6 +28,8 @@ const STAMP_NS: i64 = 2_000_000;
 /// Phase names are remembered up to this many; hostile input may have as many as it has lines.
 const MAX_PHASE_KEYS: usize = 4096;
 
+/// Warnings are kept to this length, bytes (`kind::JVM_WARNING`).
+const MAX_WARNING: usize = 200;
 /// Missing GC ids are remembered up to this many.
 const MAX_MISSING: usize = 1024;
 
@@ -290,8 +294,35 @@ impl Run {
         self.event(sink, (kind::GC_CONCURRENT, &phase.name), (t0_ns, t1_ns), phase.line, &figures);
     }
 
+    /// Writes what a line of PrintCompilation says. Its stamp is uptime; in a log on another clock it is placed where
+    /// it stands. False when it says something that nobody knows.
+    pub fn compilation(&mut self, sink: &mut dyn Sink, number: u64, line: &CompilationLine<'_>) -> bool {
+        let uptime_ns = line.stamp_ms.and_then(|ms| ms.checked_mul(MILLI_NS));
+        let t_ns = uptime_ns.filter(|_| self.basis == ClockBasis::JvmUptime).unwrap_or(self.cursor_ns);
+        let known = record(line, &self.row(("", ""), (t_ns, t_ns), number, &[]), sink);
+        if known {
+            self.covers(t_ns);
+            self.tally.records += 1;
+        }
+        known
+    }
+
+    /// Writes a warning of the JVM, which it prints without a stamp.
+    pub fn warning(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8]) {
+        let text =
+            memchr::memmem::find(line, b" VM warning: ").and_then(|at| line.get(at + 13..)).unwrap_or(line);
+        let text = String::from_utf8_lossy(text.get(..MAX_WARNING).unwrap_or(text));
+        let at = (self.cursor_ns, self.cursor_ns);
+        self.event(sink, (kind::JVM_WARNING, &text), at, number, &[]);
+        if is_code_cache_full(line) {
+            let figures = [(figure::COMPILER_DISABLED, 1.0)];
+            self.event(sink, (kind::JIT_CODE_CACHE_FULL, "code cache full"), at, number, &figures);
+        }
+        self.tally.records += 1;
+    }
+
     /// Takes a row of safepoint statistics. False when it has no place on this run's clock.
-    pub fn row(&mut self, line: u64, row: super::safepoints::Row) -> bool {
+    pub fn statistics(&mut self, line: u64, row: super::safepoints::Row) -> bool {
         let Some(t0_ns) = self.place(row.stamp) else { return false };
         self.covers(t0_ns);
         self.tally.records += 1;
@@ -343,12 +374,22 @@ impl Run {
     fn event(
         &self,
         sink: &mut dyn Sink,
-        (kind, name): (&str, &str),
-        (t0_ns, t1_ns): (i64, i64),
+        name: (&str, &str),
+        times_ns: (i64, i64),
         line: u64,
         figures: &[(&str, f64)],
     ) {
-        sink.span(&SpanRow {
+        sink.span(&self.row(name, times_ns, line, figures));
+    }
+
+    fn row<'a>(
+        &self,
+        (kind, name): (&'a str, &'a str),
+        (t0_ns, t1_ns): (i64, i64),
+        line: u64,
+        figures: &'a [(&'a str, f64)],
+    ) -> SpanRow<'a> {
+        SpanRow {
             kind,
             name,
             t0_ns,
@@ -361,7 +402,7 @@ impl Run {
             parent: None,
             figures,
             labels: &[],
-        });
+        }
     }
 
     /// Closes the run: last stops, its span, facts, anchor, counters and checks.

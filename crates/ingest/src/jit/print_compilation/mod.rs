@@ -226,7 +226,7 @@ impl Run {
 }
 
 /// "OpenJDK 64-Bit Server VM warning: CodeHeap 'profiled nmethods' is full. Compiler has been disabled."
-fn is_code_cache_full(line: &[u8]) -> bool {
+pub(crate) fn is_code_cache_full(line: &[u8]) -> bool {
     memchr::memmem::find(line, b" VM warning: Code").is_some()
         && memchr::memmem::find(line, b" is full. Compiler has been disabled").is_some()
 }
