@@ -51,7 +51,7 @@ impl Places {
 
     fn detail(&self, what: &str) -> String {
         if self.count == 0 {
-            return format!("no {what}");
+            return format!("none {what}");
         }
         let more = if self.count > self.first.len() as u64 { ", …" } else { "" };
         format!("{} {what}: {}{more}", self.count, self.first.join(", "))
@@ -159,7 +159,7 @@ impl Evidence {
             "{} ids, {}, {}",
             self.ids.seen(),
             missing.detail("without a record"),
-            self.unclosed.detail("pauses never closed")
+            self.unclosed.detail("left open")
         );
         if self.open_at_end.count > 0 {
             detail = format!("{detail}, {}", self.open_at_end.detail("open at the end of the log"));

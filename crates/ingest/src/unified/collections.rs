@@ -17,7 +17,7 @@ use fathom_recording::{Role, SpanId};
 use super::decorators::Level;
 use super::heap;
 use super::out::{Entry, Out};
-use super::pause::{At, Closing, Pause, PhaseNames};
+use super::pause::{At, Pause, PhaseNames};
 use super::record::{Group, Record};
 use super::scan::{self, Change};
 
@@ -299,15 +299,21 @@ impl Collections {
     }
 
     /// Writes a pause and those within it.
-    fn write(&self, mut pause: Pause, parent: Option<SpanId>, out: &mut Out<'_>) {
-        let Some(closing) = pause.closing.take_if(|_| true) else { return };
-        pause.closing = Some(closing.clone());
+    fn write(&self, pause: Pause, parent: Option<(SpanId, i64)>, out: &mut Out<'_>) {
+        let Some(closing) = &pause.closing else { return };
         let mut figures = self.figures(&pause);
         figures.extend(pause.phases.iter().map(|(id, ns)| (self.phases.key(*id), *ns as f64 / 1e6)));
         let mut labels: Vec<(&str, &str)> = Vec::new();
         labels.extend(closing.cause.iter().map(|cause| (label::CAUSE, cause.as_str())));
         labels.extend(closing.qualifiers.iter().map(|q| (label::QUALIFIER, q.as_str())));
-        let (t0_ns, t1_ns) = extent(&closing);
+        // Without stamps the records stand one after another: a nested one is moved into its outer one.
+        let t1_ns = match parent {
+            Some((_, outer_t0_ns)) if closing.at.ns <= outer_t0_ns => {
+                outer_t0_ns.saturating_add(closing.duration_ns)
+            }
+            _ => closing.at.ns,
+        };
+        let t0_ns = t1_ns.saturating_sub(closing.duration_ns);
         if parent.is_none() {
             out.evidence.pause(t0_ns, t1_ns, closing.duration_ns, closing.at.line);
         }
@@ -319,13 +325,13 @@ impl Collections {
             t1_ns,
             line: closing.at.line,
             key: i64::try_from(pause.id).unwrap_or(-1),
-            parent,
+            parent: parent.map(|(outer, _)| outer),
             thread: None,
             figures: &figures,
             labels: &labels,
         });
         for inner in pause.nested {
-            self.write(inner, parent.or(Some(span)), out);
+            self.write(inner, parent.or(Some((span, t0_ns))), out);
         }
     }
 
@@ -348,10 +354,6 @@ impl Collections {
         }
         figures
     }
-}
-
-fn extent(closing: &Closing) -> (i64, i64) {
-    (closing.at.ns.saturating_sub(closing.duration_ns), closing.at.ns)
 }
 
 /// Whether the body begins a record of a pause, a cycle or a concurrent phase.

@@ -104,6 +104,11 @@ impl<'a> Decorated<'a> {
         match group.first() {
             Some(b'0'..=b'9') if self.set & (set::LEVEL | set::TAGS) == 0 => self.take_number(group, dates),
             Some(b'a'..=b'z' | b'A'..=b'Z') => self.take_word(group),
+            // The asynchronous log's own notes have no tag, only its padding.
+            Some(b' ') if self.set & set::LEVEL != 0 && group.trim_ascii().is_empty() => {
+                self.set |= set::TAGS;
+                true
+            }
             _ => false,
         }
     }

@@ -120,10 +120,11 @@ impl Run {
         if line.set & set::NUMBER != 0 {
             self.pid.take(line.numbers);
         }
-        let at = At { ns: self.clock.at(&line.stamps), line: number };
-        if line.set & set::STAMPS != 0 {
-            out.evidence.begins(at.ns);
+        if line.set & set::STAMPS == 0 {
+            self.pass(line.body);
         }
+        let at = At { ns: self.clock.at(&line.stamps), line: number };
+        out.evidence.begins(if line.set & set::STAMPS == 0 { 0 } else { at.ns });
         let known = match gc_id(line.body) {
             Some((id, body)) => self.collection(id, body, line, at, out),
             None => self.other(line, at, out),
@@ -142,18 +143,15 @@ impl Run {
 
     fn collection(&mut self, id: u64, body: &[u8], line: &Decorated<'_>, at: At, out: &mut Out<'_>) -> bool {
         let level = (line.set & set::LEVEL != 0).then_some(line.level);
-        let before = out.evidence.pauses;
         let known = self.gcs.line(&GcLine { id, body, at, level, tags: line.tags }, out);
-        if line.set & set::STAMPS == 0 && out.evidence.pauses == before {
-            self.pass(body);
-        }
         // A detail of a collection that is of no interest is known to be one; a pause never is.
         known || !body.starts_with(b"Pause")
     }
 
     /// Without stamps, records stand one after another: time goes on by what each pause took.
     fn pass(&mut self, body: &[u8]) {
-        if body.starts_with(b"Pause")
+        if let Some((_, body)) = gc_id(body)
+            && body.starts_with(b"Pause")
             && let Some(timed) = super::heap::timed(body)
         {
             self.clock.passes(timed.ns);

@@ -1,24 +1,465 @@
-//! Whole logs through the reader.
+//! Whole logs through the reader: shapes of lines in small texts, and logs of real JVMs from `fixtures/unified/`.
 
+use std::fmt::Write as _;
 use std::io::Cursor;
+use std::path::PathBuf;
 
-use fathom_recording::{ClockBasis, Recording};
+use fathom_recording::vocabulary::{fact, figure, kind, label};
+use fathom_recording::{ClockBasis, Recording, Span};
+use proptest::prelude::*;
 
 use super::*;
 
-fn read(text: &str) -> Recording {
+fn try_read(bytes: &[u8]) -> Option<Recording> {
     let mut recording = Recording::new();
-    let lines = Lines::new(Box::new(Cursor::new(text.as_bytes().to_vec())));
+    let lines = Lines::new(Box::new(Cursor::new(bytes.to_vec())));
     let mut input = Input { name: "gc.log".into(), modified: None, lines };
-    UnifiedLog.read(&mut input, &mut recording).unwrap();
+    UnifiedLog.read(&mut input, &mut recording).ok()?;
     recording.seal();
-    recording
+    Some(recording)
+}
+
+fn read(text: &str) -> Recording {
+    try_read(text.as_bytes()).expect("a unified log")
+}
+
+fn only<'r>(recording: &'r Recording, kind: &str) -> Span<'r> {
+    let spans: Vec<_> = recording.spans_of(kind).collect();
+    assert_eq!(spans.len(), 1, "{kind}");
+    spans[0]
+}
+
+fn failed(recording: &Recording) -> Vec<String> {
+    let checks = recording.sources.iter().flat_map(|s| &s.checks);
+    checks.filter(|c| !c.holds).map(|c| format!("{}: {}", c.claim, c.detail)).collect()
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/unified").join(name);
+    zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()
+}
+
+const G1_PAUSE: &str = "\
+[0.049s][info][gc,init] Heap Region Size: 2M
+[30.402s][info][gc,start    ] GC(181) Pause Young (Normal) (G1 Evacuation Pause)
+[50.148s][info][gc,task     ] GC(181) Using 2 workers of 2 for evacuation
+[50.277s][info][gc,phases   ] GC(181)   Pre Evacuate Collection Set: 0.9ms
+[50.277s][info][gc,phases   ] GC(181)   Merge Heap Roots: 0.7ms
+[50.277s][info][gc,phases   ] GC(181)   Evacuate Collection Set: 121.7ms
+[50.277s][info][gc,phases   ] GC(181)   Post Evacuate Collection Set: 5.1ms
+[50.277s][info][gc,phases   ] GC(181)   Other: 19746.3ms
+[50.277s][info][gc,heap     ] GC(181) Eden regions: 464->0(388)
+[50.277s][info][gc,heap     ] GC(181) Survivor regions: 81->69(69)
+[50.277s][info][gc,heap     ] GC(181) Old regions: 1040->1169
+[50.277s][info][gc,heap     ] GC(181) Humongous regions: 3->1
+[50.277s][info][gc          ] GC(181) Pause Young (Normal) (G1 Evacuation Pause) 3171M->2476M(4096M) 19875.187ms
+[50.277s][info][gc,cpu      ] GC(181) User=0.06s Sys=0.02s Real=19.87s
+";
+
+#[test]
+fn a_pause_of_g1_has_its_duration_as_printed_and_all_its_figures() {
+    let recording = read(G1_PAUSE);
+    let pause = only(&recording, kind::GC_PAUSE);
+    assert_eq!(pause.duration_ns(), 19_875_187_000);
+    assert_eq!(pause.t1_ns(), 50_277_000_000);
+    assert_eq!((pause.name(), pause.key(), pause.line()), ("Pause Young (Normal)", 181, 13));
+    assert_eq!(pause.label(label::CAUSE), Some("G1 Evacuation Pause"));
+    let region = 2.0 * 1048576.0;
+    for (key, value) in [
+        (figure::EDEN_BEFORE_BYTES, 464.0 * region),
+        (figure::YOUNG_BEFORE_BYTES, 545.0 * region),
+        (figure::YOUNG_AFTER_BYTES, 69.0 * region),
+        (figure::OLD_AFTER_BYTES, 1169.0 * region),
+        (figure::HUMONGOUS_BEFORE_REGIONS, 3.0),
+        (figure::HEAP_BEFORE_BYTES, 3171.0 * 1048576.0),
+        (figure::HEAP_CAPACITY_BYTES, 4096.0 * 1048576.0),
+        (figure::USER_S, 0.06),
+        (figure::REAL_S, 19.87),
+        (figure::WORKERS, 2.0),
+        (figure::PHASES_SUM_MS, 128.4),
+        ("phase_ms:Other", 19746.3),
+    ] {
+        assert_eq!(pause.figure(key), Some(value), "{key}");
+    }
+    assert_eq!(failed(&recording), [""; 0]);
 }
 
 #[test]
-fn one_pause() {
-    let recording =
-        read("[0.1s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 2M->1M(4M) 1.500ms\n");
-    assert_eq!(recording.spans_of("gc.pause").len(), 1);
-    assert_eq!(recording.sources[0].clock, ClockBasis::JvmUptime);
+fn the_idle_gap_is_what_the_phases_printed_from_there_on_do_not_explain() {
+    let recording = read(G1_PAUSE);
+    let pause = only(&recording, kind::GC_PAUSE);
+    // 50.148 − 30.402 s, of which 128.4 ms are phases that are printed later.
+    assert_eq!(pause.figure(figure::IDLE_GAP_MS), Some(19_746.0 - 128.4));
+    assert_eq!(pause.figure(figure::IDLE_GAP_LINE), Some(3.0));
+}
+
+#[test]
+fn work_before_the_closing_burst_is_no_idle_gap_where_no_phases_tell_of_it() {
+    let log = "\
+[8.112s][info][gc,start    ] GC(0) Pause Young (Allocation Failure)
+[8.434s][info][gc,heap     ] GC(0) PSYoungGen: 262144K(305664K)->33802K(305664K)
+[8.434s][info][gc          ] GC(0) Pause Young (Allocation Failure) 256M->33M(981M) 322.150ms
+[8.434s][info][gc,cpu      ] GC(0) User=0.08s Sys=0.02s Real=0.32s
+";
+    let recording = read(log);
+    assert_eq!(only(&recording, kind::GC_PAUSE).figure(figure::IDLE_GAP_MS), None);
+    let blocked = read(&log.replace("[8.434s][info][gc,cpu ", "[9.434s][info][gc,cpu "));
+    let pause = only(&blocked, kind::GC_PAUSE);
+    assert_eq!(
+        (pause.figure(figure::IDLE_GAP_MS), pause.figure(figure::IDLE_GAP_LINE)),
+        (Some(1000.0), Some(4.0))
+    );
+}
+
+#[test]
+fn a_full_collection_within_a_young_one_is_one_stop() {
+    let with_starts = read(
+        "\
+[1.292s][info ][gc,start         ] GC(49) Pause Young (Allocation Failure)
+[1.292s][info ][gc,start         ] GC(50) Pause Full (Allocation Failure)
+[1.294s][info ][gc,phases        ] GC(50) Phase 1: Mark live objects 2.389ms
+[1.366s][info ][gc               ] GC(50) Pause Full (Allocation Failure) 280M->38M(290M) 74.291ms
+[1.366s][info ][gc               ] GC(49) Pause Young (Allocation Failure) 280M->38M(290M) 74.336ms
+[1.366s][info ][gc,cpu           ] GC(49) User=0.06s Sys=0.00s Real=0.07s
+",
+    );
+    let without = read(
+        "\
+[1.366s][info ][gc] GC(50) Pause Full (Allocation Failure) 280M->38M(290M) 74.291ms
+[1.366s][info ][gc] GC(49) Pause Young (Allocation Failure) 280M->38M(290M) 74.336ms
+",
+    );
+    for recording in [with_starts, without] {
+        let pause = only(&recording, kind::GC_PAUSE);
+        assert_eq!(
+            (pause.key(), pause.duration_ns(), pause.figure(figure::FULL)),
+            (49, 74_336_000, Some(1.0))
+        );
+        let inner = only(&recording, kind::GC_NESTED);
+        assert_eq!((inner.key(), inner.parent()), (50, Some(pause.id)));
+        assert_eq!(failed(&recording), [""; 0]);
+    }
+}
+
+#[test]
+fn a_scavenge_before_remark_is_part_of_the_remark() {
+    let recording = read(
+        "\
+[1.0s][info][gc,start] GC(3) Pause Remark
+[1.0s][info][gc,start] GC(4) Pause Young (CMS Final Remark)
+[1.1s][info][gc      ] GC(4) Pause Young (CMS Final Remark) 28M->8M(90M) 4.5ms
+[1.1s][info][gc      ] GC(3) Pause Remark 8M->8M(90M) 6.5ms
+",
+    );
+    assert_eq!(only(&recording, kind::GC_PAUSE).name(), "Pause Remark");
+    assert_eq!(only(&recording, kind::GC_NESTED).duration_ns(), 4_500_000);
+}
+
+#[test]
+fn a_pause_that_never_closes_is_told_and_not_made_up() {
+    let lost = read(
+        "\
+[1.0s][info][gc,start] GC(3) Pause Young (Normal) (G1 Evacuation Pause)
+[2.0s][info][gc,start] GC(4) Pause Young (Normal) (G1 Evacuation Pause)
+[2.1s][info][gc      ] GC(4) Pause Young (Normal) (G1 Evacuation Pause) 28M->8M(90M) 4.5ms
+",
+    );
+    assert_eq!(only(&lost, kind::GC_PAUSE).key(), 4);
+    assert_eq!(failed(&lost).len(), 1);
+    assert!(failed(&lost)[0].contains("GC(3) line 1"), "{:?}", failed(&lost));
+    let cut = read("[1.0s][info][gc,start] GC(3) Pause Young (Normal) (G1 Evacuation Pause)\n");
+    assert!(cut.sources[0].cut);
+    assert_eq!(failed(&cut), [""; 0], "the end of the log accounts for it");
+}
+
+#[test]
+fn every_decoration_set_gives_the_same_pause() {
+    let body = "GC(7) Pause Young (Mixed) (G1 Evacuation Pause) 28M->8M(90M) 4.512ms";
+    for decorations in [
+        "[2026-11-20T21:59:52.977+0000]",
+        "[2026-11-20T21:59:52.977+0000][0.041s][myhost][12][13][info][gc          ]",
+        "[41ms]",
+        "[1790000000000ms][info ]",
+        "[123456789ns][gc]",
+        "[info][gc]",
+        "[0,041s]",
+        "",
+    ] {
+        let line = if decorations.is_empty() { body.to_owned() } else { format!("{decorations} {body}") };
+        let recording = read(&format!("{line}\n"));
+        let pause = only(&recording, kind::GC_PAUSE);
+        assert_eq!((pause.duration_ns(), pause.key()), (4_512_000, 7), "{line}");
+        assert_eq!(failed(&recording), [""; 0], "{line}");
+    }
+}
+
+#[test]
+fn a_log_without_stamps_has_its_pauses_one_after_another() {
+    let recording = read(
+        "GC(0) Pause Young (Normal) 2M->1M(4M) 1.5ms\nGC(1) Pause Full (System.gc()) 2M->1M(4M) 2.5ms\n",
+    );
+    let pauses: Vec<_> = recording.spans_of(kind::GC_PAUSE).map(|p| (p.t0_ns(), p.duration_ns())).collect();
+    assert_eq!(recording.sources[0].clock, ClockBasis::None);
+    assert_eq!(pauses.iter().map(|p| p.1).collect::<Vec<_>>(), [1_500_000, 2_500_000]);
+    assert!(pauses[1].0 >= pauses[0].0 + 1_500_000, "{pauses:?}");
+    assert_eq!(failed(&recording), [""; 0]);
+}
+
+#[test]
+fn safepoints_of_every_generation() {
+    let of = |text: &str| {
+        let recording = read(text);
+        let stop = only(&recording, kind::SAFEPOINT);
+        let figures: Vec<_> = stop.figures().map(|(k, v)| (k.to_owned(), v as i64)).collect();
+        (stop.name().to_owned(), stop.duration_ns(), stop.t1_ns(), figures)
+    };
+    let named = |pairs: &[(&str, i64)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect::<Vec<_>>();
+    let eleven = of("\
+[0.068s][info][safepoint ] Application time: 0.0047431 seconds
+[0.068s][info][safepoint ] Entering safepoint region: RevokeBias
+[0.069s][info][safepoint ] Leaving safepoint region
+[0.069s][info][safepoint ] Total time for which application threads were stopped: 0.0001188 seconds, Stopping threads took: 0.0000384 seconds
+");
+    let figures = named(&[(figure::REACH_NS, 38_400), (figure::SINCE_LAST_NS, 4_743_100)]);
+    assert_eq!(eleven, ("RevokeBias".into(), 118_800, 69_000_000, figures));
+    let fourteen = of(
+        "[0.1s][info][safepoint] Safepoint \"G1CollectForAllocation\", Time since last: 5 ns, Reaching safepoint: 7 ns, At safepoint: 11 ns, Total: 18 ns\n",
+    );
+    let figures = named(&[
+        (figure::SINCE_LAST_NS, 5),
+        (figure::REACH_NS, 7),
+        (figure::AT_NS, 11),
+        (figure::REACH_INCLUDES_CLEANUP, 1),
+    ]);
+    assert_eq!(fourteen, ("G1CollectForAllocation".into(), 18, 100_000_000, figures));
+    let seventeen = of(
+        "[0.1s][info][safepoint] Safepoint \"ICBufferFull\", Time since last: 5 ns, Reaching safepoint: 7 ns, Cleanup: 3 ns, At safepoint: 11 ns, Total: 21 ns\n",
+    );
+    let figures = named(&[
+        (figure::SINCE_LAST_NS, 5),
+        (figure::REACH_NS, 7),
+        (figure::CLEANUP_NS, 3),
+        (figure::AT_NS, 11),
+    ]);
+    assert_eq!(seventeen, ("ICBufferFull".into(), 21, 100_000_000, figures));
+    let twenty_five = of(
+        "[0.1s][info][safepoint] Safepoint \"G1PauseRemark\", Time since last: 5 ns, Reaching safepoint: 7 ns, At safepoint: 11 ns, Leaving safepoint: 2 ns, Total: 20 ns, Threads: 2 runnable, 12 total\n",
+    );
+    let figures = named(&[
+        (figure::SINCE_LAST_NS, 5),
+        (figure::REACH_NS, 7),
+        (figure::AT_NS, 11),
+        (figure::LEAVE_NS, 2),
+        (figure::THREADS_RUNNABLE, 2),
+        (figure::THREADS, 12),
+    ]);
+    assert_eq!(twenty_five, ("G1PauseRemark".into(), 20, 100_000_000, figures));
+}
+
+#[test]
+fn a_safepoint_in_table_and_line_is_one() {
+    let row = "[0.1s][info][safepoint,stats] G1CollectForAllocation       [             13               1 ][             4036      57386    4571350    4632772 ]               0\n";
+    let line = "[0.1s][info][safepoint] Safepoint \"G1CollectForAllocation\", Time since last: 1 ns, Reaching safepoint: 4036 ns, Cleanup: 57386 ns, At safepoint: 4571350 ns, Total: 4632772 ns\n";
+    assert_eq!(read(&format!("{row}{line}")).spans_of(kind::SAFEPOINT).len(), 1);
+    let table = read(row);
+    let stop = only(&table, kind::SAFEPOINT);
+    assert_eq!((stop.duration_ns(), stop.figure(figure::AT_NS)), (4_632_772, Some(4_571_350.0)));
+}
+
+#[test]
+fn stalls_are_of_one_thread_and_no_pause() {
+    let recording = read(
+        "\
+[0.303s][info][gc] Allocation Stall (pool-1 (main)) 1.499ms
+[0.304s][info][gc] GC(2) y: Relocation Stall (ZWorkerYoung#0) 0.200ms
+",
+    );
+    let stalls: Vec<_> = recording.spans_of(kind::GC_STALL).collect();
+    let threads: Vec<_> =
+        stalls.iter().map(|s| recording.threads[s.thread().unwrap().index()].clone()).collect();
+    assert_eq!(recording.strings.get(threads[0].name), "pool-1 (main)");
+    assert_eq!(threads[1].role, fathom_recording::Role::Gc);
+    assert_eq!((stalls[0].name(), stalls[0].duration_ns()), ("Allocation Stall", 1_499_000));
+    assert_eq!(recording.spans_of(kind::GC_PAUSE).len(), 0);
+}
+
+#[test]
+fn runs_in_one_file_are_apart() {
+    let run = "[0.008s][info][gc] Using G1\n[5.1s][info][gc] GC(0) Pause Young (Normal) 2M->1M(4M) 1.5ms\n";
+    let recording = read(&format!("{run}{run}"));
+    let names: Vec<_> = recording.sources.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!((names, recording.processes.len()), (vec!["gc.log", "gc.log #2"], 2));
+    assert_eq!(recording.spans_of(kind::GC_PAUSE).map(|p| p.source().0).collect::<Vec<_>>(), [0, 1]);
+    let without_stamps = "Using Serial\nGC(0) Pause Young (Allocation Failure) 2M->1M(4M) 1.5ms\n";
+    assert_eq!(read(&format!("{without_stamps}{without_stamps}")).sources.len(), 2);
+}
+
+#[test]
+fn a_line_written_late_is_no_restart() {
+    let recording = read(
+        "\
+[10.1s][info][gc] GC(0) Pause Young (Normal) 2M->1M(4M) 1.5ms
+[30.0s][info][gc] GC(2) Pause Young (Normal) 2M->1M(4M) 1.5ms
+[10.2s][info][gc] GC(1) Concurrent Mark 1.5ms
+[30.1s][info][gc] GC(3) Pause Young (Normal) 2M->1M(4M) 1.5ms
+",
+    );
+    assert_eq!(recording.sources.len(), 1);
+}
+
+#[test]
+fn other_output_is_counted_with_a_sample_and_a_line_that_it_runs_into_is_found() {
+    let recording = read(
+        "\
+[0.1s][info][gc] GC(0) Pause Young (Normal) 2M->1M(4M) 1.5ms
+hello from the application
+progress 50% [0.2s][info][gc] GC(1) Pause Young (Normal) 2M->1M(4M) 1.5ms
+OpenJDK 64-Bit Server VM warning: CodeCache is full. Compiler has been disabled.
+",
+    );
+    assert_eq!(recording.spans_of(kind::GC_PAUSE).len(), 2);
+    assert_eq!(recording.sources[0].skipped, 1);
+    assert_eq!(recording.sources[0].unknown[0].line, 2);
+    let full = only(&recording, kind::JIT_CODE_CACHE_FULL);
+    assert_eq!(full.figure(figure::COMPILER_DISABLED), Some(1.0));
+}
+
+#[test]
+fn dropped_messages_of_the_asynchronous_log_are_lost_and_said() {
+    let recording = try_read(&fixture("async-dropped.log.zst")).unwrap();
+    assert_eq!(recording.sources[0].lost, 3403);
+    assert_eq!(recording.processes[0].fact(fact::LOG_MODE), Some("async"));
+}
+
+#[test]
+fn the_jits_lines_are_read() {
+    let recording = try_read(&fixture("codecache-25.log.zst")).unwrap();
+    assert!(recording.spans_of(kind::JIT_COMPILE).len() > 50);
+    let trap = recording.spans_of(kind::JIT_TRAP).next().unwrap();
+    assert_eq!(trap.name(), "java.lang.String.hashCode");
+    assert_eq!(
+        (trap.label(label::REASON), trap.label(label::ACTION)),
+        (Some("unstable_if"), Some("reinterpret"))
+    );
+    assert!(
+        recording
+            .spans_of(kind::JIT_INVALIDATE)
+            .any(|s| s.label(label::REASON) == Some("marked for deoptimization"))
+    );
+    assert!(recording.series.iter().any(|s| s.info.name == "codecache.used" && s.value.len() > 50));
+    assert_eq!(recording.sources[0].skipped, 0);
+    let seventeen = try_read(&fixture("codecache-17.log.zst")).unwrap();
+    assert!(seventeen.spans_of(kind::JIT_SWEEP).len() > 0);
+}
+
+/// What a log holds, for the eye.
+fn summary(recording: &Recording) -> String {
+    let mut text = String::new();
+    for source in &recording.sources {
+        writeln!(
+            text,
+            "{}: {:?}, {} records, {} skipped, {} lost, cut {}",
+            source.name, source.clock, source.records, source.skipped, source.lost, source.cut
+        )
+        .unwrap();
+        for check in &source.checks {
+            writeln!(
+                text,
+                "  {} {} ({})",
+                if check.holds { "ok" } else { "FAILS" },
+                check.claim,
+                check.detail
+            )
+            .unwrap();
+        }
+    }
+    for process in &recording.processes {
+        writeln!(text, "{:?}", process.facts).unwrap();
+    }
+    for (kind, count) in recording.kinds() {
+        writeln!(text, "{kind} {count}").unwrap();
+        let mut names: std::collections::BTreeMap<String, (u32, i64)> = Default::default();
+        for span in recording.spans_of(kind) {
+            let cause = span.label(label::CAUSE).map(|c| format!(" ({c})")).unwrap_or_default();
+            let qualifiers: String =
+                span.labels().filter(|l| l.0 == label::QUALIFIER).map(|l| format!(" ?{}", l.1)).collect();
+            let sum = names.entry(format!("{}{cause}{qualifiers}", span.name())).or_default();
+            sum.0 += 1;
+            sum.1 += span.duration_ns();
+        }
+        for (name, (count, ns)) in names {
+            writeln!(text, "  {count} × {name}: {:.6} ms", ns as f64 / 1e6).unwrap();
+        }
+        for span in recording.spans_of(kind).take(2) {
+            writeln!(
+                text,
+                "  line {} key {} {:?}",
+                span.line(),
+                span.key(),
+                span.figures().collect::<Vec<_>>()
+            )
+            .unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn logs_of_real_jvms_read_as_they_did() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/unified");
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.ends_with(".log.zst"));
+    names.sort();
+    assert!(names.len() >= 26);
+    for name in names {
+        let recording = try_read(&fixture(&name)).unwrap();
+        assert_eq!(failed(&recording), [""; 0], "{name}");
+        insta::assert_snapshot!(name.trim_end_matches(".log.zst"), summary(&recording));
+    }
+}
+
+/// Whatever the bytes are, what comes out is sound.
+fn is_sound(bytes: &[u8]) {
+    let Some(recording) = try_read(bytes) else { return };
+    for (kind, _) in recording.kinds() {
+        for span in recording.spans_of(kind) {
+            assert!(span.duration_ns() >= 0);
+            assert!(
+                span.figures().all(|(_, v)| v.is_finite() && v >= -1.0),
+                "{:?}",
+                span.figures().collect::<Vec<_>>()
+            );
+        }
+    }
+    assert!(recording.sources.iter().all(|s| s.checks.len() == 4));
+    assert!(recording.sources.iter().all(|s| s.checks[0].holds), "no negative pause");
+}
+
+const DAMAGED: &[&str] =
+    &["g1-25.log.zst", "serial-11.log.zst", "genzgc-21.log.zst", "shen-17.log.zst", "codecache-25.log.zst"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_log_cut_anywhere_is_sound(which in 0..DAMAGED.len(), from in 0.0..1.0f64, length in 0usize..30_000) {
+        let log = fixture(DAMAGED[which]);
+        let from = (from * log.len() as f64) as usize;
+        is_sound(&log[from..(from + length).min(log.len())]);
+    }
+
+    #[test]
+    fn a_log_with_flipped_bytes_is_sound(
+        which in 0..DAMAGED.len(),
+        flips in prop::collection::vec((0usize..20_000, any::<u8>()), 1..200),
+    ) {
+        let mut log = fixture(DAMAGED[which]);
+        log.truncate(20_000);
+        for (at, byte) in flips {
+            let at = at % log.len();
+            log[at] = byte;
+        }
+        is_sound(&log);
+    }
 }
