@@ -74,7 +74,10 @@ impl Collections {
     pub(crate) fn line(&mut self, line: &GcLine<'_>, out: &mut Out<'_>) -> bool {
         out.evidence.ids.saw(line.id, line.at.line);
         let (prefix, body) = generation(line.body);
-        if is_record(body) {
+        // Plain `gc` lines with a duration are records under whatever name: "Coalescing and filling (Old)".
+        let timed_record =
+            matches!(line.tags, b"gc" | b"gc,start") && body.ends_with(b"ms") && !is_stall(body);
+        if is_record(body) || timed_record {
             let mut record = Record::parse(body);
             // With generational ZGC the generation is part of the name: "Y: Pause Mark End".
             record.name = line.body.get(..prefix + record.name.len()).unwrap_or(record.name);
@@ -84,7 +87,7 @@ impl Collections {
                 self.concurrent_line(line, &record, out)
             };
         }
-        if body.starts_with(b"Relocation Stall (") || body.starts_with(b"Allocation Stall (") {
+        if is_stall(body) {
             return stall(body, line.at, out);
         }
         if let Some(rest) = body.strip_prefix(b"Load: ") {
@@ -360,7 +363,7 @@ impl Collections {
 fn is_record(body: &[u8]) -> bool {
     match body.first() {
         Some(b'P') => body.starts_with(b"Pause "),
-        Some(b'C') => body.starts_with(b"Concurrent "),
+        Some(b'C') => body.starts_with(b"Concurrent ") || body.starts_with(b"Coalescing and filling"),
         Some(b'G') => body.starts_with(b"Garbage Collection"),
         Some(b'M') => body.starts_with(b"Major Collection") || body.starts_with(b"Minor Collection"),
         Some(b'Y') => {
@@ -473,6 +476,11 @@ fn write_concurrent(
         figures,
         labels: &labels,
     });
+}
+
+/// Whether a thread was held up: ZGC's "Allocation Stall" and "Relocation Stall".
+pub(crate) fn is_stall(body: &[u8]) -> bool {
+    body.starts_with(b"Relocation Stall (") || body.starts_with(b"Allocation Stall (")
 }
 
 /// `Allocation Stall (main) 12.345ms`: one thread waits, the others run on.

@@ -163,7 +163,7 @@ impl Run {
         if self.safepoints.line(body, at, &mut self.gcs, out) {
             return true;
         }
-        if body.starts_with(b"Allocation Stall (") || body.starts_with(b"Relocation Stall (") {
+        if collections::is_stall(body) {
             return collections::stall(body, at, out);
         }
         if is_banner(body) {
