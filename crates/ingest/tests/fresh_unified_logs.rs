@@ -4,6 +4,8 @@
 //! The oracle knows nothing of records: it takes the lines that say "Pause" and end in "ms", and leaves out those
 //! whose stretch of time lies within that of the next one.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -74,9 +76,6 @@ fn check(log: &Path, name: &str, seen: &mut Seen) {
         name.to_lowercase().contains(&collector.to_lowercase()) && !collector.is_empty(),
         "{name}: {collector}"
     );
-    let stalled = text.matches("Allocation Stall (").filter(|_| collector == "Z").count();
-    let causes = text.lines().filter(|l| l.contains("Collection (Allocation Stall)")).count();
-    assert!(stalled == 0 || stalled > causes, "{name}: the text has stalls");
     let stalls = text.lines().filter(|l| l.contains(" Stall (") && l.ends_with("ms")).count();
     assert_eq!(recording.spans_of(kind::GC_STALL).len(), stalls, "{name}: stalls");
     seen.logs += 1;

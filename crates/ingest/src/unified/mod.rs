@@ -69,12 +69,12 @@ impl Format for UnifiedLog {
     }
 
     fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError> {
-        let mut reader = Reader { dates: Dates::default(), carried: None, runs: 0 };
+        let mut reader = Reader { dates: Dates::default(), carried: Vec::new(), runs: 0 };
         let mut tally = Tally::default();
         if !reader.find_begin(&mut input.lines, &mut tally) {
             return Err(IngestError::Empty { path: input.name.clone().into(), format: ID });
         }
-        while reader.carried.is_some() {
+        while !reader.carried.is_empty() {
             reader.run(&input.name, &mut input.lines, std::mem::take(&mut tally), sink);
         }
         Ok(())
@@ -84,20 +84,42 @@ impl Format for UnifiedLog {
 /// What stays from run to run.
 struct Reader {
     dates: Dates,
-    /// A line that was read and belongs to the run to come.
-    carried: Option<(u64, Vec<u8>)>,
+    /// Lines that were read and belong to the run to come, with their numbers.
+    carried: Vec<(u64, Vec<u8>)>,
     runs: u32,
 }
 
+/// How many lines at the beginning are kept until it is known what this log's lines look like. A JVM says of itself
+/// what it has to say in some twenty lines before its first collection.
+const KEPT: usize = 64;
+
+/// How much of each of them.
+const KEPT_BYTES: usize = 1 << 10;
+
 impl Reader {
-    /// Skips to the first line that is beyond doubt one of a unified log. False: there is none.
+    /// Finds the first line that is beyond doubt one of a unified log. Lines before it that have the same decorations
+    /// are the log's as well. False: there is none.
     fn find_begin(&mut self, lines: &mut Lines, tally: &mut Tally) -> bool {
         while let Some(line) = lines.next() {
-            if run::is_beyond_doubt(&take_apart(line.bytes, &mut self.dates)) {
-                self.carried = Some((line.number, line.bytes.to_vec()));
+            let decorated = take_apart(line.bytes, &mut self.dates);
+            if run::is_beyond_doubt(&decorated) {
+                let (set, number, bytes) = (decorated.set, line.number, line.bytes.to_vec());
+                for (number, bytes) in std::mem::take(&mut self.carried) {
+                    if set != 0 && take_apart(&bytes, &mut self.dates).set == set {
+                        self.carried.push((number, bytes));
+                    } else {
+                        tally.unknown(number, &bytes);
+                    }
+                }
+                self.carried.push((number, bytes));
                 return true;
             }
-            tally.unknown(line.number, line.bytes);
+            if self.carried.len() < KEPT {
+                let head = line.bytes.get(..KEPT_BYTES).unwrap_or(line.bytes);
+                self.carried.push((line.number, head.to_vec()));
+            } else {
+                tally.unknown(line.number, line.bytes);
+            }
         }
         false
     }
@@ -107,8 +129,10 @@ impl Reader {
         self.runs += 1;
         let mut out = begin(name, self.runs, tally, sink);
         let mut run = Run::default();
-        if let Some((number, bytes)) = self.carried.take() {
-            run.line(&take_apart(&bytes, &mut self.dates), &bytes, number, &mut self.dates, &mut out);
+        for (number, bytes) in std::mem::take(&mut self.carried) {
+            let line = take_apart(&bytes, &mut self.dates);
+            run.begin_with(line.set);
+            run.line(&line, &bytes, number, &mut self.dates, &mut out);
         }
         while let Some(line) = lines.next() {
             let decorated = take_apart(line.bytes, &mut self.dates);
@@ -117,7 +141,7 @@ impl Reader {
                 belongs => {
                     let carried = (line.number, line.bytes.to_vec());
                     if belongs == Belongs::Next || !self.is_late(&run, lines) {
-                        self.carried = Some(carried);
+                        self.carried.push(carried);
                         break;
                     }
                     let (number, bytes) = carried;
@@ -126,7 +150,7 @@ impl Reader {
                 }
             }
         }
-        let ends_in_line = self.carried.is_none() && lines.ends_in_line();
+        let ends_in_line = self.carried.is_empty() && lines.ends_in_line();
         run.finish(ends_in_line, out);
     }
 

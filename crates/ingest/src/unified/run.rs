@@ -34,6 +34,7 @@ pub(crate) struct Run {
     compiler: Compiler,
     /// The decorations that this log's lines have.
     set: u16,
+    set_known: bool,
     pid: Pid,
     banner_seen: bool,
     warnings: u64,
@@ -89,12 +90,18 @@ impl Run {
             };
         }
         let begun = self.banner_seen || out.evidence.has_begun();
-        if begun && is_banner(line.body) && self.fits(line) { Belongs::Next } else { Belongs::Here }
+        if begun && is_banner(line.body) { Belongs::Next } else { Belongs::Here }
     }
 
     /// Whether a stamp goes on where this run was.
     pub(crate) fn continues_with(&self, line: &Decorated<'_>) -> bool {
         self.clock.continues_with(&line.stamps)
+    }
+
+    /// Tells what this log's lines look like.
+    pub(crate) fn begin_with(&mut self, set: u16) {
+        self.set_known = true;
+        self.set = set;
     }
 
     /// Takes a line.
@@ -132,13 +139,13 @@ impl Run {
         if line.level >= Level::Warning {
             self.warning(line.body, at, out);
         } else if !known && (line.tags.is_empty() || loses_a_pause(line)) {
-            out.tally.unknown(number, raw);
+            self.unknown(raw, number, out);
         }
     }
 
     /// Whether a line has this log's decorations, or is beyond doubt a line of a unified log.
     fn fits(&self, line: &Decorated<'_>) -> bool {
-        (line.set == self.set && line.set & (set::LEVEL | set::TAGS) != 0) || is_beyond_doubt(line)
+        (line.set == self.set && self.set_known) || is_beyond_doubt(line)
     }
 
     fn collection(&mut self, id: u64, body: &[u8], line: &Decorated<'_>, at: At, out: &mut Out<'_>) -> bool {
@@ -207,8 +214,7 @@ impl Run {
         out.span(&Entry::event(kind::JVM_WARNING, text.trim(), at.ns, at.line));
     }
 
-    /// A line that is not of this log: other output. A log line may begin in the middle of it, and the JVM writes
-    /// some warnings past its log.
+    /// A line that is not of this log: other output. A log line may begin in the middle of it.
     fn foreign(&mut self, raw: &[u8], number: u64, dates: &mut Dates, out: &mut Out<'_>) {
         let brackets = memchr::memchr_iter(b'[', raw).skip_while(|at| *at == 0).take(BRACKETS);
         for at in brackets {
@@ -219,15 +225,18 @@ impl Run {
                 return;
             }
         }
+        self.unknown(raw, number, out);
+    }
+
+    /// A line that nobody knows, unless it is a warning that the JVM writes past its log.
+    fn unknown(&mut self, raw: &[u8], number: u64, out: &mut Out<'_>) {
         if let Some(at) = memchr::memmem::find(raw, b" VM warning: ")
             && let Some(body) = raw.get(at + 13..)
         {
             let at = At { ns: self.clock.now_ns(), line: number };
             self.compiler.line(b"codecache", body, at, out);
             self.warning(body, at, out);
-            return;
-        }
-        if !raw.trim_ascii().is_empty() {
+        } else if !raw.trim_ascii().is_empty() {
             out.tally.unknown(number, raw);
         }
     }

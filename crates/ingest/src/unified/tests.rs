@@ -206,6 +206,18 @@ fn a_log_without_stamps_has_its_pauses_one_after_another() {
 }
 
 #[test]
+fn facts_are_read_without_tags_and_before_the_first_certain_line() {
+    let recording = read(
+        "noise\n[0.1s] Version: 17.0.10+7-LTS (release)\n[0.1s] CPUs: 12 total, 3 available\n[0.2s] Using G1\n[0.2s] Memory: 31900M\n",
+    );
+    let process = &recording.processes[0];
+    assert_eq!(process.fact(fact::JVM_VERSION), Some("17.0.10+7-LTS"));
+    assert_eq!((process.fact(fact::CPUS), process.fact(fact::JDK)), (Some("3"), Some("17")));
+    assert_eq!(process.fact(fact::MEMORY_BYTES), Some("33449574400"));
+    assert_eq!((recording.sources[0].skipped, recording.sources[0].unknown[0].line), (1, 1));
+}
+
+#[test]
 fn safepoints_of_every_generation() {
     let of = |text: &str| {
         let recording = read(text);
