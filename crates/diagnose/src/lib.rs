@@ -25,4 +25,4 @@ pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
 pub use engine::{Options, diagnose};
 pub use rule::{Judgement, Rule};
 pub use verdict::*;
-pub use windows::{WindowError, WindowSpec};
+pub use windows::{WindowError, WindowSpec, resolve};

@@ -120,5 +120,5 @@ fn longest(out: &mut String, jvm: &JvmGc) {
             shortened(&row.position, NAME - 10),
         ]);
     }
-    section(out, "Longest pauses (at: since the start of the log)", &rows);
+    section(out, "Longest pauses (at: as --window counts)", &rows);
 }

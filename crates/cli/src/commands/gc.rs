@@ -2,6 +2,9 @@
 
 use std::io::Write;
 
+use fathom_diagnose::WindowSpec;
+use jiff::tz::TimeZone;
+
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
 
@@ -17,11 +20,15 @@ application is slow, ask `fathom diagnose`.",
   fathom gc gc.log                      the metrics of one log (JDK 6 to 25, any collector, packed or plain)
   fathom gc logs/                       all logs of a directory; a rotated set counts as one
   fathom gc gc.log --json | jq .pauses  the machine's form (schema fathom.gc/1), sums first, then JVM by JVM
+  fathom gc gc.log --window 115s..125s  only these ten seconds
   zcat gc.log.gz | fathom gc -          from standard input"
 )]
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
+    /// Only a stretch of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
+    #[arg(long, value_name = "WINDOW")]
+    window: Option<WindowSpec>,
     /// As JSON (schema fathom.gc/1)
     #[arg(long)]
     json: bool,
@@ -31,7 +38,9 @@ impl Args {
     /// Prints the metrics.
     pub fn run(self) -> anyhow::Result<Outcome> {
         let recording = self.inputs.load()?.recording;
-        let report = fathom_diagnose::metrics::gc::report(&recording, None);
+        let window =
+            self.window.map(|w| fathom_diagnose::resolve(&recording, &w, TimeZone::system())).transpose()?;
+        let report = fathom_diagnose::metrics::gc::report(&recording, window);
         anyhow::ensure!(!report.jvms.is_empty(), "no collection and no safepoint in what was read");
         let mut out = std::io::stdout().lock();
         if self.json {

@@ -2,6 +2,9 @@
 
 use std::io::Write;
 
+use fathom_diagnose::WindowSpec;
+use jiff::tz::TimeZone;
+
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
 
@@ -21,6 +24,9 @@ never as zero.",
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
+    /// Only a stretch of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
+    #[arg(long, value_name = "WINDOW")]
+    window: Option<WindowSpec>,
     /// As JSON (schema fathom.jit/1)
     #[arg(long)]
     json: bool,
@@ -30,7 +36,9 @@ impl Args {
     /// Prints the metrics.
     pub fn run(self) -> anyhow::Result<Outcome> {
         let recording = self.inputs.load()?.recording;
-        let report = fathom_diagnose::metrics::jit::report(&recording, None);
+        let window =
+            self.window.map(|w| fathom_diagnose::resolve(&recording, &w, TimeZone::system())).transpose()?;
+        let report = fathom_diagnose::metrics::jit::report(&recording, window);
         anyhow::ensure!(!report.jvms.is_empty(), "no compilation in what was read");
         let mut out = std::io::stdout().lock();
         if self.json {

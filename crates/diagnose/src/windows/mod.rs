@@ -8,6 +8,7 @@ pub(crate) mod stops;
 pub use spec::{Clock, WindowError, WindowSpec};
 
 use fathom_recording::{ProcessId, Recording};
+use jiff::tz::TimeZone;
 
 use crate::intervals::Intervals;
 use crate::timeline::Timeline;
@@ -17,6 +18,20 @@ use progress::Progress;
 
 /// Share of the slow windows that stops must take to be the measure of what was lost: a fifth, as for a dip.
 const STOPS_TELL: f64 = 0.2;
+
+/// The stretch of a recording that a user means by a window, by the same rules as the windows of a diagnosis.
+pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Result<Window, WindowError> {
+    spec.resolve(&clock(&Timeline::of(recording), zone))
+}
+
+fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
+    Clock {
+        zero_ns: timeline.zero_ns,
+        covers_ns: (timeline.covers.from_ns, timeline.covers.to_ns),
+        wall: timeline.wall,
+        zone,
+    }
+}
 
 /// Windows with what was lost in them.
 pub(crate) struct Chosen {
@@ -37,12 +52,7 @@ pub(crate) fn choose(
     timeline: &Timeline<'_>,
     options: &Options,
 ) -> Result<Chosen, WindowError> {
-    let clock = Clock {
-        zero_ns: timeline.zero_ns,
-        covers_ns: (timeline.covers.from_ns, timeline.covers.to_ns),
-        wall: timeline.wall,
-        zone: options.zone.clone(),
-    };
+    let clock = clock(timeline, options.zone.clone());
     let given = |specs: &[WindowSpec]| -> Result<Intervals, WindowError> {
         let windows: Vec<Window> = specs.iter().map(|s| s.resolve(&clock)).collect::<Result<_, _>>()?;
         Ok(Intervals::of_windows(&windows))

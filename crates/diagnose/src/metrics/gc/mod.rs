@@ -18,6 +18,7 @@ pub use safepoints::OperationRow;
 
 use super::{Grade, Group};
 use crate::collections::{self, Pause};
+use crate::timeline::Timeline;
 use crate::{Window, quantity};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
@@ -31,6 +32,8 @@ pub struct GcReport {
     /// The window asked for; absent for the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
+    /// The moment that relative times count from, nanoseconds on the recording's clock.
+    pub zero_ns: i64,
     /// Sums over all JVMs.
     #[serde(flatten)]
     pub total: Totals,
@@ -93,6 +96,8 @@ struct Scope<'a> {
     jvm: ProcessId,
     /// The window asked for.
     asked: Option<Window>,
+    /// The moment that relative times count from.
+    zero_ns: i64,
     /// The stretch of the log that is judged, where it has stamps.
     covers: Option<Window>,
     pauses: Vec<Pause<'a>>,
@@ -101,7 +106,7 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    fn new(recording: &'a Recording, jvm: ProcessId, asked: Option<Window>) -> Self {
+    fn new(recording: &'a Recording, jvm: ProcessId, asked: Option<Window>, zero_ns: i64) -> Self {
         let pauses = collections::pauses(recording, jvm, asked);
         let logged = TOLD
             .into_iter()
@@ -118,7 +123,7 @@ impl<'a> Scope<'a> {
             let stops = pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns())).collect();
             collections::covered_ns(stops, c) as f64 / c.length_ns() as f64
         });
-        Self { recording, jvm, asked, covers, pauses, stopped_share }
+        Self { recording, jvm, asked, zero_ns, covers, pauses, stopped_share }
     }
 
     fn covers_s(&self) -> Option<f64> {
@@ -151,13 +156,14 @@ pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
     jvms.extend(known.map(|(i, _)| ProcessId(i as u32)));
     jvms.sort_unstable();
     jvms.dedup();
-    let jvms: Vec<JvmGc> = jvms.into_iter().map(|jvm| judge(recording, jvm, window)).collect();
+    let zero_ns = Timeline::of(recording).zero_ns;
+    let jvms: Vec<JvmGc> = jvms.into_iter().map(|jvm| judge(recording, jvm, window, zero_ns)).collect();
     let total = jvms.iter().fold(Totals::default(), |sum, jvm| sum.plus(&jvm.totals));
-    GcReport { schema: SCHEMA, window, total, jvms }
+    GcReport { schema: SCHEMA, window, zero_ns, total, jvms }
 }
 
-fn judge(recording: &Recording, jvm: ProcessId, window: Option<Window>) -> JvmGc {
-    let scope = Scope::new(recording, jvm, window);
+fn judge(recording: &Recording, jvm: ProcessId, window: Option<Window>, zero_ns: i64) -> JvmGc {
+    let scope = Scope::new(recording, jvm, window, zero_ns);
     let process = recording.processes.get(jvm.index()).map(|p| p.name.clone()).unwrap_or_default();
     JvmGc {
         process,

@@ -63,7 +63,7 @@ pub struct PhaseRow {
 pub struct LongestRow {
     /// Start, nanoseconds on the recording's clock.
     pub at_ns: i64,
-    /// Start, seconds since the log's first stamp.
+    /// Start, seconds since the report's `zero_ns`; absent when the log has no stamps.
     pub at_s: Option<f64>,
     /// Length, milliseconds.
     pub ms: f64,
@@ -155,7 +155,7 @@ pub(super) fn phases(scope: &Scope<'_>) -> Vec<PhaseRow> {
 pub(super) fn longest(scope: &Scope<'_>) -> Vec<LongestRow> {
     let mut order: Vec<_> = scope.pauses.iter().collect();
     order.sort_by_key(|p| (std::cmp::Reverse(p.span.duration_ns()), p.span.t0_ns()));
-    let zero = scope.covers.map(|c| c.from_ns);
+    let zero = scope.covers.map(|_| scope.zero_ns);
     let row = |p: &&crate::collections::Pause<'_>| LongestRow {
         at_ns: p.span.t0_ns(),
         at_s: zero.map(|z| p.span.t0_ns().saturating_sub(z) as f64 / 1e9),
