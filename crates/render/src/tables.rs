@@ -10,8 +10,9 @@ use crate::printable;
 /// Columns that a table may take: what fits a terminal beside nothing else, a mail and a ticket.
 const WIDTH: u16 = 100;
 /// Columns of a figure's name and of its value; the rest is for what it means.
-const NAME: u16 = 30;
-const VALUE: u16 = 12;
+const NAME: u16 = 28;
+const VALUE: u16 = 10;
+const MEANING: u16 = WIDTH - 2 - (1 + 2) - (NAME + 2) - (VALUE + 2);
 
 /// A table with a header. The first column is text, those named in `left` are too, the others are figures.
 pub(crate) fn table(header: &[&str], left: &[usize]) -> Table {
@@ -47,7 +48,10 @@ pub(crate) fn group(out: &mut String, group: &Group) {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH - 2);
     for metric in &group.metrics {
-        let mut why = format!("{}: {}", word(metric.grade), printable(&metric.why));
+        let mut why = match word(metric.grade) {
+            Some(word) => format!("{word}: {}", printable(&metric.why)),
+            None => format!("({})", printable(&metric.why)),
+        };
         if let Some(position) = &metric.position {
             why.push_str(&format!(" ({})", printable(position)));
         }
@@ -58,7 +62,7 @@ pub(crate) fn group(out: &mut String, group: &Group) {
             Cell::new(format!("{}\n{why}", metric.meaning)),
         ]);
     }
-    let widths = [(0, 1), (1, NAME), (2, VALUE)];
+    let widths = [(0, 1), (1, NAME), (2, VALUE), (3, MEANING)];
     for (i, width) in widths {
         if let Some(column) = table.column_mut(i) {
             column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width + 2)));
@@ -80,12 +84,13 @@ fn mark(grade: Grade) -> &'static str {
     }
 }
 
-fn word(grade: Grade) -> &'static str {
+/// The judgement in a word; none where there is none.
+fn word(grade: Grade) -> Option<&'static str> {
     match grade {
-        Grade::Fine => "Fine",
-        Grade::Watch => "Watch",
-        Grade::Bad => "Bad",
-        Grade::NotJudged => "Not judged",
+        Grade::Fine => Some("Fine"),
+        Grade::Watch => Some("Watch"),
+        Grade::Bad => Some("Bad"),
+        Grade::NotJudged => None,
     }
 }
 

@@ -56,7 +56,7 @@ impl Rule for GcAllocationStall {
         let longest = stalls.iter().map(|s| s.duration_ns()).max().unwrap_or(0) as f64 / 1e6;
         let longest = degenerated.iter().map(Pause::ms).fold(longest, f64::max);
         let usual = gc.usual_ms(|p| !is_degenerated(p));
-        if longest < STALL_MS || !(case.matters(cost_ms) || Case::stands_out(longest, usual)) {
+        if longest < STALL_MS || !(case.matters(cost_ms) || gc.stands_out(longest, usual)) {
             return gc.ruled_out(format!(
                 "{} and {}, the longest {}, {} in all",
                 quantity::plural(stalls.len(), "allocation stall", "allocation stalls"),

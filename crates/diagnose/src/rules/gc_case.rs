@@ -6,10 +6,18 @@ use fathom_recording::{ProcessId, Span};
 use crate::collections::{self, Pause};
 use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Rule, Window, quantity};
 
-/// How many stretches a finding marks on the timeline, the longest ones: more cannot be told apart there.
-const MARKED: usize = 1_000;
+/// How many stretches a finding marks on the timeline; more cannot be told apart there.
+const MARKED: usize = 50;
 /// How many records a finding cites.
 const CITED: usize = 3;
+
+/// What pressure on the collector must cost of a whole run in which no series and no stop shows anything slow, as a
+/// share of its wall time. What such a run would reach without it nobody knows, so more is asked than of a measured
+/// loss: a tenth is beyond what collectors are built to take (G1 aims at 8 %), and where an engineer begins to act.
+const WHOLE_RUN_SHARE: f64 = 0.10;
+/// A single stop that is worth a finding whatever it is of the whole, milliseconds: from one second on people and
+/// time-outs notice. It must also stand out of its run, see [`Case::stands_out`].
+const STANDS_OUT_MS: f64 = 1_000.0;
 
 /// The collections of one JVM of a case.
 pub(crate) struct GcCase<'c, 'a> {
@@ -54,6 +62,19 @@ impl<'c, 'a> GcCase<'c, 'a> {
             Case::union_ms(stretches, windows)
         };
         self.case.excess_ms(time(&self.slow, &self.case.slow), time(&self.base, &self.case.base))
+    }
+
+    /// Whether the cost of pressure on the collector is worth a finding. Causes that somebody asked for by name are
+    /// held against [`Case::matters`].
+    pub(crate) fn matters(&self, cost_ms: f64) -> bool {
+        let measured = !self.case.whole_run || self.case.loss.lost_ms > 0.0;
+        self.case.matters(cost_ms)
+            && (measured || cost_ms >= WHOLE_RUN_SHARE * Case::length_ms(&self.case.slow))
+    }
+
+    /// Whether a single stop is worth a finding, beside the usual ones of its run.
+    pub(crate) fn stands_out(&self, stop_ms: f64, usual_ms: f64) -> bool {
+        stop_ms >= STANDS_OUT_MS && Case::stands_out(stop_ms, usual_ms)
     }
 
     /// Share of the slow windows in which the JVM was stopped by pauses that `which` picks.
@@ -142,13 +163,23 @@ impl<'c, 'a> GcCase<'c, 'a> {
     }
 }
 
-/// Stretches for the timeline, the longest ones, in order of time.
+/// Stretches for the timeline, in order of time. Where there are many, those closest together become one, so that a
+/// cause that acts all the time is one long stretch.
 pub(crate) fn stretches<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<Window> {
     let mut windows: Vec<_> = spans.map(|s| Window { from_ns: s.t0_ns(), to_ns: s.t1_ns() }).collect();
-    windows.sort_by_key(|w| std::cmp::Reverse(w.length_ns()));
-    windows.truncate(MARKED);
     windows.sort_by_key(|w| w.from_ns);
-    windows
+    let gap = |a: &Window, b: &Window| b.from_ns.saturating_sub(a.to_ns);
+    let mut gaps: Vec<i64> = windows.windows(2).filter_map(|w| Some(gap(w.first()?, w.get(1)?))).collect();
+    gaps.sort_unstable();
+    let narrow = windows.len().checked_sub(MARKED + 1).and_then(|i| gaps.get(i)).copied().unwrap_or(i64::MIN);
+    let mut merged: Vec<Window> = Vec::new();
+    for window in windows {
+        match merged.last_mut() {
+            Some(last) if gap(last, &window) <= narrow => last.to_ns = last.to_ns.max(window.to_ns),
+            _ => merged.push(window),
+        }
+    }
+    merged
 }
 
 /// The few records that show a thing best, by `weight`, largest first.

@@ -58,7 +58,7 @@ impl Rule for GcEvacuationFailure {
         let cost_ms = case.excess_ms(beyond, base) + full.iter().map(Pause::ms).sum::<f64>();
         let longest = failed.iter().chain(&full).map(Pause::ms).fold(0.0, f64::max);
         let squeezed = !full.is_empty() || together(&failed);
-        if squeezed && (case.matters(cost_ms) || Case::stands_out(longest, usual)) {
+        if squeezed && (gc.matters(cost_ms) || gc.stands_out(longest, usual)) {
             return Judgement::Found(Box::new(found(self, &gc, &failed, &full, cost_ms, usual)));
         }
         gc.ruled_out(format!(

@@ -53,7 +53,7 @@ impl Rule for GcExplicit {
         }
         let cost_ms = gc.excess_ms(|p| initiator(p).is_some());
         let longest = asked.iter().map(Pause::ms).fold(0.0, f64::max);
-        if !case.matters(cost_ms) && !Case::stands_out(longest, gc.usual_ms(|p| initiator(p).is_none())) {
+        if !case.matters(cost_ms) && !gc.stands_out(longest, gc.usual_ms(|p| initiator(p).is_none())) {
             return gc.ruled_out(format!(
                 "{} asked for, {} above the base",
                 quantity::plural(asked.len(), "collection was", "collections were"),

@@ -77,7 +77,7 @@ impl Rule for GcFirstTouch {
             ));
         }
         let longest = early.iter().map(Pause::ms).fold(0.0, f64::max);
-        if !case.matters(early_ms) && !Case::stands_out(longest, gc.usual_ms(|p| !kernel_heavy(p))) {
+        if !gc.matters(early_ms) && !gc.stands_out(longest, gc.usual_ms(|p| !kernel_heavy(p))) {
             return gc
                 .ruled_out(format!("kernel time made pauses {} longer in all", quantity::millis(early_ms)));
         }
@@ -200,19 +200,19 @@ mod tests {
                 (figure::WORKERS, 2.0),
                 (figure::HEAP_BEFORE_BYTES, used),
             ];
-            built.pause("Pause Young", "Allocation Failure", f64::from(i), 400.0, &figures);
+            built.pause("Pause Young", "Allocation Failure", f64::from(i) * 0.7, 400.0, &figures);
         }
         built
     }
 
     #[test]
     fn kernel_time_until_the_heap_was_used_once_is_first_touch() {
-        let mut built = log((0.04, 0.3), (0.6, 0.02), 45.0);
+        let mut built = log((0.04, 0.3), (0.6, 0.02), 30.0);
         built.fact(fact::PRETOUCH, "disabled");
         let Judgement::Found(finding) = judged(&GcFirstTouch, &built.sealed()) else { panic!("not found") };
         assert_eq!(finding.confidence, Confidence::Likely);
         assert!(finding.remedies[0].change.contains("AlwaysPreTouch"));
-        let unsaid = log((0.04, 0.3), (0.6, 0.02), 45.0).sealed();
+        let unsaid = log((0.04, 0.3), (0.6, 0.02), 30.0).sealed();
         let Judgement::Found(finding) = judged(&GcFirstTouch, &unsaid) else { panic!("not found") };
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
     }
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_heap_touched_before_use_and_a_healthy_one_are_ruled_out() {
-        let mut built = log((0.04, 0.3), (0.6, 0.02), 45.0);
+        let mut built = log((0.04, 0.3), (0.6, 0.02), 30.0);
         built.fact(fact::PRETOUCH, "enabled");
         assert!(matches!(judged(&GcFirstTouch, &built.sealed()), Judgement::RuledOut { .. }));
         let healthy = log((0.6, 0.02), (0.6, 0.02), 45.0);

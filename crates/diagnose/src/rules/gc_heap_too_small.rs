@@ -19,6 +19,10 @@ const CLOSE_S: f64 = 0.5;
 /// (`NewRatio=2`), G1 gives 5 to 60 %.
 const YOUNG: f64 = 0.15;
 
+/// Allocation per second and processor beyond which it is the application that allocates too much: whoever does
+/// something with what it allocates rarely gets there, and writing it alone takes a good part of a processor.
+const FLOOD_PER_CPU: f64 = 1024.0 * 1024.0 * 1024.0;
+
 /// The rule.
 pub struct GcHeapTooSmall;
 
@@ -40,6 +44,7 @@ impl Rule for GcHeapTooSmall {
          of at most 15 % of the heap.\n\n\
          **Look-alikes.** A live set that keeps growing is a leak (`heap-leak`), which a larger heap only delays. \
          Pauses that are long because the collector gets no processor (`gc-starved-of-cpu`) are few and use little CPU. \
+         A small young generation is not to blame either where more than 1 GB a second and processor is allocated. \
          Where the allocation rate grew along with the collections, that is said: the heap may be the right size for \
          the usual load."
     }
@@ -54,7 +59,7 @@ impl Rule for GcHeapTooSmall {
         }
         let stopped = gc.stopped_share(for_room);
         let cost_ms = gc.excess_ms(for_room);
-        if stopped < STOPPED || !case.matters(cost_ms) {
+        if stopped < STOPPED || !gc.matters(cost_ms) {
             return gc.ruled_out(format!(
                 "collections for lack of room took {} of the time (limit {})",
                 quantity::share(stopped),
@@ -71,6 +76,12 @@ impl Rule for GcHeapTooSmall {
             return gc.ruled_out(format!(
                 "collections took {} of the time, but the live set {live} and the young generation is not small",
                 quantity::share(stopped)
+            ));
+        }
+        if let Some(rate) = flood(&gc).filter(|_| tight.is_none()) {
+            return gc.ruled_out(format!(
+                "{} a second and processor is allocated: no young generation is large enough for that",
+                quantity::bytes(rate)
             ));
         }
         if heap_leak::leaks(&gc) {
@@ -114,6 +125,15 @@ fn small_young(gc: &GcCase<'_, '_>) -> Option<(f64, f64, f64)> {
     let share = size / gc.heap_max_bytes()?;
     (size > 0.0 && young.len() > 2 && interval <= CLOSE_S && share <= YOUNG)
         .then_some((size, share, interval))
+}
+
+/// The allocation rate per processor, where it is out of all proportion.
+fn flood(gc: &GcCase<'_, '_>) -> Option<f64> {
+    let workers = || gc.slow.iter().filter_map(|p| p.span.figure(figure::WORKERS)).reduce(f64::max);
+    let cpus = gc.fact_number(fact::CPUS).or_else(workers).filter(|n| *n >= 1.0)?;
+    let length_s = Case::length_ms(&gc.case.slow) / 1e3;
+    let bytes: f64 = gc.case.slow.iter().map(|w| allocated(gc, *w)).sum();
+    Some(bytes / length_s / cpus).filter(|rate| *rate > FLOOD_PER_CPU)
 }
 
 fn found(

@@ -45,7 +45,7 @@ impl Rule for GcMetaspace {
         let cost_ms = gc.excess_ms(for_metaspace);
         let longest = asked.iter().map(Pause::ms).fold(0.0, f64::max);
         if !asked.is_empty()
-            && (case.matters(cost_ms) || Case::stands_out(longest, gc.usual_ms(|p| !for_metaspace(p))))
+            && (case.matters(cost_ms) || gc.stands_out(longest, gc.usual_ms(|p| !for_metaspace(p))))
         {
             return Judgement::Found(Box::new(found(self, &gc, &asked, cost_ms)));
         }

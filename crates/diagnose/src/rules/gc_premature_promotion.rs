@@ -56,7 +56,7 @@ impl Rule for GcPrematurePromotion {
         }
         let seen = Seen::of(&gc, &aged);
         let cost_ms = gc.excess_ms(cleans_old);
-        if aged.len() >= COLLECTIONS && seen.holds() && case.matters(cost_ms) {
+        if aged.len() >= COLLECTIONS && seen.holds() && gc.matters(cost_ms) {
             return Judgement::Found(Box::new(found(self, &gc, &aged, &seen, cost_ms)));
         }
         gc.ruled_out(format!(
@@ -229,7 +229,7 @@ mod tests {
             if i % 10 == 9 {
                 let figures =
                     [(figure::OLD_BEFORE_BYTES, old * MB), (figure::OLD_AFTER_BYTES, old_after_full_mb * MB)];
-                built.pause("Pause Full", "Ergonomics", f64::from(i) + 0.5, 800.0, &figures);
+                built.pause("Pause Full", "Ergonomics", f64::from(i) + 0.5, 1_600.0, &figures);
                 old = old_after_full_mb;
             }
         }
@@ -242,7 +242,7 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcPrematurePromotion, &recording) else {
             panic!("not found")
         };
-        assert_eq!((finding.cost_ms, finding.confidence), (4_000.0, Confidence::Likely));
+        assert_eq!((finding.cost_ms, finding.confidence), (8_000.0, Confidence::Likely));
     }
 
     #[test]

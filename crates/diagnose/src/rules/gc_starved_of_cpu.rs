@@ -70,8 +70,8 @@ impl Rule for GcStarvedOfCpu {
         // What the base windows waste as well is not what makes the slow ones slow.
         let cost_ms = case.excess_ms(wasted, gc.base_of(is_work).iter().map(wasted_ms).sum());
         let longest = long.iter().map(Pause::ms).fold(0.0, f64::max);
-        let enough = long.len() >= PAUSES || Case::stands_out(longest, gc.usual_ms(|_| true));
-        if seen.efficiency < STARVED && enough && case.matters(cost_ms) {
+        let enough = long.len() >= PAUSES || gc.stands_out(longest, gc.usual_ms(|_| true));
+        if seen.efficiency < STARVED && enough && gc.matters(cost_ms) {
             return Judgement::Found(Box::new(found(self, &gc, &long, &seen, cost_ms)));
         }
         gc.ruled_out(format!(
