@@ -122,3 +122,58 @@ fn longest(out: &mut String, jvm: &JvmGc) {
     }
     section(out, "Longest pauses (at: as --window counts)", &rows);
 }
+
+#[cfg(test)]
+mod tests {
+    use fathom_diagnose::metrics::gc::report;
+    use fathom_recording::vocabulary::{fact, figure, kind, label};
+    use fathom_recording::{Process, Recording, Sink, Source, SpanRow};
+
+    use super::*;
+
+    /// A JVM whose names are as long as a log can make them.
+    fn wide() -> Recording {
+        let mut recording = Recording::new();
+        let facts = [(fact::COLLECTOR.to_owned(), "G1".to_owned())].into();
+        let process =
+            recording.add_process(Process { name: "/srv/".repeat(40), facts, ..Process::default() });
+        let name = format!("/var/log/{}/gc.log", "very-long-directory/".repeat(12));
+        let source = recording.add_source(Source { name, process: Some(process.0), ..Source::default() });
+        for i in 0..40_i64 {
+            for kind in [kind::GC_PAUSE, kind::SAFEPOINT, kind::GC_CONCURRENT, kind::GC_STALL] {
+                let t0_ns = i * 3_600_000_000_000;
+                recording.span(&SpanRow {
+                    kind,
+                    name: &format!(
+                        "Pause Young (Concurrent Start) (Evacuation Failure: Allocation / Pinned) {}",
+                        i % 3
+                    ),
+                    t0_ns,
+                    t1_ns: t0_ns + 123_456_789,
+                    process,
+                    thread: None,
+                    source,
+                    line: 123_456_789,
+                    key: i,
+                    parent: None,
+                    figures: &[
+                        ("phase_ms:Post Evacuate Collection Set and more", 99.9),
+                        (figure::REACH_NS, 9.9e9),
+                    ],
+                    labels: &[(label::CAUSE, "G1 Preventive Collection and whatever else comes")],
+                });
+            }
+        }
+        recording.seal();
+        recording
+    }
+
+    #[test]
+    fn every_table_fits_a_hundred_columns() {
+        let text = text(&report(&wide(), None));
+        assert!(text.contains("Safepoints by operation") && text.contains("Longest pauses"));
+        for line in text.lines().skip(1) {
+            assert!(line.chars().count() <= 100, "{}: {line}", line.chars().count());
+        }
+    }
+}

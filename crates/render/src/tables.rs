@@ -53,7 +53,7 @@ pub(crate) fn group(out: &mut String, group: &Group) {
             None => format!("({})", printable(&metric.why)),
         };
         if let Some(position) = &metric.position {
-            why.push_str(&format!(" ({})", printable(position)));
+            why.push_str(&format!("\n{}", shortened(position, usize::from(MEANING))));
         }
         table.add_row([
             Cell::new(mark(metric.grade)),
@@ -131,4 +131,16 @@ pub(crate) fn shortened(text: &str, limit: usize) -> String {
     let start: String = shown.chars().take(head).collect();
     let end: String = shown.chars().skip(length - tail).collect();
     format!("{start}…{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_keeps_both_ends_and_hostile_text_is_made_visible() {
+        assert_eq!(shortened("com.example.Orders.totalPriceOf(java.util.List)", 21), "com.exampl…util.List)");
+        assert_eq!(shortened("short", 21), "short");
+        assert!(!shortened("a\u{1b}[31mred", 40).contains('\u{1b}'));
+    }
 }
