@@ -195,3 +195,25 @@ fn tables_that_go_up_and_down_together_follow_the_one_placed_by_hand() {
     assert!(r.sources[first].placement.how.contains("together with client1.csv"));
     assert_eq!(warnings, Vec::<String>::new());
 }
+
+#[test]
+fn the_clients_of_a_real_benchmark_are_placed_where_they_started() {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/elasql");
+    let files = ["gc0.log", "gc1.log", "gc2.log", "jit0.xml.zst", "jit1.xml.zst", "jit2.xml.zst"];
+    let clients = ["client0.csv", "client1.csv", "client2.csv"];
+    let paths: Vec<_> = files.iter().chain(&clients).map(|name| fixtures.join(name)).collect();
+    let mut r = Recording::new();
+    let report = crate::read_inputs(&paths, &crate::Options::default(), &mut r).unwrap();
+    let messages = report.messages();
+    assert!(
+        messages.iter().any(|m| m.starts_with("client0.csv, client1.csv, client2.csv: placed by")),
+        "{messages:?}"
+    );
+    let zero = r.sources.iter().find(|s| s.name.ends_with("jit0.xml.zst")).unwrap().placement.offset_ns;
+    for source in r.sources.iter().filter(|s| s.name.ends_with(".csv")) {
+        let after_s = fathom_recording::clock::seconds(source.placement.offset_ns - zero);
+        assert!((34.0..=38.0).contains(&after_s), "{} {after_s}", source.name);
+        assert!(source.placement.how.starts_with("by correlation"), "{:?}", source.placement);
+        assert!(source.placement.is_known() && source.placement.wall, "{:?}", source.placement);
+    }
+}

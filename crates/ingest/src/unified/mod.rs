@@ -53,6 +53,10 @@ impl Format for UnifiedLog {
          compilations, deoptimisations, warnings; any decorations"
     }
 
+    fn rotates(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> Confidence {
         let mut dates = Dates::default();
         let (mut ours, mut all) = (0u32, 0u32);

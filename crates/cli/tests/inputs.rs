@@ -1,0 +1,95 @@
+//! Bad input from the outside: what is said, and exit status 2 where nothing could be used.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::fs;
+use std::path::Path;
+
+use snapbox::cmd::Command;
+use snapbox::str;
+
+const TABLE: &str = "time,ops\n1,10\n2,11\n3,12\n4,9\n5,10\n";
+
+fn info(dir: &Path, args: &[&str]) -> Command {
+    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).arg("info").args(args)
+}
+
+fn place(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn nothing_usable_is_exit_status_2_with_the_reason_for_each_input() {
+    let dir = place(&[
+        ("empty.log", b""),
+        ("core", &[0, 7, 1, 200, 0, 0]),
+        ("mail.txt", b"Dear all,\nit is slow.\n"),
+    ]);
+    info(dir.path(), &["empty.log", "core", "mail.txt", "gone.log"])
+        .assert()
+        .code(2)
+        .stdout_eq("")
+        .stderr_eq(str![[r#"
+fathom: gone.log: No such file or directory (os error 2)
+fathom: empty.log: not a format that fathom knows (empty)
+fathom: core: not a format that fathom knows (binary data)
+fathom: mail.txt: not a format that fathom knows (text: Dear all,)
+
+"#]]);
+}
+
+#[test]
+fn one_good_input_is_enough_and_the_bad_ones_are_told() {
+    let dir = place(&[("empty.log", b""), ("ops.csv", TABLE.as_bytes())]);
+    info(dir.path(), &["empty.log", "ops.csv"]).assert().success().stderr_eq(str![[r#"
+fathom: empty.log: not a format that fathom knows (empty)
+
+"#]]);
+}
+
+#[test]
+fn a_table_comes_through_standard_input() {
+    let dir = place(&[]);
+    let output = info(dir.path(), &["-", "--json"]).stdin(TABLE).assert().success().stderr_eq("");
+    let told: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(told["sources"][0]["name"], "standard input");
+    assert_eq!(told["sources"][0]["records"], 5);
+}
+
+#[test]
+fn an_empty_standard_input_is_exit_status_2() {
+    let dir = place(&[]);
+    info(dir.path(), &["-"]).stdin("").assert().code(2).stderr_eq(str![[r#"
+fathom: standard input: not a format that fathom knows (empty)
+
+"#]]);
+}
+
+/// The tests may run as root, whom no permission stops; what the kernel refuses to everybody is the memory of a
+/// process at address 0.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_cannot_be_read_is_exit_status_2() {
+    let dir = place(&[]);
+    info(dir.path(), &["/proc/self/mem"]).assert().code(2).stderr_eq(str![[r#"
+fathom: /proc/self/mem: Input/output error (os error 5)
+
+"#]]);
+}
+
+#[test]
+fn an_alignment_that_cannot_be_followed_is_exit_status_2() {
+    let dir = place(&[("ops.csv", TABLE.as_bytes())]);
+    info(dir.path(), &["ops.csv", "--align", "gc.log=+3s"]).assert().code(2).stderr_eq(str![[r#"
+fathom: --align gc.log=+3s: no input is called gc.log; there are ops.csv
+
+"#]]);
+    info(dir.path(), &["ops.csv", "--align", "ops.csv=soon"]).assert().code(2).stderr_eq(str![[r#"
+fathom: --align ops.csv=soon: "soon" is no offset: say +12.3s, -200ms, 1.5min or @2026-11-20T22:00:00Z
+
+"#]]);
+}
