@@ -13,6 +13,11 @@ pub(crate) fn candidates(head: &[u8]) -> Vec<&'static dyn Format> {
     sure.into_iter().map(|(_, format)| format).collect()
 }
 
+/// Whether content is no text: a reader of text may still find a line in it that looks like one of its own.
+pub(crate) fn is_binary(head: &[u8]) -> bool {
+    head.contains(&0) || by_magic(head).is_some()
+}
+
 /// What unknown content looks like, in words: "empty", "binary data", "text: …".
 pub(crate) fn looks_like(head: &[u8]) -> String {
     if head.is_empty() {
@@ -47,6 +52,7 @@ fn by_magic(head: &[u8]) -> Option<&'static str> {
         [b'P', b'K', 3, 4, ..] => "a zip archive within an archive",
         [b'J', b'A', b'V', b'A', b' ', b'P', b'R', b'O', ..] => "a heap dump",
         [0x7f, b'E', b'L', b'F', ..] => "an ELF program or core dump",
+        [b'F', b'L', b'R', 0, ..] => "a JDK Flight Recorder file",
         [0xca, 0xfe, 0xba, 0xbe, ..] => "a Java class file",
         _ if head.get(257..262) == Some(b"ustar") => "a tar archive: unpack it first",
         _ => return None,

@@ -289,7 +289,7 @@ fn read_lines(
 ) -> Result<(&'static str, Vec<SourceId>), IngestError> {
     let head = lines.peek();
     let candidates = detect::candidates(head);
-    let seen = detect::looks_like(head);
+    let (seen, binary) = (detect::looks_like(head), detect::is_binary(head));
     if candidates.is_empty() {
         if let (true, Some(cause)) = (head.is_empty(), lines.take_failure()) {
             return Err(item.error(cause));
@@ -313,7 +313,8 @@ fn read_lines(
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
-    Err(first_error.unwrap_or(IngestError::Unknown { path: item.name.clone().into(), seen }))
+    let unknown = || IngestError::Unknown { path: item.name.clone().into(), seen };
+    Err(first_error.filter(|_| !binary).unwrap_or_else(unknown))
 }
 
 /// A file that the user named is read alone; that there is more of it is said.

@@ -23,6 +23,8 @@ const FEWEST_BARE_ROWS: usize = 3;
 const COUNTER_ROWS: usize = 20;
 /// More instances than this are no instances but data.
 pub(super) const MAX_INSTANCES: usize = 512;
+/// Longer cells, in characters, are sentences and not names of columns.
+const LONGEST_NAME: usize = 48;
 /// Values of columns that are instances of one thing differ by no more than this factor in the median.
 const LIKE_SIZE: f64 = 5.0;
 
@@ -376,8 +378,18 @@ fn header_of<'a>(cells: &[Cow<'a, str>], width: usize) -> Option<Vec<Cow<'a, str
     if let Some(first) = cells.first_mut().filter(|c| c.starts_with('#')) {
         *first = Cow::Owned(first.trim_start_matches('#').trim().to_owned());
     }
-    let named = |cell: &Cow<'_, str>| cell.chars().any(char::is_alphabetic) && cell.len() <= 80;
-    (cells.len() == width && cells.iter().all(named)).then_some(cells)
+    (cells.len() == width && cells.iter().all(|cell| is_name(cell))).then_some(cells)
+}
+
+/// Whether a cell may be a column's name: short, with letters, and brackets at most around a unit at its end. A line
+/// of a log above the table, which a comma may well part into as many cells, is no header.
+fn is_name(cell: &str) -> bool {
+    let without_unit =
+        cell.strip_suffix([')', ']']).and_then(|c| c.rsplit_once(['(', '['])).map_or(cell, |c| c.0);
+    let letters = cell.chars().any(char::is_alphabetic);
+    letters
+        && cell.chars().count() <= LONGEST_NAME
+        && !without_unit.contains(['(', ')', '[', ']', '{', '}', '<', '>'])
 }
 
 /// Whether (nearly) all cells are stamps that go on and not back. Long tables that are sorted by instance go back once

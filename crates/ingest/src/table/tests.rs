@@ -72,7 +72,8 @@ fn rates_are_left_as_they_are_and_counters_become_rates() {
 
 #[test]
 fn junk_before_the_table_is_counted_and_a_bare_table_says_what_was_assumed() {
-    let text = "[0.735s][info][jfr] Started recording 1.\n[0.735s][info][jfr] \n[0.735s] Use jcmd 1 JFR.dump\n\
+    let text = "[0.735s][info][jfr,startup] Started recording 1.\n[0.735s][info][jfr,startup] \n\
+                [0.735s][info][jfr,startup] Use jcmd 1 JFR.dump\n\
                 1795212941503,26927\n1795212942504,26777\n1795212943505,27880\n1795212944505,27000\n";
     let r = read("lock17.csv", text.as_bytes());
     let source = &r.sources[0];
