@@ -41,6 +41,7 @@ pub(crate) fn align(
     report: &mut Report,
 ) -> Result<(), InputsError> {
     same_jvm::merge(recording, first_new, &mut report.warnings);
+    crate::jit::join(recording, first_new);
     let by_hand = by_hand::parse(arguments, recording, first_new)?;
     let mut clock = Clock { recording, first_new, placements: BTreeMap::new() };
     clock.by_stamps();

@@ -10,6 +10,7 @@
 //! one through [`Sink`]; `diagnose` and `render` read a [`Recording`]. The words used in it are in [`vocabulary`]; what it
 //! is on disk is in `disk` (feature `disk`, on by default).
 
+mod amend;
 mod append;
 pub mod clock;
 #[cfg(feature = "disk")]

@@ -151,7 +151,7 @@ pub mod figure {
     pub const INLINED_BYTES: &str = "inlined_bytes";
     /// 1 when the compilation succeeded, 0 when not.
     pub const SUCCESS: &str = "success";
-    /// 0 when the log does not tell when a queued task was started.
+    /// 0 when the log does not tell when a queued task was started; absent, or 1, when it is known.
     pub const WAIT_KNOWN: &str = "wait_known";
     /// Bytecode index of a trap.
     pub const BCI: &str = "bci";

@@ -8,8 +8,10 @@
 //! A method has one spelling in all of them, so that they can be joined by name as well as by compile id:
 //! class with dots, a dot, the method, no descriptor ("java.lang.String.hashCode"). Overloads share it.
 
+mod joined;
 mod log_compilation;
 pub(crate) mod print_compilation;
 
+pub(crate) use joined::join;
 pub(crate) use log_compilation::LogCompilation;
 pub(crate) use print_compilation::PrintCompilation;

@@ -45,7 +45,7 @@ use self::run::Run;
 use crate::{Confidence, Format, IngestError, Input};
 
 /// Id of the format.
-const ID: &str = "log-compilation";
+pub(super) const ID: &str = "log-compilation";
 
 /// The format of `-XX:+LogCompilation`.
 pub(crate) struct LogCompilation;

@@ -30,6 +30,8 @@ pub(crate) enum Said<'a> {
     Zombie,
     /// It was given up, with the reason.
     Skipped(&'a [u8]),
+    /// Its thread has stopped, because the JVM goes down (seen in JDK 25).
+    Blocked,
     /// Something else, in the JVM's words.
     Other(&'a [u8]),
 }
@@ -118,6 +120,8 @@ fn said(message: &[u8]) -> Said<'_> {
         Said::Zombie
     } else if let Some(reason) = message.strip_prefix(b"COMPILE SKIPPED:") {
         Said::Skipped(reason.trim_ascii())
+    } else if message == b"blocked" {
+        Said::Blocked
     } else {
         Said::Other(message)
     }
@@ -297,6 +301,7 @@ mod tests {
             Said::NotEntrant(reason) => format!("not-entrant<{}>", text(reason.unwrap_or_default())),
             Said::Zombie => "zombie".to_owned(),
             Said::Skipped(reason) => format!("skipped<{}>", text(reason)),
+            Said::Blocked => "blocked".to_owned(),
             Said::Other(message) => format!("other<{}>", text(message)),
         };
         let tier = or_dash(line.tier.map(i64::from));
@@ -395,6 +400,11 @@ mod tests {
             " 17   COMPILE SKIPPED: out of nodes (not retryable)",
             "- 17 [] - (unknown method) @- - skipped<out of nodes (not retryable)>",
         );
+    }
+
+    #[test]
+    fn a_thread_stopped_at_the_exit_is_told() {
+        tells("820  111       4       A::b (66 bytes)   blocked", "820 111 [] 4 A.b @- 66 blocked");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) use self::line::{CompilationLine, Said, parse_line};
 use crate::{Confidence, Format, IngestError, Input, Tally};
 
 /// Id of the format.
-const ID: &str = "print-compilation";
+pub(super) const ID: &str = "print-compilation";
 
 /// The reason that stands for code which calls a native method: nobody queued it, no compiler made it.
 pub(super) const NATIVE_WRAPPER: &str = "native wrapper";
@@ -33,6 +33,8 @@ pub(crate) fn record(line: &CompilationLine<'_>, row: &SpanRow<'_>, sink: &mut d
         Said::NotEntrant(why) => (kind::JIT_INVALIDATE, why.map(reason)),
         Said::Zombie => (kind::JIT_INVALIDATE, Some("zombie".to_owned())),
         Said::Skipped(why) => (kind::JIT_FAILURE, Some(reason(why))),
+        // The start of the same compilation was told before.
+        Said::Blocked => return true,
         Said::Other(_) => return false,
     };
     // Without tiered compilation a JVM has one compiler, and the line does not say which.

@@ -1,0 +1,122 @@
+//! Corrections of spans, once a second source tells more of the same things. Before [`Recording::seal`].
+
+use crate::spans::NONE;
+use crate::{Recording, Span, SpanId, Spans};
+
+impl Recording {
+    /// Ends a span at `t1_ns`, or where it starts when that is later.
+    pub fn end_span(&mut self, span: SpanId, t1_ns: i64) {
+        let i = span.index();
+        self.spans.t1_ns[i] = t1_ns.max(self.spans.t0_ns[i]);
+    }
+
+    /// Gives a figure that a span has another value. `false`: it has no such figure.
+    pub fn set_figure(&mut self, span: SpanId, key: &str, value: f64) -> bool {
+        let Some(key) = self.strings.find(key) else { return false };
+        let i = span.index();
+        let from = if i == 0 { 0 } else { self.spans.figures_end[i - 1] as usize };
+        let to = self.spans.figures_end[i] as usize;
+        let figure = self.spans.figures[from..to].iter_mut().find(|(k, _)| *k == key);
+        figure.map(|(_, old)| *old = value).is_some()
+    }
+
+    /// Takes spans out. Ids of those behind them change; a child of one that is taken out loses its parent.
+    pub fn remove_spans(&mut self, mut remove: impl FnMut(&Span<'_>) -> bool) {
+        let mut next = 0;
+        let mut new_ids = Vec::with_capacity(self.spans.len());
+        for i in 0..self.spans.len() {
+            let stays = !remove(&self.span_at(SpanId(i as u32)));
+            new_ids.push(if stays { next } else { NONE });
+            next += u32::from(stays);
+        }
+        if next as usize == self.spans.len() {
+            return;
+        }
+        let old = std::mem::take(&mut self.spans);
+        let spans = &mut self.spans;
+        for i in (0..old.len()).filter(|i| new_ids[*i] != NONE) {
+            spans.kind.push(old.kind[i]);
+            spans.name.push(old.name[i]);
+            spans.t0_ns.push(old.t0_ns[i]);
+            spans.t1_ns.push(old.t1_ns[i]);
+            spans.process.push(old.process[i]);
+            spans.thread.push(old.thread[i]);
+            spans.source.push(old.source[i]);
+            spans.line.push(old.line[i]);
+            spans.key.push(old.key[i]);
+            spans.parent.push(new_ids.get(old.parent[i] as usize).copied().unwrap_or(NONE));
+            copy_lists(&old, i, spans);
+        }
+    }
+}
+
+fn copy_lists(old: &Spans, i: usize, spans: &mut Spans) {
+    spans.figures.extend_from_slice(old.figures_of(i));
+    spans.labels.extend_from_slice(old.labels_of(i));
+    spans.figures_end.push(spans.figures.len() as u32);
+    spans.labels_end.push(spans.labels.len() as u32);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Process, Recording, Sink, Source, SpanId, SpanRow};
+
+    /// Spans "s0" to "s5" with key, figure and label; odd ones are parts of the one before.
+    fn six() -> Recording {
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process::default());
+        let source = recording.add_source(Source::default());
+        for i in 0..6_i64 {
+            let name = format!("s{i}");
+            recording.span(&SpanRow {
+                kind: "k",
+                name: &name,
+                t0_ns: i * 10,
+                t1_ns: i * 10 + 1,
+                process,
+                thread: None,
+                source,
+                line: i as u64,
+                key: i,
+                parent: (i % 2 == 1).then(|| SpanId(i as u32 - 1)),
+                figures: &[("f", i as f64)],
+                labels: &[("l", &name)],
+            });
+        }
+        recording
+    }
+
+    #[test]
+    fn what_is_left_keeps_its_figures_labels_and_parents() {
+        let mut recording = six();
+        recording.remove_spans(|span| matches!(span.key(), 1 | 2));
+        recording.seal();
+        let left: Vec<_> = recording
+            .spans_of("k")
+            .map(|s| (s.key(), s.figure("f"), s.label("l"), s.parent().map(|p| recording.span_at(p).key())))
+            .collect();
+        let expected = [
+            (0, Some(0.0), Some("s0"), None),
+            (3, Some(3.0), Some("s3"), None),
+            (4, Some(4.0), Some("s4"), None),
+            (5, Some(5.0), Some("s5"), Some(4)),
+        ];
+        assert_eq!(left, expected);
+    }
+
+    #[test]
+    fn ends_and_figures_can_be_corrected() {
+        let mut recording = six();
+        recording.end_span(SpanId(2), 99);
+        recording.end_span(SpanId(3), 0);
+        assert!(recording.set_figure(SpanId(2), "f", 7.0));
+        assert!(
+            !recording.set_figure(SpanId(2), "unknown", 7.0) && !recording.set_figure(SpanId(2), "l", 7.0)
+        );
+        let (two, three) = (recording.span_at(SpanId(2)), recording.span_at(SpanId(3)));
+        assert_eq!(
+            (two.t1_ns(), two.figure("f"), three.duration_ns(), three.figure("f")),
+            (99, Some(7.0), 0, Some(3.0))
+        );
+    }
+}
