@@ -12,47 +12,58 @@ export function lowerBound(sorted: Float64Array, t: number): number {
   return low;
 }
 
+/** Values of one line in rows that all lines share: null is a gap, undefined is "nothing to say here". */
+export type Row = number | null | undefined;
+
+/** How many points of a line lie in a range, with one beyond each end. */
+function reach(t: Float64Array, from: number, to: number): [number, number] {
+  return [Math.max(0, lowerBound(t, from) - 1), Math.min(t.length, lowerBound(t, to) + 1)];
+}
+
+/** The points of the range with one beyond each of its ends, when they are few enough to be drawn one by one. */
+export function raw(line: { t: Float64Array; v: Float64Array }, from: number, to: number, most: number): [number[], Row[]] | null {
+  const [first, last] = reach(line.t, from, to);
+  if (last - first > most) return null;
+  const values = Array.from(line.v.subarray(first, last), (v) => (Number.isNaN(v) ? null : v));
+  return [Array.from(line.t.subarray(first, last)), values];
+}
+
 /**
- * Points of the range with one point beyond each of its ends, at most about two for each of `columns`.
- * A gap (not a number) in a column stays one.
+ * Many points in as many rows as there are pixels: two for each of `columns` (and for what lies just beyond either
+ * end), the lowest and the highest value in the order in which they came. A column of gaps alone stays a gap.
+ * All lines share the rows, so that drawing costs the same for few points and for millions.
  */
 export function decimate(
-  t: Float64Array,
-  v: Float64Array,
+  lines: { t: Float64Array; v: Float64Array }[],
   from: number,
   to: number,
   columns: number,
-): { t: number[]; v: (number | null)[] } {
-  const first = Math.max(0, lowerBound(t, from) - 1);
-  const last = Math.min(t.length, lowerBound(t, to) + 1);
-  const outT: number[] = [];
-  const outV: (number | null)[] = [];
-  const push = (i: number): void => {
-    outT.push(t[i]);
-    outV.push(Number.isNaN(v[i]) ? null : v[i]);
-  };
-  if (last - first <= 2 * columns) {
-    for (let i = first; i < last; i++) push(i);
-    return { t: outT, v: outV };
-  }
+): { t: number[]; rows: Row[][] } {
   const width = (to - from) / columns;
-  let i = first;
-  while (i < last) {
-    const end = from + (Math.floor((t[i] - from) / width) + 1) * width;
-    let low = -1;
-    let high = -1;
-    let gap = -1;
-    for (; i < last && (t[i] < end || (low < 0 && high < 0 && gap < 0)); i++) {
-      if (Number.isNaN(v[i])) gap = i;
-      else {
-        if (low < 0 || v[i] < v[low]) low = i;
-        if (high < 0 || v[i] > v[high]) high = i;
-      }
+  const t = Array.from({ length: 2 * (columns + 2) }, (_, row) => from + (row / 2 - 0.75) * width);
+  const rows = lines.map((line) => {
+    const out: Row[] = new Array<Row>(t.length).fill(undefined);
+    const [first, last] = reach(line.t, from, to);
+    let i = first;
+    while (i < last) {
+      const column = Math.min(columns + 1, Math.max(0, Math.floor((line.t[i] - from) / width) + 1));
+      const end = column > columns ? Infinity : from + column * width;
+      let low = -1;
+      let high = -1;
+      do {
+        const value = line.v[i];
+        if (!Number.isNaN(value)) {
+          if (low < 0 || value < line.v[low]) low = i;
+          if (high < 0 || value > line.v[high]) high = i;
+        }
+        i++;
+      } while (i < last && line.t[i] < end);
+      out[2 * column] = low < 0 ? null : line.v[Math.min(low, high)];
+      if (low !== high) out[2 * column + 1] = line.v[Math.max(low, high)];
     }
-    const kept = [...new Set([low, high, gap].filter((k) => k >= 0))].sort((a, b) => a - b);
-    kept.forEach(push);
-  }
-  return { t: outT, v: outV };
+    return out;
+  });
+  return { t, rows };
 }
 
 /** Index of the last element at or before `t`, or -1. */

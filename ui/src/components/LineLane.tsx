@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
 import type { Detail, Page } from "../context";
-import { decimate, indexBefore } from "../decimate";
+import { decimate, indexBefore, raw } from "../decimate";
 import { axisQuantity, quantity } from "../format";
 import { lineInk } from "../inks";
 import type { LineLane } from "../model";
@@ -44,12 +44,16 @@ export function LinePlot({ lane, page, theme }: { lane: LineLane; page: Page; th
 }
 
 function points(lane: LineLane, page: Page, width: number): uPlot.AlignedData {
-  const columns = Math.max(50, width - AXIS);
-  const tables = lane.lines.map((line) => {
-    const { t, v } = decimate(line.t, line.v, page.view.from, page.view.to, columns);
-    return [t, v] as uPlot.AlignedData;
-  });
-  return tables.length === 1 ? tables[0] : uPlot.join(tables);
+  const { from, to } = page.view;
+  // Closer than a pixel and a half, lines run into one another.
+  const columns = Math.max(50, Math.floor((width - AXIS) / 1.5));
+  const few = lane.lines.map((line) => raw(line, from, to, 2 * columns));
+  if (few.every((table) => table !== null)) {
+    const tables = few as uPlot.AlignedData[];
+    return tables.length === 1 ? tables[0] : uPlot.join(tables);
+  }
+  const { t, rows } = decimate(lane.lines, from, to, columns);
+  return [t, ...rows] as uPlot.AlignedData;
 }
 
 function options(lane: LineLane, width: number): uPlot.Options {
