@@ -14,6 +14,9 @@ pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool) -> String {
         None if whole_run && diagnosis.ledger.is_empty() && diagnosis.loss.measured_on.is_empty() => {
             "nothing to judge: no log of a JVM and no series of progress was read".into()
         }
+        None if whole_run && !diagnosis.ledger.iter().any(|row| row.in_sum) => {
+            "no cause can be seen: no log of a JVM was read; the blind spots say what to switch on".into()
+        }
         None if whole_run => "healthy as far as these inputs tell: no slow window and no cause found".into(),
         None if lost > 0.0 => {
             format!("{} lost {at}, and nothing that these inputs show explains it", quantity::millis(lost))

@@ -4,7 +4,7 @@
 use fathom_recording::ProcessId;
 
 use crate::intervals::Intervals;
-use crate::{BlindSpot, Case, Confidence, Finding, Judgement, Layer, Rule, RuledOut, quantity};
+use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, RuledOut, quantity};
 
 /// Processes named in a row before "and N more".
 const NAMED: usize = 3;
@@ -104,13 +104,14 @@ fn blind_spots(spots: Vec<(String, BlindSpot)>) -> Vec<BlindSpot> {
 /// A finding claims its stretches with a density, cost / length of its stretches, at most 1: a pause claims all of
 /// its time, a burst of compilation that costs half of a dip half of every moment of it. A later finding of the same
 /// process loses what earlier ones claim of its own stretches. Over all findings the shares of the loss add up to at
-/// most 1; what is beyond is cut from the later ones. Whoever loses says so in `why_confidence`, and stays in the
-/// list: it is the other explanation of the same time.
+/// most 1; what is beyond is cut from the later ones. Whoever loses says so in `why_confidence`; what is then left with
+/// too little to matter is no finding of its own, and is named as the other explanation where the time was charged.
 pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> {
     by_cost(&mut findings);
     let mut left_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { f64::INFINITY };
     let mut claims: Vec<Claim> = Vec::new();
-    for finding in &mut findings {
+    let mut kept: Vec<Finding> = Vec::new();
+    for mut finding in findings {
         let own = Intervals::of_windows(&finding.windows);
         let density = density(finding.cost_ms, &own);
         let (mut taken_ms, mut by) = (0.0_f64, None);
@@ -118,7 +119,7 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
             let shared_ms = own.and(&claim.stretches).length_ms();
             if shared_ms > 0.0 {
                 taken_ms += shared_ms * density.min(claim.density);
-                by.get_or_insert(claim.rule);
+                by.get_or_insert(claim.of);
             }
         }
         let asked_ms = finding.cost_ms;
@@ -126,22 +127,41 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
         left_ms -= finding.cost_ms;
         finding.share = case.share(finding.cost_ms);
         if finding.cost_ms < asked_ms * 0.999 {
-            let already = match by {
-                Some(rule) => format!("are charged to {rule}, which explains the same time"),
+            let already = match by.and_then(|of| kept.get(of)) {
+                Some(first) => format!("are charged to {}, which explains the same time", first.rule),
                 None => "are charged to the findings before it".to_owned(),
             };
             let gone = quantity::millis(asked_ms - finding.cost_ms);
             finding.why_confidence += &format!("; {gone} of its {} {already}", quantity::millis(asked_ms));
         }
-        claims.push(Claim { rule: finding.rule, process: finding.process.clone(), stretches: own, density });
+        let lost_out = finding.cost_ms < asked_ms * 0.999 && !case.matters(finding.cost_ms);
+        if lost_out {
+            left_ms += finding.cost_ms;
+            if let Some(first) = kept.get_mut(by.unwrap_or(0)) {
+                first.evidence.push(Evidence {
+                    text: format!(
+                        "the same time also fits {} ({}): {}",
+                        finding.rule,
+                        finding.confidence.word(),
+                        finding.title
+                    ),
+                    source: finding.evidence.first().map_or(String::new(), |e| e.source.clone()),
+                    at_ns: None,
+                });
+                continue;
+            }
+        }
+        claims.push(Claim { of: kept.len(), process: finding.process.clone(), stretches: own, density });
+        kept.push(finding);
     }
-    by_cost(&mut findings);
-    findings
+    by_cost(&mut kept);
+    kept
 }
 
 /// What a finding has been charged with.
 struct Claim {
-    rule: &'static str,
+    /// The finding, by its place among those kept.
+    of: usize,
     process: String,
     stretches: Intervals,
     density: f64,
@@ -233,9 +253,9 @@ mod tests {
             let mut surer = finding(case, jvm, "b", 1_000.0, &[(0, 1_000)]);
             surer.confidence = Confidence::Proven;
             let ranked = rank(vec![finding(case, jvm, "a", 1_000.0, &[(0, 1_000)]), surer], case);
-            assert_eq!([ranked[0].rule, ranked[1].rule], ["b", "a"]);
-            assert_eq!([ranked[0].cost_ms, ranked[1].cost_ms], [1_000.0, 0.0]);
-            assert!(ranked[1].why_confidence.contains("charged to b"), "{}", ranked[1].why_confidence);
+            assert_eq!((ranked.len(), ranked[0].rule, ranked[0].cost_ms), (1, "b", 1_000.0));
+            let told = &ranked[0].evidence[0].text;
+            assert!(told.contains("also fits a (likely)"), "{told}");
         });
     }
 
@@ -246,6 +266,7 @@ mod tests {
             let pause = finding(case, jvm, "b", 1_000.0, &[(2_000, 3_000)]);
             let ranked = rank(vec![pause, burst], case);
             assert_eq!([ranked[0].cost_ms, ranked[1].cost_ms], [5_000.0, 500.0]);
+            assert!(ranked[1].why_confidence.contains("charged to a"), "{}", ranked[1].why_confidence);
         });
     }
 

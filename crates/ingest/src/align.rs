@@ -186,8 +186,9 @@ impl Clock<'_> {
 
     /// Without any wall-clock time the clock is that of the first JVM, else of the first source.
     fn by_being_the_only_one(&mut self) {
-        let known =
-            (0..self.recording.sources.len()).any(|i| self.placement(i).is_some_and(Placement::is_known));
+        // What was placed by hand so much after the start of a JVM that knows no wall-clock time waits for that JVM.
+        let known = (0..self.recording.sources.len())
+            .any(|i| self.placement(i).is_some_and(|p| p.is_known() && (p.wall || i < self.first_new)));
         if known {
             return;
         }

@@ -1,7 +1,7 @@
 //! `jit-deopt-loop`: the same methods are compiled, found to rest on a wrong assumption, thrown away and compiled
 //! again.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
@@ -19,6 +19,8 @@ const STORM_PER_S: f64 = 20.0;
 /// A method runs slow from the invalidation until its next code is installed, at most this long for one round: a
 /// method that is never compiled again has ceased to be hot.
 const ROUND_MAX_NS: i64 = 5_000_000_000;
+/// Reason of an invalidation that only frees code which was made not entrant before.
+const ZOMBIE: &str = "zombie";
 /// Methods named.
 const NAMED: usize = 3;
 
@@ -97,10 +99,14 @@ impl<'a> Rounds<'a> {
         let mut methods: BTreeMap<&'a str, Vec<Round<'a>>> = BTreeMap::new();
         let none = Vec::new();
         let mut all = 0;
+        // Code is first made not entrant and later a zombie (JDK ≤ 19): one invalidation, told twice.
+        let mut seen: HashSet<i64> = HashSet::new();
         for span in case.spans_in(kind::JIT_INVALIDATE, jit.jvm, &case.slow).filter(|s| s.t0_ns() >= warm_ns)
         {
             let made = installs.get(span.name()).unwrap_or(&none);
-            if is_benign(&span, made) {
+            let again =
+                span.label(label::REASON) == Some(ZOMBIE) || (span.key() >= 0 && !seen.insert(span.key()));
+            if again || is_benign(&span, made) {
                 continue;
             }
             all += 1;

@@ -14,7 +14,8 @@ use crate::{Case, Window, quantity, stats};
 const ENOUGH: usize = 5;
 /// See [`ENOUGH`], milliseconds.
 const ALONE_MS: f64 = 1_000.0;
-/// Beyond this share of the run spent in stops other than the outstanding ones, the run is slow as a whole.
+/// Beyond this share of the run spent in stops other than the outstanding ones, the run is slow as a whole, unless
+/// the outstanding ones take more still.
 const THROUGHOUT: f64 = 0.1;
 /// Windows that are kept, the worst ones: more are not read.
 const MAX_WINDOWS: usize = 100;
@@ -75,7 +76,8 @@ fn long(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
     let windows: Vec<Window> = stops.stretches().iter().filter(|s| outstanding(s)).map(window).collect();
     let stopped: f64 = windows.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
     let rest = stops.length_ms() - stopped;
-    if windows.is_empty() || rest > THROUGHOUT * covers.length_ns() as f64 / 1e6 {
+    let throughout = rest > THROUGHOUT * covers.length_ns() as f64 / 1e6 && rest > stopped;
+    if windows.is_empty() || throughout {
         return None;
     }
     let longest = lengths.last().copied().unwrap_or(0.0);

@@ -217,3 +217,14 @@ fn the_clients_of_a_real_benchmark_are_placed_where_they_started() {
         assert!(source.placement.is_known() && source.placement.wall, "{:?}", source.placement);
     }
 }
+
+#[test]
+fn a_table_placed_by_hand_counts_from_a_jvm_that_knows_no_wall_clock_time() {
+    let mut r = Recording::new();
+    let table = add(&mut r, "client.csv", ClockBasis::SinceStart, kind::RUN, &[]);
+    let gc = add(&mut r, "gc.log", ClockBasis::JvmUptime, kind::GC_PAUSE, &[]);
+    let warnings = aligned(&mut r, &["client.csv=+36s"]);
+    assert!(r.sources[gc].placement.is_known() && r.sources[gc].placement.offset_ns == 0);
+    assert_eq!(r.sources[table].placement.offset_ns, 36 * SECOND_NS);
+    assert_eq!(warnings, Vec::<String>::new());
+}

@@ -1,0 +1,105 @@
+//! Verdicts on logs of real runs: what happened in each stands in the README beside its files.
+
+use std::path::{Path, PathBuf};
+
+use fathom_diagnose::{Confidence, Diagnosis, Options, WindowSpec, diagnose};
+use fathom_recording::Recording;
+
+fn fixtures(dir: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../ingest/fixtures").join(dir)
+}
+
+/// Reads files into one recording, tables placed `align` after the start of the first JVM.
+fn read(files: &[PathBuf], align: Option<&str>) -> Recording {
+    let mut recording = Recording::new();
+    let tables = files.iter().filter(|f| f.extension().is_some_and(|e| e == "csv"));
+    let by_hand = tables.filter_map(|f| Some(format!("{}={}", f.file_name()?.to_str()?, align?)));
+    let options = fathom_ingest::Options { align: by_hand.collect(), ..fathom_ingest::Options::default() };
+    let report = fathom_ingest::read_inputs(files, &options, &mut recording).unwrap();
+    assert!(report.inputs.len() >= files.len(), "{report:?}");
+    recording.seal();
+    recording
+}
+
+fn elasql(names: &[&str], slow: &[&str], align: Option<&str>) -> Diagnosis {
+    let files: Vec<_> = names.iter().map(|name| fixtures("elasql").join(name)).collect();
+    let slow: Vec<WindowSpec> = slow.iter().map(|w| w.parse().unwrap()).collect();
+    diagnose(&read(&files, align), &Options { slow, ..Options::default() }).unwrap()
+}
+
+const ALL: [&str; 11] = [
+    "gc0.log",
+    "gc1.log",
+    "gc2.log",
+    "gc3.log",
+    "jit0.xml.zst",
+    "jit1.xml.zst",
+    "jit2.xml.zst",
+    "jit3.xml.zst",
+    "client0.csv",
+    "client1.csv",
+    "client2.csv",
+];
+
+/// Slow windows in seconds of the clients' clock.
+fn seconds(d: &Diagnosis, windows: &[fathom_diagnose::Window]) -> Vec<(i64, i64)> {
+    windows
+        .iter()
+        .map(|w| ((w.from_ns - d.zero_ns) / 1_000_000_000, (w.to_ns - d.zero_ns) / 1_000_000_000))
+        .collect()
+}
+
+#[test]
+fn the_dip_of_the_migration_is_blamed_on_the_burst_of_server_2_and_the_earlier_dip_is_not() {
+    let d = elasql(&ALL, &[], Some("+36s"));
+    let slow = seconds(&d, &d.windows.slow);
+    assert_eq!(slow.len(), 2, "{slow:?} {}", d.windows.how);
+    assert_eq!(slow[0], (84, 88));
+    assert!((142..=145).contains(&slow[1].0) && (155..=166).contains(&slow[1].1), "{slow:?}");
+
+    let first = &d.findings[0];
+    assert_eq!((first.rule, first.confidence), ("jit-compile-burst", Confidence::Likely));
+    assert!(first.evidence.iter().any(|e| e.source.contains("jit2.xml")), "{:?}", first.evidence);
+    assert!(first.share.unwrap() > 0.5 && first.share.unwrap() < 0.95, "{:?}", first.share);
+    let text: Vec<&str> = first.evidence.iter().map(|e| e.text.as_str()).collect();
+    assert!(text.iter().any(|t| t.contains(".migration.")), "{text:?}");
+    assert!(text.iter().any(|t| t.contains("waits in the queue: C2")), "{text:?}");
+    assert!(text.iter().any(|t| t.contains("stopped it for")), "collections are held beside it: {text:?}");
+    let acted = seconds(&d, &first.windows);
+    assert!(acted.iter().all(|(from, _)| *from >= 140), "the dip near 85 s is not its doing: {acted:?}");
+    assert_eq!(d.findings.len(), 1, "{:?}", d.findings.iter().map(|f| f.rule).collect::<Vec<_>>());
+
+    let gc = d.ruled_out.iter().find(|r| r.rule == "gc-heap-too-small").unwrap();
+    assert!(gc.figure.contains('%') && gc.source.contains(".log"), "{gc:?}");
+}
+
+#[test]
+fn the_same_logs_give_the_same_verdict_every_time() {
+    let few = ["gc2.log", "jit2.xml.zst", "client0.csv", "client1.csv", "client2.csv"];
+    let json = || serde_json::to_string(&elasql(&few, &[], Some("+36s"))).unwrap();
+    assert_eq!(json(), json());
+}
+
+#[test]
+fn without_the_jit_log_the_dip_is_not_explained_and_the_blind_spot_says_what_to_switch_on() {
+    let d = elasql(&["gc2.log", "client0.csv", "client1.csv", "client2.csv"], &[], Some("+36s"));
+    assert!(d.findings.is_empty(), "{:?}", d.findings);
+    assert!(d.headline.contains("nothing that these inputs show explains it"), "{}", d.headline);
+    let blind = d.blind_spots.iter().find(|b| b.rules.iter().any(|r| r == "jit-compile-burst")).unwrap();
+    assert!(blind.remedy.contains("-XX:+LogCompilation"), "{blind:?}");
+}
+
+#[test]
+fn the_earlier_dip_alone_has_no_cause_in_these_logs() {
+    let d = elasql(&ALL, &["84s..88s"], Some("+36s"));
+    assert!(d.findings.is_empty(), "{:?}", d.findings.iter().map(|f| &f.title).collect::<Vec<_>>());
+    assert!(d.loss.lost_ms > 1_000.0);
+}
+
+#[test]
+fn a_window_in_the_start_up_is_told_as_start_up() {
+    let d = elasql(&["jit2.xml.zst", "client0.csv", "client1.csv", "client2.csv"], &["0s..6s"], Some("+0s"));
+    for finding in &d.findings {
+        assert!(finding.title.starts_with("start-up") && finding.confidence == Confidence::ConsistentWith);
+    }
+}
