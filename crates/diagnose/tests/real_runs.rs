@@ -1,5 +1,7 @@
 //! Verdicts on logs of real runs: what happened in each stands in the README beside its files.
 
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
 use std::path::{Path, PathBuf};
 
 use fathom_diagnose::{Confidence, Diagnosis, Options, WindowSpec, diagnose};

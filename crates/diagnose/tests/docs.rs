@@ -1,0 +1,130 @@
+//! The documentation says what the code does: every field of the JSON form, every rule.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::path::Path;
+
+use fathom_diagnose::rules::RULES;
+use fathom_diagnose::*;
+
+fn docs(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
+
+/// A diagnosis in which every list has an element.
+fn full() -> Diagnosis {
+    let window = Window { from_ns: 0, to_ns: 1 };
+    Diagnosis {
+        schema: SCHEMA,
+        version: "0",
+        headline: String::new(),
+        inputs: vec![Input {
+            name: String::new(),
+            format: String::new(),
+            process: None,
+            records: 0,
+            skipped: 0,
+            lost: 0,
+            placed: String::new(),
+        }],
+        wall_clock: true,
+        zero_ns: 0,
+        windows: Windows { slow: vec![window], base: vec![window], how: String::new() },
+        loss: Loss::default(),
+        ledger: vec![LedgerRow {
+            process: String::new(),
+            heading: String::new(),
+            in_sum: true,
+            slow_ms: None,
+            base_ms: None,
+            slow_share: None,
+            base_share: None,
+        }],
+        findings: vec![Finding {
+            rule: "",
+            title: String::new(),
+            layer: Layer::Jit,
+            confidence: Confidence::Likely,
+            why_confidence: String::new(),
+            cost_ms: 0.0,
+            share: None,
+            culprit: String::new(),
+            process: String::new(),
+            meaning: String::new(),
+            evidence: vec![Evidence::default()],
+            remedies: vec![Remedy::default()],
+            verify: vec![String::new()],
+            windows: vec![window],
+        }],
+        ruled_out: vec![RuledOut { rule: String::new(), figure: String::new(), source: String::new() }],
+        blind_spots: vec![BlindSpot { what: String::new(), rules: vec![], remedy: String::new() }],
+        warnings: vec![String::new()],
+    }
+}
+
+/// Rows "| `field` |" of a section of the page, in order.
+fn documented(page: &str, section: &str) -> Vec<String> {
+    let (_, rest) =
+        page.split_once(&format!("\n## {section}\n")).unwrap_or_else(|| panic!("no section {section}"));
+    let body = rest.split("\n## ").next().unwrap();
+    let rows = body.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    rows.map(|(field, _)| field.to_owned()).collect()
+}
+
+#[test]
+fn every_field_of_the_json_form_is_documented_and_no_other() {
+    let page = std::fs::read_to_string(docs("diagnosis-json.md")).unwrap();
+    let json = serde_json::to_value(full()).unwrap();
+    for (section, pointer) in [
+        ("Top level", ""),
+        ("Input", "/inputs/0"),
+        ("Windows", "/windows"),
+        ("Window", "/windows/slow/0"),
+        ("Loss", "/loss"),
+        ("LedgerRow", "/ledger/0"),
+        ("Finding", "/findings/0"),
+        ("Evidence", "/findings/0/evidence/0"),
+        ("Remedy", "/findings/0/remedies/0"),
+        ("RuledOut", "/ruled_out/0"),
+        ("BlindSpot", "/blind_spots/0"),
+    ] {
+        let mut fields: Vec<&str> =
+            json.pointer(pointer).unwrap().as_object().unwrap().keys().map(String::as_str).collect();
+        let mut rows = documented(&page, section);
+        fields.sort_unstable();
+        rows.sort_unstable();
+        assert_eq!(rows, fields, "{section}");
+    }
+}
+
+/// docs/rules.md, from the rules themselves. `FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs` rewrites it.
+#[test]
+fn the_page_of_rules_is_that_of_the_code() {
+    let mut page = String::from(
+        "# The rules\n\n\
+         Generated from the code (`FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs`): one section a rule, in \
+         the order in which they are asked. What the words and costs mean stands in [diagnosis.md](diagnosis.md).\n",
+    );
+    for rule in RULES {
+        let layer = serde_json::to_value(rule.layer()).unwrap();
+        let layer = layer.as_str().unwrap();
+        page += &format!("\n## {}\n\nLayer: {layer}.\n\n{}\n", rule.id(), rule.about().trim());
+    }
+    let file = docs("rules.md");
+    if std::env::var_os("FATHOM_BLESS").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(written, page, "docs/rules.md is not current: run the test with FATHOM_BLESS=1");
+}
+
+#[test]
+fn rule_ids_are_unique_and_every_rule_tells_of_itself() {
+    let mut ids: Vec<&str> = RULES.iter().map(|rule| rule.id()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), RULES.len());
+    for rule in RULES {
+        assert!(rule.about().len() > 300, "{} says too little of itself", rule.id());
+    }
+}
