@@ -152,7 +152,7 @@ pub struct LivePoint<'a> {
 }
 
 /// Heap after each collection that also cleaned the old generation, in order of time: full collections, the last
-/// mixed collection of each series (G1), whole cycles of ZGC and Shenandoah, and for CMS the old generation as the
+/// mixed collection of each series (G1; where a cycle is followed by none, the young collection after it), whole cycles of ZGC and Shenandoah, and for CMS the old generation as the
 /// first young collection after a sweep finds it, with the young generation's survivors.
 ///
 /// Heap after a young collection alone is not used: it rises between old collections in every healthy program.
@@ -172,6 +172,12 @@ pub fn live_points<'a>(
         if pause.collected_old() || last_mixed {
             points.extend(after(pause.span));
         }
+        // A cycle of G1 that found nothing worth a mixed collection: all that is old is in use.
+        if pause.span.name().contains("leanup")
+            && let Some(next) = all.get(i + 1).filter(|p| p.is_young() && !prepares_mixed(p))
+        {
+            points.extend(after(next.span));
+        }
     }
     for span in of_kind(recording, kind::GC_CONCURRENT, jvm, window) {
         if is_whole_cycle(&span) {
@@ -183,6 +189,10 @@ pub fn live_points<'a>(
     }
     points.sort_by_key(|p| p.t_ns);
     points
+}
+
+fn prepares_mixed(pause: &Pause<'_>) -> bool {
+    pause.is_mixed() || pause.span.name().contains("Prepare Mixed")
 }
 
 /// A cycle that looked at the whole heap: ZGC's collections, the major ones where it is generational, and the last

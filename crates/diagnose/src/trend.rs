@@ -51,14 +51,12 @@ impl Trend {
         })
     }
 
-    /// The lines through the earlier and the later half of the points, split by x: what a rise that flattens
-    /// (a cache filling up) looks like beside one that goes on (a leak).
+    /// The lines through the earlier and the later half of the points, given in order of x: what a rise that flattens
+    /// (a cache filling up) looks like beside one that goes on (a leak). Split by number, because the readings of a
+    /// leak crowd together towards its end.
     pub fn halves(points: &[(f64, f64)]) -> Option<(Self, Self)> {
-        let from = points.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-        let to = points.iter().map(|p| p.0).fold(f64::NEG_INFINITY, f64::max);
-        let middle = from + (to - from) / 2.0;
-        let (early, late): (Vec<_>, Vec<_>) = points.iter().partition(|p| p.0 < middle);
-        Some((Self::fit(&early)?, Self::fit(&late)?))
+        let (early, late) = points.split_at(points.len() / 2);
+        Some((Self::fit(early)?, Self::fit(late)?))
     }
 }
 

@@ -51,6 +51,10 @@ impl Rule for GcFirstTouch {
             return gc.ruled_out("no pause in the slow windows");
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
+            // ZGC and Shenandoah work beside the application and log no CPU time of their pauses.
+            if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
+                return Judgement::NotApplicable;
+            }
             return blind(
                 self,
                 "kernel time of collections",

@@ -3,6 +3,7 @@
 use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, cited, most, remedy, summed};
+use super::gc_evacuation_failure::ran_out;
 use super::heap_leak;
 use crate::collections::Pause;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
@@ -113,6 +114,10 @@ fn for_room(pause: &Pause<'_>) -> bool {
 /// A young generation that is too small: its median capacity, its share of the heap, and the median interval.
 fn small_young(gc: &GcCase<'_, '_>) -> Option<(f64, f64, f64)> {
     let young: Vec<_> = gc.slow.iter().filter(|p| p.is_young() && for_room(p)).collect();
+    // A full heap leaves no room for a young generation: that is `gc-evacuation-failure`.
+    if young.iter().filter(|p| ran_out(p)).count() * 10 > young.len() {
+        return None;
+    }
     let gaps = young.windows(2).filter_map(|pair| match pair {
         [a, b] => Some(b.span.t0_ns().saturating_sub(a.span.t1_ns()) as f64 / 1e9),
         _ => None,

@@ -60,6 +60,10 @@ impl Rule for GcStarvedOfCpu {
             return gc.ruled_out("no pause in the slow windows");
         }
         if gc.slow.iter().all(|p| p.cpu().is_none()) {
+            // ZGC and Shenandoah work beside the application and log no CPU time of their pauses.
+            if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
+                return Judgement::NotApplicable;
+            }
             return blind(self, "CPU time of collections", "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)");
         }
         let long: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_work(p)).copied().collect();

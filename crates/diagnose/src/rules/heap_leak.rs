@@ -18,6 +18,9 @@ const HIGH: f64 = 0.7;
 /// The live set as a share of the heap that an application cannot go on with.
 const EXHAUSTED: f64 = 0.9;
 
+/// And as a share at which it cannot grow any more.
+const FULL: f64 = 0.95;
+
 /// The rule.
 pub struct HeapLeak;
 
@@ -64,8 +67,11 @@ impl Rule for HeapLeak {
                 quantity::plural(points.len(), "collection", "collections")
             ));
         }
+        let points = until_full(points, heap);
         let Some(rise) = Rise::of(&points) else {
-            return gc.ruled_out("the collections of the old generation have no stamps to take a slope from");
+            return gc.ruled_out(
+                "the collections of the old generation are not far enough apart in time to take a slope from",
+            );
         };
         if let Some(why_not) = rise.why_not(heap) {
             return gc.ruled_out(why_not);
@@ -80,6 +86,15 @@ impl Rule for HeapLeak {
         }
         Judgement::Found(Box::new(found(self, &gc, &points, &rise, heap, cost_ms)))
     }
+}
+
+/// The readings up to the first few that find the heap full: a leak cannot grow beyond it, and the many collections
+/// of its last seconds would look like a level that was reached.
+fn until_full(mut points: Vec<LivePoint<'_>>, heap: f64) -> Vec<LivePoint<'_>> {
+    if let Some(full) = points.iter().position(|p| p.bytes >= FULL * heap) {
+        points.truncate(full + 2);
+    }
+    points
 }
 
 /// The growth of the live set.
@@ -251,8 +266,8 @@ pub(super) fn live_share(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
 /// Whether the live set rises as a leak does.
 pub(super) fn leaks(gc: &GcCase<'_, '_>) -> bool {
     let points = live_points(gc.case.recording, gc.jvm, None);
-    let rise = (points.len() >= READINGS).then(|| Rise::of(&points)).flatten();
-    rise.zip(gc.heap_max_bytes()).is_some_and(|(rise, heap)| rise.why_not(heap).is_none())
+    let Some(heap) = gc.heap_max_bytes().filter(|_| points.len() >= READINGS) else { return false };
+    Rise::of(&until_full(points, heap)).is_some_and(|rise| rise.why_not(heap).is_none())
 }
 
 /// What a pause left in use, as a share of the heap, to be told beside it.

@@ -1,0 +1,88 @@
+//! The rules of garbage collection on logs of real JVMs: each fires on its own fault, none on a healthy run.
+
+use std::path::{Path, PathBuf};
+
+use fathom_diagnose::{Confidence, Diagnosis, Finding};
+use fathom_recording::Recording;
+
+fn fixtures(rule: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gc").join(rule);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut logs: Vec<_> = entries.map(|entry| entry.expect("a folder that can be read").path()).collect();
+    logs.sort();
+    assert!(!logs.is_empty(), "no log in {}", folder.display());
+    logs
+}
+
+fn diagnosis(log: &Path) -> Diagnosis {
+    let mut recording = Recording::new();
+    let options = fathom_ingest::Options::default();
+    fathom_ingest::read_inputs(&[log.to_owned()], &options, &mut recording).expect("a log that can be read");
+    fathom_diagnose::diagnose(&recording, &fathom_diagnose::Options::default()).expect("no window was given")
+}
+
+fn finding<'a>(diagnosis: &'a Diagnosis, rule: &str) -> &'a Finding {
+    let found: Vec<_> = diagnosis.findings.iter().map(|f| f.rule).collect();
+    diagnosis.findings.iter().find(|f| f.rule == rule).unwrap_or_else(|| panic!("{rule} not in {found:?}"))
+}
+
+#[test]
+fn each_rule_fires_on_its_fault_and_says_where_what_and_how_to_verify() {
+    for rule in [
+        "gc-explicit",
+        "gc-humongous",
+        "gc-heap-too-small",
+        "gc-metaspace",
+        "gc-allocation-stall",
+        "gc-evacuation-failure",
+        "gc-first-touch",
+        "heap-leak",
+        "gc-log-write-blocked",
+    ] {
+        for log in fixtures(rule) {
+            let diagnosis = diagnosis(&log);
+            let finding = finding(&diagnosis, rule);
+            assert!(!finding.remedies.is_empty() && !finding.verify.is_empty(), "{rule}");
+            assert!(
+                finding.evidence.iter().any(|e| e.source.contains(".log")),
+                "{rule}: {:?}",
+                finding.evidence
+            );
+            assert!(finding.windows.len() <= 51, "{rule}");
+        }
+    }
+}
+
+#[test]
+fn three_pauses_that_waited_for_their_log_come_first_and_are_not_called_proven() {
+    let diagnosis = diagnosis(&fixtures("gc-log-write-blocked")[0]);
+    let first = &diagnosis.findings[0];
+    assert_eq!((first.rule, first.confidence), ("gc-log-write-blocked", Confidence::ConsistentWith));
+    assert!((first.cost_ms - 36_415.0).abs() < 300.0, "strace says 36.7 s: {}", first.cost_ms);
+    let at: Vec<_> =
+        first.evidence.iter().take(3).map(|e| e.source.rsplit(':').next().unwrap_or_default()).collect();
+    assert_eq!(at, ["3110", "4116", "5880"]);
+    assert!(first.remedies[0].change.contains("-Xlog:async"));
+}
+
+#[test]
+fn class_loaders_that_are_kept_are_told_from_those_that_are_let_go() {
+    let logs = fixtures("gc-metaspace");
+    let [let_go, kept] = logs.as_slice() else { panic!("{logs:?}") };
+    assert!(!finding(&diagnosis(let_go), "gc-metaspace").title.contains("growing"));
+    assert!(finding(&diagnosis(kept), "gc-metaspace").title.contains("growing"));
+}
+
+#[test]
+fn no_rule_fires_on_a_healthy_run() {
+    for log in fixtures("healthy") {
+        let diagnosis = diagnosis(&log);
+        let found: Vec<_> = diagnosis.findings.iter().map(|f| (f.rule, &f.title)).collect();
+        assert!(found.is_empty(), "{}: {found:?}", log.display());
+        assert!(
+            diagnosis.ruled_out.iter().any(|r| r.rule == "gc-log-write-blocked"),
+            "{:?}",
+            diagnosis.ruled_out
+        );
+    }
+}
