@@ -58,7 +58,9 @@ fn three_pauses_that_waited_for_their_log_come_first_and_are_not_called_proven()
     let diagnosis = diagnosis(&fixtures("gc-log-write-blocked")[0]);
     let first = &diagnosis.findings[0];
     assert_eq!((first.rule, first.confidence), ("gc-log-write-blocked", Confidence::ConsistentWith));
-    assert!((first.cost_ms - 36_415.0).abs() < 300.0, "strace says 36.7 s: {}", first.cost_ms);
+    // strace says 36.7 s; what the run loses to collections at other times is taken off.
+    assert!(first.title.starts_with("3 stops waited 36.4"), "{}", first.title);
+    assert!((25_000.0..36_700.0).contains(&first.cost_ms), "{}", first.cost_ms);
     let at: Vec<_> =
         first.evidence.iter().take(3).map(|e| e.source.rsplit(':').next().unwrap_or_default()).collect();
     assert_eq!(at, ["3110", "4116", "5880"]);

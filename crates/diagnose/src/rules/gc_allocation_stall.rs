@@ -3,7 +3,7 @@
 use fathom_recording::Span;
 use fathom_recording::vocabulary::{fact, kind};
 
-use super::gc_case::{GcCase, cited, remedy, stretches, summed};
+use super::gc_case::{GcCase, cited, remedy, several_or_long, stretches, summed};
 use crate::collections::Pause;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
@@ -56,7 +56,8 @@ impl Rule for GcAllocationStall {
         let longest = stalls.iter().map(|s| s.duration_ns()).max().unwrap_or(0) as f64 / 1e6;
         let longest = degenerated.iter().map(Pause::ms).fold(longest, f64::max);
         let usual = gc.usual_ms(|p| !is_degenerated(p));
-        if longest < STALL_MS || !(case.matters(cost_ms) || gc.stands_out(longest, usual)) {
+        let few = stalls.is_empty() && !several_or_long(&degenerated);
+        if longest < STALL_MS || few || !(case.matters(cost_ms) || gc.stands_out(longest, usual)) {
             return gc.ruled_out(format!(
                 "{} and {}, the longest {}, {} in all",
                 quantity::plural(stalls.len(), "allocation stall", "allocation stalls"),

@@ -4,7 +4,9 @@ use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{ProcessId, Span};
 
 use crate::collections::{self, Pause};
-use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Rule, Window, quantity};
+use crate::{
+    BlindSpot, Case, Confidence, Evidence, Finding, Judgement, LONG_STOP_MS, Rule, Window, quantity,
+};
 
 /// How many stretches a finding marks on the timeline; more cannot be told apart there.
 const MARKED: usize = 50;
@@ -18,6 +20,10 @@ const WHOLE_RUN_SHARE: f64 = 0.10;
 /// A single stop that is worth a finding whatever it is of the whole, milliseconds: from one second on people and
 /// time-outs notice. It must also stand out of its run, see [`Case::stands_out`].
 const STANDS_OUT_MS: f64 = 1_000.0;
+
+/// Collections from which on a share of time can be told: a log that is a fragment of two or three records is
+/// nothing but pauses.
+pub(crate) const SEVERAL: usize = 5;
 
 /// The collections of one JVM of a case.
 pub(crate) struct GcCase<'c, 'a> {
@@ -191,6 +197,12 @@ pub(crate) fn most<'p, 'a>(
     order.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     order.truncate(CITED);
     order
+}
+
+/// Whether pauses are several, or one of them is long in itself: a fragment of a log is nothing but pauses, and its
+/// shares of time say nothing.
+pub(crate) fn several_or_long(pauses: &[Pause<'_>]) -> bool {
+    pauses.len() >= SEVERAL || pauses.iter().any(|p| p.ms() >= LONG_STOP_MS)
 }
 
 /// A figure with the record that it stands in.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::gc_case::{GcCase, cited, most, remedy, summed};
+use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
@@ -53,7 +53,8 @@ impl Rule for GcExplicit {
         }
         let cost_ms = gc.excess_ms(|p| initiator(p).is_some());
         let longest = asked.iter().map(Pause::ms).fold(0.0, f64::max);
-        if !case.matters(cost_ms) && !gc.stands_out(longest, gc.usual_ms(|p| initiator(p).is_none())) {
+        let adds_up = case.matters(cost_ms) && several_or_long(&asked);
+        if !(adds_up || gc.stands_out(longest, gc.usual_ms(|p| initiator(p).is_none()))) {
             return gc.ruled_out(format!(
                 "{} asked for, {} above the base",
                 quantity::plural(asked.len(), "collection was", "collections were"),

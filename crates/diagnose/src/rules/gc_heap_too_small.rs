@@ -2,7 +2,7 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, cited, most, remedy, summed};
+use super::gc_case::{GcCase, SEVERAL, cited, most, remedy, summed};
 use super::gc_evacuation_failure::ran_out;
 use super::heap_leak;
 use crate::collections::Pause;
@@ -65,6 +65,12 @@ impl Rule for GcHeapTooSmall {
                 "collections for lack of room took {} of the time (limit {})",
                 quantity::share(stopped),
                 quantity::share(STOPPED)
+            ));
+        }
+        if gc.slow.len() < SEVERAL {
+            return gc.ruled_out(format!(
+                "only {} to tell from",
+                quantity::plural(gc.slow.len(), "pause", "pauses")
             ));
         }
         let live = heap_leak::live_share(&gc);

@@ -2,7 +2,7 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, cited, most, remedy, summed};
+use super::gc_case::{GcCase, SEVERAL, cited, most, remedy, summed};
 use super::gc_evacuation_failure::only_pinned;
 use crate::collections::Pause;
 use crate::{Case, Finding, Judgement, Layer, Rule, quantity};
@@ -55,7 +55,7 @@ impl Rule for GcLocker {
             pauses.iter().map(|p| if only_pinned(p) { (p.ms() - usual).max(0.0) } else { p.ms() }).sum()
         };
         let cost_ms = case.excess_ms(cost(&by_locker), cost(&gc.base_of(held)));
-        if share >= SHARE && case.matters(cost_ms) {
+        if share >= SHARE && by_locker.len() >= SEVERAL && case.matters(cost_ms) {
             return Judgement::Found(Box::new(found(self, &gc, &by_locker, share, cost_ms)));
         }
         gc.ruled_out(format!(

@@ -2,7 +2,7 @@
 
 use fathom_recording::vocabulary::{fact, figure, kind};
 
-use super::gc_case::{GcCase, cited, most, remedy, summed};
+use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
 use crate::trend::Trend;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
@@ -44,7 +44,7 @@ impl Rule for GcMetaspace {
         let asked: Vec<Pause<'_>> = gc.slow.iter().filter(|p| for_metaspace(p)).copied().collect();
         let cost_ms = gc.excess_ms(for_metaspace);
         let longest = asked.iter().map(Pause::ms).fold(0.0, f64::max);
-        if !asked.is_empty()
+        if several_or_long(&asked)
             && (case.matters(cost_ms) || gc.stands_out(longest, gc.usual_ms(|p| !for_metaspace(p))))
         {
             return Judgement::Found(Box::new(found(self, &gc, &asked, cost_ms)));
