@@ -1,6 +1,6 @@
 //! Corrections of spans, once a second source tells more of the same things. Before [`Recording::seal`].
 
-use crate::spans::NONE;
+use crate::spans::{Figure, NONE};
 use crate::{Recording, Span, SpanId, Spans};
 
 impl Recording {
@@ -16,8 +16,8 @@ impl Recording {
         let i = span.index();
         let from = if i == 0 { 0 } else { self.spans.figures_end[i - 1] as usize };
         let to = self.spans.figures_end[i] as usize;
-        let figure = self.spans.figures[from..to].iter_mut().find(|(k, _)| *k == key);
-        figure.map(|(_, old)| *old = value).is_some()
+        let figure = self.spans.figures[from..to].iter_mut().find(|f| f.key == key);
+        figure.map(|figure| *figure = Figure::new(key, value)).is_some()
     }
 
     /// Takes spans out. Ids of those behind them change; a child of one that is taken out loses its parent.

@@ -1,6 +1,6 @@
 //! Several recordings as one.
 
-use crate::spans::NONE;
+use crate::spans::{Figure, NONE};
 use crate::{FrameId, ProcessId, Recording, SourceId, StackId, StrId};
 
 impl Recording {
@@ -71,7 +71,8 @@ impl Recording {
         to.parent.extend(from.parent.into_iter().map(|id| moved(id, spans)));
         to.figures_end.extend(from.figures_end.into_iter().map(|end| end + figures));
         to.labels_end.extend(from.labels_end.into_iter().map(|end| end + labels));
-        to.figures.extend(from.figures.into_iter().map(|(key, value)| (text(key), value)));
+        to.figures
+            .extend(from.figures.into_iter().map(|figure| Figure::new(text(figure.key), figure.value())));
         to.labels.extend(from.labels.into_iter().map(|(key, value)| (text(key), text(value))));
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::samples::{Frame, SampleRow, Samples, StackNode};
 use crate::series::{Series, SeriesInfo};
 use crate::sources::{Process, Source, Thread};
-use crate::spans::{NONE, SpanRow, Spans};
+use crate::spans::{Figure, NONE, SpanRow, Spans};
 use crate::strings::Strings;
 use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 
@@ -110,7 +110,7 @@ impl Sink for Recording {
         spans.key.push(row.key);
         spans.parent.push(row.parent.map_or(NONE, |p| p.0));
         for (key, value) in row.figures {
-            spans.figures.push((self.strings.intern(key), *value));
+            spans.figures.push(Figure::new(self.strings.intern(key), *value));
         }
         for (key, value) in row.labels {
             spans.labels.push((self.strings.intern(key), self.strings.intern(value)));
@@ -394,7 +394,7 @@ impl<'a> Span<'a> {
     /// A figure by its word.
     pub fn figure(&self, key: &str) -> Option<f64> {
         let key = self.recording.strings.find(key)?;
-        self.spans().figures_of(self.id.index()).iter().find(|(k, _)| *k == key).map(|(_, v)| *v)
+        self.spans().figures_of(self.id.index()).iter().find(|f| f.key == key).map(|f| f.value())
     }
 
     /// A label by its word.
@@ -407,7 +407,7 @@ impl<'a> Span<'a> {
     /// All figures.
     pub fn figures(&self) -> impl Iterator<Item = (&'a str, f64)> + use<'a> {
         let strings = &self.recording.strings;
-        self.spans().figures_of(self.id.index()).iter().map(|(k, v)| (strings.get(*k), *v))
+        self.spans().figures_of(self.id.index()).iter().map(|f| (strings.get(f.key), f.value()))
     }
 
     /// All labels.

@@ -7,7 +7,7 @@ use arrow_schema::Field;
 
 use super::{Growth, Table};
 use crate::disk::columns::{self, Columns, Damage, double, id, long, map, optional, text};
-use crate::spans::NONE;
+use crate::spans::{Figure, NONE};
 use crate::{ProcessId, Recording, SourceId};
 
 pub(super) struct SpansTable;
@@ -117,7 +117,8 @@ impl Table for SpansTable {
         spans.line.extend(lines.into_iter().map(line));
         spans.key.extend(keys.into_iter().map(|k| k.unwrap_or(NO_KEY)));
         spans.parent.extend(parents);
-        spans.figures.extend(figure_keys.into_iter().zip(figure_values.iter().copied()));
+        let figures = figure_keys.into_iter().zip(figure_values.iter().copied());
+        spans.figures.extend(figures.map(|(key, value)| Figure::new(key, value)));
         spans.labels.extend(label_keys.into_iter().zip(label_values));
         spans.figures_end.extend(figures_end);
         spans.labels_end.extend(labels_end);
@@ -149,8 +150,8 @@ fn encode_figures(recording: &Recording, rows: Range<usize>) -> ArrayRef {
     let list = &spans.figures[entries.clone()];
     columns::maps(
         spans.figures_end[rows].iter().map(|end| end - entries.start as u32),
-        columns::texts(&recording.strings, list.iter().map(|(key, _)| *key)),
-        columns::doubles(list.iter().map(|(_, value)| *value)),
+        columns::texts(&recording.strings, list.iter().map(|figure| figure.key)),
+        columns::doubles(list.iter().map(|figure| figure.value())),
         figures(),
     )
 }
