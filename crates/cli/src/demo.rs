@@ -36,11 +36,11 @@ pub struct Workload {
 
 impl Workload {
     /// A run in which all processors are busy, with as many tenants for each as make its compilers busy for some
-    /// seconds (measured on 2 processors: 16 tenants a processor keep C2 busy for 5 to 10 s).
+    /// seconds (measured on 2 processors: 10 tenants a processor keep C2 busy for some 5 s).
     pub fn for_this_machine(seconds: u32, healthy: bool) -> Self {
         let processors = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
         let take_over_at = if healthy { 0 } else { seconds * 11 / 20 };
-        Self { seconds, take_over_at, tenants: 16 * processors, workers: processors }
+        Self { seconds, take_over_at, tenants: 10 * processors, workers: processors }
     }
 }
 
@@ -71,7 +71,7 @@ pub fn run(jdk: &Jdk, workload: &Workload, dir: &Path, progress: impl Fn(Duratio
     std::fs::create_dir_all(&classes).with_context(|| format!("{}", classes.display()))?;
     compile(jdk, &classes)?;
     let files = Files {
-        throughput: dir.join("throughput.csv"),
+        throughput: dir.join("service.csv"),
         gc_log: dir.join("gc.log"),
         jit_log: dir.join("jit.xml"),
     };

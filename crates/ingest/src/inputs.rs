@@ -11,7 +11,7 @@ use fathom_recording::{Recording, Sink, SourceId};
 
 use crate::open::rotation::{self, Joined, Part, Stamp};
 use crate::open::{self, Expansion, Item, Meter, Opener, Progress};
-use crate::{Format, IngestError, Input, Lines, align, detect};
+use crate::{Format, IngestError, Input, Lines, align, detect, names};
 
 /// How many files of no use are shown by name.
 const MOST_UNUSED: usize = 5;
@@ -164,6 +164,7 @@ pub fn read_inputs(
         return Err(InputsError::Nothing(report.errors()));
     }
     align::align(recording, first_new, &options.align, &mut report)?;
+    names::shorten(recording, first_new);
     recording.seal();
     Ok(report)
 }

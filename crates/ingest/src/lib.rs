@@ -13,6 +13,7 @@ mod jdk8;
 mod jit;
 mod jvm_args;
 mod lines;
+mod names;
 mod open;
 mod table;
 mod tally;

@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
 
 impl Run {
     fn begin(shape: &Shape, name: &str, nth: u32, stamp_ns: i64, sink: &mut dyn Sink) -> Self {
-        let name = if nth == 1 { name.to_owned() } else { format!("{name}#{nth}") };
+        let name = if nth == 1 { name.to_owned() } else { format!("{name} #{nth}") };
         let clock = if shape.stamps.is_wall() { ClockBasis::Epoch } else { ClockBasis::SinceStart };
         let source = sink.add_source(Source { name, format: "table".to_owned(), clock, ..Source::default() });
         Self {

@@ -44,7 +44,7 @@ impl<'s> Out<'s> {
         if let Some(ids) = self.ids {
             return ids;
         }
-        let name = if self.run == 1 { self.file.clone() } else { format!("{}#{}", self.file, self.run) };
+        let name = if self.run == 1 { self.file.clone() } else { format!("{} #{}", self.file, self.run) };
         let process = Process { name: name.clone(), jvm: true, ..Process::default() };
         let process = self.sink.add_process(process);
         let source = self.sink.add_source(Source {

@@ -239,7 +239,7 @@ fn add(
     run: u32,
     sink: &mut dyn Sink,
 ) -> (fathom_recording::SourceId, fathom_recording::ProcessId) {
-    let name = if run == 1 { file.to_owned() } else { format!("{file}#{run}") };
+    let name = if run == 1 { file.to_owned() } else { format!("{file} #{run}") };
     let process = sink.add_process(Process { name: name.clone(), jvm: true, ..Process::default() });
     let source = Source { name, format: ID.to_owned(), process: Some(process.0), ..Source::default() };
     (sink.add_source(source), process)
