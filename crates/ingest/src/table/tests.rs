@@ -158,7 +158,7 @@ fn rows_of_an_equal_stamp_are_one_tick() {
 fn a_second_run_in_the_file_is_a_second_source() {
     let run: String = (0..20).map(|i| format!("{i},{}\n", 100 + i * 13 % 7)).collect();
     let r = read("t.csv", format!("time,ops\n{run}time,ops\n{run}").as_bytes());
-    assert_eq!(r.sources.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["t.csv", "t.csv#2"]);
+    assert_eq!(r.sources.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["t.csv", "t.csv #2"]);
     assert_eq!(r.sources.iter().map(|s| (s.records, s.skipped)).collect::<Vec<_>>(), [(20, 0), (20, 0)]);
     assert_eq!(points(&r.series[0]), points(&r.series[1]));
 }

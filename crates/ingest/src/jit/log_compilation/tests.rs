@@ -281,7 +281,7 @@ fn two_runs_in_one_file_are_two_processes() {
     let log = fixture("jit/jdk17.xml");
     let recording = read(&[&log[..], &log[..]].concat());
     let names: Vec<_> = recording.sources.iter().map(|s| (s.name.as_str(), s.records, s.skipped)).collect();
-    assert_eq!((names[0].0, names[1].0), ("jit.xml", "jit.xml#2"));
+    assert_eq!((names[0].0, names[1].0), ("jit.xml", "jit.xml #2"));
     assert_eq!((names[0].1, names[0].2), (names[1].1, names[1].2));
     assert_eq!(recording.processes.len(), 2);
 }

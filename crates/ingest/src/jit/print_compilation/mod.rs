@@ -299,7 +299,7 @@ mod tests {
         };
         let recording = read(&(jvm(1..50) + &jvm(1..20))).unwrap();
         let names: Vec<_> = recording.sources.iter().map(|s| (s.name.as_str(), s.records)).collect();
-        assert_eq!(names, [("out.txt", 49), ("out.txt#2", 19)]);
+        assert_eq!(names, [("out.txt", 49), ("out.txt #2", 19)]);
         assert_eq!(recording.processes.len(), 2);
     }
 
