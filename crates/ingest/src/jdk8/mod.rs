@@ -222,7 +222,11 @@ impl Reader {
     /// A stopped line behind something else on its line: "[CMS-concurrent-mark: …]Total time …", or behind the stamps
     /// of two threads that wrote at once.
     fn glued_stop(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8]) -> bool {
-        let Some(at) = memmem::find(text, b"Total time for which application") else { return false };
+        let Some(at) = memmem::find(text, b"Total time for which application") else {
+            // Where there are stamps, nothing is taken from the time between stops; but it is no unknown line.
+            let at = memmem::find(text, b"Application time:");
+            return at.is_some_and(|at| application_ns(&text[at..]).is_some());
+        };
         let (before, rest) = text.split_at(at);
         let Some(told) = StoppedLine::parse(rest) else { return false };
         let leading = Stamp::leading(before).0;
