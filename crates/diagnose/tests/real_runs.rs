@@ -105,3 +105,57 @@ fn a_window_in_the_start_up_is_told_as_start_up() {
         assert!(finding.title.starts_with("start-up") && finding.confidence == Confidence::ConsistentWith);
     }
 }
+
+#[test]
+fn clients_placed_by_correlation_give_the_same_one_cause() {
+    let d = elasql(&ALL, &[], None);
+    let slow = seconds(&d, &d.windows.slow);
+    assert_eq!(slow.first(), Some(&(84, 88)), "{slow:?}");
+    let rules: Vec<_> = d.findings.iter().map(|f| f.rule).collect();
+    assert_eq!(rules, ["jit-compile-burst"]);
+    let first = &d.findings[0];
+    assert!(first.evidence.iter().any(|e| e.source.contains("jit2.xml")), "{:?}", first.evidence);
+    let acted = seconds(&d, &first.windows);
+    assert!(acted.iter().all(|(from, to)| *from >= 140 && *to <= 166), "only the dip at 143 s: {acted:?}");
+    assert!(d.inputs.iter().any(|i| i.placed.contains("correlation")), "{:?}", d.inputs);
+}
+
+fn gc(log: &str) -> Diagnosis {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gc").join(log);
+    diagnose(&read(&[file], None), &Options::default()).unwrap()
+}
+
+#[test]
+fn a_run_that_logs_asynchronously_and_one_without_background_writes_have_no_finding() {
+    for log in ["healthy/javagcworkload-jdk17-g1-async.log.zst", "healthy/javagcworkload-jdk8-g1.log.zst"] {
+        let d = gc(log);
+        assert!(d.findings.is_empty(), "{log}: {:?}", d.findings);
+        assert!(d.headline.starts_with("healthy"), "{log}: {}", d.headline);
+    }
+}
+
+#[test]
+fn pauses_that_waited_for_the_disk_are_three_windows_and_the_verdict_names_what_would_prove_it() {
+    let d = gc("gc-log-write-blocked/javagcworkload-jdk17-g1.log.zst");
+    let lengths: Vec<f64> = d.windows.slow.iter().map(|w| w.length_ns() as f64 / 1e9).collect();
+    assert_eq!(lengths.len(), 3, "{}", d.windows.how);
+    assert!(lengths.iter().any(|s| (19.875..19.885).contains(s)), "the pause of 19.875187 s: {lengths:?}");
+    let first = &d.findings[0];
+    assert_eq!((first.rule, first.confidence), ("gc-log-write-blocked", Confidence::ConsistentWith));
+    assert_eq!(d.findings.len(), 1);
+    let proof = format!("{} {}", first.why_confidence, first.verify.join(" "));
+    assert!(proof.contains("write()") && proof.contains("strace"), "{proof}");
+}
+
+/// Throughput of a run whose JVM said three lines before, and nothing else: there is something to see and nothing to
+/// blame.
+#[test]
+fn a_throughput_alone_has_no_cause_and_the_blind_spots_name_the_logs() {
+    let csv = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/tables/lock-jdk17.csv");
+    let d = diagnose(&read(&[csv], None), &Options::default()).unwrap();
+    assert!(d.findings.is_empty(), "{:?}", d.findings);
+    assert_eq!(d.inputs[0].format, "table");
+    let remedies: Vec<&str> = d.blind_spots.iter().map(|b| b.remedy.as_str()).collect();
+    assert!(remedies.iter().any(|r| r.contains("-Xlog:gc*,safepoint")), "{remedies:?}");
+    assert!(remedies.iter().any(|r| r.contains("-XX:+LogCompilation")), "{remedies:?}");
+}

@@ -64,11 +64,12 @@ impl Format for UnifiedLog {
             all += 1;
             ours += u32::from(run::is_beyond_doubt(&take_apart(line, &mut dates)));
         }
-        // A few lines among much other output are enough: no other format has lines like these.
+        // A few lines among much other output are enough, unless the rest is a table: what a JVM says on its standard
+        // output before an application writes its figures there.
         match (ours, ours.saturating_mul(2) >= all) {
             (0, _) => Confidence(0),
             (_, true) => Confidence(90),
-            (_, false) => Confidence(60),
+            (_, false) => Confidence(40),
         }
     }
 
