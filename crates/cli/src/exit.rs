@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use fathom_recording::RecordingError;
+
 /// An error that the environment is to blame for (no JVM, no permission): exit status 3.
 #[derive(Debug)]
 pub struct Environment(pub String);
@@ -31,14 +33,19 @@ pub fn code(result: anyhow::Result<Outcome>) -> ExitCode {
         Ok(Outcome::Found) => return ExitCode::from(1),
         Err(error) => error,
     };
-    let broken_pipe = error.chain().any(|cause| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-    });
-    if broken_pipe {
+    if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
     // What an error quotes may come from a file.
     let text = format!("{error:#}");
     text.lines().for_each(|line| eprintln!("fathom: {}", fathom_render::printable(line)));
     ExitCode::from(if error.is::<Environment>() { 3 } else { 2 })
+}
+
+fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let io = match cause.downcast_ref::<RecordingError>() {
+        Some(RecordingError::Io { cause, .. }) => Some(cause),
+        _ => cause.downcast_ref::<std::io::Error>(),
+    };
+    io.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }

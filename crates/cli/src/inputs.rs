@@ -1,5 +1,6 @@
 //! The inputs of a command: recordings and files, read into one recording.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use fathom_ingest::{Options, Progress, Report};
-use fathom_recording::Recording;
+use fathom_recording::{Recording, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Reading less than this takes no time worth a progress bar, bytes.
@@ -47,7 +48,15 @@ impl InputArgs {
         };
         let mut recording = Recording::new();
         let (recordings, files): (Vec<_>, Vec<_>) = self.inputs.iter().partition(|path| is_recording(path));
+        let mut seen = HashSet::new();
         for path in recordings {
+            if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                eprintln!(
+                    "fathom: {}: named twice, read once",
+                    fathom_render::printable(&path.display().to_string())
+                );
+                continue;
+            }
             recording.append(fathom_recording::open(path)?);
         }
         // Recordings are on the clock already: only what is read from here on is placed.
@@ -74,6 +83,16 @@ impl InputArgs {
         }
         Ok(Loaded { recording, report })
     }
+}
+
+/// What was read, for a message: names and formats of the sources.
+pub fn told(recording: &Recording) -> String {
+    const MOST: usize = 3;
+    let named = |source: &Source| format!("{} ({})", source.name, source.format);
+    let mut names: Vec<String> = recording.sources.iter().take(MOST).map(named).collect();
+    let more = recording.sources.len().saturating_sub(MOST);
+    names.extend((more > 0).then(|| format!("{more} more")));
+    names.join(", ")
 }
 
 /// Whether a path is a recording, a directory or a packed one; told by content.

@@ -8,6 +8,7 @@ mod demo;
 mod exit;
 mod inputs;
 mod jdk;
+mod output;
 mod verdict;
 mod windows;
 

@@ -1,16 +1,16 @@
 //! Printing a verdict: one screen for people, JSON for programs.
 
-use std::io::Write;
-
+use anyhow::Result;
 use fathom_diagnose::Diagnosis;
 use fathom_render::TerminalOptions;
 
+use crate::output::print;
+
 /// Prints a diagnosis on standard output.
-pub fn print(diagnosis: &Diagnosis, json: bool) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
+pub fn print_verdict(diagnosis: &Diagnosis, json: bool) -> Result<()> {
     if json {
-        writeln!(out, "{}", fathom_render::json(diagnosis))
+        print(&format!("{}\n", fathom_render::json(diagnosis)))
     } else {
-        write!(out, "{}", fathom_render::terminal(diagnosis, TerminalOptions::detect()))
+        print(&fathom_render::terminal(diagnosis, TerminalOptions::detect()))
     }
 }

@@ -141,6 +141,11 @@ fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<String> {
         for check in source.checks.iter().filter(|check| !check.holds) {
             warn(format!("self-check failed: {}: {}", check.claim, check.detail));
         }
+        // Some lines of the application among those of the JVM are usual; many are another log, or another format.
+        if source.skipped.saturating_mul(10) >= source.lines.max(1) && source.skipped > 0 {
+            let [skipped, lines] = [source.skipped, source.lines].map(|n| crate::quantity::count(n as f64));
+            warn(format!("{skipped} of {lines} lines were not understood; fathom info shows some of them"));
+        }
         if source.lost > 0 {
             warn(format!(
                 "{} are missing",

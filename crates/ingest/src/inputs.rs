@@ -3,14 +3,14 @@
 //! paths → items ([`crate::open`]) → format ([`crate::detect`]) → its reader → one clock ([`crate::align`]).
 //! One bad input among good ones is told and the rest is used; when nothing can be used, that is an error.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use fathom_recording::{Recording, Sink, SourceId};
+use fathom_recording::{Recording, Sink, Source, SourceId};
 
 use crate::open::rotation::{self, Joined, Part, Stamp};
-use crate::open::{self, Expansion, Item, Meter, Opener, Progress};
+use crate::open::{self, Expansion, Item, Meter, Opener, Place, Progress};
 use crate::{Format, IngestError, Input, Lines, align, detect, names};
 
 /// How many files of no use are shown by name.
@@ -155,6 +155,7 @@ pub fn read_inputs(
             Err(error) => report.refuse(path, error),
         }
     }
+    once(&mut items, &mut report);
     let total = items.iter().map(|item| item.bytes).sum();
     let opener = Opener { limit: options.expansion, meter: Meter::new(total, options.progress.clone()) };
     for set in sets(items) {
@@ -163,10 +164,49 @@ pub fn read_inputs(
     if !report.read_any() {
         return Err(InputsError::Nothing(report.errors()));
     }
+    report.warnings.extend(copies(recording, first_new));
     align::align(recording, first_new, &options.align, &mut report)?;
     names::shorten(recording, first_new);
     recording.seal();
     Ok(report)
+}
+
+/// Leaves out what is named a second time, also by another path: read twice, every figure would be twice as large.
+fn once(items: &mut Vec<Item>, report: &mut Report) {
+    let mut seen = HashSet::new();
+    items.retain(|item| {
+        let identity = match &item.place {
+            Place::Stdin => PathBuf::from("-"),
+            Place::File(path) => path.canonicalize().unwrap_or_else(|_| path.clone()),
+            Place::Stream(_) | Place::Member(_) | Place::Nowhere(_) => return true,
+        };
+        let first = seen.insert(identity);
+        if !first {
+            report.warnings.push(format!("{}: named twice, read once", item.name));
+        }
+        first
+    });
+}
+
+/// Logs of a JVM that are most likely one under two names: as many lines, bytes and records over the same length of
+/// time. They are read all the same, for only their owner can tell.
+fn copies(recording: &Recording, first_new: usize) -> Vec<String> {
+    let told = |s: &&Source| s.process.is_some() && s.records > 0;
+    let length_ns = |s: &Source| s.covers_ns.map(|(from, to)| to.saturating_sub(from));
+    let same = |a: &Source, b: &Source| {
+        (&a.format, a.lines, a.bytes, a.records, length_ns(a))
+            == (&b.format, b.lines, b.bytes, b.records, length_ns(b))
+    };
+    let mut warnings = Vec::new();
+    for (i, source) in recording.sources.iter().enumerate().skip(first_new).filter(|(_, s)| told(s)) {
+        if let Some(other) = recording.sources.iter().take(i).filter(told).find(|other| same(source, other)) {
+            warnings.push(format!(
+                "{}: seems to be the same log as {}; if it is, leave one out, or every figure is doubled",
+                source.name, other.name
+            ));
+        }
+    }
+    warnings
 }
 
 /// Items whose names make them parts of one rotated set, put together; in the order in which the first of each came.

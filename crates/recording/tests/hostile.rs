@@ -273,7 +273,7 @@ fn an_archive_names_its_recording_only_plainly() {
 fn a_packed_recording_that_is_cut_short_or_damaged_is_refused_or_read_and_never_panics() {
     let dir = tempfile::tempdir().unwrap();
     let mut whole = Vec::new();
-    pack(&written(dir.path()), &mut whole).unwrap();
+    pack(&written(dir.path()), &mut whole, Path::new("memory")).unwrap();
     let packed = dir.path().join("packed");
     for keep in [0, 100, 511, 512, 2_000, whole.len() / 2] {
         fs::write(&packed, &whole[..keep]).unwrap();

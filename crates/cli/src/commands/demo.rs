@@ -10,7 +10,7 @@ use crate::demo::{self, Workload};
 use crate::exit::{Environment, Outcome};
 use crate::inputs::InputArgs;
 use crate::jdk::{self, Jdk};
-use crate::verdict;
+use crate::verdict::print_verdict;
 
 /// The oldest release that the demo runs on: `-Xlog` came with 9, and 11 is the oldest that still gets updates.
 const OLDEST: u32 = 11;
@@ -70,7 +70,7 @@ impl Args {
         let diagnosis = fathom_diagnose::diagnose(&loaded.recording, &fathom_diagnose::Options::default())?;
         let report = self.output.join("report.html");
         super::report::write(&diagnosis, &loaded.recording, &report)?;
-        verdict::print(&diagnosis, self.json)?;
+        print_verdict(&diagnosis, self.json)?;
         eprintln!("fathom: report in {}, logs beside it", report.display());
         Ok(Outcome::Done)
     }

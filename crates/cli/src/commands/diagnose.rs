@@ -7,7 +7,7 @@ use fathom_diagnose::{Confidence, Diagnosis, diagnose};
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
-use crate::verdict;
+use crate::verdict::print_verdict;
 use crate::windows::WindowArgs;
 
 /// Arguments of `fathom diagnose`.
@@ -78,7 +78,7 @@ impl Args {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let loaded = self.inputs.load()?;
         let diagnosis = diagnose(&loaded.recording, &self.windows.options())?;
-        verdict::print(&diagnosis, self.json)?;
+        print_verdict(&diagnosis, self.json)?;
         let found = self.fail_on.iter().any(|watched| watched.is_in(&diagnosis));
         Ok(if found { Outcome::Found } else { Outcome::Done })
     }

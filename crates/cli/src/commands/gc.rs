@@ -1,12 +1,11 @@
 //! `fathom gc`: the metrics of garbage collection and safepoints.
 
-use std::io::Write;
-
 use fathom_diagnose::WindowSpec;
 use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
-use crate::inputs::InputArgs;
+use crate::inputs::{InputArgs, told};
+use crate::output::{print, print_json};
 
 /// Arguments of `fathom gc`.
 #[derive(clap::Args, Debug)]
@@ -41,12 +40,16 @@ impl Args {
         let window =
             self.window.map(|w| fathom_diagnose::resolve(&recording, &w, TimeZone::system())).transpose()?;
         let report = fathom_diagnose::metrics::gc::report(&recording, window);
-        anyhow::ensure!(!report.jvms.is_empty(), "no collection and no safepoint in what was read");
-        let mut out = std::io::stdout().lock();
+        anyhow::ensure!(
+            !report.jvms.is_empty(),
+            "no collection and no safepoint in {}; a GC log is written with -Xlog:gc*,safepoint:file=gc.log \
+             (JDK 8: -Xloggc:gc.log -XX:+PrintGCDetails)",
+            told(&recording)
+        );
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+            print_json(&report)?;
         } else {
-            write!(out, "{}", fathom_render::gc::text(&report))?;
+            print(&fathom_render::gc::text(&report))?;
         }
         Ok(Outcome::Done)
     }

@@ -1,9 +1,8 @@
 //! `fathom info`: what is in a recording or in files.
 
-use std::io::Write;
-
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
+use crate::output::{print, print_json};
 
 /// Arguments of `fathom info`.
 #[derive(clap::Args, Debug)]
@@ -30,11 +29,10 @@ impl Args {
     /// Prints what there is.
     pub fn run(self) -> anyhow::Result<Outcome> {
         let recording = self.inputs.load()?.recording;
-        let mut out = std::io::stdout().lock();
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&fathom_render::info::to_json(&recording))?)?;
+            print_json(&fathom_render::info::to_json(&recording))?;
         } else {
-            write!(out, "{}", fathom_render::info::text(&recording))?;
+            print(&fathom_render::info::text(&recording))?;
         }
         Ok(Outcome::Done)
     }

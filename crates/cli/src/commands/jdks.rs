@@ -1,9 +1,8 @@
 //! `fathom jdks`: the JDKs that fathom can use here.
 
-use std::io::Write;
-
 use crate::exit::Outcome;
 use crate::jdk;
+use crate::output::{print, print_json};
 
 /// Arguments of `fathom jdks`.
 #[derive(clap::Args, Debug)]
@@ -17,23 +16,20 @@ impl Args {
     /// Lists the JDKs.
     pub fn run(self) -> anyhow::Result<Outcome> {
         let jdks = jdk::find();
-        let mut out = std::io::stdout().lock();
         if self.json {
-            let list = serde_json::json!({ "schema": "fathom.jdks/1", "jdks": jdks });
-            writeln!(out, "{list:#}")?;
+            print_json(&serde_json::json!({ "schema": "fathom.jdks/1", "jdks": jdks }))?;
             return Ok(Outcome::Done);
         }
+        let mut text = String::new();
         if jdks.is_empty() {
-            writeln!(
-                out,
-                "no JDK found: set JAVA_HOME, or install one (Debian: apt-get install default-jdk-headless)"
-            )?;
+            text += "no JDK found: set JAVA_HOME, or install one (Debian: apt-get install default-jdk-headless)\n";
         }
         for jdk in jdks {
             let kind = if jdk.javac { "JDK" } else { "runtime" };
             let version = format!("{} {}", jdk.version, jdk.implementor);
-            writeln!(out, "{:>3}  {kind:<8} {version:<28} {}", jdk.feature, jdk.home.display())?;
+            text += &format!("{:>3}  {kind:<8} {version:<28} {}\n", jdk.feature, jdk.home.display());
         }
+        print(&text)?;
         Ok(Outcome::Done)
     }
 }

@@ -1,12 +1,11 @@
 //! `fathom jit`: the metrics of the JIT compilers.
 
-use std::io::Write;
-
 use fathom_diagnose::WindowSpec;
 use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
-use crate::inputs::InputArgs;
+use crate::inputs::{InputArgs, told};
+use crate::output::{print, print_json};
 
 /// Arguments of `fathom jit`.
 #[derive(clap::Args, Debug)]
@@ -39,12 +38,16 @@ impl Args {
         let window =
             self.window.map(|w| fathom_diagnose::resolve(&recording, &w, TimeZone::system())).transpose()?;
         let report = fathom_diagnose::metrics::jit::report(&recording, window);
-        anyhow::ensure!(!report.jvms.is_empty(), "no compilation in what was read");
-        let mut out = std::io::stdout().lock();
+        anyhow::ensure!(
+            !report.jvms.is_empty(),
+            "no compilation in {}; a JIT log is written with -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation \
+             -XX:LogFile=jit.xml",
+            told(&recording)
+        );
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+            print_json(&report)?;
         } else {
-            write!(out, "{}", fathom_render::jit::text(&report))?;
+            print(&fathom_render::jit::text(&report))?;
         }
         Ok(Outcome::Done)
     }

@@ -1,7 +1,7 @@
 //! `fathom pack` and `fathom unpack`: a recording as one file to send.
 
 use std::fs::OpenOptions;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use fathom_recording::disk::PACKED_EXTENSION;
 
 use super::import::overwrite;
 use crate::exit::Outcome;
+use crate::output::print;
 
 /// Arguments of `fathom pack`.
 #[derive(clap::Args, Debug)]
@@ -38,7 +39,11 @@ impl Args {
         if self.output.as_deref() == Some(Path::new("-")) {
             let out = std::io::stdout();
             anyhow::ensure!(!out.is_terminal(), "an archive is not for a terminal: give a file");
-            fathom_recording::pack(&self.recording, BufWriter::new(out.lock()))?;
+            fathom_recording::pack(
+                &self.recording,
+                BufWriter::new(out.lock()),
+                Path::new("standard output"),
+            )?;
             return Ok(Outcome::Done);
         }
         let output = match self.output {
@@ -53,13 +58,13 @@ impl Args {
             options.create_new(true)
         };
         let file = options.open(&output).with_context(|| output.display().to_string())?;
-        let packed = fathom_recording::pack(&self.recording, BufWriter::new(file));
+        let packed = fathom_recording::pack(&self.recording, BufWriter::new(file), &output);
         if packed.is_err() {
             // Best effort: a part of an archive is of no use.
             let _ = std::fs::remove_file(&output);
         }
         packed?;
-        writeln!(std::io::stdout(), "{}", output.display())?;
+        print(&format!("{}\n", output.display()))?;
         Ok(Outcome::Done)
     }
 }
@@ -96,7 +101,7 @@ impl UnpackArgs {
     /// Unpacks.
     pub fn run(self) -> Result<Outcome> {
         let unpacked = fathom_recording::unpack(&self.packed, self.output.as_deref(), overwrite(self.force))?;
-        writeln!(std::io::stdout(), "{}", unpacked.display())?;
+        print(&format!("{}\n", unpacked.display()))?;
         Ok(Outcome::Done)
     }
 }

@@ -38,8 +38,8 @@ impl Args {
         let diagnosis = diagnose(&loaded.recording, &self.windows.options())?;
         if self.output.as_os_str() == "-" {
             let mut out = BufWriter::new(std::io::stdout().lock());
-            fathom_render::html(&diagnosis, &loaded.recording, &mut out)?;
-            out.flush()?;
+            let written = fathom_render::html(&diagnosis, &loaded.recording, &mut out);
+            written.and_then(|()| out.flush()).context("standard output")?;
         } else {
             write(&diagnosis, &loaded.recording, &self.output)?;
             eprintln!("fathom: report in {}", self.output.display());

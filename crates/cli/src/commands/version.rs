@@ -1,13 +1,12 @@
 //! `fathom version`.
 
-use std::io::Write;
-
 use crate::exit::Outcome;
+use crate::output::{print, print_json};
 
 /// Arguments of `fathom version`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// As JSON
+    /// As JSON (schema fathom.version/1)
     #[arg(long)]
     json: bool,
 }
@@ -15,7 +14,6 @@ pub struct Args {
 impl Args {
     /// Prints the version.
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let mut out = std::io::stdout().lock();
         if self.json {
             let version = serde_json::json!({
                 "schema": "fathom.version/1",
@@ -23,9 +21,9 @@ impl Args {
                 "diagnosis_schema": fathom_diagnose::SCHEMA,
                 "recording_schema": fathom_recording::disk::SCHEMA_VERSION,
             });
-            writeln!(out, "{version}")?;
+            print_json(&version)?;
         } else {
-            writeln!(out, "fathom {}", env!("CARGO_PKG_VERSION"))?;
+            print(concat!("fathom ", env!("CARGO_PKG_VERSION"), "\n"))?;
         }
         Ok(Outcome::Done)
     }

@@ -45,6 +45,9 @@ pub enum WindowError {
     /// It ends before it begins.
     #[error("{0}: ends before it begins")]
     Backward(String),
+    /// It begins where it ends.
+    #[error("{0}: has no length")]
+    NoLength(String),
     /// Nothing was recorded in it.
     #[error("{window}: nothing was recorded then; the recording goes from {from} to {to}")]
     Outside {
@@ -146,7 +149,12 @@ impl WindowSpec {
         if let (Moment::Clock(_), Moment::Clock(_)) = (&self.from, &self.to) {
             to = if to < from { to.saturating_add(86_400_000_000_000) } else { to };
         }
-        if to <= from {
+        // An end that was left out is never the wrong one: then the other lies outside.
+        let both_given = self.from != Moment::Open && self.to != Moment::Open;
+        if both_given && to == from {
+            return Err(WindowError::NoLength(self.text.clone()));
+        }
+        if both_given && to < from {
             return Err(WindowError::Backward(self.text.clone()));
         }
         let window = Window { from_ns: from.max(first), to_ns: to.min(last) };

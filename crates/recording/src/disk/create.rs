@@ -24,8 +24,7 @@ pub enum Overwrite {
 /// Writes a recording whose rows are all on its clock. It appears at `path` whole or not at all.
 pub fn write(recording: &Recording, path: &Path, overwrite: Overwrite) -> Result<(), RecordingError> {
     check_place(path, overwrite)?;
-    let temporary = beside(path);
-    make_dir(&temporary)?;
+    let temporary = make_beside(path)?;
     let written = write_tables(recording, &temporary).and_then(|()| move_into_place(&temporary, path));
     if written.is_err() {
         // Best effort: the error that matters is the one at hand.
@@ -61,10 +60,17 @@ fn is_empty_dir(path: &Path) -> bool {
 }
 
 /// A name beside `path` that is free, as rename needs the same file system.
-pub(super) fn beside(path: &Path) -> PathBuf {
+fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let free = |n: u32| path.with_file_name(format!(".{name}.{}.{n}.tmp", std::process::id()));
     (0..u32::MAX).map(free).find(|p| p.symlink_metadata().is_err()).unwrap_or_else(|| free(0))
+}
+
+/// Makes a directory beside `path`, to be moved there when it is whole. An error names what the user named.
+pub(super) fn make_beside(path: &Path) -> Result<PathBuf, RecordingError> {
+    let temporary = beside(path);
+    DirBuilder::new().mode(0o700).create(&temporary).map_err(RecordingError::io(path))?;
+    Ok(temporary)
 }
 
 /// Moves a finished directory to its place; a recording that is there gives way.

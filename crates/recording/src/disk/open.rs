@@ -3,14 +3,19 @@
 use std::path::Path;
 
 use super::meta::{Meta, State};
-use super::pack;
 use super::tables::TABLES;
+use super::{EXTENSION, pack};
 use super::{parquet_file, spool};
 use crate::{Recording, RecordingError};
 
-/// Whether a directory calls itself a recording, of whatever version.
+/// Whether a directory calls itself a recording, of whatever version: by its `meta.json`, or, where that is damaged,
+/// by its name and a table in it.
 pub fn is_recording(path: &Path) -> bool {
-    path.is_dir() && !matches!(Meta::load(path), Err(RecordingError::NotARecording { .. }))
+    let named = || {
+        path.extension().is_some_and(|extension| extension == EXTENSION)
+            && TABLES.iter().any(|table| path.join(parquet_file::file_name(*table)).is_file())
+    };
+    path.is_dir() && (!matches!(Meta::load(path), Err(RecordingError::NotARecording { .. })) || named())
 }
 
 /// Reads a recording, a directory or a packed file, sealed and ready to be read.

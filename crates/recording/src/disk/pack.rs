@@ -31,8 +31,8 @@ pub fn is_packed(head: &[u8]) -> bool {
     head.get(MAGIC) == Some(b"ustar") && name.ends_with(b".fathom/meta.json")
 }
 
-/// Packs the recording in `dir` into `out`.
-pub fn pack(dir: &Path, out: impl Write) -> Result<(), RecordingError> {
+/// Packs the recording in `dir` into `out`, which errors call `to`.
+pub fn pack(dir: &Path, out: impl Write, to: &Path) -> Result<(), RecordingError> {
     Meta::load(dir)?;
     let name = file_name(dir)?;
     let mut archive = Builder::new(out);
@@ -42,19 +42,23 @@ pub fn pack(dir: &Path, out: impl Write) -> Result<(), RecordingError> {
         if !path.symlink_metadata().is_ok_and(|info| info.is_file()) {
             continue;
         }
-        append(&mut archive, &path, &Path::new(&name).join(&file)).map_err(RecordingError::io(&path))?;
+        let (table, bytes) = open_table(&path).map_err(RecordingError::io(&path))?;
+        let mut header = Header::new_ustar();
+        header.set_entry_type(EntryType::Regular);
+        header.set_size(bytes);
+        header.set_mode(0o600);
+        let within = Path::new(&name).join(&file);
+        archive.append_data(&mut header, within, table).map_err(RecordingError::io(to))?;
     }
     let finished = archive.into_inner().and_then(|mut out| out.flush());
-    finished.map_err(RecordingError::io(dir))
+    finished.map_err(RecordingError::io(to))
 }
 
-fn append<W: Write>(archive: &mut Builder<W>, path: &Path, name: &Path) -> std::io::Result<()> {
+/// A file of a recording and its length.
+fn open_table(path: &Path) -> std::io::Result<(File, u64)> {
     let file = File::open(path)?;
-    let mut header = Header::new_ustar();
-    header.set_entry_type(EntryType::Regular);
-    header.set_size(file.metadata()?.len());
-    header.set_mode(0o600);
-    archive.append_data(&mut header, name, file)
+    let bytes = file.metadata()?.len();
+    Ok((file, bytes))
 }
 
 /// Name of the recording within the archive: its directory's, ending in `.fathom`.
@@ -73,8 +77,7 @@ pub fn unpack(packed: &Path, to: Option<&Path>, overwrite: Overwrite) -> Result<
         None => PathBuf::from(name_in(packed)?),
     };
     create::check_place(&to, overwrite)?;
-    let temporary = create::beside(&to);
-    create::make_dir(&temporary)?;
+    let temporary = create::make_beside(&to)?;
     let unpacked = extract(packed, &temporary).and_then(|()| create::move_into_place(&temporary, &to));
     if unpacked.is_err() {
         // Best effort: the error that matters is the one at hand.

@@ -322,7 +322,7 @@ fn packing_and_unpacking_gives_the_same_recording_and_a_packed_one_opens_as_it_i
     let dir = tempfile::tempdir().unwrap();
     let path = written(dir.path());
     let packed = dir.path().join("any name");
-    pack(&path, std::fs::File::create(&packed).unwrap()).unwrap();
+    pack(&path, std::fs::File::create(&packed).unwrap(), &packed).unwrap();
     assert_eq!(told(&open(&packed).unwrap()), told(&some_recording()));
     let to = dir.path().join("other.fathom");
     assert_eq!(unpack(&packed, Some(&to), Overwrite::Never).unwrap(), to);

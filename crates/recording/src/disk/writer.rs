@@ -51,8 +51,7 @@ impl Writer {
     /// Starts a recording at `dir`.
     pub fn create(dir: &Path, overwrite: Overwrite) -> Result<Self, RecordingError> {
         create::check_place(dir, overwrite)?;
-        let temporary = create::beside(dir);
-        create::make_dir(&temporary)?;
+        let temporary = create::make_beside(dir)?;
         create::make_dir(&temporary.join(spool::DIR))?;
         Meta::writing().store(&temporary)?;
         create::move_into_place(&temporary, dir)?;
