@@ -12,33 +12,45 @@ import sys
 import tempfile
 
 
+# Runs one command and tells its figures. A small process of its own: Linux keeps a child's peak memory from before its
+# exec, which would be this script's.
+RUNNER = """
+import json, os, sys, time
+start = time.monotonic()
+pid = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ, file_actions=[
+    (os.POSIX_SPAWN_OPEN, 1, sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), (os.POSIX_SPAWN_DUP2, 1, 2)])
+_, status, usage = os.wait4(pid, 0)
+print(json.dumps({"cpu_s": usage.ru_utime + usage.ru_stime, "wall_s": time.monotonic() - start,
+    "rss_mb": usage.ru_maxrss / 1024, "status": os.waitstatus_to_exitcode(status)}))
+"""
+
+
 def run(argv):
-    """One run: CPU seconds, wall seconds, peak memory in MB, what it printed."""
-    with tempfile.TemporaryFile() as out:
-        start = os.times().elapsed
-        child = subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT)
-        _, status, usage = os.wait4(child.pid, 0)
-        wall = os.times().elapsed - start
-        out.seek(0)
-        text = out.read()[-4_000_000:].decode(errors="replace")
-    return {
-        "cpu_s": usage.ru_utime + usage.ru_stime,
-        "wall_s": wall,
-        "rss_mb": usage.ru_maxrss / 1024,
-        "status": os.waitstatus_to_exitcode(status),
-        "text": text,
-    }
+    """One run: CPU seconds, wall seconds, peak memory in MB, the path of what it printed."""
+    with tempfile.NamedTemporaryFile(delete=False) as out:
+        pass
+    told = subprocess.run([sys.executable, "-S", "-c", RUNNER, out.name, *argv], capture_output=True, check=True)
+    return {**json.loads(told.stdout), "output": out.name}
 
 
-def fathom_pauses(text):
-    gc = json.loads(text)
+def text_of(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def count_lines(path):
+    with open(path, "rb") as file:
+        return sum(1 for _ in file)
+
+
+def fathom_pauses(path):
+    gc = json.loads(text_of(path))
     return f"{gc['pauses']} pauses, {gc['total_pause_s']:.3f} s"
 
 
-def gcviewer_pauses(directory):
+def gcviewer_pauses(csv):
     def read(_):
-        with open(os.path.join(directory, "gcviewer.csv"), encoding="utf-8") as file:
-            text = file.read()
+        text = text_of(csv)
         count = re.search(r"^pauseCount;\s*([\d.,]+)", text, re.M)
         total = re.search(r"^accumPause;\s*([\d.,]+)", text, re.M)
         return f"{count and count.group(1)} pauses, {total and total.group(1)} s"
@@ -53,26 +65,31 @@ def contenders(directory, megabytes):
     for what in ("g1", "parallel"):
         log = os.path.join(directory, f"{what}-{megabytes}.log")
         yield what, log, "fathom gc", ["target/release/fathom", "gc", "--json", log], fathom_pauses
-        csv = os.path.join(directory, "gcviewer.csv")
+        csv = os.path.join(directory, f"gcviewer-{what}.csv")
         viewer = ["java", "-Xmx4g", "-cp", cp, "com.tagtraum.perf.gcviewer.GCViewer", log, csv, "-t", "SUMMARY"]
-        yield what, log, "GCViewer 1.36", viewer, gcviewer_pauses(directory)
-        toolkit = ["java", "-Xmx6g", "-cp", f"{classes}:{cp}", "GcToolKitCount", log]
-        yield what, log, "GCToolKit 3.5.0", toolkit, lambda text: text.strip().splitlines()[-1]
-        yield what, log, "grep -c Pause", ["grep", "-c", "Pause", log], str.strip
-        yield what, log, "wc -l", ["wc", "-l", log], str.strip
+        yield what, log, "GCViewer 1.36", viewer, gcviewer_pauses(csv)
+        kind = "G1" if what == "g1" else "Generational"
+        toolkit = ["java", "-Xmx6g", "-cp", f"{classes}:{cp}", "GcToolKitCount", kind, log]
+        yield what, log, "GCToolKit 3.5.0", toolkit, last_line
+        yield what, log, "grep -c Pause", ["grep", "-c", "Pause", log], last_line
+        yield what, log, "wc -l", ["wc", "-l", log], last_line
     log = os.path.join(directory, f"jit-{megabytes}.xml")
     yield "jit", log, "fathom jit", ["target/release/fathom", "jit", "--json", log], fathom_compiles
     if os.environ.get("JITWATCH"):
         watch = ["java", "-Xmx4g", "-cp", os.environ["JITWATCH"], "org.adoptopenjdk.jitwatch.launch.LaunchHeadless", "-t", log]
-        yield "jit", log, "JITWatch", watch, lambda text: f"{text.count(chr(10))} lines printed"
+        yield "jit", log, "JITWatch", watch, lambda path: f"{count_lines(path)} events printed"
     else:
         print("bench: JITWatch is not published on Maven Central: build it and set JITWATCH to its class path", file=sys.stderr)
-    yield "jit", log, "grep -c '<task '", ["grep", "-c", "<task ", log], str.strip
-    yield "jit", log, "wc -l", ["wc", "-l", log], str.strip
+    yield "jit", log, "grep -c '<task '", ["grep", "-c", "<task ", log], last_line
+    yield "jit", log, "wc -l", ["wc", "-l", log], last_line
 
 
-def fathom_compiles(text):
-    return f"{json.loads(text).get('compiles')} compiles"
+def fathom_compiles(path):
+    return f"{json.loads(text_of(path))['compiles']} compiles"
+
+
+def last_line(path):
+    return text_of(path).strip().splitlines()[-1]
 
 
 def main():
@@ -104,8 +121,8 @@ def main():
         own.setdefault(what, cpu)
         ok = [s for s in samples if s["status"] == 0]
         try:
-            said = read(ok[-1]["text"]) if ok else f"failed: exit {samples[-1]['status']}"
-        except (ValueError, KeyError, OSError) as error:
+            said = read(ok[-1]["output"]) if ok else f"failed: exit {samples[-1]['status']}"
+        except (ValueError, KeyError, IndexError, OSError) as error:
             said = f"unreadable: {error}"
         row = {
             "log": what,
@@ -120,6 +137,8 @@ def main():
         }
         result.append(row)
         print("| {log} {megabytes:.0f} MB | {tool} | {cpu_s:.2f} | {mb_per_cpu_s:.0f} | {rss_mb:.0f} | {ratio:.1f} | {result} |".format(**row))
+    for output in (s["output"] for samples in runs.values() for s in samples):
+        os.unlink(output)
     with open(os.path.join(args.dir, "bench.json"), "w", encoding="utf-8") as file:
         json.dump(result, file, indent=1)
 
