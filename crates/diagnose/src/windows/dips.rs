@@ -2,7 +2,9 @@
 //!
 //! 1. Change points cut the series into levels. The usual level is the highest that the run keeps for a fifth of
 //!    its time: a spike is not normal, and a run that is slow for its second half was normal in the first.
-//! 2. What comes before the usual level is reached for the first time is warm-up and belongs to neither side.
+//! 2. What comes before the usual level is reached for the first time is warm-up and belongs to neither side, however
+//!    long it takes: a rise is no dip. A slow stretch needs a better one before it; a warm-up that is long enough to
+//!    have a usual level of its own is searched for dips below that.
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard deviations (robust ones);
 //!    a level lower by a fifth is a dip however noisy its ticks; one stretched tick is a dip, for a stall stretches
 //!    the tick of whoever keeps time within the JVM.
@@ -25,8 +27,8 @@ const BRIDGE: usize = 2;
 const MIN_SERIES: usize = 20;
 /// Part of the run for which the usual level is kept.
 const USUAL_FOR: f64 = 0.2;
-/// A slow beginning longer than this part of the run is not a warm-up.
-const WARM_UP_MAX: f64 = 1.0 / 3.0;
+/// A beginning longer than this part of the run may have had a level of its own, and dips below it.
+const LONG_WARM_UP: f64 = 1.0 / 3.0;
 /// Slow ticks at the very end that are the end of the load and not a dip, as a part of the run.
 const TAIL: f64 = 0.05;
 
@@ -61,6 +63,25 @@ impl Usual {
 
 /// Finds slow and usual windows; `None` when the series is too short or never gets anything done.
 pub fn find(progress: &Progress) -> Option<Found> {
+    let mut found = find_after_warm_up(progress)?;
+    let Some(warm_up) = found.warm_up.filter(|w| is_long(w, progress)) else { return Some(found) };
+    let ticks = usize::try_from(warm_up.length_ns() / progress.tick_ns.max(1)).unwrap_or(0);
+    let before = progress.first(ticks);
+    if let Some(early) = find_after_warm_up(&before).filter(|early| !early.slow.is_empty()) {
+        found.warm_up = early.warm_up;
+        found.slow.splice(0..0, early.slow);
+        found.base.splice(0..0, early.base);
+        found.how += &format!("; in the warm-up itself: {}", early.how);
+    }
+    Some(found)
+}
+
+fn is_long(warm_up: &Window, progress: &Progress) -> bool {
+    let whole = progress.window(0, progress.values.len());
+    warm_up.length_ns() as f64 > LONG_WARM_UP * whole.length_ns() as f64
+}
+
+fn find_after_warm_up(progress: &Progress) -> Option<Found> {
     let told: Vec<usize> = (0..progress.values.len()).filter(|i| progress.values[*i].is_some()).collect();
     let values: Vec<f64> = told.iter().filter_map(|i| progress.values[*i]).collect();
     if values.len() < MIN_SERIES {
@@ -71,9 +92,10 @@ pub fn find(progress: &Progress) -> Option<Found> {
     let begin = warm_up(&values, &usual).and_then(|i| told.get(i).copied()).unwrap_or(0);
 
     let mut slow = vec![false; progress.values.len()];
-    for (from, to, median) in &levels {
+    for (i, (from, to, median)) in levels.iter().enumerate() {
+        let better_before = levels[..i].iter().any(|(_, _, before)| *median <= before * (1.0 - EFFECT));
         let (Some(first), Some(last)) = (told.get(*from), told.get(*to - 1)) else { continue };
-        if *median <= usual.level * (1.0 - EFFECT) && *last >= begin {
+        if better_before && *median <= usual.level * (1.0 - EFFECT) && *last >= begin {
             slow[(*first).max(begin)..=*last].fill(true);
         }
     }
@@ -126,14 +148,13 @@ fn usual(values: &[f64], levels: &[(usize, usize, f64)]) -> Option<Usual> {
     (level > 0.0).then_some(Usual { level, sigma: stats::robust_sigma(&ticks)? })
 }
 
-/// The first tick from which the series is at its usual level for three ticks; `None` where it starts there, or
-/// gets there too late for the beginning to be a warm-up.
+/// The first tick from which the series is at its usual level for three ticks; `None` where it starts there.
 fn warm_up(values: &[f64], usual: &Usual) -> Option<usize> {
     let there = |v: &f64| *v >= usual.edge_below();
     let settled = values.windows(MIN_TICKS).position(|w| w.iter().all(there));
     // Noise may keep three in a row from ever being there; then the first tick that is.
     let begin = settled.or_else(|| values.iter().position(there))?;
-    (begin > 0 && begin as f64 <= WARM_UP_MAX * values.len() as f64).then_some(begin)
+    (begin > 0).then_some(begin)
 }
 
 /// Runs of slow ticks from `begin` on, widened to where the usual noise begins.
@@ -306,5 +327,49 @@ mod tests {
     fn too_short_or_idle_a_series_tells_nothing() {
         assert_eq!(find(&progress([1.0; 19])), None);
         assert_eq!(find(&progress([0.0; 50])), None);
+    }
+
+    const WANDERING: [f64; 84] = [
+        57.0, 62.0, 78.0, 62.0, 71.0, 72.0, 72.0, 44.0, 59.0, 61.0, 65.0, 70.0, 87.0, 89.0, 100.0, 68.0,
+        62.0, 63.0, 49.0, 72.0, 28.0, 91.0, 100.0, 59.0, 83.0, 85.0, 85.0, 96.0, 88.0, 76.0, 98.0, 50.0,
+        73.0, 40.0, 74.0, 106.0, 72.0, 92.0, 91.0, 76.0, 114.0, 113.0, 119.0, 116.0, 125.0, 129.0, 16.0,
+        18.0, 14.0, 19.0, 18.0, 31.0, 34.0, 36.0, 36.0, 25.0, 24.0, 25.0, 43.0, 66.0, 80.0, 83.0, 82.0, 87.0,
+        65.0, 81.0, 71.0, 84.0, 70.0, 55.0, 57.0, 54.0, 36.0, 47.0, 57.0, 67.0, 61.0, 47.0, 71.0, 80.0, 80.0,
+        85.0, 83.0, 70.0,
+    ];
+
+    #[test]
+    fn a_deep_drop_in_a_wandering_series_is_found_and_the_wandering_is_not() {
+        assert_eq!(slow(&find(&progress(WANDERING)).unwrap()), [(46, 59)]);
+        let healthy = WANDERING.iter().enumerate().filter(|(i, _)| !(46..59).contains(i)).map(|(_, v)| *v);
+        let found = find(&progress(healthy)).unwrap();
+        assert!(found.slow.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn a_rise_is_warm_up_however_long_and_no_dip() {
+        let rises: [fn(usize) -> f64; 4] = [
+            |i| 40.0 + i as f64 * 0.5,
+            |i| if i < 80 { 60.0 } else { 100.0 },
+            |i| 100.0 - 80.0 * (-(i as f64) / 40.0).exp(),
+            |i| [50.0, 65.0, 80.0, 100.0][(i / 40).min(3)],
+        ];
+        for (n, rise) in rises.iter().enumerate() {
+            for spread in [0.0, 10.0, 25.0] {
+                let found = find(&progress((0..160).map(|i| rise(i) + spread * noise(i)))).unwrap();
+                assert!(found.slow.is_empty(), "{n} {spread}: {:?} {}", slow(&found), found.how);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stall_within_a_long_warm_up_is_found() {
+        let level = |i: usize| match i {
+            30..40 => 4.0,
+            0..100 => 60.0,
+            _ => 100.0,
+        };
+        let found = find(&progress((0..160).map(|i| level(i) + 4.0 * noise(i)))).unwrap();
+        assert_eq!(slow(&found), [(30, 40)], "{}", found.how);
     }
 }

@@ -44,6 +44,14 @@ impl Progress {
         Window { from_ns: at(from), to_ns: at(to) }
     }
 
+    /// The first ticks alone.
+    pub fn first(&self, ticks: usize) -> Self {
+        let mut first = self.clone();
+        first.values.truncate(ticks);
+        first.stalled.truncate(ticks);
+        first
+    }
+
     /// Ticks whose middle lies in any of the windows.
     pub fn ticks_within<'a>(&'a self, windows: &'a [Window]) -> impl Iterator<Item = usize> + 'a {
         (0..self.values.len()).filter(move |i| {
