@@ -8,6 +8,8 @@
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard deviations (robust ones);
 //!    a level lower by a fifth is a dip however noisy its ticks; one stretched tick is a dip, for a stall stretches
 //!    the tick of whoever keeps time within the JVM.
+//!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that are on average
+//!    less than half of the ten before are a dip when their mean is four standard deviations below, as the differences of neighbours tell.
 //! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow recovery counts.
 
 use super::progress::Progress;
@@ -21,6 +23,10 @@ const SIGMAS: f64 = 4.0;
 const EDGE: (f64, f64) = (2.0, 0.05);
 /// The fewest slow ticks of a dip.
 const MIN_TICKS: usize = 3;
+/// Ticks before a fall that it is held against.
+const BEFORE: usize = 10;
+/// A fall is to less than this part of them: nobody calls that wandering.
+const FALLEN_TO: f64 = 0.5;
 /// Ticks between two dips that make them one.
 const BRIDGE: usize = 2;
 /// Ticks below which a series is too short to know what is usual.
@@ -99,8 +105,7 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
             slow[(*first).max(begin)..=*last].fill(true);
         }
     }
-    let dips = runs(progress, &usual, begin);
-    for (from, to) in &dips {
+    for (from, to) in runs(progress, &usual, begin).iter().chain(&falls(progress, &usual, begin)) {
         slow[*from..*to].fill(true);
     }
     let slow_ticks = stretches(&slow, begin);
@@ -192,6 +197,34 @@ fn runs(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)>
     joined.into_iter().filter(lasts).filter(certain).map(widened).collect()
 }
 
+/// Falls from the usual level to less than half of the ticks before, until nearly back.
+fn falls(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)> {
+    let values: Vec<f64> = progress.values.iter().map(|v| v.unwrap_or(0.0)).collect();
+    let steps: Vec<f64> =
+        values.iter().skip(begin).zip(values.iter().skip(begin + 1)).map(|(a, b)| b - a).collect();
+    // The difference of two independent values has √2 times their standard deviation.
+    let Some(sigma) = stats::robust_sigma(&steps).map(|s| s / std::f64::consts::SQRT_2) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut i = begin + BEFORE;
+    while i < values.len() {
+        let before = stats::median(&stats::sorted(values[i - BEFORE..i].iter().copied())).unwrap_or(0.0);
+        let fallen = values[i..].iter().take_while(|v| **v < (1.0 - EFFECT) * before).count();
+        let mean = stats::mean(&values[i..i + fallen]).unwrap_or(before);
+        let certain = (before - mean) * (fallen as f64).sqrt() >= SIGMAS * sigma;
+        let back = i + fallen;
+        let deep = mean < FALLEN_TO * before && before >= (1.0 - EFFECT) * usual.level;
+        if fallen >= MIN_TICKS && deep && certain && back < values.len() {
+            found.push((i, back));
+            i = back;
+        } else {
+            i += 1;
+        }
+    }
+    found
+}
+
 /// Stretches of `true` from `begin` on.
 fn stretches(flags: &[bool], begin: usize) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
@@ -220,7 +253,7 @@ fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String 
     how += &match slow {
         0 => format!("nowhere {beyond} {} {} for {MIN_TICKS} ticks", Short(limit), progress.unit),
         _ => format!(
-            "{} with at least {MIN_TICKS} ticks {beyond} {} {}, a lower level or a stretched tick",
+            "{} with at least {MIN_TICKS} ticks {beyond} {} {}, a lower level, a fall by half or a stretched tick",
             quantity::plural(slow, "stretch", "stretches"),
             Short(limit),
             progress.unit
@@ -344,6 +377,22 @@ mod tests {
         let healthy = WANDERING.iter().enumerate().filter(|(i, _)| !(46..59).contains(i)).map(|(_, v)| *v);
         let found = find(&progress(healthy)).unwrap();
         assert!(found.slow.is_empty(), "{found:?}");
+    }
+
+    /// Throughput of the demo's service on a busy machine, thousands in each half second: the fall is at 22 s.
+    const SHORT_FALL: [f64; 80] = [
+        38.0, 90.0, 125.0, 135.0, 136.0, 140.0, 185.0, 400.0, 384.0, 356.0, 506.0, 355.0, 390.0, 369.0,
+        377.0, 238.0, 245.0, 246.0, 269.0, 241.0, 414.0, 341.0, 424.0, 259.0, 310.0, 254.0, 269.0, 212.0,
+        282.0, 292.0, 161.0, 197.0, 329.0, 413.0, 296.0, 274.0, 279.0, 328.0, 321.0, 438.0, 327.0, 415.0,
+        524.0, 387.0, 54.0, 108.0, 177.0, 291.0, 446.0, 356.0, 303.0, 309.0, 267.0, 319.0, 489.0, 329.0,
+        313.0, 309.0, 383.0, 376.0, 308.0, 269.0, 232.0, 265.0, 322.0, 303.0, 214.0, 226.0, 410.0, 306.0,
+        230.0, 372.0, 454.0, 459.0, 421.0, 436.0, 483.0, 330.0, 365.0, 391.0,
+    ];
+
+    #[test]
+    fn a_short_fall_by_half_is_found_where_the_level_wanders_as_much_over_the_run() {
+        let found = find(&progress(SHORT_FALL)).unwrap();
+        assert_eq!(slow(&found), [(44, 47)], "{}", found.how);
     }
 
     #[test]

@@ -139,7 +139,8 @@ fn by_finding(
                 Some(p) => format!("{} is too short or too idle to find slow windows on", p.measured_on),
                 None => "no series of throughput or latency to find slow windows on".to_owned(),
             };
-            whole(format!("{series}, and no stop that stands out: the whole run is looked at"))
+            let stops = stops::why_none(recording, jvms, timeline.covers);
+            whole(format!("{series}, {stops}: the whole run is looked at"))
         }
     }
 }

@@ -28,6 +28,25 @@ const PART_STOPPED: f64 = 0.2;
 /// … and so many times the median part.
 const PART_TIMES: f64 = 4.0;
 
+/// Why a run without slow windows has none, in words: no stop stands out, or some do in a run that is stopped so much
+/// throughout that a window around them would hide it.
+pub fn why_none(recording: &Recording, jvms: &[ProcessId], covers: Window) -> String {
+    let all = jvms.iter().map(|jvm| (of_jvm(recording, *jvm), *jvm));
+    let most = all.max_by(|a, b| a.0.length_ns().cmp(&b.0.length_ns()));
+    let Some((stops, jvm)) = most else { return "and no stop that stands out".into() };
+    let (outstanding, _) = outstanding(&stops);
+    if outstanding.is_empty() {
+        return "and no stop that stands out".into();
+    }
+    let stopped = stops.length_ns() as f64 / covers.length_ns().max(1) as f64;
+    format!(
+        "{} far beyond the usual, but {} is stopped for {} of the time in all",
+        quantity::plural(outstanding.len(), "stop is", "stops are"),
+        recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str()),
+        quantity::share(stopped)
+    )
+}
+
 /// All stops of a JVM.
 pub fn of_jvm(recording: &Recording, jvm: ProcessId) -> Intervals {
     let spans = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(|kind| recording.spans_of(kind));
@@ -64,16 +83,22 @@ fn window((from_ns, to_ns): &(i64, i64)) -> Window {
     Window { from_ns: *from_ns, to_ns: *to_ns }
 }
 
-/// Single stops far beyond the usual.
-fn long(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
+/// The stops far beyond the usual, and the lengths of all, milliseconds, sorted.
+fn outstanding(stops: &Intervals) -> (Vec<Window>, Vec<f64>) {
     let ms = |stop: &(i64, i64)| window(stop).length_ns() as f64 / 1e6;
     let lengths = stats::sorted(stops.stretches().iter().map(ms));
-    let usual = stats::median(&lengths)?;
+    let usual = stats::median(&lengths).unwrap_or(0.0);
     let outstanding = |stop: &(i64, i64)| match lengths.len() {
         n if n < ENOUGH => ms(stop) >= ALONE_MS,
         _ => Case::stands_out(ms(stop), usual),
     };
-    let windows: Vec<Window> = stops.stretches().iter().filter(|s| outstanding(s)).map(window).collect();
+    (stops.stretches().iter().filter(|s| outstanding(s)).map(window).collect(), lengths)
+}
+
+/// Single stops far beyond the usual.
+fn long(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
+    let (windows, lengths) = outstanding(stops);
+    let usual = stats::median(&lengths)?;
     let stopped: f64 = windows.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
     let rest = stops.length_ms() - stopped;
     let throughout = rest > THROUGHOUT * covers.length_ns() as f64 / 1e6 && rest > stopped;
@@ -140,7 +165,18 @@ mod tests {
     #[test]
     fn a_run_that_is_stopped_throughout_has_no_window() {
         let heavy = (0..1_000).map(|i| (f64::from(i) * 0.5, 100.0)).chain([(520.0, 2_000.0)]);
-        assert_eq!(found(heavy), None);
+        assert_eq!(found(heavy.clone()), None);
+        let why = |pauses: &mut dyn Iterator<Item = (f64, f64)>| {
+            let mut built = Built::jvm("17", "G1", 600.0);
+            for (at_s, ms) in pauses {
+                built.pause("Pause Young (Normal)", "G1 Evacuation Pause", at_s, ms, &[]);
+            }
+            let (jvm, recording) = (built.jvm, built.sealed());
+            why_none(&recording, &[jvm], Window { from_ns: 0, to_ns: 600_000_000_000 })
+        };
+        let told = why(&mut heavy.clone());
+        assert!(told.starts_with("1 stop is far beyond the usual, but ") && told.contains("17 %"), "{told}");
+        assert_eq!(why(&mut (0..1_000).map(|i| (f64::from(i) * 0.5, 100.0))), "and no stop that stands out");
     }
 
     #[test]
