@@ -38,6 +38,9 @@ fn each_rule_fires_on_its_fault_and_says_where_what_and_how_to_verify() {
         "gc-first-touch",
         "heap-leak",
         "gc-log-write-blocked",
+        "gc-starved-of-cpu",
+        "safepoint-slow-to-reach",
+        "jit-code-cache-full",
     ] {
         for log in fixtures(rule) {
             let diagnosis = diagnosis(&log);
@@ -81,10 +84,28 @@ fn no_rule_fires_on_a_healthy_run() {
         let diagnosis = diagnosis(&log);
         let found: Vec<_> = diagnosis.findings.iter().map(|f| (f.rule, &f.title)).collect();
         assert!(found.is_empty(), "{}: {found:?}", log.display());
+        assert!(diagnosis.headline.starts_with("healthy"), "{}", diagnosis.headline);
+        // Other collectors do not log the phases that a write is told by.
+        let phases_logged = log.to_string_lossy().contains("-g1");
         assert!(
-            diagnosis.ruled_out.iter().any(|r| r.rule == "gc-log-write-blocked"),
+            !phases_logged || diagnosis.ruled_out.iter().any(|r| r.rule == "gc-log-write-blocked"),
             "{:?}",
             diagnosis.ruled_out
         );
+    }
+}
+
+#[test]
+fn a_loop_without_a_poll_is_not_taken_for_a_lack_of_processors_nor_the_other_way_round() {
+    for log in fixtures("safepoint-slow-to-reach") {
+        let first = &diagnosis(&log).findings[0];
+        assert_eq!((first.rule, first.confidence), ("safepoint-slow-to-reach", Confidence::Likely));
+        assert!(first.culprit.contains("without a poll"), "{}", first.culprit);
+        assert!(first.remedies.iter().any(|r| r.change.contains("UseCountedLoopSafepoints")));
+    }
+    for log in fixtures("gc-starved-of-cpu") {
+        let d = diagnosis(&log);
+        assert_eq!(d.findings[0].rule, "gc-starved-of-cpu");
+        assert!(d.findings.iter().all(|f| !f.culprit.contains("without a poll")), "{:?}", d.findings);
     }
 }

@@ -159,3 +159,21 @@ fn a_throughput_alone_has_no_cause_and_the_blind_spots_name_the_logs() {
     assert!(remedies.iter().any(|r| r.contains("-Xlog:gc*,safepoint")), "{remedies:?}");
     assert!(remedies.iter().any(|r| r.contains("-XX:+LogCompilation")), "{remedies:?}");
 }
+
+#[test]
+fn code_that_is_thrown_away_again_and_again_is_no_burst_of_new_code() {
+    for jdk in ["jdk17", "jdk25"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/jit-deopt-loop");
+        let files = [format!("{jdk}.xml.zst"), format!("{jdk}.csv")].map(|name| folder.join(name));
+        let d = diagnose(&read(&files, None), &Options::default()).unwrap();
+        let first = &d.findings[0];
+        assert_eq!(
+            (first.rule, first.confidence),
+            ("jit-deopt-loop", Confidence::Likely),
+            "{jdk}: {}",
+            d.headline
+        );
+        assert!(first.share.unwrap() > 0.5, "{jdk}: {}", d.headline);
+        assert!(first.evidence.iter().any(|e| e.text.starts_with("DeoptLoop.")), "{:?}", first.evidence);
+    }
+}

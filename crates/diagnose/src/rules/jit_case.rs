@@ -16,6 +16,8 @@ pub(crate) const JIT_LOG: &str = "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:
 /// Measured: a server of 23 MB of LogCompilation was done with most of it after 6 CPU seconds; on a busy machine
 /// with two processors that is half a minute.
 pub(crate) const START_UP_NS: i64 = 30_000_000_000;
+/// The usual level kept for this long, nanoseconds: what the application does all the time is compiled by then.
+const SETTLED_NS: i64 = 5_000_000_000;
 
 /// A compile task: when it was asked for, started and done, as far as the log tells.
 #[derive(Clone, Copy)]
@@ -108,6 +110,25 @@ impl<'c, 'a> JitCase<'c, 'a> {
     pub(crate) fn start_ns(&self) -> Option<i64> {
         let runs = self.case.recording.spans_of(kind::RUN).filter(|s| s.process() == self.jvm);
         runs.map(|s| s.t0_ns()).min()
+    }
+
+    /// When its start-up had ended for certain: [`START_UP_NS`] after the start, or once a series of progress has been at
+    /// its usual level for [`SETTLED_NS`].
+    pub(crate) fn warm_ns(&self) -> Option<i64> {
+        let start = self.start_ns()?;
+        let mut left_ns = SETTLED_NS;
+        let mut settled = i64::MAX;
+        let series = self.case.loss.base_rate.is_some();
+        for base in self.case.base.iter().filter(|w| series && w.to_ns > start) {
+            let from = base.from_ns.max(start);
+            let length = base.to_ns.saturating_sub(from);
+            if length >= left_ns {
+                settled = from.saturating_add(left_ns);
+                break;
+            }
+            left_ns -= length;
+        }
+        Some(start.saturating_add(START_UP_NS).min(settled))
     }
 
     /// Share of windows in which threads of a compiler ("c1", "c2") were at work, of as many threads as were seen.

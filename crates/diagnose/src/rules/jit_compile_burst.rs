@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
 
-use super::jit_case::{JitCase, START_UP_NS, Task, deepest, remedy, waits};
+use super::jit_case::{JitCase, Task, deepest, remedy, waits};
+use super::jit_deopt_loop::in_a_loop;
 use crate::intervals::Intervals;
 use crate::quantity::{count, millis, plural, share};
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window};
@@ -63,9 +64,11 @@ impl Rule for JitCompileBurst {
          *likely*; samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
          **Look-alikes.** A collection at the same time: the finding tells how long the JVM was stopped in the window, \
          and is only *consistent with* when stops explain a good part. Another process taking the processors: slow \
-         code everywhere, but no new methods in the queue. A method compiled again and again is `jit-deopt-loop`, an \
-         empty queue with slow code `jit-code-cache-full`. Start-up: in the first 30 s of a JVM, or before the series \
-         has reached its level, it is told as start-up, and only when the user's window lies there.\n\n\
+         code everywhere, but no new methods in the queue. A method compiled again and again is `jit-deopt-loop` and \
+         does not count, an \
+         empty queue with slow code `jit-code-cache-full`. Start-up: in the first 30 s of a JVM (less where the series \
+         has kept its usual level for 5 s), or before the series has reached its level, it is told as start-up, and \
+         only when the user's window lies there.\n\n\
          **Needs** a LogCompilation file for waits and lengths; `-Xlog:jit+compilation=debug` or PrintCompilation show \
          rates and names alone. Without a slow window nothing is said: compiling alone is not slow."
     }
@@ -83,7 +86,9 @@ impl Rule for JitCompileBurst {
                 "nothing was slow; {tasks} compile tasks, at most {most} a second, {after:.0} s after the start"
             ));
         }
-        let bursts: Vec<Burst<'_>> = case.slow.iter().filter_map(|w| Burst::in_window(&jit, *w)).collect();
+        let looping = in_a_loop(&jit);
+        let bursts: Vec<Burst<'_>> =
+            case.slow.iter().filter_map(|w| Burst::in_window(&jit, *w, &looping)).collect();
         let stretches = bursts.iter().fold(Intervals::default(), |all, b| all.or(&b.stretches));
         let cost_ms = cost_ms(case, jvm, &stretches);
         if bursts.is_empty() || !case.matters(cost_ms) {
@@ -150,9 +155,10 @@ struct Burst<'a> {
 }
 
 impl<'a> Burst<'a> {
-    fn in_window(jit: &JitCase<'_, 'a>, window: Window) -> Option<Self> {
+    fn in_window(jit: &JitCase<'_, 'a>, window: Window, looping: &HashSet<&str>) -> Option<Self> {
         let early = Window { from_ns: window.from_ns.saturating_sub(LEAD_NS), to_ns: window.to_ns };
-        let asked: Vec<Task<'a>> = jit.asked_in(&[early]).copied().collect();
+        let asked: Vec<Task<'a>> =
+            jit.asked_in(&[early]).filter(|t| !looping.contains(t.method())).copied().collect();
         let base_per_s = jit.per_s(&jit.case.base);
         let limit = BURST_PER_S.max(TIMES_BASE * base_per_s);
         let mut bins: BTreeMap<i64, usize> = BTreeMap::new();
@@ -278,7 +284,7 @@ fn packages(fresh: &[(&str, f64)]) -> String {
 }
 
 fn is_start_up(jit: &JitCase<'_, '_>, window: Window) -> bool {
-    let young = jit.start_ns().is_some_and(|start| window.from_ns.saturating_sub(start) < START_UP_NS);
+    let young = jit.warm_ns().is_some_and(|warm| window.from_ns < warm);
     young || jit.case.warm_up.is_some_and(|w| window.from_ns < w.to_ns)
 }
 

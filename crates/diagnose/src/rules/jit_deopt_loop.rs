@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::jit_case::{JitCase, START_UP_NS, remedy};
+use super::jit_case::{JitCase, remedy};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
 use crate::quantity::{count, millis, plural};
@@ -72,6 +72,12 @@ impl Rule for JitDeoptLoop {
     }
 }
 
+/// The methods that go round in a loop: their compilations are no news.
+pub(crate) fn in_a_loop<'a>(jit: &JitCase<'_, 'a>) -> HashSet<&'a str> {
+    let rounds = Rounds::of(jit);
+    rounds.loops.into_iter().filter(|(_, rounds)| rounds.len() >= LOOP).map(|(method, _)| method).collect()
+}
+
 /// A real invalidation, and when the method had code again.
 struct Round<'a> {
     span: Span<'a>,
@@ -95,7 +101,7 @@ impl<'a> Rounds<'a> {
         for span in own(kind::JIT_INSTALL) {
             installs.entry(span.name()).or_default().push(span);
         }
-        let warm_ns = jit.start_ns().map_or(i64::MIN, |start| start.saturating_add(START_UP_NS));
+        let warm_ns = jit.warm_ns().unwrap_or(i64::MIN);
         let mut methods: BTreeMap<&'a str, Vec<Round<'a>>> = BTreeMap::new();
         let none = Vec::new();
         let mut all = 0;

@@ -19,6 +19,10 @@ const LEAVE_MS: f64 = 10.0;
 const TRIVIAL: [&str; 4] = ["Cleanup", "G1PauseCleanup", "ICBufferFull", "Halt"];
 /// Share of all safepoints that are slow to reach, from which it is the machine and not a loop in one thread.
 const THROUGHOUT: f64 = 0.3;
+/// Waits for a processor end after a few time slices, milliseconds: with two busy loops for each processor beside the
+/// JVM nearly all threads stopped within 30 ms, the latest within 124 ms. Where slow ones are usually slower than
+/// this, code runs on that does not poll.
+const SLICES_MS: f64 = 150.0;
 /// Records cited.
 const CITED: usize = 3;
 /// Stretches marked on the timeline.
@@ -43,8 +47,8 @@ impl Rule for SafepointSlowToReach {
          **Evidence.** *Reaching safepoint* of 20 ms or more, *Leaving safepoint* of 10 ms or more. The cost is the \
          time that these took in the slow windows above as much base time. Found when it is a twentieth of the loss, \
          or when a single wait is 200 ms or more and ten times the usual.\n\n\
-         **Look-alikes.** When trivial operations are slow to reach as well, or a third of all, no thread's code is to \
-         blame: the threads do not get a processor, or the process is stopped from outside (`gc-starved-of-cpu`). A \
+         **Look-alikes.** When trivial operations are slow to reach as well, or a third of all by less than 150 ms, no \
+         thread's code is to blame: the threads do not get a processor, or the process is stopped from outside (`gc-starved-of-cpu`). A \
          few among many fast ones point at one thread in a loop, a copy or a fault. A log write that blocks can land \
          here too, when it blocks in the line before (`gc-log-write-blocked`). The log does not name the late thread, \
          so the verdict on why is never more than *likely*; that the time was lost here is in the log itself. On JDK 13 \
@@ -169,7 +173,9 @@ fn found(
 ) -> Finding {
     let trivial = slow.iter().filter(|w| w.is_trivial()).count();
     let part = slow.len() as f64 / waits.slow.len().max(1) as f64;
-    let machine = part >= THROUGHOUT || (trivial >= 2 && trivial * 2 >= slow.len());
+    let usually = stats::median(&stats::sorted(slow.iter().map(|w| w.ms()))).unwrap_or(0.0);
+    let trivially = trivial >= 2 && trivial * 2 >= slow.len();
+    let machine = trivially || (part >= THROUGHOUT && usually < SLICES_MS);
     let leaving = longest.leave_ms > longest.reach_ms;
     let (culprit, confidence, why) = match (leaving, machine) {
         (true, _) => (
@@ -182,6 +188,12 @@ fn found(
             Confidence::ConsistentWith,
             "many or trivial operations are slow to reach, so it is no thread's code; the log does not show what kept \
              the threads from running",
+        ),
+        _ if part >= THROUGHOUT => (
+            "code that runs on without a poll, in a thread that the log does not name",
+            Confidence::Likely,
+            "the log shows the time lost here; waits for a processor are shorter than these; whether it is a loop, a \
+             copy or a fault is not in the log",
         ),
         _ => (
             "one thread that is late; the log does not name it",
