@@ -31,6 +31,9 @@ const BIN_NS: i64 = 1_000_000_000;
 const LEAD_NS: i64 = 3_000_000_000;
 /// Stretches of the burst closer than this are one: between its tiers a method runs on, counted and slow.
 const BRIDGE_NS: i64 = 1_000_000_000;
+/// One copy of a method is asked for at tiers 2 and 3 at most once each; more are copies by other class loaders, since
+/// those that are thrown away again and again do not count here.
+const BEGUN_ONCE: usize = 2;
 /// Methods named.
 const NAMED: usize = 5;
 /// Levels of a package name that are told apart: "org.shop.order", whatever lies below.
@@ -238,13 +241,19 @@ fn found(
 }
 
 /// Methods of the bursts that had not been compiled or queued before, dearest first, with the time that their tasks
-/// were under way.
+/// were under way. A name known from before is new as well where several class loaders bring a copy each.
 fn newly_hot<'a>(jit: &JitCase<'_, 'a>, bursts: &[Burst<'a>]) -> Vec<(&'a str, f64)> {
     let onset = bursts.iter().map(|b| b.onset_ns).min().unwrap_or(i64::MAX);
     let before: HashSet<&str> =
         jit.tasks.iter().take_while(|t| t.queued_ns < onset).map(Task::method).collect();
+    let mut begun: BTreeMap<&str, usize> = BTreeMap::new();
+    for task in bursts.iter().flat_map(|b| &b.tasks).filter(|t| !t.osr && matches!(t.tier, 2 | 3)) {
+        *begun.entry(task.method()).or_default() += 1;
+    }
+    let copied = |method: &str| begun.get(method).is_some_and(|n| *n > BEGUN_ONCE);
     let mut fresh: BTreeMap<&'a str, f64> = BTreeMap::new();
-    for task in bursts.iter().flat_map(|b| &b.tasks).filter(|t| !before.contains(t.method())) {
+    let is_new = |t: &&Task<'a>| !before.contains(t.method()) || copied(t.method());
+    for task in bursts.iter().flat_map(|b| &b.tasks).filter(is_new) {
         let from = task.started_ns.unwrap_or(task.queued_ns);
         *fresh.entry(task.method()).or_default() += task.done_ns.saturating_sub(from) as f64 / 1e6;
     }
