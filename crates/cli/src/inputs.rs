@@ -31,9 +31,6 @@ pub struct InputArgs {
 pub struct Loaded {
     /// What was in them, on one clock, sealed.
     pub recording: Recording,
-    #[allow(dead_code, reason = "fathom info is the first to show it")]
-    /// What became of each; its messages have been shown on standard error.
-    pub report: Report,
 }
 
 impl InputArgs {
@@ -81,7 +78,7 @@ impl InputArgs {
         for message in report.messages() {
             eprintln!("fathom: {}", fathom_render::printable(&message));
         }
-        Ok(Loaded { recording, report })
+        Ok(Loaded { recording })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::merge::Merged;
 use crate::rules::RULES;
 use crate::timeline::Timeline;
 use crate::windows::{self, Chosen, WindowError, WindowSpec};
-use crate::{BlindSpot, Case, Diagnosis, Input, SCHEMA, headline, ledger, merge};
+use crate::{BlindSpot, Case, Diagnosis, Input, Layer, SCHEMA, collector, headline, ledger, merge};
 
 /// What a user may ask of a diagnosis.
 #[derive(Clone, Debug)]
@@ -44,7 +44,11 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         lost_by,
     };
     let ledger = ledger::ledger(recording, &jvms, &case.slow, &case.base, &loss);
-    let Merged { findings, ruled_out, mut blind_spots } = merge::judge_all(&case, &jvms, RULES);
+    let Merged { findings, mut ruled_out, mut blind_spots } = merge::judge_all(&case, &jvms, RULES);
+    // A finding of the collector's speaks for itself.
+    if findings.iter().all(|finding| finding.layer != Layer::Gc) {
+        ruled_out.splice(0..0, collector::ruled_out(&case, &jvms, &ledger));
+    }
     blind_spots.extend(unseen(recording, &jvms, &unplaced));
     let mut diagnosis = Diagnosis {
         schema: SCHEMA,

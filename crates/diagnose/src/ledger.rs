@@ -23,9 +23,12 @@ use rustc_hash::FxHashSet;
 use crate::intervals::Intervals;
 use crate::{LedgerRow, Loss, Window};
 
+/// The heading of collections.
+pub(crate) const STOPPED_BY_GC: &str = "stopped: GC";
+
 /// Headings that make up the sum, in the order in which they claim a moment.
 const STOPPED: [&str; 4] = [
-    "stopped: GC",
+    STOPPED_BY_GC,
     "stopped: waiting for a safepoint",
     "stopped: leaving a safepoint",
     "stopped: other VM operations",

@@ -6,6 +6,7 @@
 mod built;
 mod case;
 pub mod collections;
+mod collector;
 mod engine;
 mod headline;
 mod intervals;

@@ -4,11 +4,14 @@
 //! Composed several times with ever fewer details until it fits a screen; what was folded is counted and said.
 //! Colour only helps the eye: every word and figure stands there without it.
 
+mod page;
+
 use std::io::IsTerminal;
 
-use fathom_diagnose::{Diagnosis, Finding, LedgerRow, Window};
+use fathom_diagnose::{Diagnosis, Evidence, Finding, LedgerRow, Window};
 use fathom_recording::clock::{SECOND_NS, seconds};
 
+use self::page::{Ink, Page};
 use crate::printable::printable;
 use crate::text::{bar, cut, left, right, width, wrap};
 use crate::units;
@@ -78,6 +81,8 @@ struct Detail {
     evidence: (usize, usize),
     /// Whether to explain what a finding means and why it is as sure as it is.
     explain: bool,
+    /// Remedies of a finding.
+    remedies: usize,
     /// Rows of each of the lists below the findings.
     ruled_out: usize,
     not_seen: usize,
@@ -86,12 +91,13 @@ struct Detail {
 }
 
 /// From generous to scarce; the first that fits the screen is taken, the last in any case.
-const DETAILS: [Detail; 5] = [
+const DETAILS: [Detail; 7] = [
     Detail {
         full: 3,
         findings: 6,
         evidence: (4, 3),
         explain: true,
+        remedies: 2,
         ruled_out: 12,
         not_seen: 6,
         warnings: 4,
@@ -102,6 +108,7 @@ const DETAILS: [Detail; 5] = [
         findings: 6,
         evidence: (4, 3),
         explain: true,
+        remedies: 2,
         ruled_out: 6,
         not_seen: 4,
         warnings: 3,
@@ -111,7 +118,19 @@ const DETAILS: [Detail; 5] = [
         full: 2,
         findings: 5,
         evidence: (4, 2),
+        explain: true,
+        remedies: 2,
+        ruled_out: 4,
+        not_seen: 2,
+        warnings: 2,
+        ledger: 4,
+    },
+    Detail {
+        full: 2,
+        findings: 5,
+        evidence: (4, 2),
         explain: false,
+        remedies: 2,
         ruled_out: 5,
         not_seen: 3,
         warnings: 2,
@@ -122,6 +141,7 @@ const DETAILS: [Detail; 5] = [
         findings: 4,
         evidence: (4, 2),
         explain: false,
+        remedies: 2,
         ruled_out: 3,
         not_seen: 2,
         warnings: 1,
@@ -132,27 +152,24 @@ const DETAILS: [Detail; 5] = [
         findings: 3,
         evidence: (3, 1),
         explain: false,
+        remedies: 1,
+        ruled_out: 2,
+        not_seen: 1,
+        warnings: 1,
+        ledger: 2,
+    },
+    Detail {
+        full: 1,
+        findings: 2,
+        evidence: (2, 1),
+        explain: false,
+        remedies: 1,
         ruled_out: 2,
         not_seen: 1,
         warnings: 1,
         ledger: 2,
     },
 ];
-
-/// What a piece of text is, which decides its colour.
-#[derive(Clone, Copy)]
-enum Ink {
-    Plain,
-    Strong,
-    Faint,
-    Accent,
-    Warning,
-}
-
-struct Page {
-    lines: Vec<String>,
-    options: TerminalOptions,
-}
 
 impl Page {
     fn compose(&mut self, diagnosis: &Diagnosis, detail: &Detail) {
@@ -165,9 +182,7 @@ impl Page {
         let ruled_out =
             diagnosis.ruled_out.iter().map(|r| (r.rule.as_str(), r.figure.as_str(), r.source.as_str()));
         self.list("Ruled out", ruled_out.collect(), detail.ruled_out);
-        let not_seen: Vec<_> =
-            diagnosis.blind_spots.iter().map(|b| (b.what.as_str(), b.remedy.as_str(), "")).collect();
-        self.list("Not seen", not_seen, detail.not_seen);
+        self.not_seen(diagnosis, detail.not_seen);
         self.ledger(diagnosis, detail.ledger);
         self.warnings(diagnosis, detail.warnings);
     }
@@ -223,7 +238,7 @@ impl Page {
         if diagnosis.findings.is_empty() {
             return;
         }
-        self.heading("Findings");
+        self.heading("Findings", diagnosis.findings.len(), detail.findings);
         for (i, finding) in diagnosis.findings.iter().take(detail.findings).enumerate() {
             if i > 0 && i < detail.full {
                 self.blank();
@@ -231,10 +246,9 @@ impl Page {
             self.finding_line(i + 1, finding, diagnosis, if i < detail.full { 3 } else { 1 });
             if i < detail.full {
                 let evidence = if i == 0 { detail.evidence.0 } else { detail.evidence.1 };
-                self.finding_body(finding, diagnosis, evidence, detail.explain);
+                self.finding_body(finding, diagnosis, evidence, detail);
             }
         }
-        self.folded(diagnosis.findings.len(), detail.findings);
     }
 
     /// Number, title, cost and bar on the right; the confidence word and the culprit below.
@@ -284,26 +298,25 @@ impl Page {
         self.line(&[(Ink::Plain, "   "), (Ink::Accent, word), (Ink::Faint, "  "), (Ink::Plain, &who)]);
     }
 
-    fn finding_body(&mut self, finding: &Finding, diagnosis: &Diagnosis, evidence: usize, explain: bool) {
-        if explain && !finding.meaning.is_empty() {
+    fn finding_body(&mut self, finding: &Finding, diagnosis: &Diagnosis, evidence: usize, detail: &Detail) {
+        if detail.explain && !finding.meaning.is_empty() {
             self.field("means", &finding.meaning, Ink::Plain);
         }
+        let places: Vec<String> = finding.evidence.iter().map(|e| place(e, diagnosis.zero_ns)).collect();
         for (i, item) in finding.evidence.iter().take(evidence).enumerate() {
-            let at = item.at_ns.map(|at| format!("at {}", units::moment(at, diagnosis.zero_ns)));
-            let place: Vec<&str> = [item.source.as_str(), at.as_deref().unwrap_or("")]
-                .into_iter()
-                .filter(|s| !s.is_empty())
-                .collect();
-            self.field_with_source(if i == 0 { "evidence" } else { "" }, &item.text, &place.join(", "));
+            // Figures in a row from one place: it is named below the last of them.
+            let named_below = i + 1 < evidence && places.get(i) == places.get(i + 1);
+            let place = places.get(i).filter(|_| !named_below).map_or("", String::as_str);
+            self.field_with_source(if i == 0 { "evidence" } else { "" }, &item.text, place);
         }
         let more = finding.evidence.len().saturating_sub(evidence);
         if more > 0 {
             self.field("", &format!("{} {more} more", self.ellipsis()), Ink::Faint);
         }
-        if explain && !finding.why_confidence.is_empty() {
+        if detail.explain && !finding.why_confidence.is_empty() {
             self.field("sure?", &finding.why_confidence, Ink::Faint);
         }
-        for (i, remedy) in finding.remedies.iter().take(2).enumerate() {
+        for (i, remedy) in finding.remedies.iter().take(detail.remedies).enumerate() {
             let notes: Vec<&str> = [remedy.applies_to.as_str(), remedy.risk.as_str()]
                 .into_iter()
                 .filter(|s| !s.is_empty())
@@ -315,39 +328,62 @@ impl Page {
         }
     }
 
-    /// A list of name, text and source, a line or two each.
+    /// What could not be seen, and below each how to see it: whole sentences, for half a flag is of no use.
+    fn not_seen(&mut self, diagnosis: &Diagnosis, limit: usize) {
+        let spots = &diagnosis.blind_spots;
+        if spots.is_empty() {
+            return;
+        }
+        self.heading("Not seen", spots.len(), limit);
+        for spot in spots.iter().take(limit) {
+            self.columns(("", 0, Ink::Plain), &format!("{}: {}", spot.what, spot.remedy), "");
+        }
+    }
+
+    /// A list of name, text and source. What is shown is shown whole: a figure that is cut off misleads.
     fn list(&mut self, title: &str, rows: Vec<(&str, &str, &str)>, limit: usize) {
         if rows.is_empty() {
             return;
         }
-        self.heading(title);
+        self.heading(title, rows.len(), limit);
         let name_width = rows.iter().take(limit).map(|r| width(&printable(r.0))).max().unwrap_or(0).min(26);
         for (name, text, source) in rows.iter().take(limit) {
             let name = cut(&printable(name), name_width, self.ellipsis());
-            self.columns((&name, name_width + 2, Ink::Strong), text, source, 2);
+            self.columns((&name, name_width + 2, Ink::Strong), text, source);
         }
-        self.folded(rows.len(), limit);
     }
 
-    /// Where the time went, slow beside base. The process of the first finding comes first.
+    /// Where the time went, slow beside base, process by process, each named once. The process of the first finding
+    /// comes first.
     fn ledger(&mut self, diagnosis: &Diagnosis, limit: usize) {
         let seen = |row: &&LedgerRow| row.slow_ms.is_some() || row.base_ms.is_some();
         let first = diagnosis.findings.first().map(|f| f.process.as_str());
-        let (mut rows, others): (Vec<_>, Vec<_>) =
+        let (own, others): (Vec<_>, Vec<_>) =
             diagnosis.ledger.iter().filter(seen).partition(|row| first.is_none_or(|p| p == row.process));
+        let total = own.len() + others.len();
+        let mut rows = grown_most(own, limit);
         rows.extend(others);
         if rows.is_empty() {
             return;
         }
-        self.heading("Where the time went");
+        self.heading("Where the time went", total, limit);
         let has_base = !diagnosis.windows.base.is_empty();
         let name_width = self.options.width.saturating_sub(if has_base { 42 } else { 24 });
         let columns =
             if has_base { format!("{:>18}{:>18}", "slow", "base") } else { format!("{:>18}", "time") };
-        self.line(&[(Ink::Faint, &left("", name_width + 3)), (Ink::Faint, &columns)]);
+        // The first process stands beside the names of the columns, which saves a line.
+        let mut process = rows.first().map(|row| &row.process);
+        let name = process.map_or(String::new(), |name| format!("   {}", printable(name)));
+        let name = left(&cut(&name, name_width + 3, self.ellipsis()), name_width + 3);
+        self.line(&[(Ink::Strong, &name), (Ink::Faint, &columns)]);
         for row in rows.iter().take(limit) {
+            if process.replace(&row.process) != Some(&row.process) {
+                let name = printable(&row.process);
+                let room = self.options.width.saturating_sub(3);
+                self.line(&[(Ink::Plain, "   "), (Ink::Strong, &cut(&name, room, self.ellipsis()))]);
+            }
             let beside = if row.in_sum { "" } else { " (beside)" };
-            let name = printable(&format!("{}  {}{beside}", row.process, row.heading)).into_owned();
+            let name = printable(&format!("  {}{beside}", row.heading)).into_owned();
             let name = left(&cut(&name, name_width, self.ellipsis()), name_width);
             let slow = amount(row.slow_ms, row.slow_share);
             let base = if has_base { amount(row.base_ms, row.base_share) } else { String::new() };
@@ -369,108 +405,37 @@ impl Page {
                 (Ink::Accent, mark),
             ]);
         }
-        self.folded(rows.len(), limit);
     }
 
     fn warnings(&mut self, diagnosis: &Diagnosis, limit: usize) {
         if diagnosis.warnings.is_empty() {
             return;
         }
-        self.heading("Warnings");
+        self.heading("Warnings", diagnosis.warnings.len(), limit);
         for warning in diagnosis.warnings.iter().take(limit) {
             for (i, line) in wrap(&printable(warning), self.options.width - 5).iter().take(2).enumerate() {
                 self.line(&[(Ink::Warning, if i == 0 { " ! " } else { "   " }), (Ink::Plain, line)]);
             }
         }
-        self.folded(diagnosis.warnings.len(), limit);
     }
+}
 
-    fn folded(&mut self, total: usize, shown: usize) {
-        if let Some(more @ 1..) = total.checked_sub(shown) {
-            let text = format!("   {} {more} more, see --json or the report", self.ellipsis());
-            self.line(&[(Ink::Faint, &text)]);
-        }
+/// The rows of which most is to be seen, in their own order: those whose share grew most, when not all fit.
+fn grown_most(mut rows: Vec<&LedgerRow>, limit: usize) -> Vec<&LedgerRow> {
+    let grown = |row: &LedgerRow| row.slow_share.unwrap_or(0.0) - row.base_share.unwrap_or(0.0);
+    let mut shares: Vec<f64> = rows.iter().map(|row| grown(row)).collect();
+    shares.sort_by(|a, b| b.total_cmp(a));
+    if let Some(least) = limit.checked_sub(1).and_then(|last| shares.get(last)).copied() {
+        rows.retain(|row| grown(row) >= least);
     }
+    rows
+}
 
-    fn heading(&mut self, title: &str) {
-        self.blank();
-        let rule = if self.options.unicode { "─" } else { "-" };
-        let rule = rule.repeat(self.options.width.saturating_sub(width(title) + 1));
-        self.line(&[(Ink::Strong, title), (Ink::Plain, " "), (Ink::Faint, &rule)]);
-    }
-
-    /// A label and a text that wraps beside it.
-    fn field(&mut self, label: &str, text: &str, ink: Ink) {
-        let text = printable(text);
-        for (i, line) in wrap(&text, self.options.width.saturating_sub(LABEL + 3)).iter().enumerate() {
-            let label = left(if i == 0 { label } else { "" }, LABEL);
-            self.line(&[(Ink::Plain, "   "), (Ink::Faint, &label), (ink, line)]);
-        }
-    }
-
-    /// The same with a faint note behind the text: where a figure comes from, what a remedy costs.
-    fn field_with_source(&mut self, label: &str, text: &str, note: &str) {
-        self.columns((label, LABEL, Ink::Faint), text, note, usize::MAX);
-    }
-
-    /// A label of a given width, beside it a text with a faint note, wrapped and cut after `limit` lines.
-    fn columns(
-        &mut self,
-        (label, label_width, ink): (&str, usize, Ink),
-        text: &str,
-        note: &str,
-        limit: usize,
-    ) {
-        let room = self.options.width.saturating_sub(label_width + 3);
-        let (text, note) = (printable(text), printable(note));
-        let mut lines: Vec<(String, String)> =
-            wrap(&text, room).into_iter().map(|l| (l, String::new())).collect();
-        let notes = if note.is_empty() { Vec::new() } else { wrap(&format!("[{note}]"), room) };
-        for (i, note) in notes.into_iter().enumerate() {
-            match lines.last_mut() {
-                Some((last, beside)) if i == 0 && width(last) + 2 + width(&note) <= room => {
-                    *beside = format!("  {note}");
-                }
-                _ => lines.push((String::new(), note)),
-            }
-        }
-        let whole = lines.len();
-        for (i, (line, note)) in lines.into_iter().take(limit).enumerate() {
-            let label = left(if i == 0 { label } else { "" }, label_width);
-            let ends_early = i + 1 == limit && whole > limit;
-            let note = if ends_early { format!(" {}", self.ellipsis()) } else { note };
-            let line = if ends_early { cut(&line, room - width(&note), "") } else { line };
-            self.line(&[(Ink::Plain, "   "), (ink, &label), (Ink::Plain, &line), (Ink::Faint, &note)]);
-        }
-    }
-
-    fn blank(&mut self) {
-        self.lines.push(String::new());
-    }
-
-    fn line(&mut self, parts: &[(Ink, &str)]) {
-        let mut line = String::new();
-        for (ink, text) in parts {
-            let code = match ink {
-                _ if !self.options.colour || text.trim().is_empty() => "",
-                Ink::Plain => "",
-                Ink::Strong => "1",
-                Ink::Faint => "2",
-                Ink::Accent => "36",
-                Ink::Warning => "33",
-            };
-            if code.is_empty() {
-                line.push_str(text);
-            } else {
-                line.push_str(&format!("\x1b[{code}m{text}\x1b[0m"));
-            }
-        }
-        self.lines.push(line.trim_end().to_owned());
-    }
-
-    fn ellipsis(&self) -> &'static str {
-        if self.options.unicode { "…" } else { "..." }
-    }
+/// Where a figure stands, and of which moment it speaks.
+fn place(evidence: &Evidence, zero_ns: i64) -> String {
+    let at = evidence.at_ns.map(|at| format!("at {}", units::moment(at, zero_ns)));
+    let parts = [Some(evidence.source.clone()).filter(|source| !source.is_empty()), at];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// A window as seconds since the zero of the diagnosis, with the digits that its length calls for.
@@ -486,7 +451,7 @@ fn amount(ms: Option<f64>, share: Option<f64>) -> String {
         None => right("not seen", 18),
         Some(ms) => {
             let share = share.map_or(String::new(), units::share);
-            format!("{}{}", right(&units::duration_ms(ms), 11), right(&share, 7))
+            format!("{}{}", right(&units::duration_ms(ms), 10), right(&share, 8))
         }
     }
 }
@@ -518,8 +483,19 @@ mod tests {
     fn many_findings_are_folded_to_a_screen_and_counted() {
         let text = terminal(&fixture::crowded(), PLAIN);
         assert!(text.lines().count() <= SCREEN_LINES, "{} lines\n{text}", text.lines().count());
-        assert!(text.contains("more, see --json or the report"));
+        assert!(text.contains("shown, the rest in --json)"));
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_figure_that_is_shown_is_shown_whole_and_a_process_named_once() {
+        let mut diagnosis = fixture::burst();
+        let figure = (0..60).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
+        diagnosis.ruled_out[0].figure.clone_from(&figure);
+        diagnosis.blind_spots[0].what.clone_from(&figure);
+        let words = terminal(&diagnosis, PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words.matches(&figure).count(), 2, "{words}");
+        assert_eq!(words.matches(" server2 ").count(), 2, "beside the columns and in the figure\n{words}");
     }
 
     #[test]

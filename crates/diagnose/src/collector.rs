@@ -1,0 +1,41 @@
+//! The collector as a whole, ruled out by one figure: whoever sees a slow JVM asks about GC first, and the figures of
+//! single rules do not answer that.
+
+use fathom_recording::ProcessId;
+use fathom_recording::vocabulary::kind;
+
+use crate::ledger::STOPPED_BY_GC;
+use crate::{Case, LedgerRow, RuledOut, collections, quantity};
+
+/// The name of the row: no rule, but all of the collector's together.
+const ROW: &str = "gc";
+
+/// The figure that rules the collector out, of the JVM that it stopped longest; `None` where no loss was measured
+/// beside a base, where no log tells of collections, or where they explain enough of the loss to matter.
+pub(crate) fn ruled_out(case: &Case<'_>, jvms: &[ProcessId], ledger: &[LedgerRow]) -> Option<RuledOut> {
+    if case.base.is_empty() || case.loss.lost_ms <= 0.0 {
+        return None;
+    }
+    let rows = ledger.iter().filter(|row| row.heading == STOPPED_BY_GC);
+    let told = rows.filter_map(|row| Some((row, row.slow_ms?, row.base_ms?)));
+    let (row, slow_ms, base_ms) = told.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let excess_ms = case.excess_ms(slow_ms, base_ms);
+    let jvm = jvms.iter().copied().find(|jvm| case.jvm_name(*jvm) == row.process)?;
+    if case.matters(excess_ms) || !case.has(kind::GC_PAUSE, jvm) {
+        return None;
+    }
+    let pauses = collections::pauses(case.recording, jvm, None);
+    let log = pauses.first().and_then(|p| case.recording.sources.get(p.span.source().index()));
+    Some(RuledOut {
+        rule: ROW.to_owned(),
+        figure: format!(
+            "collections stopped {} for {} of the slow windows and {} of the base: {} of the {} lost",
+            row.process,
+            quantity::share(row.slow_share?),
+            quantity::share(row.base_share?),
+            quantity::millis(excess_ms),
+            quantity::millis(case.loss.lost_ms),
+        ),
+        source: log.map_or(String::new(), |log| log.name.clone()),
+    })
+}
