@@ -31,8 +31,8 @@ const BIN_NS: i64 = 1_000_000_000;
 const LEAD_NS: i64 = 3_000_000_000;
 /// Stretches of the burst closer than this are one: between its tiers a method runs on, counted and slow.
 const BRIDGE_NS: i64 = 1_000_000_000;
-/// One copy of a method is asked for at tiers 2 and 3 at most once each; more are copies by other class loaders, since
-/// those that are thrown away again and again do not count here.
+/// One copy of a method is asked for at tiers 2 and 3 at most once each; more are copies by other class loaders, or
+/// overloads (names have no signature), of which some are new. What is thrown away again and again does not count here.
 const BEGUN_ONCE: usize = 2;
 /// Methods named.
 const NAMED: usize = 5;
