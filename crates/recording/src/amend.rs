@@ -1,6 +1,6 @@
 //! Corrections of spans, once a second source tells more of the same things. Before [`Recording::seal`].
 
-use crate::spans::{Figure, NONE};
+use crate::spans::NONE;
 use crate::{Recording, Span, SpanId, Spans};
 
 impl Recording {
@@ -13,11 +13,7 @@ impl Recording {
     /// Gives a figure that a span has another value. `false`: it has no such figure.
     pub fn set_figure(&mut self, span: SpanId, key: &str, value: f64) -> bool {
         let Some(key) = self.strings.find(key) else { return false };
-        let i = span.index();
-        let from = if i == 0 { 0 } else { self.spans.figures_end[i - 1] as usize };
-        let to = self.spans.figures_end[i] as usize;
-        let figure = self.spans.figures[from..to].iter_mut().find(|f| f.key == key);
-        figure.map(|figure| *figure = Figure::new(key, value)).is_some()
+        self.spans.figures.set(span.index(), key, value)
     }
 
     /// Takes spans out. Ids of those behind them change; a child of one that is taken out loses its parent.
@@ -51,9 +47,8 @@ impl Recording {
 }
 
 fn copy_lists(old: &Spans, i: usize, spans: &mut Spans) {
-    spans.figures.extend_from_slice(old.figures_of(i));
+    spans.figures.push_from(&old.figures, i);
     spans.labels.extend_from_slice(old.labels_of(i));
-    spans.figures_end.push(spans.figures.len() as u32);
     spans.labels_end.push(spans.labels.len() as u32);
 }
 

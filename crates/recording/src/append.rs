@@ -1,6 +1,6 @@
 //! Several recordings as one.
 
-use crate::spans::{Figure, NONE};
+use crate::spans::NONE;
 use crate::{FrameId, ProcessId, Recording, SourceId, StackId, StrId};
 
 impl Recording {
@@ -58,7 +58,7 @@ impl Recording {
         to.source.extend(from.source.into_iter().map(source));
 
         let (to, from) = (&mut self.spans, other.spans);
-        let (figures, labels) = (to.figures.len() as u32, to.labels.len() as u32);
+        let labels = to.labels.len() as u32;
         to.kind.extend(from.kind.into_iter().map(text));
         to.name.extend(from.name.into_iter().map(text));
         to.t0_ns.extend(from.t0_ns);
@@ -69,10 +69,8 @@ impl Recording {
         to.line.extend(from.line);
         to.key.extend(from.key);
         to.parent.extend(from.parent.into_iter().map(|id| moved(id, spans)));
-        to.figures_end.extend(from.figures_end.into_iter().map(|end| end + figures));
         to.labels_end.extend(from.labels_end.into_iter().map(|end| end + labels));
-        to.figures
-            .extend(from.figures.into_iter().map(|figure| Figure::new(text(figure.key), figure.value())));
+        to.figures.append(from.figures, text);
         to.labels.extend(from.labels.into_iter().map(|(key, value)| (text(key), text(value))));
     }
 }

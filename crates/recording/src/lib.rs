@@ -17,6 +17,7 @@ pub mod clock;
 pub mod disk;
 #[cfg(feature = "disk")]
 mod error;
+mod figures;
 mod ids;
 mod recording;
 mod samples;

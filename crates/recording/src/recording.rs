@@ -8,9 +8,13 @@ use std::collections::HashMap;
 use crate::samples::{Frame, SampleRow, Samples, StackNode};
 use crate::series::{Series, SeriesInfo};
 use crate::sources::{Process, Source, Thread};
-use crate::spans::{Figure, NONE, SpanRow, Spans};
+use crate::spans::{NONE, SpanRow, Spans};
 use crate::strings::Strings;
 use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
+
+/// How many spans back one of the same kind is looked for, which probably has the same figures: a pause, its safepoint
+/// and what is concurrent with them take turns.
+const MODELS: usize = 4;
 
 /// Where readers and collectors write. [`Recording`] keeps rows in memory; the disk writer spools them.
 ///
@@ -99,7 +103,10 @@ impl Sink for Recording {
 
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
         let spans = &mut self.spans;
-        spans.kind.push(self.strings.intern(row.kind));
+        let kind = self.strings.intern(row.kind);
+        let like = spans.kind.iter().rev().take(MODELS).position(|k| *k == kind);
+        let like = like.map(|back| spans.len() - 1 - back);
+        spans.kind.push(kind);
         spans.name.push(self.strings.intern(row.name));
         spans.t0_ns.push(row.t0_ns);
         spans.t1_ns.push(row.t1_ns.max(row.t0_ns));
@@ -109,13 +116,10 @@ impl Sink for Recording {
         spans.line.push(row.line);
         spans.key.push(row.key);
         spans.parent.push(row.parent.map_or(NONE, |p| p.0));
-        for (key, value) in row.figures {
-            spans.figures.push(Figure::new(self.strings.intern(key), *value));
-        }
+        spans.figures.push_texts(row.figures, like, &mut self.strings);
         for (key, value) in row.labels {
             spans.labels.push((self.strings.intern(key), self.strings.intern(value)));
         }
-        spans.figures_end.push(spans.figures.len() as u32);
         spans.labels_end.push(spans.labels.len() as u32);
         SpanId(spans.kind.len() as u32 - 1)
     }
@@ -394,7 +398,7 @@ impl<'a> Span<'a> {
     /// A figure by its word.
     pub fn figure(&self, key: &str) -> Option<f64> {
         let key = self.recording.strings.find(key)?;
-        self.spans().figures_of(self.id.index()).iter().find(|f| f.key == key).map(|f| f.value())
+        self.spans().figures.get(self.id.index(), key)
     }
 
     /// A label by its word.
@@ -407,7 +411,7 @@ impl<'a> Span<'a> {
     /// All figures.
     pub fn figures(&self) -> impl Iterator<Item = (&'a str, f64)> + use<'a> {
         let strings = &self.recording.strings;
-        self.spans().figures_of(self.id.index()).iter().map(|f| (strings.get(f.key), f.value()))
+        self.spans().figures.of(self.id.index()).map(|(key, value)| (strings.get(key), value))
     }
 
     /// All labels.

@@ -1,8 +1,9 @@
 //! The spans table: everything that lasted from `t0` to `t1`. An event at a moment has `t0 == t1`.
 //!
 //! Column by column in memory, because a 4 GB GC log becomes millions of rows. Figures (numbers) and labels
-//! (strings) hang on a span as short lists; their keys are the words of [`crate::vocabulary`].
+//! (strings) hang on a span as short lists ([`crate::figures`] keeps the numbers); their keys are the words of [`crate::vocabulary`].
 
+use crate::figures::Figures;
 use crate::{ProcessId, SourceId, SpanId, StrId, ThreadId};
 
 /// One span on its way into a recording.
@@ -49,30 +50,10 @@ pub struct Spans {
     pub(crate) key: Vec<i64>,
     /// `u32::MAX` is "no parent".
     pub(crate) parent: Vec<u32>,
-    /// Ends of each span's figures and labels in the flat lists below.
-    pub(crate) figures_end: Vec<u32>,
+    pub(crate) figures: Figures,
+    /// The end of each span's labels in the flat list below.
     pub(crate) labels_end: Vec<u32>,
-    pub(crate) figures: Vec<Figure>,
     pub(crate) labels: Vec<(StrId, StrId)>,
-}
-
-/// A figure: 12 bytes and not the 16 of a pair, since a pause has some thirty and a log a million pauses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Figure {
-    pub(crate) key: StrId,
-    /// The value's bits in halves, so that nothing has to stand at a multiple of eight.
-    bits: [u32; 2],
-}
-
-impl Figure {
-    pub(crate) fn new(key: StrId, value: f64) -> Self {
-        let bits = value.to_bits();
-        Self { key, bits: [bits as u32, (bits >> 32) as u32] }
-    }
-
-    pub(crate) fn value(self) -> f64 {
-        f64::from_bits(u64::from(self.bits[1]) << 32 | u64::from(self.bits[0]))
-    }
 }
 
 pub(crate) const NONE: u32 = u32::MAX;
@@ -86,12 +67,6 @@ impl Spans {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
-    }
-
-    /// Figures of span `i`.
-    pub(crate) fn figures_of(&self, i: usize) -> &[Figure] {
-        let from = if i == 0 { 0 } else { self.figures_end[i - 1] as usize };
-        &self.figures[from..self.figures_end[i] as usize]
     }
 
     /// Labels of span `i` as (key, value).

@@ -7,7 +7,7 @@ use arrow_schema::Field;
 
 use super::{Growth, Table};
 use crate::disk::columns::{self, Columns, Damage, double, id, long, map, optional, text};
-use crate::spans::{Figure, NONE};
+use crate::spans::NONE;
 use crate::{ProcessId, Recording, SourceId};
 
 pub(super) struct SpansTable;
@@ -104,7 +104,6 @@ impl Table for SpansTable {
         let (label_ends, label_keys, label_values) = columns.maps("labels", strings)?;
         let label_values = columns::texts_of(label_values, "labels", strings)?;
         let spans = &mut recording.spans;
-        let figures_end = ends(spans.figures.len(), &figure_ends)?;
         let labels_end = ends(spans.labels.len(), &label_ends)?;
         spans.kind.extend(kinds);
         spans.name.extend(names);
@@ -117,10 +116,14 @@ impl Table for SpansTable {
         spans.line.extend(lines.into_iter().map(line));
         spans.key.extend(keys.into_iter().map(|k| k.unwrap_or(NO_KEY)));
         spans.parent.extend(parents);
-        let figures = figure_keys.into_iter().zip(figure_values.iter().copied());
-        spans.figures.extend(figures.map(|(key, value)| Figure::new(key, value)));
+        let mut from = 0;
+        for to in figure_ends {
+            let keys = figure_keys.get(from..to).unwrap_or_default().iter().copied();
+            let values = figure_values.get(from..to).unwrap_or_default().iter().copied();
+            spans.figures.push(keys.zip(values));
+            from = to;
+        }
         spans.labels.extend(label_keys.into_iter().zip(label_values));
-        spans.figures_end.extend(figures_end);
         spans.labels_end.extend(labels_end);
         Ok(())
     }
@@ -139,19 +142,21 @@ impl Table for SpansTable {
         spans.parent.clear();
         spans.figures.clear();
         spans.labels.clear();
-        spans.figures_end.clear();
         spans.labels_end.clear();
     }
 }
 
 fn encode_figures(recording: &Recording, rows: Range<usize>) -> ArrayRef {
     let spans = &recording.spans;
-    let entries = entries(&spans.figures_end, &rows);
-    let list = &spans.figures[entries.clone()];
+    let list = || rows.clone().flat_map(|i| spans.figures.of(i));
+    let ends = rows.clone().scan(0, |end, i| {
+        *end += spans.figures.of(i).count() as u32;
+        Some(*end)
+    });
     columns::maps(
-        spans.figures_end[rows].iter().map(|end| end - entries.start as u32),
-        columns::texts(&recording.strings, list.iter().map(|figure| figure.key)),
-        columns::doubles(list.iter().map(|figure| figure.value())),
+        ends,
+        columns::texts(&recording.strings, list().map(|(key, _)| key)),
+        columns::doubles(list().map(|(_, value)| value)),
         figures(),
     )
 }
@@ -176,6 +181,6 @@ fn entries(ends: &[u32], rows: &Range<usize>) -> Range<usize> {
 
 /// Ends within a batch as ends within a list that has `before` entries already.
 fn ends(before: usize, ends: &[usize]) -> Result<Vec<u32>, Damage> {
-    let too_many = |_| Damage("there are more than 2³² figures or labels".into());
+    let too_many = |_| Damage("there are more than 2³² labels".into());
     ends.iter().map(|end| u32::try_from(before + end).map_err(too_many)).collect()
 }
