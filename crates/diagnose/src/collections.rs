@@ -3,10 +3,10 @@
 //!
 //! One place for these answers, so that `fathom gc` and the verdict never count differently.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use fathom_recording::vocabulary::{figure, kind, label};
-use fathom_recording::{ProcessId, Recording, Span, SpanId};
+use fathom_recording::{ProcessId, Recording, Span, SpanId, StrId};
 
 use crate::Window;
 
@@ -19,8 +19,37 @@ pub const CPU_MIN_REAL_S: f64 = 0.05;
 pub struct Pause<'a> {
     /// Its span.
     pub span: Span<'a>,
+    called: Called,
     /// Whether a collection labelled "Full" is nested in it.
     nested_full: bool,
+    /// Whether the log says that it collected the old generation, by its name or otherwise.
+    collected_old: bool,
+}
+
+/// What the name of a pause says. A long log has few names and many pauses, so each name is read once.
+#[derive(Clone, Copy)]
+struct Called {
+    full: bool,
+    mixed: bool,
+    young: bool,
+    prepares_mixed: bool,
+    cleanup: bool,
+}
+
+impl Called {
+    fn of(name: &str) -> Self {
+        let mixed = name.contains("Mixed") || name.contains("(mixed)");
+        Self {
+            full: name.contains("Full"),
+            mixed,
+            young: name.contains("Young")
+                || name.contains("young")
+                || name == "GC"
+                || name.starts_with("GC ("),
+            prepares_mixed: mixed || name.contains("Prepare Mixed"),
+            cleanup: name.contains("leanup"),
+        }
+    }
 }
 
 impl<'a> Pause<'a> {
@@ -36,26 +65,23 @@ impl<'a> Pause<'a> {
 
     /// Whether the log calls it, or a collection nested in it, a full one. One stop is one full collection.
     pub fn labelled_full(&self) -> bool {
-        self.nested_full || self.span.name().contains("Full")
+        self.nested_full || self.called.full
     }
 
     /// Whether it collected the old generation as a whole, labelled so or not: a concurrent mode failure of CMS or
     /// a failed promotion carries no label and is the same work.
     pub fn collected_old(&self) -> bool {
-        self.labelled_full() || self.flag(figure::FULL)
+        self.collected_old
     }
 
     /// Whether it is a young collection that took old regions with it (G1).
     pub fn is_mixed(&self) -> bool {
-        let name = self.span.name();
-        name.contains("Mixed") || name.contains("(mixed)")
+        self.called.mixed
     }
 
     /// Whether it evacuated the young generation and left the old one alone.
     pub fn is_young(&self) -> bool {
-        let name = self.span.name();
-        !self.collected_old()
-            && (name.contains("Young") || name.contains("young") || name == "GC" || name.starts_with("GC ("))
+        !self.collected_old() && self.called.young
     }
 
     /// A figure that says yes or no.
@@ -118,8 +144,15 @@ pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Windo
         .filter(|nested| nested.process() == jvm && nested.name().contains("Full"))
         .filter_map(|nested| nested.parent())
         .collect();
+    let full = recording.figure_of(figure::FULL);
+    let mut names: HashMap<StrId, Called> = HashMap::new();
     of_kind(recording, kind::GC_PAUSE, jvm, window)
-        .map(|span| Pause { span, nested_full: with_full.contains(&span.id) })
+        .map(|span| {
+            let called = *names.entry(span.name_id()).or_insert_with(|| Called::of(span.name()));
+            let nested_full = with_full.contains(&span.id);
+            let collected_old = nested_full || called.full || full(&span).is_some_and(|v| v > 0.0);
+            Pause { span, called, nested_full, collected_old }
+        })
         .collect()
 }
 
@@ -173,8 +206,8 @@ pub fn live_points<'a>(
             points.extend(after(pause.span));
         }
         // A cycle of G1 that found nothing worth a mixed collection: all that is old is in use.
-        if pause.span.name().contains("leanup")
-            && let Some(next) = all.get(i + 1).filter(|p| p.is_young() && !prepares_mixed(p))
+        if pause.called.cleanup
+            && let Some(next) = all.get(i + 1).filter(|p| p.is_young() && !p.called.prepares_mixed)
         {
             points.extend(after(next.span));
         }
@@ -189,10 +222,6 @@ pub fn live_points<'a>(
     }
     points.sort_by_key(|p| p.t_ns);
     points
-}
-
-fn prepares_mixed(pause: &Pause<'_>) -> bool {
-    pause.is_mixed() || pause.span.name().contains("Prepare Mixed")
 }
 
 /// A cycle that looked at the whole heap: ZGC's collections, the major ones where it is generational, and the last
@@ -240,7 +269,8 @@ fn join(window: Option<Window>, from_ns: i64, to_ns: i64) -> Window {
 
 /// Time covered by any of some stretches within a window, nanoseconds: overlaps count once.
 pub fn covered_ns(mut stretches: Vec<(i64, i64)>, window: Window) -> i64 {
-    stretches.sort_unstable();
+    // Stable, as it is quick with what is sorted already: callers put sorted lists one after the other.
+    stretches.sort();
     let mut covered = 0_i64;
     let mut reached = window.from_ns;
     for (from, to) in stretches {

@@ -301,6 +301,12 @@ impl Recording {
         kinds
     }
 
+    /// Gives one figure of this recording's spans. For loops over many: its word is looked up once for all of them.
+    pub fn figure_of(&self, key: &str) -> impl Fn(&Span<'_>) -> Option<f64> + Copy + use<> {
+        let key = self.strings.find(key);
+        move |span| span.spans().figures.get(span.id.index(), key?)
+    }
+
     /// One span.
     pub fn span_at(&self, id: SpanId) -> Span<'_> {
         Span { recording: self, id }
@@ -363,6 +369,11 @@ impl<'a> Span<'a> {
         self.recording.strings.get(self.spans().name[self.id.index()])
     }
 
+    /// The id of its name, which is cheaper to compare than the name is.
+    pub fn name_id(&self) -> StrId {
+        self.spans().name[self.id.index()]
+    }
+
     /// Its process.
     pub fn process(&self) -> ProcessId {
         self.spans().process[self.id.index()]
@@ -412,6 +423,11 @@ impl<'a> Span<'a> {
     pub fn figures(&self) -> impl Iterator<Item = (&'a str, f64)> + use<'a> {
         let strings = &self.recording.strings;
         self.spans().figures.of(self.id.index()).map(|(key, value)| (strings.get(key), value))
+    }
+
+    /// All figures, with the ids of their words.
+    pub fn figures_by_id(&self) -> impl Iterator<Item = (StrId, f64)> + use<'a> {
+        self.spans().figures.of(self.id.index())
     }
 
     /// All labels.

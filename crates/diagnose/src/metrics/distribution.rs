@@ -33,7 +33,7 @@ impl Distribution {
     /// The distribution of some values; those that are not numbers are left out.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
-        sorted.sort_by(f64::total_cmp);
+        sorted.sort_unstable_by(f64::total_cmp);
         let total: f64 = sorted.iter().sum();
         let rank = |permille| nearest_rank(&sorted, permille);
         Self {

@@ -82,7 +82,8 @@ fn stall_spans<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Span<'a>> {
 }
 
 pub(super) fn group(scope: &Scope<'_>) -> Group {
-    let mut metrics = vec![efficiency(scope), kernel(scope), failures(scope), idle_gap(scope)];
+    let worked = worked(scope);
+    let mut metrics = vec![efficiency(worked), kernel(worked), failures(scope), idle_gap(scope)];
     metrics.extend(cycles(scope));
     metrics.extend(stall_metrics(scope));
     metrics.extend(host_load(scope));
@@ -104,8 +105,8 @@ fn worked(scope: &Scope<'_>) -> Option<(Cpu, f64)> {
 
 const NO_CPU: &str = "no pause of 50 ms or more with CPU figures (JDK 9 on: -Xlog:gc+cpu, part of gc*)";
 
-fn efficiency(scope: &Scope<'_>) -> Metric {
-    let share = worked(scope).map(|(cpu, possible)| cpu.cpu_s() / possible);
+fn efficiency(worked: Option<(Cpu, f64)>) -> Metric {
+    let share = worked.map(|(cpu, possible)| cpu.cpu_s() / possible);
     Metric::new("pause_cpu_efficiency", "CPU used in pauses of what the workers could use", share, "share")
         .means("CPU ÷ (wall × workers) over pauses of 50 ms or more. Little CPU in a long pause: the collector waited.")
         .because(NO_CPU)
@@ -119,8 +120,8 @@ fn efficiency(scope: &Scope<'_>) -> Metric {
         })
 }
 
-fn kernel(scope: &Scope<'_>) -> Metric {
-    let share = worked(scope).filter(|(c, _)| c.cpu_s() > 0.0).map(|(c, _)| c.sys_s / c.cpu_s());
+fn kernel(worked: Option<(Cpu, f64)>) -> Metric {
+    let share = worked.filter(|(c, _)| c.cpu_s() > 0.0).map(|(c, _)| c.sys_s / c.cpu_s());
     Metric::new("pause_sys_share", "Kernel share of the CPU used in pauses", share, "share")
         .means("The collector hardly needs the kernel. Much kernel time: memory touched for the first time, huge pages, swap.")
         .because(NO_CPU)
@@ -131,7 +132,9 @@ fn kernel(scope: &Scope<'_>) -> Metric {
 }
 
 fn failures(scope: &Scope<'_>) -> Metric {
-    let failed: Vec<_> = scope.pauses.iter().filter(|p| p.flag(figure::EVACUATION_FAILURE)).collect();
+    let failure = scope.recording.figure_of(figure::EVACUATION_FAILURE);
+    let has_failed = |p: &&collections::Pause<'_>| failure(&p.span).is_some_and(|v| v > 0.0);
+    let failed: Vec<_> = scope.pauses.iter().filter(has_failed).collect();
     let metric = Metric::new(
         "evacuation_failures",
         "Failures to evacuate or promote",
@@ -148,7 +151,8 @@ fn failures(scope: &Scope<'_>) -> Metric {
 }
 
 fn idle_gap(scope: &Scope<'_>) -> Metric {
-    let gap = |p: &&collections::Pause<'_>| p.span.figure(figure::IDLE_GAP_MS);
+    let gap = scope.recording.figure_of(figure::IDLE_GAP_MS);
+    let gap = |p: &&collections::Pause<'_>| gap(&p.span);
     let longest = scope
         .pauses
         .iter()
@@ -219,7 +223,8 @@ fn stall_metrics(scope: &Scope<'_>) -> Vec<Metric> {
 fn host_load(scope: &Scope<'_>) -> Option<Metric> {
     let spans = collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked)
         .chain(scope.pauses.iter().map(|p| p.span));
-    let load = spans.filter_map(|s| s.figure(figure::HOST_LOAD)).reduce(f64::max)?;
+    let load = scope.recording.figure_of(figure::HOST_LOAD);
+    let load = spans.filter_map(|s| load(&s)).reduce(f64::max)?;
     let cpus = scope.fact_number(fathom_recording::vocabulary::fact::CPUS);
     let metric = Metric::new("host_load_max", "Highest load of the machine", Some(load), "load")
         .means("Threads of the whole machine that run or want to, as ZGC prints it.")

@@ -7,6 +7,7 @@
 //! - **promoted** by a young collection = what the old generation grew by in it, where that is positive. For G1 the
 //!   old generation is known in whole regions.
 
+use fathom_recording::Span;
 use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::super::{Limits, Metric};
@@ -38,6 +39,9 @@ pub struct Allocated {
 
 /// What was allocated between the collections of a scope, by the formula of this module.
 fn allocated(scope: &Scope<'_>) -> Option<Allocated> {
+    let before = scope.recording.figure_of(figure::HEAP_BEFORE_BYTES);
+    let after = scope.recording.figure_of(figure::HEAP_AFTER_BYTES);
+    let sizes = |span: &Span<'_>| Some((span.t0_ns(), span.t1_ns(), before(span)?, after(span)?));
     let mut readings: Vec<(i64, i64, f64, f64)> =
         scope.pauses.iter().filter_map(|p| sizes(&p.span)).collect();
     let concurrent = collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked);
@@ -60,11 +64,6 @@ fn allocated(scope: &Scope<'_>) -> Option<Allocated> {
     (over_s > 0.0).then_some(Allocated { bytes, over_s })
 }
 
-fn sizes(span: &fathom_recording::Span<'_>) -> Option<(i64, i64, f64, f64)> {
-    let before = span.figure(figure::HEAP_BEFORE_BYTES)?;
-    Some((span.t0_ns(), span.t1_ns(), before, span.figure(figure::HEAP_AFTER_BYTES)?))
-}
-
 /// Bytes promoted by the young collections of a scope; `None` where no young collection tells.
 fn promoted(pauses: &[Pause<'_>]) -> Option<f64> {
     let young = pauses.iter().filter(|p| p.is_young() && !p.is_mixed());
@@ -73,8 +72,9 @@ fn promoted(pauses: &[Pause<'_>]) -> Option<f64> {
 
 pub(super) fn group(scope: &Scope<'_>) -> Group {
     let live = collections::live_points(scope.recording, scope.jvm, scope.asked);
-    let mut metrics = vec![allocation_rate(scope)];
-    metrics.extend(promotion(scope));
+    let allocated = allocated(scope);
+    let mut metrics = vec![allocation_rate(scope, allocated)];
+    metrics.extend(promotion(scope, allocated));
     metrics.extend(live_set(scope, &live));
     metrics.extend(heap(scope));
     metrics.extend(metaspace(scope));
@@ -83,8 +83,8 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
     Group { name: "Memory", metrics }
 }
 
-fn allocation_rate(scope: &Scope<'_>) -> Metric {
-    let rate = allocated(scope).map(|a| a.bytes / a.over_s);
+fn allocation_rate(scope: &Scope<'_>, allocated: Option<Allocated>) -> Metric {
+    let rate = allocated.map(|a| a.bytes / a.over_s);
     let stopped = scope.stopped_share;
     Metric::new("allocation_rate", "Allocation rate", rate, "bytes/s")
         .means("What the application allocates. It sets how often the collector must run.")
@@ -99,9 +99,8 @@ fn allocation_rate(scope: &Scope<'_>) -> Metric {
         })
 }
 
-fn promotion(scope: &Scope<'_>) -> [Metric; 2] {
+fn promotion(scope: &Scope<'_>, allocated: Option<Allocated>) -> [Metric; 2] {
     let promoted = promoted(&scope.pauses);
-    let allocated = allocated(scope);
     let rate = promoted.zip(scope.covers_s()).map(|(bytes, s)| bytes / s);
     let share = promoted.zip(allocated).filter(|(_, a)| a.bytes > 0.0).map(|(p, a)| p / a.bytes);
     [
@@ -166,14 +165,13 @@ fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> M
 
 /// The largest heap capacity that a pause prints.
 fn capacity(scope: &Scope<'_>) -> Option<f64> {
-    let sizes = scope.pauses.iter().filter_map(|p| p.span.figure(figure::HEAP_CAPACITY_BYTES));
-    sizes.reduce(f64::max)
+    let capacity = scope.recording.figure_of(figure::HEAP_CAPACITY_BYTES);
+    scope.pauses.iter().filter_map(|p| capacity(&p.span)).reduce(f64::max)
 }
 
 fn heap(scope: &Scope<'_>) -> [Metric; 2] {
-    let after: Vec<f64> =
-        scope.pauses.iter().filter_map(|p| p.span.figure(figure::HEAP_AFTER_BYTES)).collect();
-    let max = after.iter().copied().reduce(f64::max);
+    let after = scope.recording.figure_of(figure::HEAP_AFTER_BYTES);
+    let max = scope.pauses.iter().filter_map(|p| after(&p.span)).reduce(f64::max);
     let heap = scope.fact_number(fact::HEAP_MAX_BYTES);
     [
         Metric::new("heap_after_max", "Highest heap after a collection", max, "bytes")
@@ -220,11 +218,8 @@ fn humongous(scope: &Scope<'_>) -> Option<Metric> {
     if scope.fact(fact::COLLECTOR).is_some_and(|c| c != "G1") {
         return None;
     }
-    let regions = scope
-        .pauses
-        .iter()
-        .filter_map(|p| p.span.figure(figure::HUMONGOUS_BEFORE_REGIONS))
-        .reduce(f64::max)?;
+    let before = scope.recording.figure_of(figure::HUMONGOUS_BEFORE_REGIONS);
+    let regions = scope.pauses.iter().filter_map(|p| before(&p.span)).reduce(f64::max)?;
     let caused = scope.pauses.iter().filter(|p| p.cause() == Some("G1 Humongous Allocation")).count();
     let metric = Metric::new("humongous_max", "Most humongous regions", Some(regions), "count")
         .means(
@@ -244,13 +239,10 @@ fn humongous(scope: &Scope<'_>) -> Option<Metric> {
 }
 
 fn survivors(scope: &Scope<'_>) -> Metric {
-    let aged: Vec<_> = scope
-        .pauses
-        .iter()
-        .filter_map(|p| {
-            Some((p.span.figure(figure::TENURING_THRESHOLD)?, p.span.figure(figure::TENURING_MAX)?))
-        })
-        .collect();
+    let threshold = scope.recording.figure_of(figure::TENURING_THRESHOLD);
+    let max = scope.recording.figure_of(figure::TENURING_MAX);
+    let aged: Vec<_> =
+        scope.pauses.iter().filter_map(|p| Some((threshold(&p.span)?, max(&p.span)?))).collect();
     let collapsed = aged.iter().filter(|(threshold, max)| *threshold <= 1.0 && *max > 1.0).count();
     let share = (!aged.is_empty()).then(|| collapsed as f64 / aged.len() as f64);
     Metric::new("survivors_overrun", "Collections with survivors overrun", share, "share")

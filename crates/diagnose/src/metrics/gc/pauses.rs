@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fathom_recording::StrId;
 use fathom_recording::vocabulary::figure;
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ const PAUSE_MS: Limits = Limits { fine: 200.0, watch: 1_000.0 };
 const PAUSE_MS_CONCURRENT: Limits = Limits { fine: 10.0, watch: 100.0 };
 /// Longest pauses listed.
 const LONGEST: usize = 10;
+/// Phases whose lengths are in memory at once: G1 prints some 25, and each takes eight bytes a pause.
+const PHASES_AT_ONCE: usize = 16;
 
 /// Pauses of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -128,33 +131,71 @@ pub(super) fn causes(scope: &Scope<'_>) -> Vec<CauseRow> {
 }
 
 pub(super) fn phases(scope: &Scope<'_>) -> Vec<PhaseRow> {
-    let mut phases: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    let mut of_ms = 0.0;
-    for pause in &scope.pauses {
-        let mut any = false;
-        for (key, ms) in pause.span.figures() {
-            if let Some(phase) = key.strip_prefix(figure::PHASE_MS_PREFIX) {
-                phases.entry(phase).or_default().push(ms);
-                any = true;
-            }
-        }
-        of_ms += if any { pause.ms() } else { 0.0 };
-    }
-    let mut rows: Vec<_> = phases
-        .into_iter()
-        .map(|(phase, lengths)| {
+    let (phases, of_ms) = phase_words(scope);
+    let mut rows: Vec<PhaseRow> = Vec::with_capacity(phases.len());
+    for some in phases.chunks(PHASES_AT_ONCE) {
+        let lengths = lengths_ms(scope, some);
+        rows.extend(some.iter().zip(lengths).map(|((phase, _), lengths)| {
             let length_ms = Distribution::of(lengths);
             let share = if of_ms > 0.0 { length_ms.total / of_ms } else { 0.0 };
-            PhaseRow { phase: phase.to_owned(), length_ms, share }
-        })
-        .collect();
+            PhaseRow { phase: (*phase).to_owned(), length_ms, share }
+        }));
+    }
     rows.sort_by(|a, b| b.length_ms.total.total_cmp(&a.length_ms.total));
     rows
 }
 
+/// The phases that pauses print, by name, with the ids of their figures; and the time of the pauses that print any.
+fn phase_words<'a>(scope: &Scope<'a>) -> (Vec<(&'a str, StrId)>, f64) {
+    let strings = &scope.recording.strings;
+    // What is known of a figure's word, by its id: each word is looked at once, not once a pause.
+    let mut known: Vec<Option<bool>> = vec![None; strings.len()];
+    let mut phases = Vec::new();
+    let mut of_ms = 0.0;
+    for pause in &scope.pauses {
+        let mut any = false;
+        for (key, _) in pause.span.figures_by_id() {
+            let Some(known) = known.get_mut(key.index()) else { continue };
+            any |= *known.get_or_insert_with(|| {
+                let phase = strings.get(key).strip_prefix(figure::PHASE_MS_PREFIX);
+                phases.extend(phase.map(|phase| (phase, key)));
+                phase.is_some()
+            });
+        }
+        of_ms += if any { pause.ms() } else { 0.0 };
+    }
+    phases.sort_unstable();
+    (phases, of_ms)
+}
+
+/// The lengths of some phases in all pauses.
+fn lengths_ms(scope: &Scope<'_>, phases: &[(&str, StrId)]) -> Vec<Vec<f64>> {
+    let mut lengths = vec![Vec::new(); phases.len()];
+    let mut column: Vec<usize> = vec![usize::MAX; scope.recording.strings.len()];
+    for (i, (_, key)) in phases.iter().enumerate() {
+        column[key.index()] = i;
+    }
+    for pause in &scope.pauses {
+        for (key, ms) in pause.span.figures_by_id() {
+            let column = column.get(key.index()).and_then(|i| lengths.get_mut(*i));
+            if let Some(column) = column {
+                column.push(ms);
+            }
+        }
+    }
+    lengths
+}
+
 pub(super) fn longest(scope: &Scope<'_>) -> Vec<LongestRow> {
+    let rank = |p: &&crate::collections::Pause<'_>| {
+        (std::cmp::Reverse(p.span.duration_ns()), p.span.t0_ns(), p.span.id)
+    };
     let mut order: Vec<_> = scope.pauses.iter().collect();
-    order.sort_by_key(|p| (std::cmp::Reverse(p.span.duration_ns()), p.span.t0_ns()));
+    if order.len() > LONGEST {
+        order.select_nth_unstable_by_key(LONGEST, rank);
+        order.truncate(LONGEST);
+    }
+    order.sort_unstable_by_key(rank);
     let zero = scope.covers.map(|_| scope.zero_ns);
     let row = |p: &&crate::collections::Pause<'_>| LongestRow {
         at_ns: p.span.t0_ns(),
@@ -165,7 +206,7 @@ pub(super) fn longest(scope: &Scope<'_>) -> Vec<LongestRow> {
         cpu_s: p.cpu().map(|c| c.cpu_s()),
         position: p.span.position(),
     };
-    order.iter().take(LONGEST).map(row).collect()
+    order.iter().map(row).collect()
 }
 
 pub(super) fn group(scope: &Scope<'_>) -> Group {

@@ -34,11 +34,13 @@ fn spans<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Span<'a>> {
     collections::of_kind(scope.recording, kind::SAFEPOINT, scope.jvm, scope.asked)
 }
 
-fn reach_ms(span: &Span<'_>) -> Option<f64> {
-    Some(span.figure(figure::REACH_NS)? / 1e6)
+fn reach_ms(scope: &Scope<'_>) -> impl Fn(&Span<'_>) -> Option<f64> + Copy + use<> {
+    let reach_ns = scope.recording.figure_of(figure::REACH_NS);
+    move |span| Some(reach_ns(span)? / 1e6)
 }
 
 pub(super) fn by_operation(scope: &Scope<'_>) -> Vec<OperationRow> {
+    let reach_ms = reach_ms(scope);
     let mut operations: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for span in spans(scope) {
         let (lengths, reaches) = operations.entry(span.name()).or_default();
@@ -58,6 +60,7 @@ pub(super) fn by_operation(scope: &Scope<'_>) -> Vec<OperationRow> {
 }
 
 pub(super) fn group(scope: &Scope<'_>) -> Group {
+    let reach_ms = reach_ms(scope);
     let lengths = Distribution::of(spans(scope).map(|s| s.duration_ns() as f64 / 1e6));
     let reaches = Distribution::of(spans(scope).filter_map(|s| reach_ms(&s)));
     let worst = spans(scope)
