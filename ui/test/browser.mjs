@@ -52,6 +52,8 @@ async function open(options = {}, hash = "") {
 /** The visible range, seconds, once it has stopped changing. */
 async function range(page) {
   const read = () => page.$eval(".range", (e) => [Number(e.dataset.from), Number(e.dataset.to)]);
+  // What was asked for is drawn in the next frame, and a busy machine lets frames wait.
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   let last = await read();
   for (;;) {
     await page.waitForTimeout(60);
@@ -119,21 +121,21 @@ const tests = {
     await page.keyboard.press("ArrowRight");
     assert.ok((await range(page)).from > closer.from);
     await page.keyboard.press("n");
-    assert.match(await page.innerText("[role=status]"), /Pause .*lasted/);
+    await page.locator("[role=status]").filter({ hasText: /Pause .*lasted/ }).waitFor();
     await page.keyboard.press("Escape");
     assert.deepEqual(await range(page), whole);
     await page.keyboard.press("s");
     const slow = await range(page);
     assert.ok(slow.from > 280 && slow.to < 350);
     await page.keyboard.press("t");
-    assert.ok(await page.locator(".lane-table table").isVisible());
+    await page.locator(".lane-table table").waitFor({ state: "visible" });
     await page.keyboard.press("f");
-    assert.equal(await page.locator("[data-plot='p0-gc.pause']").count(), 0, "folded");
+    await page.locator("[data-plot='p0-gc.pause']").waitFor({ state: "detached" });
     await page.evaluate(() => document.activeElement?.blur?.());
     await page.keyboard.press("?");
-    assert.ok(await page.locator("dialog").isVisible());
+    await page.locator("dialog").waitFor({ state: "visible" });
     await page.keyboard.press("Escape");
-    assert.ok(!(await page.locator("dialog").isVisible()));
+    await page.locator("dialog").waitFor({ state: "hidden" });
     assert.deepEqual(await range(page), slow, "Escape closed the sheet and did not reset the view");
   },
 
