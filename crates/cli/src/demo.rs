@@ -36,11 +36,11 @@ pub struct Workload {
 
 impl Workload {
     /// A run in which all processors are busy, with as many tenants for each as make its compilers busy for some
-    /// seconds (measured on 2 processors: 10 tenants a processor keep C2 busy for some 5 s).
+    /// seconds (measured on 2 processors: 20 tenants a processor keep C2 busy for some 5 s; with 10 it is over in one).
     pub fn for_this_machine(seconds: u32, healthy: bool) -> Self {
         let processors = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
         let take_over_at = if healthy { 0 } else { seconds * 11 / 20 };
-        Self { seconds, take_over_at, tenants: 10 * processors, workers: processors }
+        Self { seconds, take_over_at, tenants: 20 * processors, workers: processors }
     }
 }
 
