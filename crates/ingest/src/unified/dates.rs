@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use jiff::fmt::strtime;
 
+use super::decorators::Beginning;
 use super::scan;
 
 /// Length of "2026-11-20T21:59:", the part that stands for a whole minute.
@@ -13,6 +14,8 @@ const MINUTE_LEN: usize = 17;
 /// Reads date stamps, remembering the minute and the zone of the last one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dates {
+    /// What the last line began with: most lines of a pause have the same stamps.
+    pub(crate) beginning: Beginning,
     minute: Vec<u8>,
     zone: Vec<u8>,
     minute_epoch_ns: i64,

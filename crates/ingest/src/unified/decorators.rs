@@ -69,6 +69,16 @@ pub(crate) struct Decorated<'a> {
     pub(crate) body: &'a [u8],
 }
 
+/// The decorations before the level and the tags, as they were on some line. A line that begins with the same bytes
+/// has the same ones: they are whole groups, and what a group says depends on nothing but those before it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Beginning {
+    text: Vec<u8>,
+    stamps: Stamps,
+    set: u16,
+    numbers: [Option<i64>; 2],
+}
+
 /// Epoch milliseconds are beyond this, uptimes below: 10¹¹ ms is March 1973, or three years of uptime.
 const EPOCH_MILLIS_FROM: i64 = 100_000_000_000;
 
@@ -83,19 +93,42 @@ pub(crate) fn take_apart<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a>
         numbers: [None; 2],
         body: line,
     };
+    let mut named = false;
+    let known = &dates.beginning;
+    if let Some(rest) = line.strip_prefix(known.text.as_slice()) {
+        (found.stamps, found.set, found.numbers, found.body) = (known.stamps, known.set, known.numbers, rest);
+    }
     while let [b'[', rest @ ..] = found.body {
         let Some(end) = memchr::memchr(b']', rest) else { break };
         let Some((group, after)) = rest.split_at_checked(end) else { break };
         if !found.take(group, dates) {
             break;
         }
+        let before = line.len() - found.body.len();
         found.body = after.get(1..).unwrap_or_default();
+        if !named && found.set & (set::LEVEL | set::TAGS) != 0 {
+            named = true;
+            dates.beginning.keep(line.get(..before).unwrap_or_default(), &found);
+        }
         if found.set & set::TAGS != 0 {
             break;
         }
     }
     found.body = found.body.strip_prefix(b" ").unwrap_or(found.body);
     found
+}
+
+impl Beginning {
+    /// Keeps what stands before the level or the tags of a line, which are the only things that were taken since.
+    fn keep(&mut self, text: &[u8], line: &Decorated<'_>) {
+        if self.text == text {
+            return;
+        }
+        self.text.clear();
+        self.text.extend_from_slice(text);
+        (self.stamps, self.numbers) = (line.stamps, line.numbers);
+        self.set = line.set & !(set::LEVEL | set::TAGS);
+    }
 }
 
 impl<'a> Decorated<'a> {
@@ -281,6 +314,32 @@ mod tests {
         assert_eq!(apart("[0,105s] x").stamps.uptime_ns, Some(105_000_000));
         assert_eq!(apart("[10.0.0.7][info][gc] x").set, set::HOSTNAME | set::LEVEL | set::TAGS);
         assert_eq!(apart("[myhost][gc] x").set, set::HOSTNAME | set::TAGS);
+    }
+
+    #[test]
+    fn what_the_line_before_began_with_changes_nothing() {
+        let lines = [
+            "[1970-01-01T00:00:01.000+0000][0.016s][4711][info][gc,start] a",
+            "[1970-01-01T00:00:01.000+0000][0.016s][4711][info][gc] b",
+            "[1970-01-01T00:00:01.000+0000][0.016s][4711][4712][info][gc] c",
+            "[1970-01-01T00:00:01.000+0000][0.016s][4711] d",
+            "[1970-01-01T00:00:01.000+0000][0.017s][4711][host][gc] e",
+            "[gc] f",
+            "[0.1s] [0.1s][info][gc] g",
+            "[0.1s][host][info][gc] h",
+            "[0.1s][other][info][gc] i",
+            "[16ms][1790000000000ms][my-host][debug][gc] [16ms] j",
+            "[info][gc] k",
+            "l",
+            "",
+        ];
+        for before in lines {
+            for line in lines {
+                let mut dates = Dates::default();
+                take_apart(before.as_bytes(), &mut dates);
+                assert_eq!(take_apart(line.as_bytes(), &mut dates), apart(line), "after {before}");
+            }
+        }
     }
 
     #[test]

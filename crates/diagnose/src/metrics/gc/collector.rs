@@ -94,7 +94,10 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
 fn worked(scope: &Scope<'_>) -> Option<(Cpu, f64)> {
     let mut sum = Cpu::default();
     let mut possible_s = 0.0;
-    for cpu in scope.pauses.iter().filter_map(|p| p.cpu()).filter(|c| c.real_s >= CPU_MIN_REAL_S) {
+    // Shorter ones have figures too coarse; most are, and are told by one figure.
+    let real_s = scope.recording.figure_of(figure::REAL_S);
+    let long = scope.pauses.iter().filter(|p| real_s(&p.span).is_none_or(|s| s >= CPU_MIN_REAL_S));
+    for cpu in long.filter_map(|p| p.cpu()).filter(|c| c.real_s >= CPU_MIN_REAL_S) {
         sum.user_s += cpu.user_s;
         sum.sys_s += cpu.sys_s;
         sum.real_s += cpu.real_s;

@@ -22,7 +22,7 @@ const PAUSE_MS_CONCURRENT: Limits = Limits { fine: 10.0, watch: 100.0 };
 /// Longest pauses listed.
 const LONGEST: usize = 10;
 /// Phases whose lengths are in memory at once: G1 prints some 25, and each takes eight bytes a pause.
-const PHASES_AT_ONCE: usize = 16;
+const PHASES_AT_ONCE: usize = 8;
 
 /// Pauses of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
