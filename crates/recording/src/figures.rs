@@ -31,6 +31,7 @@ const BITS: usize = u32::BITS as usize;
 
 impl Figures {
     /// Adds the figures of the next span.
+    #[cfg(any(feature = "disk", test))]
     pub(crate) fn push(&mut self, figures: impl Iterator<Item = (StrId, f64)> + Clone) {
         self.keys.clear();
         self.keys.extend(figures.clone().map(|(key, _)| key));
@@ -84,6 +85,7 @@ impl Figures {
     }
 
     /// Forgets the spans. Shapes stay: the next spans will have them too.
+    #[cfg(any(feature = "disk", test))]
     pub(crate) fn clear(&mut self) {
         self.shape.clear();
         self.start.clear();
