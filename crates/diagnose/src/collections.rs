@@ -241,6 +241,16 @@ fn live_before<'a>(next: &Pause<'a>, sweep: Span<'a>) -> Option<LivePoint<'a>> {
     Some(LivePoint { t_ns: sweep.t1_ns(), bytes, span: next.span })
 }
 
+/// Two lists that are in order as one that is.
+pub fn in_order<T: Ord>(a: impl Iterator<Item = T>, b: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    let (mut a, mut b) = (a.peekable(), b.peekable());
+    std::iter::from_fn(move || match (a.peek(), b.peek()) {
+        (Some(first), Some(second)) if second < first => b.next(),
+        (Some(_), _) => a.next(),
+        (None, _) => b.next(),
+    })
+}
+
 /// The stretch that a JVM's spans of `kind` were logged over, nanoseconds: what the sources that hold them cover.
 /// `None` without such spans or where the log has no stamps.
 pub fn logged_ns(recording: &Recording, kind: &'static str, jvm: ProcessId) -> Option<Window> {
@@ -269,8 +279,12 @@ fn join(window: Option<Window>, from_ns: i64, to_ns: i64) -> Window {
 
 /// Time covered by any of some stretches within a window, nanoseconds: overlaps count once.
 pub fn covered_ns(mut stretches: Vec<(i64, i64)>, window: Window) -> i64 {
-    // Stable, as it is quick with what is sorted already: callers put sorted lists one after the other.
-    stretches.sort();
+    stretches.sort_unstable();
+    covered_in_order_ns(stretches.into_iter(), window)
+}
+
+/// The same of stretches that come in order of their start.
+pub fn covered_in_order_ns(stretches: impl Iterator<Item = (i64, i64)>, window: Window) -> i64 {
     let mut covered = 0_i64;
     let mut reached = window.from_ns;
     for (from, to) in stretches {

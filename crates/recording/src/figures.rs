@@ -85,7 +85,7 @@ impl Figures {
     }
 
     /// Forgets the spans. Shapes stay: the next spans will have them too.
-    #[cfg(any(feature = "disk", test))]
+    #[cfg(feature = "disk")]
     pub(crate) fn clear(&mut self) {
         self.shape.clear();
         self.start.clear();

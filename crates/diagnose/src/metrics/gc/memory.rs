@@ -46,7 +46,10 @@ fn allocated(scope: &Scope<'_>) -> Option<Allocated> {
         scope.pauses.iter().filter_map(|p| sizes(&p.span)).collect();
     let concurrent = collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked);
     readings.extend(concurrent.filter_map(|span| sizes(&span)));
-    readings.sort_by_key(|r| r.0);
+    // Sorting takes the memory of the list once more; without sizes of concurrent work there is nothing to sort.
+    if !readings.is_sorted_by_key(|r| r.0) {
+        readings.sort_by_key(|r| r.0);
+    }
     scope.covers?;
     let mut bytes = 0.0;
     let mut last: Option<(i64, f64)> = None;

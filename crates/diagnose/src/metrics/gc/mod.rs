@@ -120,8 +120,8 @@ impl<'a> Scope<'a> {
             (logged, _) => logged,
         };
         let stopped_share = covers.map(|c| {
-            let stops = pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns())).collect();
-            collections::covered_ns(stops, c) as f64 / c.length_ns() as f64
+            let stops = pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
+            collections::covered_in_order_ns(stops, c) as f64 / c.length_ns() as f64
         });
         Self { recording, jvm, asked, zero_ns, covers, pauses, stopped_share }
     }

@@ -85,8 +85,8 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
 fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
     let share = scope.covers.filter(|_| some).map(|covers| {
         let pauses = scope.pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
-        let stops = spans(scope).map(|s| (s.t0_ns(), s.t1_ns())).chain(pauses).collect();
-        1.0 - collections::covered_ns(stops, covers) as f64 / covers.length_ns() as f64
+        let stops = collections::in_order(spans(scope).map(|s| (s.t0_ns(), s.t1_ns())), pauses);
+        1.0 - collections::covered_in_order_ns(stops, covers) as f64 / covers.length_ns() as f64
     });
     Metric::new("stop_throughput", "Time not stopped at all", share, "share")
         .means("Share of the run in which no safepoint held the application, whoever asked for it.")
