@@ -194,11 +194,20 @@ pub fn live_points<'a>(
     jvm: ProcessId,
     window: Option<Window>,
 ) -> Vec<LivePoint<'a>> {
+    live_points_of(&pauses(recording, jvm, window), recording, jvm, window)
+}
+
+/// [`live_points`] for one who has the [`pauses`] already: of a large log they are many megabytes.
+pub fn live_points_of<'a>(
+    all: &[Pause<'a>],
+    recording: &'a Recording,
+    jvm: ProcessId,
+    window: Option<Window>,
+) -> Vec<LivePoint<'a>> {
     let after = |span: Span<'a>| {
         let bytes = span.figure(figure::HEAP_AFTER_BYTES)?;
         Some(LivePoint { t_ns: span.t1_ns(), bytes, span })
     };
-    let all = pauses(recording, jvm, window);
     let mut points: Vec<LivePoint<'a>> = Vec::new();
     for (i, pause) in all.iter().enumerate() {
         let last_mixed = pause.is_mixed() && !all.get(i + 1).is_some_and(Pause::is_mixed);
@@ -216,7 +225,8 @@ pub fn live_points<'a>(
         if is_whole_cycle(&span) {
             points.extend(after(span));
         } else if span.name().contains("oncurrent-sweep") || span.name().contains("oncurrent Sweep") {
-            let next = all.iter().find(|p| p.span.t0_ns() >= span.t1_ns() && p.is_young());
+            let behind = all.partition_point(|p| p.span.t0_ns() < span.t1_ns());
+            let next = all[behind..].iter().find(|p| p.is_young());
             points.extend(next.and_then(|p| live_before(p, span)));
         }
     }

@@ -74,7 +74,7 @@ fn promoted(pauses: &[Pause<'_>]) -> Option<f64> {
 }
 
 pub(super) fn group(scope: &Scope<'_>) -> Group {
-    let live = collections::live_points(scope.recording, scope.jvm, scope.asked);
+    let live = collections::live_points_of(&scope.pauses, scope.recording, scope.jvm, scope.asked);
     let allocated = allocated(scope);
     let mut metrics = vec![allocation_rate(scope, allocated)];
     metrics.extend(promotion(scope, allocated));
