@@ -37,6 +37,7 @@ impl Recording {
             spans.t1_ns.push(old.t1_ns[i]);
             spans.process.push(old.process[i]);
             spans.thread.push(old.thread[i]);
+            spans.push_stack(spans.thread.len() - 1, old.stack_of(i));
             spans.source.push(old.source[i]);
             spans.line.push(old.line[i]);
             spans.key.push(old.key[i]);
@@ -70,6 +71,7 @@ mod tests {
                 t1_ns: i * 10 + 1,
                 process,
                 thread: None,
+                stack: None,
                 source,
                 line: i as u64,
                 key: i,

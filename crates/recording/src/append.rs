@@ -65,6 +65,9 @@ impl Recording {
         to.t1_ns.extend(from.t1_ns);
         to.process.extend(from.process.into_iter().map(process));
         to.thread.extend(from.thread.into_iter().map(|id| moved(id, threads)));
+        for (i, stack) in from.stack.into_iter().enumerate() {
+            to.push_stack(spans as usize + i, moved(stack, stacks));
+        }
         to.source.extend(from.source.into_iter().map(source));
         to.line.extend(from.line);
         to.key.extend(from.key);

@@ -112,6 +112,7 @@ impl Sink for Recording {
         spans.t1_ns.push(row.t1_ns.max(row.t0_ns));
         spans.process.push(row.process);
         spans.thread.push(row.thread.map_or(NONE, |t| t.0));
+        spans.push_stack(spans.thread.len() - 1, row.stack.map_or(NONE, |s| s.0));
         spans.source.push(row.source);
         spans.line.push(row.line);
         spans.key.push(row.key);
@@ -383,6 +384,12 @@ impl<'a> Span<'a> {
     pub fn thread(&self) -> Option<ThreadId> {
         let id = self.spans().thread[self.id.index()];
         (id != NONE).then_some(ThreadId(id))
+    }
+
+    /// Its stack.
+    pub fn stack(&self) -> Option<StackId> {
+        let id = self.spans().stack_of(self.id.index());
+        (id != NONE).then_some(StackId(id))
     }
 
     /// Its source.

@@ -4,7 +4,7 @@
 //! (strings) hang on a span as short lists ([`crate::figures`] keeps the numbers); their keys are the words of [`crate::vocabulary`].
 
 use crate::figures::Figures;
-use crate::{ProcessId, SourceId, SpanId, StrId, ThreadId};
+use crate::{ProcessId, SourceId, SpanId, StackId, StrId, ThreadId};
 
 /// One span on its way into a recording.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,8 @@ pub struct SpanRow<'a> {
     pub process: ProcessId,
     /// The thread that it happened on, where that is known.
     pub thread: Option<ThreadId>,
+    /// The stack of that thread: where it waited or what it ran, as the kind says; where that was seen.
+    pub stack: Option<StackId>,
     /// The source that told it.
     pub source: SourceId,
     /// Where in the source: line number from 1 of the record's main line, 0 when it has none.
@@ -45,6 +47,8 @@ pub struct Spans {
     pub(crate) process: Vec<ProcessId>,
     /// `u32::MAX` is "no thread known".
     pub(crate) thread: Vec<u32>,
+    /// `u32::MAX` is "no stack seen", and so is what lies behind the end: logs have none and pay nothing.
+    pub(crate) stack: Vec<u32>,
     pub(crate) source: Vec<SourceId>,
     pub(crate) line: Vec<u64>,
     pub(crate) key: Vec<i64>,
@@ -67,6 +71,19 @@ impl Spans {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
+    }
+
+    /// The stack of span `i`, [`NONE`] when it has none.
+    pub(crate) fn stack_of(&self, i: usize) -> u32 {
+        self.stack.get(i).copied().unwrap_or(NONE)
+    }
+
+    /// Says which stack span `i`, the last one that has said so, has.
+    pub(crate) fn push_stack(&mut self, i: usize, stack: u32) {
+        if stack != NONE {
+            self.stack.resize(i, NONE);
+            self.stack.push(stack);
+        }
     }
 
     /// Labels of span `i` as (key, value).

@@ -40,10 +40,95 @@ pub mod kind {
     pub const JIT_CODE_CACHE_FULL: &str = "jit.code-cache-full";
     /// A sweep of the code cache (JDK ≤ 19) or a code-cache unloading event.
     pub const JIT_SWEEP: &str = "jit.sweep";
+    /// A VM operation as the VM thread ran it. `name`: the operation.
+    pub const VM_OPERATION: &str = "vm.operation";
+    /// Event: a class was loaded. `name`: the class.
+    pub const CLASS_LOAD: &str = "class.load";
+    /// Event: a class was unloaded. `name`: the class.
+    pub const CLASS_UNLOAD: &str = "class.unload";
+    /// Event: a thread began to run. `name`: its name.
+    pub const THREAD_START: &str = "thread.start";
+    /// Event: a thread ended. `name`: its name.
+    pub const THREAD_END: &str = "thread.end";
+    /// `Thread.sleep`. `thread`: the one that slept.
+    pub const THREAD_SLEEP: &str = "thread.sleep";
+    /// A wait for a Java monitor. `name`: class of the lock object; labels `owner`, `address`.
+    pub const LOCK_MONITOR: &str = "lock.monitor";
+    /// `Object.wait`. `name`: class of the object.
+    pub const LOCK_WAIT: &str = "lock.wait";
+    /// `LockSupport.park`. `name`: class of the blocker, where it was told.
+    pub const LOCK_PARK: &str = "lock.park";
+    /// A system call. `name`: its name; figures `result`, `bytes`; labels `path`, `peer`, `error`.
+    pub const SYSCALL: &str = "syscall";
+    /// Reading or writing a file as the program sees it. `name`: "read", "write", "force"; label `path`.
+    pub const IO_FILE: &str = "io.file";
+    /// Reading or writing a socket as the program sees it. `name`: "read", "write"; label `peer`.
+    pub const IO_SOCKET: &str = "io.socket";
+    /// A name being resolved. `name`: the host's name.
+    pub const NET_DNS: &str = "net.dns";
+    /// A connection being made. label `peer`.
+    pub const NET_CONNECT: &str = "net.connect";
+    /// A TLS handshake. label `peer`; figure `resumed` 1 or 0.
+    pub const NET_TLS: &str = "net.tls-handshake";
+    /// Event: an exception or error was thrown. `name`: its class.
+    pub const EXCEPTION: &str = "exception";
+    /// Any other record with a time that a reader understood but no rule asks for. `name`: what its source calls it.
+    pub const EVENT: &str = "event";
     /// Event: a warning or error line of the JVM's log. `name`: its text (cut to 200 characters).
     pub const JVM_WARNING: &str = "jvm.warning";
     /// The stretch of a run that a source covers: first to last stamp. One per source and JVM run.
     pub const RUN: &str = "run";
+}
+
+/// Kinds of samples, with the unit of their weight.
+pub mod sample {
+    /// A thread on a CPU. Weight: nanoseconds of CPU time that the sample stands for.
+    pub const CPU: &str = "cpu";
+    /// A thread seen whether it ran or not. Weight: nanoseconds of wall time.
+    pub const WALL: &str = "wall";
+    /// A thread off the CPU, with the stack at which it was switched out. Weight: nanoseconds off the CPU.
+    pub const OFF_CPU: &str = "off-cpu";
+    /// An allocation on the Java heap. Weight: bytes.
+    pub const ALLOC: &str = "alloc";
+    /// An object that was still live. Weight: bytes.
+    pub const LIVE: &str = "live";
+    /// An allocation by the C library. Weight: bytes.
+    pub const MALLOC: &str = "malloc";
+    /// A wait for a lock. Weight: nanoseconds.
+    pub const LOCK: &str = "lock";
+    /// A page fault. Weight: how many.
+    pub const PAGE_FAULT: &str = "page-fault";
+    /// Any other event that a profiler counted (a tracepoint, a hardware counter). Weight: how many.
+    pub const EVENT: &str = "event";
+
+    /// The unit of a kind's weight: "ns", "bytes", or "count" also for kinds that are not known.
+    pub fn unit(kind: &str) -> &'static str {
+        match kind {
+            CPU | WALL | OFF_CPU | LOCK => "ns",
+            ALLOC | LIVE | MALLOC => "bytes",
+            _ => "count",
+        }
+    }
+}
+
+/// Names of frames that are none of the program's.
+///
+/// The names of real ones: Java "package.Class.method" without signature, `$$Lambda` and hidden classes without the
+/// address that makes each of them unique; C++ and Rust demangled; the kernel's as kallsyms has them. `module`: the
+/// library's file name ("libjvm.so"), "kernel" or the kernel module in brackets, empty for Java.
+pub mod frame {
+    /// Begins the name of the root of a stack whose callers could not be walked.
+    pub const CUT_PREFIX: &str = "[stack cut: ";
+
+    /// The name of the root of a stack that was cut for a reason ("depth", "no unwind row").
+    pub fn cut(reason: &str) -> String {
+        format!("{CUT_PREFIX}{reason}]")
+    }
+
+    /// The reason, when a frame is the root of a stack that was cut.
+    pub fn cut_reason(name: &str) -> Option<&str> {
+        name.strip_prefix(CUT_PREFIX)?.strip_suffix(']')
+    }
 }
 
 /// Keys of figures. Bytes are bytes, times carry their unit.
@@ -163,6 +248,12 @@ pub mod figure {
     pub const CODE_CACHE_SIZE_BYTES: &str = "code_cache_size_bytes";
     /// 1 when the JVM says that the compiler has been disabled.
     pub const COMPILER_DISABLED: &str = "compiler_disabled";
+    /// Bytes moved, asked for or allocated.
+    pub const BYTES: &str = "bytes";
+    /// What a system call returned.
+    pub const RESULT: &str = "result";
+    /// 1 when a TLS session was resumed, 0 when not.
+    pub const RESUMED: &str = "resumed";
     /// Length of the compile queue, as the log says.
     pub const QUEUE_LENGTH: &str = "queue_length";
 }
@@ -183,6 +274,16 @@ pub mod label {
     pub const WITNESS: &str = "witness";
     /// Code-cache segment: "CodeHeap 'non-profiled nmethods'".
     pub const SEGMENT: &str = "segment";
+    /// File behind a descriptor.
+    pub const PATH: &str = "path";
+    /// Other end of a connection, "host:port".
+    pub const PEER: &str = "peer";
+    /// Error of a system call: "EAGAIN".
+    pub const ERROR: &str = "error";
+    /// Name of the thread that held a lock.
+    pub const OWNER: &str = "owner";
+    /// Address or identity of an object, hexadecimal.
+    pub const ADDRESS: &str = "address";
     /// Why a record ends early: the log was cut off, or lines of it are missing.
     pub const CUT: &str = "cut";
 }

@@ -67,6 +67,7 @@ fn fill_spans(recording: &mut Recording, spans: i64) {
                 t1_ns: at + duration,
                 process,
                 thread,
+                stack: None,
                 source,
                 line: i as u64 + 1,
                 key: i,

@@ -152,6 +152,7 @@ mod tests {
                     t1_ns: t0_ns + 123_456_789,
                     process,
                     thread: None,
+                    stack: None,
                     source,
                     line: 123_456_789,
                     key: i,

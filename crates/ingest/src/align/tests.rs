@@ -29,6 +29,7 @@ fn add(r: &mut Recording, name: &str, clock: ClockBasis, span: &str, facts: &[(&
         t1_ns: 6 * SECOND_NS,
         process,
         thread: None,
+        stack: None,
         source,
         line: 1,
         key: -1,

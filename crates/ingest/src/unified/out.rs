@@ -72,6 +72,7 @@ impl Out<'_> {
             t1_ns: entry.t1_ns,
             process: self.process,
             thread: entry.thread,
+            stack: None,
             source: self.source,
             line: entry.line,
             key: entry.key,

@@ -243,6 +243,11 @@ impl<'a> Columns<'a> {
         self.optional_ints(name)?.into_iter().map(id_or_none).collect()
     }
 
+    /// The same of a column that recordings made before it was added do not have.
+    pub fn added_ids(&self, name: &str, rows: usize) -> Checked<Vec<u32>> {
+        if self.0.column_by_name(name).is_none() { Ok(Vec::new()) } else { self.optional_ids(name, rows) }
+    }
+
     /// Checks that the table's own ids count on from `first`.
     pub fn counts_on_from(&self, name: &str, first: usize) -> Checked<()> {
         for (row, id) in self.ints(name)?.iter().enumerate() {

@@ -166,6 +166,7 @@ fn play(rows: &[Row], sink: &mut dyn Sink) {
                         t1_ns: *t1_ns,
                         process,
                         thread: modulo(*link, n.threads).map(ThreadId),
+                        stack: modulo(*link, n.stacks).map(StackId),
                         source,
                         line: *line,
                         key: *t1_ns % 7 - 1,

@@ -86,6 +86,7 @@ impl Filled {
             t1_ns: t0_ns + self.random(50_000) as i64,
             process: self.process,
             thread: None,
+            stack: None,
             source: self.source,
             line: i + 1,
             key: i as i64,

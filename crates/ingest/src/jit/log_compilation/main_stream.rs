@@ -239,6 +239,7 @@ fn write_trap(trap: &Trap, compiled: &str, out: &mut Out<'_>) {
         kind: kind::JIT_TRAP,
         name,
         thread,
+        stack: None,
         figures: &figures,
         labels: &labels,
         ..event(trap.stamp_ns, trap.line, trap.key, out)

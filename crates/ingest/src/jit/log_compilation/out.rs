@@ -83,6 +83,7 @@ impl<'s> Out<'s> {
             t1_ns: 0,
             process,
             thread: None,
+            stack: None,
             source,
             line: 0,
             key: -1,

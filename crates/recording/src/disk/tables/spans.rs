@@ -43,6 +43,7 @@ impl Table for SpansTable {
             long("t1_ns"),
             id("process_id"),
             optional(id("thread_id")),
+            optional(id("stack_id")),
             id("source_id"),
             optional(long("line")),
             optional(long("key")),
@@ -69,6 +70,7 @@ impl Table for SpansTable {
             columns::longs(spans.t1_ns[rows.clone()].iter().copied()),
             columns::ids(spans.process[rows.clone()].iter().map(|p| p.0)),
             columns::optional_ids(spans.thread[rows.clone()].iter().copied()),
+            columns::optional_ids(rows.clone().map(|i| spans.stack_of(i))),
             columns::ids(spans.source[rows.clone()].iter().map(|s| s.0)),
             columns::optional_longs(lines),
             columns::optional_longs(spans.key[rows.clone()].iter().map(|k| (*k != NO_KEY).then_some(*k))),
@@ -87,6 +89,7 @@ impl Table for SpansTable {
         }
         let processes = columns.ids("process_id", recording.processes.len())?;
         let threads = columns.optional_ids("thread_id", recording.threads.len())?;
+        let stacks = columns.added_ids("stack_id", recording.stacks.len())?;
         let sources = columns.ids("source_id", recording.sources.len())?;
         let parents = columns.optional_ids("parent_id", first + columns.rows())?;
         // A parent comes before its parts: walks outward end.
@@ -111,6 +114,9 @@ impl Table for SpansTable {
         spans.t1_ns.extend_from_slice(t1s);
         spans.process.extend(processes.into_iter().map(ProcessId));
         spans.thread.extend(threads);
+        for (i, stack) in stacks.into_iter().enumerate() {
+            spans.push_stack(first + i, stack);
+        }
         spans.source.extend(sources.into_iter().map(SourceId));
         let line = |l: Option<i64>| l.and_then(|l| u64::try_from(l).ok()).unwrap_or(NO_LINE);
         spans.line.extend(lines.into_iter().map(line));
@@ -136,6 +142,7 @@ impl Table for SpansTable {
         spans.t1_ns.clear();
         spans.process.clear();
         spans.thread.clear();
+        spans.stack.clear();
         spans.source.clear();
         spans.line.clear();
         spans.key.clear();
