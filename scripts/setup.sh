@@ -23,6 +23,8 @@ apt_install() { # apt_install REASON PACKAGE…
 }
 
 command -v cc >/dev/null || apt_install "Rust links with it" build-essential
+{ command -v clang-14 >/dev/null || command -v clang >/dev/null; } && [ -n "$(find /usr/lib -name libelf.a -print -quit 2>/dev/null)" ] ||
+  apt_install "the eBPF programs are compiled with clang and loaded by libbpf" clang-14 libelf-dev zlib1g-dev pkg-config
 command -v javac >/dev/null || ls /usr/lib/jvm/*/bin/javac >/dev/null 2>&1 ||
   apt_install "the demo and the tests run real JVMs" default-jdk-headless
 [ "$what" = demo ] && exit 0
