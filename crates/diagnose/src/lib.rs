@@ -17,13 +17,16 @@ pub mod quantity;
 mod rule;
 pub mod rules;
 pub mod stats;
+pub mod thread_ledger;
 mod timeline;
 pub mod trend;
 mod verdict;
+mod waits;
 mod windows;
 
 pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
 pub use engine::{Options, diagnose};
 pub use rule::{Judgement, Rule};
 pub use verdict::*;
-pub use windows::{WindowError, WindowSpec, resolve};
+pub use waits::Heading;
+pub use windows::{WindowError, WindowSpec, resolve, zero_ns};

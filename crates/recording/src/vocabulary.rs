@@ -74,6 +74,15 @@ pub mod kind {
     pub const EXCEPTION: &str = "exception";
     /// Any other record with a time that a reader understood but no rule asks for. `name`: what its source calls it.
     pub const EVENT: &str = "event";
+    /// A stretch in which every switch of a thread was seen: what of it is not [`SCHED_OFF`] was spent on a CPU.
+    /// `thread`: whose. It ends where switches were lost and begins anew behind them.
+    pub const SCHED_WATCHED: &str = "sched.watched";
+    /// A thread off the CPU, from switched out until it ran again. `name`: the state in which the kernel left it
+    /// ("sleeping", "uninterruptible", "preempted", "stopped"); `stack`: at the switch; figure `runq_ns`; labels
+    /// `syscall`, `path`, `peer`, `waker`. Shorter ones than the collector's limit are samples of kind "off-cpu".
+    pub const SCHED_OFF: &str = "sched.off-cpu";
+    /// A page fault that took long. `name`: "minor", "major", "write-protect"; labels `path`, `address`.
+    pub const PAGE_FAULT: &str = "page-fault";
     /// Event: a warning or error line of the JVM's log. `name`: its text (cut to 200 characters).
     pub const JVM_WARNING: &str = "jvm.warning";
     /// The stretch of a run that a source covers: first to last stamp. One per source and JVM run.
@@ -86,8 +95,11 @@ pub mod sample {
     pub const CPU: &str = "cpu";
     /// A thread seen whether it ran or not. Weight: nanoseconds of wall time.
     pub const WALL: &str = "wall";
-    /// A thread off the CPU, with the stack at which it was switched out. Weight: nanoseconds off the CPU.
+    /// A thread blocked off the CPU, with the stack at which it was switched out; may stand for several times that it
+    /// was. Weight: nanoseconds, without those on the run queue.
     pub const OFF_CPU: &str = "off-cpu";
+    /// A thread that could run and had no CPU, with its stack. Weight: nanoseconds on the run queue.
+    pub const RUN_QUEUE: &str = "run-queue";
     /// An allocation on the Java heap. Weight: bytes.
     pub const ALLOC: &str = "alloc";
     /// An object that was still live. Weight: bytes.
@@ -104,7 +116,7 @@ pub mod sample {
     /// The unit of a kind's weight: "ns", "bytes", or "count" also for kinds that are not known.
     pub fn unit(kind: &str) -> &'static str {
         match kind {
-            CPU | WALL | OFF_CPU | LOCK => "ns",
+            CPU | WALL | OFF_CPU | RUN_QUEUE | LOCK => "ns",
             ALLOC | LIVE | MALLOC => "bytes",
             _ => "count",
         }
@@ -250,6 +262,8 @@ pub mod figure {
     pub const COMPILER_DISABLED: &str = "compiler_disabled";
     /// Bytes moved, asked for or allocated.
     pub const BYTES: &str = "bytes";
+    /// How long a thread waited for a CPU at the end of being off it: from woken (or preempted) until it ran.
+    pub const RUNQ_NS: &str = "runq_ns";
     /// What a system call returned.
     pub const RESULT: &str = "result";
     /// 1 when a TLS session was resumed, 0 when not.
@@ -280,6 +294,10 @@ pub mod label {
     pub const PEER: &str = "peer";
     /// Error of a system call: "EAGAIN".
     pub const ERROR: &str = "error";
+    /// The system call within which something happened.
+    pub const SYSCALL: &str = "syscall";
+    /// Name of the thread that woke another.
+    pub const WAKER: &str = "waker";
     /// Name of the thread that held a lock.
     pub const OWNER: &str = "owner";
     /// Address or identity of an object, hexadecimal.

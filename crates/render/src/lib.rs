@@ -10,6 +10,7 @@ pub mod info;
 pub mod jit;
 mod json;
 mod lanes;
+pub mod ledger;
 mod payload;
 mod printable;
 mod tables;

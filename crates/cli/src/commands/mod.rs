@@ -11,6 +11,7 @@ mod import;
 mod info;
 mod jdks;
 mod jit;
+mod ledger;
 mod pack;
 mod report;
 mod version;
@@ -35,6 +36,8 @@ pub enum Command {
     Gc(gc::Args),
     /// Metrics of the JIT compilers, each with what it means and whether it is fine
     Jit(jit::Args),
+    /// What threads spent a window on: every millisecond charged to one heading
+    Ledger(ledger::Args),
     /// What is in a recording or in files: sources, time covered, losses, checks
     Info(info::Args),
     /// Files of any known format into a recording
@@ -59,6 +62,7 @@ impl Command {
             Self::Report(args) => args.run(),
             Self::Gc(args) => args.run(),
             Self::Jit(args) => args.run(),
+            Self::Ledger(args) => args.run(),
             Self::Info(args) => args.run(),
             Self::Import(args) => args.run(),
             Self::Pack(args) => args.run(),

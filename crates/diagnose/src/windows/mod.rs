@@ -24,6 +24,11 @@ pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Resu
     spec.resolve(&clock(&Timeline::of(recording), zone))
 }
 
+/// Where the seconds of windows count from, nanoseconds on the recording's clock.
+pub fn zero_ns(recording: &Recording) -> i64 {
+    Timeline::of(recording).zero_ns
+}
+
 fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
     Clock {
         zero_ns: timeline.zero_ns,

@@ -1,0 +1,99 @@
+//! `fathom ledger`: what threads spent a window on.
+
+use clap::ValueEnum;
+use fathom_diagnose::WindowSpec;
+use fathom_diagnose::thread_ledger::{By, thread_ledger};
+use jiff::tz::TimeZone;
+
+use crate::exit::Outcome;
+use crate::inputs::{InputArgs, told};
+use crate::output::{print, print_json};
+
+/// Groups shown without `--all`.
+const MOST: usize = 12;
+
+/// Arguments of `fathom ledger`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "What threads spent a window on: every millisecond of every thread, charged to one heading.
+
+Running is split by the layer that CPU samples saw, waiting by its cause: a CPU, a lock, a disk, a peer, a page fault, \
+the collector. Headings add up to threads times time; what nobody saw is shown as unknown and never spread over the \
+rest. A pool's thread without a task is idle, one that waits with a task is not. Layers of running time are shares of \
+samples and carry their error.
+
+The more the recording holds the less is unknown: `fathom record` as root sees every switch of a thread; a JFR file, an \
+strace or a GC log each tells its part.",
+    after_long_help = "Examples:
+  fathom ledger slow.fathom                                     all of it, by what threads are for
+  fathom ledger slow.fathom --window 115s..125s --base 20s..110s  a slow window held against a normal one
+  fathom ledger slow.fathom --by pool                           pool by pool; also thread, process
+  fathom ledger app.jfr gc.log --json | jq '.groups[0].spent'   from files, the machine's form"
+)]
+pub struct Args {
+    #[command(flatten)]
+    inputs: InputArgs,
+    /// Only a stretch of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
+    #[arg(long, value_name = "WINDOW")]
+    window: Option<WindowSpec>,
+    /// A stretch of time to hold it against
+    #[arg(long, value_name = "WINDOW")]
+    base: Option<WindowSpec>,
+    /// How threads are put together
+    #[arg(long, value_enum, default_value_t = Grouping::Role)]
+    by: Grouping,
+    /// All groups, however many there are
+    #[arg(long)]
+    all: bool,
+    /// As JSON (schema fathom.ledger/1)
+    #[arg(long)]
+    json: bool,
+}
+
+/// How threads are put together.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Grouping {
+    /// Each thread alone
+    Thread,
+    /// Application, collector, compilers, the JVM's own
+    Role,
+    /// Threads whose names differ in numbers only
+    Pool,
+    /// All threads of a process
+    Process,
+}
+
+impl From<Grouping> for By {
+    fn from(by: Grouping) -> Self {
+        match by {
+            Grouping::Thread => Self::Thread,
+            Grouping::Role => Self::Role,
+            Grouping::Pool => Self::Pool,
+            Grouping::Process => Self::Process,
+        }
+    }
+}
+
+impl Args {
+    /// Prints the ledger.
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let recording = self.inputs.load()?.recording;
+        let resolve = |spec: Option<WindowSpec>| {
+            spec.map(|w| fathom_diagnose::resolve(&recording, &w, TimeZone::system())).transpose()
+        };
+        let (window, base) = (resolve(self.window)?, resolve(self.base)?);
+        let ledger = thread_ledger(&recording, window, base, self.by.into());
+        anyhow::ensure!(
+            !ledger.groups.is_empty(),
+            "no thread in {}; threads are told by `fathom record`, a JFR file, an strace or a profile",
+            told(&recording)
+        );
+        if self.json {
+            print_json(&ledger)?;
+        } else {
+            let zero_ns = fathom_diagnose::zero_ns(&recording);
+            print(&fathom_render::ledger::text(&ledger, zero_ns, if self.all { usize::MAX } else { MOST }))?;
+        }
+        Ok(Outcome::Done)
+    }
+}

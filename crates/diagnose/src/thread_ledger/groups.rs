@@ -1,0 +1,191 @@
+//! Accounts of threads put together: by process, role, pool or one by one.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::{Recording, Role, ThreadId};
+
+use super::charge::Account;
+use super::{GroupLedger, Spent};
+use crate::waits::Heading;
+
+/// By what threads are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// All threads of a process.
+    Process,
+    /// The application's threads, the collector's, the compilers', the JVM's own.
+    Role,
+    /// Threads whose names differ in numbers only.
+    Pool,
+    /// Each alone.
+    Thread,
+}
+
+impl By {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Role => "role",
+            Self::Pool => "pool",
+            Self::Thread => "thread",
+        }
+    }
+}
+
+/// Sums of a group of threads.
+#[derive(Default)]
+struct Sum {
+    threads: usize,
+    spent_ns: [i64; Heading::ALL.len()],
+    cpu_samples: u64,
+}
+
+impl Sum {
+    fn add(&mut self, account: &Account) {
+        self.threads += 1;
+        self.cpu_samples += account.cpu_samples;
+        self.spent_ns.iter_mut().zip(account.spent_ns).for_each(|(sum, ns)| *sum = sum.saturating_add(ns));
+    }
+
+    fn ms(&self) -> f64 {
+        self.spent_ns.iter().map(|ns| *ns as f64 / 1e6).sum()
+    }
+
+    fn running_ms(&self) -> f64 {
+        let of = |heading: &Heading| self.spent_ns[heading.index()] as f64 / 1e6;
+        Heading::ALL.iter().filter(|h| h.is_running()).map(of).sum()
+    }
+}
+
+/// Groups the accounts of a window and of its base.
+pub(super) fn group(
+    recording: &Recording,
+    by: By,
+    accounts: &[Account],
+    base: Option<&[Account]>,
+    operations: (Option<f64>, Option<f64>),
+) -> Vec<GroupLedger> {
+    let mut groups: BTreeMap<(String, String), (Sum, Sum)> = BTreeMap::new();
+    for account in accounts {
+        groups.entry(key(recording, by, account.thread)).or_default().0.add(account);
+    }
+    for account in base.unwrap_or_default() {
+        groups.entry(key(recording, by, account.thread)).or_default().1.add(account);
+    }
+    let ledger = |((process, name), (window, base_sum)): ((String, String), (Sum, Sum))| GroupLedger {
+        name,
+        process,
+        threads: window.threads,
+        thread_ms: window.ms(),
+        base_thread_ms: base_sum.ms(),
+        cpu_samples: window.cpu_samples,
+        spent: spent(&window, base.map(|_| &base_sum), operations),
+    };
+    let mut groups: Vec<GroupLedger> = groups.into_iter().map(ledger).collect();
+    let busy = |group: &GroupLedger| -> f64 {
+        group
+            .spent
+            .iter()
+            .filter(|s| !s.heading.is_idle() && s.heading != Heading::Unknown)
+            .map(|s| s.ms)
+            .sum()
+    };
+    groups.sort_by(|a, b| busy(b).total_cmp(&busy(a)));
+    groups
+}
+
+fn spent(window: &Sum, base: Option<&Sum>, operations: (Option<f64>, Option<f64>)) -> Vec<Spent> {
+    let (all, base_all) = (window.ms(), base.map_or(0.0, Sum::ms));
+    let share = |ms: f64, all: f64| if all > 0.0 { ms / all } else { 0.0 };
+    let row = |heading: Heading| {
+        let ms = window.spent_ns[heading.index()] as f64 / 1e6;
+        let base_ms = base.map(|base| base.spent_ns[heading.index()] as f64 / 1e6);
+        (ms > 0.0 || base_ms.is_some_and(|ms| ms > 0.0)).then(|| Spent {
+            heading,
+            words: heading.words(),
+            ms,
+            share: share(ms, all),
+            base_ms,
+            base_share: base_ms.map(|ms| share(ms, base_all)),
+            ms_per_operation: operations.0.map(|n| ms / n),
+            base_ms_per_operation: base_ms.zip(operations.1).map(|(ms, n)| ms / n),
+            sampling_error: sampling_error(heading, ms, window, all),
+        })
+    };
+    Heading::ALL.into_iter().filter_map(row).collect()
+}
+
+/// Half of the 95 % interval of a layer's share: the running time is measured or sampled, its layers are sampled.
+/// Normal approximation of the binomial, at least half a sample's worth so that few samples do not look certain.
+fn sampling_error(heading: Heading, ms: f64, window: &Sum, all: f64) -> Option<f64> {
+    let running = window.running_ms();
+    if !heading.is_running() || window.cpu_samples == 0 || running <= 0.0 || all <= 0.0 {
+        return None;
+    }
+    let (p, n) = ((ms / running).min(1.0), window.cpu_samples as f64);
+    Some((1.96 * (p * (1.0 - p) / n).sqrt()).max(0.5 / n) * running / all)
+}
+
+fn key(recording: &Recording, by: By, thread: ThreadId) -> (String, String) {
+    let thread = &recording.threads[thread.index()];
+    let process = recording.processes.get(thread.process.index()).map_or("", |p| p.name.as_str()).to_owned();
+    let name = recording.strings.get(thread.name);
+    let group = match by {
+        By::Process => process.clone(),
+        By::Role => role(thread.role).to_owned(),
+        By::Pool => pool(name),
+        By::Thread => match (name, thread.tid) {
+            ("", Some(tid)) => format!("tid {tid}"),
+            (name, Some(tid)) => format!("{name} ({tid})"),
+            (name, None) => name.to_owned(),
+        },
+    };
+    (process, group)
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::App => "application threads",
+        Role::Gc => "GC threads",
+        Role::Jit => "compiler threads",
+        Role::Vm => "other JVM threads",
+        Role::Other => "other threads",
+    }
+}
+
+/// A thread's name with each number as `#`: "http-nio-8080-exec-7" is of pool "http-nio-#-exec-#". A digit after a
+/// single letter is part of a name: C1, C2, G1.
+fn pool(name: &str) -> String {
+    let mut pool = String::with_capacity(name.len());
+    let mut letters = 0;
+    for c in name.chars() {
+        if c.is_ascii_digit() && letters != 1 {
+            if !pool.ends_with('#') {
+                pool.push('#');
+            }
+        } else {
+            pool.push(c);
+            letters = if c.is_alphabetic() {
+                letters + 1
+            } else if c.is_ascii_digit() {
+                letters
+            } else {
+                0
+            };
+        }
+    }
+    pool
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_is_what_names_have_in_common() {
+        assert_eq!(pool("http-nio-8080-exec-7"), pool("http-nio-8080-exec-12"));
+        assert_eq!(pool("C2 CompilerThread0"), "C2 CompilerThread#");
+        assert_eq!(pool("main"), "main");
+    }
+}

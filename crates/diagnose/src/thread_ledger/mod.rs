@@ -1,0 +1,124 @@
+//! The ledger of threads: what every thread spent a window on, charged without overlap and without a rest.
+//!
+//! ```text
+//! thread alive ─┬─ switches seen ─┬─ on the run queue ─────────────▶ waiting for a CPU
+//!               │                 ├─ off the CPU ─▶ by its stack, else by the record around it, else "cause not seen"
+//!               │                 └─ the rest ────▶ running, split by the CPU samples of the window
+//!               └─ not seen ──────┬─ a record tells (JFR, strace, a safepoint) ──▶ what it tells
+//!                                 ├─ CPU samples ──▶ running
+//!                                 └─ the rest ─────▶ unknown
+//! ```
+//!
+//! Each moment is charged once ([`charge`]), so that the headings of a group add up to threads × time to the nanosecond.
+//! What samples move from one heading to another never exceeds what is there.
+
+mod charge;
+mod groups;
+#[cfg(test)]
+mod tests;
+
+use fathom_recording::{Recording, SeriesKind};
+use serde::Serialize;
+
+pub use groups::By;
+
+use crate::Window;
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+
+/// What groups of threads spent a window on.
+#[derive(Clone, Debug, Serialize)]
+pub struct ThreadLedger {
+    /// Format of this value.
+    pub schema: &'static str,
+    /// The window.
+    pub window: Window,
+    /// What it is held against.
+    pub base: Option<Window>,
+    /// Operations completed in the window, where a series of throughput tells.
+    pub operations: Option<f64>,
+    /// The same of the base.
+    pub base_operations: Option<f64>,
+    /// By what threads are grouped: "process", "role", "pool", "thread".
+    pub by: &'static str,
+    /// The groups, the one that did or waited most first; idle time does not count.
+    pub groups: Vec<GroupLedger>,
+}
+
+/// What a group of threads spent the windows on.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupLedger {
+    /// Process, role, pool or thread.
+    pub name: String,
+    /// The process that it belongs to.
+    pub process: String,
+    /// Threads that lived in the window.
+    pub threads: usize,
+    /// Their time in the window, milliseconds.
+    pub thread_ms: f64,
+    /// Their time in the base, milliseconds.
+    pub base_thread_ms: f64,
+    /// CPU samples in the window: the layers of running time are shares of these.
+    pub cpu_samples: u64,
+    /// What it was spent on: headings with time in either window, in the order of [`Heading::ALL`].
+    pub spent: Vec<Spent>,
+}
+
+/// A heading's time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Spent {
+    /// The heading.
+    pub heading: Heading,
+    /// In words.
+    pub words: &'static str,
+    /// In the window, milliseconds.
+    pub ms: f64,
+    /// As a share of the group's time in the window.
+    pub share: f64,
+    /// In the base, milliseconds; `None` without a base.
+    pub base_ms: Option<f64>,
+    /// As a share of the group's time in the base.
+    pub base_share: Option<f64>,
+    /// Milliseconds per operation in the window, where operations are known.
+    pub ms_per_operation: Option<f64>,
+    /// The same in the base.
+    pub base_ms_per_operation: Option<f64>,
+    /// Half of the 95 % interval of a share that comes from samples, as a share of the group's time.
+    pub sampling_error: Option<f64>,
+}
+
+/// Version of the JSON.
+pub const SCHEMA: &str = "fathom.ledger/1";
+
+/// The ledger of a window, and of a base to hold it against. The whole recording, without a window.
+pub fn thread_ledger(
+    recording: &Recording,
+    window: Option<Window>,
+    base: Option<Window>,
+    by: By,
+) -> ThreadLedger {
+    let covers = recording
+        .covers_ns()
+        .map_or(Window { from_ns: 0, to_ns: 0 }, |(from_ns, to_ns)| Window { from_ns, to_ns });
+    let window = window.unwrap_or(covers);
+    let operations = operations(recording, window);
+    let base_operations = base.and_then(|base| self::operations(recording, base));
+    let accounts = charge::accounts(recording, window);
+    let base_accounts = base.map(|base| charge::accounts(recording, base));
+    let groups =
+        groups::group(recording, by, &accounts, base_accounts.as_deref(), (operations, base_operations));
+    ThreadLedger { schema: SCHEMA, window, base, operations, base_operations, by: by.word(), groups }
+}
+
+/// Operations that a series of throughput counted in a window.
+fn operations(recording: &Recording, window: Window) -> Option<f64> {
+    let within = Intervals::of_windows(&[window]);
+    let counted = (recording.series.iter())
+        .filter(|s| {
+            s.info.kind == SeriesKind::Rate && s.info.name == fathom_recording::vocabulary::series::THROUGHPUT
+        })
+        .flat_map(|s| (0..s.t_ns.len()).map(move |i| (s.t_ns[i], s.dt_ns[i], s.value[i])))
+        .map(|(t, dt, rate)| rate * Intervals::of([(t, t.saturating_add(dt))]).and(&within).length_ms() / 1e3)
+        .fold(None, |sum, n| Some(sum.unwrap_or(0.0) + n))?;
+    (counted > 0.0).then_some(counted)
+}

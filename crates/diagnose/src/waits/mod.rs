@@ -1,0 +1,161 @@
+//! What a thread spends its time on: the headings of the ledger of threads, and how a wait is told by its stack
+//! ([`stack`]) or by the record that tells of it ([`record`]).
+
+pub(crate) mod record;
+pub(crate) mod stack;
+
+use serde::Serialize;
+
+/// What a moment of a thread is charged to. A moment has one heading; their order is that in which they are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Heading {
+    /// On a CPU, in interpreted Java.
+    Interpreted,
+    /// On a CPU, in code of C1.
+    C1,
+    /// On a CPU, in code of C2 or another top-tier compiler, inlined methods and stubs included.
+    C2,
+    /// On a CPU, in the JVM's own code, on a thread that is neither a collector's nor a compiler's.
+    Jvm,
+    /// On a CPU, a thread of the collector.
+    Gc,
+    /// On a CPU, a compiler thread.
+    Jit,
+    /// On a CPU, in native code outside the JVM.
+    Native,
+    /// On a CPU, in the kernel.
+    Kernel,
+    /// On a CPU, and no sample tells in which layer.
+    Running,
+    /// Could run, and had no CPU.
+    RunQueue,
+    /// Could run, and its cgroup had no quota left.
+    Throttled,
+    /// Stopped for a collection.
+    StoppedByGc,
+    /// Stopped for another VM operation, or while a safepoint was reached or left.
+    Stopped,
+    /// Held up by the collector alone, for memory.
+    AllocationStall,
+    /// Blocked on a Java monitor.
+    Monitor,
+    /// Parked on a lock of `java.util.concurrent`.
+    Lock,
+    /// Blocked on a mutex or condition of the JVM or of native code.
+    NativeLock,
+    /// Waiting for what another thread does: `Object.wait`, a condition, a future, a latch, `join`.
+    Waiting,
+    /// Waiting for a disk, or for the kernel's writing to it.
+    Disk,
+    /// Waiting for a peer on the network.
+    Network,
+    /// Resolving a name.
+    Dns,
+    /// In a page fault.
+    PageFault,
+    /// Waiting for another process.
+    Child,
+    /// In `sleep`, by its own choice.
+    Sleep,
+    /// Without work: a pool's thread without a task, a selector or acceptor without an event, the JVM's own threads.
+    Idle,
+    /// Blocked, and nothing tells on what.
+    Blocked,
+    /// Nobody saw it.
+    Unknown,
+}
+
+impl Heading {
+    /// All of them, in order.
+    pub const ALL: [Self; 27] = [
+        Self::Interpreted,
+        Self::C1,
+        Self::C2,
+        Self::Jvm,
+        Self::Gc,
+        Self::Jit,
+        Self::Native,
+        Self::Kernel,
+        Self::Running,
+        Self::RunQueue,
+        Self::Throttled,
+        Self::StoppedByGc,
+        Self::Stopped,
+        Self::AllocationStall,
+        Self::Monitor,
+        Self::Lock,
+        Self::NativeLock,
+        Self::Waiting,
+        Self::Disk,
+        Self::Network,
+        Self::Dns,
+        Self::PageFault,
+        Self::Child,
+        Self::Sleep,
+        Self::Idle,
+        Self::Blocked,
+        Self::Unknown,
+    ];
+
+    /// Its place among all of them.
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
+    /// In words, as the ledger shows it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Interpreted => "running: Java, interpreted",
+            Self::C1 => "running: Java, C1",
+            Self::C2 => "running: Java, C2",
+            Self::Jvm => "running: JVM",
+            Self::Gc => "running: GC",
+            Self::Jit => "running: JIT compiler",
+            Self::Native => "running: native",
+            Self::Kernel => "running: kernel",
+            Self::Running => "running, layer not sampled",
+            Self::RunQueue => "waiting for a CPU",
+            Self::Throttled => "throttled by the cgroup's quota",
+            Self::StoppedByGc => "stopped: GC",
+            Self::Stopped => "stopped: other safepoints",
+            Self::AllocationStall => "stalled: allocation, by GC",
+            Self::Monitor => "blocked: Java monitor",
+            Self::Lock => "blocked: java.util.concurrent lock",
+            Self::NativeLock => "blocked: native lock",
+            Self::Waiting => "waiting for another thread",
+            Self::Disk => "blocked: disk",
+            Self::Network => "blocked: network",
+            Self::Dns => "blocked: name resolution",
+            Self::PageFault => "blocked: page fault",
+            Self::Child => "waiting for another process",
+            Self::Sleep => "asleep",
+            Self::Idle => "idle",
+            Self::Blocked => "blocked, cause not seen",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether a thread chose it, so that nobody waits for the thread meanwhile.
+    pub fn is_idle(self) -> bool {
+        matches!(self, Self::Sleep | Self::Idle)
+    }
+
+    /// Whether the thread is on a CPU.
+    pub fn is_running(self) -> bool {
+        self <= Self::Running
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_complete_and_in_order() {
+        for (i, heading) in Heading::ALL.iter().enumerate() {
+            assert_eq!(heading.index(), i, "{heading:?}");
+        }
+        assert_eq!(Heading::Unknown.index() + 1, Heading::ALL.len());
+    }
+}
