@@ -1,9 +1,16 @@
 import { defineConfig } from "vitest/config";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
-// One HTML file with everything in it: the report has to open from a disk, in a mail, without a network.
-export default defineConfig({
+// One HTML file with everything in it: a page has to open from a disk, in a mail, without a network. There is one build
+// for each page, chosen by `--mode`: one file cannot share its scripts with another.
+export default defineConfig(({ mode }) => ({
   plugins: [viteSingleFile({ removeViteModuleLoader: true })],
-  build: { target: "es2022", modulePreload: false, assetsInlineLimit: Number.MAX_SAFE_INTEGER },
+  build: {
+    target: "es2022",
+    modulePreload: false,
+    assetsInlineLimit: Number.MAX_SAFE_INTEGER,
+    emptyOutDir: mode !== "flame",
+    rollupOptions: { input: mode === "flame" ? "flame.html" : "index.html" },
+  },
   test: { include: ["src/**/*.test.ts"], environment: "node" },
-});
+}));

@@ -5,7 +5,8 @@
 import type { Fact, Group, Lane, Lanes } from "./model";
 import { parsePrintable } from "./printable";
 
-interface Column {
+/** How a column of the payload is coded. */
+export interface Column {
   as: "delta" | "varint" | "f32";
   n: number;
   bytes: number;
@@ -61,22 +62,19 @@ export const LANES_SCHEMA = "fathom.lanes/1";
 
 /** Unpacks the text of the lanes' script tag. */
 export async function decodeLanes(base64: string): Promise<Lanes> {
+  return readLanes(await inflate(base64));
+}
+
+/** The bytes behind the text of a script element. */
+export async function inflate(base64: string): Promise<Uint8Array> {
   const packed = fromBase64(base64.trim());
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return readLanes(new Uint8Array(await new Response(stream).arrayBuffer()));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 /** Reads the unpacked form. */
 export function readLanes(bytes: Uint8Array): Lanes {
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const header = parsePrintable(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as Header;
-  if (header.schema !== LANES_SCHEMA) throw new Error(`lanes of an unknown kind: ${header.schema}`);
-  let at = 4 + length;
-  const columns = header.columns.map((column) => {
-    const block = bytes.subarray(at, at + column.bytes);
-    at += column.bytes;
-    return readColumn(block, column);
-  });
+  const { header, columns } = readHeaderAndColumns<Header>(bytes, LANES_SCHEMA);
   const named = (list: NamedColumn[]): Fact[] => list.map((c) => ({ ...c, values: columns[c.values] }));
   const lane = (raw: RawLineLane | RawSpanLane): Lane =>
     raw.type === "lines"
@@ -97,6 +95,23 @@ export function readLanes(bytes: Uint8Array): Lanes {
   const groups: Group[] = header.groups.map((g) => ({ ...g, lanes: g.lanes.map(lane) }));
   const { origin_ns: originNs, from, to, strings, sources } = header;
   return { originNs, from, to, strings, sources, groups };
+}
+
+/** What every payload is: a header of a schema, and columns. */
+export function readHeaderAndColumns<H extends { schema: string; columns: Column[] }>(
+  bytes: Uint8Array,
+  schema: string,
+): { header: H; columns: Float64Array[] } {
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const header = parsePrintable(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as H;
+  if (header.schema !== schema) throw new Error(`data of an unknown kind: ${header.schema}`);
+  let at = 4 + length;
+  const columns = header.columns.map((column) => {
+    const block = bytes.subarray(at, at + column.bytes);
+    at += column.bytes;
+    return readColumn(block, column);
+  });
+  return { header, columns };
 }
 
 function readColumn(block: Uint8Array, column: Column): Float64Array {

@@ -1,0 +1,47 @@
+// The help sheet of the flame graph.
+
+import { useEffect, useRef } from "preact/hooks";
+
+const KEYS: [string, string][] = [
+  ["↑ ↓", "to the caller; to the widest callee"],
+  ["← →", "to the neighbour before, behind"],
+  ["Enter", "zoom to the chosen frame"],
+  ["Esc", "back: search, zoom"],
+  ["0", "the whole graph"],
+  ["/", "search (a regular expression)"],
+  ["n N", "next, previous match"],
+  ["i", "callers instead of callees, and back"],
+  ["m", "colours: types of frames, comparison"],
+  ["b", "widths of the base instead of the window"],
+  ["t", "all frames as a table"],
+  ["c", "copy the chosen frame's stack"],
+  ["Page ↑ ↓", "scroll"],
+  ["d", "dark, light, as the system"],
+  ["?", "this sheet"],
+];
+
+export function FlameHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (open && dialog.current && !dialog.current.open) dialog.current.showModal();
+    if (!open) dialog.current?.close();
+  }, [open]);
+  return (
+    <dialog ref={dialog} class="help" aria-labelledby="flame-help-title" onClose={onClose}>
+      <h2 id="flame-help-title">The flame graph by hand</h2>
+      <dl class="keys">
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt><kbd>{key}</kbd></dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="quiet">
+        Each box is a frame, its callers above it; its width is what it took with all that it called. Order from left to right is
+        by name, not by time. Click to choose, double-click to zoom.
+      </p>
+      <button type="button" onClick={onClose}>Close</button>
+    </dialog>
+  );
+}

@@ -1,0 +1,92 @@
+// Where each node lies. Children stand side by side in the order of their names, so that two graphs of one program
+// look alike; positions are in the unit of the weights, and the painter turns them into pixels.
+
+import type { FlameData } from "./data";
+
+export interface Layout {
+  /** Children of node i are `child[first[i] .. first[i + 1]]`, in drawing order. */
+  first: Int32Array;
+  child: Int32Array;
+  /** Left edge and width, in the unit of the weights. */
+  x: Float64Array;
+  width: Float64Array;
+  depth: Int32Array;
+}
+
+/** Which side of a comparison the widths are of. */
+export type Side = "here" | "base";
+
+export function layout(data: FlameData, side: Side = "here"): Layout {
+  const { parent } = data;
+  const n = parent.length;
+  const scale = data.base?.scale ?? 1;
+  const width = side === "base" && data.base ? data.base.total.map((v) => v * scale) : data.total;
+  const { first, child } = children(data);
+  const x = new Float64Array(n);
+  const depth = new Int32Array(n);
+  for (let i = 0; i < n; i++) {
+    if (i > 0) depth[i] = depth[parent[i]] + 1;
+    let at = x[i];
+    for (let c = first[i]; c < first[i + 1]; c++) {
+      x[child[c]] = at;
+      at += width[child[c]];
+    }
+  }
+  return { first, child, x, width, depth };
+}
+
+/** Children of each node, sorted by name: two counting sorts, because a graph may have a million nodes. */
+function children(data: FlameData): { first: Int32Array; child: Int32Array } {
+  const { parent, name, names } = data;
+  const n = parent.length;
+  const order = names.map((_, i) => i).sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : a - b));
+  const rank = new Int32Array(names.length);
+  order.forEach((id, at) => (rank[id] = at));
+  const byName = countingSort(Int32Array.from({ length: n }, (_, i) => i), (i) => rank[name[i]], names.length).sorted;
+  const { sorted, starts } = countingSort(byName, (i) => parent[i] + 1, n + 1);
+  // Bucket 0 is the root's; bucket i + 1 holds the children of i.
+  const first = new Int32Array(n + 1);
+  for (let i = 0; i <= n; i++) first[i] = (i + 1 <= n ? starts[i + 1] : n) - starts[1];
+  return { first, child: sorted.subarray(starts[1]) };
+}
+
+function countingSort(items: Int32Array, key: (item: number) => number, keys: number): { sorted: Int32Array; starts: Int32Array } {
+  const starts = new Int32Array(keys + 1);
+  for (const item of items) starts[key(item) + 1]++;
+  for (let k = 0; k < keys; k++) starts[k + 1] += starts[k];
+  const at = starts.slice();
+  const sorted = new Int32Array(items.length);
+  for (const item of items) sorted[at[key(item)]++] = item;
+  return { sorted, starts };
+}
+
+/** The node at a place: `value` is across, in the unit of the weights from the whole graph's left edge. */
+export function nodeAt(laid: Layout, root: number, path: number[], value: number, depth: number): number | null {
+  if (depth < laid.depth[root]) return path[depth] ?? null;
+  let node = root;
+  while (laid.depth[node] < depth) {
+    let low = laid.first[node];
+    let high = laid.first[node + 1] - 1;
+    let found = -1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const candidate = laid.child[middle];
+      if (value < laid.x[candidate]) high = middle - 1;
+      else if (value >= laid.x[candidate] + laid.width[candidate]) low = middle + 1;
+      else {
+        found = candidate;
+        break;
+      }
+    }
+    if (found < 0) return null;
+    node = found;
+  }
+  return node;
+}
+
+/** The nodes from the root down to a node, both included. */
+export function pathTo(data: FlameData, node: number): number[] {
+  const path: number[] = [];
+  for (let i = node; i >= 0; i = data.parent[i]) path.push(i);
+  return path.reverse();
+}
