@@ -2,3 +2,19 @@
 //!
 //! What is read comes from a process that may end, or lie, at any time: every size is bounded, every pointer may be
 //! wrong, and a field that a JDK does not have is an error that names it.
+
+mod elf;
+mod error;
+pub mod layout;
+mod libjvm;
+pub mod maps;
+pub mod memory;
+mod release;
+mod vm;
+pub mod vm_structs;
+
+pub use elf::LoadedElf;
+pub use error::{Error, Result};
+pub use libjvm::Libjvm;
+pub use release::Release;
+pub use vm::Vm;

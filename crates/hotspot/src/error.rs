@@ -1,0 +1,78 @@
+//! What can stand in the way of reading a JVM.
+
+use std::io;
+
+use crate::memory::Unreadable;
+
+/// Why a JVM could not be read. Each message names the thing that failed and, where there is one, the way out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such process, or it ended while it was read.
+    #[error("process {pid} does not exist (any more)")]
+    NoProcess {
+        /// The process.
+        pid: u32,
+    },
+    /// The kernel does not let this user look into the process.
+    #[error(
+        "process {pid} may not be read: {source}; run fathom as the user of the JVM or as root (in a container: \
+         with CAP_SYS_PTRACE)"
+    )]
+    NotAllowed {
+        /// The process.
+        pid: u32,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A file of `/proc` could not be read for another reason.
+    #[error("{path}: {source}")]
+    Proc {
+        /// The file.
+        path: String,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// No libjvm.so is mapped into the process.
+    #[error("process {pid} is not a JVM: it has no libjvm.so mapped")]
+    NoLibjvm {
+        /// The process.
+        pid: u32,
+    },
+    /// A libjvm.so is there, but it does not export the tables of HotSpot.
+    #[error("process {pid} has {path}, which is no HotSpot JVM (OpenJ9 and others are not read)")]
+    NotHotSpot {
+        /// The process.
+        pid: u32,
+        /// The library.
+        path: String,
+    },
+    /// The JVM is younger than its own tables: it has not got through its start.
+    #[error("the JVM has not started up yet: {what} is not there")]
+    NotReady {
+        /// What is not there yet.
+        what: &'static str,
+    },
+    /// A field or constant that is needed is not among the JVM's exported ones.
+    #[error("JVM symbol {symbol} not found in {jvm}: this release of HotSpot is not known to fathom")]
+    MissingSymbol {
+        /// All names under which it was looked for, "A or B".
+        symbol: String,
+        /// Which JVM.
+        jvm: String,
+    },
+    /// Something that the JVM told cannot be true.
+    #[error("{what} of the JVM cannot be right: {value:#x}")]
+    Implausible {
+        /// What was read.
+        what: String,
+        /// The value read.
+        value: u64,
+    },
+    /// Memory of the JVM could not be read.
+    #[error(transparent)]
+    Memory(#[from] Unreadable),
+}
+
+/// What reading a JVM gives.
+pub type Result<T> = std::result::Result<T, Error>;
