@@ -3,10 +3,12 @@
 //! What is read comes from a process that may end, or lie, at any time: every size is bounded, every pointer may be
 //! wrong, and a field that a JDK does not have is an error that names it.
 
+pub mod code_cache;
 mod elf;
 mod error;
 pub mod layout;
 mod libjvm;
+pub mod machine;
 pub mod maps;
 pub mod memory;
 mod release;
