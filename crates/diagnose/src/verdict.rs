@@ -161,6 +161,8 @@ pub enum Layer {
     Memory,
     /// Disk and file systems.
     Storage,
+    /// Peers, names, connections.
+    Network,
 }
 
 /// A cause.

@@ -264,6 +264,8 @@ pub mod figure {
     pub const BYTES: &str = "bytes";
     /// How long a thread waited for a CPU at the end of being off it: from woken (or preempted) until it ran.
     pub const RUNQ_NS: &str = "runq_ns";
+    /// Questions of a look-up that were not answered before their time-out.
+    pub const TIMEOUTS: &str = "timeouts";
     /// What a system call returned.
     pub const RESULT: &str = "result";
     /// 1 when a TLS session was resumed, 0 when not.

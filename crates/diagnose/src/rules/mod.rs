@@ -1,5 +1,7 @@
 //! The rules, one file each, and the list of them.
 
+mod dns_slow;
+mod dns_timeout;
 mod gc_allocation_stall;
 mod gc_case;
 mod gc_evacuation_failure;
@@ -17,7 +19,11 @@ mod jit_case;
 mod jit_code_cache_full;
 mod jit_compile_burst;
 mod jit_deopt_loop;
+mod lock_case;
+mod lock_contended_juc;
+mod lock_contended_monitor;
 mod safepoint_slow_to_reach;
+mod wait_case;
 
 use crate::Rule;
 
@@ -39,4 +45,8 @@ pub const RULES: &[&dyn Rule] = &[
     &gc_first_touch::GcFirstTouch,
     &gc_starved_of_cpu::GcStarvedOfCpu,
     &safepoint_slow_to_reach::SafepointSlowToReach,
+    &lock_contended_monitor::LockContendedMonitor,
+    &lock_contended_juc::LockContendedJuc,
+    &dns_timeout::DnsTimeout,
+    &dns_slow::DnsSlow,
 ];

@@ -1,0 +1,133 @@
+//! `dns-timeout`: a resolver does not answer, and each look-up waits until it gives up.
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{ProcessId, Span};
+
+use super::dns_slow::{asked, timed_out};
+use super::gc_case::remedy;
+use super::wait_case::{Waits, unseen};
+use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
+
+/// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise, milliseconds.
+const DEFAULT_TIMEOUT_MS: f64 = 5_000.0;
+/// How exactly a wait keeps to it, milliseconds: a busy machine is late by some tens.
+const EXACT_MS: f64 = 250.0;
+/// Look-ups cited.
+const CITED: usize = 3;
+
+/// The rule.
+pub struct DnsTimeout;
+
+/// Whether a look-up whose questions were not seen took a multiple of the default time-out.
+fn looks_timed_out(span: &Span<'_>) -> bool {
+    let ms = span.duration_ns() as f64 / 1e6;
+    let times = (ms / DEFAULT_TIMEOUT_MS).floor();
+    span.figure(figure::TIMEOUTS).is_none() && times >= 1.0 && ms - times * DEFAULT_TIMEOUT_MS <= EXACT_MS
+}
+
+impl Rule for DnsTimeout {
+    fn id(&self) -> &'static str {
+        "dns-timeout"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Network
+    }
+
+    fn about(&self) -> &'static str {
+        "A question to a resolver is lost: the server is gone, a firewall drops it, or drops one of the two questions \
+         (A and AAAA) that the C library sends together. The thread waits for the whole time-out (5 s unless \
+         `options timeout:` says otherwise), then asks again or asks the next server.\n\n\
+         **Evidence.** Questions to port 53 whose wait ran into its time-out, seen in an strace. Where only the length of \
+         the look-up is known, lengths at multiples of 5 s, which is weaker and said.\n\n\
+         **Look-alikes.** A late answer is `dns-slow`: the wait ends when it comes, and not at a round time.\n\n\
+         **Ruled out** by the number of look-ups that all were answered."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let Some(all) = Waits::of(case, jvm, kind::NET_DNS, |_| true) else {
+            return unseen(self, "name look-ups");
+        };
+        let of = |which: fn(&Span<'_>) -> bool| Waits::of(case, jvm, kind::NET_DNS, which);
+        let Some(waits) = of(|s| timed_out(s) || looks_timed_out(s)) else { return Judgement::NotApplicable };
+        if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
+            return all.ruled_out(format!(
+                "{} were answered, the longest after {}",
+                quantity::plural(all.slow.len(), "look-up", "look-ups"),
+                quantity::millis(all.longest_ms())
+            ));
+        }
+        let seen = waits.slow.iter().any(|w| timed_out(&w.span));
+        let sure = match (seen, case.share(waits.cost_ms())) {
+            (true, Some(share)) if share >= 0.5 => {
+                (Confidence::Proven, "the lost questions were seen and explain half of the loss or more")
+            }
+            (true, _) => (
+                Confidence::Likely,
+                "the lost questions were seen; what they cost the application was not, or is less than half of the loss",
+            ),
+            (false, _) => (
+                Confidence::ConsistentWith,
+                "only the length of the look-ups was seen, which fits the default time-out; strace -f -e trace=network shows the questions",
+            ),
+        };
+        let mut finding = waits.finding(self, sure);
+        let lost: f64 = waits.slow.iter().filter_map(|w| w.span.figure(figure::TIMEOUTS)).sum();
+        finding.title = format!(
+            "{} waited {} for a resolver that did not answer",
+            quantity::plural(waits.slow.len(), "name look-up", "name look-ups"),
+            quantity::millis(waits.total_ms())
+        );
+        let peers = waits.by(|span| span.label(label::PEER).unwrap_or_default().to_owned());
+        finding.culprit = if peers[0].0.is_empty() { "a resolver".into() } else { peers[0].0.clone() };
+        finding.meaning =
+            "The question or its answer is lost on the way. Nobody waits for the network here but for a \
+                           clock: the time-out of the resolver's client."
+                .into();
+        if seen {
+            finding.evidence.push(waits.summed(format!("{lost:.0} questions ran into their time-out")));
+        }
+        finding.evidence.extend(waits.longest(CITED, asked));
+        finding.remedies = vec![
+            remedy("put a server first in resolv.conf that answers", "resolv.conf", "none"),
+            remedy(
+                "options timeout:1 attempts:2 (and single-request, where one of A and AAAA is dropped)",
+                "glibc",
+                "a slow but honest server is given up sooner",
+            ),
+            remedy(
+                "names with a trailing dot, or options ndots:1, so that no search domain is tried",
+                "resolv.conf",
+                "short names no longer resolve",
+            ),
+        ];
+        finding.verify = vec![
+            "dig @SERVER NAME +tries=1: no answer from the server that is named here".into(),
+            "fathom trace dns -p PID shows no look-up at a multiple of the time-out after the change".into(),
+        ];
+        Judgement::Found(Box::new(finding))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    fn look_up(ms: f64, timeouts: Option<f64>) -> Judgement {
+        let mut built = Built::jvm("17", "G1", 20.0);
+        let figures: Vec<_> = timeouts.map(|n| (figure::TIMEOUTS, n)).into_iter().collect();
+        built.span(kind::NET_DNS, "db.test", 1.0, ms, &figures, &[]);
+        judged(&DnsTimeout, &built.sealed())
+    }
+
+    #[test]
+    fn a_lost_question_is_seen_and_a_round_length_is_only_consistent_with_one() {
+        let Judgement::Found(seen) = look_up(4_003.0, Some(2.0)) else { panic!() };
+        assert_eq!(seen.confidence, Confidence::Likely);
+        let Judgement::Found(round) = look_up(5_031.0, None) else { panic!() };
+        assert_eq!(round.confidence, Confidence::ConsistentWith);
+        assert!(matches!(look_up(4_100.0, None), Judgement::RuledOut { .. }));
+        assert!(matches!(look_up(4_100.0, Some(0.0)), Judgement::RuledOut { .. }));
+    }
+}

@@ -1,0 +1,86 @@
+//! `lock-contended-juc`: threads queue for a lock of `java.util.concurrent`.
+
+use fathom_recording::ProcessId;
+use fathom_recording::vocabulary::kind;
+
+use super::lock_case::{LockWords, judge};
+use crate::waits::stack::ByStack;
+use crate::waits::{Heading, record};
+use crate::{Case, Judgement, Layer, Rule};
+
+/// The rule.
+pub struct LockContendedJuc;
+
+const WORDS: LockWords = LockWords {
+    noun: "lock",
+    own: &["java.util.concurrent.locks.", "jdk.internal.misc.Unsafe.park", "sun.misc.Unsafe.park"],
+    remedies: &[
+        (
+            "make a fair lock unfair: new ReentrantLock(false)",
+            "any JDK",
+            "a thread may wait longer than those that came after it",
+        ),
+        (
+            "do less while holding it: move I/O, logging and allocation out of the locked part",
+            "any JDK",
+            "what was atomic together no longer is",
+        ),
+        (
+            "split it: one lock a key or stripe, LongAdder for counters, StampedLock or copies for what is mostly read",
+            "any JDK",
+            "operations over all keys need another way",
+        ),
+    ],
+};
+
+impl Rule for LockContendedJuc {
+    fn id(&self) -> &'static str {
+        "lock-contended-juc"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Application
+    }
+
+    fn about(&self) -> &'static str {
+        "Several threads want the same `ReentrantLock`, `ReadWriteLock` or `Semaphore` and park until it is their turn. \
+         A fair lock makes a convoy of them: every handover costs a switch of threads.\n\n\
+         **Evidence.** Parks whose stack leads through the acquisition of a lock, or whose blocker is one (JFR's \
+         `jdk.ThreadPark`, or recorded live). The cost is the parked time above the base's, per thread.\n\n\
+         **Look-alikes.** A pool's thread without a task parks as well, and so does one that waits for a future, a \
+         condition or a latch: these are told by their stack or by the class of the blocker and left out. An owner that \
+         is off the CPU makes the same waits.\n\n\
+         **Ruled out** by the time parked for locks. JFR records only parks above its threshold (20 ms by default)."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let stacks = ByStack::of(case.recording);
+        judge(self, case, jvm, kind::LOCK_PARK, &WORDS, |span| {
+            record::heading(span, &stacks) == Heading::Lock
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    fn parked(blocker: &str) -> Built {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for t in 0..4 {
+            for i in 0..60 {
+                built.on_thread(kind::LOCK_PARK, &format!("worker-{t}"), blocker, f64::from(i), 700.0);
+            }
+        }
+        built
+    }
+
+    #[test]
+    fn parks_on_a_lock_are_found_and_those_on_a_condition_are_not() {
+        let lock = parked("java.util.concurrent.locks.ReentrantLock$FairSync").sealed();
+        assert!(matches!(judged(&LockContendedJuc, &lock), Judgement::Found(_)));
+        let pool = parked("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject").sealed();
+        assert!(matches!(judged(&LockContendedJuc, &pool), Judgement::RuledOut { .. }));
+    }
+}
