@@ -1,3 +1,26 @@
 //! Live collectors: what a running JVM and its machine do, written as a recording. One module a source.
 //!
-//! Collectors know only how to write a recording. They leave the target as they found it, also when fathom is killed.
+//! ```text
+//!   Selection ──▶ Targets ──┐            ┌─ start ─ drain ─ … ─ drain ─ stop ─┐
+//!                           ├─▶ Session ─┤  each Collector of COLLECTORS      ├─▶ dyn Sink (a Writer)
+//!   Settings, Limits ───────┘            └────────────────────────────────────┘
+//! ```
+//!
+//! Collectors know only how to write a recording. They leave the target as they found it, also when fathom is killed:
+//! whatever they attach hangs on a file descriptor of this process, and the kernel takes it down with it. What cannot
+//! be seen is a value ([`Unavailable`]) and stands in the recording; it is an error only when nothing is left to see.
+
+pub mod clock;
+pub mod collector;
+mod error;
+pub mod host;
+pub mod privileges;
+pub mod procfs;
+pub mod session;
+pub mod target;
+
+pub use clock::Clock;
+pub use collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Unavailable};
+pub use error::CaptureError;
+pub use session::{Ended, Limits, Progress, Session, Signals, Summary};
+pub use target::{Selection, Target, TargetEvent, Targets};

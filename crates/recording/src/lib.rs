@@ -36,6 +36,6 @@ pub use ids::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, Th
 pub use recording::{Recording, Sink, Span};
 pub use samples::{Frame, FrameType, Sample, SampleRow, Samples, StackNode};
 pub use series::{Series, SeriesInfo, SeriesKind};
-pub use sources::{Check, Process, Role, Segment, Source, Thread, UnknownLine};
+pub use sources::{Check, Process, Role, Segment, Source, Thread, UnknownLine, Unseen};
 pub use spans::{SpanRow, Spans};
 pub use strings::Strings;

@@ -41,6 +41,9 @@ pub struct Source {
     pub cut: bool,
     /// Self-checks that were run on it.
     pub checks: Vec<Check>,
+    /// What it was asked for and could not see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<Unseen>,
     /// First and last time that it covers, nanoseconds on its own clock until it is placed, then on the
     /// recording's.
     pub covers_ns: Option<(i64, i64)>,
@@ -85,6 +88,17 @@ pub struct Check {
     pub holds: bool,
     /// The figures.
     pub detail: String,
+}
+
+/// Something that a live collector was asked for and could not see: a blind spot of the recording, not an error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unseen {
+    /// What is missing: "safepoints of the JVM (pid 4711)".
+    pub what: String,
+    /// Why: "its libjvm.so has no probes and no symbols".
+    pub why: String,
+    /// What would let it be seen: a command, a flag, a package; empty when nothing would.
+    pub remedy: String,
 }
 
 /// A process. For JVMs one row is one run.

@@ -13,6 +13,7 @@ mod jdks;
 mod jit;
 mod ledger;
 mod pack;
+mod record;
 mod report;
 mod version;
 
@@ -28,6 +29,8 @@ pub struct Cli {
 /// Each command: one variant here, one file beside this one.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Record a running JVM, a set of processes, the host, or a command
+    Record(record::Args),
     /// The verdict: what took the time, the proof, what was ruled out, the remedy
     Diagnose(diagnose::Args),
     /// Verdict and timeline as one page that opens anywhere, without a network
@@ -58,6 +61,7 @@ impl Command {
     /// Runs the command.
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
+            Self::Record(args) => args.run(),
             Self::Diagnose(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Gc(args) => args.run(),

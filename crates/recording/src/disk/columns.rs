@@ -285,6 +285,11 @@ impl<'a> Columns<'a> {
         self.strings(name)?.into_iter().map(value).collect()
     }
 
+    /// The same of a column that recordings made before it was added do not have.
+    pub fn added_json<T: DeserializeOwned>(&self, name: &str) -> Checked<Vec<T>> {
+        if self.0.column_by_name(name).is_none() { Ok(Vec::new()) } else { self.json(name) }
+    }
+
     /// Key-value lists: where each row's entries end, their keys, and the column of their values.
     pub fn maps(&self, name: &str, strings: &mut Strings) -> Checked<(Vec<usize>, Vec<StrId>, &'a ArrayRef)> {
         let map = self.required(name)?.as_map_opt().ok_or_else(|| wrong_type(name, "MAP"))?;

@@ -141,6 +141,11 @@ impl Writer {
         std::fs::remove_dir_all(&spool).map_err(RecordingError::io(&spool))
     }
 
+    /// Gives the recording up: nothing of it is left on disk.
+    pub fn discard(self) -> Result<(), RecordingError> {
+        create::remove(&self.dir)
+    }
+
     /// After each row: saves when there are enough, or when it is time.
     fn added(&mut self) {
         self.pending += 1;

@@ -44,6 +44,7 @@ impl Table for Sources {
             text("segments"),
             text("unknown"),
             text("checks"),
+            text("unseen"),
         ]
     }
 
@@ -76,6 +77,7 @@ impl Table for Sources {
             columns::json(all().map(|s| &s.segments)),
             columns::json(all().map(|s| &s.unknown)),
             columns::json(all().map(|s| &s.checks)),
+            columns::json(all().map(|s| &s.unseen)),
         ]
     }
 
@@ -111,6 +113,7 @@ impl Table for Sources {
         fill(&mut sources, columns.json("segments")?, |s| &mut s.segments);
         fill(&mut sources, columns.json("unknown")?, |s| &mut s.unknown);
         fill(&mut sources, columns.json("checks")?, |s| &mut s.checks);
+        fill(&mut sources, columns.added_json("unseen")?, |s| &mut s.unseen);
         recording.sources.extend(sources);
         Ok(())
     }

@@ -1,0 +1,133 @@
+//! What a collector is, and the one list of them.
+
+use std::os::fd::BorrowedFd;
+
+use fathom_recording::{ProcessId, Sink, Source, SourceId, Unseen};
+
+use crate::{Clock, TargetEvent, Targets};
+
+/// Something that could not be seen, and what would let it be seen. A value that stands in the recording, no error.
+pub type Unavailable = Unseen;
+
+/// A source of live data. One module, one line in [`COLLECTORS`].
+///
+/// Life of one: `start`, then `target` for every process that is there already, then `target` and `drain` in turn
+/// (some ten times a second, and whenever [`Collector::wake`] is readable), then `stop`. All on one thread; one that
+/// needs threads of its own ends them in `stop` and in its `Drop`.
+///
+/// Whatever it changes in the system must be tied to this process' life (file descriptors), so that a kill of fathom
+/// leaves nothing behind. Its memory and CPU must be bounded, its losses counted in its source.
+pub trait Collector {
+    /// Makes ready, attaches what does not depend on a target. `Err`: it cannot work here; nothing is attached.
+    fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable>;
+
+    /// A target came, changed or went.
+    fn target(&mut self, _event: &TargetEvent, _cx: &mut Context<'_>) {}
+
+    /// Writes what came in since the last time. `Err`: it broke down and is not called again but for `stop`.
+    fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable>;
+
+    /// Detaches everything, then writes what is left. Also called when `drain` has failed, never when `start` has.
+    fn stop(&mut self, cx: &mut Context<'_>);
+
+    /// A descriptor that is readable when `drain` should not wait for its turn.
+    fn wake(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// A collector in the list.
+pub struct Entry {
+    /// Its id, for `--with` and `--without`, and the format of its source.
+    pub id: &'static str,
+    /// What it sees, one line for the help.
+    pub about: &'static str,
+    /// Which engine it belongs to.
+    pub engine: Engine,
+    /// Whether a recording is worth having when this is all that works: it tells what the target itself does.
+    pub essential: bool,
+    /// Whether it runs without being asked for by `--with`.
+    pub default: bool,
+    /// Makes one.
+    pub make: fn(&Settings) -> Box<dyn Collector>,
+}
+
+/// The way in which a JVM's own doings are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Needs none: reads what the kernel and the JVM publish.
+    Any,
+    /// eBPF programs: root, or CAP_BPF and CAP_PERFMON.
+    Ebpf,
+    /// The JVM's flight recorder, switched on through the attach protocol: the same user as the JVM.
+    Jfr,
+}
+
+/// All collectors, in the order in which they start (and their sources stand in the recording).
+pub static COLLECTORS: &[Entry] = &[crate::host::ENTRY];
+
+/// What a user may ask of all collectors.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// CPU samples a second and processor.
+    pub frequency_hz: u32,
+    /// Engine to use; `None`: the best that works here.
+    pub engine: Option<Engine>,
+    /// Ids of collectors beside those that run by default.
+    pub with: Vec<String>,
+    /// Ids of collectors that are to be left out.
+    pub without: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { frequency_hz: 99, engine: None, with: Vec::new(), without: Vec::new() }
+    }
+}
+
+impl Settings {
+    /// Whether a collector is to run with an engine.
+    pub(crate) fn wants(&self, entry: &Entry, engine: Engine) -> bool {
+        let named = |list: &[String]| list.iter().any(|id| id == entry.id);
+        let engine_fits = entry.engine == Engine::Any || entry.engine == engine;
+        engine_fits && (entry.default || named(&self.with)) && !named(&self.without)
+    }
+}
+
+/// What a collector works with.
+pub struct Context<'a> {
+    /// Where it writes. Times are on the recording's clock: see [`Context::clock`].
+    pub sink: &'a mut dyn Sink,
+    /// Its source in the recording; made by the session.
+    pub source: SourceId,
+    /// The processes that are recorded.
+    pub targets: &'a mut Targets,
+    /// Monotonic time onto the recording's clock.
+    pub clock: Clock,
+    /// What the user asked for.
+    pub settings: &'a Settings,
+}
+
+impl Context<'_> {
+    /// Its source, whose counters (`records`, `lost`, `skipped`) it keeps up to date.
+    pub fn source_mut(&mut self) -> &mut Source {
+        self.sink.source_mut(self.source)
+    }
+
+    /// Says that something cannot be seen while the rest goes on. The same thing said twice stands there once.
+    pub fn unseen(&mut self, unseen: Unavailable) {
+        let list = &mut self.source_mut().unseen;
+        if !list.contains(&unseen) && list.len() < MAX_UNSEEN {
+            list.push(unseen);
+        }
+    }
+
+    /// The recording's row of a process, which is made when there is none: a sample of the whole host may come from
+    /// a process that nobody has looked at yet.
+    pub fn process(&mut self, pid: i32) -> ProcessId {
+        self.targets.process(pid, self.sink)
+    }
+}
+
+/// Blind spots that one source may list: a host with thousands of JVMs must not fill the recording with them.
+const MAX_UNSEEN: usize = 64;

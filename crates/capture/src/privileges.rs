@@ -1,0 +1,41 @@
+//! What this process may do.
+
+use crate::{Unavailable, procfs};
+
+/// Bits of the effective capabilities (linux/capability.h).
+const CAP_SYS_PTRACE: u32 = 19;
+const CAP_SYS_ADMIN: u32 = 21;
+const CAP_PERFMON: u32 = 38;
+const CAP_BPF: u32 = 39;
+
+/// Whether eBPF programs may be loaded and attached to perf events and probes. That the capabilities are there does
+/// not say that the kernel allows it (lockdown, seccomp): loading tells.
+pub fn ebpf() -> Result<(), Unavailable> {
+    let missing: Vec<&str> = [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")]
+        .into_iter()
+        .filter(|(bit, _)| !has(*bit) && !has(CAP_SYS_ADMIN))
+        .map(|(_, name)| name)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Unavailable {
+        what: "stacks and events through eBPF".into(),
+        why: format!("this user has no {}", missing.join(" and no ")),
+        remedy: "run fathom as root (sudo), or give it the rights: sudo setcap \
+                 cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search+ep $(command -v fathom)"
+            .into(),
+    })
+}
+
+/// Whether the memory and maps of other users' processes may be read.
+pub fn ptrace_any() -> bool {
+    has(CAP_SYS_PTRACE)
+}
+
+fn has(bit: u32) -> bool {
+    let effective = procfs::read_to_string("/proc/self/status")
+        .and_then(|status| procfs::field(&status, "CapEff:").map(str::to_owned))
+        .and_then(|bits| u64::from_str_radix(&bits, 16).ok());
+    effective.is_some_and(|bits| bits >> bit & 1 == 1)
+}

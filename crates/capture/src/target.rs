@@ -1,0 +1,269 @@
+//! The processes that are recorded: which ones, what became of them, and who joined them.
+//!
+//! ```text
+//!   Selection ─ pids ───────── they and their descendants
+//!             ─ name, cgroup ─ who matches now or later, and their descendants
+//!             ─ all ────────── every process with a command line
+//!             ─ command ────── started stopped by fathom (see [`Command`]); its descendants
+//! ```
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use fathom_recording::{ProcessId, Sink};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::error::CaptureError;
+use crate::procfs::{self, Stat};
+
+mod command;
+mod identity;
+mod select;
+
+pub use command::Command;
+pub use identity::{Identity, jvm_library, main_of};
+pub use select::{NamePattern, Selection};
+
+/// How long a new process is looked at again: a shell becomes a JVM by exec, a launcher maps libjvm some
+/// milliseconds after its start (a second on a loaded machine).
+const YOUNG: Duration = Duration::from_secs(5);
+
+/// Targets whose exit is waited for by descriptor; of more, it is noticed at the next scan.
+const MAX_PIDFDS: usize = 64;
+
+/// A process that is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its id.
+    pub pid: i32,
+    /// When it started, ticks since boot.
+    pub start_ticks: u64,
+    /// Its row in the recording. One that turns into another program by exec gets a new row.
+    pub process: ProcessId,
+    /// Whether HotSpot's library is mapped in it.
+    pub jvm: bool,
+}
+
+/// What happened to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is recorded from now on.
+    Appeared,
+    /// It became another program: what is known of its code is void. [`Target::process`] is a new row.
+    Exec,
+    /// It has mapped libjvm by now: it is a JVM.
+    BecameJvm,
+    /// It has ended. Its `/proc` entry may be gone.
+    Gone,
+}
+
+/// News of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetEvent {
+    /// What happened.
+    pub change: Change,
+    /// The target as it is after that.
+    pub target: Target,
+}
+
+/// A target with what is needed to follow it.
+struct Followed {
+    target: Target,
+    identity: Identity,
+    pidfd: Option<OwnedFd>,
+    since: Instant,
+    /// It is fathom's own child and stands before its first exec, which does not make another process of it.
+    held: bool,
+}
+
+/// The processes that are recorded, and all others that were named in the recording.
+pub struct Targets {
+    selection: Selection,
+    followed: BTreeMap<i32, Followed>,
+    /// Rows of the recording by process id, for ids that are still in use.
+    rows: HashMap<i32, ProcessId>,
+    /// All process ids of the last scan.
+    seen: HashSet<i32>,
+    /// Those that are young, with the time at which they were seen first.
+    young: HashMap<i32, Instant>,
+    /// Matching processes that may not be looked into.
+    foreign: HashSet<i32>,
+}
+
+impl Targets {
+    /// Finds what is selected. Fails when it names a process that is not there or may not be recorded.
+    pub fn find(selection: Selection) -> Result<Self, CaptureError> {
+        if let Selection::Pids(pids) = &selection {
+            pids.iter().try_for_each(|pid| select::check_recordable(*pid))?;
+        }
+        Ok(Self {
+            selection,
+            followed: BTreeMap::new(),
+            rows: HashMap::new(),
+            seen: HashSet::new(),
+            young: HashMap::new(),
+            foreign: HashSet::new(),
+        })
+    }
+
+    /// The command that fathom started, if it did.
+    pub fn command(&mut self) -> Option<&mut Command> {
+        match &mut self.selection {
+            Selection::Command(command) => Some(command),
+            _ => None,
+        }
+    }
+
+    /// What was asked for.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// The targets that live.
+    pub fn iter(&self) -> impl Iterator<Item = &Target> {
+        self.followed.values().map(|followed| &followed.target)
+    }
+
+    /// A target that lives, by its id.
+    pub fn get(&self, pid: i32) -> Option<&Target> {
+        self.followed.get(&pid).map(|followed| &followed.target)
+    }
+
+    /// How many live.
+    pub fn len(&self) -> usize {
+        self.followed.len()
+    }
+
+    /// Whether none lives.
+    pub fn is_empty(&self) -> bool {
+        self.followed.is_empty()
+    }
+
+    /// How many processes match and belong to somebody else, so that they may not be recorded.
+    pub fn foreign(&self) -> usize {
+        self.foreign.len()
+    }
+
+    /// Whether everything that was asked for is over: no target lives and none can come.
+    pub fn is_over(&self) -> bool {
+        self.followed.is_empty() && self.selection.is_closed()
+    }
+
+    /// Descriptors that become readable when a target ends.
+    pub fn pidfds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.followed.values().filter_map(|followed| Some(followed.pidfd.as_ref()?.as_fd()))
+    }
+
+    /// The row of any process, made when there is none.
+    pub fn process(&mut self, pid: i32, sink: &mut dyn Sink) -> ProcessId {
+        let add = || sink.add_process(Identity::of(pid).unwrap_or_default().row(pid));
+        *self.rows.entry(pid).or_insert_with(add)
+    }
+
+    /// Adds a process of which somebody else knows that it belongs to the targets (an eBPF program saw a target
+    /// fork it). Nothing when it is a target already or is gone.
+    pub fn adopt(&mut self, pid: i32, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
+        self.add(pid, sink, events);
+    }
+
+    /// Looks at what changed since the last scan. Costs a listing of `/proc` and two reads for each process that is
+    /// new or a target.
+    pub fn scan(&mut self, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
+        let now = Instant::now();
+        let pids = procfs::pids();
+        let current: HashSet<i32> = pids.iter().copied().collect();
+        self.rows.retain(|pid, _| current.contains(pid));
+        self.foreign.retain(|pid| current.contains(pid));
+        self.follow(&current, sink, events);
+
+        for pid in pids.iter().filter(|pid| !self.seen.contains(pid)) {
+            self.young.insert(*pid, now);
+        }
+        self.young.retain(|pid, since| current.contains(pid) && now.duration_since(*since) < YOUNG);
+        let candidates: Vec<i32> = match self.selection.members() {
+            Some(members) => members,
+            None => self.young.keys().copied().collect(),
+        };
+        for pid in candidates {
+            if !self.followed.contains_key(&pid) && self.selection.matches(pid) {
+                self.add(pid, sink, events);
+            }
+        }
+        // Descendants: a parent can stand behind its child in the listing (ids wrap), hence until nothing changes.
+        while self.adopt_children(sink, events) {}
+        self.seen = current;
+    }
+
+    fn adopt_children(&mut self, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) -> bool {
+        let parent_is_target = |pid: &&i32| {
+            let parent = (!self.followed.contains_key(pid)).then(|| Stat::of(**pid)).flatten();
+            parent.is_some_and(|stat| self.followed.contains_key(&stat.ppid))
+        };
+        let children: Vec<i32> = self.young.keys().filter(parent_is_target).copied().collect();
+        let before = self.followed.len();
+        children.into_iter().for_each(|pid| self.add(pid, sink, events));
+        self.followed.len() > before
+    }
+
+    fn add(&mut self, pid: i32, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
+        if self.followed.contains_key(&pid) || pid == std::process::id() as i32 {
+            return;
+        }
+        let Some(mut identity) = Identity::of(pid) else { return };
+        let held = matches!(&self.selection, Selection::Command(command) if command.pid() == pid && command.is_held());
+        if let (Selection::Command(command), true) = (&self.selection, held) {
+            identity.name = command.program().to_owned();
+        }
+        if !identity.readable {
+            self.foreign.insert(pid);
+            return;
+        }
+        let process = *self.rows.entry(pid).or_insert_with(|| sink.add_process(identity.row(pid)));
+        sink.process_mut(process).jvm |= identity.jvm;
+        let target = Target { pid, start_ticks: identity.start_ticks, process, jvm: identity.jvm };
+        let room = self.followed.len() < MAX_PIDFDS;
+        let pidfd = room.then(|| pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()).flatten();
+        events.push(TargetEvent { change: Change::Appeared, target: target.clone() });
+        self.followed.insert(pid, Followed { target, identity, pidfd, since: Instant::now(), held });
+    }
+
+    /// Looks after those that are targets: gone, another program, a JVM by now.
+    fn follow(&mut self, current: &HashSet<i32>, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
+        let mut gone = Vec::new();
+        for (pid, followed) in &mut self.followed {
+            let target = &mut followed.target;
+            let mut tell =
+                |change, target: &Target| events.push(TargetEvent { change, target: target.clone() });
+            let lives = current.contains(pid)
+                && Stat::of(*pid).is_some_and(|s| s.start_ticks == target.start_ticks && s.state != b'Z');
+            if !lives {
+                tell(Change::Gone, target);
+                gone.push(*pid);
+                continue;
+            }
+            if followed.identity.program_changed(*pid) {
+                let Some(identity) = Identity::of(*pid) else { continue };
+                if followed.held {
+                    *sink.process_mut(target.process) = identity.row(*pid);
+                } else {
+                    target.process = sink.add_process(identity.row(*pid));
+                }
+                followed.held = false;
+                target.jvm = identity.jvm;
+                self.rows.insert(*pid, target.process);
+                followed.identity = identity;
+                followed.since = Instant::now();
+                tell(Change::Exec, target);
+            } else if !target.jvm && followed.since.elapsed() < YOUNG && jvm_library(*pid).is_some() {
+                target.jvm = true;
+                sink.process_mut(target.process).jvm = true;
+                tell(Change::BecameJvm, target);
+            }
+        }
+        for pid in gone {
+            self.followed.remove(&pid);
+            self.rows.remove(&pid);
+        }
+    }
+}

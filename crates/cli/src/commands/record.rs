@@ -1,0 +1,349 @@
+//! `fathom record`: a running JVM, a set of processes, the host, or a command, recorded live.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use fathom_capture::{
+    CaptureError, Ended, Engine, Limits, Progress, Selection, Session, Settings, Signals, Summary, Targets,
+    target,
+};
+use fathom_recording::Writer;
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+
+use super::import::overwrite;
+use crate::exit::{Environment, Outcome};
+
+/// Without a terminal, progress is told so often.
+const TELL_EVERY_S: u64 = 10;
+
+/// Arguments of `fathom record`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "Records what a JVM and its machine do, from outside: no flag on the JVM, no agent inside.
+
+Runs until -d is over, Ctrl-C, or the end of what is recorded. Descendants of the recorded processes are recorded too, and \
+so is every process that comes to match --name, --cgroup or -a. What cannot be seen on this machine or by this user is \
+said and stands in the recording; a recording of nothing is refused (exit status 3).",
+    after_long_help = collectors_help()
+)]
+#[command(group(clap::ArgGroup::new("targets").required(true).args(["pid", "name", "cgroup", "all", "command"])))]
+pub struct Args {
+    /// A process to record, with its descendants; may be given several times
+    #[arg(short, long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Vec<i32>,
+    /// Record processes whose main class, jar or command matches a regular expression, now or later
+    #[arg(long, value_name = "RE")]
+    name: Option<String>,
+    /// Record the processes of a control group and of those below it; a directory, or a path below /sys/fs/cgroup
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<PathBuf>,
+    /// Record the whole host
+    #[arg(short, long)]
+    all: bool,
+    /// A command to start and record from its first instruction
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    /// How long: 60s, 5m, 1h, 500ms [default: until Ctrl-C or the end of the target]
+    #[arg(short, long, value_name = "TIME", value_parser = duration)]
+    duration: Option<Duration>,
+    /// CPU samples a second and processor
+    #[arg(short = 'F', long, value_name = "HZ", default_value_t = 99,
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    frequency: u32,
+    /// The recording to write [default: NAME-DATE-TIME.fathom]
+    #[arg(short, long, value_name = "NAME.fathom")]
+    output: Option<PathBuf>,
+    /// Replace a recording that is there
+    #[arg(long)]
+    force: bool,
+    /// Switch a collector on that is off by default (see the list below); may be given several times
+    #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
+    with: Vec<String>,
+    /// Leave a collector out; may be given several times
+    #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
+    without: Vec<String>,
+    /// How the JVM is looked into: ebpf (root, or CAP_BPF and CAP_PERFMON), jfr (the JVM's own user), auto: the best
+    /// that works
+    #[arg(long, value_enum, default_value_t = EngineName::Auto)]
+    engine: EngineName,
+    /// End the recording when it has grown to this many MB
+    #[arg(long, value_name = "MB", default_value_t = 4096)]
+    max_size: u64,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fathom record -p 4711 -d 60s                  one JVM for a minute
+  fathom record --name OrderService             every JVM of that main class, until Ctrl-C
+  fathom record -a -d 5m -o host.fathom         the whole host
+  fathom record --cgroup /system.slice/app.service
+  fathom record -- java -jar app.jar            a command, from its first instruction to its end
+  fathom record -p 4711 -d 60s -o slow.fathom && fathom diagnose slow.fathom client.csv
+
+Then: fathom diagnose, report, flame, info NAME.fathom. Files of a recording can be read by their owner only.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum EngineName {
+    Auto,
+    Ebpf,
+    Jfr,
+}
+
+/// Examples and the list of collectors, made from the list itself.
+fn collectors_help() -> String {
+    let lines = fathom_capture::COLLECTORS.iter().map(|entry| {
+        let off = if entry.default { "" } else { " (off by default)" };
+        format!("  {:<12} {}{off}", entry.id, entry.about)
+    });
+    format!("{EXAMPLES}\n\nCollectors:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+impl Args {
+    /// Records, says what was recorded and what to do with it.
+    pub fn run(self) -> Result<Outcome> {
+        let selection = self.selection()?;
+        // From here on Ctrl-C ends the recording and not the program.
+        let signals = Signals::take_over().map_err(told)?;
+        let targets = Targets::find(selection).map_err(told)?;
+        let place = match &self.output {
+            Some(path) => path.clone(),
+            None => default_name(&targets),
+        };
+        let settings = Settings {
+            frequency_hz: self.frequency,
+            engine: match self.engine {
+                EngineName::Auto => None,
+                EngineName::Ebpf => Some(Engine::Ebpf),
+                EngineName::Jfr => Some(Engine::Jfr),
+            },
+            with: self.with.clone(),
+            without: self.without.clone(),
+        };
+        let limits = Limits { duration: self.duration, max_bytes: self.max_size << 20, place: place.clone() };
+        let mut writer = Writer::create(&place, overwrite(self.force))?;
+        let recorded = record(targets, settings, limits, &mut writer, &signals);
+        let summary = match recorded {
+            Ok(summary) => summary,
+            Err(error) => {
+                // Nothing was recorded: an empty recording would only look like one.
+                writer.discard().with_context(|| format!("{}", place.display()))?;
+                return Err(told(error));
+            }
+        };
+        let finished = writer.finish();
+        say_end(&summary, &place);
+        finished.with_context(|| "the recording could not be completed; it opens as one that was cut")?;
+        match summary.ended {
+            Ended::CannotWrite(why) => {
+                bail!("{why}; what was saved until then opens as a recording that was cut")
+            }
+            _ => Ok(Outcome::Done),
+        }
+    }
+
+    fn selection(&self) -> Result<Selection> {
+        if let Some((program, arguments)) = self.command.split_first() {
+            return target::Command::hold(program, arguments).map(Selection::Command).map_err(told);
+        }
+        if let Some(pattern) = &self.name {
+            let pattern =
+                target::NamePattern::new(pattern).map_err(|e| anyhow::anyhow!("--name {pattern}: {e}"))?;
+            return Ok(Selection::Name(pattern));
+        }
+        if let Some(path) = &self.cgroup {
+            return Selection::cgroup(path).map_err(told);
+        }
+        Ok(if self.all { Selection::All } else { Selection::Pids(self.pid.clone()) })
+    }
+}
+
+fn record(
+    targets: Targets,
+    settings: Settings,
+    limits: Limits,
+    writer: &mut Writer,
+    signals: &Signals,
+) -> Result<Summary, CaptureError> {
+    let until = match limits.duration {
+        Some(duration) => format!("for {}", seconds(duration)),
+        None => "until Ctrl-C or its end".to_owned(),
+    };
+    let mut session = Session::start(targets, settings, limits, writer)?;
+    say_start(&mut session, writer, &until);
+    let mut line = ProgressLine::new();
+    let ended = session.run(writer, signals, &mut |progress| line.tell(progress));
+    line.clear();
+    session.stop(ended, writer)
+}
+
+/// An error with the exit status that belongs to it.
+fn told(error: CaptureError) -> anyhow::Error {
+    if error.is_environment() { Environment(error.to_string()).into() } else { error.into() }
+}
+
+fn say_start(session: &mut Session, writer: &mut Writer, until: &str) {
+    let targets = session.targets();
+    let (jvms, all) = (targets.iter().filter(|target| target.jvm).count(), targets.len());
+    let what = targets.selection().told();
+    let found = match (jvms, all) {
+        (_, 0) => "nothing matches yet, waiting".to_owned(),
+        (0, 1) => "no JVM: only native code and numbers".to_owned(),
+        (0, all) => format!("{all} processes, no JVM among them yet"),
+        (1, 1) => "a JVM".to_owned(),
+        (jvms, all) => format!("{jvms} JVMs among {all} processes"),
+    };
+    say(&format!("recording {what} ({found}) {until}"));
+    for unseen in session.unseen(writer) {
+        say(&format!("not seen: {}: {}{}", unseen.what, unseen.why, remedy(&unseen.remedy)));
+    }
+}
+
+fn remedy(remedy: &str) -> String {
+    if remedy.is_empty() { String::new() } else { format!("; {remedy}") }
+}
+
+fn say_end(summary: &Summary, place: &std::path::Path) {
+    let why = match &summary.ended {
+        Ended::Deadline => "the time is over".to_owned(),
+        Ended::Interrupted => "interrupted".to_owned(),
+        Ended::Terminated => "told to end".to_owned(),
+        Ended::TargetsGone => "what was recorded has ended".to_owned(),
+        Ended::Command(status) => format!("the command has ended: {status}"),
+        Ended::DiskFull(free) => format!("the disk is nearly full: {} are free", HumanBytes(*free)),
+        Ended::TooLarge(bytes) => format!("it has grown to {} (--max-size)", HumanBytes(*bytes)),
+        Ended::CannotWrite(cause) => format!("it cannot be written any more: {cause}"),
+    };
+    let (from, to) = summary.covers_ns;
+    let lasted = seconds(Duration::from_nanos((to - from).max(0) as u64));
+    say(&format!("{lasted} recorded; {why}"));
+    for (id, records, lost) in &summary.collectors {
+        let lost = if *lost > 0 { format!(", {lost} LOST") } else { String::new() };
+        say(&format!("  {id}: {records} records{lost}"));
+    }
+    let place = place.display();
+    say(&format!("{place} is written; next: fathom diagnose {place}; fathom info {place}"));
+}
+
+fn say(text: &str) {
+    // A terminal that went away must not end a recording.
+    let _ = writeln!(std::io::stderr(), "fathom: {}", fathom_render::printable(text));
+}
+
+/// One line that is kept up to date on a terminal, or a line now and then.
+struct ProgressLine {
+    bar: Option<ProgressBar>,
+    last: Vec<(&'static str, u64, u64)>,
+    last_s: u64,
+    told_s: u64,
+}
+
+impl ProgressLine {
+    fn new() -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let style = ProgressStyle::with_template("{wide_msg}").ok().filter(|_| terminal);
+        let bar = style.map(|style| ProgressBar::new_spinner().with_style(style));
+        Self { bar, last: Vec::new(), last_s: 0, told_s: 0 }
+    }
+
+    fn tell(&mut self, progress: &Progress) {
+        let now_s = progress.elapsed.as_secs();
+        let text = self.text(progress);
+        match &self.bar {
+            Some(bar) => bar.set_message(text),
+            None if now_s >= self.told_s + TELL_EVERY_S => {
+                self.told_s = now_s;
+                say(&text);
+            }
+            None => {}
+        }
+    }
+
+    /// "0:12 · 3 processes · host 41/s · cpu 97/s, 3 lost · 1.2 MiB".
+    fn text(&mut self, progress: &Progress) -> String {
+        let now_s = progress.elapsed.as_secs();
+        let over = now_s.saturating_sub(self.last_s).max(1);
+        let before = |id: &str| self.last.iter().find(|(i, _, _)| *i == id).map_or(0, |(_, n, _)| *n);
+        let rates = progress.collectors.iter().map(|(id, records, lost)| {
+            let rate = records.saturating_sub(before(id)) / over;
+            let lost = if *lost > 0 { format!(", {lost} lost") } else { String::new() };
+            format!("{id} {rate}/s{lost}")
+        });
+        let processes = if progress.targets == 1 { "process" } else { "processes" };
+        let text = format!(
+            "{}:{:02} · {} {processes} · {} · {}",
+            now_s / 60,
+            now_s % 60,
+            progress.targets,
+            rates.collect::<Vec<_>>().join(" · "),
+            HumanBytes(progress.bytes),
+        );
+        (self.last, self.last_s) = (progress.collectors.clone(), now_s);
+        text
+    }
+
+    fn clear(&self) {
+        self.bar.iter().for_each(ProgressBar::finish_and_clear);
+    }
+}
+
+/// "Main-20261121-135412.fathom".
+fn default_name(targets: &Targets) -> PathBuf {
+    let name = match targets.selection() {
+        Selection::Pids(pids) => pids.first().and_then(|pid| target::Identity::of(*pid)).map(|i| i.name),
+        Selection::Command(command) => Some(command.program().to_owned()),
+        Selection::Cgroup(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+        Selection::Name(_) => None,
+        Selection::All => Some("host".into()),
+    };
+    let name = name.unwrap_or_else(|| "recording".into());
+    let last = name.rsplit(['/', '.']).find(|part| !part.is_empty() && *part != "jar").unwrap_or("recording");
+    let plain: String =
+        last.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
+    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+    PathBuf::from(format!("{}-{now}.fathom", if plain.is_empty() { "recording" } else { &plain }))
+}
+
+/// "60s", "5m", "1h", "500ms", "90" (seconds).
+fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let seconds = match unit {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("write 60s, 5m, 1h or 500ms".into()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| "write 60s, 5m, 1h or 500ms".to_owned())?;
+    let length = Duration::try_from_secs_f64(number * seconds).map_err(|e| e.to_string())?;
+    if length.is_zero() { Err("it must last longer than nothing".into()) } else { Ok(length) }
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+fn collector(id: &str) -> Result<String, String> {
+    let known: Vec<&str> = fathom_capture::COLLECTORS.iter().map(|entry| entry.id).collect();
+    let is_known = known.contains(&id);
+    is_known.then(|| id.to_owned()).ok_or_else(|| format!("write one of: {}", known.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_with_their_units() {
+        assert_eq!(duration("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        for wrong in ["", "x", "5 parsecs", "0s", "-3s", "1e40h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}
