@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only)
+/*
+ * HotSpot's own probes (USDT), one program for all of them.
+ *
+ * Arguments of a probe are strings first, each as address and length, then numbers (hotspot.d of the JDK), so that two
+ * counts describe it:
+ *
+ *   cookie = kind | strings << 8 | numbers << 12 | slot << 32
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/usdt.bpf.h>
+#include "jvm_events.h"
+
+/* The pid namespace in which fathom names threads; 0: the first one. */
+const volatile __u64 pidns_dev = 0;
+const volatile __u64 pidns_ino = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 2 << 20);
+} events SEC(".maps");
+
+/* Events that found no room, by slot: they count as hits all the same. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__type(value, __u64);
+} lost SEC(".maps");
+
+static __always_inline __u32 own_tid(void)
+{
+	struct bpf_pidns_info ids = {};
+
+	if (pidns_ino && !bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ids, sizeof(ids)))
+		return ids.pid;
+	return (__u32)bpf_get_current_pid_tgid();
+}
+
+static __always_inline void keep_string(struct jvm_event *event, struct pt_regs *ctx, int i)
+{
+	long address = 0, length = 0;
+
+	if (bpf_usdt_arg(ctx, 2 * i, &address) || bpf_usdt_arg(ctx, 2 * i + 1, &length))
+		return;
+	if (length <= 0)
+		return;
+	event->length[i] = length > 65535 ? 65535 : length;
+	__u32 kept = length;
+
+	if (kept > JVM_EVENT_STRING_BYTES - 1)
+		kept = JVM_EVENT_STRING_BYTES - 1;
+	/* Not terminated where it comes from: a Symbol's bytes. */
+	if (bpf_probe_read_user(event->string[i], kept & (JVM_EVENT_STRING_BYTES - 1), (void *)address))
+		event->length[i] = 0;
+}
+
+SEC("usdt")
+int jvm_probe(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_usdt_cookie(ctx);
+	__u32 slot = cookie >> 32;
+	struct jvm_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event) {
+		__u64 *count = bpf_map_lookup_elem(&lost, &slot);
+
+		if (count)
+			__sync_fetch_and_add(count, 1);
+		return 0;
+	}
+	event->t_ns = bpf_ktime_get_ns();
+	event->slot = slot;
+	event->tid = own_tid();
+	event->kind = cookie;
+	event->strings = cookie >> 8 & 0xf;
+	event->numbers = cookie >> 12 & 0xf;
+	event->pad = 0;
+	event->pad2 = 0;
+#pragma unroll
+	for (int i = 0; i < JVM_EVENT_STRINGS; i++) {
+		event->length[i] = 0;
+		if (i < event->strings)
+			keep_string(event, ctx, i);
+	}
+#pragma unroll
+	for (int i = 0; i < JVM_EVENT_NUMBERS; i++) {
+		long number = 0;
+
+		if (i < event->numbers)
+			bpf_usdt_arg(ctx, 2 * event->strings + i, &number);
+		event->number[i] = number;
+	}
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
