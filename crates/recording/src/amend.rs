@@ -1,7 +1,7 @@
 //! Corrections of spans, once a second source tells more of the same things. Before [`Recording::seal`].
 
 use crate::spans::NONE;
-use crate::{Recording, Span, SpanId, Spans};
+use crate::{Recording, Span, SpanId};
 
 impl Recording {
     /// Ends a span at `t1_ns`, or where it starts when that is later.
@@ -35,22 +35,18 @@ impl Recording {
             spans.name.push(old.name[i]);
             spans.t0_ns.push(old.t0_ns[i]);
             spans.t1_ns.push(old.t1_ns[i]);
-            spans.process.push(old.process[i]);
-            spans.thread.push(old.thread[i]);
-            spans.push_stack(spans.thread.len() - 1, old.stack_of(i));
-            spans.source.push(old.source[i]);
-            spans.line.push(old.line[i]);
-            spans.key.push(old.key[i]);
-            spans.parent.push(new_ids.get(old.parent[i] as usize).copied().unwrap_or(NONE));
-            copy_lists(&old, i, spans);
+            let (process, source) = old.origins.of(i);
+            spans.origins.push(process, source);
+            let to = spans.len() - 1;
+            spans.thread.put(to, old.thread.get(i));
+            spans.stack.put(to, old.stack.get(i));
+            spans.parent.put(to, new_ids.get(old.parent.get(i) as usize).copied().unwrap_or(NONE));
+            spans.line.push(old.line.get(i));
+            spans.push_key(old.key_of(i));
+            spans.figures.push_from(&old.figures, i);
+            spans.labels.push(old.labels.of(i).iter().copied());
         }
     }
-}
-
-fn copy_lists(old: &Spans, i: usize, spans: &mut Spans) {
-    spans.figures.push_from(&old.figures, i);
-    spans.labels.extend_from_slice(old.labels_of(i));
-    spans.labels_end.push(spans.labels.len() as u32);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Several recordings as one.
 
-use crate::spans::NONE;
+use crate::narrow::{NONE, Sparse};
 use crate::{FrameId, ProcessId, Recording, SourceId, StackId, StrId};
 
 impl Recording {
@@ -58,22 +58,20 @@ impl Recording {
         to.source.extend(from.source.into_iter().map(source));
 
         let (to, from) = (&mut self.spans, other.spans);
-        let labels = to.labels.len() as u32;
         to.kind.extend(from.kind.into_iter().map(text));
         to.name.extend(from.name.into_iter().map(text));
         to.t0_ns.extend(from.t0_ns);
         to.t1_ns.extend(from.t1_ns);
-        to.process.extend(from.process.into_iter().map(process));
-        to.thread.extend(from.thread.into_iter().map(|id| moved(id, threads)));
-        for (i, stack) in from.stack.into_iter().enumerate() {
-            to.push_stack(spans as usize + i, moved(stack, stacks));
-        }
-        to.source.extend(from.source.into_iter().map(source));
-        to.line.extend(from.line);
-        to.key.extend(from.key);
-        to.parent.extend(from.parent.into_iter().map(|id| moved(id, spans)));
-        to.labels_end.extend(from.labels_end.into_iter().map(|end| end + labels));
+        to.origins.append(from.origins, |p, s| (process(p), source(s)));
+        let sparse = |to: &mut Sparse, from: Sparse, by: u32| {
+            from.into_iter().enumerate().for_each(|(i, id)| to.put(spans as usize + i, moved(id, by)));
+        };
+        sparse(&mut to.thread, from.thread, threads);
+        sparse(&mut to.stack, from.stack, stacks);
+        sparse(&mut to.parent, from.parent, spans);
+        from.line.rows(0..from.line.len()).for_each(|line| to.line.push(line));
+        from.key.rows(0..from.key.len()).for_each(|key| to.key.push(key));
         to.figures.append(from.figures, text);
-        to.labels.extend(from.labels.into_iter().map(|(key, value)| (text(key), text(value))));
+        to.labels.append(from.labels, text);
     }
 }

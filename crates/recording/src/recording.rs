@@ -110,19 +110,16 @@ impl Sink for Recording {
         spans.name.push(self.strings.intern(row.name));
         spans.t0_ns.push(row.t0_ns);
         spans.t1_ns.push(row.t1_ns.max(row.t0_ns));
-        spans.process.push(row.process);
-        spans.thread.push(row.thread.map_or(NONE, |t| t.0));
-        spans.push_stack(spans.thread.len() - 1, row.stack.map_or(NONE, |s| s.0));
-        spans.source.push(row.source);
+        spans.origins.push(row.process, row.source);
+        let i = spans.len() - 1;
+        spans.thread.put(i, row.thread.map_or(NONE, |t| t.0));
+        spans.stack.put(i, row.stack.map_or(NONE, |s| s.0));
+        spans.parent.put(i, row.parent.map_or(NONE, |p| p.0));
         spans.line.push(row.line);
-        spans.key.push(row.key);
-        spans.parent.push(row.parent.map_or(NONE, |p| p.0));
+        spans.push_key(row.key);
         spans.figures.push_texts(row.figures, like, &mut self.strings);
-        for (key, value) in row.labels {
-            spans.labels.push((self.strings.intern(key), self.strings.intern(value)));
-        }
-        spans.labels_end.push(spans.labels.len() as u32);
-        SpanId(spans.kind.len() as u32 - 1)
+        spans.labels.push_texts(row.labels, like, &mut self.strings);
+        SpanId(i as u32)
     }
 
     fn add_series(&mut self, info: SeriesInfo) -> SeriesId {
@@ -205,7 +202,7 @@ impl Recording {
         }
         let shift = |t: &mut i64| *t = t.saturating_add(offset_ns);
         for i in 0..self.spans.len() {
-            if self.spans.source[i] == source {
+            if self.spans.origins.of(i).1 == source {
                 shift(&mut self.spans.t0_ns[i]);
                 shift(&mut self.spans.t1_ns[i]);
             }
@@ -235,7 +232,7 @@ impl Recording {
                 *p = into;
             }
         };
-        self.spans.process.iter_mut().for_each(moved);
+        self.spans.origins.move_process(from, into);
         self.samples.process.iter_mut().for_each(moved);
         self.threads.iter_mut().for_each(|t| moved(&mut t.process));
         for series in &mut self.series {
@@ -308,6 +305,16 @@ impl Recording {
         move |span| span.spans().figures.get(span.id.index(), key?)
     }
 
+    /// Gives one label of this recording's spans, as the id of its text. For loops over many, as
+    /// [`Recording::figure_of`] is.
+    pub fn label_of(&self, key: &str) -> impl Fn(&Span<'_>) -> Option<StrId> + Copy + use<> {
+        let key = self.strings.find(key);
+        move |span| {
+            let key = key?;
+            span.spans().labels.of(span.id.index()).iter().find(|(k, _)| *k == key).map(|(_, value)| *value)
+        }
+    }
+
     /// One span.
     pub fn span_at(&self, id: SpanId) -> Span<'_> {
         Span { recording: self, id }
@@ -320,8 +327,10 @@ impl Recording {
         let none_is = !known.contains(&true);
         let counts = |source: &SourceId| none_is || known.get(source.index()).copied().unwrap_or(false);
         let spans = self.spans.t0_ns.iter().copied().zip(self.spans.t1_ns.iter().copied());
-        let spans =
-            spans.zip(&self.spans.source).filter(|(_, source)| counts(source)).map(|(times, _)| times);
+        let spans = spans
+            .zip(self.spans.origins.rows(0..self.spans.len()))
+            .filter(|(_, (_, source))| counts(source))
+            .map(|(times, _)| times);
         let samples = self.samples.t_ns.iter().zip(&self.samples.source);
         let samples = samples.filter(|(_, source)| counts(source)).map(|(t, _)| (*t, *t));
         let series = self.series.iter().filter(|s| counts(&s.info.source)).filter_map(|s| {
@@ -377,39 +386,39 @@ impl<'a> Span<'a> {
 
     /// Its process.
     pub fn process(&self) -> ProcessId {
-        self.spans().process[self.id.index()]
+        self.spans().origins.of(self.id.index()).0
     }
 
     /// Its thread.
     pub fn thread(&self) -> Option<ThreadId> {
-        let id = self.spans().thread[self.id.index()];
+        let id = self.spans().thread.get(self.id.index());
         (id != NONE).then_some(ThreadId(id))
     }
 
     /// Its stack.
     pub fn stack(&self) -> Option<StackId> {
-        let id = self.spans().stack_of(self.id.index());
+        let id = self.spans().stack.get(self.id.index());
         (id != NONE).then_some(StackId(id))
     }
 
     /// Its source.
     pub fn source(&self) -> SourceId {
-        self.spans().source[self.id.index()]
+        self.spans().origins.of(self.id.index()).1
     }
 
     /// Its line in the source, from 1; 0 when there is none.
     pub fn line(&self) -> u64 {
-        self.spans().line[self.id.index()]
+        self.spans().line.get(self.id.index())
     }
 
     /// Its own number in the source (GC id, compile id), or -1.
     pub fn key(&self) -> i64 {
-        self.spans().key[self.id.index()]
+        self.spans().key_of(self.id.index())
     }
 
     /// The span that it is part of.
     pub fn parent(&self) -> Option<SpanId> {
-        let id = self.spans().parent[self.id.index()];
+        let id = self.spans().parent.get(self.id.index());
         (id != NONE).then_some(SpanId(id))
     }
 
@@ -419,10 +428,15 @@ impl<'a> Span<'a> {
         self.spans().figures.get(self.id.index(), key)
     }
 
+    /// A figure by the id of its word.
+    pub fn figure_by_id(&self, key: StrId) -> Option<f64> {
+        self.spans().figures.get(self.id.index(), key)
+    }
+
     /// A label by its word.
     pub fn label(&self, key: &str) -> Option<&'a str> {
         let key = self.recording.strings.find(key)?;
-        let found = self.spans().labels_of(self.id.index()).iter().find(|(k, _)| *k == key);
+        let found = self.spans().labels.of(self.id.index()).iter().find(|(k, _)| *k == key);
         found.map(|(_, v)| self.recording.strings.get(*v))
     }
 
@@ -437,10 +451,21 @@ impl<'a> Span<'a> {
         self.spans().figures.of(self.id.index())
     }
 
+    /// A number that it has in common with the spans that have the same figures (not the same values) in the same
+    /// order. There are few such shapes: what holds of the words of a shape is found out once.
+    pub fn figures_shape(&self) -> usize {
+        self.spans().figures.shape(self.id.index())
+    }
+
+    /// The ids of the words of all figures.
+    pub fn figure_keys(&self) -> &'a [StrId] {
+        self.spans().figures.keys_of(self.id.index())
+    }
+
     /// All labels.
     pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let strings = &self.recording.strings;
-        self.spans().labels_of(self.id.index()).iter().map(|(k, v)| (strings.get(*k), strings.get(*v)))
+        self.spans().labels.of(self.id.index()).iter().map(|(k, v)| (strings.get(*k), strings.get(*v)))
     }
 
     /// How much of it lies in `[from_ns, to_ns)`, nanoseconds.

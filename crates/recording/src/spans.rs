@@ -1,9 +1,14 @@
 //! The spans table: everything that lasted from `t0` to `t1`. An event at a moment has `t0 == t1`.
 //!
-//! Column by column in memory, because a 4 GB GC log becomes millions of rows. Figures (numbers) and labels
-//! (strings) hang on a span as short lists ([`crate::figures`] keeps the numbers); their keys are the words of [`crate::vocabulary`].
+//! Column by column in memory, because a 4 GB GC log becomes millions of rows. Figures (numbers) and labels (strings)
+//! hang on a span as short lists ([`crate::figures`], [`crate::labels`]); their keys are the words of
+//! [`crate::vocabulary`].
 
 use crate::figures::Figures;
+use crate::labels::Labels;
+pub(crate) use crate::narrow::NONE;
+use crate::narrow::{Narrow, Sparse};
+use crate::origins::Origins;
 use crate::{ProcessId, SourceId, SpanId, StackId, StrId, ThreadId};
 
 /// One span on its way into a recording.
@@ -44,23 +49,16 @@ pub struct Spans {
     pub(crate) name: Vec<StrId>,
     pub(crate) t0_ns: Vec<i64>,
     pub(crate) t1_ns: Vec<i64>,
-    pub(crate) process: Vec<ProcessId>,
-    /// `u32::MAX` is "no thread known".
-    pub(crate) thread: Vec<u32>,
-    /// `u32::MAX` is "no stack seen", and so is what lies behind the end: logs have none and pay nothing.
-    pub(crate) stack: Vec<u32>,
-    pub(crate) source: Vec<SourceId>,
-    pub(crate) line: Vec<u64>,
-    pub(crate) key: Vec<i64>,
-    /// `u32::MAX` is "no parent".
-    pub(crate) parent: Vec<u32>,
+    pub(crate) origins: Origins,
+    pub(crate) thread: Sparse,
+    pub(crate) stack: Sparse,
+    pub(crate) line: Narrow,
+    /// Keys plus one, so that -1, which most spans have, is small.
+    pub(crate) key: Narrow,
+    pub(crate) parent: Sparse,
     pub(crate) figures: Figures,
-    /// The end of each span's labels in the flat list below.
-    pub(crate) labels_end: Vec<u32>,
-    pub(crate) labels: Vec<(StrId, StrId)>,
+    pub(crate) labels: Labels,
 }
-
-pub(crate) const NONE: u32 = u32::MAX;
 
 impl Spans {
     /// How many spans there are.
@@ -73,22 +71,13 @@ impl Spans {
         self.kind.is_empty()
     }
 
-    /// The stack of span `i`, [`NONE`] when it has none.
-    pub(crate) fn stack_of(&self, i: usize) -> u32 {
-        self.stack.get(i).copied().unwrap_or(NONE)
+    /// The key of span `i`.
+    pub(crate) fn key_of(&self, i: usize) -> i64 {
+        self.key.get(i).wrapping_sub(1) as i64
     }
 
-    /// Says which stack span `i`, the last one that has said so, has.
-    pub(crate) fn push_stack(&mut self, i: usize, stack: u32) {
-        if stack != NONE {
-            self.stack.resize(i, NONE);
-            self.stack.push(stack);
-        }
-    }
-
-    /// Labels of span `i` as (key, value).
-    pub(crate) fn labels_of(&self, i: usize) -> &[(StrId, StrId)] {
-        let from = if i == 0 { 0 } else { self.labels_end[i - 1] as usize };
-        &self.labels[from..self.labels_end[i] as usize]
+    /// Adds the key of the next span.
+    pub(crate) fn push_key(&mut self, key: i64) {
+        self.key.push((key as u64).wrapping_add(1));
     }
 }

@@ -34,7 +34,7 @@ impl Strings {
         loop {
             match self.slots[at] {
                 FREE => break,
-                id if self.get(StrId(id)) == text => return StrId(id),
+                id if self.is(StrId(id), text) => return StrId(id),
                 _ => at = (at + 1) & mask,
             }
         }
@@ -58,7 +58,7 @@ impl Strings {
         loop {
             match self.slots[at] {
                 FREE => return None,
-                id if self.get(StrId(id)) == text => return Some(StrId(id)),
+                id if self.is(StrId(id), text) => return Some(StrId(id)),
                 _ => at = (at + 1) & mask,
             }
         }
@@ -69,6 +69,13 @@ impl Strings {
         let i = id.index();
         let from = if i == 0 { 0 } else { self.ends[i - 1] as usize };
         &self.arena[from..self.ends[i] as usize]
+    }
+
+    /// Whether an id is that of `text`: cheaper than to ask for the string and compare.
+    pub(crate) fn is(&self, id: StrId, text: &str) -> bool {
+        let i = id.index();
+        let from = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        self.arena.as_bytes()[from..self.ends[i] as usize] == *text.as_bytes()
     }
 
     /// How many distinct strings there are.

@@ -7,7 +7,7 @@ use arrow_schema::Field;
 
 use super::{Growth, Table};
 use crate::disk::columns::{self, Columns, Damage, double, id, long, map, optional, text};
-use crate::spans::NONE;
+use crate::narrow::{NONE, Sparse};
 use crate::{ProcessId, Recording, SourceId};
 
 pub(super) struct SpansTable;
@@ -59,8 +59,9 @@ impl Table for SpansTable {
 
     fn encode(&self, recording: &Recording, rows: Range<usize>, first_id: usize) -> Vec<ArrayRef> {
         let (spans, strings) = (&recording.spans, &recording.strings);
-        let lines = spans.line[rows.clone()].iter();
-        let lines = lines.map(|l| (*l != NO_LINE).then(|| i64::try_from(*l).unwrap_or(i64::MAX)));
+        let lines = spans.line.rows(rows.clone());
+        let lines = lines.map(|l| (l != NO_LINE).then(|| i64::try_from(l).unwrap_or(i64::MAX)));
+        let keys = rows.clone().map(|i| Some(spans.key_of(i)).filter(|k| *k != NO_KEY));
         let first = (first_id + rows.start) as u32;
         vec![
             columns::ids((first..).take(rows.len())),
@@ -68,13 +69,13 @@ impl Table for SpansTable {
             columns::texts(strings, spans.name[rows.clone()].iter().copied()),
             columns::longs(spans.t0_ns[rows.clone()].iter().copied()),
             columns::longs(spans.t1_ns[rows.clone()].iter().copied()),
-            columns::ids(spans.process[rows.clone()].iter().map(|p| p.0)),
-            columns::optional_ids(spans.thread[rows.clone()].iter().copied()),
-            columns::optional_ids(rows.clone().map(|i| spans.stack_of(i))),
-            columns::ids(spans.source[rows.clone()].iter().map(|s| s.0)),
+            columns::ids(spans.origins.rows(rows.clone()).map(|(process, _)| process.0)),
+            columns::optional_ids(spans.thread.rows(rows.clone())),
+            columns::optional_ids(spans.stack.rows(rows.clone())),
+            columns::ids(spans.origins.rows(rows.clone()).map(|(_, source)| source.0)),
             columns::optional_longs(lines),
-            columns::optional_longs(spans.key[rows.clone()].iter().map(|k| (*k != NO_KEY).then_some(*k))),
-            columns::optional_ids(spans.parent[rows.clone()].iter().copied()),
+            columns::optional_longs(keys),
+            columns::optional_ids(spans.parent.rows(rows.clone())),
             encode_figures(recording, rows.clone()),
             encode_labels(recording, rows),
         ]
@@ -107,21 +108,25 @@ impl Table for SpansTable {
         let (label_ends, label_keys, label_values) = columns.maps("labels", strings)?;
         let label_values = columns::texts_of(label_values, "labels", strings)?;
         let spans = &mut recording.spans;
-        let labels_end = ends(spans.labels.len(), &label_ends)?;
+        if u32::try_from(spans.labels.entries() + label_values.len()).is_err() {
+            return Err(Damage("there are more than 2³² labels".into()));
+        }
         spans.kind.extend(kinds);
         spans.name.extend(names);
         spans.t0_ns.extend_from_slice(t0s);
         spans.t1_ns.extend_from_slice(t1s);
-        spans.process.extend(processes.into_iter().map(ProcessId));
-        spans.thread.extend(threads);
-        for (i, stack) in stacks.into_iter().enumerate() {
-            spans.push_stack(first + i, stack);
+        for (process, source) in processes.into_iter().zip(sources) {
+            spans.origins.push(ProcessId(process), SourceId(source));
         }
-        spans.source.extend(sources.into_iter().map(SourceId));
+        let put = |to: &mut Sparse, ids: Vec<u32>| {
+            ids.into_iter().enumerate().for_each(|(i, id)| to.put(first + i, id));
+        };
+        put(&mut spans.thread, threads);
+        put(&mut spans.stack, stacks);
+        put(&mut spans.parent, parents);
         let line = |l: Option<i64>| l.and_then(|l| u64::try_from(l).ok()).unwrap_or(NO_LINE);
-        spans.line.extend(lines.into_iter().map(line));
-        spans.key.extend(keys.into_iter().map(|k| k.unwrap_or(NO_KEY)));
-        spans.parent.extend(parents);
+        lines.into_iter().for_each(|l| spans.line.push(line(l)));
+        keys.into_iter().for_each(|k| spans.push_key(k.unwrap_or(NO_KEY)));
         let mut from = 0;
         for to in figure_ends {
             let keys = figure_keys.get(from..to).unwrap_or_default().iter().copied();
@@ -129,8 +134,13 @@ impl Table for SpansTable {
             spans.figures.push(keys.zip(values));
             from = to;
         }
-        spans.labels.extend(label_keys.into_iter().zip(label_values));
-        spans.labels_end.extend(labels_end);
+        let mut from = 0;
+        for to in label_ends {
+            let keys = label_keys.get(from..to).unwrap_or_default().iter().copied();
+            let values = label_values.get(from..to).unwrap_or_default().iter().copied();
+            spans.labels.push(keys.zip(values));
+            from = to;
+        }
         Ok(())
     }
 
@@ -140,16 +150,14 @@ impl Table for SpansTable {
         spans.name.clear();
         spans.t0_ns.clear();
         spans.t1_ns.clear();
-        spans.process.clear();
+        spans.origins.clear();
         spans.thread.clear();
         spans.stack.clear();
-        spans.source.clear();
         spans.line.clear();
         spans.key.clear();
         spans.parent.clear();
         spans.figures.clear();
         spans.labels.clear();
-        spans.labels_end.clear();
     }
 }
 
@@ -170,24 +178,15 @@ fn encode_figures(recording: &Recording, rows: Range<usize>) -> ArrayRef {
 
 fn encode_labels(recording: &Recording, rows: Range<usize>) -> ArrayRef {
     let spans = &recording.spans;
-    let entries = entries(&spans.labels_end, &rows);
-    let list = &spans.labels[entries.clone()];
+    let list = || rows.clone().flat_map(|i| spans.labels.of(i));
+    let ends = rows.clone().scan(0, |end, i| {
+        *end += spans.labels.of(i).len() as u32;
+        Some(*end)
+    });
     columns::maps(
-        spans.labels_end[rows].iter().map(|end| end - entries.start as u32),
-        columns::texts(&recording.strings, list.iter().map(|(key, _)| *key)),
-        columns::texts(&recording.strings, list.iter().map(|(_, value)| *value)),
+        ends,
+        columns::texts(&recording.strings, list().map(|(key, _)| *key)),
+        columns::texts(&recording.strings, list().map(|(_, value)| *value)),
         labels(),
     )
-}
-
-/// The entries of the flat list that some rows have.
-fn entries(ends: &[u32], rows: &Range<usize>) -> Range<usize> {
-    let end_of = |row: usize| row.checked_sub(1).and_then(|i| ends.get(i)).map_or(0, |end| *end as usize);
-    end_of(rows.start)..end_of(rows.end)
-}
-
-/// Ends within a batch as ends within a list that has `before` entries already.
-fn ends(before: usize, ends: &[usize]) -> Result<Vec<u32>, Damage> {
-    let too_many = |_| Damage("there are more than 2³² labels".into());
-    ends.iter().map(|end| u32::try_from(before + end).map_err(too_many)).collect()
 }
