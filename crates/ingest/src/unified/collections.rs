@@ -16,10 +16,11 @@ use fathom_recording::{Role, SpanId};
 
 use super::decorators::Level;
 use super::heap;
-use super::out::{Entry, Out};
+use super::out::{Entry, Out, text};
 use super::pause::{At, Pause, PhaseNames};
 use super::record::{Group, Record};
 use super::scan::{self, Change};
+use super::texts::Texts;
 
 /// How many concurrent cycles may be open at a time: generational collectors have two, an old log whose ends are lost
 /// has more.
@@ -60,6 +61,7 @@ pub(crate) struct Collections {
     loose: Option<Pause>,
     cycles: Vec<Cycle>,
     phases: PhaseNames,
+    texts: Texts,
     region_bytes: Option<f64>,
     details_seen: bool,
 }
@@ -142,7 +144,7 @@ impl Collections {
                 None => Pause::new(line.id, record.words, line.at),
             },
         };
-        pause.close(record, record.name, line.at, duration_ns);
+        pause.close(record, line.at, duration_ns, &mut self.texts);
         if let Some(outer) = self.open.last_mut() {
             if outer.nested.len() < DEPTH {
                 outer.nested.push(pause);
@@ -307,8 +309,8 @@ impl Collections {
         let mut figures = self.figures(&pause);
         figures.extend(pause.phases.iter().map(|(id, ns)| (self.phases.key(*id), *ns as f64 / 1e6)));
         let mut labels: Vec<(&str, &str)> = Vec::new();
-        labels.extend(closing.cause.iter().map(|cause| (label::CAUSE, cause.as_str())));
-        labels.extend(closing.qualifiers.iter().map(|q| (label::QUALIFIER, q.as_str())));
+        labels.extend(closing.cause.iter().map(|cause| (label::CAUSE, cause.as_ref())));
+        labels.extend(closing.qualifiers.iter().map(|q| (label::QUALIFIER, q.as_ref())));
         // Without stamps the records stand one after another: a nested one is moved into its outer one.
         let t1_ns = match parent {
             Some((_, outer_t0_ns)) if closing.at.ns <= outer_t0_ns => {
@@ -453,12 +455,12 @@ fn write_concurrent(
     figures: &[(&str, f64)],
     out: &mut Out<'_>,
 ) {
-    let name = String::from_utf8_lossy(record.name);
+    let name = text(record.name);
     let mut groups: Vec<(&str, std::borrow::Cow<'_, str>)> = Vec::new();
-    for (group, text) in record.groups() {
+    for (group, said) in record.groups() {
         match group {
-            Group::Cause => groups.push((label::CAUSE, String::from_utf8_lossy(text))),
-            Group::Unknown => groups.push((label::QUALIFIER, String::from_utf8_lossy(text))),
+            Group::Cause => groups.push((label::CAUSE, text(said))),
+            Group::Unknown => groups.push((label::QUALIFIER, text(said))),
             _ => {}
         }
     }
@@ -488,8 +490,8 @@ pub(crate) fn stall(body: &[u8], at: At, out: &mut Out<'_>) -> bool {
     let Some(open) = memchr::memchr(b'(', body) else { return false };
     let Some(timed) = heap::timed(body) else { return false };
     let Some(thread) = timed.name.get(open + 1..).and_then(|t| t.strip_suffix(b")")) else { return false };
-    let name = String::from_utf8_lossy(body.get(..open).unwrap_or_default().trim_ascii_end());
-    let thread = String::from_utf8_lossy(thread);
+    let name = text(body.get(..open).unwrap_or_default().trim_ascii_end());
+    let thread = text(thread);
     let role = if thread.starts_with('Z') && thread.contains('#') { Role::Gc } else { Role::App };
     let thread = out.thread(&thread, role);
     out.span(&Entry {

@@ -10,6 +10,7 @@
 
 use super::dates::Dates;
 use super::scan;
+use super::texts::same;
 
 /// The severity of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,6 +70,81 @@ pub(crate) struct Decorated<'a> {
     pub(crate) body: &'a [u8],
 }
 
+/// Levels and tags with their brackets, as they were on some lines: a log has a few dozen of them and millions of
+/// lines. A line that goes on with the same bytes has the same ones, as what they say depends on nothing before them.
+#[derive(Clone, Debug)]
+struct Endings {
+    kept: [Ending; ENDINGS],
+    /// Where the last one closed: HotSpot pads tags to one width.
+    close: usize,
+}
+
+/// How many are kept, each at a place told by some of its bytes.
+const ENDINGS: usize = 64;
+/// The longest that is kept; HotSpot allows five tags and has none that are longer together.
+const ENDING: usize = 64;
+/// Behind this byte the first bracket that closes is that of the tags: `[info][gc]`.
+const LEVEL_LEAST: usize = 9;
+
+#[derive(Clone, Copy, Debug)]
+struct Ending {
+    text: [u8; ENDING],
+    /// How much of `text` it is; 0 when there is none.
+    len: usize,
+    level: Level,
+    /// Where its tags start and end in `text`.
+    tags: (usize, usize),
+}
+
+impl Default for Endings {
+    fn default() -> Self {
+        let none = Ending { text: [0; ENDING], len: 0, level: Level::Info, tags: (0, 0) };
+        Self { kept: [none; ENDINGS], close: LEVEL_LEAST }
+    }
+}
+
+/// Where an ending that closes at `close` is kept, or would be: told by its level, by how its tags begin and by how
+/// they end, so that "safepoint", "safepoint,stats" and "gc,start" with their padding are told apart.
+#[inline]
+fn place(text: &[u8], close: usize) -> Option<usize> {
+    let word = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
+    let first = if close < 16 { 0 } else { word(8)? };
+    let mixed = (word(0)?.wrapping_mul(3) ^ first).wrapping_mul(5) ^ word(close.checked_sub(8)?)?;
+    // The upper bits of a product with an odd number depend on all of it.
+    Some((mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize)
+}
+
+impl Endings {
+    /// The level and the tags that a text begins with, and what is behind them, when they are known.
+    #[inline]
+    fn find<'a>(&mut self, text: &'a [u8]) -> Option<(Level, &'a [u8], &'a [u8])> {
+        if let Some(found) = self.closing_at(self.close, text) {
+            return Some(found);
+        }
+        let head = text.get(..ENDING).unwrap_or(text);
+        self.close = LEVEL_LEAST + memchr::memchr(b']', head.get(LEVEL_LEAST..)?)?;
+        self.closing_at(self.close, text)
+    }
+
+    #[inline]
+    fn closing_at<'a>(&self, close: usize, text: &'a [u8]) -> Option<(Level, &'a [u8], &'a [u8])> {
+        let known = self.kept.get(place(text, close)?)?;
+        let (ending, rest) = text.split_at_checked(close + 1)?;
+        let is = same(known.text.get(..known.len)?, ending);
+        is.then_some((known.level, ending.get(known.tags.0..known.tags.1)?, rest))
+    }
+
+    /// Keeps the level and the tags that a text begins with: its first `len` bytes.
+    fn keep(&mut self, text: &[u8], len: usize, level: Level, tags: &[u8]) {
+        let Some(close) = len.checked_sub(1) else { return };
+        let Some(kept) = place(text, close).and_then(|place| self.kept.get_mut(place)) else { return };
+        let Some((ending, to)) = text.get(..len).zip(kept.text.get_mut(..len)) else { return };
+        let start = ending.iter().rposition(|b| *b == b'[').map_or(0, |open| open + 1);
+        to.copy_from_slice(ending);
+        (kept.len, kept.level, kept.tags) = (len, level, (start, start + tags.len()));
+    }
+}
+
 /// The decorations before the level and the tags, as they were on some line. A line that begins with the same bytes
 /// has the same ones: they are whole groups, and what a group says depends on nothing but those before it.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +153,7 @@ pub(crate) struct Beginning {
     stamps: Stamps,
     set: u16,
     numbers: [Option<i64>; 2],
+    endings: Endings,
 }
 
 /// Epoch milliseconds are beyond this, uptimes below: 10¹¹ ms is March 1973, or three years of uptime.
@@ -93,24 +170,45 @@ pub(crate) fn take_apart<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a>
         numbers: [None; 2],
         body: line,
     };
-    let mut named = false;
+    // What stands before the level or the tags, once that is over.
+    let mut before = None;
     let known = &dates.beginning;
-    if let Some(rest) = line.strip_prefix(known.text.as_slice()) {
+    if let Some((beginning, rest)) = line.split_at_checked(known.text.len())
+        && same(beginning, &known.text)
+    {
         (found.stamps, found.set, found.numbers, found.body) = (known.stamps, known.set, known.numbers, rest);
     }
     while let [b'[', rest @ ..] = found.body {
+        if before.is_none()
+            && !rest.first().is_some_and(u8::is_ascii_digit)
+            && let Some((level, tags, rest)) = dates.beginning.endings.find(found.body)
+        {
+            dates.beginning.keep(line.get(..line.len() - found.body.len()).unwrap_or_default(), &found);
+            (found.level, found.tags, found.body) = (level, tags, rest);
+            found.set |= set::LEVEL | set::TAGS;
+            break;
+        }
         let Some(end) = memchr::memchr(b']', rest) else { break };
         let Some((group, after)) = rest.split_at_checked(end) else { break };
         if !found.take(group, dates) {
             break;
         }
-        let before = line.len() - found.body.len();
+        let at = line.len() - found.body.len();
         found.body = after.get(1..).unwrap_or_default();
-        if !named && found.set & (set::LEVEL | set::TAGS) != 0 {
-            named = true;
-            dates.beginning.keep(line.get(..before).unwrap_or_default(), &found);
+        if before.is_none() && found.set & (set::LEVEL | set::TAGS) != 0 {
+            before = Some(at);
+            dates.beginning.keep(line.get(..at).unwrap_or_default(), &found);
         }
         if found.set & set::TAGS != 0 {
+            let ending = before.and_then(|at| line.get(at..)).filter(|_| found.set & set::LEVEL != 0);
+            if let Some(ending) = ending {
+                dates.beginning.endings.keep(
+                    ending,
+                    ending.len() - found.body.len(),
+                    found.level,
+                    found.tags,
+                );
+            }
             break;
         }
     }

@@ -13,8 +13,10 @@ const WAITING: usize = 4096;
 pub(crate) struct Ids {
     /// A bit for each id that has a record.
     done: Vec<u64>,
-    /// Ids seen on a line and without a record yet, with the number of that line.
+    /// Ids seen on a line and without a record yet, with the number of that line; without the last one of them.
     waiting: FxHashMap<u64, u64>,
+    /// The last one: most ids have their record before the next is seen.
+    newest: Option<(u64, u64)>,
     last: Option<u64>,
     seen: u64,
     not_followed: u64,
@@ -30,9 +32,11 @@ impl Ids {
         self.last = Some(id);
         if id >= IDS {
             self.not_followed += 1;
-        } else if !self.is_done(id) && !self.waiting.contains_key(&id) {
+        } else if !self.is_done(id) && !self.is_waiting(id) {
             self.seen += 1;
-            if self.waiting.len() < WAITING {
+            if let Some((id, line)) = self.newest.replace((id, line))
+                && self.waiting.len() < WAITING
+            {
                 self.waiting.insert(id, line);
             }
         }
@@ -50,7 +54,13 @@ impl Ids {
         if let Some(bits) = self.done.get_mut(word) {
             *bits |= 1 << (id % 64);
         }
-        self.waiting.remove(&id);
+        if self.newest.take_if(|(newest, _)| *newest == id).is_none() {
+            self.waiting.remove(&id);
+        }
+    }
+
+    fn is_waiting(&self, id: u64) -> bool {
+        self.newest.is_some_and(|(newest, _)| newest == id) || self.waiting.contains_key(&id)
     }
 
     fn is_done(&self, id: u64) -> bool {
@@ -75,7 +85,8 @@ impl Ids {
 
     /// Ids without a record, with the line that first spoke of them, in order.
     pub(crate) fn unaccounted(&self) -> Vec<(u64, u64)> {
-        let mut ids: Vec<_> = self.waiting.iter().map(|(id, line)| (*id, *line)).collect();
+        let waiting = self.waiting.iter().map(|(id, line)| (*id, *line));
+        let mut ids: Vec<_> = waiting.chain(self.newest).collect();
         ids.sort_unstable();
         ids
     }
@@ -108,6 +119,6 @@ mod tests {
         for id in 0..2 * WAITING as u64 {
             ids.saw(id, id);
         }
-        assert_eq!(ids.unaccounted().len(), WAITING);
+        assert_eq!(ids.unaccounted().len(), WAITING + 1);
     }
 }

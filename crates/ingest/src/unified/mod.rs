@@ -26,6 +26,7 @@ mod record;
 mod run;
 mod safepoint;
 mod scan;
+mod texts;
 
 use fathom_recording::{Process, Sink, Source};
 

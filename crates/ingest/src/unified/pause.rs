@@ -1,14 +1,20 @@
 //! A pause from its first line until it is written: what its lines said, and where nothing happened.
 
+use std::rc::Rc;
+
 use fathom_recording::vocabulary::figure;
 use rustc_hash::FxHashMap;
 
+use super::out::text;
 use super::record::{Group, Record};
 use super::scan::Change;
+use super::texts::{Texts, same};
 
 /// How many figures, phases or qualifiers one pause may have. G1 with every detail has some thirty figures; a hostile
 /// log that repeats one line for ever must not fill the memory.
 const MOST: usize = 64;
+/// How many figures and phases one has at info level.
+const USUAL: (usize, usize) = (24, 8);
 /// How many names of phases are kept per run. G1 at info level has five, a full collection up to ten.
 const PHASE_NAMES: usize = 512;
 /// A gap shorter than this is what stamps in milliseconds cannot tell: two of them may be one off each.
@@ -27,17 +33,30 @@ pub(crate) struct At {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PhaseNames {
     ids: FxHashMap<Vec<u8>, u16>,
+    names: Vec<Vec<u8>>,
     keys: Vec<String>,
+    /// The name that probably comes next: the one that came after the last one at first.
+    next: usize,
 }
 
 impl PhaseNames {
     /// The id of a phase's name; `None` when there are too many.
     pub(crate) fn id(&mut self, name: &[u8]) -> Option<u16> {
+        if self.names.get(self.next).is_none_or(|next| !same(next, name)) {
+            self.next = usize::from(self.look_up(name)?);
+        }
+        let id = self.next as u16;
+        self.next = (self.next + 1) % self.names.len();
+        Some(id)
+    }
+
+    fn look_up(&mut self, name: &[u8]) -> Option<u16> {
         if let Some(id) = self.ids.get(name) {
             return Some(*id);
         }
         let id = u16::try_from(self.keys.len()).ok().filter(|id| usize::from(*id) < PHASE_NAMES)?;
-        self.keys.push(format!("{}{}", figure::PHASE_MS_PREFIX, String::from_utf8_lossy(name)));
+        self.keys.push(format!("{}{}", figure::PHASE_MS_PREFIX, text(name)));
+        self.names.push(name.to_vec());
         self.ids.insert(name.to_vec(), id);
         Some(id)
     }
@@ -56,11 +75,11 @@ pub(crate) struct Closing {
     /// As printed.
     pub(crate) duration_ns: i64,
     /// "Pause Young (Normal)".
-    pub(crate) name: String,
+    pub(crate) name: Rc<str>,
     /// The cause, when it is one that is known.
-    pub(crate) cause: Option<String>,
+    pub(crate) cause: Option<Rc<str>>,
     /// Groups that nobody knows.
-    pub(crate) qualifiers: Vec<String>,
+    pub(crate) qualifiers: Vec<Rc<str>>,
 }
 
 /// G1 prints regions; their size is known from elsewhere.
@@ -91,6 +110,8 @@ pub(crate) struct Pause {
     pub(crate) regions: Regions,
     /// Figures so far.
     pub(crate) figures: Vec<(&'static str, f64)>,
+    /// A bit for each of their keys; some share one.
+    keys: u64,
     /// Outermost phases, in nanoseconds.
     pub(crate) phases: Vec<(u16, i64)>,
     phases_ns: i64,
@@ -104,7 +125,13 @@ pub(crate) struct Pause {
 impl Pause {
     /// A pause of which the first line is at `at`.
     pub(crate) fn new(id: u64, words: &[u8], at: At) -> Self {
-        let mut pause = Self { id, words: words.to_vec(), ..Self::default() };
+        let mut pause = Self {
+            id,
+            words: words.to_vec(),
+            figures: Vec::with_capacity(USUAL.0),
+            phases: Vec::with_capacity(USUAL.1),
+            ..Self::default()
+        };
         pause.gaps.line(at, 0);
         pause
     }
@@ -127,7 +154,12 @@ impl Pause {
 
     /// Keeps a figure; the first one of a key counts.
     pub(crate) fn set(&mut self, key: &'static str, value: f64) {
-        if self.figures.len() < MOST && !self.figures.iter().any(|(k, _)| *k == key) {
+        // Most keys are new: a bit tells so without a look at all others.
+        let byte = |at: usize| key.as_bytes().get(at).map_or(0, |b| usize::from(*b));
+        let bit = 1 << ((5 * key.len() + 3 * byte(0) + byte(2) + 7 * byte(key.len() / 2)) % 64);
+        let known = self.keys & bit != 0 && self.figures.iter().any(|(k, _)| *k == key);
+        if self.figures.len() < MOST && !known {
+            self.keys |= bit;
             self.figures.push((key, value));
         }
     }
@@ -175,8 +207,7 @@ impl Pause {
     }
 
     /// Takes the closing record over.
-    pub(crate) fn close(&mut self, record: &Record<'_>, name: &[u8], at: At, duration_ns: i64) {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    pub(crate) fn close(&mut self, record: &Record<'_>, at: At, duration_ns: i64, texts: &mut Texts) {
         if let Some(change) = &record.change {
             self.set_change(change, [figure::HEAP_BEFORE_BYTES, figure::HEAP_AFTER_BYTES]);
             if let Some(capacity) = change.capacity {
@@ -189,9 +220,13 @@ impl Pause {
         self.closing = Some(Closing {
             at,
             duration_ns,
-            name: text(name),
-            cause: record.group(Group::Cause).map(text),
-            qualifiers: record.groups().filter(|(k, _)| *k == Group::Unknown).map(|(_, g)| text(g)).collect(),
+            name: texts.of(record.name),
+            cause: record.group(Group::Cause).map(|cause| texts.of(cause)),
+            qualifiers: record
+                .groups()
+                .filter(|(k, _)| *k == Group::Unknown)
+                .map(|(_, g)| texts.of(g))
+                .collect(),
         });
         self.line(at);
         self.burst();

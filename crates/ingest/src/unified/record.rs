@@ -23,7 +23,7 @@ pub(crate) struct Record<'a> {
     pub(crate) words: &'a [u8],
     /// Words and the groups that belong to the name: "Pause Young (Normal)".
     pub(crate) name: &'a [u8],
-    groups: [&'a [u8]; GROUPS],
+    groups: [(Group, &'a [u8]); GROUPS],
     group_count: usize,
     /// Heap before, after and its capacity.
     pub(crate) change: Option<Change>,
@@ -52,7 +52,7 @@ impl<'a> Record<'a> {
         let mut record = Self {
             words: b"",
             name: b"",
-            groups: [b""; GROUPS],
+            groups: [(Group::Unknown, b""); GROUPS],
             group_count: 0,
             change: None,
             duration_ns: None,
@@ -66,13 +66,13 @@ impl<'a> Record<'a> {
             match token {
                 Token::Group(group) => {
                     words_end.get_or_insert(start);
-                    let sort = kind_of(group) == Group::Sort;
-                    if name_open && sort {
+                    let kind = kind_of(group);
+                    if name_open && kind == Group::Sort {
                         record.name = body.get(..body.len() - rest.len()).unwrap_or_default();
                     } else {
                         name_open = false;
                     }
-                    record.add_group(group);
+                    record.add_group(kind, group);
                 }
                 Token::Change(change) => {
                     words_end.get_or_insert(start);
@@ -85,7 +85,7 @@ impl<'a> Record<'a> {
                     record.duration_ns = Some(ns);
                 }
                 // A word after a group is part of no name; a word of the future loses nothing by it.
-                Token::Word(word) if words_end.is_some() => record.add_group(word),
+                Token::Word(word) if words_end.is_some() => record.add_group(kind_of(word), word),
                 Token::Word(_) => {}
             }
         }
@@ -96,16 +96,16 @@ impl<'a> Record<'a> {
         record
     }
 
-    fn add_group(&mut self, group: &'a [u8]) {
+    fn add_group(&mut self, kind: Group, group: &'a [u8]) {
         if let Some(free) = self.groups.get_mut(self.group_count) {
-            *free = group;
+            *free = (kind, group);
             self.group_count += 1;
         }
     }
 
     /// All groups with what they say.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (Group, &'a [u8])> + '_ {
-        self.groups.iter().take(self.group_count).map(|group| (kind_of(group), *group))
+        self.groups.iter().take(self.group_count).copied()
     }
 
     /// The first group of a kind.

@@ -14,13 +14,15 @@
 //! The one-line form is read as a list of "word: figure", so that a part that comes or goes loses nothing.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::collections::Collections;
-use super::out::{Entry, Out};
+use super::out::{Entry, Out, text};
 use super::pause::At;
 use super::scan;
+use super::texts::Texts;
 
 /// JDK-8297154 took the cleanup out of "Reaching safepoint" in JDK 20 (and 17.0.8, which prints it).
 const CLEANUP_APART_SINCE: f64 = 20.0;
@@ -36,12 +38,13 @@ pub(crate) struct Safepoints {
     since_last_ns: Option<i64>,
     /// A row of the table that has no line of its own yet. With both switched on the line follows its row.
     row: Option<Stop>,
+    texts: Texts,
 }
 
 /// A stop, taken apart.
 #[derive(Clone, Debug, Default)]
 struct Stop {
-    name: String,
+    name: Rc<str>,
     at: At,
     total_ns: i64,
     figures: Vec<(&'static str, f64)>,
@@ -53,8 +56,11 @@ impl Safepoints {
         if let Some(rest) = body.strip_prefix(b"Safepoint \"") {
             return self.one_line(rest, at, gcs, out);
         }
+        if !matches!(body.first(), Some(b'E' | b'L' | b'A' | b'T')) {
+            return false;
+        }
         if let Some(name) = body.strip_prefix(b"Entering safepoint region: ") {
-            self.entered = Some(String::from_utf8_lossy(name.trim_ascii()).into_owned());
+            self.entered = Some(text(name.trim_ascii()).into_owned());
             return true;
         }
         if body.starts_with(b"Leaving safepoint region") {
@@ -72,31 +78,38 @@ impl Safepoints {
     fn one_line(&mut self, rest: &[u8], at: At, gcs: &mut Collections, out: &mut Out<'_>) -> bool {
         let Some(quote) = memchr::memchr(b'"', rest) else { return false };
         let Some((name, rest)) = rest.split_at_checked(quote) else { return false };
-        let mut figures: Figures = Figures::default();
+        let mut figures = Figures { list: Vec::with_capacity(8), ..Figures::default() };
         let mut threads = false;
-        for part in rest.split(|b| *b == b',') {
-            let part = part.trim_ascii_start();
-            let Some(colon) = memchr::memchr(b':', part) else {
-                // "Threads: 0 runnable, 12 total": the part behind the comma.
-                if let (true, Some((total, _))) = (threads, scan::integer(part)) {
-                    figures.push(figure::THREADS, total);
-                }
+        let mut left = rest;
+        while let Some(end) = memchr::memchr2(b':', b',', left) {
+            let (word, behind) = left.split_at_checked(end).unwrap_or((left, b""));
+            let word = word.trim_ascii_start();
+            let value = behind.get(1..).unwrap_or_default();
+            if behind.first() == Some(&b',') {
+                left = value;
+                figures.total_of(threads, word);
                 continue;
+            }
+            if let Some((value, rest)) = scan::integer(value.trim_ascii_start()) {
+                threads = word == b"Threads";
+                figures.take(word, value);
+                left = rest.strip_prefix(b" ns").unwrap_or(rest);
+            } else {
+                left = value;
+            }
+            // What else there is of this part.
+            left = match left {
+                [b',', rest @ ..] => rest,
+                _ => memchr::memchr(b',', left).and_then(|comma| left.get(comma + 1..)).unwrap_or_default(),
             };
-            let word = part.get(..colon).unwrap_or_default();
-            let Some((value, _)) = part.get(colon + 1..).and_then(|v| scan::integer(v.trim_ascii_start()))
-            else {
-                continue;
-            };
-            threads = word == b"Threads";
-            figures.take(word, value);
         }
+        figures.total_of(threads, left.trim_ascii_start());
         let Some(total_ns) = figures.total_ns else { return false };
         if !figures.cleanup && !figures.leave && cleanup_in_reach(out) {
             figures.push(figure::REACH_INCLUDES_CLEANUP, 1);
         }
         gcs.safepoint(at, figures.leave_ns, out);
-        let name = String::from_utf8_lossy(name);
+        let name = self.texts.of(name);
         if self.row.as_ref().is_some_and(|row| row.name == name && row.total_ns == total_ns) {
             self.row = None;
         }
@@ -130,7 +143,7 @@ impl Safepoints {
         gcs: &mut Collections,
         out: &mut Out<'_>,
     ) -> bool {
-        let Some(stop) = row(body, at) else { return false };
+        let Some(stop) = row(body, at, &mut self.texts) else { return false };
         gcs.safepoint(at, 0, out);
         self.write_row(out);
         self.row = Some(stop);
@@ -168,6 +181,13 @@ impl Figures {
         self.list.push((key, value as f64));
     }
 
+    /// "Threads: 0 runnable, 12 total": the part behind the comma.
+    fn total_of(&mut self, threads: bool, part: &[u8]) {
+        if let (true, Some((total, _))) = (threads, scan::integer(part)) {
+            self.push(figure::THREADS, total);
+        }
+    }
+
     fn take(&mut self, word: &[u8], value: u64) {
         match word {
             b"Time since last" => self.push(figure::SINCE_LAST_NS, value),
@@ -191,12 +211,13 @@ impl Figures {
 }
 
 /// `NAME   [ 13  0 ][ 4036  57386  4571350  4632772 ]  0`: threads, then times in nanoseconds, the last their sum.
-fn row(body: &[u8], at: At) -> Option<Stop> {
+fn row(body: &[u8], at: At, texts: &mut Texts) -> Option<Stop> {
     let open = memchr::memchr(b'[', body)?;
     let name = body.get(..open)?.trim_ascii();
     let (threads, rest) = numbers(body.get(open + 1..)?)?;
     let (times, _) = numbers(rest.trim_ascii_start().strip_prefix(b"[")?)?;
-    let mut figures = vec![(figure::THREADS, threads.first().copied().flatten()? as f64)];
+    let mut figures = Vec::with_capacity(6);
+    figures.push((figure::THREADS, threads.first().copied().flatten()? as f64));
     if let Some(running) = threads.get(1).copied().flatten() {
         figures.push((figure::THREADS_RUNNABLE, running as f64));
     }
@@ -211,12 +232,7 @@ fn row(body: &[u8], at: At) -> Option<Stop> {
     if name.is_empty() {
         return None;
     }
-    Some(Stop {
-        name: String::from_utf8_lossy(name).into_owned(),
-        at,
-        total_ns: i64::try_from(total).unwrap_or(i64::MAX),
-        figures,
-    })
+    Some(Stop { name: texts.of(name), at, total_ns: i64::try_from(total).unwrap_or(i64::MAX), figures })
 }
 
 /// Whole numbers up to a closing bracket.
@@ -225,9 +241,11 @@ fn numbers(text: &[u8]) -> Option<([Option<u64>; ROW_TIMES], &[u8])> {
     let (inside, rest) = text.split_at_checked(end)?;
     let mut found = [None; ROW_TIMES];
     let mut slots = found.iter_mut();
-    for word in inside.split(|b| *b == b' ').filter(|w| !w.is_empty()) {
-        let (value, after) = scan::integer(word)?;
-        if !after.is_empty() {
+    let mut left = inside.trim_ascii();
+    while !left.is_empty() {
+        let (value, after) = scan::integer(left)?;
+        left = after.trim_ascii_start();
+        if left.len() == after.len() && !after.is_empty() {
             return None;
         }
         *slots.next()? = Some(value);

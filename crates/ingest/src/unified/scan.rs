@@ -47,8 +47,10 @@ pub(crate) fn milliseconds(text: &[u8]) -> Option<(i64, &[u8])> {
 
 /// Takes an amount of memory off the front: "205M", "78656K", "8B", "1048576 bytes". A bare number is bytes.
 pub(crate) fn bytes(text: &[u8]) -> Option<(f64, &[u8])> {
-    let (value, rest) = billionths(text)?;
-    let value = value as f64 / 1e9;
+    let (value, rest) = match integer(text)? {
+        (_, [b'.' | b',', ..]) => billionths(text).map(|(value, rest)| (value as f64 / 1e9, rest))?,
+        (whole, rest) => (whole as f64, rest),
+    };
     let (scale, rest) = match rest {
         [b'K' | b'k', rest @ ..] => (1u64 << 10, rest),
         [b'M' | b'm', rest @ ..] => (1 << 20, rest),
