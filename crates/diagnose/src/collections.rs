@@ -102,19 +102,39 @@ impl<'a> Pause<'a> {
     /// What the old generation grew by, bytes; negative when it shrank. Old figures where the log prints them, else
     /// heap less young.
     pub fn old_growth_bytes(&self) -> Option<f64> {
-        let f = |key| self.span.figure(key);
-        if let (Some(before), Some(after)) = (f(figure::OLD_BEFORE_BYTES), f(figure::OLD_AFTER_BYTES)) {
-            return Some(after - before);
-        }
-        let before = f(figure::HEAP_BEFORE_BYTES)? - f(figure::YOUNG_BEFORE_BYTES)?;
-        let after = f(figure::HEAP_AFTER_BYTES)? - f(figure::YOUNG_AFTER_BYTES)?;
-        Some(after - before)
+        old_growth_bytes(|n| self.span.figure(SIZES[n]))
     }
 
     /// What it freed in all, bytes.
     pub fn freed_bytes(&self) -> Option<f64> {
         Some(self.span.figure(figure::HEAP_BEFORE_BYTES)? - self.span.figure(figure::HEAP_AFTER_BYTES)?)
     }
+}
+
+/// The figures that tell what the old generation grew by.
+const SIZES: [&str; 6] = [
+    figure::OLD_BEFORE_BYTES,
+    figure::OLD_AFTER_BYTES,
+    figure::HEAP_BEFORE_BYTES,
+    figure::YOUNG_BEFORE_BYTES,
+    figure::HEAP_AFTER_BYTES,
+    figure::YOUNG_AFTER_BYTES,
+];
+
+/// What the old generation grew by, of which `size` gives the figures of [`SIZES`].
+fn old_growth_bytes(size: impl Fn(usize) -> Option<f64>) -> Option<f64> {
+    if let (Some(before), Some(after)) = (size(0), size(1)) {
+        return Some(after - before);
+    }
+    let before = size(2)? - size(3)?;
+    let after = size(4)? - size(5)?;
+    Some(after - before)
+}
+
+/// Gives [`Pause::old_growth_bytes`] of this recording's spans. For loops over many.
+pub fn old_growth_of(recording: &Recording) -> impl Fn(&Span<'_>) -> Option<f64> + Copy + use<> {
+    let sizes = SIZES.map(|key| recording.figure_of(key));
+    move |span| old_growth_bytes(|n| sizes[n](span))
 }
 
 /// The processor time of one pause or of several added up.
@@ -146,9 +166,15 @@ pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Windo
         .collect();
     let full = recording.figure_of(figure::FULL);
     let mut names: HashMap<StrId, Called> = HashMap::new();
+    let mut last: Option<(StrId, Called)> = None;
     of_kind(recording, kind::GC_PAUSE, jvm, window)
         .map(|span| {
-            let called = *names.entry(span.name_id()).or_insert_with(|| Called::of(span.name()));
+            let name = span.name_id();
+            let called = match last {
+                Some((same, called)) if same == name => called,
+                _ => *names.entry(name).or_insert_with(|| Called::of(span.name())),
+            };
+            last = Some((name, called));
             let nested_full = with_full.contains(&span.id);
             let collected_old = nested_full || called.full || full(&span).is_some_and(|v| v > 0.0);
             Pause { span, called, nested_full, collected_old }
@@ -221,10 +247,12 @@ pub fn live_points_of<'a>(
             points.extend(after(next.span));
         }
     }
+    let mut cycles: HashMap<StrId, Cycle> = HashMap::new();
     for span in of_kind(recording, kind::GC_CONCURRENT, jvm, window) {
-        if is_whole_cycle(&span) {
+        let cycle = *cycles.entry(span.name_id()).or_insert_with(|| Cycle::of(span.name()));
+        if cycle == Cycle::Whole {
             points.extend(after(span));
-        } else if span.name().contains("oncurrent-sweep") || span.name().contains("oncurrent Sweep") {
+        } else if cycle == Cycle::Sweep {
             let behind = all.partition_point(|p| p.span.t0_ns() < span.t1_ns());
             let next = all[behind..].iter().find(|p| p.is_young());
             points.extend(next.and_then(|p| live_before(p, span)));
@@ -234,12 +262,29 @@ pub fn live_points_of<'a>(
     points
 }
 
-/// A cycle that looked at the whole heap: ZGC's collections, the major ones where it is generational, and the last
-/// concurrent clean-up of Shenandoah, the only line of its cycle with sizes.
-fn is_whole_cycle(span: &Span<'_>) -> bool {
-    let name = span.name();
-    (name.starts_with("Garbage Collection") || name.starts_with("Major Collection"))
-        || (name.starts_with("Concurrent cleanup") && !name.contains("Young"))
+/// What the name of concurrent work says of the old generation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cycle {
+    /// A cycle that looked at the whole heap: ZGC's collections, the major ones where it is generational, and the last
+    /// concurrent clean-up of Shenandoah, the only line of its cycle with sizes.
+    Whole,
+    /// CMS gave back what it found dead.
+    Sweep,
+    /// Neither.
+    Other,
+}
+
+impl Cycle {
+    fn of(name: &str) -> Self {
+        let whole = (name.starts_with("Garbage Collection") || name.starts_with("Major Collection"))
+            || (name.starts_with("Concurrent cleanup") && !name.contains("Young"));
+        let sweep = name.contains("oncurrent-sweep") || name.contains("oncurrent Sweep");
+        match (whole, sweep) {
+            (true, _) => Self::Whole,
+            (false, true) => Self::Sweep,
+            (false, false) => Self::Other,
+        }
+    }
 }
 
 /// After a sweep of CMS: old generation as the next young collection finds it, plus what survives that.
@@ -251,11 +296,15 @@ fn live_before<'a>(next: &Pause<'a>, sweep: Span<'a>) -> Option<LivePoint<'a>> {
     Some(LivePoint { t_ns: sweep.t1_ns(), bytes, span: next.span })
 }
 
-/// Two lists that are in order as one that is.
-pub fn in_order<T: Ord>(a: impl Iterator<Item = T>, b: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+/// Two lists that are in order of their start as one that is; of those that start at once, `a`'s first.
+pub fn in_order<T>(
+    a: impl Iterator<Item = T>,
+    b: impl Iterator<Item = T>,
+    start_ns: impl Fn(&T) -> i64,
+) -> impl Iterator<Item = T> {
     let (mut a, mut b) = (a.peekable(), b.peekable());
     std::iter::from_fn(move || match (a.peek(), b.peek()) {
-        (Some(first), Some(second)) if second < first => b.next(),
+        (Some(first), Some(second)) if start_ns(second) < start_ns(first) => b.next(),
         (Some(_), _) => a.next(),
         (None, _) => b.next(),
     })

@@ -4,6 +4,7 @@
 //! one line on its meaning and a [`Grade`] with its reason; where a grade would be a guess it is
 //! [`Grade::NotJudged`], with the reason for that. A metric describes; it never names a cause. That is what rules do.
 
+mod by_name;
 mod distribution;
 pub mod gc;
 pub mod jit;

@@ -6,6 +6,7 @@ use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{Span, ThreadId};
 use serde::Serialize;
 
+use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope};
 use crate::collections::{self, CPU_MIN_REAL_S, Cpu};
@@ -43,15 +44,15 @@ pub struct StallRow {
 }
 
 pub(super) fn concurrent(scope: &Scope<'_>) -> Vec<ConcurrentRow> {
-    let mut names: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut names: ByName<'_, Vec<f64>> = ByName::new(scope.recording);
     for span in collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked) {
-        names.entry(span.name()).or_default().push(span.duration_ns() as f64 / 1e6);
+        names.of(span.name_id()).push(span.duration_ns() as f64 / 1e6);
     }
     let row = |(name, lengths): (&str, Vec<f64>)| ConcurrentRow {
         name: name.to_owned(),
         length_ms: Distribution::of(lengths),
     };
-    let mut rows: Vec<_> = names.into_iter().map(row).collect();
+    let mut rows: Vec<_> = names.into_rows().into_iter().map(row).collect();
     rows.sort_by(|a, b| b.length_ms.total.total_cmp(&a.length_ms.total));
     rows
 }

@@ -7,13 +7,15 @@
 //! - **promoted** by a young collection = what the old generation grew by in it, where that is positive. For G1 the
 //!   old generation is known in whole regions.
 
+use std::collections::HashMap;
+
 use fathom_recording::Span;
-use fathom_recording::vocabulary::{fact, figure, kind};
+use fathom_recording::vocabulary::{fact, figure, kind, label};
 
 use super::super::{Limits, Metric};
 use super::pauses::STOPPED;
 use super::{Grade, Group, Scope};
-use crate::collections::{self, LivePoint, Pause};
+use crate::collections::{self, LivePoint};
 use crate::quantity;
 use crate::trend::Trend;
 
@@ -42,14 +44,12 @@ fn allocated(scope: &Scope<'_>) -> Option<Allocated> {
     let before = scope.recording.figure_of(figure::HEAP_BEFORE_BYTES);
     let after = scope.recording.figure_of(figure::HEAP_AFTER_BYTES);
     let sizes = |span: &Span<'_>| Some((span.t0_ns(), span.t1_ns(), before(span)?, after(span)?));
-    let mut readings: Vec<(i64, i64, f64, f64)> =
-        scope.pauses.iter().filter_map(|p| sizes(&p.span)).collect();
     let concurrent = collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked);
-    readings.extend(concurrent.filter_map(|span| sizes(&span)));
-    // Sorting takes the memory of the list once more; without sizes of concurrent work there is nothing to sort.
-    if !readings.is_sorted_by_key(|r| r.0) {
-        readings.sort_by_key(|r| r.0);
-    }
+    let readings = collections::in_order(
+        scope.pauses.iter().filter_map(|p| sizes(&p.span)),
+        concurrent.filter_map(|span| sizes(&span)),
+        |reading| reading.0,
+    );
     scope.covers?;
     let mut bytes = 0.0;
     let mut last: Option<(i64, f64)> = None;
@@ -68,18 +68,20 @@ fn allocated(scope: &Scope<'_>) -> Option<Allocated> {
 }
 
 /// Bytes promoted by the young collections of a scope; `None` where no young collection tells.
-fn promoted(pauses: &[Pause<'_>]) -> Option<f64> {
-    let young = pauses.iter().filter(|p| p.is_young() && !p.is_mixed());
-    young.filter_map(Pause::old_growth_bytes).map(|grown| grown.max(0.0)).reduce(|a, b| a + b)
+fn promoted(scope: &Scope<'_>) -> Option<f64> {
+    let growth = collections::old_growth_of(scope.recording);
+    let young = scope.pauses.iter().filter(|p| p.is_young() && !p.is_mixed());
+    young.filter_map(|p| growth(&p.span)).map(|grown| grown.max(0.0)).reduce(|a, b| a + b)
 }
 
 pub(super) fn group(scope: &Scope<'_>) -> Group {
     let live = collections::live_points_of(&scope.pauses, scope.recording, scope.jvm, scope.asked);
     let allocated = allocated(scope);
+    let capacity = capacity(scope);
     let mut metrics = vec![allocation_rate(scope, allocated)];
     metrics.extend(promotion(scope, allocated));
-    metrics.extend(live_set(scope, &live));
-    metrics.extend(heap(scope));
+    metrics.extend(live_set(scope, &live, capacity));
+    metrics.extend(heap(scope, capacity));
     metrics.extend(metaspace(scope));
     metrics.extend(humongous(scope));
     metrics.push(survivors(scope));
@@ -103,7 +105,7 @@ fn allocation_rate(scope: &Scope<'_>, allocated: Option<Allocated>) -> Metric {
 }
 
 fn promotion(scope: &Scope<'_>, allocated: Option<Allocated>) -> [Metric; 2] {
-    let promoted = promoted(&scope.pauses);
+    let promoted = promoted(scope);
     let rate = promoted.zip(scope.covers_s()).map(|(bytes, s)| bytes / s);
     let share = promoted.zip(allocated).filter(|(_, a)| a.bytes > 0.0).map(|(p, a)| p / a.bytes);
     [
@@ -120,9 +122,9 @@ fn promotion(scope: &Scope<'_>, allocated: Option<Allocated>) -> [Metric; 2] {
     ]
 }
 
-fn live_set(scope: &Scope<'_>, live: &[LivePoint<'_>]) -> Vec<Metric> {
+fn live_set(scope: &Scope<'_>, live: &[LivePoint<'_>], capacity: Option<f64>) -> Vec<Metric> {
     let estimate = estimate(live);
-    let heap = scope.fact_number(fact::HEAP_MAX_BYTES).or_else(|| capacity(scope));
+    let heap = scope.fact_number(fact::HEAP_MAX_BYTES).or(capacity);
     let share = estimate.zip(heap).filter(|(_, h)| *h > 0.0).map(|(e, h)| e / h);
     let limits = Limits { fine: LIVE_SHARE.0, watch: LIVE_SHARE.1 };
     let last = live.last().map(|p| p.span.position());
@@ -172,7 +174,7 @@ fn capacity(scope: &Scope<'_>) -> Option<f64> {
     scope.pauses.iter().filter_map(|p| capacity(&p.span)).reduce(f64::max)
 }
 
-fn heap(scope: &Scope<'_>) -> [Metric; 2] {
+fn heap(scope: &Scope<'_>, capacity: Option<f64>) -> [Metric; 2] {
     let after = scope.recording.figure_of(figure::HEAP_AFTER_BYTES);
     let max = scope.pauses.iter().filter_map(|p| after(&p.span)).reduce(f64::max);
     let heap = scope.fact_number(fact::HEAP_MAX_BYTES);
@@ -187,7 +189,7 @@ fn heap(scope: &Scope<'_>) -> [Metric; 2] {
                 Some(s) => (Grade::Fine, format!("{} of the largest heap", quantity::share(s))),
                 None => (Grade::NotJudged, "the log does not tell the largest heap".into()),
             }),
-        Metric::new("heap_capacity_max", "Largest heap reserved", capacity(scope), "bytes")
+        Metric::new("heap_capacity_max", "Largest heap reserved", capacity, "bytes")
             .means("The heap's capacity as printed with the collections.")
             .because("for comparison with the two figures above"),
     ]
@@ -195,8 +197,13 @@ fn heap(scope: &Scope<'_>) -> [Metric; 2] {
 
 fn metaspace(scope: &Scope<'_>) -> [Metric; 2] {
     let used = scope.pauses.iter().rev().find_map(|p| p.span.figure(figure::METASPACE_AFTER_BYTES));
-    let asked = scope.pauses.iter().filter(|p| p.cause().is_some_and(|c| c.starts_with("Metadata GC")));
-    let named = scope.pauses.iter().any(|p| p.cause().is_some());
+    let cause = scope.recording.label_of(label::CAUSE);
+    let named = scope.pauses.iter().any(|p| cause(&p.span).is_some());
+    let mut metaspace = HashMap::new();
+    let asked = scope.pauses.iter().filter_map(|p| cause(&p.span)).filter(|cause| {
+        let starts = || scope.recording.strings.get(*cause).starts_with("Metadata GC");
+        *metaspace.entry(*cause).or_insert_with(starts)
+    });
     [
         Metric::new("metaspace", "Metaspace in use, last seen", used, "bytes")
             .means("Memory for classes, outside the heap.")
@@ -223,7 +230,9 @@ fn humongous(scope: &Scope<'_>) -> Option<Metric> {
     }
     let before = scope.recording.figure_of(figure::HUMONGOUS_BEFORE_REGIONS);
     let regions = scope.pauses.iter().filter_map(|p| before(&p.span)).reduce(f64::max)?;
-    let caused = scope.pauses.iter().filter(|p| p.cause() == Some("G1 Humongous Allocation")).count();
+    let (cause, humongous) =
+        (scope.recording.label_of(label::CAUSE), scope.recording.strings.find("G1 Humongous Allocation"));
+    let caused = scope.pauses.iter().filter(|p| humongous.is_some() && cause(&p.span) == humongous).count();
     let metric = Metric::new("humongous_max", "Most humongous regions", Some(regions), "count")
         .means(
             "Regions that hold objects of half a region or more; they are allocated in the old generation.",

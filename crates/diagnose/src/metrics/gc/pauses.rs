@@ -1,13 +1,15 @@
 //! Pauses: how many, how long, how often, of which kind, for which cause, and where their time went.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashSet};
 
 use fathom_recording::StrId;
-use fathom_recording::vocabulary::figure;
+use fathom_recording::vocabulary::{figure, label};
 use serde::Serialize;
 
+use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope, Totals};
+use crate::collections::Pause;
 use crate::quantity;
 
 /// Share of time stopped. G1's own goal is 8 % of time in collections (`GCTimeRatio=12`), Parallel's 1 %; an
@@ -21,8 +23,6 @@ const PAUSE_MS: Limits = Limits { fine: 200.0, watch: 1_000.0 };
 const PAUSE_MS_CONCURRENT: Limits = Limits { fine: 10.0, watch: 100.0 };
 /// Longest pauses listed.
 const LONGEST: usize = 10;
-/// Phases whose lengths are in memory at once: G1 prints some 25, and each takes eight bytes a pause.
-const PHASES_AT_ONCE: usize = 8;
 
 /// Pauses of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -81,40 +81,43 @@ pub struct LongestRow {
 }
 
 pub(super) fn by_kind(scope: &Scope<'_>) -> Vec<PauseRow> {
-    let mut kinds: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (i, pause) in scope.pauses.iter().enumerate() {
-        kinds.entry(pause.span.name()).or_default().push(i);
+    let mut kinds: ByName<'_, Vec<u32>> = ByName::new(scope.recording);
+    for (i, pause) in (0..).zip(&scope.pauses) {
+        kinds.of(pause.span.name_id()).push(i);
     }
-    let mut rows: Vec<_> = kinds
-        .into_iter()
-        .map(|(kind, members)| {
-            let spans: Vec<_> = members.iter().filter_map(|i| scope.pauses.get(*i)).collect();
-            PauseRow {
-                kind: kind.to_owned(),
-                length_ms: Distribution::of(spans.iter().map(|p| p.ms())),
-                interval_s: scope.covers.and_then(|_| mean_interval_s(&spans)),
-            }
-        })
-        .collect();
+    let row = |(kind, members): (&str, Vec<u32>)| {
+        let pauses = || members.iter().filter_map(|i| scope.pauses.get(*i as usize));
+        PauseRow {
+            kind: kind.to_owned(),
+            length_ms: Distribution::of(pauses().map(|p| p.ms())),
+            interval_s: scope.covers.and_then(|_| mean_interval_s(pauses())),
+        }
+    };
+    let mut rows: Vec<_> = kinds.into_rows().into_iter().map(row).collect();
     rows.sort_by(|a, b| b.length_ms.total.total_cmp(&a.length_ms.total));
     rows
 }
 
-fn mean_interval_s(pauses: &[&crate::collections::Pause<'_>]) -> Option<f64> {
-    let gaps = pauses.windows(2).filter_map(|pair| match pair {
-        [a, b] => Some(b.span.t0_ns().saturating_sub(a.span.t1_ns()).max(0) as f64 / 1e9),
-        _ => None,
-    });
-    let gaps = Distribution::of(gaps);
+fn mean_interval_s<'a>(pauses: impl Iterator<Item = &'a Pause<'a>> + Clone) -> Option<f64> {
+    let pairs = pauses.clone().zip(pauses.skip(1));
+    let gaps = Distribution::of(
+        pairs.map(|(a, b)| b.span.t0_ns().saturating_sub(a.span.t1_ns()).max(0) as f64 / 1e9),
+    );
     (gaps.count > 0).then_some(gaps.mean)
 }
 
 pub(super) fn causes(scope: &Scope<'_>) -> Vec<CauseRow> {
     let all_ms: f64 = scope.pauses.iter().map(|p| p.ms()).sum();
-    let mut causes: BTreeMap<&str, (usize, f64, f64)> = BTreeMap::new();
+    let cause = scope.recording.label_of(label::CAUSE);
+    let mut causes: ByName<'_, (usize, f64, f64)> = ByName::new(scope.recording);
+    let mut not_logged = (0, 0.0, 0.0_f64);
     for pause in &scope.pauses {
-        let row = causes.entry(pause.cause().unwrap_or("not logged")).or_default();
+        let row = cause(&pause.span).map_or(&mut not_logged, |cause| causes.of(cause));
         *row = (row.0 + 1, row.1 + pause.ms(), row.2.max(pause.ms()));
+    }
+    let mut causes = causes.into_rows();
+    if not_logged.0 > 0 {
+        causes.push(("not logged", not_logged));
     }
     let mut rows: Vec<_> = causes
         .into_iter()
@@ -131,65 +134,61 @@ pub(super) fn causes(scope: &Scope<'_>) -> Vec<CauseRow> {
 }
 
 pub(super) fn phases(scope: &Scope<'_>) -> Vec<PhaseRow> {
-    let (phases, of_ms) = phase_words(scope);
-    let mut rows: Vec<PhaseRow> = Vec::with_capacity(phases.len());
-    for some in phases.chunks(PHASES_AT_ONCE) {
-        let lengths = lengths_ms(scope, some);
-        rows.extend(some.iter().zip(lengths).map(|((phase, _), lengths)| {
-            let length_ms = Distribution::of(lengths);
-            let share = if of_ms > 0.0 { length_ms.total / of_ms } else { 0.0 };
-            PhaseRow { phase: (*phase).to_owned(), length_ms, share }
-        }));
-    }
+    let Phases { words, repeated, of_ms } = phase_words(scope);
+    let row = |(phase, key): (&str, StrId)| {
+        let spans = scope.pauses.iter().map(|p| p.span);
+        let length_ms = if repeated.contains(&key) {
+            let figures = spans.flat_map(|span| span.figures_by_id().collect::<Vec<_>>());
+            Distribution::of(figures.filter(|(k, _)| *k == key).map(|(_, ms)| ms))
+        } else {
+            Distribution::of(spans.filter_map(|span| span.figure_by_id(key)))
+        };
+        let share = if of_ms > 0.0 { length_ms.total / of_ms } else { 0.0 };
+        PhaseRow { phase: phase.to_owned(), length_ms, share }
+    };
+    let mut rows: Vec<PhaseRow> = words.into_iter().map(row).collect();
     rows.sort_by(|a, b| b.length_ms.total.total_cmp(&a.length_ms.total));
     rows
 }
 
-/// The phases that pauses print, by name, with the ids of their figures; and the time of the pauses that print any.
-fn phase_words<'a>(scope: &Scope<'a>) -> (Vec<(&'a str, StrId)>, f64) {
-    let strings = &scope.recording.strings;
-    // What is known of a figure's word, by its id: each word is looked at once, not once a pause.
-    let mut known: Vec<Option<bool>> = vec![None; strings.len()];
-    let mut phases = Vec::new();
-    let mut of_ms = 0.0;
-    for pause in &scope.pauses {
-        let mut any = false;
-        for (key, _) in pause.span.figures_by_id() {
-            let Some(known) = known.get_mut(key.index()) else { continue };
-            any |= *known.get_or_insert_with(|| {
-                let phase = strings.get(key).strip_prefix(figure::PHASE_MS_PREFIX);
-                phases.extend(phase.map(|phase| (phase, key)));
-                phase.is_some()
-            });
-        }
-        of_ms += if any { pause.ms() } else { 0.0 };
-    }
-    phases.sort_unstable();
-    (phases, of_ms)
+/// The phases that pauses print.
+struct Phases<'a> {
+    /// By name, with the ids of their figures.
+    words: BTreeSet<(&'a str, StrId)>,
+    /// Those that some pause prints more than once.
+    repeated: HashSet<StrId>,
+    /// The time of the pauses that print any.
+    of_ms: f64,
 }
 
-/// The lengths of some phases in all pauses.
-fn lengths_ms(scope: &Scope<'_>, phases: &[(&str, StrId)]) -> Vec<Vec<f64>> {
-    let mut lengths = vec![Vec::new(); phases.len()];
-    let mut column: Vec<usize> = vec![usize::MAX; scope.recording.strings.len()];
-    for (i, (_, key)) in phases.iter().enumerate() {
-        column[key.index()] = i;
-    }
+fn phase_words<'a>(scope: &Scope<'a>) -> Phases<'a> {
+    let strings = &scope.recording.strings;
+    let mut phases = Phases { words: BTreeSet::new(), repeated: HashSet::new(), of_ms: 0.0 };
+    // Whether a phase is among the figures of a shape: each shape is looked at once, not once a pause.
+    let mut shapes: Vec<Option<bool>> = Vec::new();
     for pause in &scope.pauses {
-        for (key, ms) in pause.span.figures_by_id() {
-            let column = column.get(key.index()).and_then(|i| lengths.get_mut(*i));
-            if let Some(column) = column {
-                column.push(ms);
-            }
+        let shape = pause.span.figures_shape();
+        if shape >= shapes.len() {
+            shapes.resize(shape + 1, None);
         }
+        let any = *shapes[shape].get_or_insert_with(|| {
+            let mut here = HashSet::new();
+            for key in pause.span.figure_keys() {
+                let Some(phase) = strings.get(*key).strip_prefix(figure::PHASE_MS_PREFIX) else { continue };
+                phases.words.insert((phase, *key));
+                if !here.insert(*key) {
+                    phases.repeated.insert(*key);
+                }
+            }
+            !here.is_empty()
+        });
+        phases.of_ms += if any { pause.ms() } else { 0.0 };
     }
-    lengths
+    phases
 }
 
 pub(super) fn longest(scope: &Scope<'_>) -> Vec<LongestRow> {
-    let rank = |p: &&crate::collections::Pause<'_>| {
-        (std::cmp::Reverse(p.span.duration_ns()), p.span.t0_ns(), p.span.id)
-    };
+    let rank = |p: &&Pause<'_>| (std::cmp::Reverse(p.span.duration_ns()), p.span.t0_ns(), p.span.id);
     let mut order: Vec<_> = scope.pauses.iter().collect();
     if order.len() > LONGEST {
         order.select_nth_unstable_by_key(LONGEST, rank);
@@ -197,7 +196,7 @@ pub(super) fn longest(scope: &Scope<'_>) -> Vec<LongestRow> {
     }
     order.sort_unstable_by_key(rank);
     let zero = scope.covers.map(|_| scope.zero_ns);
-    let row = |p: &&crate::collections::Pause<'_>| LongestRow {
+    let row = |p: &&Pause<'_>| LongestRow {
         at_ns: p.span.t0_ns(),
         at_s: zero.map(|z| p.span.t0_ns().saturating_sub(z) as f64 / 1e9),
         ms: p.ms(),
@@ -268,12 +267,11 @@ fn long(id: &'static str, name: &'static str, ms: Option<f64>, scope: &Scope<'_>
 }
 
 fn interval(scope: &Scope<'_>) -> Metric {
-    let all: Vec<_> = scope.pauses.iter().collect();
     let stopped = scope.stopped_share;
     Metric::new(
         "pause_interval",
         "Mean time between pauses",
-        scope.covers.and_then(|_| mean_interval_s(&all)),
+        scope.covers.and_then(|_| mean_interval_s(scope.pauses.iter())),
         "s",
     )
     .means("From the end of a pause to the start of the next.")

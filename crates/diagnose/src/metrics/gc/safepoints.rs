@@ -1,11 +1,10 @@
 //! Safepoints: every stop of all threads, whoever asked for it, and how long the threads took to stop.
 
-use std::collections::BTreeMap;
-
 use fathom_recording::Span;
 use fathom_recording::vocabulary::{figure, kind};
 use serde::Serialize;
 
+use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::pauses::STOPPED;
 use super::{Grade, Group, Scope};
@@ -41,13 +40,14 @@ fn reach_ms(scope: &Scope<'_>) -> impl Fn(&Span<'_>) -> Option<f64> + Copy + use
 
 pub(super) fn by_operation(scope: &Scope<'_>) -> Vec<OperationRow> {
     let reach_ms = reach_ms(scope);
-    let mut operations: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    let mut operations: ByName<'_, (Vec<f64>, Vec<f64>)> = ByName::new(scope.recording);
     for span in spans(scope) {
-        let (lengths, reaches) = operations.entry(span.name()).or_default();
+        let (lengths, reaches) = operations.of(span.name_id());
         lengths.push(span.duration_ns() as f64 / 1e6);
         reaches.extend(reach_ms(&span));
     }
     let mut rows: Vec<_> = operations
+        .into_rows()
         .into_iter()
         .map(|(operation, (lengths, reaches))| OperationRow {
             operation: operation.to_owned(),
@@ -85,7 +85,8 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
 fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
     let share = scope.covers.filter(|_| some).map(|covers| {
         let pauses = scope.pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
-        let stops = collections::in_order(spans(scope).map(|s| (s.t0_ns(), s.t1_ns())), pauses);
+        let stops =
+            collections::in_order(spans(scope).map(|s| (s.t0_ns(), s.t1_ns())), pauses, |stop| stop.0);
         1.0 - collections::covered_in_order_ns(stops, covers) as f64 / covers.length_ns() as f64
     });
     Metric::new("stop_throughput", "Time not stopped at all", share, "share")
