@@ -6,14 +6,19 @@
 pub mod code_cache;
 mod elf;
 mod error;
+pub mod flags;
 pub mod layout;
 mod libjvm;
 pub mod machine;
 pub mod maps;
 pub mod memory;
+mod oops;
 mod release;
+pub mod symbols;
+pub mod threads;
 mod vm;
 pub mod vm_structs;
+pub mod walk;
 
 pub use elf::LoadedElf;
 pub use error::{Error, Result};

@@ -79,6 +79,8 @@ pub struct UnwindConstants {
     pub anchor_pc: Field,
     /// `JavaFrameAnchor`: last Java frame pointer.
     pub anchor_fp: Field,
+    /// `JavaCallWrapper`, which an entry frame points to: the anchor of what was in Java before.
+    pub call_wrapper_anchor: Field,
 }
 
 impl UnwindConstants {
@@ -128,6 +130,7 @@ impl UnwindConstants {
             anchor_sp: thread.anchor_sp,
             anchor_pc: thread.anchor_pc,
             anchor_fp: thread.anchor_fp,
+            call_wrapper_anchor: thread.call_wrapper_anchor,
         })
     }
 }

@@ -27,8 +27,8 @@ const LARGEST_HEAP: u64 = 2 << 30;
 const MOST_STEPS: usize = 2048;
 /// Mark of a free segment.
 const FREE: u8 = 0xff;
-/// Blobs visited at most by one walk: some 100 bytes each would fill the largest cache.
-const MOST_BLOBS: usize = 1 << 22;
+/// Blobs visited at most by one walk. Large applications have some 50 000.
+const MOST_BLOBS: usize = 1 << 19;
 
 /// One heap of the code cache. Bounds are those of the reserved range, so that a heap that grows stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

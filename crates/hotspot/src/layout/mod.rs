@@ -184,6 +184,8 @@ fn shape(structs: &VmStructs, type_name: &str, offset: u32) -> Field {
         1 | 2 | 4 | 8 => size as u8,
         // Types that some releases use for a field but do not list.
         _ => match name {
+            // Listed without a type: a pointer (`JVMFlag._addr`), or a body of which only the place is asked for.
+            "" => 8,
             "address" | "size_t" | "intptr_t" | "uintptr_t" | "uint64_t" | "int64_t" | "long"
             | "pthread_t" | "intx" | "uintx" => 8,
             "int" | "uint" | "int32_t" | "uint32_t" => 4,

@@ -33,6 +33,8 @@ group! {
         anchor_pc: Field = ["JavaFrameAnchor._last_Java_pc"];
         /// `JavaFrameAnchor`: frame pointer.
         anchor_fp: Field = ["JavaFrameAnchor._last_Java_fp"];
+        /// `JavaCallWrapper`: the anchor of what was in Java before a call from the JVM.
+        call_wrapper_anchor: Field = ["JavaCallWrapper._anchor"];
         /// Where its stack begins (highest address).
         stack_base: Field = ["JavaThread._stack_base", "Thread._stack_base"];
         /// Bytes of its stack.

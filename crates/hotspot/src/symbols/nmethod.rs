@@ -1,0 +1,182 @@
+//! A compiled method: which Java frames stand behind a pc of it.
+//!
+//! The compiler leaves a table of `PcDesc`: (pc offset, where in the scopes). A record holds for the instructions up to
+//! and including its pc, so the frame of a pc is that of the first record at or behind it, as in HotSpot's own
+//! `pc_desc_near`. At a call it is exact; elsewhere it is the next point the compiler described, which may be a few
+//! instructions on unless the JVM runs with `-XX:+DebugNonSafepoints`.
+//!
+//! A scope is a chain of UNSIGNED5 numbers, innermost first: offset of the caller's scope, index of the method in the
+//! table of metadata, bytecode index plus one (src/hotspot/share/code/{pcDesc,scopeDesc,debugInfoRec}.cpp).
+
+use super::unsigned5::Unsigned5;
+use crate::code_cache::CodeCache;
+use crate::layout::Field;
+use crate::memory::Memory;
+use crate::{Error, Result};
+
+/// `sizeof(PcDesc)`; the table of types says 16 on every JDK from 8 to 25.
+const PC_DESC: usize = 16;
+/// Bytes of one table of an nmethod at most. Compiled code is limited to some 64 KB of bytecodes inlined; the largest
+/// tables seen have some 200 KB.
+const LARGEST_TABLE: u64 = 8 << 20;
+/// Frames inlined into each other at most (`MaxInlineLevel` is 15 by default, lambda forms do not count).
+const DEEPEST: usize = 256;
+
+/// One frame of a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scope {
+    /// `Method*`.
+    pub(super) method: u64,
+    /// Bytecode index; -1 at the entry.
+    pub(super) bci: i32,
+}
+
+/// The debug information of a compiled method, copied at one moment.
+#[derive(Debug)]
+pub(super) struct Nmethod {
+    /// `Method*` of the method that was compiled.
+    pub(super) method: u64,
+    /// Number of the compilation.
+    pub(super) compile_id: u32,
+    /// Tier: 0 for a wrapper of a native method, 1 to 3 by C1, 4 by C2 (or another top-tier compiler).
+    pub(super) level: u8,
+    /// First instruction.
+    pub(super) code_begin: u64,
+    /// Where its frame is complete: bytes from the first instruction.
+    frame_complete: i32,
+    /// (pc offset from the first instruction, offset of the scope), ascending.
+    pcs: Vec<(i32, u32)>,
+    scopes: Vec<u8>,
+    metadata: Vec<u64>,
+}
+
+impl Nmethod {
+    /// Copies the debug information of the nmethod at an address. The code may be freed meanwhile: the caller compares
+    /// the number of the compilation before and after.
+    pub(super) fn read(memory: &impl Memory, code: &CodeCache, address: u64) -> Result<Self> {
+        let layout = &code.nmethod;
+        let blob = code.blob_at(memory, address)?;
+        if !blob.kind.is_nmethod() {
+            return Err(Error::Implausible { what: "kind of compiled code".to_owned(), value: address });
+        }
+        let head = memory.read_bytes(address, layout.size_of.0 as usize)?;
+        let field = |field: Field| {
+            let offset = u64::from(field.offset);
+            field
+                .in_bytes(&head)
+                .map(|value| value as u64)
+                .ok_or_else(|| Error::Implausible { what: "field of nmethod".to_owned(), value: offset })
+        };
+        let optional = |wanted: Option<Field>, name: &str| match wanted {
+            Some(wanted) => field(wanted),
+            None => Err(Error::MissingSymbol { symbol: name.to_owned(), jvm: "this JVM".to_owned() }),
+        };
+        let pcs_offset = field(layout.scopes_pcs_offset)?;
+        // Where scopes and PcDescs lie; see the layout for the releases.
+        let (scopes, pcs) = if let Some(immutable) = layout.immutable_data {
+            let begin = field(immutable)?;
+            let size = optional(layout.immutable_data_size, "nmethod._immutable_data_size")?;
+            let scopes_offset = optional(layout.scopes_data_offset, "nmethod._scopes_data_offset")?;
+            let at = |offset: u64| begin.wrapping_add(offset);
+            ((at(scopes_offset), at(size)), (at(pcs_offset), at(scopes_offset)))
+        } else {
+            let pcs = address.wrapping_add(pcs_offset);
+            let scopes = match layout.scopes_data {
+                Some(begin) => field(begin)?,
+                None => {
+                    address.wrapping_add(optional(layout.scopes_data_offset, "nmethod._scopes_data_offset")?)
+                }
+            };
+            let end = optional(layout.dependencies_offset, "nmethod._dependencies_offset")?;
+            ((scopes, pcs), (pcs, address.wrapping_add(end)))
+        };
+        let metadata = if let (Some(data), Some(size), Some(skipped)) =
+            (code.blob.mutable_data, code.blob.mutable_data_size, code.blob.relocation_size)
+        {
+            let begin = field(data)?;
+            (begin.wrapping_add(field(skipped)?), begin.wrapping_add(field(size)?))
+        } else {
+            let offset = optional(layout.metadata_offset, "nmethod._metadata_offset")?;
+            if layout.immutable_data.is_some() {
+                (blob.code_end.wrapping_add(offset), address.wrapping_add(blob.size))
+            } else {
+                (address.wrapping_add(offset), scopes.0)
+            }
+        };
+        let pcs = table(memory, pcs, "table of PcDesc")?;
+        let pcs = pcs
+            .chunks_exact(PC_DESC)
+            .filter_map(|desc| {
+                let number = |at: usize| Some(i32::from_le_bytes(desc.get(at..at + 4)?.try_into().ok()?));
+                Some((number(0)?, number(4)? as u32))
+            })
+            // The first and the last are sentinels.
+            .filter(|(pc, _)| *pc >= 0 && *pc < i32::MAX)
+            .collect();
+        let metadata = table(memory, metadata, "table of metadata")?;
+        Ok(Self {
+            method: field(layout.method)?,
+            compile_id: field(layout.compile_id)? as u32,
+            level: field(layout.comp_level)? as u8,
+            code_begin: blob.code_begin,
+            frame_complete: blob.frame_complete,
+            pcs,
+            scopes: table(memory, scopes, "scopes")?,
+            metadata: metadata
+                .chunks_exact(8)
+                .map(|word| word.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+                .collect(),
+        })
+    }
+
+    /// The frames of a pc, innermost first; the last one is of the method that was compiled. Empty: the compiler
+    /// described nothing for it (prologue, stubs, native wrappers).
+    pub(super) fn scopes(&self, pc: u64, feature: u32) -> Vec<Scope> {
+        let offset = pc.wrapping_sub(self.code_begin);
+        let Ok(offset) = i32::try_from(offset) else { return Vec::new() };
+        // The prologue belongs to the method itself, not to what the first record tells, which may be inlined.
+        if offset < self.frame_complete {
+            return Vec::new();
+        }
+        let first = self.pcs.partition_point(|(pc, _)| *pc < offset);
+        let Some((_, scope)) = self.pcs.get(first) else { return Vec::new() };
+        self.chain(*scope, feature)
+    }
+
+    fn chain(&self, mut scope: u32, feature: u32) -> Vec<Scope> {
+        let mut frames = Vec::new();
+        // 0 is "no scope" (`DebugInformationRecorder::serialized_null`).
+        while scope != 0 && frames.len() < DEEPEST {
+            let mut stream = Unsigned5::new(&self.scopes, scope as usize, feature);
+            let (Some(sender), Some(method), Some(bci)) = (stream.number(), stream.number(), stream.number())
+            else {
+                break;
+            };
+            let Some(method) = (method as usize).checked_sub(1).and_then(|index| self.metadata.get(index))
+            else {
+                break;
+            };
+            frames.push(Scope { method: *method, bci: (bci as i32).wrapping_sub(1) });
+            // Callers are described before what is inlined into them, so the chain comes to an end.
+            if sender >= scope {
+                break;
+            }
+            scope = sender;
+        }
+        frames
+    }
+
+    /// About how many bytes it holds.
+    pub(super) fn weight(&self) -> usize {
+        128 + self.pcs.len() * 8 + self.scopes.len() + self.metadata.len() * 8
+    }
+}
+
+/// The bytes from one address to another.
+fn table(memory: &impl Memory, (begin, end): (u64, u64), what: &str) -> Result<Vec<u8>> {
+    let size = end.wrapping_sub(begin);
+    if size > LARGEST_TABLE {
+        return Err(Error::Implausible { what: format!("size of the {what} of an nmethod"), value: size });
+    }
+    Ok(memory.read_bytes(begin, size as usize)?)
+}

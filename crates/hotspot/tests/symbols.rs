@@ -1,0 +1,254 @@
+//! Names of Java frames of live JVMs, held against the JVM's own thread dump and its list of compiled methods.
+
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
+mod jvm;
+
+use std::collections::BTreeMap;
+
+use fathom_hotspot::code_cache::{BlobKind, CodeCache, UnwindConstants};
+use fathom_hotspot::symbols::{JavaFrame, Symbolizer};
+use fathom_hotspot::threads::Threads;
+use fathom_hotspot::walk::{WalkEnd, WalkedFrame, walk};
+use fathom_hotspot::{Vm, symbols};
+use fathom_recording::FrameType;
+use jvm::{Jdk, Jvm};
+
+/// (class.method, line), youngest first, of each thread by its name.
+type Stacks = BTreeMap<String, Vec<(String, Option<u32>)>>;
+
+/// What the JVM says: `Thread.print`.
+fn dumped(text: &str) -> Stacks {
+    let mut stacks = Stacks::new();
+    let mut name = String::new();
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix('"') {
+            name = rest.rsplit_once('"').unwrap().0.to_owned();
+        } else if let Some(frame) = line.trim_start().strip_prefix("at ") {
+            let (method, place) = frame.split_once('(').unwrap();
+            let place = place.trim_end_matches(')').rsplit('/').next().unwrap();
+            let line = place.rsplit_once(':').and_then(|(_, line)| line.parse().ok());
+            stacks.entry(name.clone()).or_default().push((without_address(method), line));
+        }
+    }
+    stacks
+}
+
+/// "Known$$Lambda.run" of "Known$$Lambda$14/0x0000000800c03000.run".
+fn without_address(method: &str) -> String {
+    let (class, method) = method.rsplit_once('.').unwrap();
+    let mut class = class.split_once("/").map_or(class, |(class, _)| class);
+    if let Some((start, number)) = class.rsplit_once("$$Lambda$")
+        && number.bytes().all(|b| b.is_ascii_digit())
+    {
+        class = &class[..start.len() + "$$Lambda".len()];
+    }
+    format!("{class}.{method}")
+}
+
+/// What is read from outside.
+fn walked(vm: &Vm, symbols: &mut Symbolizer) -> (Stacks, BTreeMap<String, Vec<JavaFrame>>) {
+    let code = CodeCache::read(vm).unwrap();
+    let constants = UnwindConstants::of(vm, &code).unwrap();
+    let mut threads = Threads::new(vm).unwrap();
+    let (mut stacks, mut details) = (Stacks::new(), BTreeMap::new());
+    for thread in threads.java(vm).unwrap() {
+        let name = thread.name.unwrap_or_else(|| panic!("no name: {:#x}", thread.address));
+        let Some(anchor) = thread.anchor else { continue };
+        let found = walk(vm, &code, &constants, anchor).unwrap();
+        assert_eq!(found.end, WalkEnd::Root, "{}: {name}", vm.release);
+        let mut frames = Vec::new();
+        for frame in found.frames {
+            match frame {
+                WalkedFrame::Compiled { nmethod, compile_id, pc } => {
+                    frames.extend(symbols.compiled(nmethod, compile_id, pc).unwrap().iter().cloned());
+                }
+                WalkedFrame::Interpreted { method, bci } => {
+                    frames.push(symbols.interpreted(method, None, bci).unwrap());
+                }
+                WalkedFrame::Stub { .. } => {}
+            }
+        }
+        stacks.insert(name.clone(), frames.iter().map(|f| (f.name.to_string(), f.line)).collect());
+        details.insert(name, frames);
+    }
+    (stacks, details)
+}
+
+fn check_stacks(jdk: &Jdk, options: &[&str]) -> Option<BTreeMap<String, Vec<JavaFrame>>> {
+    // Only what is to be compiled by both compilers must be warmed up.
+    let warm_ms = if options.is_empty() { "1500" } else { "50" };
+    let jvm = Jvm::start(jdk, options, &["Known", warm_ms])?;
+    let vm = Vm::open(jvm.pid()).unwrap();
+    let code = CodeCache::read(&vm).unwrap();
+    let mut symbols = Symbolizer::new(vm.clone(), code).unwrap();
+    let told = dumped(&jvm.jcmd(&["Thread.print"])?);
+    let (mut found, details) = walked(&vm, &mut symbols);
+    let mut frames = 0;
+    for name in [
+        "main",
+        "cold-sleep",
+        "cold-wait",
+        "warm-park",
+        "warm-sleep",
+        "Übergröße ☃",
+        "recursion",
+        "lambda in lambda",
+        "handle",
+        "reflection",
+        "Reference Handler",
+        "Finalizer",
+    ] {
+        let (told, found) = (&told[name], found.remove(name));
+        assert_eq!(found.as_ref(), Some(told), "{} {options:?}: {name}", vm.release);
+        frames += told.len();
+    }
+    let counts = symbols.counts();
+    eprintln!("{} {options:?}: {frames} frames agree with the thread dump; {counts:?}", vm.release);
+    assert_eq!((counts.stale, counts.damaged), (0, 0));
+    Some(details)
+}
+
+#[test]
+fn stacks_of_threads_that_stand_still_are_those_of_the_thread_dump() {
+    if !jvm::may_trace() {
+        return;
+    }
+    for jdk in jvm::jdks() {
+        let Some(mixed) = check_stacks(&jdk, &[]) else { return };
+        // The chain that was warmed up: `inner` in `middle` in `outer`, compiled as one.
+        let warm = &mixed["warm-park"];
+        let at = warm.iter().position(|frame| &*frame.name == "Known.inner").unwrap();
+        let types: Vec<_> = warm[at..at + 3].iter().map(|frame| frame.frame_type).collect();
+        assert_eq!(types[..2], [FrameType::Inlined; 2], "{}: {warm:?}", jdk.release);
+        assert!(matches!(types[2], FrameType::C2 | FrameType::C1), "{}: {warm:?}", jdk.release);
+        assert!(mixed["cold-wait"].iter().any(|frame| frame.frame_type == FrameType::Interpreted));
+        check_stacks(&jdk, &["-Xint"]);
+        let c1 = check_stacks(&jdk, &["-Xcomp", "-XX:TieredStopAtLevel=1"]).unwrap();
+        assert!(c1["main"].iter().any(|frame| frame.frame_type == FrameType::C1));
+    }
+}
+
+#[test]
+fn stacks_are_right_with_any_collector_and_any_layout_of_objects() {
+    if !jvm::may_trace() {
+        return;
+    }
+    for jdk in jvm::jdks() {
+        let mut variants =
+            vec![vec!["-XX:+UseSerialGC"], vec!["-XX:-UseCompressedOops"], vec!["-XX:+UseParallelGC"]];
+        if jdk.release >= 17 {
+            variants.push(vec!["-XX:+UseZGC"]);
+            variants.push(vec!["-XX:+UnlockExperimentalVMOptions", "-XX:+UseShenandoahGC"]);
+        }
+        if jdk.release == 21 {
+            variants.push(vec!["-XX:+UseZGC", "-XX:+ZGenerational"]);
+        }
+        if jdk.release >= 25 {
+            variants.push(vec!["-XX:+UseCompactObjectHeaders"]);
+        }
+        if (9..25).contains(&jdk.release) {
+            variants.push(vec!["-XX:-UseCompressedOops", "-XX:-UseCompressedClassPointers"]);
+        }
+        for options in variants {
+            let can = std::process::Command::new(&jdk.java).args(&options).arg("-version").output().unwrap();
+            if can.status.success() {
+                check_stacks(&jdk, &options);
+            } else {
+                eprintln!("SKIPPED: JDK {} cannot run with {options:?}", jdk.release);
+            }
+        }
+    }
+}
+
+/// `  22    3       0   java.lang.String.hashCode()I [0x…, 0x… - 0x…]`: (compile id, method with its descriptor).
+fn listed(text: &str) -> BTreeMap<u32, String> {
+    let lines = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let id = words.next()?.parse().ok()?;
+        let method = words.nth(2)?;
+        line.contains("[0x").then(|| (id, method.to_owned()))
+    });
+    lines.collect()
+}
+
+#[test]
+fn methods_of_all_compiled_code_are_those_of_the_codelist() {
+    if !jvm::may_trace() {
+        return;
+    }
+    for jdk in jvm::jdks() {
+        if jdk.release == 8 {
+            eprintln!("SKIPPED: JDK 8 has no Compiler.codelist");
+            continue;
+        }
+        let Some(jvm) = Jvm::start(&jdk, &["-Xcomp", "-XX:TieredStopAtLevel=3"], &["Known", "50"]) else {
+            return;
+        };
+        let vm = Vm::open(jvm.pid()).unwrap();
+        let code = CodeCache::read(&vm).unwrap();
+        let mut symbols = Symbolizer::new(vm.clone(), code.clone()).unwrap();
+        let Some(text) = jvm.jcmd(&["Compiler.codelist"]) else { return };
+        let told = listed(&text);
+        let (mut agree, mut only_here, mut stale) = (0, 0, 0);
+        for blob in code.blobs(&vm.memory).unwrap().iter().filter(|blob| blob.kind.is_nmethod()) {
+            let id = symbols.compile_id(blob.address).unwrap();
+            let Ok((method, _)) = symbols.compiled_method(blob.address) else {
+                stale += 1;
+                continue;
+            };
+            let Some(name) = told.get(&id) else {
+                only_here += 1;
+                continue;
+            };
+            let found = without_address(&format!("{}.{}", method.class, method.name)) + &method.signature;
+            let (told_name, signature) = name.split_at(name.find('(').unwrap());
+            assert_eq!(found, without_address(told_name) + signature, "{}", vm.release);
+            agree += 1;
+            // Every pc that the compiler described leads to frames, the last of which is the method itself.
+            let mut pc = blob.code_begin;
+            while pc < blob.code_end {
+                let frames = symbols.compiled(blob.address, id, pc).unwrap();
+                let outermost = frames.last().unwrap();
+                assert_eq!(*outermost.name, method.full_name(), "{}", vm.release);
+                pc += 61;
+            }
+        }
+        eprintln!(
+            "{}: {agree} of {} methods agree with the codelist, {only_here} not in it, {stale} stale; {:?}",
+            vm.release,
+            told.len(),
+            symbols.counts()
+        );
+        assert!(agree * 100 >= told.len() * 98 && agree > 300, "{agree} of {}", told.len());
+    }
+}
+
+#[test]
+fn stubs_have_the_names_that_hotspot_gives_them() {
+    if !jvm::may_trace() {
+        return;
+    }
+    for jdk in jvm::jdks() {
+        let Some(jvm) = Jvm::start(&jdk, &[], &["Idle"]) else { return };
+        let vm = Vm::open(jvm.pid()).unwrap();
+        let code = CodeCache::read(&vm).unwrap();
+        let constants = UnwindConstants::of(&vm, &code).unwrap();
+        let mut symbols = Symbolizer::new(vm.clone(), code.clone()).unwrap();
+        let call_stub = symbols.stub(constants.call_stub_return).unwrap();
+        assert_eq!(&*call_stub.name, "call_stub", "{}", vm.release);
+        assert_eq!(call_stub.frame_type, FrameType::Stub);
+        let mut names: Vec<String> = Vec::new();
+        for blob in code.blobs(&vm.memory).unwrap().iter().filter(|blob| blob.kind == BlobKind::Stub) {
+            for pc in (blob.code_begin..blob.code_end).step_by(16) {
+                names.push(symbols.stub(pc).unwrap().name.to_string());
+            }
+        }
+        names.sort();
+        names.dedup();
+        eprintln!("{}: {} names of stubs", vm.release, names.len());
+        assert!(names.iter().any(|name| name.contains("arraycopy")), "{names:?}");
+        let gone = symbols.stub(vm.libjvm.base);
+        assert_eq!(gone, Err(symbols::Lost::Stale));
+    }
+}
