@@ -1,4 +1,4 @@
-//! Compiles every `bpf/NAME.bpf.c` and makes its skeleton, `NAME.skel.rs` in OUT_DIR. Needs clang (14 or later) and no
+//! Compiles every `bpf/NAME.bpf.c` to `NAME.bpf.o` and makes its skeleton, `NAME.skel.rs`, in OUT_DIR. Needs clang (14 or later) and no
 //! rights: programs are loaded at run time only.
 
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ fn main() {
         let name = source.file_name().expect("it ends in .bpf.c").to_string_lossy().replace(".bpf.c", "");
         let built = SkeletonBuilder::new()
             .source(&source)
+            .obj(out.join(format!("{name}.bpf.o")))
             .clang(&clang)
             .clang_args(arguments())
             .build_and_generate(out.join(format!("{name}.skel.rs")));

@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use fathom_recording::{ProcessId, Sink, Source, SourceId, Unseen};
+use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId, Unseen};
 
 use crate::{Clock, TargetEvent, Targets};
 
@@ -64,7 +64,7 @@ pub enum Engine {
 }
 
 /// All collectors, in the order in which they start (and their sources stand in the recording).
-pub static COLLECTORS: &[Entry] = &[crate::host::ENTRY];
+pub static COLLECTORS: &[Entry] = &[crate::jvm_events::ENTRY, crate::host::ENTRY];
 
 /// What a user may ask of all collectors.
 #[derive(Clone, Debug)]
@@ -120,6 +120,11 @@ impl Context<'_> {
         if !list.contains(&unseen) && list.len() < MAX_UNSEEN {
             list.push(unseen);
         }
+    }
+
+    /// The recording's row of a thread of a process.
+    pub fn thread(&mut self, pid: i32, tid: i32) -> ThreadId {
+        self.targets.thread(pid, tid, self.sink)
     }
 
     /// The recording's row of a process, which is made when there is none: a sample of the whole host may come from

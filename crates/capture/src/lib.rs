@@ -14,6 +14,7 @@ pub mod clock;
 pub mod collector;
 mod error;
 pub mod host;
+pub mod jvm_events;
 pub mod privileges;
 pub mod procfs;
 pub mod session;

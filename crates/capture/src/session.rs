@@ -187,8 +187,9 @@ impl Session {
 
     /// Stops all collectors and completes their sources.
     pub fn stop(mut self, ended: Ended, writer: &mut Writer) -> Result<Summary, CaptureError> {
-        self.stop_collectors(writer);
+        // Taking probes down may take a second; what they saw ends here.
         let covers_ns = (self.started_ns, self.clock.epoch_now_ns());
+        self.stop_collectors(writer);
         if !self.ever_had_a_target {
             let what = self.targets.selection().told();
             return Err(CaptureError::NoMatch { what });

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use fathom_recording::{ProcessId, Sink};
+use fathom_recording::{ProcessId, Sink, ThreadId};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::error::CaptureError;
@@ -20,6 +20,7 @@ use crate::procfs::{self, Stat};
 mod command;
 mod identity;
 mod select;
+mod threads;
 
 pub use command::Command;
 pub use identity::{Identity, jvm_library, main_of};
@@ -89,6 +90,7 @@ pub struct Targets {
     young: HashMap<i32, Instant>,
     /// Matching processes that may not be looked into.
     foreign: HashSet<i32>,
+    threads: threads::Threads,
 }
 
 impl Targets {
@@ -104,6 +106,7 @@ impl Targets {
             seen: HashSet::new(),
             young: HashMap::new(),
             foreign: HashSet::new(),
+            threads: threads::Threads::default(),
         })
     }
 
@@ -159,6 +162,27 @@ impl Targets {
     pub fn process(&mut self, pid: i32, sink: &mut dyn Sink) -> ProcessId {
         let add = || sink.add_process(Identity::of(pid).unwrap_or_default().row(pid));
         *self.rows.entry(pid).or_insert_with(add)
+    }
+
+    /// The row of a thread of a process, made when there is none.
+    pub fn thread(&mut self, pid: i32, tid: i32, sink: &mut dyn Sink) -> ThreadId {
+        let process = self.process(pid, sink);
+        let jvm = self.get(pid).is_some_and(|target| target.jvm);
+        self.threads.row(sink, process, pid, tid, jvm)
+    }
+
+    /// The same of a target that may have ended by now, with the whole name of the thread where that is known.
+    pub fn thread_of(
+        &mut self,
+        target: &Target,
+        tid: i32,
+        name: Option<&str>,
+        sink: &mut dyn Sink,
+    ) -> ThreadId {
+        match name {
+            Some(name) => self.threads.named(sink, target.process, tid, name, target.jvm),
+            None => self.threads.row(sink, target.process, target.pid, tid, target.jvm),
+        }
     }
 
     /// Adds a process of which somebody else knows that it belongs to the targets (an eBPF program saw a target

@@ -4,7 +4,7 @@
 //! A source that could not be placed keeps its own stamps (see [`fathom_recording::Placement`]). Its rows must not
 //! be held against those of others: a window found on one clock means nothing on another.
 
-use fathom_recording::vocabulary::kind;
+use fathom_recording::vocabulary::{kind, live};
 use fathom_recording::{ClockBasis, ProcessId, Recording, Series, SeriesKind, SourceId};
 
 use crate::Window;
@@ -95,7 +95,8 @@ impl<'a> Timeline<'a> {
     }
 
     fn zero(&self) -> (i64, &'static str) {
-        let told = |s: &&Series| s.info.kind != SeriesKind::Gauge && self.usable(s);
+        let told =
+            |s: &&Series| s.info.kind != SeriesKind::Gauge && !live::is_live(&s.info.name) && self.usable(s);
         let ticks = self.recording.series.iter().filter(told).filter_map(|s| s.t_ns.first().copied());
         if let Some(first) = ticks.min() {
             return (first, "the first tick of the series");

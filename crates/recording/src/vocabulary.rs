@@ -385,6 +385,14 @@ pub mod live {
         Word { name, unit, kind }
     }
 
+    /// How names of these series begin. None of them tells of the application's progress.
+    const FAMILIES: [&str; 8] = ["host.", "disk.", "net.", "tcp.", "process.", "cgroup.", "jvm.", "fathom."];
+
+    /// Whether a series is one of these: it tells of the machine or the JVM, and not of what the application got done.
+    pub fn is_live(name: &str) -> bool {
+        FAMILIES.iter().any(|family| name.starts_with(family))
+    }
+
     // Processors: /proc/stat, /proc/loadavg. Instance: "cpu0".
     /// A processor's busy time: user, nice, system, interrupts; guests are within user.
     pub const HOST_CPU_BUSY: Word = word("host.cpu.busy", "cpus", Gauge);

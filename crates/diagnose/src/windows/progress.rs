@@ -4,6 +4,7 @@
 //! Rates are already divided by the elapsed time of their tick. A tick that none tells of is a gap and not a zero;
 //! a tick that lasted much longer than usual is a stall of the one who keeps time, most often of the whole JVM.
 
+use fathom_recording::vocabulary::live;
 use fathom_recording::{Recording, Series, SeriesKind};
 
 use crate::{Window, stats};
@@ -119,7 +120,8 @@ fn named(
     usable: impl Fn(&Series) -> bool,
     rank: impl Fn(&str) -> usize,
 ) -> Vec<&Series> {
-    let told = |s: &&Series| s.info.kind == kind && s.t_ns.len() >= 3 && usable(s);
+    let told =
+        |s: &&Series| s.info.kind == kind && s.t_ns.len() >= 3 && !live::is_live(&s.info.name) && usable(s);
     let all: Vec<&Series> = recording.series.iter().filter(told).collect();
     // Of equally good names the one with most points, then the first.
     let points = |name: &str| all.iter().filter(|s| s.info.name == name).map(|s| s.t_ns.len()).sum::<usize>();

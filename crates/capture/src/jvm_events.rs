@@ -1,0 +1,274 @@
+//! The JVM's own events beside the samples: collections, safepoints, VM operations, compilations, classes, threads.
+//!
+//! HotSpot carries USDT probes for them that need no flag (`hotspot.d`, `hs_private.d`, src/hotspot/share/utilities/dtrace.hpp;
+//! JDK 8 to 25 wherever the vendor builds with `--enable-dtrace`, which most do). A hit costs some microseconds on real
+//! machines and ten on a nested virtual one, so that only probes of low rates are used, and those that are hit too often
+//! are taken off for a while ([`budget`]).
+//!
+//! ```text
+//!   probe ─▶ jvm_events.bpf.c ─▶ ring buffer ─▶ Record ─▶ Assembly of its target ─▶ spans
+//! ```
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use fathom_recording::SpanRow;
+use fathom_recording::vocabulary::kind;
+use libbpf_rs::{MapCore, MapFlags};
+
+use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::target::{Change, Target, TargetEvent};
+use assembly::Assembly;
+use budget::{Budget, Verdict};
+use probes::{GROUPS, Group, Loaded};
+use record::Record;
+
+mod assembly;
+mod budget;
+mod names;
+mod probes;
+mod record;
+
+/// The line in the list of collectors.
+pub const ENTRY: Entry = Entry {
+    id: "jvm-events",
+    about: "collections, safepoints, VM operations, compilations, classes, threads, through libjvm's probes",
+    engine: Engine::Ebpf,
+    essential: true,
+    default: true,
+    make: |_: &Settings| Box::new(JvmEvents::default()),
+};
+
+/// JVMs that are followed at a time: the map of losses has as many entries.
+const MAX_SLOTS: usize = 256;
+
+/// How often it is written down that a JVM's stops are being watched: what a killed recording forgets.
+const RUN_PIECE: Duration = Duration::from_secs(10);
+
+/// The collector.
+#[derive(Default)]
+pub struct JvmEvents {
+    loaded: Option<Loaded>,
+    records: Rc<RefCell<Vec<Record>>>,
+    /// By slot.
+    jvms: BTreeMap<u32, Jvm>,
+    next_slot: u32,
+}
+
+/// A JVM with its probes.
+struct Jvm {
+    target: Target,
+    assembly: Assembly,
+    /// In the order of [`GROUPS`].
+    groups: Vec<Attached>,
+    /// Since when its stops are watched and not yet written down, recording's clock.
+    watched_since_ns: Option<i64>,
+    next_piece: Instant,
+    lost: u64,
+}
+
+struct Attached {
+    links: Vec<libbpf_rs::Link>,
+    budget: Budget,
+}
+
+impl JvmEvents {
+    fn attach(&mut self, target: &Target, cx: &mut Context<'_>) {
+        let Some(loaded) = &mut self.loaded else { return };
+        let already = self.jvms.values().any(|jvm| jvm.target.pid == target.pid);
+        if !target.jvm || already {
+            return;
+        }
+        let slot = (0..MAX_SLOTS as u32).map(|i| (self.next_slot + i) % MAX_SLOTS as u32);
+        let Some(slot) = slot.into_iter().find(|slot| !self.jvms.contains_key(slot)) else {
+            cx.unseen(Unavailable {
+                what: format!("events of further JVMs (pid {} and later ones)", target.pid),
+                why: format!("{MAX_SLOTS} are followed already"),
+                remedy: "record fewer at a time: -p PID or --name RE".into(),
+            });
+            return;
+        };
+        self.next_slot = slot + 1;
+        let mut groups = Vec::new();
+        let mut missing: Vec<&str> = Vec::new();
+        let mut why = String::new();
+        for group in &GROUPS {
+            let attached = loaded.attach(group, target.pid, slot);
+            if let Err(error) = &attached {
+                missing.push(group.what);
+                why.clone_from(error);
+            }
+            groups.push(Attached { links: attached.unwrap_or_default(), budget: Budget::default() });
+        }
+        if !missing.is_empty() {
+            let name = cx.sink.process_mut(target.process).name.clone();
+            cx.unseen(Unavailable {
+                what: format!("{} of {name} (pid {})", missing.join(", "), target.pid),
+                why: format!("its libjvm has no such probes, or they cannot be attached ({why})"),
+                remedy: "a GC log: -Xlog:gc*,safepoint:file=gc.log; or a JDK built with --enable-dtrace (Temurin, \
+                         Debian)"
+                    .into(),
+            });
+        }
+        let now_ns = cx.clock.epoch_now_ns();
+        let sees_stops = groups[..probes::STOPS].iter().all(|group| !group.links.is_empty());
+        let jvm = Jvm {
+            target: target.clone(),
+            assembly: Assembly::new(target.clone()),
+            groups,
+            watched_since_ns: sees_stops.then_some(now_ns),
+            next_piece: Instant::now() + RUN_PIECE,
+            lost: 0,
+        };
+        self.jvms.insert(slot, jvm);
+    }
+
+    /// Takes the probes of a JVM off and writes down what is left of it.
+    fn detach(&mut self, pid: i32, cx: &mut Context<'_>) {
+        self.take_records(cx);
+        let slots: Vec<u32> =
+            self.jvms.iter().filter(|(_, j)| j.target.pid == pid).map(|(s, _)| *s).collect();
+        for slot in slots {
+            if let Some(mut jvm) = self.jvms.remove(&slot) {
+                jvm.watched_until(cx.clock.epoch_now_ns(), cx);
+                jvm.assembly.finish(cx);
+            }
+        }
+    }
+
+    /// Turns what came in into spans. Losses are counted from the map that the program keeps.
+    fn take_records(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        loaded.consume();
+        let records = self.records.take();
+        for record in &records {
+            let Some(jvm) = self.jvms.get_mut(&record.slot) else { continue };
+            if let Some(attached) = jvm.groups.get_mut(probes::group_of(record.kind)) {
+                attached.budget.hit();
+            }
+            jvm.assembly.take(record, cx);
+        }
+        cx.source_mut().records += records.len() as u64;
+        for (slot, jvm) in &mut self.jvms {
+            let key = slot.to_ne_bytes();
+            let count = loaded.lost.lookup(&key, MapFlags::ANY).ok().flatten();
+            let count = count.and_then(|c| <[u8; 8]>::try_from(c).ok()).map_or(0, u64::from_ne_bytes);
+            if count > jvm.lost {
+                cx.sink.source_mut(cx.source).lost += count - jvm.lost;
+                jvm.lost = count;
+                jvm.assembly.forget();
+            }
+        }
+        // The list keeps its room for the next time.
+        let mut empty = records;
+        empty.clear();
+        self.records.replace(empty);
+    }
+
+    /// Takes probes off that are hit too often, and puts them back when it is time.
+    fn keep_budgets(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &mut self.loaded else { return };
+        for (slot, jvm) in &mut self.jvms {
+            for (group, attached) in GROUPS.iter().zip(&mut jvm.groups) {
+                match attached.budget.judge(!attached.links.is_empty()) {
+                    Verdict::Stay => {}
+                    Verdict::TakeOff { per_s, pause } => {
+                        attached.links.clear();
+                        cx.unseen(too_many(group, jvm.target.pid, per_s, pause));
+                        jvm.assembly.forget();
+                    }
+                    Verdict::PutBack => {
+                        attached.links = loaded.attach(group, jvm.target.pid, *slot).unwrap_or_default();
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn too_many(group: &Group, pid: i32, per_s: f64, pause: Duration) -> Unavailable {
+    Unavailable {
+        what: format!("{} of pid {pid}, for stretches", group.what),
+        why: format!(
+            "there were {per_s:.0} a second, and each hit of a probe costs microseconds: taken off for {} s, and longer \
+             each time",
+            pause.as_secs()
+        ),
+        remedy: group.instead.into(),
+    }
+}
+
+impl Jvm {
+    /// Writes down that its stops were watched until now: without it, a stretch without a collection would look like
+    /// one of which nothing is known.
+    fn watched_until(&mut self, now_ns: i64, cx: &mut Context<'_>) {
+        let Some(since_ns) = self.watched_since_ns.take() else { return };
+        self.watched_since_ns = Some(now_ns);
+        cx.sink.span(&SpanRow {
+            kind: kind::RUN,
+            name: "watched by probes",
+            t0_ns: since_ns,
+            t1_ns: now_ns,
+            process: self.target.process,
+            thread: None,
+            stack: None,
+            source: cx.source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels: &[],
+        });
+    }
+}
+
+impl Collector for JvmEvents {
+    fn start(&mut self, _cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        let loaded = Loaded::load(Rc::clone(&self.records)).map_err(|error| Unavailable {
+            what: "events of the JVM (collections, safepoints, compilations, classes, threads)".into(),
+            why: format!("its eBPF program cannot be loaded: {error}"),
+            remedy: "fathom check tells what this kernel allows; GC and safepoint logs tell of most of them"
+                .into(),
+        })?;
+        self.loaded = Some(loaded);
+        Ok(())
+    }
+
+    fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
+        match event.change {
+            Change::Appeared | Change::BecameJvm => self.attach(&event.target, cx),
+            Change::Exec => {
+                self.detach(event.target.pid, cx);
+                self.attach(&event.target, cx);
+            }
+            Change::Gone => self.detach(event.target.pid, cx),
+        }
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.take_records(cx);
+        self.keep_budgets(cx);
+        let now = Instant::now();
+        for jvm in self.jvms.values_mut().filter(|jvm| now >= jvm.next_piece) {
+            jvm.next_piece = now + RUN_PIECE;
+            jvm.watched_until(cx.clock.epoch_now_ns(), cx);
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, cx: &mut Context<'_>) {
+        // The kernel takes its time to let go of probes: what is watched ends before that.
+        let now_ns = cx.clock.epoch_now_ns();
+        for jvm in self.jvms.values_mut() {
+            jvm.watched_until(now_ns, cx);
+            jvm.watched_since_ns = None;
+        }
+        self.jvms.values_mut().flat_map(|jvm| &mut jvm.groups).for_each(|group| group.links.clear());
+        self.take_records(cx);
+        let pids: Vec<i32> = self.jvms.values().map(|jvm| jvm.target.pid).collect();
+        pids.into_iter().for_each(|pid| self.detach(pid, cx));
+        self.loaded = None;
+    }
+}

@@ -1,0 +1,441 @@
+//! What the probes of one JVM tell, put together into spans.
+//!
+//! ```text
+//!   safepoint begin ─ threads stop ─ operation begin ─ [gc begin … gc end] ─ operation end ─ safepoint end
+//!   ├──── reach_ns (with cleanup) ───┤├──────────── at_ns ─────────────────┤├──── leave_ns ────┤
+//! ```
+//!
+//! All of that is told by the VM thread, in order. Compilations are told by the compiler threads, each for itself. After
+//! a loss whatever is open is forgotten, because its end may be among what was lost.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{SpanRow, ThreadId};
+
+use super::names;
+use super::probes::Kind;
+use super::record::Record;
+use crate::Context;
+use crate::target::Target;
+
+/// Compilations that are open at a time: one for each compiler thread; more are forgotten ones.
+const MAX_COMPILES: usize = 256;
+/// Memory pools of a heap; HotSpot has at most a handful.
+const MAX_POOLS: usize = 32;
+
+/// Spans in the making.
+pub struct Assembly {
+    target: Target,
+    safepoint: Option<Safepoint>,
+    operation: Option<Operation>,
+    gc: Option<Gc>,
+    /// By thread: since when, and what.
+    compiles: BTreeMap<i32, (i64, Compile)>,
+    /// Last known use of each memory pool, bytes.
+    pools: BTreeMap<String, i64>,
+}
+
+struct Safepoint {
+    t0_ns: i64,
+    /// The first operation in it.
+    name: String,
+    first_operation_ns: Option<i64>,
+    last_operation_end_ns: Option<i64>,
+}
+
+struct Operation {
+    t0_ns: i64,
+    name: String,
+}
+
+/// A collection: pools as they were before it, and capacities.
+struct Gc {
+    t0_ns: i64,
+    full: bool,
+    /// Collections that began within it and have not ended.
+    nested: u32,
+    before: BTreeMap<String, i64>,
+    after: BTreeMap<String, i64>,
+    committed: BTreeMap<String, i64>,
+}
+
+struct Compile {
+    compiler: String,
+    method: String,
+}
+
+impl Assembly {
+    /// Of a JVM.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            safepoint: None,
+            operation: None,
+            gc: None,
+            compiles: BTreeMap::new(),
+            pools: BTreeMap::new(),
+        }
+    }
+
+    /// Forgets what is open.
+    pub fn forget(&mut self) {
+        (self.safepoint, self.operation, self.gc) = (None, None, None);
+        self.compiles.clear();
+    }
+
+    /// Writes what has not ended by the end of the recording. Only compilations are worth it: the longest ones are
+    /// those that are cut.
+    pub fn finish(&mut self, cx: &mut Context<'_>) {
+        let now_ns = cx.clock.epoch_now_ns();
+        for (tid, (t0_ns, compile)) in std::mem::take(&mut self.compiles) {
+            let labels = [(label::COMPILER, compile.compiler.as_str()), (label::CUT, "the recording ended")];
+            let thread = cx.targets.thread_of(&self.target, tid, None, cx.sink);
+            let times = (cx.clock.epoch_ns(t0_ns), now_ns);
+            self.write(cx, kind::JIT_COMPILE, &compile.method, times, Some(thread), &[], &labels);
+        }
+    }
+
+    /// Takes what a probe told.
+    pub fn take(&mut self, record: &Record, cx: &mut Context<'_>) {
+        let t_ns = record.t_ns;
+        match record.kind {
+            Kind::SafepointBegin => {
+                self.safepoint = Some(Safepoint {
+                    t0_ns: t_ns,
+                    name: String::new(),
+                    first_operation_ns: None,
+                    last_operation_end_ns: None,
+                });
+            }
+            Kind::OperationBegin => {
+                let name = record.text(0);
+                if let Some(safepoint) = self.safepoint.as_mut().filter(|s| s.first_operation_ns.is_none()) {
+                    safepoint.first_operation_ns = Some(t_ns);
+                    safepoint.name.clone_from(&name);
+                }
+                self.operation = Some(Operation { t0_ns: t_ns, name });
+            }
+            Kind::OperationEnd => self.operation_end(record, cx),
+            Kind::SafepointEnd => self.safepoint_end(record, cx),
+            Kind::GcBegin => self.gc_begin(record),
+            Kind::GcEnd => self.gc_end(record, cx),
+            Kind::PoolBegin => self.pool(record, true),
+            Kind::PoolEnd => self.pool(record, false),
+            Kind::CompileBegin => {
+                let method = names::method(&record.text(1), &record.text(2));
+                let compile = Compile { compiler: record.text(0).to_lowercase(), method };
+                if self.compiles.len() < MAX_COMPILES {
+                    self.compiles.insert(record.tid, (t_ns, compile));
+                }
+            }
+            Kind::CompileEnd => self.compile_end(record, cx),
+            Kind::ClassLoaded => self.event(cx, kind::CLASS_LOAD, &names::class(&record.text(0)), record),
+            Kind::ClassUnloaded => self.event(cx, kind::CLASS_UNLOAD, &names::class(&record.text(0)), record),
+            Kind::ThreadStart => self.thread_event(cx, kind::THREAD_START, record),
+            Kind::ThreadStop => self.thread_event(cx, kind::THREAD_END, record),
+        }
+    }
+
+    fn operation_end(&mut self, record: &Record, cx: &mut Context<'_>) {
+        let Some(operation) = self.operation.take() else { return };
+        if let Some(safepoint) = &mut self.safepoint {
+            safepoint.last_operation_end_ns = Some(record.t_ns);
+        }
+        let times = (cx.clock.epoch_ns(operation.t0_ns), cx.clock.epoch_ns(record.t_ns));
+        let thread = self.thread(record, cx);
+        self.write(cx, kind::VM_OPERATION, &operation.name, times, Some(thread), &[], &[]);
+    }
+
+    fn safepoint_end(&mut self, record: &Record, cx: &mut Context<'_>) {
+        let Some(safepoint) = self.safepoint.take() else { return };
+        let (t0, t1) = (safepoint.t0_ns, record.t_ns);
+        let mut figures = Vec::new();
+        // Operations are told once all threads have stopped and the cleanup is done.
+        if let (Some(begin), Some(end)) = (safepoint.first_operation_ns, safepoint.last_operation_end_ns) {
+            figures.push((figure::REACH_NS, (begin - t0) as f64));
+            figures.push((figure::REACH_INCLUDES_CLEANUP, 1.0));
+            figures.push((figure::AT_NS, (end - begin) as f64));
+            figures.push((figure::LEAVE_NS, (t1 - end) as f64));
+        }
+        let name = if safepoint.name.is_empty() { "stopped" } else { &safepoint.name };
+        let times = (cx.clock.epoch_ns(t0), cx.clock.epoch_ns(t1));
+        self.write(cx, kind::SAFEPOINT, name, times, None, &figures, &[]);
+    }
+
+    fn gc_begin(&mut self, record: &Record) {
+        let full = record.numbers[0] != 0;
+        match &mut self.gc {
+            Some(gc) => {
+                gc.nested += 1;
+                gc.full |= full;
+            }
+            None => {
+                self.gc = Some(Gc {
+                    t0_ns: record.t_ns,
+                    full,
+                    nested: 0,
+                    before: BTreeMap::new(),
+                    after: BTreeMap::new(),
+                    committed: BTreeMap::new(),
+                });
+            }
+        }
+    }
+
+    fn gc_end(&mut self, record: &Record, cx: &mut Context<'_>) {
+        let Some(mut gc) = self.gc.take() else { return };
+        if gc.nested > 0 {
+            gc.nested -= 1;
+            self.gc = Some(gc);
+            return;
+        }
+        let operation = self.operation.as_ref().map_or("", |operation| operation.name.as_str());
+        let name = names::pause(operation, gc.full);
+        let mut figures = heap_figures(&gc, &self.pools);
+        if gc.full {
+            figures.push((figure::FULL, 1.0));
+        }
+        self.pools.extend(std::mem::take(&mut gc.after));
+        let times = (cx.clock.epoch_ns(gc.t0_ns), cx.clock.epoch_ns(record.t_ns));
+        self.write(cx, kind::GC_PAUSE, &name, times, None, &figures, &[]);
+    }
+
+    /// Manager and pool; initial, used, committed and largest size.
+    fn pool(&mut self, record: &Record, begin: bool) {
+        let Some(gc) = &mut self.gc else { return };
+        let pool = record.text(1);
+        let [_, used, committed, _] = record.numbers;
+        if gc.before.len().max(gc.after.len()) >= MAX_POOLS || used < 0 {
+            return;
+        }
+        if begin {
+            gc.before.entry(pool).or_insert(used);
+        } else {
+            gc.committed.insert(pool.clone(), committed);
+            gc.after.insert(pool, used);
+        }
+    }
+
+    fn compile_end(&mut self, record: &Record, cx: &mut Context<'_>) {
+        let Some((t0_ns, compile)) = self.compiles.remove(&record.tid) else { return };
+        let success = if record.numbers[0] & 0xff != 0 { 1.0 } else { 0.0 };
+        let mut figures = vec![(figure::SUCCESS, success)];
+        // C1 compiles for tiers 1 to 3, and the probe does not say for which.
+        figures.extend((compile.compiler == "c2").then_some((figure::TIER, 4.0)));
+        let thread = self.thread(record, cx);
+        let times = (cx.clock.epoch_ns(t0_ns), cx.clock.epoch_ns(record.t_ns));
+        let labels = [(label::COMPILER, compile.compiler.as_str())];
+        self.write(cx, kind::JIT_COMPILE, &compile.method, times, Some(thread), &figures, &labels);
+    }
+
+    fn event(&self, cx: &mut Context<'_>, kind: &str, name: &str, record: &Record) {
+        let thread = self.thread(record, cx);
+        let t_ns = cx.clock.epoch_ns(record.t_ns);
+        self.write(cx, kind, name, (t_ns, t_ns), Some(thread), &[], &[]);
+    }
+
+    /// The probe knows the whole name of its thread, which the kernel cuts; the thread itself tells of it.
+    fn thread_event(&self, cx: &mut Context<'_>, kind: &str, record: &Record) {
+        let name = record.text(0);
+        let thread = cx.targets.thread_of(&self.target, record.tid, Some(&name), cx.sink);
+        let t_ns = cx.clock.epoch_ns(record.t_ns);
+        self.write(cx, kind, &name, (t_ns, t_ns), Some(thread), &[], &[]);
+    }
+
+    fn thread(&self, record: &Record, cx: &mut Context<'_>) -> ThreadId {
+        cx.targets.thread_of(&self.target, record.tid, None, cx.sink)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one place that knows what a span of a JVM has")]
+    fn write(
+        &self,
+        cx: &mut Context<'_>,
+        kind: &str,
+        name: &str,
+        (t0_ns, t1_ns): (i64, i64),
+        thread: Option<ThreadId>,
+        figures: &[(&str, f64)],
+        labels: &[(&str, &str)],
+    ) {
+        cx.sink.span(&SpanRow {
+            kind,
+            name,
+            t0_ns,
+            t1_ns,
+            process: self.target.process,
+            thread,
+            stack: None,
+            source: cx.source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures,
+            labels,
+        });
+    }
+}
+
+/// What a pool is part of.
+fn part(pool: &str) -> Option<Part> {
+    match pool {
+        _ if pool.contains("Eden") => Some(Part::Eden),
+        _ if pool.contains("Survivor") => Some(Part::Survivor),
+        _ if ["Old Gen", "Tenured Gen", "Old Generation"].iter().any(|old| pool.contains(old)) => {
+            Some(Part::Old)
+        }
+        _ => None,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Eden,
+    Survivor,
+    Old,
+}
+
+/// Sizes of the heap's parts before and after. A pool that this collection did not tell of stays as it was last known
+/// before it; after it, it is not known any more (a young collection promotes).
+fn heap_figures(gc: &Gc, known: &BTreeMap<String, i64>) -> Vec<(&'static str, f64)> {
+    let mut figures = Vec::new();
+    let sum = |pools: &BTreeMap<String, i64>, wanted: &dyn Fn(&str) -> bool| {
+        let told: Vec<i64> = pools.iter().filter(|(pool, _)| wanted(pool)).map(|(_, bytes)| *bytes).collect();
+        (!told.is_empty()).then(|| told.iter().sum::<i64>() as f64)
+    };
+    let of = |wanted: Part| move |pool: &str| part(pool) == Some(wanted);
+    let young = |pool: &str| matches!(part(pool), Some(Part::Eden | Part::Survivor));
+    let mut add = |key, value: Option<f64>| figures.extend(value.map(|value| (key, value)));
+    add(figure::EDEN_BEFORE_BYTES, sum(&gc.before, &of(Part::Eden)));
+    add(figure::EDEN_AFTER_BYTES, sum(&gc.after, &of(Part::Eden)));
+    add(figure::SURVIVOR_BEFORE_BYTES, sum(&gc.before, &of(Part::Survivor)));
+    add(figure::SURVIVOR_AFTER_BYTES, sum(&gc.after, &of(Part::Survivor)));
+    add(figure::YOUNG_BEFORE_BYTES, sum(&gc.before, &young));
+    add(figure::YOUNG_AFTER_BYTES, sum(&gc.after, &young));
+    add(figure::YOUNG_CAPACITY_BYTES, sum(&gc.committed, &young));
+    add(figure::OLD_BEFORE_BYTES, sum(&gc.before, &of(Part::Old)));
+    add(figure::OLD_AFTER_BYTES, sum(&gc.after, &of(Part::Old)));
+    add(figure::OLD_CAPACITY_BYTES, sum(&gc.committed, &of(Part::Old)));
+    // The whole heap is told only by a collection that told of all of it.
+    let all = |pools: &BTreeMap<String, i64>| {
+        let whole = known.keys().all(|pool| pools.contains_key(pool));
+        let old = pools.keys().any(|pool| part(pool) == Some(Part::Old) || part(pool).is_none());
+        (whole && old).then(|| sum(pools, &|_| true)).flatten()
+    };
+    add(figure::HEAP_BEFORE_BYTES, all(&gc.before));
+    add(figure::HEAP_AFTER_BYTES, all(&gc.after));
+    add(figure::HEAP_CAPACITY_BYTES, all(&gc.committed));
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::{Process, Recording, Sink, Source};
+
+    use super::super::record::tests::told;
+    use super::*;
+    use crate::target::Selection;
+    use crate::{Clock, Settings, Targets};
+
+    const MB: i64 = 1 << 20;
+
+    /// The recording that some records make.
+    fn recorded(records: &[Record]) -> Recording {
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process { jvm: true, ..Process::default() });
+        let source = recording.add_source(Source::default());
+        let mut targets = Targets::find(Selection::Pids(Vec::new())).unwrap();
+        let settings = Settings::default();
+        let mut cx = Context {
+            sink: &mut recording,
+            source,
+            targets: &mut targets,
+            clock: Clock::now(),
+            settings: &settings,
+        };
+        let target = Target { pid: i32::MAX, start_ticks: 0, process, jvm: true };
+        let mut assembly = Assembly::new(target);
+        records.iter().for_each(|record| assembly.take(record, &mut cx));
+        assembly.finish(&mut cx);
+        recording.seal();
+        recording
+    }
+
+    fn collection(at: i64) -> Vec<Record> {
+        use Kind::*;
+        let eden = ["G1 Young Generation", "G1 Eden Space"];
+        let old = ["G1 Young Generation", "G1 Old Gen"];
+        let operation = ["G1CollectForAllocation"];
+        vec![
+            told(SafepointBegin, at, 7, &[], &[]),
+            told(OperationBegin, at + 100, 7, &operation, &[0]),
+            told(GcBegin, at + 110, 7, &[], &[0]),
+            told(PoolBegin, at + 120, 7, &eden, &[0, 50 * MB, 60 * MB, 0]),
+            told(PoolBegin, at + 121, 7, &old, &[0, 10 * MB, 40 * MB, 0]),
+            told(PoolEnd, at + 180, 7, &eden, &[0, 0, 60 * MB, 0]),
+            told(PoolEnd, at + 181, 7, &old, &[0, 12 * MB, 40 * MB, 0]),
+            told(GcEnd, at + 190, 7, &[], &[]),
+            told(OperationEnd, at + 200, 7, &operation, &[0]),
+            told(SafepointEnd, at + 230, 7, &[], &[]),
+        ]
+    }
+
+    #[test]
+    fn a_collection_is_a_pause_within_its_operation_within_its_safepoint() {
+        let recording = recorded(&collection(1000));
+        let pause = recording.spans_of(kind::GC_PAUSE).next().unwrap();
+        assert_eq!((pause.name(), pause.duration_ns()), ("Pause Young", 80));
+        assert_eq!(pause.figure(figure::HEAP_BEFORE_BYTES), Some((60 * MB) as f64));
+        assert_eq!(pause.figure(figure::HEAP_AFTER_BYTES), Some((12 * MB) as f64));
+        assert_eq!(pause.figure(figure::HEAP_CAPACITY_BYTES), Some((100 * MB) as f64));
+        assert_eq!(pause.figure(figure::YOUNG_AFTER_BYTES), Some(0.0));
+        let safepoint = recording.spans_of(kind::SAFEPOINT).next().unwrap();
+        assert_eq!((safepoint.name(), safepoint.duration_ns()), ("G1CollectForAllocation", 230));
+        let parts = [figure::REACH_NS, figure::AT_NS, figure::LEAVE_NS].map(|key| safepoint.figure(key));
+        assert_eq!(parts, [Some(100.0), Some(100.0), Some(30.0)]);
+        assert_eq!(recording.spans_of(kind::VM_OPERATION).count(), 1);
+    }
+
+    #[test]
+    fn a_collection_that_tells_of_the_young_part_alone_says_nothing_of_the_heap() {
+        let mut records = collection(1000);
+        records.extend(collection(2000).into_iter().filter(|r| r.text(1) != "G1 Old Gen"));
+        let recording = recorded(&records);
+        let heaps: Vec<_> = recording
+            .spans_of(kind::GC_PAUSE)
+            .map(|p| p.figure(figure::HEAP_AFTER_BYTES).is_some())
+            .collect();
+        assert_eq!(heaps, [true, false]);
+    }
+
+    #[test]
+    fn what_began_before_the_probes_were_there_is_left_out() {
+        // Any tail of the records: ends without beginnings.
+        let records = collection(1000);
+        for from in 1..records.len() {
+            let recording = recorded(&records[from..]);
+            assert_eq!(recording.spans_of(kind::SAFEPOINT).count(), 0, "{from}");
+            assert_eq!(recording.spans_of(kind::GC_PAUSE).count(), usize::from(from <= 2), "{from}");
+        }
+    }
+
+    #[test]
+    fn a_compilation_is_told_by_its_thread_and_one_that_does_not_end_is_cut() {
+        let method = ["C2", "java/lang/String", "indexOf", "(I)I"];
+        let records = [
+            told(Kind::CompileBegin, 10, 21, &method, &[]),
+            told(Kind::CompileBegin, 20, 22, &["C1", "a/B", "c", "()V"], &[]),
+            told(Kind::CompileEnd, 50, 21, &method, &[1]),
+        ];
+        let recording = recorded(&records);
+        let compiles: Vec<_> = recording
+            .spans_of(kind::JIT_COMPILE)
+            .map(|s| {
+                (s.name(), s.label(label::COMPILER), s.figure(figure::TIER), s.label(label::CUT).is_some())
+            })
+            .collect();
+        let expected =
+            [("java.lang.String.indexOf", Some("c2"), Some(4.0), false), ("a.B.c", Some("c1"), None, true)];
+        assert_eq!(compiles, expected);
+    }
+}

@@ -1,0 +1,250 @@
+//! The probes, and the program that they all run.
+
+use std::cell::RefCell;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use libbpf_rs::{Link, MapCore, MapHandle, ObjectBuilder, RingBuffer, RingBufferBuilder, UsdtOpts};
+
+use super::record::Record;
+use crate::procfs;
+use crate::target::jvm_library;
+
+/// What a probe tells. The values are in its cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    GcBegin,
+    GcEnd,
+    PoolBegin,
+    PoolEnd,
+    SafepointBegin,
+    SafepointEnd,
+    OperationBegin,
+    OperationEnd,
+    CompileBegin,
+    CompileEnd,
+    ClassLoaded,
+    ClassUnloaded,
+    ThreadStart,
+    ThreadStop,
+}
+
+/// A probe of libjvm: its arguments are strings first (address and length each), then numbers.
+struct Probe {
+    kind: Kind,
+    provider: &'static str,
+    name: &'static str,
+    strings: u64,
+    numbers: u64,
+}
+
+const fn probe(kind: Kind, provider: &'static str, name: &'static str, strings: u64, numbers: u64) -> Probe {
+    Probe { kind, provider, name, strings, numbers }
+}
+
+/// Probes that are attached and taken off together.
+pub struct Group {
+    /// What they tell of.
+    pub what: &'static str,
+    /// What else tells of it, when they are hit too often.
+    pub instead: &'static str,
+    probes: &'static [Probe],
+}
+
+/// How many of the first groups tell of stops: without them, a stretch without a stop says nothing.
+pub const STOPS: usize = 2;
+
+/// All groups (hotspot.d, hs_private.d: the same in JDK 11 to 25).
+pub const GROUPS: [Group; 5] = [
+    Group {
+        what: "collections",
+        instead: "a GC log: -Xlog:gc*:file=gc.log",
+        probes: &[
+            // is_full
+            probe(Kind::GcBegin, "hotspot", "gc__begin", 0, 1),
+            probe(Kind::GcEnd, "hotspot", "gc__end", 0, 0),
+            // manager, pool; initial, used, committed, maximum
+            probe(Kind::PoolBegin, "hotspot", "mem__pool__gc__begin", 2, 4),
+            probe(Kind::PoolEnd, "hotspot", "mem__pool__gc__end", 2, 4),
+        ],
+    },
+    Group {
+        what: "safepoints and VM operations",
+        instead: "a safepoint log: -Xlog:safepoint:file=safepoint.log",
+        probes: &[
+            probe(Kind::SafepointBegin, "hs_private", "safepoint__begin", 0, 0),
+            probe(Kind::SafepointEnd, "hs_private", "safepoint__end", 0, 0),
+            // name; mode of evaluation
+            probe(Kind::OperationBegin, "hotspot", "vmops__begin", 1, 1),
+            probe(Kind::OperationEnd, "hotspot", "vmops__end", 1, 1),
+        ],
+    },
+    Group {
+        what: "compilations",
+        instead: "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml",
+        probes: &[
+            // compiler, class, method, signature; success
+            probe(Kind::CompileBegin, "hotspot", "method__compile__begin", 4, 0),
+            probe(Kind::CompileEnd, "hotspot", "method__compile__end", 4, 1),
+        ],
+    },
+    Group {
+        what: "loaded and unloaded classes",
+        instead: "a log: -Xlog:class+load:file=classes.log",
+        probes: &[
+            // class; loader, shared
+            probe(Kind::ClassLoaded, "hotspot", "class__loaded", 1, 2),
+            probe(Kind::ClassUnloaded, "hotspot", "class__unloaded", 1, 2),
+        ],
+    },
+    Group {
+        what: "started and ended threads",
+        instead: "the sampled threads",
+        probes: &[
+            // name; Java id, id at the kernel, daemon
+            probe(Kind::ThreadStart, "hotspot", "thread__start", 1, 3),
+            probe(Kind::ThreadStop, "hotspot", "thread__stop", 1, 3),
+        ],
+    },
+];
+
+/// Every kind of probe, to read a kind back.
+const KINDS: [Kind; 14] = [
+    Kind::GcBegin,
+    Kind::GcEnd,
+    Kind::PoolBegin,
+    Kind::PoolEnd,
+    Kind::SafepointBegin,
+    Kind::SafepointEnd,
+    Kind::OperationBegin,
+    Kind::OperationEnd,
+    Kind::CompileBegin,
+    Kind::CompileEnd,
+    Kind::ClassLoaded,
+    Kind::ClassUnloaded,
+    Kind::ThreadStart,
+    Kind::ThreadStop,
+];
+
+impl Kind {
+    /// Of the byte in a record.
+    pub fn of(byte: u8) -> Option<Self> {
+        KINDS.get(usize::from(byte)).copied()
+    }
+}
+
+/// The group of a kind, an index of [`GROUPS`].
+pub fn group_of(kind: Kind) -> usize {
+    GROUPS.iter().position(|group| group.probes.iter().any(|probe| probe.kind == kind)).unwrap_or(usize::MAX)
+}
+
+/// The program in the kernel, with its maps. Dropping it takes everything down.
+pub struct Loaded {
+    ring: RingBuffer<'static>,
+    /// Events that found no room, by slot.
+    pub lost: MapHandle,
+    object: libbpf_rs::Object,
+}
+
+/// Bytes that stand where libelf can read them in place.
+#[repr(C, align(8))]
+struct Aligned<T: ?Sized>(T);
+
+/// The compiled program.
+static PROGRAM: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/jvm_events.bpf.o")));
+
+impl Loaded {
+    /// Loads it; what comes in is put into `records`.
+    pub fn load(records: Rc<RefCell<Vec<Record>>>) -> Result<Self, libbpf_rs::Error> {
+        let mut object = ObjectBuilder::default().open_memory(&PROGRAM.0)?;
+        let namespace = std::fs::metadata("/proc/self/ns/pid").ok();
+        for mut map in object.maps_mut() {
+            // `pidns_dev` and `pidns_ino` are all that is in there, in this order.
+            if let (true, Some(ns)) = (map.name().to_string_lossy().ends_with(".rodata"), &namespace) {
+                let mut data = map.initial_value().map(<[u8]>::to_vec).unwrap_or_default();
+                let ids = [kernel_dev(ns.dev()), ns.ino()];
+                let bytes = ids.iter().flat_map(|id| id.to_ne_bytes());
+                data.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+                map.set_initial_value(&data)?;
+            }
+        }
+        let object = object.load()?;
+        let map = |name: &str| object.maps().find(|map| map.name() == name);
+        let missing = |name: &str| libbpf_rs::Error::from(std::io::Error::other(format!("no map {name}")));
+        let events = map("events").ok_or_else(|| missing("events"))?;
+        let lost = MapHandle::try_from(&map("lost").ok_or_else(|| missing("lost"))?)?;
+        let mut ring = RingBufferBuilder::new();
+        ring.add(&events, move |bytes| {
+            records.borrow_mut().extend(Record::parse(bytes));
+            0
+        })?;
+        let ring = ring.build()?;
+        Ok(Self { ring, lost, object })
+    }
+
+    /// Takes in all that is in the ring buffer.
+    pub fn consume(&self) {
+        // It fails only when the callback does, and ours does not.
+        let _ = self.ring.consume();
+    }
+
+    /// Attaches a group to a process. Nothing stays attached after an error; the error says which probe.
+    pub fn attach(&mut self, group: &Group, pid: i32, slot: u32) -> Result<Vec<Link>, String> {
+        let library = library_of(pid).ok_or("it has no libjvm")?;
+        let program = self.object.progs_mut().find(|program| program.name() == "jvm_probe");
+        let program = program.ok_or("no program")?;
+        let attach = |probe: &Probe| {
+            let cookie = probe.kind as u64 | probe.strings << 8 | probe.numbers << 12 | u64::from(slot) << 32;
+            let opts = UsdtOpts { cookie, ..UsdtOpts::default() };
+            let attached = program.attach_usdt_with_opts(pid, &library, probe.provider, probe.name, opts);
+            attached.map_err(|error| format!("{}: {error}", probe.name))
+        };
+        group.probes.iter().map(attach).collect()
+    }
+}
+
+/// The library as this process can open it: through the target's root, as it may live in a container, or through its
+/// map when the file was replaced since.
+fn library_of(pid: i32) -> Option<PathBuf> {
+    let path = jvm_library(pid)?;
+    let inside = procfs::path(pid, "root").join(path.strip_prefix("/").ok()?);
+    if same_as_mapped(pid, &path, &inside) {
+        return Some(inside);
+    }
+    let maps = procfs::read_to_string(procfs::path(pid, "maps"))?;
+    let line = maps.lines().find(|line| line.contains("/libjvm.so"))?;
+    Some(procfs::path(pid, "map_files").join(line.split(' ').next()?))
+}
+
+/// Whether a file is the one that is mapped, by its inode.
+fn same_as_mapped(pid: i32, path: &std::path::Path, file: &std::path::Path) -> bool {
+    let maps = procfs::read_to_string(procfs::path(pid, "maps")).unwrap_or_default();
+    let name = path.to_string_lossy();
+    let inode = maps
+        .lines()
+        .find(|line| line.ends_with(name.as_ref()))
+        .and_then(|line| line.split_ascii_whitespace().nth(4)?.parse::<u64>().ok());
+    inode.is_some() && std::fs::metadata(file).ok().map(|info| info.ino()) == inode
+}
+
+/// A device number as the kernel has it inside (`new_encode_dev` undone: 12 bits of major, 20 of minor).
+fn kernel_dev(dev: u64) -> u64 {
+    u64::from(rustix::fs::major(dev)) << 20 | u64::from(rustix::fs::minor(dev))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_reads_back_and_has_its_group() {
+        for (i, kind) in KINDS.into_iter().enumerate() {
+            assert_eq!(kind as usize, i);
+            assert_eq!(Kind::of(i as u8), Some(kind));
+            assert!(group_of(kind) < GROUPS.len());
+        }
+        assert_eq!(Kind::of(KINDS.len() as u8), None);
+    }
+}

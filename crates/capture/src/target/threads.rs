@@ -1,0 +1,63 @@
+//! Threads of recorded processes: each has one row in the recording, whoever tells of it first.
+
+use std::collections::HashMap;
+
+use fathom_recording::{ProcessId, Role, Sink, ThreadId};
+
+use crate::procfs;
+
+/// Rows that are remembered; a machine that makes more threads than this in one recording gets further rows for those
+/// that it has forgotten, which costs room and nothing else.
+const MAX_THREADS: usize = 262_144;
+
+/// Rows of threads by process row and thread id.
+#[derive(Default)]
+pub(super) struct Threads {
+    rows: HashMap<(ProcessId, i32), ThreadId>,
+}
+
+impl Threads {
+    /// The row of a thread, made when there is none, with the name that the kernel has for it. `jvm`: whether its
+    /// process is a JVM, whose threads' names say what they are for.
+    pub fn row(
+        &mut self,
+        sink: &mut dyn Sink,
+        process: ProcessId,
+        pid: i32,
+        tid: i32,
+        jvm: bool,
+    ) -> ThreadId {
+        if let Some(row) = self.rows.get(&(process, tid)) {
+            return *row;
+        }
+        let name = name_of(pid, tid).unwrap_or_default();
+        self.named(sink, process, tid, &name, jvm)
+    }
+
+    /// The same with a name that is known better: the kernel cuts names after 15 bytes.
+    pub fn named(
+        &mut self,
+        sink: &mut dyn Sink,
+        process: ProcessId,
+        tid: i32,
+        name: &str,
+        jvm: bool,
+    ) -> ThreadId {
+        if let Some(row) = self.rows.get(&(process, tid)) {
+            return *row;
+        }
+        if self.rows.len() >= MAX_THREADS {
+            self.rows.clear();
+        }
+        let role = if jvm { Role::of_jvm_thread(name) } else { Role::Other };
+        let row = sink.thread(process, Some(i64::from(tid)), name, role);
+        self.rows.insert((process, tid), row);
+        row
+    }
+}
+
+/// What the kernel calls a thread: at most 15 bytes. `None` when it is gone.
+fn name_of(pid: i32, tid: i32) -> Option<String> {
+    let name = procfs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"))?;
+    Some(name.trim_end_matches('\n').to_owned())
+}
