@@ -196,7 +196,10 @@ fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
 
 /// Rows of the compiler threads' time by compiler, beside the sum. Only where the log tells how long tasks took.
 fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
-    let tasks = recording.spans_of(kind::JIT_COMPILE).filter(|s| s.process() == jvm && s.duration_ns() > 0);
+    // A source that has only the longest tasks tells nothing of how busy the threads were.
+    let all = |s: &Span<'_>| s.figure(figure::THRESHOLD_NS).is_none();
+    let own = |s: &Span<'_>| s.process() == jvm && s.duration_ns() > 0 && all(s);
+    let tasks = recording.spans_of(kind::JIT_COMPILE).filter(own);
     let mut threads: BTreeMap<(&str, _), Vec<(i64, i64)>> = BTreeMap::new();
     for task in tasks {
         let compiler = task.label(label::COMPILER).unwrap_or(match task.figure(figure::TIER) {

@@ -52,7 +52,7 @@ fn by_magic(head: &[u8]) -> Option<&'static str> {
         [b'P', b'K', 3, 4, ..] => "a zip archive within an archive",
         [b'J', b'A', b'V', b'A', b' ', b'P', b'R', b'O', ..] => "a heap dump",
         [0x7f, b'E', b'L', b'F', ..] => "an ELF program or core dump",
-        [b'F', b'L', b'R', 0, ..] => "a JDK Flight Recorder file",
+        [b'F', b'L', b'R', 0, ..] => "a flight recording that is damaged at its start",
         [0xca, 0xfe, 0xba, 0xbe, ..] => "a Java class file",
         _ if head.get(257..262) == Some(b"ustar") => "a tar archive: unpack it first",
         _ => return None,

@@ -16,7 +16,7 @@ pub struct Input {
     pub name: String,
     /// When the file was last written, where the file system tells and the content is not from an archive.
     pub modified: Option<SystemTime>,
-    /// Its lines.
+    /// Its content: line by line, or, through [`Lines::content`], as bytes.
     pub lines: Lines,
 }
 
@@ -37,6 +37,11 @@ pub trait Format: Sync {
         false
     }
 
+    /// Whether it is no text. A text that looks like one of the others' in the middle of binary content is none.
+    fn reads_bytes(&self) -> bool {
+        false
+    }
+
     /// Reads everything. Adds a source per JVM run found, with process, counters and self-checks. Damage is
     /// counted and shown in the source; an error means that nothing was of use.
     fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError>;
@@ -45,6 +50,7 @@ pub trait Format: Sync {
 /// All formats. Where two are equally sure, the first wins.
 #[rustfmt::skip] // one line a format
 pub const FORMATS: &[&dyn Format] = &[
+    &crate::jfr::Jfr,
     &crate::unified::UnifiedLog,
     &crate::jdk8::Jdk8GcLog,
     &crate::jit::LogCompilation,

@@ -351,11 +351,13 @@ fn read_lines(
                 warn_of_siblings(item, format, warnings);
                 return Ok((format.id(), sources));
             }
-            Err(error) => first_error = first_error.or(Some(error)),
+            Err(error) => first_error = first_error.or(Some((error, format.reads_bytes()))),
         }
     }
     let unknown = || IngestError::Unknown { path: item.name.clone().into(), seen };
-    Err(first_error.filter(|_| !binary).unwrap_or_else(unknown))
+    // What a reader of text says of binary content is of no help.
+    let fits = first_error.filter(|(_, reads_bytes)| *reads_bytes == binary);
+    Err(fits.map(|(error, _)| error).unwrap_or_else(unknown))
 }
 
 /// A file that the user named is read alone; that there is more of it is said.
@@ -383,7 +385,11 @@ fn read_with(
         return Err(IngestError::Empty { path: input.name.into(), format: format.id() });
     }
     if let Some(failure) = input.lines.failure() {
-        warnings.push(format!("cut off after line {}: {failure}", input.lines.number()));
+        let place = match input.lines.number() {
+            0 => format!("byte {}", input.lines.bytes()),
+            line => format!("line {line}"),
+        };
+        warnings.push(format!("cut off after {place}: {failure}"));
         if let Some(last) = recording.sources.last_mut() {
             last.cut = true;
         }

@@ -9,7 +9,9 @@ mod detect;
 mod error;
 mod format;
 mod inputs;
+mod java_names;
 mod jdk8;
+mod jfr;
 mod jit;
 mod jvm_args;
 mod lines;
@@ -17,6 +19,7 @@ mod names;
 mod open;
 mod table;
 mod tally;
+mod thread_roles;
 mod unified;
 
 pub use error::IngestError;

@@ -83,7 +83,13 @@ impl Lines {
         }
     }
 
-    /// Number of the line handed out last.
+    /// The content as bytes, from where the lines have come. A read error ends it like its end and is kept in
+    /// [`Lines::failure`].
+    pub fn content(&mut self) -> impl Read + use<'_> {
+        Content(self)
+    }
+
+    /// Number of the line handed out last; 0 while no line was asked for.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -188,6 +194,37 @@ impl Lines {
     }
 }
 
+/// See [`Lines::content`].
+struct Content<'l>(&'l mut Lines);
+
+impl Read for Content<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let lines = &mut *self.0;
+        let held = &lines.buffer[lines.from..lines.to];
+        if !held.is_empty() {
+            let n = held.len().min(buffer.len());
+            buffer[..n].copy_from_slice(&held[..n]);
+            lines.from += n;
+            return Ok(n);
+        }
+        while !lines.ended && !buffer.is_empty() {
+            match lines.input.read(buffer) {
+                Ok(0) => lines.ended = true,
+                Ok(n) => {
+                    lines.bytes += n as u64;
+                    return Ok(n);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    lines.failure = Some(error);
+                    lines.ended = true;
+                }
+            }
+        }
+        Ok(0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +259,16 @@ mod tests {
         let expected: Vec<_> =
             text.lines().enumerate().map(|(i, l)| (i as u64 + 1, l.len(), false)).collect();
         assert_eq!(all(text.as_bytes()), expected);
+    }
+
+    #[test]
+    fn content_can_be_read_as_bytes_after_a_look_at_its_head() {
+        let content: Vec<u8> = (0..3 * CHUNK).map(|i| (i * 31 % 251) as u8).collect();
+        let mut lines = Lines::new(Box::new(io::Cursor::new(content.clone())));
+        assert!(content.starts_with(lines.peek()));
+        let mut read = Vec::new();
+        lines.content().read_to_end(&mut read).unwrap();
+        assert!(read == content && lines.bytes() == content.len() as u64);
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub mod kind {
     /// A stop of all Java threads, from the request until they run again. `name`: the VM operation
     /// ("G1CollectForAllocation"), or "stopped" where the log does not name it.
     pub const SAFEPOINT: &str = "safepoint";
+    /// A thread that was late to stop at a safepoint, from the request until it stopped. `name`: the state that it was
+    /// in; `thread`, `stack`: where.
+    pub const SAFEPOINT_LATE: &str = "safepoint.late";
     /// A compilation from its start to its end. `name`: "class.method(signature)"; `key`: compile id;
     /// `thread`: the compiler thread. A cut-off one ends where the log ends and has label `cut`.
     pub const JIT_COMPILE: &str = "jit.compile";
@@ -58,6 +61,10 @@ pub mod kind {
     pub const LOCK_WAIT: &str = "lock.wait";
     /// `LockSupport.park`. `name`: class of the blocker, where it was told.
     pub const LOCK_PARK: &str = "lock.park";
+    /// A wait for a lock of the C library (`pthread_mutex`). label `address`.
+    pub const LOCK_NATIVE: &str = "lock.native";
+    /// A virtual thread that kept its carrier while it waited. `name`: what it waited in; label `reason`.
+    pub const THREAD_PINNED: &str = "thread.pinned";
     /// A system call. `name`: its name; figures `result`, `bytes`; labels `path`, `peer`, `error`.
     pub const SYSCALL: &str = "syscall";
     /// Reading or writing a file as the program sees it. `name`: "read", "write", "force"; label `path`.
@@ -95,6 +102,8 @@ pub mod sample {
     pub const CPU: &str = "cpu";
     /// A thread seen whether it ran or not. Weight: nanoseconds of wall time.
     pub const WALL: &str = "wall";
+    /// A thread in native code, where the source cannot tell whether it ran or waited. Weight: nanoseconds of wall time.
+    pub const NATIVE: &str = "native";
     /// A thread blocked off the CPU, with the stack at which it was switched out; may stand for several times that it
     /// was. Weight: nanoseconds, without those on the run queue.
     pub const OFF_CPU: &str = "off-cpu";
@@ -116,7 +125,7 @@ pub mod sample {
     /// The unit of a kind's weight: "ns", "bytes", or "count" also for kinds that are not known.
     pub fn unit(kind: &str) -> &'static str {
         match kind {
-            CPU | WALL | OFF_CPU | RUN_QUEUE | LOCK => "ns",
+            CPU | WALL | NATIVE | OFF_CPU | RUN_QUEUE | LOCK => "ns",
             ALLOC | LIVE | MALLOC => "bytes",
             _ => "count",
         }
@@ -270,6 +279,10 @@ pub mod figure {
     pub const RESULT: &str = "result";
     /// 1 when a TLS session was resumed, 0 when not.
     pub const RESUMED: &str = "resumed";
+    /// Shorter spans of the kind are not in the source, nanoseconds: their sums are too small by those.
+    pub const THRESHOLD_NS: &str = "threshold_ns";
+    /// 1 when what was thrown is a `java.lang.Error`, 0 when an exception.
+    pub const IS_ERROR: &str = "is_error";
     /// Length of the compile queue, as the log says.
     pub const QUEUE_LENGTH: &str = "queue_length";
 }
@@ -300,6 +313,8 @@ pub mod label {
     pub const SYSCALL: &str = "syscall";
     /// Name of the thread that woke another.
     pub const WAKER: &str = "waker";
+    /// Name of the thread that asked for a VM operation.
+    pub const CALLER: &str = "caller";
     /// Name of the thread that held a lock.
     pub const OWNER: &str = "owner";
     /// Address or identity of an object, hexadecimal.
@@ -341,6 +356,12 @@ pub mod fact {
     /// JVM arguments (secrets removed by the reader: values of properties whose name speaks of a password,
     /// secret, token, key or credential are replaced by "***").
     pub const JVM_ARGS: &str = "jvm_args";
+    /// When the JVM had started, epoch nanoseconds, as it says itself: some 10 ms to 1 s after its elapsed counter's zero.
+    pub const JVM_START_NS: &str = "jvm_start_ns";
+    /// Events that a flight recording only has when they last longer: "FileRead 20 ms, ThreadPark 20 ms".
+    pub const JFR_THRESHOLDS: &str = "jfr_thresholds";
+    /// The operating system, "Debian GNU/Linux 12 (bookworm)".
+    pub const OS: &str = "os";
     /// Main class or jar.
     pub const MAIN: &str = "main";
     /// "async" when unified logging is known to write asynchronously, "sync" when known not to.
@@ -359,6 +380,26 @@ pub mod fact {
 pub mod series {
     /// Completed operations per second.
     pub const THROUGHPUT: &str = "throughput";
+    /// Heap in use, bytes.
+    pub const HEAP_USED: &str = "heap.used";
+    /// Tasks waiting for a compiler; instance: "c1", "c2".
+    pub const COMPILE_QUEUE: &str = "compile.queue";
+    /// CPU time of the JVM in user mode, as a share of all processors (1.0: all of them).
+    pub const CPU_JVM_USER: &str = "cpu.jvm-user";
+    /// The same in kernel mode.
+    pub const CPU_JVM_SYSTEM: &str = "cpu.jvm-system";
+    /// CPU time of the whole machine, as a share of all processors.
+    pub const CPU_MACHINE: &str = "cpu.machine";
+    /// CPU time of a thread as a share of all processors; instance: its name.
+    pub const CPU_THREAD: &str = "cpu.thread";
+    /// Context switches of the machine, per second.
+    pub const CONTEXT_SWITCHES: &str = "context-switches";
+    /// Memory of the machine in use, bytes.
+    pub const MEMORY_USED: &str = "memory.used";
+    /// Memory of the process in use, bytes.
+    pub const MEMORY_RESIDENT: &str = "memory.resident";
+    /// Java threads that live.
+    pub const JAVA_THREADS: &str = "java-threads";
     /// Code cache in use, bytes.
     pub const CODE_CACHE_USED: &str = "codecache.used";
 }

@@ -1,0 +1,195 @@
+//! The primitives of a chunk: bounded integers, floating-point numbers and strings.
+//!
+//! Integers are big-endian, or, in chunks with the feature "compressed integers" (all of JDK 11 and later and of
+//! async-profiler), little-endian base 128 with at most nine bytes, of which the ninth holds eight bits
+//! (`JfrCheckpointWriter`, `CompressedRecordingInput` of JDK 17). Reading past the end gives `None`, never a panic.
+
+use std::borrow::Cow;
+
+/// A view of a chunk with a position.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes<'a> {
+    pub(super) data: &'a [u8],
+    pub(super) at: usize,
+    /// Whether integers are compressed.
+    pub(super) compressed: bool,
+}
+
+/// A string as a field holds it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Text<'a> {
+    /// No string.
+    Null,
+    /// A key into the constant pool of strings.
+    Pool(u64),
+    /// Bytes of UTF-8.
+    Utf8(&'a [u8]),
+    /// One byte a character.
+    Latin1(&'a [u8]),
+    /// UTF-16 units, each written as an integer.
+    Units(&'a [u8], bool),
+}
+
+impl<'a> Bytes<'a> {
+    /// The bytes of `data`.
+    pub(super) fn new(data: &'a [u8], at: usize, compressed: bool) -> Self {
+        Self { data, at, compressed }
+    }
+
+    /// Bytes that are left.
+    pub(super) fn left(&self) -> usize {
+        self.data.len().saturating_sub(self.at)
+    }
+
+    #[inline]
+    pub(super) fn u8(&mut self) -> Option<u8> {
+        let byte = *self.data.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// The next `n` bytes.
+    #[inline]
+    pub(super) fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(n)?;
+        let taken = self.data.get(self.at..end)?;
+        self.at = end;
+        Some(taken)
+    }
+
+    fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    /// An integer that takes `width` bytes where integers are not compressed.
+    #[inline]
+    pub(super) fn integer(&mut self, width: u8) -> Option<u64> {
+        if self.compressed {
+            return self.varint();
+        }
+        Some(match width {
+            2 => u64::from(u16::from_be_bytes(self.fixed()?)),
+            4 => u64::from(u32::from_be_bytes(self.fixed()?)),
+            _ => u64::from_be_bytes(self.fixed()?),
+        })
+    }
+
+    /// A 32-bit integer.
+    pub(super) fn int(&mut self) -> Option<u64> {
+        self.integer(4)
+    }
+
+    /// A 64-bit integer.
+    pub(super) fn long(&mut self) -> Option<u64> {
+        self.integer(8)
+    }
+
+    #[inline]
+    fn varint(&mut self) -> Option<u64> {
+        let first = self.u8()?;
+        if first < 0x80 {
+            return Some(u64::from(first));
+        }
+        let mut value = u64::from(first & 0x7f);
+        for shift in [7, 14, 21, 28, 35, 42, 49] {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        Some(value | u64::from(self.u8()?) << 56)
+    }
+
+    pub(super) fn float(&mut self) -> Option<f64> {
+        Some(f64::from(f32::from_be_bytes(self.fixed()?)))
+    }
+
+    pub(super) fn double(&mut self) -> Option<f64> {
+        Some(f64::from_be_bytes(self.fixed()?))
+    }
+
+    /// A string in one of its six encodings (`jdk.jfr.internal.consumer.StringParser`).
+    #[inline]
+    pub(super) fn text(&mut self) -> Option<Text<'a>> {
+        Some(match self.u8()? {
+            0 => Text::Null,
+            1 => Text::Utf8(b""),
+            2 => Text::Pool(self.long()?),
+            3 => {
+                let size = self.length()?;
+                Text::Utf8(self.take(size)?)
+            }
+            4 => {
+                let units = self.length()?;
+                let from = self.at;
+                for _ in 0..units {
+                    self.integer(2)?;
+                }
+                Text::Units(self.data.get(from..self.at)?, self.compressed)
+            }
+            5 => {
+                let size = self.length()?;
+                Text::Latin1(self.take(size)?)
+            }
+            _ => return None,
+        })
+    }
+
+    /// How many of something follow; each takes a byte or more, so that there are never more than bytes left.
+    pub(super) fn length(&mut self) -> Option<usize> {
+        let n = usize::try_from(self.int()?).ok()?;
+        (n <= self.left()).then_some(n)
+    }
+}
+
+impl<'a> Text<'a> {
+    /// The characters of a string that stands in place; `None` for one of the pool or none.
+    pub(super) fn in_place(self) -> Option<Cow<'a, str>> {
+        match self {
+            Text::Null | Text::Pool(_) => None,
+            Text::Utf8(bytes) => Some(String::from_utf8_lossy(bytes)),
+            Text::Latin1(bytes) if bytes.is_ascii() => Some(String::from_utf8_lossy(bytes)),
+            Text::Latin1(bytes) => Some(bytes.iter().map(|b| char::from(*b)).collect::<String>().into()),
+            Text::Units(bytes, compressed) => {
+                let mut reader = Bytes::new(bytes, 0, compressed);
+                let units = std::iter::from_fn(|| reader.integer(2)).map(|unit| unit as u16);
+                let read = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+                Some(read.collect::<String>().into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(data: &[u8]) -> Option<String> {
+        Bytes::new(data, 0, true).text()?.in_place().map(Cow::into_owned)
+    }
+
+    #[test]
+    fn integers_of_one_to_nine_bytes() {
+        let read = |data: &[u8]| Bytes::new(data, 0, true).long();
+        assert_eq!(read(&[0x7f]), Some(127));
+        assert_eq!(read(&[0x80, 0x01]), Some(128));
+        assert_eq!(read(&[0xff; 9]), Some(u64::MAX));
+        assert_eq!(read(&[0x80; 8]), None);
+        assert_eq!(Bytes::new(&[1, 2, 3, 4], 0, false).int(), Some(0x0102_0304));
+    }
+
+    #[test]
+    fn strings_in_all_six_encodings() {
+        assert_eq!(text(&[0]), None);
+        assert_eq!(text(&[1]).as_deref(), Some(""));
+        assert!(matches!(Bytes::new(&[2, 9], 0, true).text(), Some(Text::Pool(9))));
+        assert_eq!(text(&[3, 3, b'g', 0xc3, 0xb6]).as_deref(), Some("gö"));
+        assert_eq!(text(&[4, 2, b'a', 0xac, 0x41]).as_deref(), Some("a€"));
+        assert_eq!(text(&[5, 2, b'a', 0xf6]).as_deref(), Some("aö"));
+        assert_eq!(text(&[6]), None);
+        // A length beyond the end is no string.
+        assert_eq!(text(&[3, 200, b'a']), None);
+        assert_eq!(text(&[4, 0xff, 0xff, 0xff, 0xff, 0x0f, b'a']), None);
+    }
+}

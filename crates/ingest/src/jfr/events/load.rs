@@ -1,0 +1,59 @@
+//! Load of the machine, the process and its threads, and memory: figures once a second or so.
+
+use fathom_recording::vocabulary::series;
+
+use super::{Event, Kind, Reader};
+
+pub(super) const KINDS: &[Kind] = &[
+    Kind { name: "jdk.CPULoad", fields: &["jvmUser", "jvmSystem", "machineTotal"], read: cpu },
+    Kind { name: "jdk.ThreadCPULoad", fields: &["user", "system"], read: thread_cpu },
+    Kind { name: "jdk.ThreadContextSwitchRate", fields: &["switchRate"], read: switches },
+    Kind { name: "jdk.PhysicalMemory", fields: &["totalSize", "usedSize"], read: memory },
+    Kind { name: "jdk.ResidentSetSize", fields: &["size"], read: resident },
+    Kind { name: "jdk.JavaThreadStatistics", fields: &["activeCount"], read: threads },
+    Kind { name: "jdk.DataLoss", fields: &["amount"], read: data_loss },
+];
+
+fn cpu<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    let t_ns = event.t0_ns()?;
+    for (at, name) in [(0, series::CPU_JVM_USER), (1, series::CPU_JVM_SYSTEM), (2, series::CPU_MACHINE)] {
+        reader.book.gauge(name, "share", "", t_ns, event.number(at)?);
+    }
+    Some(())
+}
+
+/// Of one thread: a series a name, so that a pool of a thousand workers does not become a thousand series.
+fn thread_cpu<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    let name = reader.text(event.standard(2)).filter(|name| !name.is_empty())?;
+    let busy = event.number(0)? + event.number(1)?;
+    reader.book.gauge(series::CPU_THREAD, "share", &name, event.t0_ns()?, busy);
+    Some(())
+}
+
+fn switches<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    reader.book.gauge(series::CONTEXT_SWITCHES, "1/s", "", event.t0_ns()?, event.number(0)?);
+    Some(())
+}
+
+fn memory<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    reader.book.fact(fathom_recording::vocabulary::fact::MEMORY_BYTES, event.integer(0)?.to_string());
+    reader.book.gauge(series::MEMORY_USED, "bytes", "", event.t0_ns()?, event.number(1)?);
+    Some(())
+}
+
+fn resident<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    reader.book.gauge(series::MEMORY_RESIDENT, "bytes", "", event.t0_ns()?, event.number(0)?);
+    Some(())
+}
+
+fn threads<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    reader.book.gauge(series::JAVA_THREADS, "threads", "", event.t0_ns()?, event.number(0)?);
+    Some(())
+}
+
+/// Bytes that the JVM had no buffer for. How many events they were is not told: at least one.
+fn data_loss<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    event.integer(0)?;
+    reader.book.lost(1);
+    Some(())
+}

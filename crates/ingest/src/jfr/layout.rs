@@ -1,0 +1,222 @@
+//! How the values of a type lie in a chunk: its fields as a flat list of steps, of which some are kept.
+//!
+//! A layout is made once a type and chunk and then followed for each event, without looking at names again. Nested
+//! types become part of the list; what lies behind the last field that is asked for is not read at all.
+
+use super::bytes::{Bytes, Text};
+use super::metadata::{Types, Unit};
+
+/// How deep types are nested within another: an event, a heap space in it, its sizes.
+const DEPTH: u32 = 6;
+/// Steps of one layout. The longest honest one (`jdk.CPUInformation` and the like) has some thirty.
+const MOST: usize = 512;
+
+/// How a primitive is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Prim {
+    Byte,
+    /// An integer of so many bits, and whether it has a sign.
+    Integer(u8, bool),
+    Float,
+    Double,
+    Text,
+    /// A key into the constant pool of the type with this index.
+    Ref(u32),
+}
+
+/// A step of a layout.
+#[derive(Debug)]
+enum Step {
+    /// Reads a value, into a slot when it is asked for.
+    One(Prim, Option<usize>, Unit),
+    /// An array: the layout of an element, and the slot when it is asked for.
+    Many(Vec<Step>, Option<usize>),
+}
+
+/// A value of a field.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Value<'a> {
+    /// The type has no such field.
+    #[default]
+    Absent,
+    /// An integer; a moment (nanoseconds since the epoch) or a length of time (nanoseconds) by the field's unit.
+    Integer(i64),
+    /// A floating-point number.
+    Real(f64),
+    /// A string.
+    Text(Text<'a>),
+    /// A key into the constant pool of the type with this index.
+    Ref(u32, u64),
+    /// An array: where its elements begin, and how many they are.
+    Many(usize, usize),
+}
+
+/// Turns ticks into nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// Nanoseconds since the epoch at the start of the chunk.
+    pub(super) start_ns: i64,
+    /// The same moment in ticks.
+    pub(super) start_ticks: i64,
+    /// Nanoseconds in a tick.
+    pub(super) tick_ns: f64,
+}
+
+impl Clock {
+    /// The moment of a stamp, nanoseconds since the epoch.
+    fn moment(&self, ticks: i64) -> i64 {
+        self.start_ns.saturating_add(self.span(ticks.saturating_sub(self.start_ticks)))
+    }
+
+    /// A length of time, nanoseconds. The JVM marks "for ever" and "none" by the largest and smallest integers.
+    fn span(&self, ticks: i64) -> i64 {
+        if ticks == i64::MIN || ticks == i64::MAX { ticks } else { (ticks as f64 * self.tick_ns) as i64 }
+    }
+}
+
+/// The layout of a type.
+#[derive(Debug)]
+pub(super) struct Layout {
+    steps: Vec<Step>,
+    /// How many of the steps have to be taken when the end of the value is of no interest.
+    needed: usize,
+}
+
+impl Layout {
+    /// The layout of the type at `class`, with the fields named in `wanted` ("heapSpace.committedSize" for one of a
+    /// type within it) in slots of the same order. `None`: the chunk does not describe the type fully, or nests it
+    /// without end.
+    pub(super) fn of(types: &Types, class: u32, wanted: &[&str]) -> Option<Self> {
+        let mut left = MOST;
+        let steps = if types.class(class)?.name == "java.lang.String" {
+            vec![Step::One(Prim::Text, wanted.iter().position(|w| w.is_empty()), Unit::None)]
+        } else {
+            fields(types, class, "", wanted, DEPTH, &mut left)?
+        };
+        let kept = |step: &Step| matches!(step, Step::One(_, Some(_), _) | Step::Many(_, Some(_)));
+        let needed = steps.iter().rposition(kept).map_or(0, |last| last + 1);
+        Some(Self { steps, needed })
+    }
+
+    /// Reads a value up to the last field asked for. `None`: it is cut or damaged.
+    #[inline]
+    pub(super) fn read<'a>(
+        &self,
+        bytes: &mut Bytes<'a>,
+        clock: &Clock,
+        slots: &mut [Value<'a>],
+    ) -> Option<()> {
+        follow(self.steps.get(..self.needed)?, bytes, clock, slots)
+    }
+
+    /// Reads a whole value, to go on behind it.
+    pub(super) fn pass<'a>(
+        &self,
+        bytes: &mut Bytes<'a>,
+        clock: &Clock,
+        slots: &mut [Value<'a>],
+    ) -> Option<()> {
+        follow(&self.steps, bytes, clock, slots)
+    }
+}
+
+fn fields(
+    types: &Types,
+    class: u32,
+    prefix: &str,
+    wanted: &[&str],
+    depth: u32,
+    left: &mut usize,
+) -> Option<Vec<Step>> {
+    let mut steps = Vec::new();
+    for field in &types.class(class)?.fields {
+        *left = left.checked_sub(1)?;
+        let is = |w: &&str| w.strip_prefix(prefix) == Some(&*field.name);
+        let slot = wanted.iter().position(is);
+        let of = types.index(field.class)?;
+        let inner = |prefix: &str, wanted: &[&str], left: &mut usize| match primitive(&types.class(of)?.name)
+        {
+            _ if field.pool => Some(vec![Step::One(Prim::Ref(of), slot, Unit::None)]),
+            Some(prim) => Some(vec![Step::One(prim, slot, field.unit)]),
+            None => fields(types, of, prefix, wanted, depth.checked_sub(1)?, left),
+        };
+        if field.array {
+            let mut element = inner("", &[], left)?;
+            for step in &mut element {
+                if let Step::One(_, slot, _) = step {
+                    *slot = None;
+                }
+            }
+            steps.push(Step::Many(element, slot));
+        } else {
+            steps.extend(inner(&format!("{prefix}{}.", field.name), wanted, left)?);
+        }
+    }
+    Some(steps)
+}
+
+fn primitive(class: &str) -> Option<Prim> {
+    Some(match class {
+        "boolean" | "byte" => Prim::Byte,
+        "char" => Prim::Integer(16, false),
+        "short" => Prim::Integer(16, true),
+        "int" => Prim::Integer(32, true),
+        "long" => Prim::Integer(64, true),
+        "float" => Prim::Float,
+        "double" => Prim::Double,
+        "java.lang.String" => Prim::Text,
+        _ => return None,
+    })
+}
+
+fn follow<'a>(steps: &[Step], bytes: &mut Bytes<'a>, clock: &Clock, slots: &mut [Value<'a>]) -> Option<()> {
+    for step in steps {
+        match step {
+            Step::One(prim, slot, unit) => {
+                let value = one(*prim, bytes)?;
+                if let Some(kept) = slot.and_then(|slot| slots.get_mut(slot)) {
+                    *kept = in_unit(value, *unit, clock);
+                }
+            }
+            Step::Many(element, slot) => {
+                let count = bytes.length()?;
+                let from = bytes.at;
+                // Elements without any field take no bytes: there is nothing to go over.
+                if !element.is_empty() {
+                    for _ in 0..count {
+                        follow(element, bytes, clock, &mut [])?;
+                    }
+                }
+                if let Some(kept) = slot.and_then(|slot| slots.get_mut(slot)) {
+                    *kept = Value::Many(from, count);
+                }
+            }
+        }
+    }
+    Some(())
+}
+
+#[inline]
+fn one<'a>(prim: Prim, bytes: &mut Bytes<'a>) -> Option<Value<'a>> {
+    Some(match prim {
+        Prim::Byte => Value::Integer(i64::from(bytes.u8()?)),
+        Prim::Integer(64, _) => Value::Integer(bytes.integer(8)? as i64),
+        Prim::Integer(32, _) => Value::Integer(i64::from(bytes.integer(4)? as i32)),
+        Prim::Integer(_, true) => Value::Integer(i64::from(bytes.integer(2)? as i16)),
+        Prim::Integer(_, false) => Value::Integer(i64::from(bytes.integer(2)? as u16)),
+        Prim::Float => Value::Real(bytes.float()?),
+        Prim::Double => Value::Real(bytes.double()?),
+        Prim::Text => Value::Text(bytes.text()?),
+        Prim::Ref(class) => Value::Ref(class, bytes.long()?),
+    })
+}
+
+fn in_unit<'a>(value: Value<'a>, unit: Unit, clock: &Clock) -> Value<'a> {
+    let Value::Integer(n) = value else { return value };
+    Value::Integer(match unit {
+        Unit::None => n,
+        Unit::TickStamp => clock.moment(n),
+        Unit::TickSpan => clock.span(n),
+        Unit::Nanos(ns) => n.saturating_mul(ns),
+    })
+}

@@ -1,0 +1,306 @@
+//! Flight recordings: what `-XX:StartFlightRecording`, `jcmd JFR.dump`, the repository of a JVM that was killed, and
+//! async-profiler (`-o jfr`) write; format versions 1 and 2.
+//!
+//! ```text
+//! stream ─▶ chunk ─┬─▶ metadata ─▶ types ─▶ layouts          per chunk: ids of types differ from chunk to chunk
+//!                  ├─▶ checkpoints, newest first ─▶ pools ─▶ names, threads, stacks
+//!                  └─▶ events ─▶ kinds by name ─▶ recording
+//! ```
+//!
+//! A chunk at a time is in memory, and of it only where the entries of its pools lie. Everything is bounded by the
+//! bytes that are there; whatever is damaged is counted, and what stands before and behind it is read.
+//!
+//! A file may hold chunks of several runs (concatenated files); a run is told by the process id and the start of its
+//! JVM. Chunks that do not say whose they are belong to the run before them.
+
+mod book;
+mod bytes;
+mod chunk;
+mod collections;
+mod events;
+mod layout;
+mod metadata;
+mod names;
+mod pools;
+mod stops;
+
+use fathom_recording::Sink;
+
+use self::book::{Book, Count};
+use self::bytes::Bytes;
+use self::chunk::{Chunk, Chunks, Events, MAGIC, event_at};
+use self::events::{Event, Kind, MOST_FIELDS, Reader, STANDARD};
+use self::layout::{Clock, Layout, Value};
+use self::metadata::Types;
+use self::names::Names;
+use self::pools::Pools;
+use crate::{Confidence, Format, IngestError, Input};
+
+/// The reader of flight recordings.
+pub(crate) struct Jfr;
+
+const ID: &str = "jfr";
+
+/// Numeric ids of the two kinds of events that describe the others; all other ids are the writer's own.
+const METADATA: u64 = 0;
+const CHECKPOINT: u64 = 1;
+
+impl Format for Jfr {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn about(&self) -> &'static str {
+        "flight recordings of JDK 8u262 and later and of async-profiler, also unfinished ones: samples, allocations, \
+         locks, I/O, collections, safepoints, compilations, threads, load"
+    }
+
+    fn reads_bytes(&self) -> bool {
+        true
+    }
+
+    fn sniff(&self, head: &[u8]) -> Confidence {
+        Confidence(if head.starts_with(MAGIC) { 100 } else { 0 })
+    }
+
+    fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError> {
+        let name = input.name.clone();
+        let mut chunks = Chunks::new(&mut input.lines);
+        let mut runs = Runs { name: &name, count: 0, now: Now::None(sink) };
+        // Chunks of which nothing could be read, and how many of them are cut.
+        let (mut unreadable, mut cut) = (0, 0);
+        while let Some(chunk) = chunks.next() {
+            match Content::of(&chunk) {
+                Some(content) => runs.take(&chunk, &content),
+                None => {
+                    unreadable += 1;
+                    cut += u64::from(chunk.cut);
+                }
+            }
+        }
+        let Now::Run(mut book) = runs.now else {
+            return Err(IngestError::Empty { path: name.into(), format: ID });
+        };
+        book.faults.chunks += unreadable;
+        book.faults.unreadable += unreadable;
+        book.faults.unfinished += cut;
+        book.faults.foreign += chunks.foreign;
+        book.finish();
+        Ok(())
+    }
+}
+
+/// The runs of a file, one after another.
+struct Runs<'n, 's> {
+    name: &'n str,
+    count: u32,
+    now: Now<'s>,
+}
+
+/// The run that chunks are of at the moment.
+enum Now<'s> {
+    /// None yet.
+    None(&'s mut dyn Sink),
+    /// This one.
+    Run(Box<Book<'s>>),
+    /// Taken out to be changed.
+    Between,
+}
+
+impl Runs<'_, '_> {
+    /// Reads a chunk into its run.
+    fn take(&mut self, chunk: &Chunk<'_>, content: &Content) {
+        let identity = content.identity(chunk);
+        let mut book = match std::mem::replace(&mut self.now, Now::Between) {
+            Now::Run(book) if book.is_of(identity) => book,
+            Now::Run(book) => self.begin(book.finish()),
+            Now::None(sink) => self.begin(sink),
+            Now::Between => return,
+        };
+        book.identify(identity);
+        content.read(chunk, &mut book);
+        self.now = Now::Run(book);
+    }
+
+    fn begin<'s>(&mut self, sink: &'s mut dyn Sink) -> Box<Book<'s>> {
+        self.count += 1;
+        Box::new(Book::new(sink, self.name, self.count))
+    }
+}
+
+/// A chunk's types and pools, and where the events are that others need.
+struct Content {
+    types: Types,
+    pools: Pools,
+    first: Vec<chunk::Event>,
+}
+
+impl Content {
+    /// Looks through a chunk. `None`: it does not describe its types, and nothing in it can be read.
+    fn of(chunk: &Chunk<'_>) -> Option<Self> {
+        let compressed = chunk.header.compressed;
+        let types = |event: chunk::Event| {
+            let body = Bytes::new(chunk.data.get(..event.end)?, event.body, compressed);
+            (event.class == METADATA).then(|| Types::read(body))?
+        };
+        // The newest metadata event is where the header says, or else it is looked for.
+        let told = event_at(chunk, chunk.header.metadata).and_then(types);
+        let types = told.or_else(|| {
+            let all: Vec<_> = Events::of(chunk).filter(|event| event.class == METADATA).collect();
+            all.into_iter().rev().find_map(types)
+        })?;
+        let (mut checkpoints, mut first) = (Vec::new(), Vec::new());
+        for event in Events::of(chunk) {
+            if event.class == CHECKPOINT {
+                checkpoints.push((event.body, event.end));
+            } else if types.by_id(event.class).is_some_and(|class| class.comes_first) {
+                first.push(event);
+            }
+        }
+        let pools = Pools::read(chunk.data, compressed, &types, &checkpoints);
+        Some(Self { types, pools, first })
+    }
+
+    /// Process id and start of the JVM that the chunk says it is of.
+    fn identity(&self, chunk: &Chunk<'_>) -> Option<(i64, i64)> {
+        let is_jvm = |event: &&chunk::Event| {
+            self.types.by_id(event.class).is_some_and(|class| class.name == "jdk.JVMInformation")
+        };
+        let event = self.first.iter().find(is_jvm)?;
+        let layout = Layout::of(&self.types, self.types.index(event.class)?, &["pid", "jvmStartTime"])?;
+        let mut bytes = Bytes::new(chunk.data.get(..event.end)?, event.body, chunk.header.compressed);
+        let mut values = [Value::Absent; 2];
+        layout.read(&mut bytes, &chunk.header.clock(), &mut values)?;
+        match values {
+            [Value::Integer(pid), Value::Integer(start_ns)] => Some((pid, start_ns)),
+            _ => None,
+        }
+    }
+
+    /// Reads the events of a chunk: first those that others need.
+    fn read(&self, chunk: &Chunk<'_>, book: &mut Book<'_>) {
+        let (clock, compressed) = (chunk.header.clock(), chunk.header.compressed);
+        let mut plans: Vec<Option<Plan>> = Vec::new();
+        plans.resize_with(self.types.classes.len(), || None);
+        let mut walk = Walk {
+            content: self,
+            chunk,
+            clock,
+            plans,
+            last_ns: chunk.header.start_ns,
+            reader: Reader {
+                names: Names::new(chunk.data, compressed, clock, &self.types, &self.pools),
+                book,
+            },
+            unknown: 0,
+        };
+        for event in &self.first {
+            walk.event(event, true);
+        }
+        let mut events = Events::of(chunk);
+        for event in events.by_ref() {
+            walk.event(&event, false);
+        }
+        let whole = events.at == chunk.data.len();
+        walk.finish(whole);
+    }
+}
+
+/// How events of a type are read.
+struct Plan {
+    kind: Option<(events::Read, Layout)>,
+    count: Count,
+    failed: u64,
+}
+
+/// A walk over the events of a chunk.
+struct Walk<'w, 'a, 's> {
+    content: &'a Content,
+    chunk: &'w Chunk<'a>,
+    clock: Clock,
+    /// By index of the type, made when its first event comes.
+    plans: Vec<Option<Plan>>,
+    last_ns: i64,
+    reader: Reader<'w, 'a, 's>,
+    /// Events of types that the chunk does not describe.
+    unknown: u64,
+}
+
+/// How far an event of a finished chunk may lie outside of it: buffers of threads are written late.
+const OUTSIDE_NS: i64 = 60_000_000_000;
+
+impl<'a> Walk<'_, 'a, '_> {
+    /// Takes an event, if it is its turn.
+    fn event(&mut self, event: &chunk::Event, first: bool) {
+        if event.class == METADATA || event.class == CHECKPOINT {
+            return;
+        }
+        let Some(index) = self.content.types.index(event.class) else {
+            self.unknown += 1;
+            return;
+        };
+        let Some(class) = self.content.types.class(index) else { return };
+        if class.comes_first != first {
+            return;
+        }
+        let Some(plan) = self.plans.get_mut(index as usize) else { return };
+        let plan = plan.get_or_insert_with(|| Plan::of(&self.content.types, index));
+        plan.count.all += 1;
+        let Some((read, layout)) = &plan.kind else { return };
+        let data = self.chunk.data.get(..event.end).unwrap_or_default();
+        let mut bytes = Bytes::new(data, event.body, self.chunk.header.compressed);
+        let mut values = [Value::Absent; MOST_FIELDS];
+        let done = layout
+            .read(&mut bytes, &self.clock, &mut values)
+            .and_then(|()| within(self.chunk, &values))
+            .and_then(|t_ns| {
+                self.last_ns = self.last_ns.max(t_ns);
+                read(&mut self.reader, &Event { name: &class.name, values: &values })
+            });
+        plan.failed += u64::from(done.is_none());
+    }
+
+    fn finish(self, whole: bool) {
+        let header = &self.chunk.header;
+        let book = self.reader.book;
+        for (class, plan) in self.content.types.classes.iter().zip(self.plans) {
+            if let Some(plan) = plan {
+                book.count(&class.name, plan.count);
+                book.faults.events += plan.failed;
+            }
+        }
+        book.faults.events += self.unknown;
+        book.faults.unresolved += self.reader.names.unresolved;
+        book.faults.checkpoints += self.content.pools.damaged;
+        book.faults.unfinished += u64::from(self.chunk.cut || !whole);
+        let end_ns = if self.chunk.cut { self.last_ns } else { header.end_ns().unwrap_or(self.last_ns) };
+        book.chunk(self.chunk.data.len() as u64, (header.start_ns, end_ns.max(header.start_ns)));
+    }
+}
+
+/// When an event began, if that can be of its chunk: a damaged stamp must not stretch the recording over centuries.
+fn within(chunk: &Chunk<'_>, values: &[Value<'_>]) -> Option<i64> {
+    let Some(Value::Integer(t_ns)) = values.first() else { return None };
+    let end_ns = chunk.header.end_ns().filter(|_| !chunk.cut);
+    let fits = end_ns.is_none_or(|end| *t_ns <= end.saturating_add(OUTSIDE_NS));
+    let length = if let Some(Value::Integer(length)) = values.get(1) { (*length).max(0) } else { 0 };
+    let ends_ns = t_ns.saturating_add(length);
+    (fits && *t_ns >= 0 && ends_ns >= chunk.header.start_ns.saturating_sub(OUTSIDE_NS)).then_some(*t_ns)
+}
+
+impl Plan {
+    fn of(types: &Types, index: u32) -> Self {
+        let name = types.class(index).map_or("", |class| &*class.name);
+        let kind: Option<&Kind> = events::kind_of(name);
+        let own = name.starts_with("jdk.") || name.starts_with("profiler.");
+        let fields = kind.map_or(&[][..], |kind| kind.fields);
+        let wanted: Vec<&str> = STANDARD.iter().chain(fields).copied().collect();
+        let read = kind.map(|kind| kind.read).or((!own).then_some(events::custom as events::Read));
+        let layout = Layout::of(types, index, &wanted);
+        let count = Count { all: 0, known: own, used: read.is_some() };
+        Self { kind: read.zip(layout), count, failed: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,346 @@
+//! What the numbers in a chunk's events stand for: strings, classes, methods, threads, stacks.
+//!
+//! Each is resolved once a chunk and remembered under its key. A pool may be damaged so that an entry names itself;
+//! resolving goes a few steps deep and no further.
+
+use std::rc::Rc;
+
+use fathom_recording::vocabulary::frame;
+use fathom_recording::{FrameId, FrameType, ProcessId, Sink, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use super::bytes::{Bytes, Text};
+use super::layout::{Clock, Layout, Value};
+use super::metadata::Types;
+use super::pools::Pools;
+use crate::java_names;
+use crate::thread_roles;
+
+/// How many steps one name takes: method → class → symbol → string.
+const STEPS: u32 = 5;
+/// Frames of a stack that are kept, those nearest to what ran. JVMs cut at 64, async-profiler at 2048.
+const DEEPEST: usize = 4096;
+/// Virtual threads that are told apart; a server makes millions of them.
+const VIRTUAL_THREADS: usize = 10_000;
+
+/// How to read an entry of a type's pool as a name.
+enum Reading {
+    /// A string, or a type with a string in it.
+    Text(Layout),
+    /// A class: its name has slashes in it.
+    Class(Layout),
+    /// A method: class and name.
+    Method(Layout),
+    /// A thread: names and ids.
+    Thread(Layout),
+    /// It has no name.
+    No,
+}
+
+/// Names of one chunk.
+pub(super) struct Names<'a> {
+    data: &'a [u8],
+    compressed: bool,
+    clock: Clock,
+    types: &'a Types,
+    pools: &'a Pools,
+    readings: FxHashMap<u32, Rc<Reading>>,
+    texts: FxHashMap<(u32, u64), Option<Rc<str>>>,
+    threads: FxHashMap<(u32, u64), Option<ThreadId>>,
+    stacks: FxHashMap<u64, Option<StackId>>,
+    frames: FxHashMap<(u64, u64, i64), FrameId>,
+    stack_layouts: Option<Option<(Rc<Layout>, Rc<Layout>)>>,
+    /// Keys that no pool has.
+    pub(super) unresolved: u64,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(
+        data: &'a [u8],
+        compressed: bool,
+        clock: Clock,
+        types: &'a Types,
+        pools: &'a Pools,
+    ) -> Self {
+        Self {
+            data,
+            compressed,
+            clock,
+            types,
+            pools,
+            readings: FxHashMap::default(),
+            texts: FxHashMap::default(),
+            threads: FxHashMap::default(),
+            stacks: FxHashMap::default(),
+            frames: FxHashMap::default(),
+            stack_layouts: None,
+            unresolved: 0,
+        }
+    }
+
+    fn entry(&mut self, class: u32, key: u64) -> Option<Bytes<'a>> {
+        let found = self.pools.find(class, key);
+        // Key 0 is "none" in most pools and has no entry there.
+        self.unresolved += u64::from(found.is_none() && key != 0);
+        Some(Bytes::new(self.data, found?, self.compressed))
+    }
+
+    /// The name that a value stands for: a string, a class, "package.Class.method", a thread's name, a GC cause.
+    pub(super) fn text(&mut self, value: Value<'a>) -> Option<Rc<str>> {
+        self.text_within(value, STEPS)
+    }
+
+    fn text_within(&mut self, value: Value<'a>, steps: u32) -> Option<Rc<str>> {
+        match value {
+            Value::Text(Text::Pool(key)) => {
+                let strings = self.types.named("java.lang.String")?;
+                self.text_within(Value::Ref(strings, key), steps)
+            }
+            Value::Text(text) => Some(text.in_place()?.into()),
+            Value::Ref(class, key) => {
+                if let Some(known) = self.texts.get(&(class, key)) {
+                    return known.clone();
+                }
+                let text = self.resolve(class, key, steps.checked_sub(1)?);
+                self.texts.insert((class, key), text.clone());
+                text
+            }
+            _ => None,
+        }
+    }
+
+    fn resolve(&mut self, class: u32, key: u64, steps: u32) -> Option<Rc<str>> {
+        let mut bytes = self.entry(class, key)?;
+        let reading = self.reading(class);
+        let mut slots = [Value::Absent; 5];
+        match &*reading {
+            Reading::Text(layout) => {
+                layout.read(&mut bytes, &self.clock, &mut slots)?;
+                self.text_within(slots[0], steps)
+            }
+            Reading::Class(layout) => {
+                layout.read(&mut bytes, &self.clock, &mut slots)?;
+                let name = self.text_within(slots[0], steps)?;
+                Some(java_names::class(&name).into())
+            }
+            Reading::Method(layout) => {
+                layout.read(&mut bytes, &self.clock, &mut slots)?;
+                let class = self.text_within(slots[0], steps);
+                let name = self.text_within(slots[1], steps)?;
+                match class.filter(|class| !class.is_empty()) {
+                    Some(class) => Some(format!("{class}.{name}").into()),
+                    None => Some(name),
+                }
+            }
+            Reading::Thread(layout) => {
+                layout.read(&mut bytes, &self.clock, &mut slots)?;
+                let java = self.text_within(slots[2], steps).filter(|name| !name.is_empty());
+                java.or_else(|| self.text_within(slots[0], steps))
+            }
+            Reading::No => None,
+        }
+    }
+
+    fn reading(&mut self, class: u32) -> Rc<Reading> {
+        if let Some(known) = self.readings.get(&class) {
+            return known.clone();
+        }
+        let reading = Rc::new(self.new_reading(class).unwrap_or(Reading::No));
+        self.readings.insert(class, reading.clone());
+        reading
+    }
+
+    fn new_reading(&self, class: u32) -> Option<Reading> {
+        let layout = |wanted: &[&str]| Layout::of(self.types, class, wanted);
+        let of = self.types.class(class)?;
+        Some(match &*of.name {
+            "java.lang.String" => Reading::Text(layout(&[""])?),
+            "java.lang.Class" => Reading::Class(layout(&["name"])?),
+            "jdk.types.Method" => Reading::Method(layout(&["type", "name"])?),
+            "java.lang.Thread" => {
+                Reading::Thread(layout(&["osName", "osThreadId", "javaName", "javaThreadId", "virtual"])?)
+            }
+            _ => {
+                let names = |class: u64| {
+                    let name = self.types.by_id(class).map(|class| &*class.name);
+                    matches!(name, Some("java.lang.String" | "jdk.types.Symbol"))
+                };
+                let field = of.fields.iter().find(|field| names(field.class))?;
+                Reading::Text(layout(&[&field.name])?)
+            }
+        })
+    }
+
+    /// The name of the kind of event with a numeric id.
+    pub(super) fn kind_of_event(&self, id: i64) -> Option<Rc<str>> {
+        Some(self.types.by_id(id as u64)?.name.as_str().into())
+    }
+
+    /// The thread that a value names.
+    pub(super) fn thread(
+        &mut self,
+        value: Value<'a>,
+        process: ProcessId,
+        sink: &mut dyn Sink,
+    ) -> Option<ThreadId> {
+        let Value::Ref(class, key) = value else { return None };
+        if let Some(known) = self.threads.get(&(class, key)) {
+            return *known;
+        }
+        let thread = self.new_thread(class, key, process, sink);
+        self.threads.insert((class, key), thread);
+        thread
+    }
+
+    fn new_thread(
+        &mut self,
+        class: u32,
+        key: u64,
+        process: ProcessId,
+        sink: &mut dyn Sink,
+    ) -> Option<ThreadId> {
+        let mut bytes = self.entry(class, key)?;
+        let reading = self.reading(class);
+        let Reading::Thread(layout) = &*reading else { return None };
+        let mut slots = [Value::Absent; 5];
+        layout.read(&mut bytes, &self.clock, &mut slots)?;
+        let number = |value: Value<'_>| match value {
+            Value::Integer(n) => n,
+            _ => 0,
+        };
+        let (tid, java_id, is_virtual) = (number(slots[1]), number(slots[3]), number(slots[4]) != 0);
+        let name = self.text_within(slots[2], STEPS).filter(|name| !name.is_empty());
+        let name = name.or_else(|| self.text_within(slots[0], STEPS)).unwrap_or_default();
+        if is_virtual && name.is_empty() {
+            let told_apart = self.threads.len() < VIRTUAL_THREADS;
+            let name =
+                if told_apart { format!("virtual thread #{java_id}") } else { "virtual thread".to_owned() };
+            return Some(sink.thread(process, None, &name, fathom_recording::Role::App));
+        }
+        // A virtual thread has the kernel's id of whatever carried it.
+        let tid = (tid > 0 && !is_virtual).then_some(tid);
+        Some(sink.thread(process, tid, &name, thread_roles::of(&name, java_id > 0)))
+    }
+
+    /// The stack that a value names.
+    pub(super) fn stack(&mut self, value: Value<'a>, sink: &mut dyn Sink) -> Option<StackId> {
+        let Value::Ref(class, key) = value else { return None };
+        if key == 0 {
+            return None;
+        }
+        if let Some(known) = self.stacks.get(&key) {
+            return *known;
+        }
+        let stack = self.new_stack(class, key, sink);
+        self.stacks.insert(key, stack);
+        stack
+    }
+
+    fn new_stack(&mut self, class: u32, key: u64, sink: &mut dyn Sink) -> Option<StackId> {
+        let mut bytes = self.entry(class, key)?;
+        let (trace, of_frame) = self.stack_layouts(class)?;
+        let mut slots = [Value::Absent; 2];
+        trace.read(&mut bytes, &self.clock, &mut slots)?;
+        let Value::Many(at, count) = slots[1] else { return None };
+        let truncated = matches!(slots[0], Value::Integer(n) if n != 0);
+        let mut bytes = Bytes::new(self.data, at, self.compressed);
+        let mut frames = Vec::with_capacity(count.min(DEEPEST));
+        for _ in 0..count.min(DEEPEST) {
+            let mut slots = [Value::Absent; 3];
+            of_frame.pass(&mut bytes, &self.clock, &mut slots)?;
+            frames.push(self.frame(slots, sink));
+        }
+        let mut stack = None;
+        if truncated || count > DEEPEST {
+            let cut = sink.frame(&frame::cut("depth"), "", FrameType::Unknown, -1);
+            stack = Some(sink.stack(stack, cut));
+        }
+        for frame in frames.into_iter().rev() {
+            stack = Some(sink.stack(stack, frame));
+        }
+        stack
+    }
+
+    fn stack_layouts(&mut self, class: u32) -> Option<(Rc<Layout>, Rc<Layout>)> {
+        if let Some(known) = &self.stack_layouts {
+            return known.clone();
+        }
+        let made = self.new_stack_layouts(class);
+        self.stack_layouts = Some(made.clone());
+        made
+    }
+
+    fn new_stack_layouts(&self, class: u32) -> Option<(Rc<Layout>, Rc<Layout>)> {
+        let frames = self.types.class(class)?.fields.iter().find(|f| f.name == "frames")?;
+        // No writer that we know keeps frames in a pool of their own.
+        let frame = self.types.index(frames.class).filter(|_| !frames.pool)?;
+        let trace = Layout::of(self.types, class, &["truncated", "frames"])?;
+        let frame = Layout::of(self.types, frame, &["method", "lineNumber", "type"])?;
+        Some((Rc::new(trace), Rc::new(frame)))
+    }
+
+    fn frame(&mut self, [method, line, sort]: [Value<'a>; 3], sink: &mut dyn Sink) -> FrameId {
+        let key = |value: Value<'_>| if let Value::Ref(_, key) = value { key } else { u64::MAX };
+        let line = if let Value::Integer(line) = line { line } else { -1 };
+        let known = (key(method), key(sort), line);
+        if let Some(frame) = self.frames.get(&known) {
+            return *frame;
+        }
+        let sort_name = self.text(sort);
+        let frame_type = frame_type(sort_name.as_deref().unwrap_or_default());
+        let line = i32::try_from(line).ok().filter(|line| *line > 0).unwrap_or(-1);
+        let name = self.text(method);
+        let name = name.as_deref().unwrap_or("[unknown]");
+        let frame = match frame_type {
+            // async-profiler has the library in the place of the class.
+            FrameType::Native | FrameType::Jvm | FrameType::Kernel => {
+                let (module, name) = self.module(method, name);
+                let frame_type = match &*module {
+                    "libjvm.so" => FrameType::Jvm,
+                    _ if frame_type == FrameType::Jvm => FrameType::Native,
+                    _ => frame_type,
+                };
+                let module = if frame_type == FrameType::Kernel { "kernel" } else { &*module };
+                sink.frame(&java_names::native(&name), module, frame_type, -1)
+            }
+            _ => sink.frame(&java_names::method(name), "", frame_type, line),
+        };
+        self.frames.insert(known, frame);
+        frame
+    }
+
+    /// Library and function of a native method: a library's name has dots in it.
+    fn module(&mut self, method: Value<'a>, whole: &str) -> (Rc<str>, String) {
+        let of = |names: &mut Self| {
+            let Value::Ref(class, key) = method else { return None };
+            let mut bytes = names.entry(class, key)?;
+            let reading = names.reading(class);
+            let Reading::Method(layout) = &*reading else { return None };
+            let mut slots = [Value::Absent; 5];
+            layout.read(&mut bytes, &names.clock, &mut slots)?;
+            let class = names.text(slots[0]).filter(|class| is_library(class))?;
+            Some((class, names.text(slots[1])?.to_string()))
+        };
+        of(self).unwrap_or_else(|| ("".into(), whole.to_owned()))
+    }
+}
+
+/// Whether what stands in the place of a class is a library: "libjvm.so", "libc.so.6", "[vdso]".
+fn is_library(class: &str) -> bool {
+    class.ends_with(".so") || class.contains(".so.") || class.starts_with('[') || class.starts_with("lib")
+}
+
+/// Names of the JDK (`JfrFrameType`) and of async-profiler (`FrameType`). The JDK does not tell C1 from C2.
+fn frame_type(name: &str) -> FrameType {
+    match name {
+        "Interpreted" => FrameType::Interpreted,
+        "C1 compiled" => FrameType::C1,
+        "JIT compiled" => FrameType::C2,
+        "Inlined" => FrameType::Inlined,
+        "Native" => FrameType::Native,
+        "C++" => FrameType::Jvm,
+        "Kernel" => FrameType::Kernel,
+        "Stub" => FrameType::Stub,
+        _ => FrameType::Unknown,
+    }
+}

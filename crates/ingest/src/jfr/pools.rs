@@ -1,0 +1,65 @@
+//! The constant pools of a chunk: what its events name by number.
+//!
+//! Checkpoints are written through the whole chunk, and an entry may be written again, better known by then (a thread
+//! that has got its name). The newest counts, so checkpoints are walked from the last to the first and nothing that is
+//! there is overwritten. Only where an entry lies is kept; it is read when something asks for it.
+
+use rustc_hash::FxHashMap;
+
+use super::bytes::Bytes;
+use super::layout::{Clock, Layout};
+use super::metadata::Types;
+
+/// Where the entries of a chunk's pools lie.
+#[derive(Default)]
+pub(super) struct Pools {
+    /// For each type, key → offset of the value in the chunk.
+    entries: Vec<FxHashMap<u64, usize>>,
+    /// Checkpoints that could not be read to their end.
+    pub(super) damaged: u64,
+}
+
+impl Pools {
+    /// Reads the checkpoints that begin (behind size and type) and end at these offsets, in the order of the file.
+    pub(super) fn read(data: &[u8], compressed: bool, types: &Types, checkpoints: &[(usize, usize)]) -> Self {
+        let mut pools = Self { entries: vec![FxHashMap::default(); types.classes.len()], damaged: 0 };
+        let mut layouts: Vec<Option<Option<Layout>>> = Vec::new();
+        layouts.resize_with(types.classes.len(), || None);
+        for (from, to) in checkpoints.iter().rev() {
+            let body = Bytes::new(data.get(..*to).unwrap_or_default(), *from, compressed);
+            if pools.checkpoint(body, types, &mut layouts).is_none() {
+                pools.damaged += 1;
+            }
+        }
+        pools
+    }
+
+    fn checkpoint(
+        &mut self,
+        mut body: Bytes<'_>,
+        types: &Types,
+        layouts: &mut [Option<Option<Layout>>],
+    ) -> Option<()> {
+        // Start, duration, offset of the checkpoint before, and what sort of checkpoint it is.
+        let (_, _, _, _) = (body.long()?, body.long()?, body.long()?, body.u8()?);
+        // Lengths of time mean nothing while entries are passed over.
+        let clock = Clock { start_ns: 0, start_ticks: 0, tick_ns: 1.0 };
+        for _ in 0..body.length()? {
+            let class = types.index(body.long()?)?;
+            let known = layouts.get_mut(class as usize)?;
+            let layout = known.get_or_insert_with(|| Layout::of(types, class, &[])).as_ref()?;
+            let entries = self.entries.get_mut(class as usize)?;
+            for _ in 0..body.length()? {
+                let key = body.long()?;
+                entries.entry(key).or_insert(body.at);
+                layout.pass(&mut body, &clock, &mut [])?;
+            }
+        }
+        Some(())
+    }
+
+    /// Where the entry of a type with a key lies.
+    pub(super) fn find(&self, class: u32, key: u64) -> Option<usize> {
+        self.entries.get(class as usize)?.get(&key).copied()
+    }
+}
