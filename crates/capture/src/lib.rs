@@ -10,13 +10,16 @@
 //! whatever they attach hangs on a file descriptor of this process, and the kernel takes it down with it. What cannot
 //! be seen is a value ([`Unavailable`]) and stands in the recording; it is an error only when nothing is left to see.
 
+mod bpf;
 pub mod clock;
 pub mod collector;
 mod error;
 pub mod host;
 pub mod jvm_events;
+mod kernel_symbols;
 pub mod privileges;
 pub mod procfs;
+pub mod sched;
 pub mod session;
 pub mod target;
 

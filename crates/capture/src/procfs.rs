@@ -83,6 +83,12 @@ pub fn pids() -> Vec<i32> {
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// Ids of the threads of a process.
+pub fn tasks(pid: i32) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir(path(pid, "task")) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
 /// `/proc/PID/NAME`.
 pub fn path(pid: i32, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/{name}"))

@@ -74,6 +74,11 @@ impl Selection {
         }
     }
 
+    /// Whether every process is meant.
+    pub fn is_whole_host(&self) -> bool {
+        matches!(self, Self::All)
+    }
+
     /// Whether nothing can join but descendants.
     pub(super) fn is_closed(&self) -> bool {
         matches!(self, Self::Pids(_) | Self::Command(_))

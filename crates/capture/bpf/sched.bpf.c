@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
+/*
+ * Every switch of the targets' threads, summed up in the kernel.
+ *
+ *   switched out ──▶ when, in which state ──▶ woken: when, by whom ──▶ switched in ──▶ how long, how long of it runnable
+ *                                                                        │
+ *             short: added to what is owed ◀─────────────────────────────┤
+ *             long: kept until the thread is back in its own context ◀───┘
+ *
+ * A wait is told when the thread that waited returns from its system call: its user stack is still that of the wait and its
+ * memory is mapped, and only waits that are worth telling pay for a stack. The kernel's part of the stack is taken when it
+ * is switched in, while it still stands. Waits outside of system calls (page faults, preemption) are told there and then,
+ * without a user stack.
+ */
+#include "sched_kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "sched.h"
+
+#define MAX_TARGETS 4096
+#define MAX_THREADS 65536
+#define PREEMPTED (1U << 31)
+
+const volatile struct sched_config config = {};
+
+struct thread {
+	__u64 off_ns;   /* when it was switched out; 0: on a CPU */
+	__u64 ready_ns; /* when it could run again; 0: it cannot */
+	__u32 waker;
+	__u32 state;
+	__u32 owed_count;
+	__u32 unused;
+	__u64 owed_ns;
+	__u64 owed_runq_ns;
+	/* A long wait that is over and not told yet. */
+	__u64 told_off_ns;
+	__u64 told_on_ns;
+	__u64 told_runq_ns;
+	__u32 told_waker;
+	__u32 told_state;
+	__s32 told_syscall;
+	__u32 kernel_bytes;
+	__u64 kernel[SCHED_KERNEL_FRAMES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_TARGETS);
+	__type(key, __u32);
+	__type(value, __u8);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_THREADS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} events SEC(".maps");
+
+/* [0] events that found no room, [1] threads that found no room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, __u64);
+} losses SEC(".maps");
+
+/* A thread is too large for the stack of a program. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct thread);
+} blank SEC(".maps");
+
+static __always_inline void lost(__u32 which)
+{
+	__u64 *count = bpf_map_lookup_elem(&losses, &which);
+
+	if (count)
+		*count += 1;
+}
+
+static __always_inline bool is_target(__u32 pid)
+{
+	if (pid == config.own_pid || pid == 0)
+		return false;
+	return config.whole_host || bpf_map_lookup_elem(&targets, &pid);
+}
+
+static __always_inline struct thread *thread_of(__u32 pid, __u32 tid)
+{
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	__u32 zero = 0;
+
+	if (thread || !is_target(pid))
+		return thread;
+	struct thread *fresh = bpf_map_lookup_elem(&blank, &zero);
+
+	if (!fresh)
+		return NULL;
+	if (bpf_map_update_elem(&threads, &tid, fresh, BPF_NOEXIST))
+		lost(1);
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+static __always_inline void tell(struct thread *thread, struct task_struct *task, __u32 kind, __u64 at_ns)
+{
+	struct sched_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event) {
+		/* What is owed stays owed; the long wait is lost. */
+		lost(0);
+		thread->told_off_ns = 0;
+		return;
+	}
+	event->off_ns = thread->told_off_ns;
+	event->on_ns = thread->told_off_ns ? thread->told_on_ns : at_ns;
+	event->runq_ns = thread->told_runq_ns;
+	event->owed_ns = thread->owed_ns;
+	event->owed_runq_ns = thread->owed_runq_ns;
+	event->owed_count = thread->owed_count;
+	event->pid = BPF_CORE_READ(task, tgid);
+	event->tid = BPF_CORE_READ(task, pid);
+	event->waker = thread->told_waker;
+	event->syscall = thread->told_syscall;
+	event->state = thread->told_state;
+	event->kind = kind;
+	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
+	event->kernel_depth = 0;
+	if (thread->told_off_ns) {
+		event->kernel_depth = thread->kernel_bytes / 8;
+		__builtin_memcpy(event->kernel, thread->kernel, sizeof(event->kernel));
+	}
+	bpf_ringbuf_submit(event, 0);
+	thread->told_off_ns = 0;
+	thread->owed_ns = thread->owed_runq_ns = 0;
+	thread->owed_count = 0;
+}
+
+/* The system call that a thread is in: its saved registers hold the number; exceptions and interrupts leave -1 there. */
+static __always_inline __s32 syscall_of(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return (__s32)BPF_CORE_READ(regs, orig_ax);
+}
+
+static __always_inline void switched_out(struct task_struct *prev, bool preempt, __u32 state, __u64 now)
+{
+	struct thread *thread = thread_of(BPF_CORE_READ(prev, tgid), BPF_CORE_READ(prev, pid));
+
+	if (!thread)
+		return;
+	thread->off_ns = now;
+	/* A preempted thread, or one that yields, can run all along. */
+	thread->ready_ns = preempt || state == 0 ? now : 0;
+	thread->state = state | (preempt ? PREEMPTED : 0);
+	thread->waker = 0;
+}
+
+static __always_inline void switched_in(struct task_struct *next, __u64 now)
+{
+	__u32 tid = BPF_CORE_READ(next, pid);
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!thread || !thread->off_ns)
+		return;
+	__u64 off_ns = thread->off_ns, length = now - off_ns;
+	__u64 ready_ns = thread->ready_ns, runq_ns = ready_ns > off_ns ? now - ready_ns : ready_ns ? length : 0;
+
+	thread->off_ns = 0;
+	if (length < config.min_ns) {
+		thread->owed_ns += length - runq_ns;
+		thread->owed_runq_ns += runq_ns;
+		thread->owed_count += 1;
+		return;
+	}
+	/* A long wait that was not told yet (the thread did not return from its system call) goes first, stackless. */
+	if (thread->told_off_ns)
+		tell(thread, next, SCHED_WAITED, now);
+	thread->told_off_ns = off_ns;
+	thread->told_on_ns = now;
+	thread->told_runq_ns = runq_ns;
+	thread->told_waker = thread->waker;
+	thread->told_state = thread->state;
+	thread->told_syscall = syscall_of(next);
+	long bytes = bpf_get_task_stack(next, thread->kernel, sizeof(thread->kernel), 0);
+
+	thread->kernel_bytes = bytes > 0 ? bytes : 0;
+	if (thread->told_syscall < 0)
+		tell(thread, next, SCHED_WAITED, now);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	switched_out(prev, preempt, prev_state, now);
+	switched_in(next, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	__u32 tid = BPF_CORE_READ(task, pid);
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!thread || !thread->off_ns || thread->ready_ns)
+		return 0;
+	thread->ready_ns = bpf_ktime_get_ns();
+	thread->waker = (__u32)bpf_get_current_pid_tgid();
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!thread || (!thread->told_off_ns && thread->owed_ns + thread->owed_runq_ns < config.min_ns))
+		return 0;
+	tell(thread, (struct task_struct *)bpf_get_current_task_btf(), SCHED_WAITED, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	__u32 tid = BPF_CORE_READ(task, pid);
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!thread)
+		return 0;
+	if (thread->told_off_ns)
+		tell(thread, task, SCHED_WAITED, 0);
+	tell(thread, task, SCHED_EXITED, bpf_ktime_get_ns());
+	bpf_map_delete_elem(&threads, &tid);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
+/* What sched.bpf.c tells user space. Mirrored in src/sched/event.rs; sizes are asserted on both sides. */
+#ifndef FATHOM_SCHED_H
+#define FATHOM_SCHED_H
+
+#define SCHED_KERNEL_FRAMES 32
+
+/* What user space asks for. */
+struct sched_config {
+	__u64 min_ns;     /* waits as long are told one by one, shorter ones once they add up to it */
+	__u32 own_pid;    /* fathom itself, which is never a target */
+	__u32 whole_host; /* whether every process is a target */
+};
+
+_Static_assert(sizeof(struct sched_config) == 16, "shared with user space");
+
+/* What an event tells. */
+enum sched_event_kind {
+	SCHED_WAITED = 1, /* off the CPU for as long as the limit, or short waits that have added up to it */
+	SCHED_EXITED = 2, /* the thread has ended */
+};
+
+struct sched_event {
+	__u64 off_ns;   /* switched out; 0: no long wait is told, only what is owed */
+	__u64 on_ns;    /* ran again; of SCHED_EXITED: ended */
+	__u64 runq_ns;  /* of it at its end: could run and had no CPU */
+	__u64 owed_ns;  /* short waits since the last event, blocked */
+	__u64 owed_runq_ns; /* short waits since the last event, on the run queue */
+	__u32 owed_count;
+	__u32 pid;
+	__u32 tid;
+	__u32 waker;    /* thread that woke it; 0: an interrupt, or nobody */
+	__s32 syscall;  /* number of the system call that it waited in; -1: none */
+	__u32 state;    /* task state when it was switched out; bit 31: preempted */
+	__u32 kind;
+	__u32 kernel_depth; /* frames below */
+	char comm[16];
+	__u64 kernel[SCHED_KERNEL_FRAMES];
+};
+
+_Static_assert(sizeof(struct sched_event) == 88 + 8 * SCHED_KERNEL_FRAMES, "shared with user space");
+
+#endif

@@ -1,0 +1,99 @@
+//! The scheduler's collector on a real JVM: threads with known waits, and the ledger that must add up to them.
+//! Needs root and eBPF; skips loudly without.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// A JVM that ends with the test.
+struct Jvm(Child);
+
+impl Drop for Jvm {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn fathom(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
+}
+
+/// The program, running; `None`, and a line about it, where there is no JDK.
+fn program(dir: &Path) -> Option<Jvm> {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Waits.java");
+    let compiled = Command::new("javac").args(["--release", "11", "-d"]).arg(dir).arg(source).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: no JDK with javac was found");
+        return None;
+    }
+    let mut child = Command::new("java")
+        .args(["-XX:+UseSerialGC", "-cp"])
+        .arg(dir)
+        .args(["Waits", "120"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line.trim(), "ready");
+    Some(Jvm(child))
+}
+
+/// Milliseconds by thread and heading.
+fn ledger(dir: &Path) -> serde_json::Value {
+    let output = fathom(dir, &["ledger", "x.fathom", "--by", "thread", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn thread<'a>(ledger: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
+    let groups = ledger["groups"].as_array().unwrap();
+    groups
+        .iter()
+        .find(|g| g["name"].as_str().unwrap().starts_with(name))
+        .unwrap_or_else(|| panic!("no {name}: {ledger}"))
+}
+
+/// Share of a thread's time under headings whose words begin with any of these.
+fn share(thread: &serde_json::Value, words: &[&str]) -> f64 {
+    let spent = thread["spent"].as_array().unwrap().iter();
+    let under = spent.filter(|s| words.iter().any(|w| s["words"].as_str().unwrap().starts_with(w)));
+    under.map(|s| s["ms"].as_f64().unwrap()).sum::<f64>() / thread["thread_ms"].as_f64().unwrap()
+}
+
+#[test]
+fn known_waits_stand_in_the_ledger_and_every_threads_time_adds_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(jvm) = program(dir.path()) else { return };
+    let pid = jvm.0.id().to_string();
+    let args = ["record", "-p", &pid, "-d", "6s", "-o", "x.fathom", "--without", "jvm-events"];
+    let output = fathom(dir.path(), &args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(3) && said.contains("eBPF") {
+        eprintln!("SKIPPED: the scheduler cannot be watched here: {said}");
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    let ledger = ledger(dir.path());
+    for group in ledger["groups"].as_array().unwrap() {
+        let sum: f64 = group["spent"].as_array().unwrap().iter().map(|s| s["ms"].as_f64().unwrap()).sum();
+        let whole = group["thread_ms"].as_f64().unwrap();
+        assert!((sum - whole).abs() <= whole * 0.001, "{group}");
+    }
+    // What waits for a CPU is the machine's doing, and stands apart from what the program does.
+    let on_its_own = |name: &str, words: &[&str]| {
+        let thread = thread(&ledger, name);
+        share(thread, words) / (1.0 - share(thread, &["waiting for a CPU"]))
+    };
+    let off = ["blocked", "asleep", "idle", "waiting for another"];
+    let sleeps = on_its_own("sleeper", &off);
+    assert!(sleeps > 0.97, "the sleeper sleeps {sleeps}: {ledger}");
+    let runs = on_its_own("burner", &["running"]);
+    assert!(runs > 0.97, "the burner runs {runs}: {ledger}");
+    let half = on_its_own("half", &["running"]);
+    assert!((0.35..0.65).contains(&half), "the half runs {half}: {ledger}");
+    assert_eq!(share(thread(&ledger, "sleeper"), &["unknown"]), 0.0);
+}
