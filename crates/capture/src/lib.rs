@@ -21,6 +21,7 @@ pub mod privileges;
 pub mod procfs;
 pub mod sched;
 pub mod session;
+pub mod symbols;
 pub mod target;
 
 pub use clock::Clock;
