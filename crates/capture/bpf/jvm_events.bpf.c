@@ -5,7 +5,10 @@
  * Arguments of a probe are strings first, each as address and length, then numbers (hotspot.d of the JDK), so that two
  * counts describe it:
  *
- *   cookie = kind | strings << 8 | numbers << 12 | slot << 32
+ *   cookie = kind | strings << 8 | numbers << 12 | causes << 16 | slot << 32
+ *
+ * With `causes`, the strings are those of the JVM's counters sun.gc.cause and sun.gc.lastCause at that moment: no probe
+ * tells why a collection was made.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -31,6 +34,29 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } lost SEC(".maps");
+
+struct cause_places {
+	__u64 now;  /* address of sun.gc.cause in the target, 0: not known */
+	__u64 last; /* of sun.gc.lastCause */
+};
+
+/* By slot. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__type(value, struct cause_places);
+} causes SEC(".maps");
+
+static __always_inline void keep_cause(struct jvm_event *event, int i, __u64 address)
+{
+	long length = 0;
+
+	if (address)
+		length = bpf_probe_read_user_str(event->string[i], JVM_EVENT_STRING_BYTES, (void *)address);
+	/* The final zero counts. */
+	event->length[i] = length > 1 ? length - 1 : 0;
+}
 
 static __always_inline __u32 own_tid(void)
 {
@@ -94,6 +120,14 @@ int jvm_probe(struct pt_regs *ctx)
 		if (i < event->numbers)
 			bpf_usdt_arg(ctx, 2 * event->strings + i, &number);
 		event->number[i] = number;
+	}
+	if (cookie >> 16 & 1) {
+		struct cause_places *places = bpf_map_lookup_elem(&causes, &slot);
+
+		if (places) {
+			keep_cause(event, 0, places->now);
+			keep_cause(event, 1, places->last);
+		}
 	}
 	bpf_ringbuf_submit(event, 0);
 	return 0;

@@ -13,11 +13,10 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::TargetEvent;
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
-use points::{Gauge, Points};
+use crate::points::{Gauge, Points};
 
 mod cpu;
 mod memory;
-mod points;
 mod pressure;
 mod process;
 

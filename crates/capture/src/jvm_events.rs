@@ -19,6 +19,7 @@ use fathom_recording::vocabulary::kind;
 use libbpf_rs::{MapCore, MapFlags};
 
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::perf_memory::PerfMemory;
 use crate::target::{Change, Target, TargetEvent};
 use assembly::Assembly;
 use budget::{Budget, Verdict};
@@ -109,6 +110,14 @@ impl JvmEvents {
                 why: format!("its libjvm has no such probes, or they cannot be attached ({why})"),
                 remedy: "a GC log: -Xlog:gc*,safepoint:file=gc.log; or a JDK built with --enable-dtrace (Temurin, \
                          Debian)"
+                    .into(),
+            });
+        }
+        if !loaded.tell_causes(slot, PerfMemory::find(target.pid).as_ref()) {
+            cx.unseen(Unavailable {
+                what: format!("causes of collections of pid {}", target.pid),
+                why: "the JVM does not publish its counters".into(),
+                remedy: "leave -XX:-UsePerfData and -XX:+PerfDisableSharedMem out, or a GC log: -Xlog:gc*"
                     .into(),
             });
         }

@@ -562,6 +562,32 @@ pub mod live {
     /// Processes of it killed for want of memory.
     pub const CGROUP_OOM_KILLS: Word = word("cgroup.memory.oom-kills", "1/s", Rate);
 
+    // What a JVM counts (hsperfdata). Instance: name and pid of the process, and of which collector or space.
+    /// Collections.
+    pub const JVM_COLLECTIONS: Word = word("jvm.gc.collections", "1/s", Rate);
+    /// Time in collections, by wall time.
+    pub const JVM_GC_TIME: Word = word("jvm.gc.time", "share", Gauge);
+    /// Safepoints.
+    pub const JVM_SAFEPOINTS: Word = word("jvm.safepoints", "1/s", Rate);
+    /// Time at safepoints, by wall time.
+    pub const JVM_SAFEPOINT_TIME: Word = word("jvm.safepoint.time", "share", Gauge);
+    /// Of it, until all threads had stopped.
+    pub const JVM_SAFEPOINT_SYNC: Word = word("jvm.safepoint.sync", "share", Gauge);
+    /// Classes loaded.
+    pub const JVM_CLASSES_LOADED: Word = word("jvm.classes.loaded", "1/s", Rate);
+    /// Classes unloaded.
+    pub const JVM_CLASSES_UNLOADED: Word = word("jvm.classes.unloaded", "1/s", Rate);
+    /// Time of compiler threads, by wall time.
+    pub const JVM_COMPILE_TIME: Word = word("jvm.compile.time", "share", Gauge);
+    /// Heap in use, by space. Between collections most collectors update it now and then only.
+    pub const JVM_HEAP_USED: Word = word("jvm.heap.used", "bytes", Gauge);
+    /// Heap as large as it is now, by space.
+    pub const JVM_HEAP_CAPACITY: Word = word("jvm.heap.capacity", "bytes", Gauge);
+    /// Metaspace in use.
+    pub const JVM_METASPACE_USED: Word = word("jvm.metaspace.used", "bytes", Gauge);
+    /// Live Java threads.
+    pub const JVM_THREADS: Word = word("jvm.threads", "threads", Gauge);
+
     // fathom itself. Instance: "all", or a collector.
     /// CPU time of fathom.
     pub const FATHOM_CPU: Word = word("fathom.cpu", "cpus", Gauge);

@@ -2,8 +2,8 @@
 
 use fathom_recording::vocabulary::live;
 
-use super::points::{Counter, Gauge, Points};
 use super::{HostSource, Unavailable};
+use crate::points::{Counter, Gauge, Points};
 use crate::procfs::{Repeated, ticks_per_second};
 
 /// Processors that are told one by one; of more, only the first so many. Nobody looks at a thousand lanes.

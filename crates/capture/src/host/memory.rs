@@ -2,8 +2,8 @@
 
 use fathom_recording::vocabulary::live;
 
-use super::points::{Counter, Gauge, Points};
 use super::{HostSource, Unavailable};
+use crate::points::{Counter, Gauge, Points};
 use crate::procfs::Repeated;
 
 /// The source.

@@ -198,7 +198,10 @@ impl Assembly {
         }
         self.pools.extend(std::mem::take(&mut gc.after));
         let times = (cx.clock.epoch_ns(gc.t0_ns), cx.clock.epoch_ns(record.t_ns));
-        self.write(cx, kind::GC_PAUSE, &name, times, None, &figures, &[]);
+        // Some operations are done with their cause before the probe fires, which then is the last one.
+        let cause = [record.text(0), record.text(1)].into_iter().find(|c| !c.is_empty() && c != "No GC");
+        let labels: Vec<_> = cause.iter().map(|cause| (label::CAUSE, cause.as_str())).collect();
+        self.write(cx, kind::GC_PAUSE, &name, times, None, &figures, &labels);
     }
 
     /// Manager and pool; initial, used, committed and largest size.
@@ -374,7 +377,7 @@ mod tests {
             told(PoolBegin, at + 121, 7, &old, &[0, 10 * MB, 40 * MB, 0]),
             told(PoolEnd, at + 180, 7, &eden, &[0, 0, 60 * MB, 0]),
             told(PoolEnd, at + 181, 7, &old, &[0, 12 * MB, 40 * MB, 0]),
-            told(GcEnd, at + 190, 7, &[], &[]),
+            told(GcEnd, at + 190, 7, &["No GC", "G1 Evacuation Pause"], &[]),
             told(OperationEnd, at + 200, 7, &operation, &[0]),
             told(SafepointEnd, at + 230, 7, &[], &[]),
         ]
@@ -389,6 +392,7 @@ mod tests {
         assert_eq!(pause.figure(figure::HEAP_AFTER_BYTES), Some((12 * MB) as f64));
         assert_eq!(pause.figure(figure::HEAP_CAPACITY_BYTES), Some((100 * MB) as f64));
         assert_eq!(pause.figure(figure::YOUNG_AFTER_BYTES), Some(0.0));
+        assert_eq!(pause.label(label::CAUSE), Some("G1 Evacuation Pause"));
         let safepoint = recording.spans_of(kind::SAFEPOINT).next().unwrap();
         assert_eq!((safepoint.name(), safepoint.duration_ns()), ("G1CollectForAllocation", 230));
         let parts = [figure::REACH_NS, figure::AT_NS, figure::LEAVE_NS].map(|key| safepoint.figure(key));

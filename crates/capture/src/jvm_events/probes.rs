@@ -5,9 +5,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use libbpf_rs::{Link, MapCore, MapHandle, ObjectBuilder, RingBuffer, RingBufferBuilder, UsdtOpts};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ObjectBuilder, RingBuffer, RingBufferBuilder, UsdtOpts};
 
 use super::record::Record;
+use crate::perf_memory::PerfMemory;
 use crate::procfs;
 use crate::target::jvm_library;
 
@@ -145,6 +146,8 @@ pub struct Loaded {
     ring: RingBuffer<'static>,
     /// Events that found no room, by slot.
     pub lost: MapHandle,
+    /// Where the causes of collections stand in the targets' memory, by slot.
+    causes: MapHandle,
     object: libbpf_rs::Object,
 }
 
@@ -175,13 +178,14 @@ impl Loaded {
         let missing = |name: &str| libbpf_rs::Error::from(std::io::Error::other(format!("no map {name}")));
         let events = map("events").ok_or_else(|| missing("events"))?;
         let lost = MapHandle::try_from(&map("lost").ok_or_else(|| missing("lost"))?)?;
+        let causes = MapHandle::try_from(&map("causes").ok_or_else(|| missing("causes"))?)?;
         let mut ring = RingBufferBuilder::new();
         ring.add(&events, move |bytes| {
             records.borrow_mut().extend(Record::parse(bytes));
             0
         })?;
         let ring = ring.build()?;
-        Ok(Self { ring, lost, object })
+        Ok(Self { ring, lost, causes, object })
     }
 
     /// Takes in all that is in the ring buffer.
@@ -190,13 +194,24 @@ impl Loaded {
         let _ = self.ring.consume();
     }
 
+    /// Says where the causes of a JVM's collections stand; whether they are known.
+    pub fn tell_causes(&self, slot: u32, memory: Option<&PerfMemory>) -> bool {
+        let address = |name| memory.and_then(|memory| memory.address(name)).unwrap_or(0);
+        let places = [address("sun.gc.cause"), address("sun.gc.lastCause")];
+        let bytes: Vec<u8> = places.iter().flat_map(|place| place.to_ne_bytes()).collect();
+        let told = self.causes.update(&slot.to_ne_bytes(), &bytes, MapFlags::ANY);
+        told.is_ok() && !places.contains(&0)
+    }
+
     /// Attaches a group to a process. Nothing stays attached after an error; the error says which probe.
     pub fn attach(&mut self, group: &Group, pid: i32, slot: u32) -> Result<Vec<Link>, String> {
         let library = library_of(pid).ok_or("it has no libjvm")?;
         let program = self.object.progs_mut().find(|program| program.name() == "jvm_probe");
         let program = program.ok_or("no program")?;
         let attach = |probe: &Probe| {
-            let cookie = probe.kind as u64 | probe.strings << 8 | probe.numbers << 12 | u64::from(slot) << 32;
+            let causes = u64::from(probe.kind == Kind::GcEnd);
+            let counts = probe.strings << 8 | probe.numbers << 12 | causes << 16;
+            let cookie = probe.kind as u64 | counts | u64::from(slot) << 32;
             let opts = UsdtOpts { cookie, ..UsdtOpts::default() };
             let attached = program.attach_usdt_with_opts(pid, &library, probe.provider, probe.name, opts);
             attached.map_err(|error| format!("{}: {error}", probe.name))
