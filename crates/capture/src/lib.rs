@@ -29,9 +29,11 @@ pub mod sched;
 pub mod session;
 pub mod symbols;
 pub mod target;
+mod written_files;
 
 pub use clock::Clock;
 pub use collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Unavailable};
 pub use error::CaptureError;
 pub use session::{Ended, Limits, Progress, Session, Signals, Summary};
 pub use target::{Selection, Target, TargetEvent, Targets};
+pub use written_files::WrittenFile;

@@ -18,6 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::error::CaptureError;
 use crate::target::{TargetEvent, Targets};
+use crate::written_files::{WrittenFile, WrittenFiles};
 use crate::{Clock, privileges};
 
 mod end;
@@ -62,6 +63,7 @@ pub struct Session {
     started_ns: i64,
     events: Vec<TargetEvent>,
     ever_had_a_target: bool,
+    written: WrittenFiles,
 }
 
 /// How a recording is getting on.
@@ -78,7 +80,7 @@ pub struct Progress {
 }
 
 /// What was recorded.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Summary {
     /// Why it ended.
     pub ended: Ended,
@@ -90,6 +92,8 @@ pub struct Summary {
     pub collectors: Vec<(&'static str, u64, u64)>,
     /// What could not be seen.
     pub unseen: Vec<Unavailable>,
+    /// Files that the recorded JVMs wrote, logs perhaps.
+    pub written: Vec<WrittenFile>,
 }
 
 impl Session {
@@ -115,6 +119,7 @@ impl Session {
             started_ns: clock.epoch_now_ns(),
             events: Vec::new(),
             ever_had_a_target: false,
+            written: WrittenFiles::default(),
         };
         let mut why_not: Vec<Unavailable> = reasons;
         let wanted = COLLECTORS.iter().filter(|entry| session.settings.wants(entry, engine));
@@ -215,7 +220,8 @@ impl Session {
         }
         let unseen = self.unseen(writer);
         let collectors = self.progress(writer).collectors;
-        Ok(Summary { ended, covers_ns, engine: self.engine, collectors, unseen })
+        let written = self.written.take();
+        Ok(Summary { ended, covers_ns, engine: self.engine, collectors, unseen, written })
     }
 
     fn start_one(&mut self, entry: &'static Entry, writer: &mut Writer) -> Result<(), Unavailable> {
@@ -244,6 +250,7 @@ impl Session {
         let mut events = std::mem::take(&mut self.events);
         self.targets.scan(writer, &mut events);
         self.ever_had_a_target |= !self.targets.is_empty();
+        self.written.look(&self.targets);
         for event in &events {
             for running in self.running.iter_mut().filter(|r| r.works) {
                 let mut cx = context(writer, running.source, &mut self.targets, self.clock, &self.settings);

@@ -50,6 +50,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         ruled_out.splice(0..0, collector::ruled_out(&case, &jvms, &ledger));
     }
     blind_spots.extend(unseen(recording, &jvms, &unplaced));
+    blind_spots.extend(uncollected(recording));
     let mut diagnosis = Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
@@ -108,6 +109,16 @@ fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[ProcessId]) -> 
         .filter(|(_, rules, _)| !rules.is_empty())
         .map(|(what, rules, remedy)| BlindSpot { what: what.into(), rules, remedy: remedy.into() })
         .collect()
+}
+
+/// What the collectors of a live recording could not see, as they said themselves.
+fn uncollected(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
+    let unseen = recording.sources.iter().flat_map(|source| &source.unseen);
+    unseen.map(|unseen| BlindSpot {
+        what: format!("{}: {}", unseen.what, unseen.why),
+        rules: Vec::new(),
+        remedy: unseen.remedy.clone(),
+    })
 }
 
 fn input(recording: &Recording, source: &fathom_recording::Source) -> Input {

@@ -23,6 +23,7 @@ mod labels;
 mod narrow;
 mod origins;
 mod recording;
+mod replay;
 mod samples;
 mod series;
 mod sources;

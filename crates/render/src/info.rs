@@ -76,6 +76,11 @@ fn trouble(out: &mut String, recording: &Recording) {
             let (claim, detail) = (printable(&check.claim), printable(&check.detail));
             say(format!("CHECK FAILED: {claim} ({detail})"));
         }
+        for unseen in &source.unseen {
+            let [what, why, remedy] = [&unseen.what, &unseen.why, &unseen.remedy].map(|text| printable(text));
+            let remedy = if remedy.is_empty() { String::new() } else { format!("; to see it: {remedy}") };
+            say(format!("NOT SEEN: {what}: {why}{remedy}"));
+        }
     }
 }
 
