@@ -17,12 +17,9 @@ mod error;
 pub mod host;
 pub mod jvm_counters;
 pub mod jvm_events;
-<<<<<<< HEAD
 mod kernel_symbols;
-=======
 pub mod perf_memory;
 mod points;
->>>>>>> 10ad337 (capture: causes of collections, and what the JVM counts of itself)
 pub mod privileges;
 pub mod procfs;
 pub mod sched;
