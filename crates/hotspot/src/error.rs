@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::attach::AttachError;
 use crate::memory::Unreadable;
 
 /// Why a JVM could not be read. Each message names the thing that failed and, where there is one, the way out.
@@ -47,6 +48,14 @@ pub enum Error {
         /// The library.
         path: String,
     },
+    /// It runs Java, and not on a 64-bit HotSpot JVM.
+    #[error("process {pid} is {what}")]
+    Foreign {
+        /// The process.
+        pid: u32,
+        /// What it is, and the way out.
+        what: &'static str,
+    },
     /// The JVM is younger than its own tables: it has not got through its start.
     #[error("the JVM has not started up yet: {what} is not there")]
     NotReady {
@@ -72,7 +81,10 @@ pub enum Error {
     /// Memory of the JVM could not be read.
     #[error(transparent)]
     Memory(#[from] Unreadable),
+    /// The JVM could not be asked.
+    #[error(transparent)]
+    Attach(#[from] AttachError),
 }
 
 /// What reading a JVM gives.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;

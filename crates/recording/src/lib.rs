@@ -25,6 +25,7 @@ mod origins;
 mod recording;
 mod replay;
 mod samples;
+pub mod secrets;
 mod series;
 mod sources;
 mod spans;

@@ -99,19 +99,18 @@ pub struct Jvm {
 impl Jvm {
     /// Starts a program of `tests/java` and waits until it has printed "ready".
     pub fn start(jdk: &Jdk, options: &[&str], program: &[&str]) -> Option<Self> {
-        let mut child = Command::new(&jdk.java)
-            .args(["-Xmx64m", "-cp"])
-            .arg(classes()?)
-            .args(options)
-            .args(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(&jdk.java);
+        command.args(["-Xmx64m", "-cp"]).arg(classes()?).args(options).args(program);
+        Some(Self::of(command, jdk))
+    }
+
+    /// The same of a command that ends in a JVM, such as one that enters a namespace first.
+    pub fn of(mut command: Command, jdk: &Jdk) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut jvm = Self { child, lines, release: jdk.release };
         jvm.wait_for("ready");
-        Some(jvm)
+        jvm
     }
 
     /// Reads lines until one begins so, and gives its rest.

@@ -1,0 +1,107 @@
+//! What can stand in the way of asking a JVM.
+
+use std::io;
+use std::time::Duration;
+
+/// Why a JVM could not be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// The signal that calls a JVM would end it.
+    #[error(
+        "process {pid} cannot be attached to: it does not catch SIGQUIT, so that it is no HotSpot JVM, or one that \
+         is still starting"
+    )]
+    DoesNotCatchSigquit {
+        /// The process.
+        pid: u32,
+    },
+    /// It was started with `-XX:+DisableAttachMechanism`.
+    #[error("JVM {pid} does not let anybody attach: it runs with -XX:+DisableAttachMechanism")]
+    Disabled {
+        /// The JVM.
+        pid: u32,
+    },
+    /// It is stopped by a signal or a debugger.
+    #[error("process {pid} is stopped and answers nothing; let it go on: kill -CONT {pid}")]
+    Stopped {
+        /// The process.
+        pid: u32,
+    },
+    /// Only the JVM's own user and root may.
+    #[error("JVM {pid} belongs to another user (uid {uid}): run fathom as that user or as root")]
+    NotYours {
+        /// The JVM.
+        pid: u32,
+        /// Its effective user.
+        uid: u32,
+    },
+    /// It did not open its socket, or did not answer.
+    #[error("JVM {pid} did not {what} within {} s: it may be busy, stuck, or out of memory", .waited.as_secs())]
+    Timeout {
+        /// The JVM.
+        pid: u32,
+        /// What it was waited for: "open its socket", "answer jcmd".
+        what: String,
+        /// How long.
+        waited: Duration,
+    },
+    /// Somebody else listens where the JVM should.
+    #[error("the socket of JVM {pid} is not its own: process {peer} of uid {uid} listens there")]
+    Impostor {
+        /// The JVM.
+        pid: u32,
+        /// Who listens.
+        peer: i32,
+        /// Its user.
+        uid: u32,
+    },
+    /// The JVM ended.
+    #[error("JVM {pid} ended while it was asked")]
+    Ended {
+        /// The JVM.
+        pid: u32,
+    },
+    /// What it answered is no reply of the protocol.
+    #[error("JVM {pid} answered {command} with {bytes} bytes that are no reply")]
+    NoReply {
+        /// The JVM.
+        pid: u32,
+        /// What it was asked.
+        command: String,
+        /// How many bytes came.
+        bytes: usize,
+    },
+    /// The JVM refused or failed.
+    #[error("{command}: the JVM says: {}", .text.lines().next().unwrap_or("nothing"))]
+    Refused {
+        /// What it was asked.
+        command: String,
+        /// Its status.
+        status: i32,
+        /// What it said, whole.
+        text: String,
+    },
+    /// The request is longer than this JVM understands, or holds a NUL.
+    #[error("{command}: the request cannot be said to this JVM (1024 bytes an argument before JDK 24)")]
+    TooLong {
+        /// What it was to be asked.
+        command: String,
+    },
+    /// The system refused something.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What it answered.
+        source: io::Error,
+    },
+}
+
+impl AttachError {
+    /// For `map_err`: names what was tried.
+    pub(super) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
+        let what = what.into();
+        move |source| Self::System { what, source: source.into() }
+    }
+}

@@ -1,0 +1,123 @@
+//! The JVMs of a machine, found from outside: nothing is asked of them and nothing is changed.
+//!
+//! A JVM is a process that has libjvm.so mapped, whatever its program is called: launchers, application servers and
+//! databases embed one. What it runs comes from the counters that it publishes (see [`crate::perf_data`]), else from its
+//! command line. Secrets of command lines are masked.
+
+mod about;
+mod command_line;
+mod container;
+mod kind;
+
+use crate::proc_status::{ProcStatus, uptime_s};
+use crate::{Error, Result, maps};
+
+pub use about::{About, Collector};
+pub use command_line::{CommandLine, arguments, short_main};
+pub use container::Confinement;
+pub use kind::Kind;
+
+/// A JVM, or another runtime of Java, that was found.
+#[derive(Clone, Debug)]
+pub struct Jvm {
+    /// Its process.
+    pub pid: u32,
+    /// What the kernel tells of it.
+    pub status: ProcStatus,
+    /// Which runtime it is.
+    pub kind: Kind,
+    /// What it runs and on what.
+    pub about: About,
+    /// How long it has run, seconds.
+    pub uptime_s: f64,
+    /// Its container and control group.
+    pub confinement: Confinement,
+    /// Whether it has another mount namespace than we: paths that it names are not ours.
+    pub own_mounts: bool,
+}
+
+impl Jvm {
+    /// The one of a process. `Ok(None)`: it is no runtime of Java.
+    pub fn of(pid: u32) -> Result<Option<Self>> {
+        let mappings = maps::read(pid)?;
+        let kind = Kind::among(pid, &mappings);
+        if kind == Kind::Other {
+            return Ok(None);
+        }
+        let status = ProcStatus::of(pid)?;
+        if status.has_ended() {
+            return Err(Error::NoProcess { pid });
+        }
+        Ok(Some(Self {
+            pid,
+            about: About::of(pid, &status, &kind),
+            uptime_s: uptime_s(status.start_ticks),
+            confinement: Confinement::of(pid),
+            own_mounts: namespace(pid, "mnt") != namespace(std::process::id(), "mnt"),
+            kind,
+            status,
+        }))
+    }
+
+    /// Whether it lives in a container, or in namespaces of its own.
+    pub fn is_contained(&self) -> bool {
+        self.confinement.container.is_some() || self.own_mounts || self.status.in_pid_namespace()
+    }
+}
+
+/// A process that looks like a JVM from what everybody may see of it, and may not be looked into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden {
+    /// The process.
+    pub pid: u32,
+    /// Its effective user.
+    pub uid: u32,
+    /// What its command line says that it runs, where that may be read.
+    pub main: Option<String>,
+}
+
+/// What was found on a machine.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// JVMs and other runtimes of Java, by process.
+    pub jvms: Vec<Jvm>,
+    /// Processes called "java" that belong to somebody else.
+    pub hidden: Vec<Hidden>,
+    /// All processes that may not be looked into, those included: a JVM may be among them under another name.
+    pub closed: usize,
+}
+
+/// All of this machine, or of the pid namespace that fathom runs in.
+pub fn all() -> Result<Found> {
+    let failed = |source| Error::Proc { path: "/proc".to_owned(), source };
+    let mut found = Found::default();
+    let entries = std::fs::read_dir("/proc").map_err(failed)?;
+    let mut pids: Vec<u32> = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    for pid in pids {
+        match Jvm::of(pid) {
+            Ok(jvm) => found.jvms.extend(jvm),
+            Err(Error::NotAllowed { .. }) => {
+                found.closed += 1;
+                found.hidden.extend(hidden(pid));
+            }
+            // It went away while it was looked at.
+            Err(_) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// A process that may not be looked into, when its name says "java".
+fn hidden(pid: u32) -> Option<Hidden> {
+    let status = ProcStatus::of(pid).ok()?;
+    let arguments = arguments(pid);
+    let launcher = arguments.first().map_or(status.command.as_str(), |program| short_main(program));
+    let main = CommandLine::of(&arguments).main.map(|main| short_main(&main).to_owned());
+    (launcher == "java").then_some(Hidden { pid, uid: status.uid, main })
+}
+
+/// Identity of a namespace of a process, where it may be read.
+fn namespace(pid: u32, kind: &str) -> Option<std::path::PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/ns/{kind}")).ok()
+}
