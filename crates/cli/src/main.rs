@@ -3,12 +3,14 @@
 //! 0 done; 1 `--fail-on` found what it was asked to watch for; 2 bad usage or bad input; 3 the environment does not
 //! allow it.
 
+mod columns;
 mod commands;
 mod demo;
 mod exit;
 mod inputs;
 mod jdk;
 mod output;
+mod users;
 mod verdict;
 mod windows;
 

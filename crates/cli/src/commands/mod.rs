@@ -13,6 +13,7 @@ mod jdks;
 mod jit;
 mod ledger;
 mod pack;
+mod ps;
 mod record;
 mod report;
 mod version;
@@ -51,6 +52,8 @@ pub enum Command {
     Unpack(pack::UnpackArgs),
     /// Run a real JVM that gets slow, and explain it
     Demo(demo::Args),
+    /// JVMs that run on this machine
+    Ps(ps::Args),
     /// JDKs on this machine
     Jdks(jdks::Args),
     /// Version of fathom and of the formats that it writes
@@ -72,6 +75,7 @@ impl Command {
             Self::Pack(args) => args.run(),
             Self::Unpack(args) => args.run(),
             Self::Demo(args) => args.run(),
+            Self::Ps(args) => args.run(),
             Self::Jdks(args) => args.run(),
             Self::Version(args) => args.run(),
         }
