@@ -162,8 +162,7 @@ fn a_jvm_that_forbids_it_or_is_stopped_is_told_and_goes_on() {
     assert!(matches!(refused, Err(Error::Attach(AttachError::Disabled { .. }))), "{refused:?}");
     let Some(jvm) = Jvm::start(&jdk, &[], &["Idle"]) else { return };
     signal(jvm.pid(), rustix::process::Signal::STOP);
-    let stopped = wait_for(|| fathom_hotspot::proc_status::ProcStatus::of(jvm.pid()).unwrap().is_stopped());
-    assert!(stopped);
+    assert!(wait_for(|| all_threads_are_stopped(jvm.pid())));
     let refused = Attach::to(jvm.pid());
     assert!(matches!(refused, Err(Error::Attach(AttachError::Stopped { .. }))), "{refused:?}");
     assert_eq!(calls_left(jvm.pid()), Vec::<String>::new());
@@ -180,6 +179,7 @@ fn a_jvm_that_stops_answering_is_given_up_after_a_while_and_nothing_is_left() {
     let Some(jvm) = Jvm::start(&jdk, &[], &["Idle"]) else { return };
     let attach = Attach::with_patience(jvm.pid(), Duration::from_secs(5)).unwrap();
     signal(jvm.pid(), rustix::process::Signal::STOP);
+    assert!(wait_for(|| all_threads_are_stopped(jvm.pid())));
     let asked = attach.execute_within(Duration::from_millis(300), "jcmd", &["VM.version"]);
     assert!(matches!(asked, Err(Error::Attach(AttachError::Timeout { .. }))), "{asked:?}");
     signal(jvm.pid(), rustix::process::Signal::CONT);
@@ -193,6 +193,13 @@ fn a_jvm_without_signal_handlers_listens_from_its_start_and_is_asked_without_one
     }
     let Some(jvm) = Jvm::start(&jdk, &["-Xrs"], &["Idle"]) else { return };
     assert!(Attach::to(jvm.pid()).unwrap().jcmd("VM.version").is_ok());
+}
+
+/// A process is stopped a thread at a time.
+fn all_threads_are_stopped(pid: u32) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let mut states = tasks.map(|task| std::fs::read_to_string(task.path().join("stat")).unwrap_or_default());
+    states.all(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" T")))
 }
 
 fn signal(pid: u32, signal: rustix::process::Signal) {
