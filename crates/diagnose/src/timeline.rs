@@ -4,6 +4,8 @@
 //! A source that could not be placed keeps its own stamps (see [`fathom_recording::Placement`]). Its rows must not
 //! be held against those of others: a window found on one clock means nothing on another.
 
+use std::collections::BTreeSet;
+
 use fathom_recording::vocabulary::{kind, live};
 use fathom_recording::{ClockBasis, ProcessId, Recording, Series, SeriesKind, SourceId};
 
@@ -67,9 +69,15 @@ impl<'a> Timeline<'a> {
         self.series_usable && self.is_placed(series.info.source)
     }
 
+    /// All JVMs. Where nothing says that a process is one (an strace does not), those that waited for something.
     fn all_jvms(&self) -> Vec<ProcessId> {
         let processes = self.recording.processes.iter().enumerate();
-        processes.filter(|(_, p)| p.jvm).map(|(i, _)| ProcessId(i as u32)).collect()
+        let jvms: Vec<_> = processes.filter(|(_, p)| p.jvm).map(|(i, _)| ProcessId(i as u32)).collect();
+        if !jvms.is_empty() {
+            return jvms;
+        }
+        let waited = crate::waits::record::WAITS.into_iter().flat_map(|kind| self.recording.spans_of(kind));
+        waited.map(|span| span.process()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// A JVM without any source of its own (a live recording names none) is taken to be on the clock.
