@@ -8,6 +8,7 @@ use fathom_recording::Span;
 use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, blind, cited, remedy, stretches};
+use super::log_write::{self, Kernel};
 use crate::collections::Pause;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
@@ -48,6 +49,8 @@ impl Rule for GcLogWriteBlocked {
          process that was stopped as a whole. From logs alone the verdict is therefore at most *consistent with*. \
          What proves it: the time of the kernel's `write()` on the log's descriptor (`strace -f -T -e trace=write`), or \
          the off-CPU stack of the VM thread (`vfs_write`, not a page fault).\n\n\
+         With those recorded (an strace beside the log, or `fathom record`) the verdict is *proven*; a page fault of \
+         the VM thread in their place rules this cause out.\n\n\
          **Ruled out** by the longest gap found, or by asynchronous logging. A log of one line a pause \
          (`-Xlog:gc`) cannot tell."
     }
@@ -70,7 +73,11 @@ impl Rule for GcLogWriteBlocked {
         let longest = long.iter().map(|w| w.span.duration_ns() as f64 / 1e6).fold(0.0, f64::max);
         let usual = gc.usual_ms(|_| true);
         if !long.is_empty() && (case.matters(cost_ms) || Case::stands_out(longest, usual)) {
-            return Judgement::Found(Box::new(found(self, &gc, long, cost_ms)));
+            let seen = Seen::of(&gc, &long);
+            return match seen.fault {
+                Some(text) if seen.fault_ms > seen.write_ms => gc.ruled_out(text),
+                _ => Judgement::Found(Box::new(found(self, &gc, long, cost_ms, &seen))),
+            };
         }
         match short.iter().chain(&long).max_by(|a, b| a.ms.total_cmp(&b.ms)) {
             Some(w) if w.ms >= GAP_MS && !w.idle => gc.ruled_out(format!(
@@ -88,6 +95,36 @@ impl Rule for GcLogWriteBlocked {
                 "-Xlog:gc*,safepoint (JDK 8: -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)",
             ),
         }
+    }
+}
+
+/// What the kernel says of the waits.
+struct Seen<'a> {
+    /// Time of waits that a write was seen to fill, milliseconds.
+    write_ms: f64,
+    writes: Vec<(Span<'a>, String)>,
+    /// Time of waits that a page fault was seen to fill.
+    fault_ms: f64,
+    fault: Option<String>,
+}
+
+impl<'a> Seen<'a> {
+    fn of(gc: &GcCase<'_, 'a>, waits: &[Wait<'a>]) -> Self {
+        let mut seen = Self { write_ms: 0.0, writes: Vec::new(), fault_ms: 0.0, fault: None };
+        for wait in waits {
+            match log_write::during(gc.case, gc.jvm, &wait.span, wait.ms) {
+                Some(Kernel::Write(call, text)) => {
+                    seen.write_ms += wait.ms;
+                    seen.writes.push((call, text));
+                }
+                Some(Kernel::Fault(_, text)) => {
+                    seen.fault_ms += wait.ms;
+                    seen.fault = Some(text);
+                }
+                None => {}
+            }
+        }
+        seen
     }
 }
 
@@ -161,11 +198,29 @@ fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
     waits
 }
 
-fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, mut waits: Vec<Wait<'_>>, cost_ms: f64) -> Finding {
+fn found(
+    rule: &dyn Rule,
+    gc: &GcCase<'_, '_>,
+    mut waits: Vec<Wait<'_>>,
+    cost_ms: f64,
+    seen: &Seen<'_>,
+) -> Finding {
     waits.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+    let timed = seen.write_ms >= cost_ms / 2.0;
     let why = "the lines fit a blocked write of the log; a stall of hsperfdata or of the whole process prints the same \
                ones. Proof: kernel write() times on the log's descriptor, or the VM thread's off-CPU stack";
-    let sure = (Confidence::ConsistentWith, why.to_owned());
+    let sure = match gc.case.share(cost_ms) {
+        Some(share) if timed && share >= 0.5 => {
+            (Confidence::Proven, "the write() calls were timed in the kernel and fill the gaps".to_owned())
+        }
+        _ if timed => (
+            Confidence::Likely,
+            "the write() calls were timed in the kernel and fill the gaps; what they cost the application was not \
+             measured, or is less than half of the loss"
+                .to_owned(),
+        ),
+        _ => (Confidence::ConsistentWith, why.to_owned()),
+    };
     let mut finding = gc.finding(rule, sure, cost_ms, &[]);
     finding.windows = stretches(waits.iter().map(|w| w.span));
     let (first, log) = match waits.first() {
@@ -174,16 +229,18 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, mut waits: Vec<Wait<'_>>, cost_ms
     };
     let log = log.map_or("the GC log", |source| source.name.as_str());
     finding.title = format!(
-        "{} waited {} without using a processor, the longest {}: the GC log's own write may have blocked",
+        "{} waited {} without using a processor, the longest {}: the GC log's own write {}",
         quantity::plural(waits.len(), "stop", "stops"),
         quantity::millis(cost_ms),
         quantity::millis(first),
+        if timed { "blocked" } else { "may have blocked" },
     );
     finding.culprit = format!("writes to {log}");
     finding.meaning = "While all threads are stopped, the JVM writes lines of its log and waits until the kernel has \
                        taken them. When the disk is busy with other writes, the whole application waits for the log."
         .into();
     finding.evidence = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone())).collect();
+    finding.evidence.extend(seen.writes.iter().take(CITED).map(|(call, text)| cited(call, text.clone())));
     finding.evidence.extend(mode(gc));
     finding.remedies = remedies(gc);
     finding.verify = vec![
@@ -226,6 +283,9 @@ fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::vocabulary::label;
+    use fathom_recording::{FrameType, Role, Sink, Source, SpanRow};
+
     use super::*;
     use crate::built::{Built, judged, whole_run};
 
@@ -260,6 +320,53 @@ mod tests {
         assert_eq!(finding.cost_ms, 8_700.0);
         assert!(finding.remedies[0].change.contains("-Xlog:async"));
         assert_eq!(finding.evidence[0].source, "gc.log:52");
+    }
+
+    fn stopped(kind: &str, thread: Role, frames: &[&str], labels: &[(&str, &str)]) -> Judgement {
+        let mut built = quiet("17");
+        pause(&mut built, 110.0, 8_790.0, 8_700.0, 0.08, 72.0);
+        let (t0_ns, process) = (110_050_000_000, built.jvm);
+        let recording = &mut built.recording;
+        let thread = Some(recording.thread(process, Some(7), "VM Thread", thread));
+        let stack = frames.iter().fold(None, |at, name| {
+            let frame = recording.frame(name, "kernel", FrameType::Kernel, -1);
+            Some(recording.stack(at, frame))
+        });
+        let source = recording.add_source(Source { name: "strace.txt".into(), ..Source::default() });
+        recording.span(&SpanRow {
+            kind,
+            name: "write",
+            t0_ns,
+            t1_ns: t0_ns + 8_690_000_000,
+            process,
+            thread,
+            stack,
+            source,
+            line: 7,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels,
+        });
+        judged(&GcLogWriteBlocked, &built.sealed())
+    }
+
+    #[test]
+    fn a_write_timed_by_the_kernel_is_told_and_a_fault_of_the_vm_thread_is_another_cause() {
+        let off = &[(label::SYSCALL, "write")];
+        for told in [
+            stopped(kind::SYSCALL, Role::Other, &[], &[]),
+            stopped(kind::SCHED_OFF, Role::Vm, &["vfs_write", "balance_dirty_pages"], off),
+        ] {
+            let Judgement::Found(finding) = told else { panic!("{told:?}") };
+            assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
+            assert!(finding.evidence.iter().any(|e| e.source == "strace.txt:7"), "{:?}", finding.evidence);
+        }
+        let fault = stopped(kind::SCHED_OFF, Role::Vm, &["asm_exc_page_fault", "ext4_page_mkwrite"], &[]);
+        assert!(matches!(fault, Judgement::RuledOut { .. }), "{fault:?}");
+        let sleeper = stopped(kind::SCHED_OFF, Role::App, &["vfs_write"], off);
+        let Judgement::Found(finding) = sleeper else { panic!("{sleeper:?}") };
+        assert_eq!(finding.confidence, Confidence::ConsistentWith);
     }
 
     #[test]

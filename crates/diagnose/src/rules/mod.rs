@@ -22,6 +22,7 @@ mod jit_deopt_loop;
 mod lock_case;
 mod lock_contended_juc;
 mod lock_contended_monitor;
+mod log_write;
 mod safepoint_slow_to_reach;
 mod wait_case;
 
