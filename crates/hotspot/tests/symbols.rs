@@ -96,6 +96,7 @@ fn check_stacks(jdk: &Jdk, options: &[&str]) -> Option<BTreeMap<String, Vec<Java
         "lambda in lambda",
         "handle",
         "reflection",
+        "given up",
         "Reference Handler",
         "Finalizer",
     ] {
@@ -123,6 +124,10 @@ fn stacks_of_threads_that_stand_still_are_those_of_the_thread_dump() {
         assert_eq!(types[..2], [FrameType::Inlined; 2], "{}: {warm:?}", jdk.release);
         assert!(matches!(types[2], FrameType::C2 | FrameType::C1), "{}: {warm:?}", jdk.release);
         assert!(mixed["cold-wait"].iter().any(|frame| frame.frame_type == FrameType::Interpreted));
+        // The code that relied on there being one `Shape` was given up while it ran; its frame is told all the same.
+        let given_up = &mixed["given up"];
+        let measure = given_up.iter().find(|frame| &*frame.name == "Known.measure").unwrap();
+        assert!(matches!(measure.frame_type, FrameType::C2 | FrameType::C1), "{}: {given_up:?}", jdk.release);
         check_stacks(&jdk, &["-Xint"]);
         let c1 = check_stacks(&jdk, &["-Xcomp", "-XX:TieredStopAtLevel=1"]).unwrap();
         assert!(c1["main"].iter().any(|frame| frame.frame_type == FrameType::C1));
@@ -221,6 +226,32 @@ fn methods_of_all_compiled_code_are_those_of_the_codelist() {
             symbols.counts()
         );
         assert!(agree * 100 >= told.len() * 98 && agree > 300, "{agree} of {}", told.len());
+    }
+}
+
+#[test]
+fn code_that_was_replaced_is_lost_and_not_guessed() {
+    if !jvm::may_trace() {
+        return;
+    }
+    for jdk in jvm::jdks() {
+        let Some(jvm) = Jvm::start(&jdk, &[], &["Known", "300"]) else { return };
+        let vm = Vm::open(jvm.pid()).unwrap();
+        let code = CodeCache::read(&vm).unwrap();
+        let mut symbols = Symbolizer::new(vm.clone(), code.clone()).unwrap();
+        let blobs = code.blobs(&vm.memory).unwrap();
+        let nmethod = blobs.iter().find(|blob| blob.kind == BlobKind::Nmethod).unwrap();
+        let id = symbols.compile_id(nmethod.address).unwrap();
+        let frames = symbols.compiled(nmethod.address, id, nmethod.code_begin).unwrap();
+        let other = symbols.compiled(nmethod.address, id + 1, nmethod.code_begin);
+        assert_eq!(other, Err(symbols::Lost::Stale));
+        let stub = blobs.iter().find(|blob| blob.kind == BlobKind::Stub).unwrap();
+        assert_eq!(symbols.compiled(stub.address, 1, stub.code_begin), Err(symbols::Lost::Stale));
+        drop(jvm);
+        // The JVM is gone: what was named before still is, and nothing else.
+        assert_eq!(symbols.compiled(nmethod.address, id, nmethod.code_begin), Ok(frames));
+        assert!(symbols.compiled(nmethod.address, id, nmethod.code_begin + 1).is_err());
+        assert!(symbols.interpreted(0x1000, None, 0).is_err());
     }
 }
 

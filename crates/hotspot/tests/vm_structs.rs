@@ -38,6 +38,40 @@ fn every_field_that_is_needed_is_found_in_every_jdk() {
 }
 
 #[test]
+fn a_jvm_whose_library_was_deleted_or_replaced_is_read_all_the_same() {
+    if !jvm::may_trace() {
+        return;
+    }
+    let Some(jdk) = jvm::jdks().into_iter().find(|jdk| jdk.release >= 11) else { return };
+    let home = jdk.java.canonicalize().unwrap();
+    let home = home.parent().unwrap().parent().unwrap();
+    // A JDK of our own: the launcher and the library are copies, all else is links.
+    let folder = tempfile::tempdir().unwrap();
+    let links = |from: &std::path::Path, to: &std::path::Path| {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap().flatten() {
+            let (from, to) = (entry.path(), to.join(entry.file_name()));
+            match entry.file_name().to_str().unwrap() {
+                "bin" | "lib" | "server" => {}
+                "java" | "libjli.so" | "libjvm.so" => drop(std::fs::copy(from, to).unwrap()),
+                _ => std::os::unix::fs::symlink(from, to).unwrap(),
+            }
+        }
+    };
+    for part in ["", "bin", "lib", "lib/server"] {
+        links(&home.join(part), &folder.path().join(part));
+    }
+    let copy = folder.path().join("lib/server/libjvm.so");
+    let own = jvm::Jdk { release: jdk.release, java: folder.path().join("bin/java") };
+    let Some(jvm) = Jvm::start(&own, &[], &["Idle"]) else { return };
+    std::fs::remove_file(&copy).unwrap();
+    std::fs::write(&copy, b"another file").unwrap();
+    let vm = Vm::open(jvm.pid()).unwrap();
+    assert!(vm.libjvm.deleted && vm.libjvm.path == copy.to_str().unwrap(), "{:?}", vm.libjvm);
+    assert_eq!(vm.release.feature, jdk.release);
+}
+
+#[test]
 fn a_process_that_is_no_jvm_is_called_so() {
     let missing = Vm::open(std::process::id()).unwrap_err();
     assert!(matches!(missing, Error::NoLibjvm { .. }), "{missing}");

@@ -97,6 +97,12 @@ impl<M: Memory + ?Sized> Memory for &M {
     }
 }
 
+impl<M: Memory + ?Sized> Memory for std::rc::Rc<M> {
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
+        (**self).read(address, into)
+    }
+}
+
 impl<M: Memory + ?Sized> Memory for std::sync::Arc<M> {
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
         (**self).read(address, into)

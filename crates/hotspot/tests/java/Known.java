@@ -26,7 +26,7 @@ public class Known {
     public void pass() {}
   }
 
-  static final CountDownLatch standing = new CountDownLatch(9);
+  static final CountDownLatch standing = new CountDownLatch(10);
 
   static final class Closed implements Gate {
     public void pass() {
@@ -113,6 +113,29 @@ public class Known {
     HANDLE.invokeExact(gate, 1);
   }
 
+  /** Has one subclass until the end: compilers rely on that, and must give their code up when another is loaded. */
+  abstract static class Shape {
+    abstract int area(Gate gate);
+  }
+
+  static final class Square extends Shape {
+    int area(Gate gate) {
+      gate.pass();
+      return 1;
+    }
+  }
+
+  static final class Circle extends Shape {
+    int area(Gate gate) {
+      return 3;
+    }
+  }
+
+  static int measure(Shape shape, Gate gate) {
+    int area = shape.area(gate);
+    return area + sum;
+  }
+
   static void stand(String name, Runnable chain) {
     Thread thread = new Thread(chain, name);
     thread.setDaemon(true);
@@ -121,6 +144,7 @@ public class Known {
 
   public static void main(String[] args) throws Exception {
     Gate[] open = {new Open1(), new Open2(), new Open3()};
+    Shape square = new Square();
     // Chains that no compiler has seen.
     stand("cold-sleep", () -> outer(new Asleep(), 1));
     stand("cold-wait", () -> new Waiting().pass());
@@ -130,6 +154,7 @@ public class Known {
       for (int k = 0; k < 1000; k++) {
         outer(open[i++ % 3], i);
         recurse(open[i % 3], 5);
+        measure(square, open[i % 3]);
       }
     } while (System.nanoTime() < until);
     stand("warm-park", () -> outer(new Closed(), 2));
@@ -156,7 +181,9 @@ public class Known {
             throw new IllegalStateException(e);
           }
         });
+    stand("given up", () -> measure(square, new Closed()));
     standing.await();
+    sum += new Circle().area(null);
     Thread.sleep(200);
     System.out.println("ready");
     Thread.sleep(600_000);
