@@ -13,6 +13,7 @@ mod output;
 mod users;
 mod verdict;
 mod windows;
+mod written_logs;
 
 use std::process::ExitCode;
 

@@ -15,6 +15,7 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::import::overwrite;
 use crate::exit::{Environment, Outcome};
+use crate::written_logs;
 
 /// Without a terminal, progress is told so often.
 const TELL_EVERY_S: u64 = 10;
@@ -125,7 +126,7 @@ impl Args {
         let limits = Limits { duration: self.duration, max_bytes: self.max_size << 20, place: place.clone() };
         let mut writer = Writer::create(&place, overwrite(self.force))?;
         let recorded = record(targets, settings, limits, &mut writer, &signals);
-        let summary = match recorded {
+        let mut summary = match recorded {
             Ok(summary) => summary,
             Err(error) => {
                 // Nothing was recorded: an empty recording would only look like one.
@@ -133,7 +134,9 @@ impl Args {
                 return Err(told(error));
             }
         };
+        let logs = written_logs::take(std::mem::take(&mut summary.written), summary.covers_ns, &mut writer);
         let finished = writer.finish();
+        logs.iter().for_each(|log| say(log));
         say_end(&summary, &place);
         finished.with_context(|| "the recording could not be completed; it opens as one that was cut")?;
         match summary.ended {

@@ -1,0 +1,105 @@
+//! Logs that recorded JVMs wrote meanwhile, taken into their recording.
+//!
+//! Which of the files that a JVM has open for writing are its logs is told by their content. A log is read as a whole, for
+//! its header tells how to read the rest; of a very large one, its head and what was written since the recording began.
+//! Only records from the time of the recording are taken.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use anyhow::Result;
+use fathom_capture::{WrittenFile, jvm_start};
+use fathom_ingest::{Confidence, FORMATS, Format, Input, Lines};
+use fathom_recording::{ClockBasis, Placement, Recording, Sink, SourceId, Writer};
+
+/// Formats that a JVM writes its logs in.
+const LOGS: [&str; 4] = ["unified-log", "jdk8-gc-log", "log-compilation", "print-compilation"];
+/// What of a file is looked at to tell its format.
+const HEAD: u64 = 64 << 10;
+/// Logs up to this are read as a whole.
+const WHOLE: u64 = 64 << 20;
+/// And of larger ones so much of the beginning: it tells of JVM, collector and stamps.
+const BEGINNING: u64 = 1 << 20;
+
+/// Takes what the logs among some files tell of the time of a recording. Says what it took, one line each.
+pub fn take(files: Vec<WrittenFile>, covers_ns: (i64, i64), writer: &mut Writer) -> Vec<String> {
+    let mut said = Vec::new();
+    for file in files {
+        let name = file.path.display().to_string();
+        match read(file, covers_ns, writer) {
+            Ok(Some(taken)) => said.push(taken),
+            Ok(None) => {}
+            Err(error) => said.push(format!("{name}: {error:#}")),
+        }
+    }
+    said
+}
+
+/// Reads one; `None` when it is no log, or nothing was written to it.
+fn read(written: WrittenFile, covers_ns: (i64, i64), writer: &mut Writer) -> Result<Option<String>> {
+    let WrittenFile { path, process, pid, start_ticks, size_at_start, mut file } = written;
+    let mut head = Vec::new();
+    (&mut file).take(HEAD).read_to_end(&mut head)?;
+    let Some(format) = log_format(&head) else { return Ok(None) };
+    if file.metadata()?.len() <= size_at_start && size_at_start > WHOLE {
+        return Ok(None);
+    }
+    let lines = Lines::new(content(file, size_at_start)?);
+    let name =
+        path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    let mut log = Recording::new();
+    format.read(&mut Input { name: name.clone(), modified: None, lines }, &mut log)?;
+    let start = jvm_start(pid, start_ticks);
+    for i in 0..log.sources.len() {
+        place(&mut log, SourceId(i as u32), start);
+    }
+    let rows = log.replay(writer, covers_ns, |_, _| process);
+    let shown = path.display();
+    Ok(Some(format!(
+        "{shown}, which the JVM (pid {pid}) writes, was read too ({}): {rows} records",
+        format.id()
+    )))
+}
+
+fn log_format(head: &[u8]) -> Option<&'static dyn Format> {
+    let logs = FORMATS.iter().filter(|format| LOGS.contains(&format.id()));
+    let best = logs.max_by_key(|format| format.sniff(head)).filter(|f| f.sniff(head) > Confidence(0));
+    best.copied()
+}
+
+/// The whole of a log, or its beginning and what came after `size_at_start`, from the next line on.
+fn content(mut file: File, size_at_start: u64) -> Result<Box<dyn Read + Send>> {
+    file.seek(SeekFrom::Start(0))?;
+    if size_at_start <= WHOLE {
+        return Ok(Box::new(file));
+    }
+    let mut beginning = Vec::new();
+    (&mut file).take(BEGINNING).read_to_end(&mut beginning)?;
+    beginning.truncate(beginning.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1));
+    file.seek(SeekFrom::Start(size_at_start))?;
+    let mut byte = [0];
+    while file.read(&mut byte)? == 1 && byte[0] != b'\n' {}
+    Ok(Box::new(std::io::Cursor::new(beginning).chain(file)))
+}
+
+/// Puts a source on the recording's clock: by its own stamps, else by the start of its JVM, which is known.
+fn place(log: &mut Recording, id: SourceId, start: Option<(i64, i64)>) {
+    let source = log.source_mut(id);
+    let wall = |offset_ns, uncertainty_ns, how: String| Placement {
+        wall: true,
+        offset_ns,
+        uncertainty_ns: Some(uncertainty_ns),
+        how,
+    };
+    let placement = match (source.clock, &source.anchor, start) {
+        (ClockBasis::Epoch, _, _) => wall(0, 0, "its stamps are wall-clock time".into()),
+        (_, Some(anchor), _) => wall(anchor.zero_epoch_ns, anchor.uncertainty_ns, anchor.how.clone()),
+        (ClockBasis::JvmUptime, None, Some((zero_ns, uncertainty_ns))) => {
+            wall(zero_ns, uncertainty_ns, "counts from the start of the JVM, which the kernel knows".into())
+        }
+        _ => return,
+    };
+    let offset_ns = placement.offset_ns;
+    source.placement = placement;
+    log.place(id, offset_ns);
+}
