@@ -17,6 +17,7 @@ mod error;
 pub mod host;
 pub mod jvm_counters;
 pub mod jvm_events;
+mod jvm_facts;
 mod jvm_start;
 mod kernel_symbols;
 pub mod perf_memory;

@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::error::CaptureError;
+use crate::jvm_facts::JvmFacts;
 use crate::target::{TargetEvent, Targets};
 use crate::written_files::{WrittenFile, WrittenFiles};
 use crate::{Clock, privileges};
@@ -64,6 +65,7 @@ pub struct Session {
     events: Vec<TargetEvent>,
     ever_had_a_target: bool,
     written: WrittenFiles,
+    facts: JvmFacts,
 }
 
 /// How a recording is getting on.
@@ -120,6 +122,7 @@ impl Session {
             events: Vec::new(),
             ever_had_a_target: false,
             written: WrittenFiles::default(),
+            facts: JvmFacts::default(),
         };
         let mut why_not: Vec<Unavailable> = reasons;
         let wanted = COLLECTORS.iter().filter(|entry| session.settings.wants(entry, engine));
@@ -251,6 +254,8 @@ impl Session {
         self.targets.scan(writer, &mut events);
         self.ever_had_a_target |= !self.targets.is_empty();
         self.written.look(&self.targets);
+        events.iter().for_each(|event| self.facts.target(event));
+        self.facts.tell(writer);
         for event in &events {
             for running in self.running.iter_mut().filter(|r| r.works) {
                 let mut cx = context(writer, running.source, &mut self.targets, self.clock, &self.settings);

@@ -23,7 +23,7 @@ mod select;
 mod threads;
 
 pub use command::Command;
-pub use identity::{Identity, jvm_library, main_of};
+pub use identity::{Identity, jvm_library};
 pub use select::{NamePattern, Selection};
 
 /// How long a new process is looked at again: a shell becomes a JVM by exec, a launcher maps libjvm some

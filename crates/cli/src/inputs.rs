@@ -63,6 +63,7 @@ impl InputArgs {
                 self.align.is_empty(),
                 "--align is for files; a recording is on the clock already"
             );
+            fathom_ingest::leave_out_twice_told(&mut recording);
             recording.seal();
             Ok(Report::default())
         } else {

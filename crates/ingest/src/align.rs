@@ -20,6 +20,7 @@ mod by_correlation;
 mod by_hand;
 mod correlation;
 mod same_jvm;
+mod twice_told;
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,6 +30,7 @@ use fathom_recording::{Anchor, ClockBasis, Placement, Recording, SourceId};
 
 use crate::inputs::{InputsError, Report};
 use by_hand::{ByHand, Move};
+pub use twice_told::leave_out_twice_told;
 
 /// How far the time at which a file was written may be off its last line: buffers are flushed within a second.
 const MTIME_UNCERTAINTY_NS: i64 = SECOND_NS;

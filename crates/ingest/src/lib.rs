@@ -22,6 +22,7 @@ mod tally;
 mod thread_roles;
 mod unified;
 
+pub use align::leave_out_twice_told;
 pub use error::IngestError;
 pub use format::{Confidence, FORMATS, Format, Input};
 pub use inputs::{InputReport, InputsError, Options, Outcome, Report, read_inputs};

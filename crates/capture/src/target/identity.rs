@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fathom_hotspot::find::{CommandLine, short_main};
 use fathom_recording::Process;
 use fathom_recording::vocabulary::fact;
 
@@ -35,10 +36,8 @@ impl Identity {
         let arguments = procfs::arguments(pid);
         let command = Stat::command(&line).unwrap_or_default();
         let jvm = jvm_library(pid).is_some();
-        let java = jvm || arguments.first().is_some_and(|program| program.ends_with("java"));
-        let main = java.then(|| main_of(&arguments)).flatten();
-        let name = match main {
-            Some(main) => main,
+        let name = match CommandLine::of(&arguments).main {
+            Some(main) => short_main(&main).to_owned(),
             None if arguments.is_empty() => format!("[{command}]"),
             None => command.to_owned(),
         };
@@ -94,61 +93,4 @@ pub fn jvm_library(pid: i32) -> Option<PathBuf> {
         maps.lines().find(|line| line.ends_with("/libjvm.so") || line.ends_with("/libjvm.so (deleted)"))?;
     let path = &line[line.find('/')?..];
     Some(PathBuf::from(path.trim_end_matches(" (deleted)")))
-}
-
-/// The main class, module or jar in the arguments of a java launcher (JDK's launcher, `java -help`): the first
-/// argument that is no option, or what follows `-jar` or `-m`.
-pub fn main_of(arguments: &[String]) -> Option<String> {
-    /// Options whose value is the next argument.
-    const WITH_VALUE: [&str; 15] = [
-        "-cp",
-        "-classpath",
-        "--class-path",
-        "-p",
-        "--module-path",
-        "--upgrade-module-path",
-        "--add-modules",
-        "--limit-modules",
-        "--add-exports",
-        "--add-opens",
-        "--add-reads",
-        "--patch-module",
-        "--enable-native-access",
-        "--illegal-native-access",
-        "--source",
-    ];
-    let mut arguments = arguments.iter().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "-jar" | "-m" | "--module" => return arguments.next().map(|main| short(main)),
-            option if WITH_VALUE.contains(&option) => {
-                arguments.next();
-            }
-            option if option.starts_with('-') || option.starts_with('@') => {}
-            main => return Some(short(main)),
-        }
-    }
-    None
-}
-
-/// A jar without its folders; "module/class" without the module.
-fn short(main: &str) -> String {
-    main.rsplit('/').next().unwrap_or(main).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn main(line: &str) -> Option<String> {
-        main_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn the_main_class_or_jar_is_found_behind_options() {
-        assert_eq!(main("java -Xmx1g -cp a.jar:b com.example.Main x").as_deref(), Some("com.example.Main"));
-        assert_eq!(main("/usr/bin/java -jar /opt/app/service.jar --port 1").as_deref(), Some("service.jar"));
-        assert_eq!(main("java --add-opens java.base/java.lang=ALL-UNNAMED -m m/a.B").as_deref(), Some("a.B"));
-        assert_eq!(main("java @args -version"), None);
-    }
 }

@@ -14,6 +14,10 @@ use fathom_recording::{ClockBasis, ProcessId, Recording, SpanId};
 /// (LogCompilation's `time_ms`) or taken from decorations in milliseconds; a clock step in between is rare.
 const SAME_START_NS: i64 = 2 * fathom_recording::clock::SECOND_NS;
 
+/// And of one that was recorded live, whose start the kernel tells: stamps of logs are rounded to milliseconds, and JVMs that
+/// a script starts one after the other are further apart.
+const LIVE_START_NS: i64 = 50_000_000;
+
 /// Process ids up to this are no evidence: in containers every JVM is process 1, or a small number.
 const CONTAINER_PID: i64 = 32;
 
@@ -27,7 +31,12 @@ struct Told {
     jit: bool,
     /// When it started, epoch nanoseconds, and how far that may be off.
     zero: Option<(i64, i64)>,
+    /// Whether it was recorded live.
+    live: bool,
 }
+
+/// The source format of a JVM that was recorded live: it names the process and its start.
+const LIVE: &str = "jvm";
 
 /// Merges the processes that new sources tell of where they are one.
 pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut Vec<String>) {
@@ -44,13 +53,30 @@ pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut 
 fn next_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, ProcessId)> {
     let told = told(recording, first_new);
     for (i, (a, in_a)) in told.iter().enumerate() {
-        for (b, in_b) in told.iter().skip(i + 1) {
+        for (b, in_b) in told.iter().skip(i + 1).filter(|(_, in_b)| !(in_a.live && in_b.live)) {
             if compatible(recording, (*a, in_a), (*b, in_b)) && evidence(recording, (*a, in_a), (*b, in_b)) {
                 return Some((*b, *a));
             }
         }
     }
-    None
+    // A log whose JVM started when one that was recorded live did, and no other of those.
+    told.iter().filter(|(_, in_log)| !in_log.live).find_map(|(log, in_log)| {
+        let started_with = |(jvm, in_jvm): &&(ProcessId, Told)| {
+            in_jvm.live
+                && started_together(in_jvm, in_log)
+                && compatible(recording, (*jvm, in_jvm), (*log, in_log))
+        };
+        let mut fitting = told.iter().filter(started_with);
+        let (jvm, _) = fitting.next().filter(|_| fitting.next().is_none())?;
+        Some((*log, *jvm))
+    })
+}
+
+/// Whether both starts are known and are the same as far as they are.
+fn started_together(a: &Told, b: &Told) -> bool {
+    a.zero.zip(b.zero).is_some_and(|((x, ux), (y, uy))| {
+        x.saturating_sub(y).saturating_abs() <= LIVE_START_NS.saturating_add(ux).saturating_add(uy)
+    })
 }
 
 fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
@@ -64,12 +90,14 @@ fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
             *jit |= kind.starts_with("jit.");
         }
     }
-    for (source, (gc, jit)) in recording.sources.iter().zip(by_source).skip(first_new) {
-        let Some(process) = source.process else { continue };
+    for (i, (source, (gc, jit))) in recording.sources.iter().zip(by_source).enumerate() {
+        let live = source.format == LIVE;
+        let Some(process) = source.process.filter(|_| live || i >= first_new) else { continue };
         let entry = told.entry(process).or_default();
         entry.names.push(source.name.clone());
         entry.gc |= gc;
         entry.jit |= jit;
+        entry.live |= live;
         if let (ClockBasis::JvmUptime, Some(anchor)) = (source.clock, &source.anchor) {
             entry.zero = entry.zero.or(Some((anchor.zero_epoch_ns, anchor.uncertainty_ns)));
         }
