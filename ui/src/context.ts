@@ -1,8 +1,13 @@
 // What the parts of the page share: the diagnosis, the lanes, the view, and what lies under the pointer.
 
 import type { Diagnosis, Lanes, Window } from "./model";
-import { moment, momentDigits, wallClock } from "./format";
-import { placeToHash, type View } from "./view";
+import { lowerBound } from "./decimate";
+import { duration, moment, momentDigits, wallClock } from "./format";
+import { placeToHash, write } from "./link";
+import { tidy } from "./samples/select";
+import type { SampleTable } from "./samples/table";
+import { State } from "./state";
+import type { Range, View } from "./view";
 
 /** What is told of the place under the pointer or of the span stepped to. */
 export interface Detail {
@@ -19,12 +24,67 @@ export interface LaneHandle {
 
 export class Page {
   readonly handles = new Map<string, LaneHandle>();
+  readonly state = new State();
 
   constructor(
     readonly diagnosis: Diagnosis,
     readonly lanes: Lanes,
+    readonly samples: SampleTable,
     readonly view: View,
   ) {}
+
+  /** What everything is about: what was brushed, else the verdict's windows, else the whole run. */
+  windows(): Range[] {
+    const chosen = this.state.now.windows ?? this.diagnosis.windows.slow.map((w) => this.toRange(w));
+    return chosen.length > 0 ? tidy(chosen) : [{ ...this.view.home }];
+  }
+
+  /** What it is held against; empty when there is nothing. */
+  base(): Range[] {
+    return tidy(this.state.now.base ?? this.diagnosis.windows.base.map((w) => this.toRange(w)));
+  }
+
+  toRange(window: Window): Range {
+    return { from: this.toLane(window.from_ns), to: this.toLane(window.to_ns) };
+  }
+
+  /** Ranges in words: "115 s – 125 s (10 s)". */
+  told(ranges: Range[]): string {
+    const length = ranges.reduce((sum, r) => sum + r.to - r.from, 0);
+    const list = ranges.slice(0, 3).map((r) => `${this.moment(r.from, r.to - r.from)} – ${this.moment(r.to, r.to - r.from)}`);
+    if (ranges.length > 3) list.push(`${ranges.length - 3} more`);
+    return `${list.join(", ")} (${duration(length)})`;
+  }
+
+  /** Whether a series tells how many operations were completed. */
+  get countsOperations(): boolean {
+    return this.throughput() !== null;
+  }
+
+  /** Operations that the throughput's series counted in a range: mean rate times length. */
+  operations(from: number, to: number): number {
+    const line = this.throughput();
+    if (!line) return 0;
+    const [first, last] = [lowerBound(line.t, from), lowerBound(line.t, to)];
+    let sum = 0;
+    let n = 0;
+    for (let i = first; i < last; i++) {
+      if (Number.isNaN(line.v[i])) continue;
+      sum += line.v[i];
+      n++;
+    }
+    return n === 0 ? 0 : (sum / n) * ((to - from) / 1e9);
+  }
+
+  private throughput(): { t: Float64Array; v: Float64Array } | null {
+    for (const group of this.lanes.groups) {
+      for (const lane of group.lanes) {
+        if (lane.type !== "lines" || !lane.id.startsWith("series-all-throughput")) continue;
+        return lane.lines.find((l) => l.main) ?? lane.lines[0] ?? null;
+      }
+    }
+    return null;
+  }
 
   /** Lane time of a moment of the diagnosis. */
   toLane(ns: number): number {
@@ -56,12 +116,12 @@ export class Page {
     return placeToHash({ from: at - around, to: at + around, at });
   }
 
-  /** A link that shows a window with a fifth of its length on either side. */
+  /** A link that shows a window with a fifth of its length on either side, and makes everything be about it. */
   linkToWindow(window: Window): string {
     const from = (window.from_ns - this.diagnosis.zero_ns) / 1e9;
     const to = (window.to_ns - this.diagnosis.zero_ns) / 1e9;
     const margin = Math.max((to - from) * 0.2, 1e-4);
-    return placeToHash({ from: from - margin, to: to + margin, at: null });
+    return write({ view: { from: from - margin, to: to + margin }, at: null, choice: { windows: [{ from, to }] } });
   }
 
   /** Seconds to show on either side of a moment: half the window that it lies in, else a fortieth of the whole. */

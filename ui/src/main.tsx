@@ -10,6 +10,7 @@ import type { Diagnosis, Lanes } from "./model";
 import { decodeLanes } from "./payload";
 import { parsePrintable } from "./printable";
 import { applyTheme, storedTheme } from "./theme";
+import { decodeSamples } from "./samples/table";
 import { View } from "./view";
 
 function text(id: string): string {
@@ -37,8 +38,8 @@ async function start(): Promise<void> {
   try {
     const diagnosis = parsePrintable(text("fathom-diagnosis")) as Diagnosis;
     document.title = `fathom: ${diagnosis.headline}`;
-    const lanes = await decodeLanes(text("fathom-lanes"));
-    const page = new Page(diagnosis, lanes, new View(home(diagnosis, lanes)));
+    const [lanes, samples] = await Promise.all([decodeLanes(text("fathom-lanes")), decodeSamples(text("fathom-samples"))]);
+    const page = new Page(diagnosis, lanes, samples, new View(home(diagnosis, lanes)));
     render(<App page={page} />, app);
     // Two frames on, everything has been painted: what the browser test measures.
     requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("fathom-ready")));

@@ -126,6 +126,10 @@ export interface SpanLane {
   labels: Fact[];
   source: Float64Array;
   line: Float64Array;
+  /** Nodes of the samples' stacks, one too high; null when no span has one. */
+  stack: Float64Array | null;
+  /** Threads of the samples, one too high; null when no span has one. */
+  thread: Float64Array | null;
   note: string;
 }
 

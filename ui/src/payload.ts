@@ -7,7 +7,7 @@ import { parsePrintable } from "./printable";
 
 /** How a column of the payload is coded. */
 export interface Column {
-  as: "delta" | "varint" | "f32";
+  as: "delta" | "varint" | "f32" | "planes";
   n: number;
   bytes: number;
 }
@@ -45,6 +45,8 @@ interface RawSpanLane {
   labels: NamedColumn[];
   source: number;
   line: number;
+  stack: number | null;
+  thread: number | null;
 }
 
 interface Header {
@@ -88,6 +90,8 @@ export function readLanes(bytes: Uint8Array): Lanes {
           name: columns[raw.name],
           source: columns[raw.source],
           line: columns[raw.line],
+          stack: raw.stack === null ? null : columns[raw.stack],
+          thread: raw.thread === null ? null : columns[raw.thread],
           parts: named(raw.parts),
           facts: named(raw.facts),
           labels: named(raw.labels),
@@ -120,17 +124,22 @@ function readColumn(block: Uint8Array, column: Column): Float64Array {
     return Float64Array.from(new Float32Array(block.slice().buffer));
   }
   const values = new Float64Array(column.n);
+  if (column.as === "planes") {
+    // All lowest bytes, then all next ones.
+    for (let from = 0, scale = 1; from < block.length; from += column.n, scale *= 256) {
+      for (let i = 0; i < column.n; i++) values[i] += block[from + i] * scale;
+    }
+    return values;
+  }
   let at = 0;
   let sum = 0;
   for (let i = 0; i < column.n; i++) {
-    let value = 0;
-    let scale = 1;
+    let byte = block[at++];
+    let value = byte & 0x7f;
     // Multiplied rather than shifted: values pass 32 bits.
-    for (;;) {
-      const byte = block[at++];
+    for (let scale = 128; byte & 0x80; scale *= 128) {
+      byte = block[at++];
       value += (byte & 0x7f) * scale;
-      if (!(byte & 0x80)) break;
-      scale *= 128;
     }
     if (column.as === "delta") {
       sum += value % 2 === 0 ? value / 2 : -(value + 1) / 2;

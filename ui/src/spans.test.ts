@@ -10,7 +10,7 @@ function lane(t0: number[], duration: number[], parts: number[][] = [], rows = [
     t0: Float64Array.from(t0), duration: Float64Array.from(duration),
     cls: zeros(), row: zeros(), name: zeros(), source: zeros(), line: zeros(),
     parts: parts.map((values, i) => ({ name: `part ${i}`, unit: "ns", values: Float64Array.from(values) })),
-    facts: [], labels: [],
+    facts: [], labels: [], stack: null, thread: null,
   };
 }
 

@@ -75,25 +75,3 @@ export class View {
     else tell();
   }
 }
-
-/** What a link says: a range and perhaps a moment in it, seconds from the diagnosis' zero. */
-export interface Place {
-  from: number;
-  to: number;
-  at: number | null;
-}
-
-export function placeToHash(place: Place): string {
-  const decimals = Math.min(9, Math.max(1, Math.ceil(4 - Math.log10(Math.max(place.to - place.from, 1e-9)))));
-  const range = `#t=${place.from.toFixed(decimals)}..${place.to.toFixed(decimals)}`;
-  return place.at === null ? range : `${range}&at=${place.at.toFixed(decimals)}`;
-}
-
-export function placeFromHash(hash: string): Place | null {
-  const match = /^#t=(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)(?:&at=(-?\d+(?:\.\d+)?))?$/.exec(hash);
-  if (!match) return null;
-  const from = Number(match[1]);
-  const to = Number(match[2]);
-  if (!(to > from)) return null;
-  return { from, to, at: match[3] === undefined ? null : Number(match[3]) };
-}

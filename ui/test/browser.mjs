@@ -1,6 +1,6 @@
 // Drives the real page in a real browser: node test/browser.mjs
 //
-// Builds a report of a made-up recording (200 000 spans, 100 000 points, hostile names), opens it from its file, and
+// Builds a report of a made-up recording (200 000 spans, 100 000 points, 200 000 samples, hostile names), opens it from its file, and
 // checks what no unit test can: that it loads nothing, that it can be moved by mouse, keys and links, that axe finds
 // nothing serious in light and dark, and how long it takes. Skips, loudly, where there is no Chromium.
 
@@ -27,7 +27,7 @@ if (!executable) {
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "fathom-report-"));
 const report = join(folder, "report.html");
-const args = ["run", "--quiet", "--release", "--package", "fathom-render", "--example", "synthetic_report", "--", "200000", "100000"];
+const args = ["run", "--quiet", "--release", "--package", "fathom-render", "--example", "synthetic_report", "--", "200000", "100000", "200000"];
 writeFileSync(report, execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }));
 const address = pathToFileURL(report).href;
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
@@ -63,6 +63,23 @@ async function range(page) {
   }
 }
 
+const THROUGHPUT = "[data-plot='series-all-throughput-tx/s']";
+
+/** Drags over a share of the timeline, with Shift for the base. */
+async function brush(page, from, to, shift = false) {
+  const plot = page.locator(THROUGHPUT);
+  await plot.scrollIntoViewIfNeeded();
+  await page.waitForTimeout(200);
+  const box = await plot.boundingBox();
+  if (shift) await page.keyboard.down("Shift");
+  await page.mouse.move(box.x + box.width * from, box.y + 30);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * to, box.y + 30, { steps: 5 });
+  await page.mouse.up();
+  if (shift) await page.keyboard.up("Shift");
+  await page.waitForTimeout(100);
+}
+
 const tests = {
   async "opens from its file without a request, an error or a name that breaks out"() {
     const page = await open();
@@ -79,10 +96,10 @@ const tests = {
     assert.ok(page.openMs < OPEN_MS, `opened in ${page.openMs} ms`);
   },
 
-  async "zooms by wheel and by dragging, pans with Shift, and goes back by double-click"() {
+  async "zooms by wheel, pans by the axis, and goes back by double-click"() {
     const page = await open();
     const whole = await range(page);
-    const plot = page.locator("[data-plot='series-all-throughput-tx/s']");
+    const plot = page.locator(THROUGHPUT);
     await plot.scrollIntoViewIfNeeded();
     await page.waitForTimeout(400);
     const box = await plot.boundingBox();
@@ -91,24 +108,65 @@ const tests = {
     await page.mouse.wheel(0, -400);
     const wheeled = await range(page);
     assert.ok(wheeled.width < whole.width * 0.6, `${wheeled.width} of ${whole.width}`);
-    const drag = async (from, to) => {
-      await page.mouse.move(box.x + box.width * from, middle.y);
-      await page.mouse.down();
-      await page.mouse.move(box.x + box.width * to, middle.y, { steps: 5 });
-      await page.mouse.up();
-    };
-    await drag(0.25, 0.5);
-    const dragged = await range(page);
-    assert.ok(Math.abs(dragged.width - wheeled.width / 4) < wheeled.width * 0.02);
-    await page.keyboard.down("Shift");
-    await drag(0.6, 0.3);
-    await page.keyboard.up("Shift");
+    const axis = await page.locator(".axis-plot").boundingBox();
+    await page.mouse.move(axis.x + axis.width * 0.6, axis.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(axis.x + axis.width * 0.3, axis.y + 5, { steps: 5 });
+    await page.mouse.up();
     const panned = await range(page);
-    assert.ok(panned.from > dragged.from && Math.abs(panned.width - dragged.width) < 1e-6);
+    assert.ok(panned.from > wheeled.from && Math.abs(panned.width - wheeled.width) < 1e-6);
     await page.waitForTimeout(400);
     assert.match(new URL(page.url()).hash, /^#t=[\d.]+\.\.[\d.]+$/, "the address holds the range");
     await page.mouse.dblclick(middle.x, middle.y);
     assert.deepEqual(await range(page), whole);
+  },
+
+  async "a brush sets the window of everything, a second one the base, and the address holds both"() {
+    const page = await open();
+    const whole = await range(page);
+    assert.match(await page.innerText("[data-chosen=window]"), /300.*330/, "at first the verdict's");
+    await brush(page, 0.2, 0.3);
+    assert.deepEqual(await range(page), whole, "what is shown stays");
+    assert.match(await page.innerText("[data-chosen=window]"), /^1[12]\d\.\d+\ss – 1[78]\d\.\d+\ss/);
+    const told = await page.innerText("[data-told=stacks]");
+    assert.match(told, /samples in 1[12]\d/);
+    await brush(page, 0.5, 0.55, true);
+    assert.match(await page.innerText("[data-chosen=base]"), /^(29|30)\d\.\d+\ss – 33\d/);
+    assert.match(await page.innerText("[data-told=stacks]"), /held against (29|30)\d.*per second of wall time/);
+    await page.waitForTimeout(400);
+    const { hash } = new URL(page.url());
+    assert.match(hash, /w=1\d\d\.\d+\.\.1\d\d\.\d+&b=/);
+    const again = await open({}, hash);
+    assert.equal(await again.innerText("[data-chosen=window]"), await page.innerText("[data-chosen=window]"));
+    assert.equal(await again.innerText("[data-told=stacks]"), await page.innerText("[data-told=stacks]"));
+    await page.click("text=As the verdict");
+    assert.match(await page.innerText("[data-chosen=window]"), /300.*330/);
+  },
+
+  async "compares: a frame that took more in the window is told apart from noise"() {
+    const page = await open({}, "#k=cpu");
+    await page.click("role=tab[name='What came, what went']");
+    const more = await page.innerText(".changes > div:nth-child(3)");
+    assert.match(more, /beyond noise/);
+    assert.match(more, /\+[\d.]+\s(s|ms)/, "with the difference and its unit");
+    await page.click("role=tab[name='In order of time']");
+    await page.locator(".order canvas").waitFor();
+    await page.selectOption("[data-control=normalisation]", "share");
+    assert.match(await page.innerText("[data-told=stacks]"), /as a share of all samples/);
+    await page.click("role=tab[name='Flame graph']");
+    await page.fill(".flame-tools input", "Class12\\d");
+    await page.locator("[data-flame=found]").filter({ hasText: /% in \d+ boxes/ }).waitFor();
+  },
+
+  async "takes the samples of one thread, of a pool, or thread by thread"() {
+    const page = await open({}, "#k=cpu&w=all&b=none");
+    const all = await page.innerText("[data-told=stacks]");
+    await page.selectOption("[data-control=threads]", { label: "http-exec-0 · 100" });
+    const one = await page.innerText("[data-told=stacks]");
+    assert.notEqual(one, all);
+    assert.match(one, /http-exec-0/);
+    await page.waitForTimeout(400);
+    assert.match(new URL(page.url()).hash, /th=\d+/);
   },
 
   async "is moved by keys alone"() {
@@ -127,6 +185,11 @@ const tests = {
     await page.keyboard.press("s");
     const slow = await range(page);
     assert.ok(slow.from > 280 && slow.to < 350);
+    await page.keyboard.press("w");
+    const chosen = await page.innerText("[data-chosen=window]");
+    assert.match(chosen, /^29\d/, chosen);
+    await page.keyboard.press("c");
+    assert.match(await page.innerText("[data-chosen=window]"), /^300/);
     await page.keyboard.press("t");
     await page.locator(".lane-table table").waitFor({ state: "visible" });
     await page.keyboard.press("f");

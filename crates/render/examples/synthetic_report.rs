@@ -1,8 +1,8 @@
-//! A report of a made-up recording: `synthetic_report SPANS POINTS > page.html`.
+//! A report of a made-up recording: `synthetic_report SPANS POINTS SAMPLES > page.html`.
 //!
 //! For the browser test and for measuring how the page opens and moves with a recording of a given size: half of the
 //! spans are compilations, the rest GC pauses, safepoints and deoptimisations; the points are three clients' throughput
-//! with a dip in the middle. Names try to break out of the page, because names of a real input may.
+//! with a dip in the middle; samples are of 24 threads and 20 000 stacks, one of which grows in the dip. Names try to break out of the page, because names of a real input may.
 
 use std::io::{BufWriter, Write};
 
@@ -10,8 +10,11 @@ use fathom_diagnose::{
     BlindSpot, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Remedy, RuledOut,
     SCHEMA, Window, Windows,
 };
-use fathom_recording::vocabulary::{figure, kind, label};
-use fathom_recording::{Process, Recording, Role, SeriesInfo, SeriesKind, Sink, Source, SpanRow};
+use fathom_recording::vocabulary::{figure, kind, label, sample};
+use fathom_recording::{
+    FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source, SpanRow,
+    StackId,
+};
 
 const S: i64 = 1_000_000_000;
 /// Length of the made-up run.
@@ -26,6 +29,7 @@ fn main() -> std::io::Result<()> {
     let mut recording = Recording::new();
     fill_spans(&mut recording, spans);
     fill_points(&mut recording, points);
+    fill_samples(&mut recording, numbers.next().unwrap_or(0));
     recording.seal();
     let mut out = BufWriter::new(std::io::stdout().lock());
     fathom_render::html(&diagnosis(), &recording, &mut out)?;
@@ -138,6 +142,81 @@ fn fill_points(recording: &mut Recording, points: i64) {
             let value = if slow { 40.0 } else { 130.0 } + random.below(10) as f64;
             recording.point(series, at, RUN_NS / n.max(1), value);
         }
+    }
+}
+
+/// Stacks as a service has them: a thread's loop, then frames of which few are common and most are rare.
+fn stacks(recording: &mut Recording, random: &mut Numbers, wanted: i64) -> Vec<StackId> {
+    const TYPES: [FrameType; 8] = [
+        FrameType::C2,
+        FrameType::C2,
+        FrameType::Inlined,
+        FrameType::C1,
+        FrameType::Interpreted,
+        FrameType::Jvm,
+        FrameType::Native,
+        FrameType::Kernel,
+    ];
+    let frames: Vec<_> = (0..5_000)
+        .map(|i| {
+            let frame_type = TYPES[(i % 8) as usize];
+            let (name, module) = match frame_type {
+                FrameType::Kernel => (format!("do_work_{i}"), "kernel"),
+                FrameType::Jvm | FrameType::Native => (format!("Arena::grow{i}(unsigned long)"), "libjvm.so"),
+                _ => (format!("org.example.p{}.Class{i}.method{}", i % 40, i % 7), ""),
+            };
+            recording.frame(&name, module, frame_type, -1)
+        })
+        .collect();
+    let evil = recording.frame(EVIL, "", FrameType::Interpreted, 7);
+    let run = recording.frame("java.lang.Thread.run", "", FrameType::C2, -1);
+    let root = recording.stack(None, run);
+    let mut stacks = vec![recording.stack(Some(root), evil)];
+    for _ in 1..wanted {
+        // Skewed twice: most stacks go on from an early one, with few frames of their own.
+        let from = random.below(stacks.len() as i64);
+        let mut at = stacks[random.below(from + 1) as usize];
+        for _ in 0..1 + random.below(10) {
+            let most = 1 + random.below(frames.len() as i64);
+            at = recording.stack(Some(at), frames[random.below(most) as usize]);
+        }
+        stacks.push(at);
+    }
+    stacks
+}
+
+fn fill_samples(recording: &mut Recording, samples: i64) {
+    let mut random = Numbers(13);
+    let source = recording.add_source(Source { name: "app.jfr".into(), ..Source::default() });
+    let process = ProcessId(0);
+    let threads: Vec<_> = (0..24)
+        .map(|i| match i {
+            0..20 => recording.thread(process, Some(100 + i), &format!("http-exec-{i}"), Role::App),
+            _ => recording.thread(process, Some(100 + i), &format!("C2 CompilerThread{}", i - 20), Role::Jit),
+        })
+        .collect();
+    let stacks = stacks(recording, &mut random, 20_000.min(samples));
+    for i in 0..samples {
+        let t_ns = RUN_NS / samples * i + random.below(RUN_NS / samples);
+        let slow = (SLOW.from_ns..SLOW.to_ns).contains(&t_ns);
+        let (kind, weight) = match i % 20 {
+            0..16 => (sample::CPU, 10_000_000),
+            16..18 => (sample::OFF_CPU, 1_000 + random.below(80_000_000)),
+            _ => (sample::ALLOC, 512 << random.below(12)),
+        };
+        // A pool has stacks of its own, and few of them take most of its time.
+        let busy = 1 + random.below(24);
+        let number = random.below(busy);
+        let mut below = stacks.len() as i64 / 4;
+        for _ in 0..3 {
+            below = 1 + random.below(below);
+        }
+        let mut stack = stacks[(below * 4 - 1 - number / 6) as usize % stacks.len()];
+        if slow && random.below(3) == 0 {
+            stack = stacks[stacks.len() / 3];
+        }
+        let thread = Some(threads[number as usize]);
+        recording.sample(&SampleRow { kind, t_ns, process, thread, stack: Some(stack), weight, source });
     }
 }
 

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use fathom_diagnose::Diagnosis;
 use fathom_recording::Recording;
 
+use crate::samples::{Stacks, Threads, samples};
 use crate::{json, lanes};
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
@@ -23,8 +24,13 @@ pub fn html(diagnosis: &Diagnosis, recording: &Recording, out: &mut impl Write) 
     out.write_all(b"<script type=\"application/json\" id=\"fathom-diagnosis\">")?;
     json::write_inside_html(diagnosis, out)?;
     out.write_all(b"</script>\n    <script type=\"application/octet-stream\" id=\"fathom-lanes\">")?;
-    let timeline = lanes::timeline(diagnosis, recording);
+    let range = recording.covers_ns().unwrap_or((diagnosis.zero_ns, diagnosis.zero_ns));
+    let (mut stacks, mut threads) = (Stacks::new(recording), Threads::new(recording));
+    let timeline = lanes::timeline(diagnosis, recording, range, &mut stacks, &mut threads);
     timeline.columns.write(&timeline.header, out)?;
+    out.write_all(b"</script>\n    <script type=\"application/octet-stream\" id=\"fathom-samples\">")?;
+    let samples = samples(recording, range, stacks, threads);
+    samples.columns.write(&samples.header, out)?;
     out.write_all(b"</script>")?;
     out.write_all(after.as_bytes())
 }
@@ -121,8 +127,8 @@ mod tests {
         let page = page(&fixture::hostile(), &recording(3, evil));
         let rest = page.replacen(TEMPLATE.split_once(MARKER).unwrap().0, "", 1);
         let rest = rest.replace(TEMPLATE.split_once(MARKER).unwrap().1, "");
-        assert_eq!(rest.matches("<script").count(), 2, "ours and no other");
-        assert_eq!(rest.matches("</script").count(), 2);
+        assert_eq!(rest.matches("<script").count(), 3, "ours and no other");
+        assert_eq!(rest.matches("</script").count(), 3);
         assert!(!rest.contains("<!--") && !rest.contains('\u{2028}') && !rest.contains('\u{202e}'));
         assert_eq!(header(&page)["strings"][0], evil, "and nothing is lost");
         let diagnosis = between(&page, "id=\"fathom-diagnosis\">", "</script>");

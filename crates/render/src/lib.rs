@@ -13,6 +13,7 @@ mod lanes;
 pub mod ledger;
 mod payload;
 mod printable;
+mod samples;
 mod tables;
 mod terminal;
 mod text;

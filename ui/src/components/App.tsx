@@ -4,9 +4,14 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 
 import type { Page } from "../context";
 import { applyTheme, storedTheme, storeTheme, type Theme } from "../theme";
-import { placeFromHash, placeToHash } from "../view";
+import { read, write } from "../link";
+import type { Range } from "../view";
 import { Inputs, Ledger, NotSeen, RuledOut } from "./Facts";
+import { Heatmap } from "./Heatmap";
 import { Help } from "./Help";
+import { SelectionBar } from "./SelectionBar";
+import { Stacks } from "./Stacks";
+import { Tables } from "./Tables";
 import { Timeline } from "./Timeline";
 import { Verdict } from "./Verdict";
 
@@ -52,11 +57,16 @@ export function App({ page }: { page: Page }) {
 
   // Links move the timeline; the timeline writes its range into the address.
   useEffect(() => {
+    const lane = (ranges: Range[] | null | undefined): Range[] | null =>
+      ranges?.map((r) => ({ from: page.fromSeconds(r.from), to: page.fromSeconds(r.to) })) ?? null;
     const go = (): void => {
-      const place = placeFromHash(location.hash);
-      if (!place) return;
-      page.view.show(page.fromSeconds(place.from), page.fromSeconds(place.to));
-      setMark(place.at === null ? null : page.fromSeconds(place.at));
+      const link = read(location.hash);
+      if (!link) return;
+      const { windows, base, ...rest } = link.choice;
+      page.state.set({ ...rest, ...(windows ? { windows: lane(windows) } : {}), ...(base ? { base: lane(base) } : {}) });
+      if (!link.view) return;
+      page.view.show(page.fromSeconds(link.view.from), page.fromSeconds(link.view.to));
+      setMark(link.at === null ? null : page.fromSeconds(link.at));
     };
     const goAndLook = (): void => {
       go();
@@ -71,24 +81,30 @@ export function App({ page }: { page: Page }) {
     go();
     window.addEventListener("hashchange", goAndLook);
     let timer = 0;
-    const unsubscribe = page.view.subscribe(() => {
+    const remember = (): void => {
       clearTimeout(timer);
       timer = window.setTimeout(() => {
         const { from, to, home } = page.view;
         const whole = from <= home.from && to >= home.to;
-        const at = mark === null ? null : page.fromZero(mark) / 1e9;
-        const hash = placeToHash({ from: page.fromZero(from) / 1e9, to: page.fromZero(to) / 1e9, at });
-        const wanted = whole ? location.pathname + location.search : hash;
+        const told = (ranges: Range[] | null): Range[] | null =>
+          ranges?.map((r) => ({ from: page.fromZero(r.from) / 1e9, to: page.fromZero(r.to) / 1e9 })) ?? null;
+        const { now } = page.state;
+        const hash = write({
+          view: whole ? null : { from: page.fromZero(from) / 1e9, to: page.fromZero(to) / 1e9 },
+          at: mark === null || whole ? null : page.fromZero(mark) / 1e9,
+          choice: { ...now, windows: told(now.windows), base: told(now.base) },
+        });
         try {
-          history.replaceState(null, "", wanted);
+          history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
         } catch {
           // Some browsers refuse this for pages from a file; links then work all the same.
         }
       }, REST_MS);
-    });
+    };
+    const stops = [page.view.subscribe(remember), page.state.subscribe(remember)];
     return () => {
       clearTimeout(timer);
-      unsubscribe();
+      for (const stop of stops) stop();
       window.removeEventListener("hashchange", goAndLook);
     };
   }, [page, mark]);
@@ -113,6 +129,10 @@ export function App({ page }: { page: Page }) {
         </div>
         <div class="show">
           <Timeline page={page} theme={paint} mark={mark} onTheme={nextTheme} onHelp={() => setHelp(true)} />
+          <SelectionBar page={page} />
+          <Stacks page={page} theme={paint} />
+          <Heatmap page={page} theme={paint} />
+          <Tables page={page} />
           <Ledger diagnosis={page.diagnosis} />
           <Inputs diagnosis={page.diagnosis} />
         </div>

@@ -5,22 +5,32 @@ import { useEffect, useRef } from "preact/hooks";
 const KEYS: [string, string][] = [
   ["+ −", "zoom in, zoom out"],
   ["← →", "move earlier, later (Shift: farther)"],
-  ["0 or Esc", "the whole run"],
-  ["s b", "the slow window, the base window"],
+  ["0 or Esc", "show all"],
+  ["s b", "show the window, the base"],
+  ["z", "zoom to the window"],
+  ["w v", "what is shown becomes the window, the base"],
+  ["[ ]", "the window begins, ends at the cross-hair"],
+  ["a", "the window is the whole run"],
+  ["x", "swap window and base"],
+  ["c", "window and base as the verdict has them"],
   ["Tab", "to the next lane"],
   ["n p", "next, previous span of the lane that has the focus, read out"],
   ["f", "fold or unfold that lane"],
   ["t", "that lane as a table"],
+  ["< >", "that lane up, down"],
+  ["1 – 5", "to timeline, stacks, heatmap, tables, ledger"],
   ["d", "dark, light, as the system"],
   ["?", "this sheet"],
 ];
 
 const GESTURES: [string, string][] = [
+  ["Drag", "brush: the window that everything is about"],
+  ["Shift + drag", "brush what it is held against"],
   ["Wheel", "zoom at the pointer; sideways or with Shift: move"],
-  ["Drag", "zoom to what was dragged over"],
-  ["Shift + drag", "move"],
-  ["Double-click", "the whole run"],
+  ["Drag the axis", "move"],
+  ["Double-click", "show all"],
   ["Point", "details of what is there"],
+  ["Click", "keep these details, with the whole stack"],
 ];
 
 export function Help({ open, onClose }: { open: boolean; onClose: () => void }) {
@@ -49,7 +59,7 @@ export function Help({ open, onClose }: { open: boolean; onClose: () => void }) 
       <h2 id="help-title">The timeline by hand</h2>
       {table("Keys", KEYS)}
       {table("Pointer", GESTURES)}
-      <p class="quiet">The address of the page holds the range that is shown: copy it to link to a view.</p>
+      <p class="quiet">The address of the page holds what is shown and what was chosen: copy it to link to a view. The flame graph has keys of its own; ? there lists them.</p>
       <button type="button" onClick={onClose}>
         Close
       </button>

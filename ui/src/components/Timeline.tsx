@@ -4,11 +4,14 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Detail, Page } from "../context";
 import { duration, moment, momentDigits, ticks } from "../format";
+import { useChoice, useView } from "../hooks";
 import { classLook, lineInk, partLook } from "../inks";
-import type { Group, Lane, Window } from "../model";
+import type { Group, Lane } from "../model";
 import { SpanIndex } from "../spans";
+import type { Range } from "../view";
 import { LaneTable } from "./LaneTable";
 import { LinePlot } from "./LineLane";
+import { swap, zoomTo } from "./SelectionBar";
 import { SpanPlot } from "./SpanLane";
 
 /** A drag shorter than this is a click. */
@@ -34,7 +37,7 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
   onHelp: () => void;
 }) {
   const [hover, setHover] = useState<Hover | null>(null);
-  const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
+  const [drag, setDrag] = useState<(Range & { side: "windows" | "base" }) | null>(null);
   const [said, setSaid] = useState("");
   const lanes = useRef<HTMLDivElement>(null);
   const busy = useMemo(() => new Set(page.diagnosis.findings.map((f) => f.process)), [page]);
@@ -74,11 +77,27 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
     return () => observer.disconnect();
   }, [page]);
 
-  const showWindow = (windows: Window[]): void => {
-    const first = windows[0];
+  const showRanges = (ranges: Range[]): void => {
+    const first = ranges[0];
     if (!first) return;
-    const margin = (first.to_ns - first.from_ns) * 0.2;
-    page.view.show(page.toLane(first.from_ns) - margin, page.toLane(first.to_ns) + margin);
+    const margin = (first.to - first.from) * 0.2;
+    page.view.show(first.from - margin, first.to + margin);
+  };
+
+  const brush = (side: "windows" | "base", a: number, b: number): void => {
+    const { from, to } = page.view.home;
+    const clip = (t: number): number => Math.min(to, Math.max(from, t));
+    const range = { from: clip(Math.min(a, b)), to: clip(Math.max(a, b)) };
+    if (range.to > range.from) page.state.set(side === "base" ? { base: [range] } : { windows: [range] });
+  };
+  /** Moves one end of the window (or of the base) to the moment under the cross-hair. */
+  const setEnd = (end: "from" | "to"): void => {
+    const t = hover?.t ?? mark ?? (page.view.from + page.view.to) / 2;
+    const windows = page.windows();
+    const now = { from: windows[0]?.from ?? page.view.from, to: windows[windows.length - 1]?.to ?? page.view.to };
+    const other = end === "from" ? (now.to > t ? now.to : page.view.to) : now.from < t ? now.from : page.view.from;
+    brush("windows", t, other);
+    setSaid(`Window ${page.told(page.windows())}`);
   };
 
   const onPointerDown = (event: PointerEvent): void => {
@@ -87,7 +106,9 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
     const startX = event.clientX;
     const start = { from: page.view.from, to: page.view.to };
     const startT = timeAt(startX);
-    const panning = event.shiftKey;
+    // The axis moves what is shown; lanes are brushed: the window, with Shift what it is held against.
+    const panning = target.closest(".axis") !== null;
+    const side = event.shiftKey ? "base" : "windows";
     const width = plot()?.width ?? 1;
     let moved = false;
     const move = (e: PointerEvent): void => {
@@ -97,7 +118,7 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
       if (panning) {
         const by = ((startX - e.clientX) / width) * (start.to - start.from);
         page.view.show(start.from + by, start.to + by);
-      } else setDrag({ from: startT, to: timeAt(e.clientX) });
+      } else setDrag({ from: startT, to: timeAt(e.clientX), side });
     };
     const stop = (): void => {
       window.removeEventListener("pointermove", move);
@@ -108,10 +129,7 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
     };
     const up = (e: PointerEvent): void => {
       stop();
-      if (moved && !panning) {
-        const end = timeAt(e.clientX);
-        page.view.show(Math.min(startT, end), Math.max(startT, end));
-      }
+      if (moved && !panning) brush(side, startT, timeAt(e.clientX));
     };
     const escape = (e: KeyboardEvent): void => {
       if (e.key !== "Escape") return;
@@ -168,8 +186,22 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
         ArrowRight: () => page.view.pan(event.shiftKey ? 0.8 : 0.15),
         "0": () => page.view.reset(),
         Escape: () => page.view.reset(),
-        s: () => showWindow(page.diagnosis.windows.slow),
-        b: () => showWindow(page.diagnosis.windows.base),
+        s: () => showRanges(page.windows()),
+        b: () => showRanges(page.base()),
+        w: () => {
+          brush("windows", page.view.from, page.view.to);
+          setSaid(`Window ${page.told(page.windows())}`);
+        },
+        v: () => {
+          brush("base", page.view.from, page.view.to);
+          setSaid(`Base ${page.told(page.base())}`);
+        },
+        "[": () => setEnd("from"),
+        "]": () => setEnd("to"),
+        z: () => zoomTo(page),
+        x: () => swap(page),
+        c: () => page.state.set({ windows: null, base: null }),
+        a: () => page.state.set({ windows: [] }),
         d: onTheme,
         "?": onHelp,
         f: () => press("fold"),
@@ -194,10 +226,7 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
         <div class="tools" role="toolbar" aria-label="Timeline">
           <button type="button" onClick={() => page.view.zoom(1.6, (page.view.from + page.view.to) / 2)} aria-label="Zoom in">+</button>
           <button type="button" onClick={() => page.view.zoom(1 / 1.6, (page.view.from + page.view.to) / 2)} aria-label="Zoom out">−</button>
-          <button type="button" onClick={() => page.view.reset()}>Whole run</button>
-          {page.diagnosis.windows.base.length > 0 && (
-            <button type="button" onClick={() => showWindow(page.diagnosis.windows.slow)}>Slow window</button>
-          )}
+          <button type="button" onClick={() => page.view.reset()}>Show all</button>
           <button type="button" onClick={onHelp} aria-label="Keys and gestures">?</button>
         </div>
       </header>
@@ -220,12 +249,6 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
       {page.lanes.groups.length === 0 && <p class="nothing">The inputs hold nothing that lies in time.</p>}
     </section>
   );
-}
-
-/** Draws again after the view has moved. */
-function useView(page: Page): void {
-  const [, redraw] = useState(0);
-  useEffect(() => page.view.subscribe(() => redraw((n) => n + 1)), [page]);
 }
 
 function RangeText({ page }: { page: Page }) {
@@ -262,31 +285,30 @@ function Axis({ page }: { page: Page }) {
 function Overlay({ page, hover, drag, mark }: {
   page: Page;
   hover: number | null;
-  drag: { from: number; to: number } | null;
+  drag: (Range & { side: "windows" | "base" }) | null;
   mark: number | null;
 }) {
   useView(page);
+  const choice = useChoice(page);
   const { from, width } = page.view;
   const place = (a: number, b: number) => {
     const left = Math.max(0, (Math.min(a, b) - from) / width);
     const right = Math.min(1, (Math.max(a, b) - from) / width);
     return { left: `${left * 100}%`, width: `${Math.max(0, right - left) * 100}%` };
   };
-  const shade = (windows: Window[], name: string) =>
-    windows.map((w, i) => {
-      const [a, b] = [page.toLane(w.from_ns), page.toLane(w.to_ns)];
-      return b > from && a < from + width ? <div key={`${name}${i}`} class={`shade ${name}`} style={place(a, b)} /> : null;
-    });
+  const shade = (ranges: Range[], name: string) =>
+    ranges.map((r, i) => (r.to > from && r.from < from + width ? <div key={`${name}${i}`} class={`shade ${name}`} style={place(r.from, r.to)} /> : null));
   const line = (t: number, name: string) =>
     t >= from && t <= from + width ? <div class={name} style={{ left: `${((t - from) / width) * 100}%` }} /> : null;
-  const compared = page.diagnosis.windows.base.length > 0;
+  // A window that is the whole run needs no shade.
+  const whole = page.base().length === 0 && (choice.windows ?? page.diagnosis.windows.slow).length === 0;
   return (
     <div class="overlay" aria-hidden="true">
-      {compared && shade(page.diagnosis.windows.base, "base")}
-      {compared && shade(page.diagnosis.windows.slow, "slow")}
+      {shade(page.base(), "base")}
+      {!whole && shade(page.windows(), "slow")}
       {mark !== null && line(mark, "mark-line")}
       {hover !== null && line(hover, "crosshair")}
-      {drag && <div class="selection" style={place(drag.from, drag.to)} />}
+      {drag && <div class={drag.side === "base" ? "selection for-base" : "selection"} style={place(drag.from, drag.to)} />}
     </div>
   );
 }

@@ -35,13 +35,24 @@ export function layout(data: FlameData, side: Side = "here"): Layout {
   return { first, child, x, width, depth };
 }
 
+const RANKS = new WeakMap<string[], Int32Array>();
+
+/** Place of each name in their order, found once for all graphs of the same names. */
+function ranks(names: string[]): Int32Array {
+  let rank = RANKS.get(names);
+  if (!rank) {
+    RANKS.set(names, (rank = new Int32Array(names.length)));
+    const order = names.map((_, i) => i).sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : a - b));
+    for (let at = 0; at < order.length; at++) rank[order[at]] = at;
+  }
+  return rank;
+}
+
 /** Children of each node, sorted by name: two counting sorts, because a graph may have a million nodes. */
 function children(data: FlameData): { first: Int32Array; child: Int32Array } {
   const { parent, name, names } = data;
   const n = parent.length;
-  const order = names.map((_, i) => i).sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : a - b));
-  const rank = new Int32Array(names.length);
-  order.forEach((id, at) => (rank[id] = at));
+  const rank = ranks(names);
   const byName = countingSort(Int32Array.from({ length: n }, (_, i) => i), (i) => rank[name[i]], names.length).sorted;
   const { sorted, starts } = countingSort(byName, (i) => parent[i] + 1, n + 1);
   // Bucket 0 is the root's; bucket i + 1 holds the children of i.

@@ -17,7 +17,7 @@ const STEPS: i64 = 1_200;
 /// Points of a line: time from the page's origin and value; a value that is not a number is a gap.
 type Points = Vec<(i64, f64)>;
 
-impl Builder<'_> {
+impl Builder<'_, '_> {
     /// The series of a process, or of none: one lane for each name, its instances and their sum as lines.
     pub(super) fn series_lanes(&mut self, process: Option<ProcessId>) -> Vec<Lane> {
         let recording = self.recording;

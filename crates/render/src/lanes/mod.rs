@@ -14,6 +14,7 @@ use fathom_recording::{Process, ProcessId, Recording, Span};
 use serde::Serialize;
 
 use crate::payload::{ColumnId, Columns};
+use crate::samples::{Stacks, Threads};
 
 /// Spans in one lane. A browser pans over these at full speed, and a page of them stays below 4 MB.
 pub(crate) const MAX_SPANS: usize = 200_000;
@@ -93,18 +94,27 @@ struct SpanLane {
     labels: Vec<Named>,
     source: ColumnId,
     line: ColumnId,
+    /// Nodes of the stacks of fathom-samples, one too high; absent when no span has one.
+    stack: Option<ColumnId>,
+    /// Threads of fathom-samples, one too high; absent when no span has one.
+    thread: Option<ColumnId>,
 }
 
 #[derive(Serialize)]
 struct Named {
-    name: &'static str,
+    name: String,
     unit: &'static str,
     values: ColumnId,
 }
 
 /// Takes the lanes from a sealed recording. Processes with a finding come first.
-pub(crate) fn timeline(diagnosis: &Diagnosis, recording: &Recording) -> Timeline {
-    let (from_ns, to_ns) = recording.covers_ns().unwrap_or((diagnosis.zero_ns, diagnosis.zero_ns));
+pub(crate) fn timeline<'a>(
+    diagnosis: &Diagnosis,
+    recording: &'a Recording,
+    (from_ns, to_ns): (i64, i64),
+    stacks: &mut Stacks<'a>,
+    threads: &mut Threads<'a>,
+) -> Timeline {
     let mut builder = Builder {
         recording,
         origin_ns: from_ns,
@@ -113,6 +123,8 @@ pub(crate) fn timeline(diagnosis: &Diagnosis, recording: &Recording) -> Timeline
         columns: Columns::default(),
         strings: Vec::new(),
         string_ids: HashMap::new(),
+        stacks,
+        threads,
     };
     let mut processes: Vec<ProcessId> = (0..recording.processes.len()).map(|i| ProcessId(i as u32)).collect();
     let lanes = processes.len().max(1) * spans::SPECS.len();
@@ -148,8 +160,10 @@ pub(crate) fn timeline(diagnosis: &Diagnosis, recording: &Recording) -> Timeline
 }
 
 /// Everything that the lanes share while they are made.
-struct Builder<'a> {
+struct Builder<'a, 'b> {
     recording: &'a Recording,
+    stacks: &'b mut Stacks<'a>,
+    threads: &'b mut Threads<'a>,
     origin_ns: i64,
     end_ns: i64,
     max_spans: usize,
@@ -158,7 +172,7 @@ struct Builder<'a> {
     string_ids: HashMap<&'a str, u64>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> Builder<'a, '_> {
     fn string(&mut self, text: &'a str) -> u64 {
         let strings = &mut self.strings;
         *self.string_ids.entry(text).or_insert_with(|| {
@@ -177,7 +191,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn name_of(process: &Process, id: ProcessId) -> String {
+/// The name of a process, or what stands for it.
+pub(crate) fn name_of(process: &Process, id: ProcessId) -> String {
     match (process.name.is_empty(), process.pid) {
         (false, _) => short(&process.name),
         (true, Some(pid)) => format!("process {pid}"),
@@ -196,7 +211,7 @@ fn detail(process: &Process) -> String {
 }
 
 /// A text of an input, cut to a length that a page can hold many of.
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     match text.char_indices().nth(MAX_NAME) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

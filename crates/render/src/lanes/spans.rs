@@ -37,7 +37,7 @@ const PLAIN: Spec = Spec {
 };
 
 /// The lanes of a process, from top to bottom.
-pub(super) const SPECS: [Spec; 8] = [
+pub(super) const SPECS: [Spec; 18] = [
     Spec {
         kinds: &[kind::GC_PAUSE],
         title: "GC pauses",
@@ -114,12 +114,83 @@ pub(super) const SPECS: [Spec; 8] = [
         labels: &[(label::SEGMENT, "segment")],
         ..PLAIN
     },
+    Spec { kinds: &[kind::VM_OPERATION], title: "VM operations", ..PLAIN },
+    Spec {
+        kinds: &[kind::SCHED_OFF],
+        title: "Threads off the CPU",
+        classes: &["sleeping", "uninterruptible", "preempted", "stopped"],
+        class: |span| match span.name() {
+            "uninterruptible" => 1,
+            "preempted" => 2,
+            "stopped" => 3,
+            _ => 0,
+        },
+        by_thread: true,
+        ..PLAIN
+    },
+    Spec {
+        kinds: &[kind::LOCK_MONITOR, kind::LOCK_WAIT, kind::LOCK_PARK],
+        title: "Locks and waits",
+        classes: &["monitor", "Object.wait", "park"],
+        class: |span| match span.kind() {
+            kind::LOCK_WAIT => 1,
+            kind::LOCK_PARK => 2,
+            _ => 0,
+        },
+        by_thread: true,
+        ..PLAIN
+    },
+    Spec { kinds: &[kind::SYSCALL], title: "System calls", by_thread: true, ..PLAIN },
+    Spec {
+        kinds: &[kind::IO_FILE, kind::IO_SOCKET],
+        title: "Files and sockets",
+        classes: &["file", "socket"],
+        class: |span| usize::from(span.kind() == kind::IO_SOCKET),
+        by_thread: true,
+        ..PLAIN
+    },
+    Spec {
+        kinds: &[kind::NET_DNS, kind::NET_CONNECT, kind::NET_TLS],
+        title: "Names, connections, handshakes",
+        classes: &["name", "connection", "TLS handshake"],
+        class: |span| match span.kind() {
+            kind::NET_CONNECT => 1,
+            kind::NET_TLS => 2,
+            _ => 0,
+        },
+        ..PLAIN
+    },
+    Spec {
+        kinds: &[kind::PAGE_FAULT],
+        title: "Long page faults",
+        classes: &["minor", "major", "write-protect"],
+        class: |span| match span.name() {
+            "major" => 1,
+            "write-protect" => 2,
+            _ => 0,
+        },
+        by_thread: true,
+        ..PLAIN
+    },
+    Spec { kinds: &[kind::EXCEPTION], title: "Exceptions", ..PLAIN },
+    Spec { kinds: &[kind::THREAD_SLEEP], title: "Sleeping threads", by_thread: true, ..PLAIN },
+    Spec {
+        kinds: &[kind::THREAD_START, kind::THREAD_END],
+        title: "Threads that began and ended",
+        classes: &["began", "ended"],
+        class: |span| usize::from(span.kind() == kind::THREAD_END),
+        ..PLAIN
+    },
     Spec { kinds: &[kind::JVM_WARNING], title: "Warnings of the JVM", ..PLAIN },
 ];
 
 /// Kinds that other lanes show in another form: a run is the whole width, a nested collection part of its pause,
-/// the queue and the installations are counted in lines.
-const NOT_DRAWN: [&str; 4] = [kind::RUN, kind::GC_NESTED, kind::JIT_QUEUE, kind::JIT_INSTALL];
+/// the queue and the installations are counted in lines, and that a thread was watched is not something that it did.
+const NOT_DRAWN: [&str; 5] =
+    [kind::RUN, kind::GC_NESTED, kind::JIT_QUEUE, kind::JIT_INSTALL, kind::SCHED_WATCHED];
+
+/// Labels and figures of a lane: more than any kind of record has; a file could name millions.
+const MAX_WORDS: usize = 24;
 
 /// Rows of threads in a lane; the last row takes all others.
 const MAX_ROWS: usize = 12;
@@ -127,7 +198,7 @@ const MAX_ROWS: usize = 12;
 /// Index of the spec before which the compiler's lines stand.
 const COMPILER_THREADS: usize = 4;
 
-impl<'a> Builder<'a> {
+impl<'a> Builder<'a, '_> {
     /// All lanes of spans of a process that have something on them, with the compiler's activity between.
     pub(super) fn span_lanes(&mut self, process: ProcessId) -> Vec<Lane> {
         let mut lanes = Vec::new();
@@ -162,22 +233,12 @@ impl<'a> Builder<'a> {
         spans.sort_by_key(Span::t0_ns);
         let (rows, row_of) = self.rows(&spans, spec.by_thread);
         let names: Vec<u64> = spans.iter().map(|s| self.string(s.name())).collect();
-        let mut labels = Vec::new();
-        for (word, name) in spec.labels {
-            // One too high, so that 0 can mean none.
-            let values: Vec<u64> =
-                spans.iter().map(|s| s.label(word).map_or(0, |text| self.string(text) + 1)).collect();
-            if values.iter().any(|v| *v > 0) {
-                labels.push(Named { name, unit: "", values: self.columns.small(values.into_iter()) });
-            }
-        }
+        let labels = self.labels(&spans, spec);
         let parts: Vec<Named> =
             spec.parts.iter().filter_map(|(word, name)| self.figure(&spans, word, name, "ns")).collect();
-        let facts: Vec<Named> = spec
-            .facts
-            .iter()
-            .filter_map(|(word, name, unit)| self.figure(&spans, word, name, unit))
-            .collect();
+        let facts = self.facts(&spans, spec);
+        let stacks: Vec<u64> = spans.iter().map(|s| u64::from(self.stacks.node(s.stack()))).collect();
+        let threads: Vec<u64> = spans.iter().map(|s| u64::from(self.threads.number(s.thread()))).collect();
         let origin = self.origin_ns;
         let columns = &mut self.columns;
         Some(Lane::Spans(SpanLane {
@@ -196,20 +257,56 @@ impl<'a> Builder<'a> {
             labels,
             source: columns.small(spans.iter().map(|s| s.source().index() as u64)),
             line: columns.delta(spans.iter().map(|s| s.line() as i64)),
+            stack: stacks.iter().any(|n| *n > 0).then(|| columns.small(stacks.into_iter())),
+            thread: threads.iter().any(|n| *n > 0).then(|| columns.small(threads.into_iter())),
         }))
     }
 
+    /// The labels that any of the spans has: those that the lane knows, then all others.
+    fn labels(&mut self, spans: &[Span<'a>], spec: &Spec) -> Vec<Named> {
+        let mut words: Vec<(&str, String)> =
+            spec.labels.iter().map(|(word, name)| (*word, (*name).to_owned())).collect();
+        let known = |word: &str, words: &[(&str, String)]| words.iter().any(|(w, _)| *w == word);
+        for (word, _) in spans.iter().flat_map(Span::labels) {
+            if !known(word, &words) && words.len() < MAX_WORDS {
+                words.push((word, super::short(word)));
+            }
+        }
+        let mut labels = Vec::new();
+        for (word, name) in words {
+            // One too high, so that 0 can mean none.
+            let values: Vec<u64> =
+                spans.iter().map(|s| s.label(word).map_or(0, |text| self.string(text) + 1)).collect();
+            if values.iter().any(|v| *v > 0) {
+                labels.push(Named { name, unit: "", values: self.columns.small(values.into_iter()) });
+            }
+        }
+        labels
+    }
+
+    /// The figures that the lane knows; for kinds of spans that have no lane of their own all that there are.
+    fn facts(&mut self, spans: &[Span<'a>], spec: &Spec) -> Vec<Named> {
+        let mut words: Vec<(&str, &str, &'static str)> = spec.facts.to_vec();
+        if spec.facts.is_empty() && spec.parts.is_empty() {
+            for (word, _) in spans.iter().flat_map(Span::figures) {
+                if !words.iter().any(|(w, ..)| *w == word) && words.len() < MAX_WORDS {
+                    let (name, unit) = told(word);
+                    words.push((word, name, unit));
+                }
+            }
+        }
+        words.into_iter().filter_map(|(word, name, unit)| self.figure(spans, word, name, unit)).collect()
+    }
+
     /// A column of a figure, when any of the spans has it.
-    fn figure(
-        &mut self,
-        spans: &[Span<'_>],
-        word: &str,
-        name: &'static str,
-        unit: &'static str,
-    ) -> Option<Named> {
+    fn figure(&mut self, spans: &[Span<'_>], word: &str, name: &str, unit: &'static str) -> Option<Named> {
         let values: Vec<f64> = spans.iter().map(|s| s.figure(word).unwrap_or(f64::NAN)).collect();
         let seen = values.iter().any(|v| !v.is_nan());
-        seen.then(|| Named { name, unit, values: self.columns.figures(values.into_iter()) })
+        seen.then(|| Named {
+            name: super::short(name),
+            unit,
+            values: self.columns.figures(values.into_iter()),
+        })
     }
 
     /// Names of the rows, and the row of each span.
@@ -221,15 +318,7 @@ impl<'a> Builder<'a> {
         threads.sort_unstable();
         threads.dedup();
         let name = |thread: &Option<fathom_recording::ThreadId>| match thread {
-            Some(id) => {
-                let thread = &self.recording.threads[id.index()];
-                let name = self.recording.strings.get(thread.name);
-                match (name.is_empty(), thread.tid) {
-                    (false, _) => super::short(name),
-                    (true, Some(tid)) => format!("thread {tid}"),
-                    (true, None) => "a thread".into(),
-                }
-            }
+            Some(id) => crate::samples::thread_name(self.recording, *id),
             None => "unknown thread".into(),
         };
         let mut names: Vec<String> = threads.iter().take(MAX_ROWS).map(name).collect();
@@ -242,6 +331,16 @@ impl<'a> Builder<'a> {
         });
         (names, row_of.collect())
     }
+}
+
+/// A figure's word as a name and a unit: words carry their unit at the end.
+fn told(word: &str) -> (&str, &'static str) {
+    for (ending, unit) in [("_bytes", "bytes"), ("_ns", "ns"), ("_ms", "ms"), ("_s", "s")] {
+        if let Some(name) = word.strip_suffix(ending).filter(|name| !name.is_empty()) {
+            return (name, unit);
+        }
+    }
+    (word, if word == figure::BYTES { "bytes" } else { "" })
 }
 
 fn gc_class(span: &Span<'_>) -> usize {

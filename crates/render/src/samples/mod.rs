@@ -1,0 +1,184 @@
+//! The samples of a recording as a page holds them: columns by kind of sample, with one tree of stacks for all.
+//!
+//! ```text
+//! kind "cpu": time (delta) · stack by its rank among the kind's · thread · weight (a number when all are equal)
+//! ```
+//!
+//! A million samples are about 4 MB of page. Times are rounded to a millionth of the run, which no screen shows; weights in
+//! nanoseconds to a thousandth of their mean: both only say noise beyond that, and noise is what a page is full of. Of more samples than [`MAX_SAMPLES`] those of one thread and one stack that lie close
+//! together become one with the sum of their weights, as coarsely as it takes; the page says so.
+
+mod stacks;
+mod thin;
+mod threads;
+
+use std::collections::HashMap;
+
+use fathom_recording::Recording;
+use fathom_recording::vocabulary::sample;
+use serde::Serialize;
+
+pub(crate) use stacks::Stacks;
+use stacks::StacksHeader;
+use threads::ThreadHeader;
+pub(crate) use threads::Threads;
+pub(crate) use threads::thread_name;
+
+use crate::lanes::short;
+use crate::payload::{ColumnId, Columns};
+
+/// Samples in one page: 8 MB, and a browser adds them up in 10 ms.
+pub(crate) const MAX_SAMPLES: usize = 2_000_000;
+/// Steps of time in a run: finer than any screen.
+const STEPS: i64 = 2_000_000;
+
+/// Kinds that the page offers first.
+const FIRST: [&str; 6] =
+    [sample::CPU, sample::WALL, sample::OFF_CPU, sample::RUN_QUEUE, sample::LOCK, sample::ALLOC];
+
+/// Samples with the columns that they point into.
+pub(crate) struct Samples {
+    pub(crate) header: Header,
+    pub(crate) columns: Columns,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Header {
+    schema: &'static str,
+    /// Times count in these from the origin of the lanes.
+    unit_ns: i64,
+    threads: Vec<ThreadHeader>,
+    stacks: StacksHeader,
+    kinds: Vec<Kind>,
+}
+
+#[derive(Serialize)]
+struct Kind {
+    kind: String,
+    unit: &'static str,
+    /// In the recording; the page may hold fewer rows, see `note`.
+    samples: usize,
+    note: String,
+    t: ColumnId,
+    /// Nodes of the stacks that samples have, one too high (0 is no stack), the most frequent first.
+    nodes: ColumnId,
+    /// Place of each sample's stack among these.
+    rank: ColumnId,
+    /// One too high: 0 is no thread.
+    thread: ColumnId,
+    /// What weights count in.
+    weight_unit: i64,
+    /// A number that all have, or a column of them.
+    weight: Option<i64>,
+    weights: Option<ColumnId>,
+}
+
+/// A sample on its way into the page.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) t: i64,
+    pub(crate) node: u32,
+    pub(crate) thread: u32,
+    pub(crate) weight: i64,
+}
+
+/// Takes the samples of a recording, from `origin_ns` to `end_ns`.
+pub(crate) fn samples<'a>(
+    recording: &'a Recording,
+    (origin_ns, end_ns): (i64, i64),
+    mut stacks: Stacks<'a>,
+    mut threads: Threads<'a>,
+) -> Samples {
+    let unit_ns = unit_ns(end_ns.saturating_sub(origin_ns));
+    let mut columns = Columns::default();
+    let mut kinds = Vec::new();
+    let total = recording.samples.len().max(1);
+    let mut found = recording.sample_kinds();
+    found.sort_by_key(|(kind, _)| FIRST.iter().position(|first| first == kind).unwrap_or(FIRST.len()));
+    for (kind, count) in found {
+        let Some(id) = recording.strings.find(kind) else { continue };
+        let mut rows: Vec<Row> = (recording.samples.iter())
+            .filter(|s| s.kind == id)
+            .map(|s| Row {
+                t: s.t_ns.saturating_sub(origin_ns) / unit_ns,
+                node: stacks.node(s.stack),
+                thread: threads.number(s.thread),
+                weight: s.weight.max(0),
+            })
+            .collect();
+        rows.sort_by_key(|row| row.t);
+        let share = (MAX_SAMPLES as u128 * count as u128 / total as u128).max(1) as usize;
+        let note = thin::thin(&mut rows, share, unit_ns);
+        let (nodes, ranks) = ranked(&rows);
+        let weight_unit = weight_unit(&rows, kind);
+        rows.iter_mut().for_each(|row| row.weight = row.weight.saturating_add(weight_unit / 2) / weight_unit);
+        let first = rows.first().map_or(0, |row| row.weight);
+        let equal = rows.iter().all(|row| row.weight == first);
+        kinds.push(Kind {
+            kind: short(kind),
+            unit: sample::unit(kind),
+            samples: count,
+            note,
+            t: columns.delta(rows.iter().map(|row| row.t)),
+            nodes: columns.small(nodes.into_iter().map(u64::from)),
+            rank: columns.planes(&ranks),
+            weight_unit,
+            thread: columns.small(rows.iter().map(|row| u64::from(row.thread))),
+            weight: equal.then_some(first),
+            weights: (!equal).then(|| columns.small(rows.iter().map(|row| row.weight as u64))),
+        });
+    }
+    let stacks = stacks.write(&mut columns);
+    let header = Header { schema: "fathom.samples/1", unit_ns, threads: threads.write(), stacks, kinds };
+    Samples { header, columns }
+}
+
+/// The stacks of rows, the most frequent first, and the place of each row's among them.
+fn ranked(rows: &[Row]) -> (Vec<u32>, Vec<u32>) {
+    let mut counts: HashMap<u32, u32> = HashMap::new();
+    rows.iter().for_each(|row| *counts.entry(row.node).or_default() += 1);
+    let mut nodes: Vec<u32> = counts.keys().copied().collect();
+    nodes.sort_unstable_by_key(|node| (std::cmp::Reverse(counts[node]), *node));
+    let ranks: HashMap<u32, u32> = nodes.iter().enumerate().map(|(i, node)| (*node, i as u32)).collect();
+    let of = rows.iter().map(|row| ranks[&row.node]).collect();
+    (nodes, of)
+}
+
+/// What weights are rounded to: a power of ten below a thousandth of their mean where they are times that differ.
+fn weight_unit(rows: &[Row], kind: &str) -> i64 {
+    let first = rows.first().map_or(0, |row| row.weight);
+    if sample::unit(kind) != "ns" || rows.iter().all(|row| row.weight == first) {
+        return 1;
+    }
+    let sum: i128 = rows.iter().map(|row| i128::from(row.weight)).sum();
+    let mean = (sum / rows.len().max(1) as i128) as i64;
+    let mut unit = 1;
+    while mean / unit >= 10_000 {
+        unit *= 10;
+    }
+    unit
+}
+
+/// A round number (1, 2 or 5 times a power of ten) of which about [`STEPS`] make the run.
+fn unit_ns(range_ns: i64) -> i64 {
+    let mut power = 1;
+    loop {
+        let fits = |unit: &i64| range_ns / unit <= STEPS;
+        if let Some(unit) = [power, 2 * power, 5 * power].into_iter().find(fits) {
+            return unit;
+        }
+        power *= 10;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_of_time_is_far_finer_than_a_screen() {
+        assert_eq!(unit_ns(0), 1);
+        assert_eq!(unit_ns(600_000_000_000), 500_000);
+        assert!(i64::MAX / unit_ns(i64::MAX) <= STEPS);
+    }
+}

@@ -1,0 +1,92 @@
+// A table that can be sorted, filtered and copied.
+
+import { useMemo, useState } from "preact/hooks";
+
+import { copyText } from "../flame/Details";
+import { count } from "../format";
+
+export interface Column<Row> {
+  title: string;
+  /** For sorting and for CSV: raw figures. */
+  value: (row: Row) => number | string;
+  /** As it is shown, with its unit; left out: the value. */
+  text?: (row: Row) => string;
+  /** Unit of the raw figure, for the head of a CSV. */
+  unit?: string;
+  /** The address of the place that it comes from. */
+  link?: (row: Row) => string;
+}
+
+/** Rows that a person still reads; all are copied. */
+const MOST = 60;
+
+export function DataTable<Row>({ columns, rows, label, sortBy }: { columns: Column<Row>[]; rows: Row[]; label: string; sortBy: number }) {
+  const [sort, setSort] = useState({ column: sortBy, down: true });
+  const [wanted, setWanted] = useState("");
+  const [said, setSaid] = useState("");
+  const sorted = useMemo(() => {
+    const column = columns[Math.min(sort.column, columns.length - 1)];
+    const needle = wanted.toLowerCase();
+    const kept = needle === "" ? rows.slice() : rows.filter((row) => String(columns[0].value(row)).toLowerCase().includes(needle));
+    const order = (a: Row, b: Row): number => {
+      const [x, y] = [column.value(a), column.value(b)];
+      if (typeof x === "string" || typeof y === "string") return String(x) < String(y) ? -1 : 1;
+      // What is not known comes last.
+      return (Number.isNaN(x) ? 1 : 0) - (Number.isNaN(y) ? 1 : 0) || x - y;
+    };
+    kept.sort(order);
+    return sort.down && typeof column.value(kept[0] ?? rows[0]) === "number" ? kept.reverse() : kept;
+  }, [rows, columns, sort, wanted]);
+  const copy = (what: string, separator: string, quote: (text: string) => string): void => {
+    const head = columns.map((c) => quote(c.unit ? `${c.title} (${c.unit})` : c.title)).join(separator);
+    const body = sorted.map((row) => columns.map((c) => {
+      const value = what === "CSV" ? c.value(row) : (c.text?.(row) ?? c.value(row));
+      return typeof value === "number" ? (Number.isNaN(value) ? "" : String(value)) : quote(value);
+    }).join(separator));
+    void copyText([head, ...body].join("\n") + "\n").then((done) => setSaid(done ? `${count(sorted.length)} rows copied as ${what}` : "the browser does not allow copying"));
+  };
+  return (
+    <div class="data-table">
+      <p class="flame-tools">
+        <label><span class="unseen">Filter {label}</span>
+          <input type="search" placeholder={`Filter: ${columns[0].title.toLowerCase()}`} value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
+        </label>
+        <button type="button" onClick={() => copy("text", "\t", (t) => t.replace(/[\t\n]/g, " "))}>Copy as text</button>
+        <button type="button" onClick={() => copy("CSV", ",", (t) => `"${guarded(t).replace(/"/g, '""')}"`)}>Copy as CSV</button>
+        <span role="status">{said}</span>
+      </p>
+      <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+        <table>
+          <caption>{sorted.length > MOST ? `The first ${MOST} of ${count(sorted.length)}; all are copied.` : `${count(sorted.length)} rows.`}</caption>
+          <thead>
+            <tr>
+              {columns.map((c, i) => (
+                <th key={c.title} scope="col" class={i === 0 ? "" : "number"} aria-sort={sort.column === i ? (sort.down && i > 0 ? "descending" : "ascending") : "none"}>
+                  <button type="button" class="sorter" onClick={() => setSort({ column: i, down: sort.column === i ? !sort.down : true })}>
+                    {c.title}{sort.column === i ? (sort.down && i > 0 ? " ▾" : " ▴") : ""}
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.slice(0, MOST).map((row, r) => (
+              <tr key={r}>
+                {columns.map((c, i) => {
+                  const text = c.text?.(row) ?? String(c.value(row));
+                  const content = c.link && text !== "" ? <a class="place" href={c.link(row)}>{text}</a> : text;
+                  return i === 0 ? <th key={c.title} scope="row"><code>{content}</code></th> : <td key={c.title} class="number">{content}</td>;
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+/** A text that a spreadsheet would run as a formula is kept a text. */
+function guarded(text: string): string {
+  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+}
