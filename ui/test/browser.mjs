@@ -196,9 +196,9 @@ const tests = {
     await page.locator("[data-plot='p0-gc.pause']").waitFor({ state: "detached" });
     await page.evaluate(() => document.activeElement?.blur?.());
     await page.keyboard.press("?");
-    await page.locator("dialog").waitFor({ state: "visible" });
+    await page.locator("dialog[open]").waitFor({ state: "visible" });
     await page.keyboard.press("Escape");
-    await page.locator("dialog").waitFor({ state: "hidden" });
+    await page.locator("dialog[open]").waitFor({ state: "hidden" });
     assert.deepEqual(await range(page), slow, "Escape closed the sheet and did not reset the view");
   },
 
