@@ -13,12 +13,18 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::TargetEvent;
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
-use crate::points::{Gauge, Points};
+use crate::points::{Counter, Gauge, Points};
+use crate::procfs::Stat;
 
+mod cgroup;
 mod cpu;
+mod disk;
 mod memory;
+mod network;
 mod pressure;
 mod process;
+mod roles;
+mod top;
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
@@ -52,7 +58,12 @@ fn sources() -> Vec<Box<dyn HostSource>> {
         Box::new(cpu::Cpu::default()),
         Box::new(memory::Memory::default()),
         Box::new(pressure::Pressure::default()),
+        Box::new(disk::Disks::default()),
+        Box::new(network::Network::default()),
+        Box::new(top::Top::default()),
         Box::new(process::Processes::default()),
+        Box::new(roles::Roles::default()),
+        Box::new(cgroup::Cgroups::default()),
     ]
 }
 
@@ -63,12 +74,16 @@ struct Host {
     /// Monotonic time of the reading before.
     last_ns: Option<i64>,
     own_cpu: Gauge,
+    all_cpu: Counter,
+    rss: Gauge,
 }
 
 impl Host {
     fn new() -> Self {
         let own_cpu = Gauge::new(live::FATHOM_CPU, "host");
-        Self { sources: sources(), next: Instant::now(), last_ns: None, own_cpu }
+        let all_cpu = Counter::new(Gauge::new(live::FATHOM_CPU, "all"), 1e-9);
+        let rss = Gauge::new(live::FATHOM_RSS, "all");
+        Self { sources: sources(), next: Instant::now(), last_ns: None, own_cpu, all_cpu, rss }
     }
 
     fn read(&mut self, cx: &mut Context<'_>) {
@@ -82,6 +97,10 @@ impl Host {
         if let Some(last_ns) = self.last_ns {
             points.gauge(&mut self.own_cpu, cpu_ns as f64 / (now_ns - last_ns).max(1) as f64);
         }
+        points.counter(&mut self.all_cpu, cpu_ns_of(ClockId::ProcessCPUTime).max(0) as u64);
+        let own = Stat::of(std::process::id() as i32);
+        let page = rustix::param::page_size() as f64;
+        own.into_iter().for_each(|stat| points.gauge(&mut self.rss, stat.rss_pages as f64 * page));
         let written = points.written();
         cx.source_mut().records += written;
         self.last_ns = Some(now_ns);
@@ -123,6 +142,10 @@ impl Collector for Host {
 
 /// CPU time of this thread.
 fn thread_cpu_ns() -> i64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    cpu_ns_of(ClockId::ThreadCPUTime)
+}
+
+fn cpu_ns_of(clock: ClockId) -> i64 {
+    let time = clock_gettime(clock);
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }

@@ -45,6 +45,9 @@ pub const ENTRY: Entry = Entry {
 /// JVMs that are followed at a time: the map of losses has as many entries.
 const MAX_SLOTS: usize = 256;
 
+/// How long is waited for a young JVM to publish its counters.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// How often it is written down that a JVM's stops are being watched: what a killed recording forgets.
 const RUN_PIECE: Duration = Duration::from_secs(10);
 
@@ -67,6 +70,8 @@ struct Jvm {
     /// Since when its stops are watched and not yet written down, recording's clock.
     watched_since_ns: Option<i64>,
     next_piece: Instant,
+    /// Until when the causes of its collections are looked for; `None` once they are found or given up.
+    causes_until: Option<Instant>,
     lost: u64,
 }
 
@@ -113,14 +118,6 @@ impl JvmEvents {
                     .into(),
             });
         }
-        if !loaded.tell_causes(slot, PerfMemory::find(target.pid).as_ref()) {
-            cx.unseen(Unavailable {
-                what: format!("causes of collections of pid {}", target.pid),
-                why: "the JVM does not publish its counters".into(),
-                remedy: "leave -XX:-UsePerfData and -XX:+PerfDisableSharedMem out, or a GC log: -Xlog:gc*"
-                    .into(),
-            });
-        }
         let now_ns = cx.clock.epoch_now_ns();
         let sees_stops = groups[..probes::STOPS].iter().all(|group| !group.links.is_empty());
         let jvm = Jvm {
@@ -129,9 +126,32 @@ impl JvmEvents {
             groups,
             watched_since_ns: sees_stops.then_some(now_ns),
             next_piece: Instant::now() + RUN_PIECE,
+            causes_until: Some(Instant::now() + PATIENCE),
             lost: 0,
         };
         self.jvms.insert(slot, jvm);
+        self.find_causes(cx);
+    }
+
+    /// Looks where the causes of collections stand: a JVM publishes its counters some time after its start.
+    fn find_causes(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        for (slot, jvm) in &mut self.jvms {
+            let Some(until) = jvm.causes_until else { continue };
+            let pid = jvm.target.pid;
+            if loaded.tell_causes(*slot, PerfMemory::find(pid).as_ref()) {
+                jvm.causes_until = None;
+            } else if Instant::now() >= until {
+                jvm.causes_until = None;
+                cx.unseen(Unavailable {
+                    what: format!("causes of collections of pid {pid}"),
+                    why: "the JVM does not publish its counters".into(),
+                    remedy:
+                        "leave -XX:-UsePerfData and -XX:+PerfDisableSharedMem out, or a GC log: -Xlog:gc*"
+                            .into(),
+                });
+            }
+        }
     }
 
     /// Takes the probes of a JVM off and writes down what is left of it.
@@ -180,16 +200,24 @@ impl JvmEvents {
     fn keep_budgets(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &mut self.loaded else { return };
         for (slot, jvm) in &mut self.jvms {
-            for (group, attached) in GROUPS.iter().zip(&mut jvm.groups) {
+            for (i, group) in GROUPS.iter().enumerate() {
+                let Some(attached) = jvm.groups.get_mut(i) else { continue };
                 match attached.budget.judge(!attached.links.is_empty()) {
                     Verdict::Stay => {}
                     Verdict::TakeOff { per_s, pause } => {
                         attached.links.clear();
                         cx.unseen(too_many(group, jvm.target.pid, per_s, pause));
-                        jvm.assembly.forget();
+                        if i < probes::STOPS {
+                            jvm.watched_until(cx.clock.epoch_now_ns(), cx);
+                            jvm.watched_since_ns = None;
+                            jvm.assembly.forget();
+                        }
                     }
                     Verdict::PutBack => {
                         attached.links = loaded.attach(group, jvm.target.pid, *slot).unwrap_or_default();
+                        if jvm.groups[..probes::STOPS].iter().all(|group| !group.links.is_empty()) {
+                            jvm.watched_since_ns.get_or_insert(cx.clock.epoch_now_ns());
+                        }
                     }
                 }
             }
@@ -259,6 +287,7 @@ impl Collector for JvmEvents {
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.take_records(cx);
         self.keep_budgets(cx);
+        self.find_causes(cx);
         let now = Instant::now();
         for jvm in self.jvms.values_mut().filter(|jvm| now >= jvm.next_piece) {
             jvm.next_piece = now + RUN_PIECE;

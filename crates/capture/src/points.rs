@@ -69,6 +69,11 @@ impl<'c, 'a> Points<'c, 'a> {
         self.written
     }
 
+    /// The recording's row of a process.
+    pub fn process(&mut self, pid: i32) -> ProcessId {
+        self.cx.process(pid)
+    }
+
     /// The name of a process in the recording.
     pub fn name(&mut self, process: ProcessId) -> String {
         self.cx.sink.process_mut(process).name.clone()

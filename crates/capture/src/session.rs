@@ -33,6 +33,8 @@ pub use signals::Signals;
 /// How often collectors are drained when none wakes the session. Ten turns a second cost nothing that can be
 /// measured, and what is shown stays fresh.
 const TURN: Duration = Duration::from_millis(100);
+/// How often while a target has just started, so that little is missed of a JVM's first moments.
+const SHORT_TURN: Duration = Duration::from_millis(20);
 /// How often the targets are looked at, unless one of them ends.
 const SCAN: Duration = Duration::from_millis(250);
 /// How often limits are checked and progress is told.
@@ -172,7 +174,9 @@ impl Session {
         let (mut next_scan, mut next_second) = (self.started + SCAN, self.started + SECOND);
         let mut end = end::Watch::new(self.started, self.limits.duration);
         loop {
-            let news = self.wait(signals, end.timeout(TURN));
+            let unsettled = self.targets.are_unsettled();
+            let turn = if unsettled { SHORT_TURN } else { TURN };
+            let news = self.wait(signals, end.timeout(turn)) || unsettled;
             let now = Instant::now();
             if news || now >= next_scan {
                 next_scan = now + SCAN;
@@ -216,7 +220,7 @@ impl Session {
         });
         if foreign > 0 {
             own.unseen.push(Unavailable {
-                what: format!("{foreign} processes that match and belong to other users"),
+                what: format!("processes that match: {foreign} more"),
                 why: "this user may not look into them".into(),
                 remedy: "run fathom as root (sudo)".into(),
             });

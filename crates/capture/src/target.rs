@@ -30,6 +30,11 @@ pub use select::{NamePattern, Selection};
 /// milliseconds after its start (a second on a loaded machine).
 const YOUNG: Duration = Duration::from_secs(5);
 
+/// A target that has settled is looked at closely at each of so many scans.
+const CLOSER: u32 = 16;
+/// Targets up to this are looked at at each turn while they are young.
+const FEW: usize = 16;
+
 /// Targets whose exit is waited for by descriptor; of more, it is noticed at the next scan.
 const MAX_PIDFDS: usize = 64;
 
@@ -91,6 +96,7 @@ pub struct Targets {
     /// Matching processes that may not be looked into.
     foreign: HashSet<i32>,
     threads: threads::Threads,
+    scans: u32,
 }
 
 impl Targets {
@@ -107,6 +113,7 @@ impl Targets {
             young: HashMap::new(),
             foreign: HashSet::new(),
             threads: threads::Threads::default(),
+            scans: 0,
         })
     }
 
@@ -151,6 +158,13 @@ impl Targets {
     /// Whether everything that was asked for is over: no target lives and none can come.
     pub fn is_over(&self) -> bool {
         self.followed.is_empty() && self.selection.is_closed()
+    }
+
+    /// Whether a few processes have just started, of which something is expected: an exec, a JVM. They are worth looking
+    /// at more often.
+    pub fn are_unsettled(&self) -> bool {
+        let unsettled = |f: &Followed| !f.target.jvm && f.since.elapsed() < YOUNG;
+        self.followed.len() <= FEW && self.selection.is_closed() && self.followed.values().any(unsettled)
     }
 
     /// Descriptors that become readable when a target ends.
@@ -201,30 +215,45 @@ impl Targets {
         self.foreign.retain(|pid| current.contains(pid));
         self.follow(&current, sink, events);
 
-        for pid in pids.iter().filter(|pid| !self.seen.contains(pid)) {
-            self.young.insert(*pid, now);
+        self.scans = self.scans.wrapping_add(1);
+        let first = self.seen.is_empty();
+        let mut candidates: Vec<i32> = pids.iter().filter(|pid| !self.seen.contains(pid)).copied().collect();
+        for pid in &candidates {
+            // What runs already may have started just now, or long ago.
+            if !first || age(*pid).is_some_and(|age| age < YOUNG) {
+                self.young.insert(*pid, now);
+            }
         }
         self.young.retain(|pid, since| current.contains(pid) && now.duration_since(*since) < YOUNG);
-        let candidates: Vec<i32> = match self.selection.members() {
-            Some(members) => members,
-            None => self.young.keys().copied().collect(),
-        };
+        match self.selection.members() {
+            Some(members) => candidates = members,
+            None => candidates.extend(self.young.keys()),
+        }
         for pid in candidates {
             if !self.followed.contains_key(&pid) && self.selection.matches(pid) {
                 self.add(pid, sink, events);
             }
         }
         // Descendants: a parent can stand behind its child in the listing (ids wrap), hence until nothing changes.
-        while self.adopt_children(sink, events) {}
+        while self.adopt_children(first.then_some(&pids), sink, events) {}
         self.seen = current;
     }
 
-    fn adopt_children(&mut self, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) -> bool {
+    /// Makes targets of the children of targets, among those that are young, or among all at the first scan.
+    fn adopt_children(
+        &mut self,
+        among: Option<&Vec<i32>>,
+        sink: &mut dyn Sink,
+        events: &mut Vec<TargetEvent>,
+    ) -> bool {
         let parent_is_target = |pid: &&i32| {
             let parent = (!self.followed.contains_key(pid)).then(|| Stat::of(**pid)).flatten();
             parent.is_some_and(|stat| self.followed.contains_key(&stat.ppid))
         };
-        let children: Vec<i32> = self.young.keys().filter(parent_is_target).copied().collect();
+        let children: Vec<i32> = match among {
+            Some(pids) => pids.iter().filter(parent_is_target).copied().collect(),
+            None => self.young.keys().filter(parent_is_target).copied().collect(),
+        };
         let before = self.followed.len();
         children.into_iter().for_each(|pid| self.add(pid, sink, events));
         self.followed.len() > before
@@ -259,14 +288,19 @@ impl Targets {
             let target = &mut followed.target;
             let mut tell =
                 |change, target: &Target| events.push(TargetEvent { change, target: target.clone() });
-            let lives = current.contains(pid)
-                && Stat::of(*pid).is_some_and(|s| s.start_ticks == target.start_ticks && s.state != b'Z');
+            let young = followed.since.elapsed() < YOUNG;
+            // Of one that has settled, a closer look now and then is enough: it is in the listing.
+            let closer =
+                young || followed.pidfd.is_some() || pid.unsigned_abs() % CLOSER == self.scans % CLOSER;
+            let as_it_was =
+                || Stat::of(*pid).is_some_and(|s| s.start_ticks == target.start_ticks && s.state != b'Z');
+            let lives = current.contains(pid) && (!closer || as_it_was());
             if !lives {
                 tell(Change::Gone, target);
                 gone.push(*pid);
                 continue;
             }
-            if followed.identity.program_changed(*pid) {
+            if closer && followed.identity.program_changed(*pid) {
                 let Some(identity) = Identity::of(*pid) else { continue };
                 if followed.held {
                     *sink.process_mut(target.process) = identity.row(*pid);
@@ -279,7 +313,7 @@ impl Targets {
                 followed.identity = identity;
                 followed.since = Instant::now();
                 tell(Change::Exec, target);
-            } else if !target.jvm && followed.since.elapsed() < YOUNG && jvm_library(*pid).is_some() {
+            } else if !target.jvm && young && jvm_library(*pid).is_some() {
                 target.jvm = true;
                 sink.process_mut(target.process).jvm = true;
                 tell(Change::BecameJvm, target);
@@ -290,4 +324,12 @@ impl Targets {
             self.rows.remove(&pid);
         }
     }
+}
+
+/// How long a process has run.
+fn age(pid: i32) -> Option<Duration> {
+    let since_boot =
+        Duration::from_millis(Stat::of(pid)?.start_ticks.saturating_mul(1000) / procfs::ticks_per_second());
+    let now = Duration::from_nanos(u64::try_from(crate::clock::boottime_ns()).ok()?);
+    Some(now.saturating_sub(since_boot))
 }

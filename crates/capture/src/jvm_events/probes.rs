@@ -58,7 +58,7 @@ pub struct Group {
 pub const STOPS: usize = 2;
 
 /// All groups (hotspot.d, hs_private.d: the same in JDK 11 to 25).
-pub const GROUPS: [Group; 5] = [
+pub const GROUPS: [Group; 6] = [
     Group {
         what: "collections",
         instead: "a GC log: -Xlog:gc*:file=gc.log",
@@ -66,9 +66,6 @@ pub const GROUPS: [Group; 5] = [
             // is_full
             probe(Kind::GcBegin, "hotspot", "gc__begin", 0, 1),
             probe(Kind::GcEnd, "hotspot", "gc__end", 0, 0),
-            // manager, pool; initial, used, committed, maximum
-            probe(Kind::PoolBegin, "hotspot", "mem__pool__gc__begin", 2, 4),
-            probe(Kind::PoolEnd, "hotspot", "mem__pool__gc__end", 2, 4),
         ],
     },
     Group {
@@ -80,6 +77,16 @@ pub const GROUPS: [Group; 5] = [
             // name; mode of evaluation
             probe(Kind::OperationBegin, "hotspot", "vmops__begin", 1, 1),
             probe(Kind::OperationEnd, "hotspot", "vmops__end", 1, 1),
+        ],
+    },
+    // Hit once for every space of the heap, some thirty times a collection: the first to go.
+    Group {
+        what: "sizes of the heap's spaces at collections",
+        instead: "a GC log: -Xlog:gc*:file=gc.log",
+        probes: &[
+            // manager, pool; initial, used, committed, maximum
+            probe(Kind::PoolBegin, "hotspot", "mem__pool__gc__begin", 2, 4),
+            probe(Kind::PoolEnd, "hotspot", "mem__pool__gc__end", 2, 4),
         ],
     },
     Group {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fathom_hotspot::find::{CommandLine, short_main};
 use rustix::process::{geteuid, getuid};
 
 use super::{Command, Identity};
@@ -102,7 +103,8 @@ impl Selection {
             Self::Name(pattern) => {
                 let line = procfs::read_to_string(procfs::path(pid, "stat")).unwrap_or_default();
                 let by_command = Stat::command(&line).is_some_and(|command| pattern.0.is_match(command));
-                by_command || Identity::of(pid).is_some_and(|identity| pattern.0.is_match(&identity.name))
+                let main = || CommandLine::of(&procfs::arguments(pid)).main;
+                by_command || main().is_some_and(|main| pattern.0.is_match(short_main(&main)))
             }
         }
     }

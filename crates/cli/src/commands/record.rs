@@ -191,7 +191,9 @@ fn say_start(session: &mut Session, writer: &mut Writer, until: &str) {
     let targets = session.targets();
     let (jvms, all) = (targets.iter().filter(|target| target.jvm).count(), targets.len());
     let what = targets.selection().told();
+    let command = matches!(targets.selection(), Selection::Command(_));
     let found = match (jvms, all) {
+        _ if command => "from its first instruction".to_owned(),
         (_, 0) => "nothing matches yet, waiting".to_owned(),
         (0, 1) => "no JVM: only native code and numbers".to_owned(),
         (0, all) => format!("{all} processes, no JVM among them yet"),
