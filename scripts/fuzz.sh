@@ -20,6 +20,7 @@ for target in "${targets[@]}"; do
     jdk8_gc_log) from=(../crates/ingest/fixtures/jdk8) ;;
     log_compilation | print_compilation) from=(../crates/ingest/fixtures/jit) ;;
     jfr) from=(../crates/ingest/fixtures/jfr) ;;
+    strace) from=(../crates/ingest/fixtures/strace) ;;
     table) from=(../crates/ingest/fixtures/table ../crates/ingest/fixtures/elasql) ;;
     *) from=(../crates/ingest/fixtures) ;;
   esac

@@ -7,7 +7,7 @@
 //! 3. it counts from the start of a JVM, and some source of that JVM knows when that was: unified logging's
 //!    `uptime`, LogCompilation's `stamp`, JDK 8's leading seconds and PrintCompilation's first column share one zero
 //!    (the VM's elapsed counter), so one date beside one of them places all of them. Which files tell of one JVM is
-//!    found by [`same_jvm`];
+//!    found by [`same_jvm`]. A flight recording of the same collections is such a date as well ([`collections`]);
 //! 4. when something else is in wall-clock time: the file was last written when its last line was, if that puts it
 //!    beside the others;
 //! 5. a table that counts from a start of its own: by correlation with what the JVMs did ([`correlation`]);
@@ -18,6 +18,7 @@
 mod activity;
 mod by_correlation;
 mod by_hand;
+mod collections;
 mod correlation;
 mod same_jvm;
 mod twice_told;
@@ -43,7 +44,9 @@ pub(crate) fn align(
     report: &mut Report,
 ) -> Result<(), InputsError> {
     same_jvm::merge(recording, first_new, &mut report.warnings);
+    recording.unify_threads();
     crate::jit::join(recording, first_new);
+    collections::anchor(recording, first_new);
     let by_hand = by_hand::parse(arguments, recording, first_new)?;
     let mut clock = Clock { recording, first_new, placements: BTreeMap::new() };
     clock.by_stamps();
@@ -54,6 +57,7 @@ pub(crate) fn align(
     clock.by_correlation(&mut report.warnings);
     clock.leave_the_rest(&mut report.warnings);
     clock.apply();
+    collections::drop_repeated(recording, first_new);
     Ok(())
 }
 

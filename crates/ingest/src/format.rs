@@ -55,5 +55,6 @@ pub const FORMATS: &[&dyn Format] = &[
     &crate::jdk8::Jdk8GcLog,
     &crate::jit::LogCompilation,
     &crate::jit::PrintCompilation,
+    &crate::strace::Strace,
     &crate::table::Table,
 ];

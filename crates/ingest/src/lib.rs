@@ -17,6 +17,7 @@ mod jvm_args;
 mod lines;
 mod names;
 mod open;
+mod strace;
 mod table;
 mod tally;
 mod thread_roles;

@@ -30,6 +30,7 @@ mod series;
 mod sources;
 mod spans;
 mod strings;
+mod unify;
 pub mod vocabulary;
 
 pub use clock::{Anchor, ClockBasis, Placement};

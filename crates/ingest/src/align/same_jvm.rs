@@ -2,7 +2,8 @@
 //!
 //! Evidence, any of which is enough: both name the same process id; the JVM arguments in one name the other as a
 //! log file. Failing that, a single log with collections and a single one with compilations in one directory are
-//! assumed to belong together, and that is said. Never the same: two runs in one file, different JDK versions,
+//! assumed to belong together, and that is said. A flight recording and a log have the same collections; a trace of
+//! system calls is taken for one of the only JVM there is. Never the same: two runs in one file, different JDK versions,
 //! different ids, or starts that are known and apart.
 
 use std::collections::BTreeMap;
@@ -29,6 +30,10 @@ struct Told {
     /// Whether collections or safepoints, and whether compilations are in them.
     gc: bool,
     jit: bool,
+    /// Whether system calls are in them.
+    traced: bool,
+    /// First and last moment of those in wall-clock time.
+    covers_ns: Option<(i64, i64)>,
     /// When it started, epoch nanoseconds, and how far that may be off.
     zero: Option<(i64, i64)>,
     /// Whether it was recorded live.
@@ -43,7 +48,14 @@ pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut 
     while let Some((from, into)) = next_pair(recording, first_new) {
         recording.merge_process(from, into);
     }
+    while let Some((from, into)) = same_collections(recording, first_new) {
+        recording.merge_process(from, into);
+    }
     if let Some((from, into, why)) = assumed_pair(recording, first_new) {
+        recording.merge_process(from, into);
+        warnings.push(why);
+    }
+    if let Some((from, into, why)) = traced_pair(recording, first_new) {
         recording.merge_process(from, into);
         warnings.push(why);
     }
@@ -79,18 +91,28 @@ fn started_together(a: &Told, b: &Told) -> bool {
     })
 }
 
+/// Two processes with the same collections, if nothing speaks against their being one.
+fn same_collections(recording: &Recording, first_new: usize) -> Option<(ProcessId, ProcessId)> {
+    let told: BTreeMap<_, _> = told(recording, first_new).into_iter().collect();
+    let fits = |(a, b): &(ProcessId, ProcessId)| {
+        told.get(a).zip(told.get(b)).is_some_and(|(x, y)| compatible(recording, (*a, x), (*b, y)))
+    };
+    super::collections::pairs(recording, first_new).into_iter().find(fits)
+}
+
 fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
     let mut told: BTreeMap<u32, Told> = BTreeMap::new();
-    let mut by_source = vec![(false, false); recording.sources.len()];
+    let mut by_source = vec![(false, false, false); recording.sources.len()];
     for i in 0..recording.spans.len() {
         let span = recording.span_at(SpanId(i as u32));
-        if let Some((gc, jit)) = by_source.get_mut(span.source().index()) {
+        if let Some((gc, jit, traced)) = by_source.get_mut(span.source().index()) {
             let kind = span.kind();
             *gc |= kind.starts_with("gc.") || kind == fathom_recording::vocabulary::kind::SAFEPOINT;
             *jit |= kind.starts_with("jit.");
+            *traced |= kind == fathom_recording::vocabulary::kind::SYSCALL;
         }
     }
-    for (i, (source, (gc, jit))) in recording.sources.iter().zip(by_source).enumerate() {
+    for (i, (source, (gc, jit, traced))) in recording.sources.iter().zip(by_source).enumerate() {
         let live = source.format == LIVE;
         let Some(process) = source.process.filter(|_| live || i >= first_new) else { continue };
         let entry = told.entry(process).or_default();
@@ -98,6 +120,16 @@ fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
         entry.gc |= gc;
         entry.jit |= jit;
         entry.live |= live;
+        entry.traced |= traced;
+        if let (ClockBasis::Epoch, Some((from, to))) = (source.clock, source.covers_ns) {
+            let (first, last) = entry.covers_ns.unwrap_or((from, to));
+            entry.covers_ns = Some((first.min(from), last.max(to)));
+        }
+        // A flight recording says when its JVM was ready, which takes up to a second.
+        let ready = recording.processes.get(process as usize).and_then(|p| p.fact_number(fact::JVM_START_NS));
+        if let (ClockBasis::Epoch, Some(ready_ns)) = (source.clock, ready) {
+            entry.zero = entry.zero.or(Some((ready_ns as i64, fathom_recording::clock::SECOND_NS)));
+        }
         if let (ClockBasis::JvmUptime, Some(anchor)) = (source.clock, &source.anchor) {
             entry.zero = entry.zero.or(Some((anchor.zero_epoch_ns, anchor.uncertainty_ns)));
         }
@@ -145,6 +177,28 @@ fn assumed_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, P
             in_jit.names.join(", ")
         );
         (*gc.max(jit), *gc.min(jit), why)
+    })
+}
+
+/// One trace of system calls and one JVM, at the same time: what else would have been traced.
+fn traced_pair(recording: &Recording, first_new: usize) -> Option<(ProcessId, ProcessId, String)> {
+    let told = told(recording, first_new);
+    let is_jvm = |id: &ProcessId| recording.processes.get(id.index()).is_some_and(|p| p.jvm);
+    let one = |wanted: &dyn Fn(&(ProcessId, Told)) -> bool| {
+        let mut found = told.iter().filter(|entry| wanted(entry));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let (trace, in_trace) = one(&|(_, t)| t.traced)?;
+    let (jvm, in_jvm) = one(&|(id, t)| !t.traced && is_jvm(id))?;
+    let apart = in_trace.covers_ns.zip(in_jvm.covers_ns).is_some_and(|(a, b)| a.0 > b.1 || b.0 > a.1);
+    let fits = !apart && compatible(recording, (*jvm, in_jvm), (*trace, in_trace));
+    fits.then(|| {
+        let why = format!(
+            "{} is taken for a trace of the JVM of {}: no other was given, and neither names another",
+            in_trace.names.join(", "),
+            in_jvm.names.join(", ")
+        );
+        (*trace.max(jvm), *trace.min(jvm), why)
     })
 }
 

@@ -1,0 +1,118 @@
+//! One row a thread, also where several sources tell of it. Before [`Recording::seal`].
+//!
+//! A flight recording knows a thread's whole name, the kernel its first 15 characters, a trace of system calls often
+//! only its id. Within a process the id tells them, unless it was used again for a thread of another name.
+
+use std::collections::HashMap;
+
+use crate::spans::NONE;
+use crate::{ProcessId, Recording, Role, ThreadId};
+
+/// What the kernel keeps of a name, bytes (`TASK_COMM_LEN` less the terminator).
+const KERNEL_NAME: usize = 15;
+
+impl Recording {
+    /// Moves what is told of one thread under several names to one of its rows, which gets the longest name. The other
+    /// rows stay and are of no span or sample.
+    pub fn unify_threads(&mut self) {
+        let mut by_tid: HashMap<(ProcessId, i64), Vec<ThreadId>> = HashMap::new();
+        let mut moved: HashMap<u32, u32> = HashMap::new();
+        for (i, thread) in self.threads.iter().enumerate() {
+            let Some(tid) = thread.tid else { continue };
+            let rows = by_tid.entry((thread.process, tid)).or_default();
+            let name = self.strings.get(thread.name);
+            let same =
+                rows.iter().find(|row| are_one(name, self.strings.get(self.threads[row.index()].name)));
+            match same {
+                Some(row) => {
+                    moved.insert(i as u32, row.0);
+                }
+                None => rows.push(ThreadId(i as u32)),
+            }
+        }
+        if moved.is_empty() {
+            return;
+        }
+        for (from, into) in &moved {
+            let (donor, host) = (self.threads[*from as usize].clone(), *into as usize);
+            let longer = self.strings.get(donor.name).len() > self.strings.get(self.threads[host].name).len();
+            let host = &mut self.threads[host];
+            if longer {
+                host.name = donor.name;
+            }
+            if host.role == Role::Other || (longer && donor.role != Role::Other) {
+                host.role = donor.role;
+            }
+        }
+        let new = |id: u32| moved.get(&id).copied().unwrap_or(id);
+        let old = std::mem::take(&mut self.spans.thread);
+        for (i, id) in old.into_iter().enumerate() {
+            self.spans.thread.put(i, if id == NONE { NONE } else { new(id) });
+        }
+        self.samples.thread.iter_mut().filter(|id| **id != NONE).for_each(|id| *id = new(*id));
+    }
+}
+
+/// Whether two names of one thread id are of one thread.
+fn are_one(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    short.is_empty() || short == long || (short.len() == KERNEL_NAME && long.starts_with(short))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Process, Recording, Role, SampleRow, Sink, Source, SpanRow, ThreadId};
+
+    #[test]
+    fn a_thread_told_by_three_sources_is_one() {
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process::default());
+        let source = recording.add_source(Source::default());
+        let names = [("", Role::Other), ("C2 CompilerThre", Role::Other), ("C2 CompilerThread0", Role::Jit)];
+        let mut ids: Vec<ThreadId> =
+            names.iter().map(|(name, role)| recording.thread(process, Some(7), name, *role)).collect();
+        // The kernel gave the id to another thread later on.
+        ids.push(recording.thread(process, Some(7), "http-1", Role::App));
+        for thread in &ids {
+            let row = SpanRow {
+                kind: "k",
+                name: "",
+                t0_ns: 0,
+                t1_ns: 1,
+                process,
+                thread: Some(*thread),
+                stack: None,
+                source,
+                line: 0,
+                key: -1,
+                parent: None,
+                figures: &[],
+                labels: &[],
+            };
+            recording.span(&SpanRow { thread: None, ..row });
+            recording.span(&row);
+            let kind = "cpu";
+            recording.sample(&SampleRow {
+                kind,
+                t_ns: 0,
+                process,
+                thread: Some(*thread),
+                stack: None,
+                weight: 1,
+                source,
+            });
+        }
+        recording.unify_threads();
+        recording.seal();
+        let of = |id: ThreadId| {
+            let thread = &recording.threads[id.index()];
+            (recording.strings.get(thread.name), thread.role)
+        };
+        let spans: Vec<_> = recording.spans_of("k").map(|span| span.thread().map(of)).collect();
+        let compiler = Some(("C2 CompilerThread0", Role::Jit));
+        let expected = [None, compiler, None, compiler, None, compiler, None, Some(("http-1", Role::App))];
+        assert_eq!(spans, expected);
+        let samples: Vec<_> = recording.samples.iter().filter_map(|sample| sample.thread).collect();
+        assert_eq!(samples, [ids[0], ids[0], ids[0], ids[3]]);
+    }
+}
