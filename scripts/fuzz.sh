@@ -21,6 +21,8 @@ for target in "${targets[@]}"; do
     log_compilation | print_compilation) from=(../crates/ingest/fixtures/jit) ;;
     jfr) from=(../crates/ingest/fixtures/jfr) ;;
     strace) from=(../crates/ingest/fixtures/strace) ;;
+    folded) from=(../crates/ingest/fixtures/folded) ;;
+    perf_script) from=(../crates/ingest/fixtures/perf-script) ;;
     table) from=(../crates/ingest/fixtures/table ../crates/ingest/fixtures/elasql) ;;
     *) from=(../crates/ingest/fixtures) ;;
   esac

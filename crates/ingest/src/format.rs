@@ -56,5 +56,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &crate::jit::LogCompilation,
     &crate::jit::PrintCompilation,
     &crate::strace::Strace,
+    &crate::perf_script::PerfScript,
+    &crate::folded::Folded,
     &crate::table::Table,
 ];

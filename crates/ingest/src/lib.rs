@@ -7,6 +7,7 @@
 mod align;
 mod detect;
 mod error;
+mod folded;
 mod format;
 mod inputs;
 mod java_names;
@@ -17,6 +18,7 @@ mod jvm_args;
 mod lines;
 mod names;
 mod open;
+mod perf_script;
 mod strace;
 mod table;
 mod tally;

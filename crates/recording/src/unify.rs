@@ -3,7 +3,7 @@
 //! A flight recording knows a thread's whole name, the kernel its first 15 characters, a trace of system calls often
 //! only its id. Within a process the id tells them, unless it was used again for a thread of another name.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::spans::NONE;
 use crate::{ProcessId, Recording, Role, ThreadId};
@@ -15,19 +15,19 @@ impl Recording {
     /// Moves what is told of one thread under several names to one of its rows, which gets the longest name. The other
     /// rows stay and are of no span or sample.
     pub fn unify_threads(&mut self) {
-        let mut by_tid: HashMap<(ProcessId, i64), Vec<ThreadId>> = HashMap::new();
-        let mut moved: HashMap<u32, u32> = HashMap::new();
+        // The rows that stay, each with the longest name that it is known by.
+        let mut by_tid: HashMap<(ProcessId, i64), Vec<(ThreadId, &str)>> = HashMap::new();
+        let mut moved: BTreeMap<u32, u32> = BTreeMap::new();
         for (i, thread) in self.threads.iter().enumerate() {
             let Some(tid) = thread.tid else { continue };
             let rows = by_tid.entry((thread.process, tid)).or_default();
             let name = self.strings.get(thread.name);
-            let same =
-                rows.iter().find(|row| are_one(name, self.strings.get(self.threads[row.index()].name)));
-            match same {
-                Some(row) => {
+            match rows.iter_mut().find(|(_, known)| are_one(name, known)) {
+                Some((row, known)) => {
                     moved.insert(i as u32, row.0);
+                    *known = if name.len() > known.len() { name } else { *known };
                 }
-                None => rows.push(ThreadId(i as u32)),
+                None => rows.push((ThreadId(i as u32), name)),
             }
         }
         if moved.is_empty() {
