@@ -30,6 +30,14 @@ fn written(dir: &Path) -> PathBuf {
     path
 }
 
+/// The same as the first fathoms wrote it: nothing says what bytes the tables must have.
+fn without_checksums(path: &Path) {
+    let meta = path.join("meta.json");
+    let mut json: serde_json::Value = serde_json::from_slice(&fs::read(&meta).unwrap()).unwrap();
+    assert!(json.as_object_mut().unwrap().remove("crc32").is_some());
+    fs::write(&meta, json.to_string()).unwrap();
+}
+
 fn files(dir: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
     files.retain(|path| path.is_file());
@@ -70,6 +78,7 @@ fn mutate(bytes: &mut Vec<u8>, filled: &mut Filled) {
 fn a_damaged_file_gives_an_error_or_rows_and_never_a_panic() {
     let dir = tempfile::tempdir().unwrap();
     let path = written(dir.path());
+    without_checksums(&path);
     let mut refused = 0;
     let mut filled = Filled::new(&mut Recording::new(), 1);
     for file in files(&path) {
@@ -83,6 +92,31 @@ fn a_damaged_file_gives_an_error_or_rows_and_never_a_panic() {
         fs::write(&file, &whole).unwrap();
     }
     assert!(refused > mutations(), "most damage must be noticed, but only {refused} were");
+    open(&path).unwrap();
+}
+
+#[test]
+fn a_single_bit_that_changed_in_a_table_is_noticed_and_the_table_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = written(dir.path());
+    let mut filled = Filled::new(&mut Recording::new(), 1);
+    let tables = files(&path).into_iter().filter(|file| file.extension().is_some_and(|e| e == "parquet"));
+    for file in tables {
+        let whole = fs::read(&file).unwrap();
+        let table = file.file_stem().unwrap().to_str().unwrap();
+        for _ in 0..20 {
+            let mut bytes = whole.clone();
+            bytes[filled.random(whole.len() as u64) as usize] ^= 1 << filled.random(8);
+            fs::write(&file, &bytes).unwrap();
+            let error = open(&path).unwrap_err();
+            assert!(matches!(error, RecordingError::Damaged { .. }), "{error}");
+            assert!(
+                error.to_string().contains(&format!("the table {table} is not as it was written")),
+                "{error}"
+            );
+        }
+        fs::write(&file, &whole).unwrap();
+    }
     open(&path).unwrap();
 }
 
@@ -135,6 +169,7 @@ fn every_file_that_is_missing_or_cut_short_is_named() {
 fn a_table_in_place_of_another_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = written(dir.path());
+    without_checksums(&path);
     fs::copy(path.join("samples.parquet"), path.join("spans.parquet")).unwrap();
     let error = open(&path).unwrap_err();
     assert!(matches!(error, RecordingError::Damaged { .. }), "{error}");
@@ -145,6 +180,7 @@ fn a_table_in_place_of_another_is_refused() {
 fn ids_that_point_outside_of_their_table_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = written(dir.path());
+    without_checksums(&path);
     let other = dir.path().join("other.fathom");
     let mut few = Recording::new();
     Filled::new(&mut few, 3);

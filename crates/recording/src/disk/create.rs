@@ -34,11 +34,11 @@ pub fn write(recording: &Recording, path: &Path, overwrite: Overwrite) -> Result
 }
 
 fn write_tables(recording: &Recording, dir: &Path) -> Result<(), RecordingError> {
-    let mut rows = Vec::with_capacity(TABLES.len());
+    let mut files = Vec::with_capacity(TABLES.len());
     for table in TABLES {
-        rows.push(parquet_file::write_rows(table, recording, dir)?);
+        files.push(parquet_file::write_rows(table, recording, dir)?);
     }
-    Meta::complete(recording, &rows, recording.covers_ns()).store(dir)
+    Meta::complete(recording, &files, recording.covers_ns()).store(dir)
 }
 
 /// Refuses a place where something is that must not be lost.

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::tables::TABLES;
+use super::parquet_file::Written;
+use super::tables::{TABLES, Table};
 use super::{SCHEMA_VERSION, TOOL, create};
 use crate::{Recording, RecordingError};
 
@@ -51,6 +52,9 @@ pub(super) struct Meta {
     covers_ns: Option<(i64, i64)>,
     #[serde(default)]
     rows: BTreeMap<String, u64>,
+    /// CRC-32 of each table's file, eight hexadecimal digits.
+    #[serde(default)]
+    crc32: BTreeMap<String, String>,
     #[serde(default)]
     losses: Losses,
 }
@@ -67,18 +71,21 @@ impl Meta {
             clock: "nanoseconds since 1970-01-01T00:00:00Z".into(),
             covers_ns: None,
             rows: BTreeMap::new(),
+            crc32: BTreeMap::new(),
             losses: Losses::default(),
         }
     }
 
-    /// Of a recording whose tables are written: `rows` in the order of [`TABLES`].
-    pub fn complete(recording: &Recording, rows: &[usize], covers_ns: Option<(i64, i64)>) -> Self {
+    /// Of a recording whose tables are written: `files` in the order of [`TABLES`].
+    pub fn complete(recording: &Recording, files: &[Written], covers_ns: Option<(i64, i64)>) -> Self {
         let sources = &recording.sources;
+        let named = || TABLES.iter().map(|table| table.name().to_owned()).zip(files);
         Self {
             state: State::Complete,
             cut: recording.cut,
             covers_ns,
-            rows: TABLES.iter().zip(rows).map(|(t, rows)| (t.name().into(), *rows as u64)).collect(),
+            rows: named().map(|(name, file)| (name, file.rows as u64)).collect(),
+            crc32: named().map(|(name, file)| (name, file.checksum.to_string())).collect(),
             losses: Losses {
                 skipped: sources.iter().map(|s| s.skipped).fold(0, u64::saturating_add),
                 lost: sources.iter().map(|s| s.lost).fold(0, u64::saturating_add),
@@ -87,6 +94,11 @@ impl Meta {
             },
             ..Self::writing()
         }
+    }
+
+    /// The checksum that a table's file must have, when it says so.
+    pub fn checksum(&self, table: &dyn Table) -> Option<&str> {
+        self.crc32.get(table.name()).map(String::as_str)
     }
 
     /// Puts it into a directory in one step: it is there whole or as it was before.

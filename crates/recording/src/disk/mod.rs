@@ -15,6 +15,7 @@
 //! against the size of the file, and no column is taken at its word about its type. A page of a Parquet file may
 //! claim up to 2 GiB; that is the format's own bound and the largest single allocation.
 
+mod checksum;
 mod columns;
 mod contain;
 mod create;

@@ -35,7 +35,7 @@ pub fn open(path: &Path) -> Result<Recording, RecordingError> {
     match meta.state {
         State::Complete => {
             for table in TABLES {
-                parquet_file::read(table, path, &mut recording)?;
+                parquet_file::read(table, path, meta.checksum(table), &mut recording)?;
             }
             recording.cut = meta.cut;
         }

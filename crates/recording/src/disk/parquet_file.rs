@@ -16,6 +16,7 @@ use parquet::file::metadata::{KeyValue, PageIndexPolicy};
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
+use super::checksum::{Checksum, Summed};
 use super::columns::{Columns, Damage};
 use super::contain::contain;
 use super::tables::{self, Table};
@@ -50,7 +51,7 @@ pub(super) fn file_name(table: &dyn Table) -> String {
 /// A table's file while it is written, batch by batch.
 pub(super) struct ParquetFile {
     path: std::path::PathBuf,
-    writer: ArrowWriter<File>,
+    writer: ArrowWriter<Summed>,
     rows: usize,
 }
 
@@ -58,7 +59,7 @@ impl ParquetFile {
     /// Starts the file of a table in `dir`.
     pub fn create(table: &dyn Table, dir: &Path) -> Result<Self, RecordingError> {
         let path = dir.join(file_name(table));
-        let file = create::make_file(&path)?;
+        let file = Summed::new(create::make_file(&path)?);
         // Without the Arrow schema in the footer, readers see plain Parquet types: strings, not dictionaries.
         let options =
             ArrowWriterOptions::new().with_properties(properties(table)).with_skip_arrow_metadata(true);
@@ -77,20 +78,29 @@ impl ParquetFile {
         self.writer.write(batch).map_err(|cause| write_error(&self.path, cause))
     }
 
-    /// Ends the file, on disk and not only in the system's memory; says how many rows it has.
-    pub fn finish(self) -> Result<usize, RecordingError> {
-        let file = self.writer.into_inner().map_err(|cause| write_error(&self.path, cause))?;
+    /// Ends the file, on disk and not only in the system's memory.
+    pub fn finish(self) -> Result<Written, RecordingError> {
+        let summed = self.writer.into_inner().map_err(|cause| write_error(&self.path, cause))?;
+        let (file, checksum) = summed.finish();
         file.sync_all().map_err(RecordingError::io(&self.path))?;
-        Ok(self.rows)
+        Ok(Written { rows: self.rows, checksum })
     }
 }
 
-/// Writes the rows that a recording has in memory; says how many there are.
+/// A table's file that was written.
+pub(super) struct Written {
+    /// How many rows it has.
+    pub rows: usize,
+    /// The checksum of its bytes.
+    pub checksum: Checksum,
+}
+
+/// Writes the rows that a recording has in memory.
 pub(super) fn write_rows(
     table: &dyn Table,
     recording: &Recording,
     dir: &Path,
-) -> Result<usize, RecordingError> {
+) -> Result<Written, RecordingError> {
     let mut file = ParquetFile::create(table, dir)?;
     let rows = table.rows(recording);
     for from in (0..rows).step_by(BATCH_ROWS) {
@@ -136,13 +146,29 @@ fn write_error(path: &Path, cause: parquet::errors::ParquetError) -> RecordingEr
     RecordingError::io(path)(std::io::Error::other(cause))
 }
 
-/// Reads a table's file into a recording, which must not be used after an error.
-pub(super) fn read(table: &dyn Table, dir: &Path, recording: &mut Recording) -> Result<(), RecordingError> {
+/// Reads a table's file into a recording, which must not be used after an error. `checksum`: what `meta.json` says
+/// that its bytes have; recordings of the first fathoms say nothing.
+pub(super) fn read(
+    table: &dyn Table,
+    dir: &Path,
+    checksum: Option<&str>,
+    recording: &mut Recording,
+) -> Result<(), RecordingError> {
     let path = dir.join(file_name(table));
     // Opening a pipe would wait for its writer.
     let info = path.metadata().map_err(RecordingError::io(&path))?;
     if !info.is_file() {
         return Err(RecordingError::damaged(&path)("not a file"));
+    }
+    if let Some(expected) = checksum {
+        let found = Checksum::of(&path).map_err(RecordingError::io(&path))?.to_string();
+        if found != expected {
+            let detail = format!(
+                "the table {} is not as it was written: its CRC-32 is {found}, meta.json says {expected}",
+                table.name()
+            );
+            return Err(RecordingError::damaged(&path)(detail));
+        }
     }
     let file = File::open(&path).map_err(RecordingError::io(&path))?;
     let decoded = contain(|| decode(table, file, info.len(), recording));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::BATCH_ROWS;
 use super::create::{self, Overwrite};
 use super::meta::Meta;
-use super::parquet_file::{self, ParquetFile};
+use super::parquet_file::{self, ParquetFile, Written};
 use super::spool::{self, Spool};
 use super::tables::{self, Growth, TABLES, Table};
 use crate::{
@@ -120,23 +120,23 @@ impl Writer {
     /// that was cut off.
     pub fn finish(mut self) -> Result<(), RecordingError> {
         self.flush()?;
-        let mut rows = Vec::with_capacity(TABLES.len());
+        let mut files = Vec::with_capacity(TABLES.len());
         for table in TABLES {
-            rows.push(match table.growth() {
+            files.push(match table.growth() {
                 Growth::Bulk => convert(table, &self.dir)?,
                 Growth::Small | Growth::Dictionary => {
                     parquet_file::write_rows(table, &self.buffer, &self.dir)?
                 }
             });
         }
-        for ((table, spool), rows) in TABLES.iter().zip(&self.spools).zip(&rows) {
-            if let Some(spool) = spool.as_ref().filter(|spool| spool.rows != *rows) {
-                let detail = format!("{} of {} rows came back from the spool", rows, spool.rows);
+        for ((table, spool), file) in TABLES.iter().zip(&self.spools).zip(&files) {
+            if let Some(spool) = spool.as_ref().filter(|spool| spool.rows != file.rows) {
+                let detail = format!("{} of {} rows came back from the spool", file.rows, spool.rows);
                 let path = self.dir.join(spool::DIR).join(spool::file_name(*table));
                 return Err(RecordingError::Damaged { path, detail });
             }
         }
-        Meta::complete(&self.buffer, &rows, self.covers_ns).store(&self.dir)?;
+        Meta::complete(&self.buffer, &files, self.covers_ns).store(&self.dir)?;
         let spool = self.dir.join(spool::DIR);
         std::fs::remove_dir_all(&spool).map_err(RecordingError::io(&spool))
     }
@@ -160,7 +160,7 @@ impl Writer {
 }
 
 /// Makes a table of a spool.
-fn convert(table: &dyn Table, dir: &Path) -> Result<usize, RecordingError> {
+fn convert(table: &dyn Table, dir: &Path) -> Result<Written, RecordingError> {
     let mut file = ParquetFile::create(table, dir)?;
     for batch in spool::batches(table, dir) {
         file.write(&batch)?;
