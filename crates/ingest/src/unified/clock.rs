@@ -144,6 +144,12 @@ impl Clock {
         }
     }
 
+    /// Whether a stamp is before what the run has reached, by more than two threads' lines are out of order.
+    pub(crate) fn is_earlier(&self, stamps: &Stamps) -> bool {
+        self.is_uptime()
+            && stamps.uptime_ns.is_some_and(|uptime| uptime.saturating_add(DISORDER_NS) < self.last_ns)
+    }
+
     /// Whether a stamp is no earlier than what the run has reached.
     pub(crate) fn continues_with(&self, stamps: &Stamps) -> bool {
         stamps.uptime_ns.is_some_and(|uptime| uptime.saturating_add(RESTART_NS) >= self.last_ns)
@@ -167,6 +173,8 @@ impl Clock {
 /// Lines of several threads are written a little out of order, and by tens of seconds when a write is blocked; an
 /// uptime less than this before the last one says nothing.
 const RESTART_NS: i64 = 1_000_000_000;
+/// How far apart lines of several threads are written out of order while nothing is blocked.
+const DISORDER_NS: i64 = 2_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -31,7 +31,7 @@ mod texts;
 use fathom_recording::{Process, Sink, Source};
 
 use self::dates::Dates;
-use self::decorators::take_apart;
+use self::decorators::{Decorated, take_apart};
 use self::out::Out;
 use self::run::{Belongs, Run};
 use crate::{Confidence, Format, IngestError, Input, Lines, Tally};
@@ -146,7 +146,14 @@ impl Reader {
                 Belongs::Here => run.line(&decorated, line.bytes, line.number, &mut self.dates, &mut out),
                 belongs => {
                     let carried = (line.number, line.bytes.to_vec());
-                    if belongs == Belongs::Next || !self.is_late(&run, lines) {
+                    let ends = match belongs {
+                        Belongs::NextUnlessLate => !self.is_late(&run, lines),
+                        Belongs::NextIfOneBegins => {
+                            self.ahead(lines, |ahead| run.is_followed_by_another(ahead))
+                        }
+                        Belongs::Next | Belongs::Here => true,
+                    };
+                    if ends {
                         self.carried.push(carried);
                         break;
                     }
@@ -162,8 +169,17 @@ impl Reader {
 
     /// Whether the run goes on within the lines to come.
     fn is_late(&mut self, run: &Run, lines: &mut Lines) -> bool {
+        self.ahead(lines, |ahead| run.goes_on_in(ahead))
+    }
+
+    /// Asks something of the lines to come.
+    fn ahead(
+        &mut self,
+        lines: &mut Lines,
+        ask: impl FnOnce(&mut dyn Iterator<Item = Decorated<'_>>) -> bool,
+    ) -> bool {
         let ahead = lines.peek().split(|b| *b == b'\n').take(LOOKED_AHEAD);
-        ahead.map(|line| take_apart(line, &mut self.dates)).any(|line| run.continues_with(&line))
+        ask(&mut ahead.map(|line| take_apart(line, &mut self.dates)))
     }
 }
 

@@ -77,6 +77,9 @@ pub(crate) enum Belongs {
     Next,
     /// To the next one, unless what follows goes on where this run was: a line that was written late.
     NextUnlessLate,
+    /// To the next one if a JVM begins in the lines that follow: some say a thing or two before they say which
+    /// collector they use, and the first run may be too short for its stamps to tell.
+    NextIfOneBegins,
 }
 
 impl Run {
@@ -90,12 +93,25 @@ impl Run {
             };
         }
         let begun = self.banner_seen || out.evidence.has_begun();
-        if begun && is_banner(line.body) { Belongs::Next } else { Belongs::Here }
+        if begun && is_banner(line.body) {
+            Belongs::Next
+        } else if begun && self.clock.is_earlier(&line.stamps) {
+            Belongs::NextIfOneBegins
+        } else {
+            Belongs::Here
+        }
     }
 
-    /// Whether a stamp goes on where this run was.
-    pub(crate) fn continues_with(&self, line: &Decorated<'_>) -> bool {
-        self.clock.continues_with(&line.stamps)
+    /// Whether the lines that follow one with an earlier stamp are a JVM's first ones: up to its banner none of them
+    /// goes on where this run was.
+    pub(crate) fn is_followed_by_another<'a>(&self, lines: impl Iterator<Item = Decorated<'a>>) -> bool {
+        let mut early = lines.take_while(|line| self.clock.is_earlier(&line.stamps));
+        early.any(|line| is_banner(line.body))
+    }
+
+    /// Whether one of some lines goes on where this run was.
+    pub(crate) fn goes_on_in<'a>(&self, mut lines: impl Iterator<Item = Decorated<'a>>) -> bool {
+        lines.any(|line| self.clock.continues_with(&line.stamps))
     }
 
     /// Tells what this log's lines look like.

@@ -307,6 +307,38 @@ fn runs_in_one_file_are_apart() {
 }
 
 #[test]
+fn what_a_second_run_says_before_its_collector_is_its_own() {
+    // JDK 11 with G1, JDK 25: neither begins with "Using G1", and runs of half a second are too short for stamps that
+    // went back to tell.
+    for first in ["Heap region size: 2M", "CardTable entry size: 512"] {
+        let run = format!(
+            "[0.004s][info][gc,init] {first}\n[0.005s][info][gc] Using G1\n[0.008s][info][gc,init] Version: 25\n\
+             [0.5s][info][gc] GC(0) Pause Young (Normal) 2M->1M(4M) 1.5ms\n"
+        );
+        let recording = read(&format!("{run}{run}"));
+        let lines: Vec<_> = recording.sources.iter().map(|s| s.lines).collect();
+        assert_eq!(lines, [4, 4], "{first}");
+        let ids: Vec<_> = recording.spans_of(kind::GC_PAUSE).map(|p| (p.source().0, p.line())).collect();
+        assert_eq!(ids, [(0, 4), (1, 8)]);
+    }
+}
+
+#[test]
+fn a_line_out_of_order_begins_no_run_without_a_banner_behind_it() {
+    let recording = read(
+        "\
+[0.005s][info][gc] Using G1
+[0.500s][info][gc] GC(0) Pause Young (Normal) 2M->1M(4M) 1.5ms
+[0.490s][info][gc] GC(1) Concurrent Mark 1.5ms
+[0.501s][info][gc] GC(2) Pause Young (Normal) 2M->1M(4M) 0.5ms
+[0.006s][info][gc] Using G1
+[0.007s][info][gc] GC(0) Pause Young (Normal) 2M->1M(4M) 0.5ms
+",
+    );
+    assert_eq!(recording.sources.iter().map(|s| s.lines).collect::<Vec<_>>(), [4, 2]);
+}
+
+#[test]
 fn a_line_written_late_is_no_restart() {
     let recording = read(
         "\
