@@ -8,6 +8,7 @@ use fathom_recording::vocabulary::fact;
 use super::collections::Collections;
 use super::out::Out;
 use super::scan;
+use crate::jvm_args;
 
 /// The collector that a "Using …" line names. `None`: it is not such a line.
 pub(crate) fn collector(body: &[u8]) -> Option<&'static str> {
@@ -21,6 +22,35 @@ pub(crate) fn collector(body: &[u8]) -> Option<&'static str> {
         b"Epsilon" => "Epsilon",
         _ => return None,
     })
+}
+
+/// How much of a command line is kept; class paths of a hundred kilobytes are real.
+const ARGUMENTS: usize = 64 << 10;
+
+/// Takes a line of `-Xlog:arguments`, which JDK 21 on writes. False: it is not one that is of interest.
+///
+/// ```text
+/// jvm_args: -Xmx1g -Ddb.password=… -Xlog:gc*:file=gc.log
+/// java_command: org.example.Main --port 8080
+/// ```
+///
+/// Of the command only the main class is kept, or the jar's name: what follows is the application's own business.
+pub(crate) fn arguments(body: &[u8], out: &mut Out<'_>) -> bool {
+    let body = body.get(..ARGUMENTS).unwrap_or(body);
+    if let Some(args) = body.strip_prefix(b"jvm_args:") {
+        let args = jvm_args::masked(&super::out::text(args));
+        if !args.is_empty() {
+            out.fact(fact::JVM_ARGS, args);
+        }
+        return true;
+    }
+    let Some(command) = body.strip_prefix(b"java_command:") else { return false };
+    if let Some(main) = command.split(u8::is_ascii_whitespace).find(|word| !word.is_empty()) {
+        let main = super::out::text(main);
+        out.sink.process_mut(out.process).name = main.clone().into_owned();
+        out.fact(fact::MAIN, main);
+    }
+    true
 }
 
 /// Takes a line of the start. False: it is not one that is of interest.

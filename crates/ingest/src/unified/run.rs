@@ -195,6 +195,7 @@ impl Run {
         match line.tags {
             b"safepoint,stats" => self.safepoints.table_row(body, at, &mut self.gcs, out),
             b"gc" | b"gc,init" | b"gc,heap" | b"gc,heap,coops" => init::line(body, &mut self.gcs, out),
+            b"arguments" => init::arguments(body, out),
             tags if compiles(tags) => self.compiler.line(tags, body, at, out),
             b"" => {
                 self.dropped(body, out)

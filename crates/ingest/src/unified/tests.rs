@@ -218,6 +218,29 @@ fn facts_are_read_without_tags_and_before_the_first_certain_line() {
 }
 
 #[test]
+fn arguments_are_kept_without_their_secrets_and_name_the_process() {
+    // JDK 25 with -Xlog:arguments,gc.
+    let recording = read(
+        "\
+[0.000s][info][arguments] VM Arguments:
+[0.000s][info][arguments] jvm_args: -Xmx200m -Ddb.password=hunter2 -Xlog:arguments*=debug,gc:file=x.log 
+[0.000s][info][arguments] java_command: org.example.Load --token t0p
+[0.000s][info][arguments] java_class_path (initial): /opt/load
+[0.025s][info][gc       ] Using G1
+",
+    );
+    let process = &recording.processes[0];
+    assert_eq!(
+        (process.name.as_str(), process.fact(fact::MAIN)),
+        ("org.example.Load", Some("org.example.Load"))
+    );
+    let args = "-Xmx200m -Ddb.password=*** -Xlog:arguments*=debug,gc:file=x.log";
+    assert_eq!(process.fact(fact::JVM_ARGS), Some(args));
+    assert!(process.facts.values().all(|fact| !fact.contains("hunter2") && !fact.contains("t0p")));
+    assert_eq!((recording.sources.len(), recording.sources[0].skipped), (1, 0));
+}
+
+#[test]
 fn safepoints_of_every_generation() {
     let of = |text: &str| {
         let recording = read(text);
