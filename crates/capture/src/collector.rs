@@ -64,8 +64,13 @@ pub enum Engine {
 }
 
 /// All collectors, in the order in which they start (and their sources stand in the recording).
-pub static COLLECTORS: &[Entry] =
-    &[crate::jvm_events::ENTRY, crate::jvm_counters::ENTRY, crate::sched::ENTRY, crate::host::ENTRY];
+pub static COLLECTORS: &[Entry] = &[
+    crate::cpu::ENTRY,
+    crate::jvm_events::ENTRY,
+    crate::jvm_counters::ENTRY,
+    crate::sched::ENTRY,
+    crate::host::ENTRY,
+];
 
 /// What a user may ask of all collectors.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@
 mod bpf;
 pub mod clock;
 pub mod collector;
+pub mod cpu;
 mod error;
 pub mod host;
 pub mod jvm_counters;
@@ -28,6 +29,7 @@ pub mod sched;
 pub mod session;
 pub mod symbols;
 pub mod target;
+pub mod unwind;
 mod written_files;
 
 pub use clock::Clock;

@@ -1,10 +1,10 @@
 //! `fathom info`: what is in a recording, where it comes from, and what is missing from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_diagnose::quantity;
 use fathom_recording::clock::seconds;
-use fathom_recording::{Placement, Process, ProcessId, Recording, Source};
+use fathom_recording::{Placement, Process, ProcessId, Recording, Source, StackCensus};
 use serde_json::{Value, json};
 
 use crate::tables::{section, shortened, table};
@@ -173,6 +173,33 @@ fn samples(out: &mut String, recording: &Recording) {
         rows.add_row([printable(kind).into_owned(), quantity::count(count as f64)]);
     }
     section(out, "Samples", &rows);
+    stacks(out, &StackCensus::of(recording));
+}
+
+/// How many stacks reach the roots of their threads; nothing where there are no CPU samples with stacks.
+fn stacks(out: &mut String, census: &StackCensus) {
+    if census.samples == 0 {
+        return;
+    }
+    if let Some(share) = census.whole_share() {
+        out.push_str(&format!(
+            "\nStacks of Java threads: {} of {} CPU samples whole ({:.2} %)\n",
+            quantity::count(census.java_whole as f64),
+            quantity::count(census.java_samples as f64),
+            share * 100.0
+        ));
+    }
+    let mut rows = table(&["stacks cut for", "Java", "other"], &[1, 2]);
+    let reasons: BTreeSet<&String> =
+        census.cut_by_reason.keys().chain(census.other_cut_by_reason.keys()).collect();
+    for reason in reasons {
+        let count = |counts: &BTreeMap<String, u64>| {
+            quantity::count(counts.get(reason).copied().unwrap_or_default() as f64)
+        };
+        let (java, other) = (count(&census.cut_by_reason), count(&census.other_cut_by_reason));
+        rows.add_row([printable(reason).into_owned(), java, other]);
+    }
+    section(out, "Stacks that do not reach their root", &rows);
 }
 
 fn unknown(out: &mut String, recording: &Recording) {
@@ -193,6 +220,7 @@ fn unknown(out: &mut String, recording: &Recording) {
 pub fn to_json(recording: &Recording) -> Value {
     let sources = &recording.sources;
     let sum = |of: fn(&Source) -> u64| sources.iter().map(of).fold(0, u64::saturating_add);
+    let census = StackCensus::of(recording);
     json!({
         "schema": SCHEMA,
         "cut": recording.cut,
@@ -224,6 +252,13 @@ pub fn to_json(recording: &Recording) -> Value {
             "source": s.info.source, "process": s.info.process, "points": s.t_ns.len(),
         })).collect::<Vec<_>>(),
         "samples": recording.sample_kinds().into_iter().collect::<BTreeMap<_, _>>(),
+        "stacks": {
+            "samples": census.samples,
+            "java_samples": census.java_samples,
+            "whole_share": census.whole_share(),
+            "cut_by_reason": census.cut_by_reason,
+            "other_cut_by_reason": census.other_cut_by_reason,
+        },
     })
 }
 

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* A sample of the current thread: whether it is wanted, its stack, and the way to user space. For programs of any type. */
+#ifndef FATHOM_SAMPLER_H
+#define FATHOM_SAMPLER_H
+
+#include "unwind.h"
+
+/* Whether every process is sampled, or those in `targets` only. */
+const volatile __u8 all_processes = 0;
+/* The pid namespace in which fathom names processes and threads; 0: the first one. */
+const volatile __u64 pidns_dev = 0;
+const volatile __u64 pidns_ino = 0;
+/* fathom itself. */
+const volatile __u32 own_pid = 0;
+
+/* Data that waits in the ring buffer before user space is woken. */
+#define WAKE_BYTES (512 << 10)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} samples SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, __u8);
+} targets SEC(".maps");
+
+/* One for each processor: a program of a perf event or a tracepoint is not interrupted by another one of its own object
+ * but by an NMI, which no event here is. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+enum { COUNT_SAMPLES, COUNT_LOST, COUNTS };
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+
+static __always_inline void count(__u32 what)
+{
+	__u64 *n = bpf_map_lookup_elem(&counts, &what);
+
+	if (n)
+		*n += 1;
+}
+
+/* The scratch of a sample of the current thread; none when it is not wanted. */
+static __always_inline struct walk *begin_sample(__u8 kind)
+{
+	__u32 zero = 0, pid, tid;
+	__u64 ids = bpf_get_current_pid_tgid();
+	struct bpf_pidns_info ns = {};
+
+	if (!(__u32)ids) /* the idle thread */
+		return NULL;
+	pid = ids >> 32;
+	tid = ids;
+	if (pidns_ino && !bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
+		pid = ns.tgid;
+		tid = ns.pid;
+	}
+	if (pid == own_pid || (!all_processes && !bpf_map_lookup_elem(&targets, &pid)))
+		return NULL;
+	struct walk *w = bpf_map_lookup_elem(&walks, &zero);
+
+	if (!w)
+		return NULL;
+	w->sample.t_ns = bpf_ktime_get_ns();
+	w->sample.pid = pid;
+	w->sample.tid = tid;
+	w->sample.kind = kind;
+	bpf_get_current_comm(w->sample.comm, sizeof(w->sample.comm));
+	return w;
+}
+
+/* Walks the user stack of the current thread, wherever it entered the kernel. */
+static __always_inline void walk_current(struct walk *w)
+{
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+	struct pt_regs___fathom *regs;
+	__u32 pid = w->sample.pid;
+	struct process_code *process;
+
+	w->sample.frames = 0;
+	w->sample.cut_pc = 0;
+	if ((task->flags & TASK_IS_KERNEL_THREAD) || !task->mm) {
+		w->sample.reason = CUT_NO_USER_STACK;
+		return;
+	}
+	regs = (void *)bpf_task_pt_regs((void *)task);
+	w->pc = regs->ip;
+	w->sp = regs->sp;
+	w->fp = regs->bp;
+	process = bpf_map_lookup_elem(&processes, &pid);
+	if (!process) {
+		w->exact = 1;
+		push_frame(w, FRAME_NATIVE, w->pc, 0);
+		w->sample.reason = CUT_PROCESS_NOT_KNOWN;
+		w->sample.cut_pc = w->pc;
+		return;
+	}
+	w->process = *process;
+	w->registers[RAX] = regs->ax;
+	w->registers[RCX] = regs->cx;
+	w->registers[RDX] = regs->dx;
+	w->registers[RBX] = regs->bx;
+	w->registers[RSI] = regs->si;
+	w->registers[RDI] = regs->di;
+	w->registers[R13] = regs->r13;
+	walk_stack(w);
+}
+
+/* Adds the kernel stack and sends the sample. */
+static __always_inline void end_sample(void *ctx, struct walk *w)
+{
+	__u32 frames = w->sample.frames;
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (frames > MOST_FRAMES)
+		frames = MOST_FRAMES;
+	/* Behind the frames; the struct has room for both at their most. */
+	long bytes = bpf_get_stack(ctx, (char *)w->frame + frames * sizeof(struct walked_frame),
+				   MOST_KERNEL_FRAMES * sizeof(__u64), 0);
+
+	if (bytes < 0)
+		bytes = 0;
+	w->sample.kernel_frames = bytes / sizeof(__u64);
+	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame) + bytes;
+
+	if (size > sizeof(struct stack_sample) + sizeof(w->frame) + sizeof(w->kernel))
+		return;
+	if (bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > WAKE_BYTES || w->sample.reason == CUT_PROCESS_NOT_KNOWN
+	    || w->sample.reason == CUT_NO_MAPPING)
+		flags = BPF_RB_FORCE_WAKEUP;
+	count(bpf_ringbuf_output(&samples, &w->sample, size, flags) ? COUNT_LOST : COUNT_SAMPLES);
+}
+
+#endif

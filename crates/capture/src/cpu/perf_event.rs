@@ -1,0 +1,76 @@
+//! The clock of each processor as a perf event (perf_event_open(2)).
+
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_CPU_CLOCK` of linux/perf_event.h.
+const SOFTWARE: u32 = 1;
+const CPU_CLOCK: u64 = 0;
+/// Bit of `exclude_idle`: a processor that has nothing to do is not woken up.
+const EXCLUDE_IDLE: u64 = 1 << 7;
+/// `PERF_FLAG_FD_CLOEXEC`.
+const CLOEXEC: libc::c_ulong = 1 << 3;
+
+/// `struct perf_event_attr`, its first published version.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint_type: u32,
+    config1: u64,
+}
+
+/// A tick every `period_ns` of a processor's time, whatever runs on it but idleness.
+pub fn cpu_clock(cpu: u32, period_ns: u64) -> std::io::Result<OwnedFd> {
+    let attributes = Attributes {
+        kind: SOFTWARE,
+        size: size_of::<Attributes>() as u32,
+        config: CPU_CLOCK,
+        period: period_ns,
+        flags: EXCLUDE_IDLE,
+        ..Attributes::default()
+    };
+    let (every_process, cpu, no_group) = (-1, cpu as libc::c_int, -1);
+    // SAFETY: the kernel reads `size` bytes of the attributes, which outlive the call, and writes nothing.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, &attributes, every_process, cpu, no_group, CLOEXEC)
+    };
+    match i32::try_from(fd) {
+        // SAFETY: a descriptor that the kernel has just made and nobody else has.
+        Ok(fd @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// Processors that are online.
+pub fn online() -> Vec<u32> {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let cpus = parse(list.trim());
+    if cpus.is_empty() { vec![0] } else { cpus }
+}
+
+/// "0-3,8".
+fn parse(list: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse::<u32>().ok()?.min(1 << 16))
+    };
+    list.split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_processors_have_ranges() {
+        assert_eq!(parse("0-2,5,8-9"), [0, 1, 2, 5, 8, 9]);
+        assert_eq!(parse(""), Vec::<u32>::new());
+    }
+}

@@ -1,0 +1,184 @@
+//! The program in the kernel: loaded, attached, read.
+
+use std::cell::RefCell;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::rc::Rc;
+
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, OpenObject, RingBuffer, RingBufferBuilder};
+
+use crate::collector::Unavailable;
+use crate::unwind::reasons::is_reason;
+use crate::unwind::shared::{ProcessCode, bytes_of};
+use crate::unwind::{Arena, Capacity, CodeOfProcesses, Publish};
+
+#[allow(missing_docs, clippy::all, clippy::unwrap_used, dead_code, unsafe_op_in_unsafe_fn)]
+mod skeleton {
+    include!(concat!(env!("OUT_DIR"), "/cpu.skel.rs"));
+}
+use skeleton::{CpuSkel, CpuSkelBuilder};
+
+/// Whether a walk ended where reading the process anew may help.
+pub fn wants_refresh(reason: u8) -> bool {
+    ["PROCESS_NOT_KNOWN", "NO_MAPPING", "ANONYMOUS_CODE", "JVM_NOT_READ"]
+        .iter()
+        .any(|name| is_reason(reason, name))
+}
+
+/// Records that were read and wait to be taken.
+#[derive(Default)]
+struct Inbox {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// The loaded program. Fields are dropped in their order: links before what they run on.
+pub struct Program {
+    links: RefCell<Vec<Link>>,
+    ring: RingBuffer<'static>,
+    inbox: Rc<RefCell<Inbox>>,
+    /// What the program looks up.
+    pub code: CodeOfProcesses,
+    targets: MapHandle,
+    counts: MapHandle,
+    skel: CpuSkel<'static>,
+    /// What the skeleton borrows.
+    _object: Box<MaybeUninit<OpenObject>>,
+}
+
+/// Writes what is known of a process where the program looks.
+struct Processes(MapHandle);
+
+impl Publish for Processes {
+    fn put(&mut self, pid: u32, code: &ProcessCode) {
+        // A full map: samples of the process say that it was not read.
+        let _ = self.0.update(&pid.to_ne_bytes(), bytes_of(code), MapFlags::ANY);
+    }
+
+    fn remove(&mut self, pid: u32) {
+        let _ = self.0.delete(&pid.to_ne_bytes());
+    }
+}
+
+fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
+    move |error| crate::bpf::unavailable("CPU samples", step, &error)
+}
+
+impl Program {
+    /// Loads it. `all`: every process is sampled, and not the watched ones only.
+    pub fn load(all: bool, capacity: Capacity) -> Result<Self, Unavailable> {
+        crate::bpf::silence();
+        let mut object: Box<MaybeUninit<OpenObject>> = Box::new(MaybeUninit::uninit());
+        // SAFETY: the box is moved into the result beside the skeleton and dropped after it, its content stays where
+        // it is, and nothing else refers to it.
+        let place: &'static mut MaybeUninit<OpenObject> =
+            unsafe { &mut *std::ptr::from_mut(object.as_mut()) };
+        let mut open = CpuSkelBuilder::default().open(place).map_err(refused("opening"))?;
+        let constants = open.maps.rodata_data.as_deref_mut().ok_or_else(no_constants)?;
+        constants.all_processes = u8::from(all);
+        constants.own_pid = std::process::id();
+        if let Ok(namespace) = std::fs::metadata("/proc/self/ns/pid") {
+            constants.pidns_dev = namespace.dev();
+            constants.pidns_ino = namespace.ino();
+        }
+        let sized = [
+            open.maps.unwind_rows.set_max_entries(capacity.rows),
+            open.maps.row_pages.set_max_entries(capacity.pages),
+            open.maps.code_mappings.set_max_entries(capacity.mappings),
+            open.maps.jvm_codes.set_max_entries(capacity.jvms),
+        ];
+        sized.into_iter().collect::<Result<Vec<()>, _>>().map_err(refused("sizing a table of"))?;
+        let skel = open.load().map_err(refused("loading"))?;
+        let maps = &skel.maps;
+        let io = |error: std::io::Error| refused("sharing memory with")(libbpf_rs::Error::from(error));
+        let code = CodeOfProcesses::new(
+            Arena::over(maps.unwind_rows.as_fd(), capacity.rows).map_err(io)?,
+            Arena::over(maps.row_pages.as_fd(), capacity.pages).map_err(io)?,
+            Arena::over(maps.code_mappings.as_fd(), capacity.mappings).map_err(io)?,
+            Arena::over(maps.jvm_codes.as_fd(), capacity.jvms).map_err(io)?,
+            Box::new(Processes(handle(&maps.processes)?)),
+        );
+        let inbox: Rc<RefCell<Inbox>> = Rc::default();
+        let samples = handle(&maps.samples)?;
+        let mut builder = RingBufferBuilder::new();
+        let to = inbox.clone();
+        builder
+            .add(&samples, move |record: &[u8]| {
+                let inbox = &mut *to.borrow_mut();
+                inbox.bytes.extend_from_slice(record);
+                inbox.ends.push(inbox.bytes.len());
+                0
+            })
+            .map_err(refused("opening the ring buffer of"))?;
+        let ring = builder.build().map_err(refused("opening the ring buffer of"))?;
+        let (targets, counts) = (handle(&maps.targets)?, handle(&maps.counts)?);
+        Ok(Self { links: RefCell::default(), ring, inbox, code, targets, counts, skel, _object: object })
+    }
+
+    /// Runs it at every tick of a perf event, until it is detached.
+    pub fn attach(&self, event: OwnedFd) -> Result<(), Unavailable> {
+        // libbpf closes the event with the link; when there is no link, nobody else does.
+        let number = event.as_raw_fd();
+        let link = self.skel.progs.cpu_sample.attach_perf_event(number).map_err(refused("attaching"))?;
+        let _ = event.into_raw_fd();
+        self.links.borrow_mut().push(link);
+        Ok(())
+    }
+
+    /// Runs it no more.
+    pub fn detach(&mut self) {
+        self.links.get_mut().clear();
+    }
+
+    /// Samples a process.
+    pub fn watch(&self, pid: i32) {
+        let _ = self.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY);
+    }
+
+    /// Samples it no more.
+    pub fn unwatch(&self, pid: i32) {
+        let _ = self.targets.delete(&pid.to_ne_bytes());
+    }
+
+    /// Reads at most so many records: their bytes, and where each ends.
+    pub fn read(&mut self, bytes: &mut Vec<u8>, ends: &mut Vec<usize>, most: usize) {
+        {
+            let inbox = &mut *self.inbox.borrow_mut();
+            bytes.clear();
+            ends.clear();
+            std::mem::swap(&mut inbox.bytes, bytes);
+            std::mem::swap(&mut inbox.ends, ends);
+        }
+        self.ring.consume_raw_n(most);
+        let inbox = &mut *self.inbox.borrow_mut();
+        std::mem::swap(&mut inbox.bytes, bytes);
+        std::mem::swap(&mut inbox.ends, ends);
+    }
+
+    /// Samples that found no room in the ring buffer.
+    pub fn lost(&self) -> u64 {
+        let per_cpu =
+            self.counts.lookup_percpu(&1u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
+        per_cpu.iter().filter_map(|value| Some(u64::from_ne_bytes(value.get(..8)?.try_into().ok()?))).sum()
+    }
+
+    /// Readable when much waits, or something that should not.
+    pub fn wake(&self) -> Option<BorrowedFd<'_>> {
+        // SAFETY: the ring buffer owns the descriptor and lives as long as what is returned.
+        Some(unsafe { BorrowedFd::borrow_raw(self.ring.epoll_fd()) })
+    }
+}
+
+fn handle(map: &libbpf_rs::Map<'_>) -> Result<MapHandle, Unavailable> {
+    MapHandle::try_from(map).map_err(refused("opening a map of"))
+}
+
+fn no_constants() -> Unavailable {
+    Unavailable {
+        what: "CPU samples".into(),
+        why: "the program has no constants: it was built wrongly".into(),
+        remedy: "build fathom again".into(),
+    }
+}

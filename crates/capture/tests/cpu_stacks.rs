@@ -1,0 +1,148 @@
+//! Stacks of real JVMs through the eBPF unwinder: how many are whole, and whether they are true.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../hotspot/tests/jvm/mod.rs"]
+mod jvm;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use fathom_capture::{Limits, Selection, Session, Settings, Signals, Targets, privileges};
+use fathom_recording::vocabulary::frame::cut_reason;
+use fathom_recording::{Overwrite, Recording, StackCensus, StackId, Writer};
+use jvm::Jvm;
+
+/// Records a process; `None`, loudly, where eBPF is not allowed.
+fn record(pid: u32, seconds: u64, frequency_hz: u32) -> Option<Recording> {
+    if let Err(why) = privileges::ebpf() {
+        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("r.fathom");
+    let mut writer = Writer::create(&place, Overwrite::Never).unwrap();
+    let targets = Targets::find(Selection::Pids(vec![pid as i32])).unwrap();
+    let without = ["sched", "jvm-events", "jvm-counters", "host"].map(str::to_owned).to_vec();
+    let settings = Settings { frequency_hz, without, ..Settings::default() };
+    let duration = Some(Duration::from_secs(seconds));
+    let limits = Limits { duration, max_bytes: 1 << 30, place: place.clone() };
+    let signals = Signals::take_over().unwrap();
+    let mut session = match Session::start(targets, settings, limits, &mut writer) {
+        Ok(session) => session,
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            return None;
+        }
+    };
+    let ended = session.run(&mut writer, &signals, &mut |_| {});
+    session.stop(ended, &mut writer).unwrap();
+    writer.finish().unwrap();
+    Some(fathom_recording::open(&place).unwrap())
+}
+
+/// Names of a stack, leaf first.
+fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut at = stack;
+    while let Some(node) = at.map(|id| recording.stacks[id.index()]) {
+        names.push(recording.strings.get(recording.frames[node.frame.index()].name));
+        at = node.parent;
+    }
+    names
+}
+
+/// Says what was found, and shows where stacks were cut.
+fn tell(what: &str, recording: &Recording) -> StackCensus {
+    let census = StackCensus::of(recording);
+    eprintln!(
+        "{what}: {} CPU samples, {} of Java, whole {:.3} %, cut {:?}, other {:?}",
+        census.samples,
+        census.java_samples,
+        census.whole_share().unwrap_or(0.0) * 100.0,
+        census.cut_by_reason,
+        census.other_cut_by_reason
+    );
+    let mut cuts: BTreeMap<String, u64> = BTreeMap::new();
+    for sample in recording.samples.iter() {
+        let names = names(recording, sample.stack);
+        if names.last().is_some_and(|root| cut_reason(root).is_some()) {
+            let tail: Vec<&str> = names.iter().rev().take(6).copied().collect();
+            *cuts.entry(format!("depth {} : {}", names.len(), tail.join(" <- "))).or_default() += 1;
+        }
+    }
+    let mut cuts: Vec<_> = cuts.into_iter().collect();
+    cuts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    cuts.iter().take(12).for_each(|(stack, count)| eprintln!("    {count} x {stack}"));
+    census
+}
+
+/// Callers that a method of the program can have. Frames between (array copies, barriers) are not the program's.
+const CALLERS: [(&str, &[&str]); 17] = [
+    ("KnownGraph.mega", &["phases"]),
+    ("KnownGraph.fib", &["fib", "fibs"]),
+    ("KnownGraph.fibs", &["phases"]),
+    ("KnownGraph.deflate", &["phases"]),
+    ("KnownGraph.thrower", &["thrower", "exceptions"]),
+    ("KnownGraph.exceptions", &["phases"]),
+    ("KnownGraph.strings", &["phases"]),
+    ("KnownGraph.alloc", &["phases"]),
+    ("KnownGraph.maths", &["phases"]),
+    ("KnownGraph.copies", &["phases"]),
+    ("KnownGraph.files", &["phases"]),
+    ("KnownGraph.streams", &["phases"]),
+    ("KnownGraph.maps", &["phases"]),
+    ("KnownGraph.deep", &["deep", "recursion"]),
+    ("KnownGraph.recursion", &["phases"]),
+    ("KnownGraph.sync", &["phases"]),
+    ("KnownGraph.phases", &["loop", "yielding"]),
+];
+
+/// Edges between methods of the program, and those of them that cannot be, each counted once a sample.
+fn edges(recording: &Recording) -> (u64, u64, BTreeSet<String>) {
+    let (mut all, mut wrong, mut which) = (0, 0, BTreeSet::new());
+    for sample in recording.samples.iter() {
+        let names = names(recording, sample.stack);
+        for pair in names.windows(2) {
+            let Some((_, callers)) = CALLERS.iter().find(|(name, _)| *name == pair[0]) else { continue };
+            if cut_reason(pair[1]).is_some() {
+                continue;
+            }
+            all += 1;
+            if !pair[1].strip_prefix("KnownGraph.").is_some_and(|caller| callers.contains(&caller)) {
+                wrong += 1;
+                which.insert(format!("{} <- {}", pair[0], pair[1]));
+            }
+        }
+    }
+    (all, wrong, which)
+}
+
+fn check(what: &str, recording: &Recording, least_share: f64) {
+    let census = tell(what, recording);
+    assert!(census.java_samples > 100, "{what}: {census:?}");
+    let share = census.whole_share().unwrap();
+    let (all, wrong, which) = edges(recording);
+    eprintln!("{what}: {wrong} of {all} edges cannot be: {which:?}");
+    assert!(all > 100, "{what}: {all} edges");
+    assert!(share >= least_share, "{what}: {:.3} % of the stacks are whole", share * 100.0);
+    // One in a thousand; a few more than none where there are few.
+    assert!(wrong <= 3 + all / 1000, "{what}: {which:?}");
+}
+
+/// JDKs to test: FATHOM_TEST_JDK=17 for one.
+fn jdks() -> Vec<jvm::Jdk> {
+    let only = std::env::var("FATHOM_TEST_JDK").ok();
+    let wanted = |jdk: &jvm::Jdk| only.as_ref().is_none_or(|only| *only == jdk.release.to_string());
+    jvm::jdks().into_iter().filter(wanted).collect()
+}
+
+#[test]
+fn stacks_of_compiled_and_interpreted_code_are_whole_and_true() {
+    for jdk in jdks() {
+        let Some(jvm) = Jvm::start(&jdk, &[], &["KnownGraph", "platform", "2"]) else { return };
+        std::thread::sleep(Duration::from_secs(2));
+        let Some(recording) = record(jvm.pid(), 6, 997) else { return };
+        check(&format!("JDK {}", jdk.release), &recording, 0.99);
+    }
+}
