@@ -230,6 +230,37 @@ fn methods_of_all_compiled_code_are_those_of_the_codelist() {
 }
 
 #[test]
+fn a_virtual_thread_is_walked_down_to_its_carrier() {
+    if !jvm::may_trace() {
+        return;
+    }
+    for jdk in jvm::jdks().into_iter().filter(|jdk| jdk.release >= 21) {
+        let Some(jvm) = Jvm::start(&jdk, &[], &["Virtual"]) else { return };
+        let vm = Vm::open(jvm.pid()).unwrap();
+        let mut symbols = Symbolizer::new(vm.clone(), CodeCache::read(&vm).unwrap()).unwrap();
+        // "ready" is printed a moment before it waits.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let (stacks, _) = walked(&vm, &mut symbols);
+        let carrier = stacks.iter().find(|(name, _)| name.starts_with("ForkJoinPool-1-worker")).unwrap().1;
+        let names: Vec<&str> = carrier.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = [
+            "Virtual$Slow.<clinit>",
+            "Virtual.work",
+            "java.lang.VirtualThread.run",
+            "jdk.internal.vm.Continuation.enter",
+            "jdk.internal.vm.Continuation.enterSpecial",
+            "jdk.internal.vm.Continuation.run",
+            "java.lang.VirtualThread.runContinuation",
+            "java.util.concurrent.ForkJoinWorkerThread.run",
+        ];
+        let mut rest = names.iter();
+        for name in expected {
+            assert!(rest.any(|found| *found == name), "{}: no {name} in order in {names:?}", vm.release);
+        }
+    }
+}
+
+#[test]
 fn code_that_was_replaced_is_lost_and_not_guessed() {
     if !jvm::may_trace() {
         return;

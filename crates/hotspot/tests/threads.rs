@@ -74,6 +74,33 @@ fn names_ids_and_roles_of_all_threads_are_those_of_the_thread_dump() {
 }
 
 #[test]
+fn threads_of_a_jvm_in_a_pid_namespace_have_the_ids_of_this_one() {
+    if !jvm::may_trace() {
+        return;
+    }
+    let enter = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+    if !std::process::Command::new("unshare").args(enter).arg("true").status().is_ok_and(|s| s.success()) {
+        eprintln!("SKIPPED: no pid namespace can be made here (unshare, root)");
+        return;
+    }
+    for jdk in jvm::jdks() {
+        let mut command = std::process::Command::new("unshare");
+        let Some(classes) = jvm::classes() else { return };
+        command.args(enter).arg(&jdk.java).args(["-Xmx64m", "-cp"]).arg(classes).arg("Idle");
+        let jvm = Jvm::of(command, &jdk);
+        let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", jvm.pid())).unwrap();
+        let pid: u32 = children.trim().parse().unwrap();
+        let vm = Vm::open(pid).unwrap();
+        let all = Threads::new(&vm).unwrap().all(&vm).unwrap();
+        let main = all.iter().find(|thread| thread.name == "main").unwrap();
+        assert!(main.java.is_some() && main.tid > pid, "{}: {main:?}", vm.release);
+        assert!(std::path::Path::new(&format!("/proc/{pid}/task/{}", main.tid)).exists());
+        let jit = all.iter().filter(|thread| thread.role == Role::Jit).count();
+        assert!(jit > 0, "{}: {all:?}", vm.release);
+    }
+}
+
+#[test]
 fn what_a_compiler_compiles_is_told_while_it_does() {
     if !jvm::may_trace() {
         return;
