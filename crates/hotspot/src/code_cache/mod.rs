@@ -197,6 +197,17 @@ impl CodeCache {
         Ok(None)
     }
 
+    /// Whether a blob in use begins at an address.
+    pub(crate) fn is_blob(&self, memory: &impl Memory, address: u64) -> Result<bool> {
+        let block = address.wrapping_sub(u64::from(self.cache.block.0));
+        let Some(heap) = self.heap_of(block) else { return Ok(false) };
+        let offset = block - heap.low;
+        let segment = offset >> heap.segment_shift;
+        Ok(segment << heap.segment_shift == offset
+            && memory.read_u8(heap.segment_map + segment)? == 0
+            && self.cache.block_used.read(memory, block)? != 0)
+    }
+
     /// All blobs of all heaps, by address: what is used now. Blocks that change while they are visited may be left out.
     pub fn blobs(&self, memory: &impl Memory) -> Result<Vec<Blob>> {
         let mut all = Vec::new();

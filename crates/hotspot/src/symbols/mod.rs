@@ -31,6 +31,8 @@ use cache::Cache;
 use nmethod::Nmethod;
 use stubs::StubNames;
 
+/// Names that nmethods may have: "nmethod" and "native nmethod", and room for those of another release.
+const MOST_NMETHOD_NAMES: usize = 8;
 /// Bytes of method names and line tables kept: some 30 000 methods.
 const METHOD_BYTES: usize = 12 << 20;
 /// Bytes of debug information of compiled methods kept: some 3000 of them.
@@ -90,6 +92,8 @@ pub struct Symbolizer<M = Arc<ProcessMemory>> {
     /// By address of the blob, number of the compilation, pc.
     frames: Cache<(u64, u32, u64), Arc<[JavaFrame]>>,
     counts: Counts,
+    /// Addresses of the names that nmethods have.
+    nmethod_names: Vec<i64>,
 }
 
 /// A method with its name as frames have it.
@@ -112,6 +116,7 @@ impl<M: Memory> Symbolizer<M> {
             nmethods: Cache::new(NMETHOD_BYTES),
             frames: Cache::new(FRAME_BYTES),
             counts: Counts::default(),
+            nmethod_names: Vec::new(),
         })
     }
 
@@ -203,12 +208,31 @@ impl<M: Memory> Symbolizer<M> {
         Ok(nmethod)
     }
 
-    /// Whether a compilation is (still) the one at an address.
-    fn still(&self, address: u64, compile_id: u32) -> bool {
-        let found = self.code.find(&self.memory, address);
-        let is_nmethod =
-            found.is_ok_and(|blob| blob.is_some_and(|b| b.address == address && b.kind.is_nmethod()));
-        is_nmethod && self.compile_id(address).is_ok_and(|id| id == compile_id)
+    /// Whether a compilation is (still) the one at an address. Asked twice for each new pc, so it costs three reads:
+    /// that a block in use begins there, and its head.
+    fn still(&mut self, address: u64, compile_id: u32) -> bool {
+        self.code.is_blob(&self.memory, address).is_ok_and(|is| is)
+            && self.nmethod_head(address).is_ok_and(|id| id == Some(compile_id))
+    }
+
+    /// The number of the compilation, when what lies at the address of a blob is an nmethod.
+    fn nmethod_head(&mut self, address: u64) -> Result<Option<u32>> {
+        let layout = &self.code.nmethod;
+        let head = self.memory.read_bytes(address, layout.size_of.0 as usize)?;
+        let (Some(name), Some(id)) = (self.code.blob.name.in_bytes(&head), layout.compile_id.in_bytes(&head))
+        else {
+            return Ok(None);
+        };
+        // All nmethods point to the same two strings.
+        if !self.nmethod_names.contains(&name) {
+            if !self.code.blob_at(&self.memory, address)?.kind.is_nmethod() {
+                return Ok(None);
+            }
+            if self.nmethod_names.len() < MOST_NMETHOD_NAMES {
+                self.nmethod_names.push(name);
+            }
+        }
+        Ok(Some(id as u32))
     }
 
     /// The number of the compilation at the address of an nmethod.

@@ -7,15 +7,17 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use object::{Object, ObjectSymbol, ReadCache};
+use object::{Object, ObjectSection, ReadCache};
 
 use crate::code_cache::CodeCache;
 use crate::maps;
 use crate::memory::Memory;
 use crate::{Result, Vm};
 
-/// `StubCodeDesc::_list` as the compiler spells it.
-const LIST: &str = "_ZN12StubCodeDesc5_listE";
+/// `StubCodeDesc::_list` as the compiler spells it, with the ends of the names before and of its own.
+const LIST: &[u8] = b"\0_ZN12StubCodeDesc5_listE\0";
+/// Larger tables of symbols are not looked into; those of JDK 25 have 2 and 5 MB.
+const LARGEST_TABLE: u64 = 64 << 20;
 /// Stubs read at most; JDK 25 has some 400.
 const MOST_STUBS: usize = 1 << 14;
 /// Longest name read.
@@ -55,8 +57,16 @@ fn list_symbol<M: Memory>(vm: &Vm<M>) -> Option<u64> {
     mapping.files(vm.libjvm.pid).iter().find_map(|path| {
         let file = ReadCache::new(File::open(path).ok()?);
         let elf = object::File::parse(&file).ok()?;
-        let symbol = elf.symbols().find(|symbol| symbol.name() == Ok(LIST))?;
-        Some(vm.libjvm.elf.bias.wrapping_add(symbol.address()))
+        // Both tables at once: names that are asked for one by one are as many reads of the file.
+        let table = |name: &str| {
+            let section = elf.section_by_name(name).filter(|section| section.size() <= LARGEST_TABLE)?;
+            section.data().ok()
+        };
+        let at = memchr::memmem::find(table(".strtab")?, LIST)? as u32 + 1;
+        // `Elf64_Sym`: name, info, other, section, value, size.
+        let symbol = table(".symtab")?.chunks_exact(24).find(|symbol| symbol[..4] == at.to_le_bytes())?;
+        let address = symbol[8..16].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+        Some(vm.libjvm.elf.bias.wrapping_add(address))
     })
 }
 
