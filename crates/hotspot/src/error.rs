@@ -40,8 +40,10 @@ pub enum Error {
         /// The process.
         pid: u32,
     },
-    /// A libjvm.so is there, but it does not export the tables of HotSpot.
-    #[error("process {pid} has {path}, which is no HotSpot JVM (OpenJ9 and others are not read)")]
+    /// A libjvm.so is there, but it does not export the tables of HotSpot, or is no 64-bit library.
+    #[error(
+        "process {pid} has {path}, which is no 64-bit HotSpot JVM (OpenJ9, 32-bit and others are not read)"
+    )]
     NotHotSpot {
         /// The process.
         pid: u32,

@@ -36,9 +36,9 @@ impl Libjvm {
         let mut foreign = None;
         for mapping in candidates() {
             let memory = ProcessMemory::open(pid, mapping.start)?;
-            let elf = LoadedElf::at(&memory, mapping.start)?;
-            let Some(elf) = elf else { continue };
-            if elf.symbol(&memory, TABLE)?.is_some() {
+            if let Some(elf) = LoadedElf::at(&memory, mapping.start)?
+                && elf.symbol(&memory, TABLE)?.is_some()
+            {
                 let found = Self {
                     pid,
                     base: mapping.start,

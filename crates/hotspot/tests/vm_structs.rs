@@ -76,3 +76,26 @@ fn a_process_that_is_no_jvm_is_called_so() {
     let missing = Vm::open(std::process::id()).unwrap_err();
     assert!(matches!(missing, Error::NoLibjvm { .. }), "{missing}");
 }
+
+#[test]
+fn a_libjvm_of_another_kind_is_called_so() {
+    let libraries =
+        ["/lib/x86_64-linux-gnu/libz.so.1", "/usr/lib64/libz.so.1", "/lib/x86_64-linux-gnu/libm.so.6"];
+    let library = libraries.iter().find(|path| std::path::Path::new(path).is_file());
+    let (Some(library), true) = (library, jvm::may_trace()) else {
+        eprintln!("SKIPPED: none of {libraries:?} is here to stand for another JVM's library");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("libjvm.so");
+    std::fs::copy(library, &copy).unwrap();
+    let mut sleep = std::process::Command::new("sleep").arg("60").env("LD_PRELOAD", &copy).spawn().unwrap();
+    // Until the dynamic linker has mapped it.
+    let found = (0..100).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        Vm::open(sleep.id()).err().filter(|error| !matches!(error, Error::NoLibjvm { .. } | Error::Memory(_)))
+    });
+    sleep.kill().unwrap();
+    sleep.wait().unwrap();
+    assert!(matches!(found, Some(Error::NotHotSpot { .. })), "{found:?}");
+}
