@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use fathom_recording::{ProcessId, Sink, ThreadId};
+use fathom_recording::{Process, ProcessId, Sink, ThreadId};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::error::CaptureError;
@@ -174,7 +174,9 @@ impl Targets {
 
     /// The row of any process, made when there is none.
     pub fn process(&mut self, pid: i32, sink: &mut dyn Sink) -> ProcessId {
-        let add = || sink.add_process(Identity::of(pid).unwrap_or_default().row(pid));
+        // One that is only named, as a neighbour that takes CPU time, is not a JVM that the recording tells of.
+        let add =
+            || sink.add_process(Process { jvm: false, ..Identity::of(pid).unwrap_or_default().row(pid) });
         *self.rows.entry(pid).or_insert_with(add)
     }
 
@@ -226,7 +228,9 @@ impl Targets {
         }
         self.young.retain(|pid, since| current.contains(pid) && now.duration_since(*since) < YOUNG);
         match self.selection.members() {
-            Some(members) => candidates = members,
+            // A process that was named by its id is meant, and not a later one that got the same id.
+            Some(members) if first || !self.selection.is_closed() => candidates = members,
+            Some(_) => candidates.clear(),
             None => candidates.extend(self.young.keys()),
         }
         for pid in candidates {

@@ -29,10 +29,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of a process; `None` when it is gone.
+    /// Of a process; `None` when it is gone or has ended and is not reaped yet.
     pub fn of(pid: i32) -> Option<Self> {
         let line = procfs::read_to_string(procfs::path(pid, "stat"))?;
-        let stat = Stat::parse(&line)?;
+        let stat = Stat::parse(&line).filter(|stat| !matches!(stat.state, b'Z' | b'X'))?;
         let arguments = procfs::arguments(pid);
         let command = Stat::command(&line).unwrap_or_default();
         let jvm = jvm_library(pid).is_some();

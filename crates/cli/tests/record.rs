@@ -1,0 +1,367 @@
+//! `fathom record` on real JVMs: what it sees is what their logs say, and it ends in order, however it ends. Needs root and
+//! eBPF for most; skips loudly without.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use fathom_recording::Recording;
+use fathom_recording::vocabulary::{fact, kind, label};
+
+/// How far a log's stamps may be from the probes': its own are rounded to milliseconds and written when a loaded machine
+/// gets to it.
+const STAMPS_NS: i64 = 250_000_000;
+
+fn fathom(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Running {
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args(["-s", signal, &self.pid()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Its exit code, and what it said.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        let stderr = self.0.stderr.take().map(BufReader::new);
+        stderr.into_iter().flat_map(BufRead::lines).for_each(|line| said.push_str(&(line.unwrap() + "\n")));
+        (self.0.wait().unwrap().code(), said)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Homes of all JDKs from 11 on, and where the program is compiled; `None`, loudly, without a compiler.
+fn jdks() -> Option<&'static (Vec<PathBuf>, tempfile::TempDir)> {
+    static JDKS: OnceLock<Option<(Vec<PathBuf>, tempfile::TempDir)>> = OnceLock::new();
+    let found = JDKS.get_or_init(|| {
+        let listed = fathom(Path::new("."), &["jdks", "--json"]);
+        let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+        let all = listed["jdks"].as_array().unwrap();
+        let home = |jdk: &serde_json::Value| PathBuf::from(jdk["home"].as_str().unwrap());
+        let compiler = all.iter().find(|jdk| jdk["javac"] == true).map(home)?;
+        let classes = tempfile::tempdir().unwrap();
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Collects.java");
+        let mut javac = Command::new(compiler.join("bin/javac"));
+        let compiled =
+            javac.args(["--release", "11", "-d"]).arg(classes.path()).arg(source).status().unwrap();
+        assert!(compiled.success());
+        // Another user runs it too.
+        std::fs::set_permissions(classes.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let recent = |jdk: &&serde_json::Value| jdk["feature"].as_u64().is_some_and(|feature| feature >= 11);
+        Some((all.iter().filter(recent).map(home).collect(), classes))
+    });
+    if found.is_none() {
+        eprintln!("SKIPPED: no JDK with a compiler was found");
+    }
+    found.as_ref()
+}
+
+/// The program on a JDK, running.
+fn jvm(home: &Path, classes: &Path, options: &[&str], seconds: u32) -> Running {
+    let mut command = Command::new(home.join("bin/java"));
+    command
+        .args(["-Xmx64m", "-XX:+UseSerialGC", "-Dmy.password=hunter2"])
+        .args(options)
+        .arg("-cp")
+        .arg(classes);
+    let child = command.args(["Collects", &seconds.to_string()]).stdout(Stdio::piped()).spawn();
+    let mut child = Running(child.unwrap());
+    let mut line = String::new();
+    BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    child
+}
+
+/// Whether eBPF is allowed here; says so loudly when it is not.
+fn ebpf_is_allowed() -> bool {
+    let allowed = fathom_capture::privileges::ebpf();
+    if let Err(why) = &allowed {
+        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+    }
+    allowed.is_ok()
+}
+
+fn open(dir: &Path, name: &str) -> Recording {
+    let mut recording = fathom_recording::open(&dir.join(name)).unwrap();
+    recording.seal();
+    recording
+}
+
+fn count(recording: &Recording, kind: &str) -> usize {
+    recording.spans_of(kind).count()
+}
+
+/// `fathom record`, running, once it has begun to write.
+fn recording(dir: &Path, args: &[&str]) -> Running {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    command.current_dir(dir).arg("record").args(args).args(["--without", "sched", "-o", "x.fathom"]);
+    let child = Running(command.stderr(Stdio::piped()).spawn().unwrap());
+    let written =
+        || std::fs::metadata(dir.join("x.fathom/spool/spans.arrows.zst")).is_ok_and(|info| info.len() > 2000);
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !written() {
+        assert!(Instant::now() < patience, "nothing was written");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child
+}
+
+/// The pauses that probes saw, and those that the log tells of, in order of their start.
+fn pauses(recording: &Recording) -> [Vec<(i64, i64)>; 2] {
+    ["jvm-events", "unified-log"].map(|format| {
+        let of = |s: &fathom_recording::Span<'_>| recording.sources[s.source().index()].format == format;
+        recording.spans_of(kind::GC_PAUSE).filter(of).map(|s| (s.t0_ns(), s.t1_ns())).collect()
+    })
+}
+
+#[test]
+fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
+    let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
+    for home in homes {
+        let dir = tempfile::tempdir().unwrap();
+        let log = format!("-Xlog:gc*,safepoint:file={}:uptime", dir.path().join("gc.log").display());
+        let jvm = jvm(home, classes.path(), &[&log], 60);
+        let args = ["record", "-p", &jvm.pid(), "-d", "4s", "-o", "x.fathom", "--without", "sched"];
+        let output = fathom(dir.path(), &args);
+        let shown = format!("{}: {}", home.display(), said(&output));
+        assert!(output.status.success() && shown.contains("gc.log, which the JVM"), "{shown}");
+        drop(jvm);
+
+        let recording = open(dir.path(), "x.fathom");
+        let [live, log] = pauses(&recording);
+        let (from, to) = recording.spans_of(kind::RUN).map(|s| (s.t0_ns(), s.t1_ns())).next().unwrap();
+        let inner: Vec<_> = log.iter().filter(|p| p.0 > from + STAMPS_NS && p.1 < to - STAMPS_NS).collect();
+        assert!(inner.len() >= 2, "{shown}: {log:?}");
+        for pause in &inner {
+            let near = |l: &&(i64, i64)| (l.0 - pause.0).abs() < STAMPS_NS;
+            assert!(live.iter().any(|l| near(&l)), "{shown}: no probe saw {pause:?} of {live:?}");
+        }
+        // The log tells of each only once, and so do the probes.
+        assert!(live.len().abs_diff(log.len()) <= 2, "{shown}: {} and {}", live.len(), log.len());
+        let causes: Vec<_> =
+            recording.spans_of(kind::GC_PAUSE).filter_map(|s| s.label(label::CAUSE)).collect();
+        assert!(causes.contains(&"System.gc()"), "{shown}: {causes:?}");
+        assert!(
+            count(&recording, kind::SAFEPOINT) > 0 && count(&recording, kind::VM_OPERATION) > 0,
+            "{shown}"
+        );
+        assert!(count(&recording, kind::THREAD_START) > 0, "{shown}");
+        let process = recording.processes.iter().find(|p| p.jvm).unwrap();
+        assert_eq!(
+            (process.name.as_str(), process.fact(fact::COLLECTOR)),
+            ("Collects", Some("Serial")),
+            "{shown}"
+        );
+        assert!(!format!("{:?}", recording.processes).contains("hunter2"), "{shown}");
+
+        // Read by a command, each pause is there once, with the recording alone and with its log beside it.
+        for inputs in [&["x.fathom"][..], &["x.fathom", "gc.log"]] {
+            let gc = fathom(dir.path(), &[&["info", "--json"], inputs].concat());
+            let info: serde_json::Value = serde_json::from_slice(&gc.stdout).unwrap();
+            let spans = info["spans"].as_array().unwrap();
+            let told = spans.iter().find(|s| s["kind"] == kind::GC_PAUSE).unwrap()["count"].as_u64().unwrap();
+            let whole = std::fs::read_to_string(dir.path().join("gc.log")).unwrap();
+            let once = whole.lines().filter(|l| l.contains("Pause") && l.ends_with("ms")).count() as u64;
+            assert!(told <= once, "{shown}: {inputs:?}: {told} of {once}");
+        }
+        let verdict = fathom(dir.path(), &["diagnose", "x.fathom", "--json"]);
+        let verdict: serde_json::Value = serde_json::from_slice(&verdict.stdout).unwrap();
+        let known =
+            |row: &serde_json::Value| row["heading"] == "stopped: GC" && row["slow_ms"].as_f64() > Some(0.0);
+        assert!(verdict["ledger"].as_array().unwrap().iter().any(known), "{shown}: {verdict}");
+    }
+}
+
+#[test]
+fn signals_end_a_recording_in_order() {
+    let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
+    let jvm = jvm(&homes[0], classes.path(), &[], 120);
+    for (signal, word) in [("INT", "interrupted"), ("TERM", "told to end")] {
+        let dir = tempfile::tempdir().unwrap();
+        let recording = recording(dir.path(), &["-p", &jvm.pid()]);
+        recording.signal(signal);
+        let (code, said) = recording.end();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains(word) && said.contains("fathom diagnose x.fathom"), "{said}");
+        let place = dir.path().join("x.fathom");
+        assert_eq!(std::fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o700);
+        let mode = |file: std::fs::DirEntry| file.metadata().unwrap().permissions().mode() & 0o777;
+        assert!(std::fs::read_dir(&place).unwrap().all(|file| mode(file.unwrap()) == 0o600));
+        assert!(!open(dir.path(), "x.fathom").cut);
+    }
+}
+
+#[test]
+fn a_killed_fathom_leaves_a_recording_that_opens_as_cut_and_nothing_in_the_kernel() {
+    let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
+    let mut jvm = jvm(&homes[0], classes.path(), &[], 120);
+    let dir = tempfile::tempdir().unwrap();
+    let recording = recording(dir.path(), &["-p", &jvm.pid()]);
+    recording.signal("KILL");
+    assert_eq!(recording.end().0, None);
+    let opened = open(dir.path(), "x.fathom");
+    assert!(opened.cut && !opened.spans.is_empty() && !opened.series.is_empty());
+    assert!(jvm.0.try_wait().unwrap().is_none(), "the JVM has ended");
+    let shown = fathom(dir.path(), &["info", "x.fathom"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("CUT"));
+    // A program of ours that no process holds would be left behind. The kernel takes some time to free one.
+    let patience = Instant::now() + Duration::from_secs(30);
+    loop {
+        let Ok(listed) = Command::new("bpftool").args(["-j", "prog", "list"]).output() else {
+            eprintln!("SKIPPED in part: no bpftool");
+            return;
+        };
+        let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+        let ours = listed.as_array().unwrap().iter().filter(|program| program["name"] == "jvm_probe");
+        let left: Vec<_> =
+            ours.filter(|program| program["pids"].as_array().is_none_or(Vec::is_empty)).collect();
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < patience, "{left:?}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn the_end_of_the_target_ends_the_recording() {
+    let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
+    let jvm = jvm(&homes[0], classes.path(), &[], 4);
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["record", "-p", &jvm.pid(), "-d", "120s", "-o", "x.fathom", "--without", "sched"];
+    let output = fathom(dir.path(), &args);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("what was recorded has ended"), "{}", said(&output));
+    assert!(count(&open(dir.path(), "x.fathom"), kind::GC_PAUSE) > 0);
+}
+
+#[test]
+fn a_command_is_recorded_to_its_end_and_its_status_told() {
+    let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let (java, classes) = (homes[0].join("bin/java"), classes.path().to_str().unwrap().to_owned());
+    let command = [java.to_str().unwrap(), "-XX:+UseSerialGC", "-cp", &classes, "Collects", "2"];
+    let record = ["record", "-o", "x.fathom", "--without", "sched", "--"];
+    let output = fathom(dir.path(), &[&record[..], &command].concat());
+    assert!(output.status.success() && said(&output).contains("exit status: 7"), "{}", said(&output));
+    let recording = open(dir.path(), "x.fathom");
+    let jvms: Vec<_> = recording.processes.iter().filter(|p| p.jvm).map(|p| p.name.as_str()).collect();
+    assert_eq!(jvms, ["Collects"]);
+    let threads: Vec<_> = recording.spans_of(kind::THREAD_START).map(|s| s.name().to_owned()).collect();
+    assert!(count(&recording, kind::CLASS_LOAD) > 0 && !threads.is_empty(), "{}", said(&output));
+}
+
+#[test]
+fn processes_of_a_cgroup_are_recorded_with_its_quota() {
+    let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
+    let v1 = Path::new("/sys/fs/cgroup/cpu");
+    let root = if v1.is_dir() { v1 } else { Path::new("/sys/fs/cgroup") };
+    let group = root.join(format!("fathom-test-{}", std::process::id()));
+    let limit = |file: &str, value: &str| std::fs::write(group.join(file), value).is_ok();
+    let made = std::fs::create_dir(&group).is_ok();
+    if !made || !(limit("cpu.cfs_quota_us", "50000") || limit("cpu.max", "50000 100000")) {
+        eprintln!("SKIPPED: no cgroup with a CPU quota can be made here");
+        let _ = std::fs::remove_dir(&group);
+        return;
+    }
+    let jvm = jvm(&homes[0], classes.path(), &[], 60);
+    assert!(limit("cgroup.procs", &jvm.pid()));
+    let dir = tempfile::tempdir().unwrap();
+    let name = format!("/{}", group.file_name().unwrap().to_str().unwrap());
+    let args = ["record", "--cgroup", &name, "-d", "3s", "-o", "x.fathom", "--without", "sched"];
+    let output = fathom(dir.path(), &args);
+    let pid = i64::from(jvm.0.id());
+    drop(jvm);
+    std::fs::remove_dir(&group).unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let recording = open(dir.path(), "x.fathom");
+    assert!(recording.processes.iter().any(|p| p.pid == Some(pid) && p.jvm));
+    let quota = recording.series.iter().find(|s| s.info.name == "cgroup.cpu.quota").unwrap();
+    assert!(quota.value.iter().all(|cpus| *cpus == 0.5), "{quota:?}");
+}
+
+#[test]
+fn what_cannot_be_recorded_is_one_sentence_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let empty = || std::fs::read_dir(dir.path()).unwrap().next().is_none();
+    let gone = fathom(dir.path(), &["record", "-p", "2147483647", "-o", "x.fathom"]);
+    assert_eq!((gone.status.code(), said(&gone).lines().count()), (Some(3), 1), "{}", said(&gone));
+    assert!(said(&gone).contains("there is no process 2147483647") && empty());
+
+    let nobody = fathom(dir.path(), &["record", "--name", "^no such name$", "-d", "1s", "-o", "x.fathom"]);
+    assert_eq!(nobody.status.code(), Some(3), "{}", said(&nobody));
+    assert!(said(&nobody).contains("no process matches") && empty(), "{}", said(&nobody));
+
+    let command = fathom(dir.path(), &["record", "-o", "x.fathom", "--", "/no/such/program"]);
+    assert_eq!(command.status.code(), Some(2), "{}", said(&command));
+    assert!(said(&command).contains("/no/such/program") && empty());
+
+    // Another user's process, without any rights.
+    let sleep = Running(Command::new("sleep").arg("60").spawn().unwrap());
+    let fathom = env!("CARGO_BIN_EXE_fathom");
+    let mut other = Command::new("setpriv");
+    other.args([
+        "--reuid",
+        "65534",
+        "--regid",
+        "65534",
+        "--clear-groups",
+        fathom,
+        "record",
+        "-o",
+        "x.fathom",
+    ]);
+    let output = other.current_dir(dir.path()).args(["-p", &sleep.pid()]).output();
+    match output {
+        Ok(output) if output.status.code() != Some(126) && !said(&output).contains("setpriv:") => {
+            assert_eq!(
+                (output.status.code(), said(&output).lines().count()),
+                (Some(3), 1),
+                "{}",
+                said(&output)
+            );
+            assert!(said(&output).contains("belongs to root") && empty(), "{}", said(&output));
+        }
+        _ => eprintln!("SKIPPED in part: no other user can be taken on here"),
+    }
+}
+
+#[test]
+fn a_process_that_is_no_jvm_is_recorded_with_a_remark() {
+    let dir = tempfile::tempdir().unwrap();
+    let sleep = Running(Command::new("sleep").arg("60").spawn().unwrap());
+    let args = ["record", "-p", &sleep.pid(), "-d", "2500ms", "-o", "x.fathom", "--without", "sched"];
+    let output = fathom(dir.path(), &args);
+    assert!(output.status.success() && said(&output).contains("no JVM"), "{}", said(&output));
+    let recording = open(dir.path(), "x.fathom");
+    let rss = recording.series.iter().find(|s| s.info.name == "process.rss").unwrap();
+    assert!(
+        rss.info.instance.starts_with("sleep (") && rss.value.iter().all(|bytes| *bytes > 0.0),
+        "{rss:?}"
+    );
+}
