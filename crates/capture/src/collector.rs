@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId, Unseen};
 
-use crate::{Clock, TargetEvent, Targets};
+use crate::{Clock, TargetEvent, Targets, WrittenFile};
 
 /// Something that could not be seen, and what would let it be seen. A value that stands in the recording, no error.
 pub type Unavailable = Unseen;
@@ -29,6 +29,11 @@ pub trait Collector {
 
     /// Detaches everything, then writes what is left. Also called when `drain` has failed, never when `start` has.
     fn stop(&mut self, cx: &mut Context<'_>);
+
+    /// Files that are to be read into the recording behind it, of JVMs that it saw. Asked for once, behind `stop`.
+    fn leave(&mut self) -> Vec<WrittenFile> {
+        Vec::new()
+    }
 
     /// A descriptor that is readable when `drain` should not wait for its turn.
     fn wake(&self) -> Option<BorrowedFd<'_>> {
@@ -67,6 +72,7 @@ pub enum Engine {
 pub static COLLECTORS: &[Entry] = &[
     crate::cpu::ENTRY,
     crate::jvm_events::ENTRY,
+    crate::jfr::ENTRY,
     crate::jvm_counters::ENTRY,
     crate::sched::ENTRY,
     crate::host::ENTRY,

@@ -16,6 +16,7 @@ pub mod collector;
 pub mod cpu;
 mod error;
 pub mod host;
+pub mod jfr;
 pub mod jvm_counters;
 pub mod jvm_events;
 mod jvm_facts;

@@ -134,8 +134,11 @@ impl Session {
                 writer.source_mut(session.source).unseen.push(unseen);
             }
         }
-        let essential = |r: &Running| r.entry.essential;
-        if COLLECTORS.iter().any(|entry| entry.essential) && !session.running.iter().any(essential) {
+        // Whoever asks for an engine by its name wants what it sees, and not the numbers alone that anybody can read.
+        let asked = session.settings.engine.is_some();
+        let essential = |entry: &Entry| entry.essential && (!asked || entry.engine == engine);
+        let works = session.running.iter().any(|running| essential(running.entry));
+        if COLLECTORS.iter().any(essential) && !works {
             session.stop_collectors(writer);
             let told = why_not.iter().map(|u| format!("{}: {} ({})", u.what, u.why, u.remedy)).collect();
             return Err(CaptureError::NothingToSee(told));
@@ -227,7 +230,8 @@ impl Session {
         }
         let unseen = self.unseen(writer);
         let collectors = self.progress(writer).collectors;
-        let written = self.written.take();
+        let mut written = self.written.take();
+        written.extend(self.running.iter_mut().flat_map(|running| running.collector.leave()));
         Ok(Summary { ended, covers_ns, engine: self.engine, collectors, unseen, written })
     }
 

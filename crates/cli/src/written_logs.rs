@@ -12,8 +12,8 @@ use fathom_capture::{WrittenFile, jvm_start};
 use fathom_ingest::{Confidence, FORMATS, Format, Input, Lines};
 use fathom_recording::{ClockBasis, Placement, Recording, Sink, SourceId, Writer};
 
-/// Formats that a JVM writes its logs in.
-const LOGS: [&str; 4] = ["unified-log", "jdk8-gc-log", "log-compilation", "print-compilation"];
+/// Formats that a JVM writes its logs in, and its flight recordings.
+const LOGS: [&str; 5] = ["unified-log", "jdk8-gc-log", "log-compilation", "print-compilation", "jfr"];
 /// What of a file is looked at to tell its format.
 const HEAD: u64 = 64 << 10;
 /// Logs up to this are read as a whole.

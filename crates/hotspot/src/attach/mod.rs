@@ -89,6 +89,11 @@ impl Attach {
         &self.status
     }
 
+    /// Its `/tmp`, in its own mount namespace.
+    pub fn tmp(&self) -> io::Result<OwnedFd> {
+        self.tmp.try_clone()
+    }
+
     /// Whether the process that was attached to is still there.
     pub fn is_alive(&self) -> bool {
         let now = ProcStatus::of(self.pid);
