@@ -11,6 +11,7 @@
 //! be seen is a value ([`Unavailable`]) and stands in the recording; it is an error only when nothing is left to see.
 
 mod bpf;
+pub mod check;
 pub mod clock;
 pub mod collector;
 pub mod cpu;

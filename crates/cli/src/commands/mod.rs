@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Outcome;
 
+mod check;
 mod demo;
 mod diagnose;
 mod gc;
@@ -52,6 +53,8 @@ pub enum Command {
     Unpack(pack::UnpackArgs),
     /// Run a real JVM that gets slow, and explain it
     Demo(demo::Args),
+    /// What can be seen here, what stands in the way, and what would change it
+    Check(check::Args),
     /// JVMs that run on this machine
     Ps(ps::Args),
     /// JDKs on this machine
@@ -75,6 +78,7 @@ impl Command {
             Self::Pack(args) => args.run(),
             Self::Unpack(args) => args.run(),
             Self::Demo(args) => args.run(),
+            Self::Check(args) => args.run(),
             Self::Ps(args) => args.run(),
             Self::Jdks(args) => args.run(),
             Self::Version(args) => args.run(),

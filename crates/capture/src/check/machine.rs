@@ -1,0 +1,234 @@
+//! What this machine and this user allow.
+
+use super::tries::{self, CPU_CLOCK, CYCLES, HARDWARE, PROGRAM_TYPES, SOFTWARE};
+use super::{Item, State, kernel};
+use crate::{Engine, privileges};
+
+/// Since when a program may loop as long as a deep stack needs (`bpf_loop`).
+const LOOPS_SINCE: (u32, u32) = (5, 17);
+/// Since when maps of programs are not charged to RLIMIT_MEMLOCK any more.
+const FREE_MAPS_SINCE: (u32, u32) = (5, 11);
+/// What gives a user what the eBPF engine needs.
+const SETCAP: &str =
+    "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog+ep $(command -v fathom)";
+
+/// What was found of a machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The kernel's release: "6.18.44".
+    pub kernel: String,
+    /// Whether this process is in a container, or another pid namespace.
+    pub contained: bool,
+    /// What was looked at.
+    pub items: Vec<Item>,
+}
+
+/// Looks at this machine, as this user.
+pub fn machine() -> Machine {
+    let (kernel, version) = kernel::release();
+    let contained = kernel::in_pid_namespace();
+    let mut items = vec![programs(), loops(version), btf(), tracepoints(), clock_events(), probes()];
+    items.extend([other_users(), kernel_symbols(), cycles(), pressure(), processes(contained)]);
+    items.extend((version < FREE_MAPS_SINCE).then(memlock));
+    Machine { kernel, contained, items }
+}
+
+fn programs() -> Item {
+    let item = Item::works("ebpf-load", "eBPF programs", Engine::Ebpf, "one of each type was loaded");
+    let failed =
+        PROGRAM_TYPES.iter().find_map(|(name, kind)| Some((name, tries::load_program(*kind).err()?)));
+    let Some((name, error)) = failed else { return item };
+    let found = format!("a program of type {name} is refused ({})", tries::word(&error));
+    item.missing(found, "stacks of all layers, system calls, faults, locks of the C library", why_refused())
+}
+
+/// What would let eBPF programs be loaded, by what stands in the way first.
+fn why_refused() -> String {
+    match (kernel::lockdown().as_deref(), privileges::ebpf()) {
+        (Some("confidentiality"), _) => "the kernel is locked down (confidentiality): boot with lockdown=integrity".into(),
+        (_, Err(_)) => format!("sudo fathom …; or once: {SETCAP}"),
+        (_, Ok(())) if kernel::in_pid_namespace() => {
+            "the container's filter refuses bpf(2): run it with --privileged, or with --cap-add BPF --cap-add PERFMON and a \
+             seccomp profile that allows bpf and perf_event_open"
+                .into()
+        }
+        (_, Ok(())) => "a security module or a seccomp filter refuses bpf(2): see the audit log (ausearch -m avc,seccomp)".into(),
+    }
+}
+
+fn loops(version: (u32, u32)) -> Item {
+    let item = Item::works("ebpf-loop", "deep stacks", Engine::Ebpf, "the kernel's programs may loop");
+    if version >= LOOPS_SINCE {
+        return item;
+    }
+    let found = format!("kernel {}.{} has no bpf_loop", version.0, version.1);
+    item.missing(found, "the eBPF engine: its unwinder needs it", "a kernel of 5.17 or later")
+}
+
+fn btf() -> Item {
+    let item = Item::works("btf", "types of the kernel (BTF)", Engine::Ebpf, "/sys/kernel/btf/vmlinux");
+    if std::fs::File::open("/sys/kernel/btf/vmlinux").is_ok() {
+        return item;
+    }
+    item.missing(
+        "no /sys/kernel/btf/vmlinux",
+        "the eBPF engine: its programs are fitted to the kernel by it",
+        "a kernel built with CONFIG_DEBUG_INFO_BTF=y (all distributions since 2021)",
+    )
+}
+
+fn tracepoints() -> Item {
+    let item = Item::works("tracepoints", "tracepoints", Engine::Ebpf, "readable");
+    if kernel::tracefs().is_some() {
+        return item;
+    }
+    item.limited(
+        "the tracing file system is not mounted or not readable",
+        "system calls and block requests",
+        "sudo mount -t tracefs nodev /sys/kernel/tracing",
+    )
+}
+
+fn clock_events() -> Item {
+    let item =
+        Item::works("perf-clock", "CPU samples", Engine::Ebpf, "an event of the kernel's clock was opened");
+    let Err(error) = tries::open_event(SOFTWARE, CPU_CLOCK) else { return item };
+    let paranoid = kernel::setting("kernel.perf_event_paranoid").unwrap_or(2);
+    let found = format!(
+        "perf_event_open is refused ({}; kernel.perf_event_paranoid = {paranoid})",
+        tries::word(&error)
+    );
+    let remedy = match privileges::ebpf() {
+        Err(_) => format!("sudo sysctl kernel.perf_event_paranoid=-1 and: {SETCAP}"),
+        Ok(()) => "the container's seccomp filter: allow perf_event_open".into(),
+    };
+    item.missing(found, "CPU samples by the kernel", remedy)
+}
+
+fn probes() -> Item {
+    let item = Item::works("uprobes", "probes in libraries", Engine::Ebpf, "the kernel has uprobes");
+    if kernel::read("/sys/bus/event_source/devices/uprobe/type").is_some() {
+        return item;
+    }
+    item.limited(
+        "the kernel has no uprobes",
+        "the JVM's own events by its probes, look-ups of names",
+        "a kernel built with CONFIG_UPROBE_EVENTS=y; the JVM's events also come from a GC log",
+    )
+}
+
+fn other_users() -> Item {
+    let item = Item::works("ptrace", "other users' processes", Engine::Any, "may be looked into");
+    if privileges::ptrace_any() {
+        return item;
+    }
+    let scope = kernel::setting("kernel.yama.ptrace_scope").unwrap_or(0);
+    match scope {
+        0 => item.limited("only this user's own may be looked into", "JVMs of other users", "sudo fathom …"),
+        scope => item.limited(
+            format!("only own ones, and of those not the memory (kernel.yama.ptrace_scope = {scope})"),
+            "JVMs of other users; methods and threads by the JVM's own tables",
+            "sudo fathom …; or sudo sysctl kernel.yama.ptrace_scope=0",
+        ),
+    }
+}
+
+fn kernel_symbols() -> Item {
+    let item = Item::works("kallsyms", "names of kernel functions", Engine::Ebpf, "readable");
+    if kernel::shows_kernel_symbols() {
+        return item;
+    }
+    item.limited(
+        "addresses are hidden (kernel.kptr_restrict)",
+        "frames of the kernel have no names",
+        "sudo sysctl kernel.kptr_restrict=0; or give fathom CAP_SYSLOG",
+    )
+}
+
+fn cycles() -> Item {
+    let item = Item::works("pmu", "hardware counters", Engine::Ebpf, "the processor's cycles can be counted");
+    let Err(error) = tries::open_event(HARDWARE, CYCLES) else { return item };
+    if error.raw_os_error() != Some(libc::ENOENT) {
+        // Refused in the same way as the clock, which is told already.
+        return item.limited(tries::word(&error), "sampling by cycles", "as for CPU samples");
+    }
+    item.limited(
+        "none, as in most virtual machines: samples go by the kernel's clock",
+        "cycles and cache misses",
+        "",
+    )
+}
+
+fn pressure() -> Item {
+    let item = Item::works("psi", "pressure stalls (PSI)", Engine::Any, "readable");
+    if kernel::read("/proc/pressure/cpu").is_some() {
+        return item;
+    }
+    item.limited(
+        "no /proc/pressure",
+        "how long the host waited for CPU, memory and disks",
+        "boot with psi=1 (kernel 4.20 or later with CONFIG_PSI)",
+    )
+}
+
+fn processes(contained: bool) -> Item {
+    let item = Item::works("processes", "processes", Engine::Any, "all of the machine");
+    if contained {
+        return item.limited(
+            "only those of this container, or pid namespace",
+            "neighbours that take the CPU; JVMs of other containers",
+            "run fathom on the host, or in a container with --pid=host",
+        );
+    }
+    if kernel::hides_processes() {
+        return item.limited(
+            "/proc is mounted with hidepid",
+            "other users' processes",
+            "sudo fathom …; or sudo mount -o remount,hidepid=0 /proc",
+        );
+    }
+    item
+}
+
+fn memlock() -> Item {
+    let item = Item::works("memlock", "memory of eBPF programs", Engine::Ebpf, "not limited");
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+    match limit {
+        Some(bytes) if bytes < 64 << 20 => item.limited(
+            format!("limited to {} kB, to which kernels before 5.11 charge it", bytes >> 10),
+            "the eBPF engine, when its maps find no room",
+            "ulimit -l unlimited",
+        ),
+        _ => item,
+    }
+}
+
+impl Machine {
+    /// What keeps an engine from working at all here.
+    pub fn obstacle(&self, engine: Engine) -> Option<&Item> {
+        super::obstacle(&self.items, engine)
+    }
+
+    /// Items in a state.
+    pub fn in_state(&self, state: State) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(move |item| item.state == state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_missing_says_what_is_lost_and_the_ids_are_unique() {
+        let machine = machine();
+        for item in &machine.items {
+            assert_eq!(item.state == State::Works, item.loss.is_empty(), "{item:?}");
+            assert!(item.state != State::Missing || !item.remedy.is_empty(), "{item:?}");
+        }
+        let mut ids: Vec<_> = machine.items.iter().map(|item| item.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), machine.items.len());
+    }
+}

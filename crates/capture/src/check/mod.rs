@@ -1,0 +1,80 @@
+//! What each engine can see here, what stands in the way, and what would change it.
+//!
+//! By trying wherever that does no harm: a program is loaded, an event opened, the tables of a JVM read. A setting explains
+//! why something failed; it never tells alone that something works.
+
+mod jvm;
+mod kernel;
+mod machine;
+mod tries;
+
+use crate::Engine;
+pub use jvm::{JvmCheck, jvm};
+pub use machine::{Machine, machine};
+
+/// How well something works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// As it should.
+    Works,
+    /// It works with a limit.
+    Limited,
+    /// It does not.
+    Missing,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Short name, for machines: "ebpf-load".
+    pub id: &'static str,
+    /// What it is, for people: "eBPF programs".
+    pub what: &'static str,
+    /// The engine that needs it; [`Engine::Any`]: either, or neither to work.
+    pub engine: Engine,
+    /// How well it works.
+    pub state: State,
+    /// What was found: "a program was loaded", "EPERM".
+    pub found: String,
+    /// What is lost without it; empty when it works.
+    pub loss: &'static str,
+    /// The command or the change that would help; empty when it works or nothing does.
+    pub remedy: String,
+}
+
+impl Item {
+    /// Something that works.
+    pub(crate) fn works(
+        id: &'static str,
+        what: &'static str,
+        engine: Engine,
+        found: impl Into<String>,
+    ) -> Self {
+        Self { id, what, engine, state: State::Works, found: found.into(), loss: "", remedy: String::new() }
+    }
+
+    /// The same with a limit.
+    pub(crate) fn limited(
+        self,
+        found: impl Into<String>,
+        loss: &'static str,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { state: State::Limited, found: found.into(), loss, remedy: remedy.into(), ..self }
+    }
+
+    /// The same, missing.
+    pub(crate) fn missing(
+        self,
+        found: impl Into<String>,
+        loss: &'static str,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { state: State::Missing, found: found.into(), loss, remedy: remedy.into(), ..self }
+    }
+}
+
+/// Why an engine does not work, by what was looked at; `None`: it does.
+pub fn obstacle<'a>(items: impl IntoIterator<Item = &'a Item>, engine: Engine) -> Option<&'a Item> {
+    items.into_iter().find(|item| item.engine == engine && item.state == State::Missing)
+}
