@@ -148,6 +148,8 @@ impl Session {
             session.stop_collectors(writer);
             return Err(error);
         }
+        // What was asked for is so long a time with everything at work: a flight recorder may take seconds to start.
+        session.started = Instant::now();
         Ok(session)
     }
 

@@ -99,6 +99,7 @@ fn is_written(pid: i32, descriptor: &std::ffi::OsStr) -> bool {
 
 /// Files that every JVM has open and that hold no text.
 fn is_none_of_a_log(path: &str) -> bool {
-    const ENDINGS: [&str; 5] = [".jar", ".so", ".jfr", ".jsa", ".db"];
+    // ".jfr", and ".part" of JDK 8: chunks of a flight recorder that are not finished. Those of ours come otherwise.
+    const ENDINGS: [&str; 6] = [".jar", ".so", ".jfr", ".part", ".jsa", ".db"];
     path.starts_with("/dev/") || path.contains("/hsperfdata_") || ENDINGS.iter().any(|e| path.ends_with(e))
 }

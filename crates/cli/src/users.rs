@@ -27,6 +27,11 @@ impl Users {
     }
 }
 
+/// The effective user of this process.
+pub fn own_uid() -> u32 {
+    fathom_hotspot::proc_status::ProcStatus::of(std::process::id()).map_or(u32::MAX, |own| own.uid)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

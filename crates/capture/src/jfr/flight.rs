@@ -105,11 +105,8 @@ impl Flight {
 
     /// Renews slices until it is told to stop or the JVM is gone; then stops the last one.
     pub fn fly(mut self, stop: &Receiver<()>, news: &Sender<News>) -> Landed {
-        loop {
-            match stop.recv_timeout(LOOK) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
-            }
+        // Told to stop, or nobody is there any more to tell.
+        while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(LOOK) {
             if !self.attach.is_alive() {
                 break;
             }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::columns::columns;
 use crate::exit::{Environment, Outcome};
 use crate::output::{print, print_json};
-use crate::users::Users;
+use crate::users::{Users, own_uid};
 
 /// The engines, by the names that `fathom record --engine` takes.
 const ENGINES: [(&str, Engine); 2] = [("ebpf", Engine::Ebpf), ("jfr", Engine::Jfr)];
@@ -177,10 +177,4 @@ fn item_json(item: &Item) -> serde_json::Value {
         "not_seen": item.loss,
         "remedy": item.remedy,
     })
-}
-
-/// The effective user, by the owner of our own `/proc` entry.
-fn own_uid() -> u32 {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").map_or(u32::MAX, |own| own.uid())
 }

@@ -6,12 +6,18 @@ use serde_json::json;
 use crate::columns::columns;
 use crate::exit::Outcome;
 use crate::output::{print, print_json};
-use crate::users::Users;
+use crate::users::{Users, own_uid};
 
 /// Digits of a container's id that are shown, as Docker does.
 const ID_SHOWN: usize = 12;
-/// What lets one see the JVMs of others.
-const REMEDY: &str = "sudo fathom ps";
+/// What lets one see the JVMs of others; root itself lacks a right in containers only.
+fn remedy() -> &'static str {
+    if own_uid() == 0 {
+        "they have more rights than this root, which needs CAP_SYS_PTRACE"
+    } else {
+        "sudo fathom ps"
+    }
+}
 
 /// Arguments of `fathom ps`.
 #[derive(clap::Args, Debug)]
@@ -134,9 +140,10 @@ fn unseen(found: &Found) -> Option<String> {
     let processes = if found.closed == 1 { "process" } else { "processes" };
     (found.closed > 0).then(|| {
         format!(
-            "{} {processes} of other users could not be looked into ({} called java): {REMEDY}",
+            "{} {processes} of others could not be looked into ({} called java): {}",
             found.closed,
-            found.hidden.len()
+            found.hidden.len(),
+            remedy()
         )
     })
 }
@@ -153,7 +160,7 @@ fn as_json(found: &Found, users: &Users) -> serde_json::Value {
         "not_seen": {
             "processes": found.closed,
             "java": hidden.collect::<Vec<_>>(),
-            "remedy": (found.closed > 0).then_some(REMEDY),
+            "remedy": (found.closed > 0).then(remedy),
         },
     })
 }
