@@ -23,12 +23,13 @@ for target in "${targets[@]}"; do
     strace) from=(../crates/ingest/fixtures/strace) ;;
     folded) from=(../crates/ingest/fixtures/folded) ;;
     perf_script) from=(../crates/ingest/fixtures/perf-script) ;;
+    pprof) from=(../crates/ingest/fixtures/pprof) ;;
     table) from=(../crates/ingest/fixtures/table ../crates/ingest/fixtures/elasql) ;;
     *) from=(../crates/ingest/fixtures) ;;
   esac
   # Seeds are the heads of the fixtures: libFuzzer is best on small inputs.
   for file in $(find "${from[@]}" -type f ! -name '*.md' ! -name '*.java' 2>/dev/null); do
-    case $file in *.zst) zstd -dcq "$file" 2>/dev/null ;; *) cat "$file" ;; esac | head -c 16384 \
+    case $file in *.zst) zstd -dcq "$file" 2>/dev/null ;; *.gz) gzip -dcq "$file" 2>/dev/null ;; *) cat "$file" ;; esac | head -c 16384 \
       >"seeds/$target/$(echo "$file" | tr -c 'A-Za-z0-9\n' _)" || true
   done
   echo "fuzz: $target for $seconds s" >&2

@@ -51,6 +51,7 @@ pub trait Format: Sync {
 #[rustfmt::skip] // one line a format
 pub const FORMATS: &[&dyn Format] = &[
     &crate::jfr::Jfr,
+    &crate::pprof::Pprof,
     &crate::unified::UnifiedLog,
     &crate::jdk8::Jdk8GcLog,
     &crate::jit::LogCompilation,

@@ -19,6 +19,7 @@ mod lines;
 mod names;
 mod open;
 mod perf_script;
+mod pprof;
 mod strace;
 mod table;
 mod tally;
