@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod quantity;
 mod rule;
 pub mod rules;
+pub mod stacks;
 pub mod stats;
 pub mod thread_ledger;
 mod timeline;

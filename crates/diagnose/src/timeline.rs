@@ -98,7 +98,10 @@ impl<'a> Timeline<'a> {
             let last = s.t_ns.len().checked_sub(1)?;
             Some((s.t_ns[0], s.t_ns[last].saturating_add(s.dt_ns[last])))
         });
-        let covers = spans.chain(series).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 0));
+        let samples = self.recording.samples.iter().filter(|s| self.is_placed(s.source));
+        let samples = samples.map(|s| (s.t_ns, s.t_ns.saturating_add(1)));
+        let covers =
+            spans.chain(series).chain(samples).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 0));
         Window { from_ns: covers.0, to_ns: covers.1 }
     }
 

@@ -1,0 +1,30 @@
+//! Samples with stacks as call trees: what a flame graph and a table of frames are drawn from.
+//!
+//! Anything that carries a stack and a weight can be drawn: samples of any kind, and spans of any kind whose stack was
+//! seen (a wait for a lock, a system call), which weigh what they lasted within the window.
+//!
+//! ```text
+//! Selection ──▶ rows ──▶ CallTree ──▶ top (frame by frame)
+//!   (and of the base) └────────────▶ Comparison (scale, standard errors, limits)
+//! ```
+
+mod compare;
+mod flame;
+mod invert;
+mod kinds;
+mod rows;
+mod selection;
+mod top;
+mod tree;
+
+pub use compare::{Comparison, Errors, Normalisation, Verdict};
+pub use flame::{Base, Flame, Shape, StacksError, flame};
+pub use invert::inverted;
+pub use kinds::{KindOfStacks, kinds};
+pub use rows::{Row, Rows};
+pub use selection::Selection;
+pub use top::{TopFrame, top};
+pub use tree::{CallTree, NodeType, TreeFrame};
+
+#[cfg(test)]
+mod tests;

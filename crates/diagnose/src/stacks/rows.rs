@@ -1,0 +1,125 @@
+//! The chosen samples, and the time in which they could have been taken.
+
+use fathom_recording::{ProcessId, Recording, SourceId, SpanId, StackId, ThreadId};
+
+use super::Selection;
+use crate::Window;
+use crate::intervals::Intervals;
+
+/// One sample, or one span with a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// When; for a span its start within the window.
+    pub t_ns: i64,
+    /// Of which process.
+    pub process: ProcessId,
+    /// On which thread.
+    pub thread: Option<ThreadId>,
+    /// The stack.
+    pub stack: Option<StackId>,
+    /// What it stands for, in the unit of its kind; never negative.
+    pub weight: i64,
+}
+
+/// The chosen rows.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// In the order of the recording.
+    pub rows: Vec<Row>,
+    /// The stretches of time that they are from: the windows as far as a source of such rows covers them.
+    pub covered: Vec<Window>,
+    /// Rows left out because their weight is negative: no source may say so.
+    pub negative: u64,
+}
+
+impl Rows {
+    /// The rows that a selection chooses.
+    pub fn of(recording: &Recording, selection: &Selection) -> Self {
+        let mut rows = Self::default();
+        let mut sources = vec![false; recording.sources.len()];
+        let kind = recording.strings.find(&selection.kind);
+        let (thread, stack) = (selection.threads(recording), selection.stacks(recording));
+        let from_here = |source: SourceId| {
+            source.0 >= selection.sources_from && selection.sources_to.is_none_or(|to| source.0 < to)
+        };
+        let windows = Intervals::of_windows(&selection.windows).windows();
+        let whole = [Window { from_ns: i64::MIN, to_ns: i64::MAX }];
+        let windows = if selection.windows.is_empty() { &whole[..] } else { &windows };
+        let is_kind = |id| Some(id) == kind;
+        for sample in recording.samples.iter().filter(|s| is_kind(s.kind) && from_here(s.source)) {
+            if let Some(seen) = sources.get_mut(sample.source.index()) {
+                *seen = true;
+            }
+            let inside = windows.iter().any(|w| w.from_ns <= sample.t_ns && sample.t_ns < w.to_ns);
+            if !inside || !thread(sample.thread) || !stack(sample.stack) {
+                continue;
+            }
+            let (t_ns, process) = (sample.t_ns, sample.process);
+            rows.take(t_ns, process, sample.thread, sample.stack, sample.weight);
+        }
+        let no_samples = !sources.contains(&true);
+        for i in (0..recording.spans.len()).filter(|_| no_samples) {
+            let span = recording.span_at(SpanId(i as u32));
+            if span.stack().is_none() || span.kind() != selection.kind || !from_here(span.source()) {
+                continue;
+            }
+            if let Some(seen) = sources.get_mut(span.source().index()) {
+                *seen = true;
+            }
+            if !thread(span.thread()) || !stack(span.stack()) {
+                continue;
+            }
+            for window in windows {
+                let weight = span.overlap_ns(window.from_ns, window.to_ns);
+                if weight > 0 {
+                    let from = span.t0_ns().max(window.from_ns);
+                    rows.take(from, span.process(), span.thread(), span.stack(), weight);
+                }
+            }
+        }
+        rows.covered = rows.covered(recording, &sources, windows);
+        rows
+    }
+
+    fn take(
+        &mut self,
+        t_ns: i64,
+        process: ProcessId,
+        thread: Option<ThreadId>,
+        stack: Option<StackId>,
+        weight: i64,
+    ) {
+        if weight < 0 {
+            self.negative += 1;
+            return;
+        }
+        self.rows.push(Row { t_ns, process, thread, stack, weight });
+    }
+
+    /// The windows as far as the sources that tell of such rows cover them; where no source says what it covers, from
+    /// the first row to the last.
+    fn covered(&self, recording: &Recording, told: &[bool], windows: &[Window]) -> Vec<Window> {
+        let sources = recording.sources.iter().zip(told).filter(|(_, told)| **told);
+        let mut covers: Vec<Window> = sources
+            .filter_map(|(source, _)| source.covers_ns)
+            .filter(|(from, to)| from < to)
+            .map(|(from_ns, to_ns)| Window { from_ns, to_ns })
+            .collect();
+        if covers.is_empty() {
+            let from_ns = self.rows.iter().map(|r| r.t_ns).min();
+            let to_ns = self.rows.iter().map(|r| r.t_ns.saturating_add(1)).max();
+            covers.extend(from_ns.zip(to_ns).map(|(from_ns, to_ns)| Window { from_ns, to_ns }));
+        }
+        Intervals::of_windows(&covers).and(&Intervals::of_windows(windows)).windows()
+    }
+
+    /// Time covered, nanoseconds.
+    pub fn covered_ns(&self) -> i64 {
+        self.covered.iter().fold(0, |sum, w| sum.saturating_add(w.length_ns()))
+    }
+
+    /// Sum of the weights.
+    pub fn weight(&self) -> i64 {
+        self.rows.iter().fold(0, |sum, r| sum.saturating_add(r.weight))
+    }
+}
