@@ -2,8 +2,10 @@
 //!
 //! Computes nothing that `diagnose` could have told it.
 
+pub mod export;
 #[cfg(test)]
 mod fixture;
+pub mod flame;
 pub mod gc;
 mod html;
 pub mod info;

@@ -296,7 +296,7 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
           {weight(data, shown)} in all. Click a box for its figures, double-click to zoom, ? for the keys.
         </p>
       )}
-      {table && <FrameTable data={given} matches={inverted ? search(given, pattern ?? /(?!)/, 0).names : (matches?.names ?? null)} onFind={(name) => setTyped(exactly(name))} />}
+      {table && <FrameTable data={given} matches={pattern ? search(given, pattern).names : null} onFind={(name) => setTyped(exactly(name))} />}
       {given.notes.length > 0 && <ul class="flame-notes">{given.notes.map((note) => <li key={note}>{note}</li>)}</ul>}
       <FlameHelp open={help} onClose={() => setHelp(false)} />
     </section>

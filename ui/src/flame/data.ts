@@ -40,8 +40,18 @@ export interface FlameBase {
   /** From how many standard errors on a difference is more than noise; infinite where none is. */
   selfLimit: number;
   totalLimit: number;
-  /** What each side is: "115 s – 125 s". */
+  /** The same frame by frame, by name id; frames are judged by the sums of their nodes' variances where this is absent. */
+  frames?: FrameErrors | null;
+  /** What it is: "115 s – 125 s". */
   label: string;
+}
+
+/** Standard errors and limits of frames, by name id. */
+export interface FrameErrors {
+  selfError: Float64Array;
+  totalError: Float64Array;
+  selfLimit: number;
+  totalLimit: number;
 }
 
 export interface FlameData {

@@ -26,6 +26,7 @@ interface RawGraph {
     /** None when nothing is beyond noise. */
     self_limit: number | null;
     total_limit: number | null;
+    frames: { self_error: number; total_error: number; self_limit: number | null; total_limit: number | null };
     label: string;
   } | null;
 }
@@ -91,6 +92,12 @@ export function readFlame(bytes: Uint8Array): FlamePage {
         totalError: columns[raw.base.total_error],
         selfLimit: raw.base.self_limit ?? Infinity,
         totalLimit: raw.base.total_limit ?? Infinity,
+        frames: {
+          selfError: columns[raw.base.frames.self_error],
+          totalError: columns[raw.base.frames.total_error],
+          selfLimit: raw.base.frames.self_limit ?? Infinity,
+          totalLimit: raw.base.frames.total_limit ?? Infinity,
+        },
         label: raw.base.label,
       },
     };

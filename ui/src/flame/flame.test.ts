@@ -64,6 +64,7 @@ export function folded(lines: string[]): FlameData {
       totalError: new Float64Array(n).fill(1),
       selfLimit: 3,
       totalLimit: 3,
+      frames: null,
       label: "base",
     },
     notes: [],

@@ -13,8 +13,8 @@ export interface FrameRow {
   totalChange: Change | null;
 }
 
-/** Every frame once. A frame that calls itself is counted once a sample. Standard errors add up as those of independent
- *  samples. */
+/** Every frame once. A frame that calls itself is counted once a sample. Where the base has no errors of frames, those of
+ *  nodes add up as those of independent samples. */
 export function frames(data: FlameData): FrameRow[] {
   const { parent, name, base } = data;
   const count = data.names.length;
@@ -44,15 +44,16 @@ export function frames(data: FlameData): FrameRow[] {
   const rows: FrameRow[] = [];
   for (let id = 0; id < count; id++) {
     if (typeOf[id] < 0) continue;
-    const judge = (here: Float64Array, there: Float64Array, variance: Float64Array, limit: number): Change =>
-      compare(here[id], there[id] * (base?.scale ?? 1), variance[id] > 0 ? Math.sqrt(variance[id]) : NaN, limit);
+    const judge = (here: Float64Array, there: Float64Array, error: number, limit: number): Change =>
+      compare(here[id], there[id] * (base?.scale ?? 1), error, limit);
+    const root = (variance: Float64Array): number => (variance[id] > 0 ? Math.sqrt(variance[id]) : NaN);
     rows.push({
       name: id,
       type: typeOf[id],
       self: self[id],
       total: total[id],
-      selfChange: base && judge(self, baseSelf, selfVariance, base.selfLimit),
-      totalChange: base && judge(total, baseTotal, totalVariance, base.totalLimit),
+      selfChange: base && judge(self, baseSelf, base.frames ? base.frames.selfError[id] : root(selfVariance), (base.frames ?? base).selfLimit),
+      totalChange: base && judge(total, baseTotal, base.frames ? base.frames.totalError[id] : root(totalVariance), (base.frames ?? base).totalLimit),
     });
   }
   return rows;

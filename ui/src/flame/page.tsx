@@ -61,9 +61,7 @@ function Page({ page }: { page: FlamePage }) {
       <main>
         <h1>{page.title}</h1>
         <p class="about">
-          {page.about}
-          {graph && ` · ${graph.label}`}
-          {graph?.base && ` · held against ${graph.base.label}, ${graph.base.normalised}`}
+          {[page.about, graph?.label, graph?.base ? `held against ${graph.base.label}, ${graph.base.normalised}` : ""].filter(Boolean).join(" · ")}
         </p>
         {graph ? (
           <FlameGraph key={at} data={graph} theme={`${theme}-${painted}`} alone inverted={page.inverted} onTheme={nextTheme} />

@@ -5,9 +5,9 @@ import type { FlameData } from "./data";
 export interface Matches {
   /** By name id. */
   names: Uint8Array;
-  /** Matching nodes in drawing order are stepped through one by one. */
+  /** All nodes that match, also outside of the zoomed part: they are stepped through one by one. */
   nodes: number[];
-  /** Weight below matching frames, each sample once however many of its frames match. */
+  /** Weight below matching frames of the zoomed part, each sample once however many of its frames match. */
   weight: number;
   /** Of how many names. */
   count: number;
@@ -30,13 +30,13 @@ export function search(data: FlameData, pattern: RegExp, within = 0): Matches {
   const covered = new Uint8Array(parent.length);
   const nodes: number[] = [];
   let weight = 0;
-  for (let i = within; i < parent.length; i++) {
+  for (let i = 0; i < parent.length; i++) {
+    const matches = i > 0 && names[name[i]] === 1;
+    if (matches) nodes.push(i);
     inside[i] = Number(i === within || (parent[i] >= 0 && inside[parent[i]] === 1));
     if (!inside[i]) continue;
     const above = i !== within && covered[parent[i]] === 1;
-    const matches = i > 0 && names[name[i]] === 1;
     covered[i] = Number(above || matches);
-    if (matches) nodes.push(i);
     if (matches && !above) weight += total[i];
   }
   return { names, nodes, weight, count: names.reduce((a, b) => a + b, 0) };

@@ -1,0 +1,205 @@
+// Drives the real flame-graph page in a real browser: node test/flame.mjs
+//
+// Builds a page of a made-up recording (100 000 samples of stacks up to 40 deep, a comparison of its halves, hostile
+// names), opens it from its file, and checks what no unit test can: that it loads nothing, that mouse and keys reach
+// everything, that search, inversion and comparison say what they should, that axe finds nothing serious, and how long
+// it takes. Skips, loudly, where there is no Chromium. FLAME=page.html takes a page that is there.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+import { findChromium, launch } from "../scripts/chromium.mjs";
+
+/** A page's thread may use this much of its own CPU time for a redraw, however busy the machine is. */
+const REDRAW_CPU_MS = 150;
+
+const executable = findChromium();
+if (!executable) {
+  console.error("SKIPPED: browser test of the flame graph: no Chromium here (apt-get install chromium, or set CHROMIUM)");
+  process.exit(0);
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "fathom-flame-"));
+const file = process.env["FLAME"] ?? join(folder, "flame.html");
+if (!process.env["FLAME"]) {
+  const args = ["run", "--quiet", "--package", "fathom-render", "--example", "synthetic_flame", "--", "100000", "2000"];
+  writeFileSync(file, execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }));
+}
+const address = pathToFileURL(file).href;
+const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
+
+const browser = await launch(executable);
+const problems = [];
+const requests = [];
+
+async function open(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.on("console", (m) => m.type() === "error" && problems.push(m.text()));
+  page.on("pageerror", (e) => problems.push(String(e)));
+  page.on("request", (r) => requests.push(r.url()));
+  const before = performance.now();
+  await page.goto(address);
+  await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
+  page.openMs = performance.now() - before;
+  return page;
+}
+
+const name = (page) => page.locator("[data-flame=name]").innerText();
+const attribute = (page, key) => page.locator("[data-flame=graph]").getAttribute(key);
+const plot = (page) => page.locator("[data-flame=plot]");
+
+const tests = {
+  async "opens from its file without a request, an error or a name that breaks out"() {
+    const page = await open();
+    const text = await page.innerText("body");
+    assert.ok(text.includes("</script><img"), "the hostile name is shown as it is");
+    assert.ok(text.includes("\\u{202e}"), "and its marks as their codes");
+    assert.equal(await page.locator("img").count(), 0);
+    assert.notEqual(await page.title(), "owned");
+    assert.deepEqual(requests.filter((url) => !url.startsWith(address)), []);
+    console.log(`  open: ${page.openMs.toFixed(0)} ms, page ${(statSync(file).size / 1e6).toFixed(2)} MB`);
+  },
+
+  async "is walked, zoomed, searched, turned around and explained by keys alone"() {
+    const page = await open();
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await name(page), "all");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await name(page), "org.example.p0.Class0.method0");
+    await page.keyboard.press("ArrowDown");
+    const widest = await name(page);
+    await page.keyboard.press("ArrowRight");
+    assert.notEqual(await name(page), widest);
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await name(page), widest);
+    assert.match(await page.locator("[data-flame=said]").innerText(), /total [\d.]+.s.*self/);
+    await page.keyboard.press("Enter");
+    assert.notEqual(await attribute(page, "data-root"), "0");
+    await page.keyboard.press("Escape");
+    assert.equal(await attribute(page, "data-root"), "0");
+    await page.keyboard.press("/");
+    await page.keyboard.type("ksys_|deflate$");
+    await page.keyboard.press("Enter");
+    await page.locator("[data-flame=found]").filter({ hasText: /% in \d+ boxes of 2 frames/ }).waitFor();
+    await page.keyboard.press("n");
+    const first = await name(page);
+    assert.match(first, /ksys_write|deflate/);
+    await page.keyboard.press("n");
+    await page.keyboard.press("N");
+    assert.equal(await name(page), first);
+    await page.keyboard.press("i");
+    assert.equal(await attribute(page, "data-inverted"), "true");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    assert.match(await name(page), /\w/);
+    await page.keyboard.press("t");
+    await page.locator(".flame-frames tbody tr").nth(50).waitFor();
+    await page.keyboard.press("i");
+    await page.keyboard.press("?");
+    await page.locator("dialog").waitFor({ state: "visible" });
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "hidden" });
+  },
+
+  async "is pointed at, chosen and zoomed by the mouse"() {
+    const page = await open();
+    const box = await plot(page).boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + 28);
+    assert.match(await page.innerText(".flame-tip"), /method0[\s\S]*total[\s\S]*s, 100.%/);
+    await page.mouse.click(box.x + box.width / 4, box.y + 47);
+    const chosen = await name(page);
+    await page.mouse.dblclick(box.x + box.width / 4, box.y + 47);
+    assert.notEqual(await attribute(page, "data-root"), "0");
+    assert.equal(await name(page), chosen);
+    await page.getByRole("button", { name: "Whole graph" }).click();
+    assert.equal(await attribute(page, "data-root"), "0");
+  },
+
+  async "calls the method that was made slower so, and what did not change noise"() {
+    const page = await open();
+    await page.keyboard.press("t");
+    const rows = await page.$$eval(".flame-frames tbody tr", (all) => all.map((row) => row.innerText));
+    const found = rows.filter((row) => row.includes("beyond noise"));
+    // The slower method calls these; more is spent in them because it is called more often.
+    assert.match(found[0], /Class\d\.method2[1-8] .*\(\+\d+.%\).*more, beyond noise/s);
+    assert.ok(rows.some((row) => row.includes("within noise")));
+    await page.keyboard.press("m");
+    assert.ok((await page.innerText(".flame-legend")).includes("Java, interpreted"));
+    await page.keyboard.press("b");
+    assert.equal(await page.getByRole("button", { name: "Widths of the base" }).getAttribute("aria-pressed"), "true");
+  },
+
+  async "shows another kind of samples when asked to"() {
+    const page = await open();
+    await page.getByLabel("Samples").selectOption("1");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("[data-flame=graph]").getAttribute("aria-label"), "Flame graph: off-cpu");
+    await plot(page).focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    assert.match(await name(page), /^worker-\d \[tid \d\]$/);
+  },
+
+  async "keeps within the window at 1280 and at 2560 pixels, and says so to axe in light and dark"() {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const width of [1280, 2560]) {
+        const page = await open({ viewport: { width, height: 1000 }, colorScheme, bypassCSP: true });
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(over <= 0, `${over} pixels too wide at ${width}`);
+        if (width === 2560) continue;
+        await plot(page).focus();
+        await page.keyboard.press("ArrowDown");
+        await page.keyboard.press("t");
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => globalThis.axe.run());
+        const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+        const told = serious.map((v) => `${colorScheme}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html + n.failureSummary).join("\n")}`);
+        assert.deepEqual(told, []);
+      }
+    }
+  },
+
+  async "redraws a large graph without stutter"() {
+    const page = await open();
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable");
+    const cpuMs = async () => {
+      const { metrics } = await session.send("Performance.getMetrics");
+      return metrics.find((m) => m.name === "ThreadTime").value * 1000;
+    };
+    await plot(page).focus();
+    await page.keyboard.press("ArrowDown");
+    for (const [what, keys] of [["zoom in and out", ["ArrowDown", "ArrowDown", "Enter", "Escape"]], ["turn around and back", ["i", "i"]]]) {
+      const before = await cpuMs();
+      for (const key of keys) await page.keyboard.press(key);
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      const each = (await cpuMs() - before) / keys.length;
+      console.log(`  ${what}: ${each.toFixed(1)} ms of CPU each`);
+      if (what.startsWith("zoom")) assert.ok(each < REDRAW_CPU_MS, `${each} ms of CPU`);
+    }
+  },
+};
+
+let failed = 0;
+for (const [title, test] of Object.entries(tests)) {
+  try {
+    await test();
+    assert.deepEqual(problems.splice(0), [], "the browser's console");
+    console.log(`ok: ${title}`);
+  } catch (error) {
+    failed++;
+    console.error(`FAILED: ${title}\n${error.stack ?? error}`);
+    problems.length = 0;
+  }
+  for (const context of browser.contexts()) await context.close();
+}
+await browser.close();
+rmSync(folder, { recursive: true });
+process.exit(failed === 0 ? 0 : 1);
