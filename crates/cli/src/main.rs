@@ -10,6 +10,7 @@ mod exit;
 mod inputs;
 mod jdk;
 mod output;
+mod selection;
 mod users;
 mod verdict;
 mod windows;

@@ -1,8 +1,11 @@
-//! Standard output: what a command prints, and the error when it cannot.
+//! Standard output and files: what a command writes, and the error when it cannot.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use tempfile::NamedTempFile;
 
 /// Prints a text that ends its last line itself.
 pub fn print(text: &str) -> Result<()> {
@@ -13,4 +16,22 @@ pub fn print(text: &str) -> Result<()> {
 /// Prints JSON, indented.
 pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
     print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// Writes a file beside its place and moves it there when it is whole, so that nobody opens half of it. Only the user
+/// can read it (mode 0600), because logs and stacks hold names that are nobody else's business. What is no regular file is
+/// not replaced.
+pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => bail!("{}: not replaced, it is no regular file", path.display()),
+        _ => {}
+    }
+    let named = || path.display().to_string();
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = NamedTempFile::new_in(folder).with_context(named)?;
+    let mut out = BufWriter::new(file.as_file());
+    content(&mut out).and_then(|()| out.flush()).with_context(named)?;
+    drop(out);
+    file.persist(path).with_context(named)?;
+    Ok(())
 }

@@ -7,6 +7,8 @@ use crate::exit::Outcome;
 mod check;
 mod demo;
 mod diagnose;
+mod export;
+mod flame;
 mod gc;
 mod import;
 mod info;
@@ -37,6 +39,8 @@ pub enum Command {
     Diagnose(diagnose::Args),
     /// Verdict and timeline as one page that opens anywhere, without a network
     Report(report::Args),
+    /// Samples as a flame graph or a table of frames: one recording, or two windows held against each other
+    Flame(flame::Args),
     /// Metrics of garbage collection and safepoints, each with what it means and whether it is fine
     Gc(gc::Args),
     /// Metrics of the JIT compilers, each with what it means and whether it is fine
@@ -47,6 +51,8 @@ pub enum Command {
     Info(info::Args),
     /// Files of any known format into a recording
     Import(import::Args),
+    /// Samples, spans and series in other programs' formats: pprof, speedscope, Firefox Profiler, Perfetto, CSV …
+    Export(export::Args),
     /// A recording as one file to send
     Pack(pack::Args),
     /// A directory of a packed recording again
@@ -70,11 +76,13 @@ impl Command {
             Self::Record(args) => args.run(),
             Self::Diagnose(args) => args.run(),
             Self::Report(args) => args.run(),
+            Self::Flame(args) => args.run(),
             Self::Gc(args) => args.run(),
             Self::Jit(args) => args.run(),
             Self::Ledger(args) => args.run(),
             Self::Info(args) => args.run(),
             Self::Import(args) => args.run(),
+            Self::Export(args) => args.run(),
             Self::Pack(args) => args.run(),
             Self::Unpack(args) => args.run(),
             Self::Demo(args) => args.run(),

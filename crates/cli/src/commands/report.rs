@@ -3,13 +3,13 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use fathom_diagnose::{Diagnosis, diagnose};
 use fathom_recording::Recording;
-use tempfile::NamedTempFile;
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
+use crate::output::write_file;
 use crate::windows::WindowArgs;
 
 /// Arguments of `fathom report`.
@@ -48,20 +48,9 @@ impl Args {
     }
 }
 
-/// Writes the page beside its place and moves it there when it is whole, so that nobody opens half a page. Only the
-/// user can read it (mode 0600), because logs hold names that are nobody else's business.
+/// Writes the page; see [`write_file`].
 pub fn write(diagnosis: &Diagnosis, recording: &Recording, path: &Path) -> Result<()> {
-    match std::fs::symlink_metadata(path) {
-        Ok(there) if !there.is_file() => bail!("{}: not replaced, it is no regular file", path.display()),
-        _ => {}
-    }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = NamedTempFile::new_in(folder).with_context(|| format!("{}", path.display()))?;
-    let mut out = BufWriter::new(file);
-    fathom_render::html(diagnosis, recording, &mut out).with_context(|| format!("{}", path.display()))?;
-    let file = out.into_inner().map_err(|e| e.into_error())?;
-    file.persist(path).with_context(|| format!("{}", path.display()))?;
-    Ok(())
+    write_file(path, |out| fathom_render::html(diagnosis, recording, out))
 }
 
 #[cfg(test)]

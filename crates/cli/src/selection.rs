@@ -1,0 +1,118 @@
+//! Which samples a command takes: window, threads, roles, kinds, packages.
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use fathom_diagnose::stacks::{Selection, kinds};
+use fathom_diagnose::{Window, WindowError, WindowSpec};
+use fathom_recording::{Recording, Role};
+use jiff::tz::TimeZone;
+use regex_lite::RegexBuilder;
+
+/// Memory that a pattern may take when compiled, bytes: one that is written by hand takes thousands.
+const LARGEST_PATTERN: usize = 1 << 20;
+
+/// Arguments of every command that takes samples.
+#[derive(clap::Args, Debug)]
+pub struct SelectionArgs {
+    /// Only a stretch of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45; may be given
+    /// several times
+    #[arg(long, value_name = "WINDOW", value_parser = window)]
+    pub window: Vec<WindowSpec>,
+    /// Only threads whose name matches a regular expression
+    #[arg(long, value_name = "RE")]
+    pub thread: Option<String>,
+    /// Only threads of these roles
+    #[arg(long, value_name = "ROLE,…", value_delimiter = ',')]
+    pub role: Vec<RoleName>,
+    /// Only samples of these kinds: cpu (on a CPU), off-cpu (waiting), wall, alloc, lock …, or a kind of span with
+    /// stacks, such as lock.monitor; `fathom info` lists them
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
+    pub kind: Vec<String>,
+    /// Only samples with a frame of one of these Java packages or classes anywhere in their stack
+    #[arg(long, value_name = "PACKAGE,…", value_delimiter = ',')]
+    pub package: Vec<String>,
+}
+
+/// A role as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RoleName {
+    /// The application's own threads
+    App,
+    /// Garbage collector
+    Gc,
+    /// JIT compilers
+    Jit,
+    /// Other threads of the JVM
+    Vm,
+    /// Not known
+    Other,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::App => Self::App,
+            RoleName::Gc => Self::Gc,
+            RoleName::Jit => Self::Jit,
+            RoleName::Vm => Self::Vm,
+            RoleName::Other => Self::Other,
+        }
+    }
+}
+
+fn window(text: &str) -> Result<WindowSpec, WindowError> {
+    text.parse()
+}
+
+/// Windows as they are written, on the clock of a recording.
+pub fn windows(recording: &Recording, specs: &[WindowSpec]) -> Result<Vec<Window>> {
+    let resolve = |spec| fathom_diagnose::resolve(recording, spec, TimeZone::system());
+    specs.iter().map(resolve).collect::<Result<_, _>>().map_err(Into::into)
+}
+
+impl SelectionArgs {
+    /// The selection, its kind still open.
+    pub fn selection(&self, recording: &Recording) -> Result<Selection> {
+        let compile = |text: &String| {
+            let built = RegexBuilder::new(text).size_limit(LARGEST_PATTERN).build();
+            built.with_context(|| format!("--thread {text}"))
+        };
+        Ok(Selection {
+            kind: String::new(),
+            windows: windows(recording, &self.window)?,
+            thread: self.thread.as_ref().map(compile).transpose()?,
+            roles: self.role.iter().map(|r| (*r).into()).collect(),
+            packages: self.package.clone(),
+            sources_from: 0,
+            sources_to: None,
+        })
+    }
+
+    /// The kinds that are asked for, else all that there are, in the order in which they are shown.
+    pub fn kinds(&self, recording: &Recording) -> Result<Vec<String>> {
+        if !self.kind.is_empty() {
+            return Ok(self.kind.clone());
+        }
+        let found: Vec<String> = kinds(recording).into_iter().map(|k| k.name).collect();
+        anyhow::ensure!(
+            !found.is_empty(),
+            "nothing in {} has stacks; samples come from a JFR file, a profiler's output, or fathom record",
+            crate::inputs::told(recording)
+        );
+        Ok(found)
+    }
+
+    /// What is chosen, in words; empty when everything is.
+    pub fn told(&self) -> String {
+        let mut words = Vec::new();
+        words.extend(self.thread.as_ref().map(|re| format!("threads matching {re}")));
+        if !self.role.is_empty() {
+            let roles: Vec<_> = self.role.iter().map(|r| format!("{r:?}").to_lowercase()).collect();
+            words.push(format!("role {}", roles.join(", ")));
+        }
+        if !self.package.is_empty() {
+            words.push(format!("package {}", self.package.join(", ")));
+        }
+        words.join("; ")
+    }
+}
