@@ -248,8 +248,13 @@ impl<'s> Book<'s> {
         collections.write(&mut self, true);
         let mut stops = std::mem::take(&mut self.stops);
         stops.write(&mut self, true);
+        // A run says that what stopped the JVM is told for all of it. A profiler's recording tells of no collections.
+        let of_the_jdk = self.setting("jdk.GarbageCollection", "enabled") == Some("true")
+            || self.counts.contains_key("jdk.GarbageCollection");
         for (from, to) in std::mem::take(&mut self.covers_ns) {
-            self.put(&Entry::new(kind::RUN, "run", from, to));
+            if of_the_jdk {
+                self.put(&Entry::new(kind::RUN, "run", from, to));
+            }
             let (first, last) = covers_ns.unwrap_or((from, to));
             covers_ns = Some((first.min(from), last.max(to)));
         }
