@@ -1,6 +1,6 @@
 // What the parts of the page share: the diagnosis, the lanes, the view, and what lies under the pointer.
 
-import type { Diagnosis, Lanes, Window } from "./model";
+import type { Diagnosis, Lanes, SpanLane, Window } from "./model";
 import { lowerBound } from "./decimate";
 import { duration, moment, momentDigits, wallClock } from "./format";
 import { placeToHash, write } from "./link";
@@ -13,6 +13,11 @@ import type { Range, View } from "./view";
 export interface Detail {
   title: string;
   facts: [string, string][];
+  /** Node of the samples' stacks, one too high. */
+  stack?: number;
+  range?: Range;
+  /** The span itself. */
+  ref?: { lane: SpanLane; index: number };
 }
 
 /** A lane as the timeline asks it. Times are nanoseconds from the origin; `y` is pixels from the plot's top. */
@@ -25,6 +30,8 @@ export interface LaneHandle {
 export class Page {
   readonly handles = new Map<string, LaneHandle>();
   readonly state = new State();
+  /** Samples of the windows named by the key in full, where `samples` are thinned and a server has them. */
+  exact: { key: string; table: SampleTable } | null = null;
 
   constructor(
     readonly diagnosis: Diagnosis,
@@ -37,6 +44,16 @@ export class Page {
   windows(): Range[] {
     const chosen = this.state.now.windows ?? this.diagnosis.windows.slow.map((w) => this.toRange(w));
     return chosen.length > 0 ? tidy(chosen) : [{ ...this.view.home }];
+  }
+
+  /** Names window and base. */
+  rangesKey(): string {
+    return JSON.stringify([this.windows(), this.base()]);
+  }
+
+  /** The samples of window and base, as full as they are had. */
+  chosenSamples(): SampleTable {
+    return this.exact?.key === this.rangesKey() ? this.exact.table : this.samples;
   }
 
   /** What it is held against; empty when there is nothing. */

@@ -1,4 +1,4 @@
-// Reads the data that stands in the page and shows it.
+// Reads the data that stands in the page, or that its server has, and shows it.
 
 import { render } from "preact";
 import "uplot/dist/uPlot.min.css";
@@ -9,8 +9,10 @@ import { Page } from "./context";
 import type { Diagnosis, Lanes } from "./model";
 import { decodeLanes } from "./payload";
 import { parsePrintable } from "./printable";
+import { sampleLane } from "./samples/lane";
+import { decodeSamples, type SampleTable } from "./samples/table";
+import { fetchParts, follow, isServed, serverState, type Parts } from "./served";
 import { applyTheme, storedTheme } from "./theme";
-import { decodeSamples } from "./samples/table";
 import { View } from "./view";
 
 function text(id: string): string {
@@ -31,16 +33,54 @@ function home(diagnosis: Diagnosis, lanes: Lanes): { from: number; to: number } 
   return { from: first - margin, to: last + margin };
 }
 
+/** What threads did, as samples saw it, behind what the whole recording tells. */
+function addSampleLanes(lanes: Lanes, samples: SampleTable): void {
+  const shown = samples.kinds.filter((kind) => kind.t.length > 0).map((kind) => sampleLane(samples, kind, lanes.from, lanes.to));
+  if (shown.length === 0) return;
+  const at = lanes.groups.findIndex((group) => group.name === "Application");
+  lanes.groups.splice(at + 1, 0, { name: "Threads", detail: "by samples, the busiest; cut into layers", lanes: shown });
+}
+
+function pageOf({ diagnosis, lanes, samples }: Parts): Page {
+  addSampleLanes(lanes, samples);
+  return new Page(diagnosis, lanes, samples, new View(home(diagnosis, lanes)));
+}
+
+async function standing(): Promise<Parts> {
+  const diagnosis = parsePrintable(text("fathom-diagnosis")) as Diagnosis;
+  const [lanes, samples] = await Promise.all([decodeLanes(text("fathom-lanes")), decodeSamples(text("fathom-samples"))]);
+  return { diagnosis, lanes, samples };
+}
+
+/** The same view and choice on newer data: what was the end of the run stays the end. */
+function takeOver(from: Page, to: Page): void {
+  const { view } = from;
+  const later = from.lanes.originNs - to.lanes.originNs;
+  if (view.from > view.home.from || view.to < view.home.to) to.view.show(view.from + later, view.to + later);
+  const moved = (ranges: { from: number; to: number }[] | null) => ranges?.map((r) => ({ from: r.from + later, to: r.to + later })) ?? null;
+  to.state.set({ ...from.state.now, windows: moved(from.state.now.windows), base: moved(from.state.now.base) });
+}
+
 async function start(): Promise<void> {
   applyTheme(storedTheme());
   const app = document.getElementById("app");
   if (!app) return;
   try {
-    const diagnosis = parsePrintable(text("fathom-diagnosis")) as Diagnosis;
-    document.title = `fathom: ${diagnosis.headline}`;
-    const [lanes, samples] = await Promise.all([decodeLanes(text("fathom-lanes")), decodeSamples(text("fathom-samples"))]);
-    const page = new Page(diagnosis, lanes, samples, new View(home(diagnosis, lanes)));
-    render(<App page={page} />, app);
+    const served = isServed() ? await serverState() : null;
+    let page = pageOf(served ? await fetchParts() : await standing());
+    const show = (version: number, live: boolean): void => {
+      document.title = `fathom: ${page.diagnosis.headline}`;
+      render(<App key={version} page={page} live={live} />, app);
+    };
+    show(served?.version ?? 0, served?.live ?? false);
+    if (served) {
+      follow(served, async ({ version, live }) => {
+        const newer = pageOf(await fetchParts());
+        takeOver(page, newer);
+        page = newer;
+        show(version, live);
+      });
+    }
     // Two frames on, everything has been painted: what the browser test measures.
     requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("fathom-ready")));
   } catch (error) {

@@ -1,6 +1,8 @@
 // What the page shows: the diagnosis as `fathom diagnose --json` writes it, and the lanes of the timeline.
 // Times of the diagnosis are nanoseconds on the recording's clock; times of lanes count from `originNs`.
 
+import type { SampleLane } from "./samples/lane";
+
 export interface Window {
   from_ns: number;
   to_ns: number;
@@ -133,7 +135,7 @@ export interface SpanLane {
   note: string;
 }
 
-export type Lane = LineLane | SpanLane;
+export type Lane = LineLane | SpanLane | SampleLane;
 
 export interface Group {
   name: string;
@@ -149,4 +151,13 @@ export interface Lanes {
   strings: string[];
   sources: string[];
   groups: Group[];
+  /** What groups of threads spent each slice of the run on; null when nothing tells. */
+  ledger: LedgerOverTime | null;
+}
+
+export interface LedgerOverTime {
+  /** Where slices begin and end: one more than there are slices. */
+  edges: Float64Array;
+  headings: string[];
+  groupings: { by: string; groups: { name: string; process: string }[]; spent: Float64Array }[];
 }

@@ -20,7 +20,7 @@ describe("the payload", () => {
       new Uint8Array(Float32Array.from([1.5, NaN, -3]).buffer),
     ];
     const header = {
-      schema: LANES_SCHEMA, origin_ns: 7, from: 0, to: 9, strings: ["a\u202eb"], sources: [],
+      schema: LANES_SCHEMA, origin_ns: 7, from: 0, to: 9, strings: ["a\u202eb"], sources: [], ledger: null,
       columns: [{ as: "delta", n: 3, bytes: 8 }, { as: "f32", n: 3, bytes: 12 }],
       groups: [{ name: "g", detail: "", lanes: [{ type: "lines", id: "l", title: "l", unit: "", steps: false, note: "", lines: [{ name: "x", main: true, t: 0, v: 1 }] }] }],
     };

@@ -58,6 +58,7 @@ interface Header {
   sources: string[];
   columns: Column[];
   groups: { name: string; detail: string; lanes: (RawLineLane | RawSpanLane)[] }[];
+  ledger: { edges: number; headings: string[]; groupings: { by: string; groups: { name: string; process: string }[]; spent: number }[] } | null;
 }
 
 export const LANES_SCHEMA = "fathom.lanes/1";
@@ -69,7 +70,11 @@ export async function decodeLanes(base64: string): Promise<Lanes> {
 
 /** The bytes behind the text of a script element. */
 export async function inflate(base64: string): Promise<Uint8Array> {
-  const packed = fromBase64(base64.trim());
+  return unpack(fromBase64(base64.trim()));
+}
+
+/** Deflated bytes, inflated. */
+export async function unpack(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
@@ -98,7 +103,12 @@ export function readLanes(bytes: Uint8Array): Lanes {
         };
   const groups: Group[] = header.groups.map((g) => ({ ...g, lanes: g.lanes.map(lane) }));
   const { origin_ns: originNs, from, to, strings, sources } = header;
-  return { originNs, from, to, strings, sources, groups };
+  const ledger = header.ledger && {
+    ...header.ledger,
+    edges: columns[header.ledger.edges],
+    groupings: header.ledger.groupings.map((g) => ({ ...g, spent: columns[g.spent] })),
+  };
+  return { originNs, from, to, strings, sources, groups, ledger };
 }
 
 /** What every payload is: a header of a schema, and columns. */

@@ -26,9 +26,10 @@ if (!executable) {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "fathom-report-"));
-const report = join(folder, "report.html");
+// REPORT names a page that was made before, for a quicker round while the page is changed.
+const report = process.env["REPORT"] ?? join(folder, "report.html");
 const args = ["run", "--quiet", "--release", "--package", "fathom-render", "--example", "synthetic_report", "--", "200000", "100000", "200000"];
-writeFileSync(report, execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }));
+if (!process.env["REPORT"]) writeFileSync(report, execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }));
 const address = pathToFileURL(report).href;
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 
@@ -156,6 +157,81 @@ const tests = {
     await page.click("role=tab[name='Flame graph']");
     await page.fill(".flame-tools input", "Class12\\d");
     await page.locator("[data-flame=found]").filter({ hasText: /% in \d+ boxes/ }).waitFor();
+  },
+
+  async "a heatmap brushes the timeline, with the pointer and with keys alone"() {
+    const page = await open();
+    const plot = page.locator(".heat-plot");
+    await plot.scrollIntoViewIfNeeded();
+    await page.waitForTimeout(300);
+    const box = await plot.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.25, box.y + 100);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 100, { steps: 4 });
+    await page.mouse.up();
+    assert.match(await page.innerText("[data-chosen=window]"), /^1[45]\d\.\d+\ss – 30\d/);
+    await page.selectOption("[data-control=heat]", "l:p0-gc.pause");
+    await page.focus(".heat");
+    for (const key of ["ArrowLeft", "Enter", "ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+    assert.match(await page.innerText("[data-chosen=window]"), /^29\d\.\d+\ss – 30\d\.\d+\ss \(6\.00\ss\)/);
+    await page.focus(".heat");
+    await page.keyboard.press("ArrowUp");
+    assert.match(await page.innerText("[data-told=heat]"), /lasting \d.* to \d/);
+  },
+
+  async "a table is of the brushed window, sorts, filters and is copied"() {
+    const page = await open({ permissions: ["clipboard-read", "clipboard-write"] }, "#table=p0-jit.compile|name");
+    const cells = () => page.$$eval("[data-panel=tables] tbody tr", (rows) => rows.map((r) => [...r.children].map((c) => c.textContent)));
+    const slow = await cells();
+    assert.match(slow[0][2], /\s(s|ms)$/, "time with its unit");
+    await page.click("[data-panel=tables] th:nth-child(2) button");
+    const counts = (await cells()).map((row) => Number(row[1].replace(/\s/g, "")));
+    assert.ok(counts.every((n, i) => i === 0 || n <= counts[i - 1]), String(counts));
+    await page.fill("[data-panel=tables] input[type=search]", "Class12.method");
+    assert.ok((await cells()).every((row) => row[0].includes("Class12.method")));
+    await page.fill("[data-panel=tables] input[type=search]", "");
+    await page.click("[data-panel=tables] >> text=Copy as CSV");
+    await page.locator("[data-panel=tables] [role=status]").filter({ hasText: "rows copied as CSV" }).waitFor();
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(text.split("\n")[0], /^"name","count","total \(ns\)"/);
+  },
+
+  async "keeps the details of a span that was clicked, and lets go of them"() {
+    const page = await open({}, "#t=60.0..60.2");
+    await page.focus("[data-plot='p0-gc.pause']");
+    await page.keyboard.press("n");
+    await page.keyboard.press("Enter");
+    const kept = page.locator("[data-panel=details]");
+    await kept.waitFor();
+    assert.match(await kept.innerText(), /Pause (Young|Full)[\s\S]*heap before[\s\S]*gc\.log:\d+/);
+    await kept.locator("text=As window").click();
+    assert.match(await page.innerText("[data-chosen=window]"), /^60\.\d+/);
+    await page.evaluate(() => document.activeElement?.blur?.());
+    await page.keyboard.press("Escape");
+    await kept.waitFor({ state: "detached" });
+  },
+
+  async "lanes are folded and ordered, and the address remembers both"() {
+    const page = await open();
+    await page.focus("[data-plot='p0-gc.pause']");
+    await page.keyboard.press("<");
+    await page.waitForTimeout(500);
+    const lanes = () => page.$$eval("[data-lane^=p0]", (all) => all.map((l) => l.dataset.lane));
+    assert.deepEqual((await lanes()).slice(0, 2), ["p0-gc.pause", "p0-heap"]);
+    await page.keyboard.press("f");
+    await page.waitForTimeout(500);
+    const again = await open({}, new URL(page.url()).hash);
+    assert.deepEqual((await again.$$eval("[data-lane^=p0]", (all) => all.map((l) => l.dataset.lane))).slice(0, 2), ["p0-gc.pause", "p0-heap"]);
+    assert.equal(await again.locator("[data-plot='p0-gc.pause']").count(), 0, "still folded");
+  },
+
+  async "prints as light sheets without controls"() {
+    const page = await open({ colorScheme: "dark" });
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.locator(".tools:visible, .tabs:visible").count(), 0);
+    assert.ok(await page.locator("h1").isVisible());
+    const pdf = await page.pdf({ format: "A4" });
+    assert.ok(pdf.length > 20_000);
   },
 
   async "takes the samples of one thread, of a pool, or thread by thread"() {

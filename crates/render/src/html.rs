@@ -6,8 +6,9 @@
 
 use std::io::{self, Write};
 
-use fathom_diagnose::Diagnosis;
+use fathom_diagnose::{Diagnosis, Window};
 use fathom_recording::Recording;
+use flate2::Compression;
 
 use crate::samples::{Stacks, Threads, samples};
 use crate::{json, lanes};
@@ -29,10 +30,49 @@ pub fn html(diagnosis: &Diagnosis, recording: &Recording, out: &mut impl Write) 
     let timeline = lanes::timeline(diagnosis, recording, range, &mut stacks, &mut threads);
     timeline.columns.write(&timeline.header, out)?;
     out.write_all(b"</script>\n    <script type=\"application/octet-stream\" id=\"fathom-samples\">")?;
-    let samples = samples(recording, range, stacks, threads);
+    let samples = samples(recording, range, None, stacks, threads);
     samples.columns.write(&samples.header, out)?;
     out.write_all(b"</script>")?;
     out.write_all(after.as_bytes())
+}
+
+/// A page whose data a server hands out: what [`html`] writes into the page, in parts.
+pub struct Parts {
+    /// The diagnosis as JSON.
+    pub diagnosis: Vec<u8>,
+    /// The lanes, deflated.
+    pub lanes: Vec<u8>,
+    /// The samples, deflated; thinned where there are too many for a browser.
+    pub samples: Vec<u8>,
+}
+
+/// The page without data. It asks the server that it came from, and no other.
+pub fn shell() -> String {
+    const CLOSED: &str = "default-src 'none'";
+    let marker = "<script type=\"application/json\" id=\"fathom-served\">{}</script>";
+    TEMPLATE.replacen(MARKER, marker, 1).replacen(CLOSED, &format!("{CLOSED}; connect-src 'self'"), 1)
+}
+
+/// The data of a diagnosis and the (sealed) recording behind it.
+pub fn parts(diagnosis: &Diagnosis, recording: &Recording) -> io::Result<Parts> {
+    let range = recording.covers_ns().unwrap_or((diagnosis.zero_ns, diagnosis.zero_ns));
+    let (mut stacks, mut threads) = (Stacks::new(recording), Threads::all(recording));
+    let timeline = lanes::timeline(diagnosis, recording, range, &mut stacks, &mut threads);
+    let samples = samples(recording, range, None, stacks, threads);
+    let mut parts = Parts { diagnosis: Vec::new(), lanes: Vec::new(), samples: Vec::new() };
+    json::write_inside_html(diagnosis, &mut parts.diagnosis)?;
+    timeline.columns.pack(&timeline.header, &mut parts.lanes, Compression::fast())?;
+    samples.columns.pack(&samples.header, &mut parts.samples, Compression::fast())?;
+    Ok(parts)
+}
+
+/// The samples of some windows alone, in full where a browser can bear them; threads have the numbers of [`parts`].
+pub fn samples_within(recording: &Recording, windows: &[Window]) -> io::Result<Vec<u8>> {
+    let range = recording.covers_ns().unwrap_or((0, 0));
+    let samples = samples(recording, range, Some(windows), Stacks::new(recording), Threads::all(recording));
+    let mut out = Vec::new();
+    samples.columns.pack(&samples.header, &mut out, Compression::fast())?;
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -182,6 +222,18 @@ mod tests {
         }
         r.seal();
         assert!(header(&page(&fixture::burst(), &r))["to"].is_i64());
+    }
+
+    #[test]
+    fn the_page_of_a_server_asks_that_server_alone_and_holds_no_data() {
+        let shell = shell();
+        assert!(shell.contains("default-src 'none'; connect-src 'self'") && shell.contains("fathom-served"));
+        let parts = parts(&fixture::burst(), &recording(10, "x")).unwrap();
+        assert!(!parts.lanes.is_empty() && !parts.samples.is_empty());
+        assert_eq!(
+            serde_json::from_slice::<serde_json::Value>(&parts.diagnosis).unwrap()["schema"],
+            "fathom.diagnosis/1"
+        );
     }
 
     #[test]

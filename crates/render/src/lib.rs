@@ -21,7 +21,7 @@ mod terminal;
 mod text;
 mod units;
 
-pub use html::html;
+pub use html::{Parts, html, parts, samples_within, shell};
 pub use json::json;
 pub use printable::printable;
 pub use terminal::{TerminalOptions, terminal};

@@ -85,6 +85,19 @@ impl Columns {
 
     /// Writes header and columns as the text of a script element.
     pub(crate) fn write<H: Serialize>(&self, header: &H, out: &mut impl Write) -> io::Result<()> {
+        let mut text = EncoderWriter::new(out, &STANDARD);
+        self.pack(header, &mut text, Compression::best())?;
+        text.finish()?;
+        Ok(())
+    }
+
+    /// Writes header and columns without the coding for a page: what a server sends.
+    pub(crate) fn pack<H: Serialize>(
+        &self,
+        header: &H,
+        out: &mut impl Write,
+        level: Compression,
+    ) -> io::Result<()> {
         #[derive(Serialize)]
         struct WithColumns<'a, H> {
             #[serde(flatten)]
@@ -93,11 +106,11 @@ impl Columns {
         }
         let header = serde_json::to_vec(&WithColumns { header, columns: &self.columns })?;
         let length = u32::try_from(header.len()).map_err(io::Error::other)?;
-        let mut packed = DeflateEncoder::new(EncoderWriter::new(out, &STANDARD), Compression::best());
+        let mut packed = DeflateEncoder::new(out, level);
         packed.write_all(&length.to_le_bytes())?;
         packed.write_all(&header)?;
         packed.write_all(&self.blocks)?;
-        packed.finish()?.finish()?;
+        packed.finish()?;
         Ok(())
     }
 }

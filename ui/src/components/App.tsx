@@ -5,6 +5,7 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 import type { Page } from "../context";
 import { applyTheme, storedTheme, storeTheme, type Theme } from "../theme";
 import { read, write } from "../link";
+import { isServed, refine } from "../served";
 import type { Range } from "../view";
 import { Inputs, Ledger, NotSeen, RuledOut } from "./Facts";
 import { Heatmap } from "./Heatmap";
@@ -20,7 +21,7 @@ const NAMES: Record<Theme, string> = { auto: "as the system", light: "light", da
 /** The address follows the view when it has come to rest. */
 const REST_MS = 250;
 
-export function App({ page }: { page: Page }) {
+export function App({ page, live }: { page: Page; live: boolean }) {
   const [theme, setTheme] = useState<Theme>(storedTheme);
   const [shown, setShown] = useState(0);
   const [help, setHelp] = useState(false);
@@ -109,12 +110,14 @@ export function App({ page }: { page: Page }) {
     };
   }, [page, mark]);
 
+  useEffect(() => (isServed() ? refine(page) : undefined), [page]);
+
   const paint = `${theme}-${shown}`;
   return (
     <>
       <a class="skip" href="#timeline">To the timeline</a>
       <header class="top">
-        <p class="brand">fathom <span>{page.diagnosis.version}</span></p>
+        <p class="brand">fathom <span>{page.diagnosis.version}</span>{live && <span class="live" role="status">● following the recording</span>}</p>
         <div class="tools">
           <button type="button" onClick={nextTheme}>Theme: {NAMES[theme]}</button>
           <button type="button" onClick={() => window.print()}>Print</button>
@@ -133,12 +136,12 @@ export function App({ page }: { page: Page }) {
           <Stacks page={page} theme={paint} />
           <Heatmap page={page} theme={paint} />
           <Tables page={page} />
-          <Ledger diagnosis={page.diagnosis} />
+          <Ledger page={page} />
           <Inputs diagnosis={page.diagnosis} />
         </div>
       </main>
       <footer>
-        Made by fathom {page.diagnosis.version}. Everything is in this one file; nothing was loaded from anywhere.
+        Made by fathom {page.diagnosis.version}. {isServed() ? "Its data comes from this server alone." : "Everything is in this one file; nothing was loaded from anywhere."}
       </footer>
       <Help open={help} onClose={() => setHelp(false)} />
     </>

@@ -1,7 +1,9 @@
 // What stands behind the verdict: the ledger, what was ruled out, what was not seen, what was read.
 
 import type { Diagnosis, LedgerRow } from "../model";
+import type { Page } from "../context";
 import { count, durationMs, share } from "../format";
+import { ThreadLedger } from "./ThreadLedger";
 
 export function RuledOut({ diagnosis }: { diagnosis: Diagnosis }) {
   if (diagnosis.ruled_out.length === 0) return null;
@@ -98,13 +100,15 @@ function fill(heading: string): string {
   return "unknown";
 }
 
-export function Ledger({ diagnosis }: { diagnosis: Diagnosis }) {
+export function Ledger({ page }: { page: Page }) {
+  const { diagnosis, lanes } = page;
   const processes = [...new Set(diagnosis.ledger.map((r) => r.process))];
-  if (processes.length === 0) return null;
+  if (processes.length === 0 && !lanes.ledger) return null;
   const hasBase = diagnosis.windows.base.length > 0;
   return (
     <section aria-labelledby="ledger">
       <h2 id="ledger">Where the time went</h2>
+      {lanes.ledger && <ThreadLedger page={page} over={lanes.ledger} />}
       <div class="ledgers">
         {processes.map((process) => (
           <LedgerOf

@@ -15,6 +15,7 @@ const KEYS: [string, string][] = [
   ["c", "window and base as the verdict has them"],
   ["Tab", "to the next lane"],
   ["n p", "next, previous span of the lane that has the focus, read out"],
+  ["Enter", "keep the details of that span, with its stack"],
   ["f", "fold or unfold that lane"],
   ["t", "that lane as a table"],
   ["< >", "that lane up, down"],

@@ -5,18 +5,19 @@ import { useEffect, useState } from "preact/hooks";
 import type { Page } from "../context";
 import { lowerBound } from "../decimate";
 import { duration, quantity } from "../format";
-import type { LineLane, SpanLane } from "../model";
+import type { Lane, LineLane, SpanLane } from "../model";
+import { LAYERS, layersIn, type SampleLane } from "../samples/lane";
 import { SpanIndex } from "../spans";
 
 /** Rows that a person still reads. */
 const ROWS = 100;
 
-export function LaneTable({ lane, page }: { lane: LineLane | SpanLane; page: Page }) {
+export function LaneTable({ lane, page }: { lane: Lane; page: Page }) {
   const [, redraw] = useState(0);
   useEffect(() => page.view.subscribe(() => redraw((n) => n + 1)), [page]);
   return (
     <div class="lane-table scroll" tabIndex={0} role="region" aria-label={`${lane.title} as a table`}>
-      {lane.type === "spans" ? <SpanRows lane={lane} page={page} /> : <LineRows lane={lane} page={page} />}
+      {lane.type === "spans" ? <SpanRows lane={lane} page={page} /> : lane.type === "lines" ? <LineRows lane={lane} page={page} /> : <SampleRows lane={lane} page={page} />}
     </div>
   );
 }
@@ -68,6 +69,26 @@ function SpanRows({ lane, page }: { lane: SpanLane; page: Page }) {
             <td>
               <code>{lane.line[i] > 0 ? `${sources[lane.source[i]]}:${lane.line[i]}` : sources[lane.source[i]]}</code>
             </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function SampleRows({ lane, page }: { lane: SampleLane; page: Page }) {
+  const unit = lane.unit === "count" ? "" : lane.unit;
+  return (
+    <table>
+      <caption>Samples in view, by layer</caption>
+      <thead>
+        <tr><th scope="col">Thread</th>{LAYERS.map((l) => <th scope="col" class="number" key={l}>{l}</th>)}</tr>
+      </thead>
+      <tbody>
+        {lane.rows.map((row, r) => (
+          <tr key={r}>
+            <th scope="row">{row.name}</th>
+            {Array.from(layersIn(lane, r, page.view.from, page.view.to), (v, l) => <td class="number" key={l}>{v > 0 ? quantity(v, unit) : ""}</td>)}
           </tr>
         ))}
       </tbody>

@@ -107,5 +107,14 @@ export function describeSpan(lane: SpanLane, page: Page, i: number, others: numb
   const source = sources[lane.source[i]] ?? "";
   if (source !== "") facts.push(["source", lane.line[i] > 0 ? `${source}:${lane.line[i]}` : source]);
   if (others > 0) facts.push(["beside it", `${others} more here; zoom in to tell them apart`]);
-  return { title: strings[lane.name[i]] || lane.classes[lane.cls[i]] || lane.title, facts };
+  const thread = lane.thread ? page.samples.threads[lane.thread[i] - 1] : undefined;
+  if (thread && lane.rows.length <= 1) facts.push(["thread", thread.name]);
+  const stack = lane.stack?.[i] ?? 0;
+  return {
+    title: strings[lane.name[i]] || lane.classes[lane.cls[i]] || lane.title,
+    facts,
+    ...(stack > 0 ? { stack } : {}),
+    ...(lane.duration[i] > 0 ? { range: { from: lane.t0[i], to: lane.t0[i] + lane.duration[i] } } : {}),
+    ref: { lane, index: i },
+  };
 }

@@ -60,7 +60,7 @@ export function Stacks({ page, theme }: { page: Page; theme: string }) {
       {data.samples === 0 && !data.base ? <p class="nothing">No sample of this kind lies in the window.</p>
         : choice.stackView === "order" ? <TimeOrder page={page} theme={theme} kind={at} />
         : choice.stackView === "changes" && data.base ? <Changes data={data} />
-        : <FlameGraph data={data} theme={theme} height={420} />}
+        : <FlameGraph data={data} theme={theme} />}
     </section>
   );
 }
@@ -70,12 +70,13 @@ const LAST = new WeakMap<Page, { key: string; data: FlameData }>();
 /** The call tree of what is chosen; the same as long as nothing else is chosen. */
 export function stacksOf(page: Page): FlameData | null {
   const { now } = page.state;
-  const { kinds } = page.samples;
-  if (kinds.length === 0) return null;
-  const at = Math.max(0, kinds.findIndex((k) => k.kind === now.kind));
-  const key = JSON.stringify([at, page.windows(), page.base(), now.threads, now.perThread, now.normalisation]);
+  const table = page.chosenSamples();
+  const wanted = page.samples.kinds.find((k) => k.kind === now.kind) ?? page.samples.kinds[0];
+  const at = table.kinds.findIndex((k) => k.kind === wanted?.kind);
+  if (at < 0) return null;
+  const key = JSON.stringify([table === page.samples, at, page.windows(), page.base(), now.threads, now.perThread, now.normalisation]);
   let last = LAST.get(page);
-  if (last?.key !== key) LAST.set(page, (last = { key, data: aggregate(page.samples, query(page, at)) }));
+  if (last?.key !== key) LAST.set(page, (last = { key, data: aggregate(table, query(page, at)) }));
   return last.data;
 }
 

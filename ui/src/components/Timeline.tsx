@@ -6,12 +6,15 @@ import type { Detail, Page } from "../context";
 import { duration, moment, momentDigits, ticks } from "../format";
 import { useChoice, useView } from "../hooks";
 import { classLook, lineInk, partLook } from "../inks";
-import type { Group, Lane } from "../model";
+import type { Group, Lane, LineLane, SpanLane } from "../model";
+import { LAYER_INKS, LAYERS, type SampleLane } from "../samples/lane";
 import { SpanIndex } from "../spans";
 import type { Range } from "../view";
+import { Details } from "./Details";
 import { LaneTable } from "./LaneTable";
 import { LinePlot } from "./LineLane";
 import { swap, zoomTo } from "./SelectionBar";
+import { SAMPLE_ROW, SamplePlot } from "./SampleLane";
 import { SpanPlot } from "./SpanLane";
 
 /** A drag shorter than this is a click. */
@@ -21,6 +24,15 @@ const WHEEL_LATCH_MS = 250;
 
 /** Series at the top of a group that are open at first: a table of latencies brings many columns. */
 const SERIES_OPEN = 3;
+
+/** Parts of the page by their digit. */
+const SECTIONS = ["timeline", "panel-stacks", "panel-heat", "panel-tables", "ledger"];
+
+function goTo(id: string): void {
+  const section = document.getElementById(id);
+  section?.scrollIntoView({ block: "start" });
+  section?.querySelector<HTMLElement>("[tabindex='0'], button, select")?.focus({ preventScroll: true });
+}
 
 interface Hover {
   x: number;
@@ -36,9 +48,13 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
   onTheme: () => void;
   onHelp: () => void;
 }) {
-  const [hover, setHover] = useState<Hover | null>(null);
+  const [hover, showHover] = useState<Hover | null>(null);
+  // What was stepped to, known to the next key before it is drawn.
+  const latest = useRef<Hover | null>(null);
+  const setHover = (to: Hover | null): void => showHover((latest.current = to));
   const [drag, setDrag] = useState<(Range & { side: "windows" | "base" }) | null>(null);
   const [said, setSaid] = useState("");
+  const [kept, setKept] = useState<Detail | null>(null);
   const lanes = useRef<HTMLDivElement>(null);
   const busy = useMemo(() => new Set(page.diagnosis.findings.map((f) => f.process)), [page]);
   const few = page.lanes.groups.length <= 3;
@@ -82,6 +98,20 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
     if (!first) return;
     const margin = (first.to - first.from) * 0.2;
     page.view.show(first.from - margin, first.to + margin);
+  };
+
+  /** Puts a lane before or behind its neighbour of the same group. */
+  const moveLane = (id: string, by: 1 | -1): void => {
+    const group = page.lanes.groups.find((g) => g.lanes.some((l) => l.id === id));
+    if (!group) return;
+    const ids = ordered(group.lanes, page.state.now.order).map((l) => l.id);
+    const at = ids.indexOf(id);
+    const to = at + by;
+    if (to < 0 || to >= ids.length) return;
+    [ids[at], ids[to]] = [ids[to], ids[at]];
+    page.state.set({ order: [...page.state.now.order.filter((other) => !ids.includes(other)), ...ids] });
+    setSaid(`${group.lanes.find((l) => l.id === id)?.title ?? ""} is now ${to + 1} of ${ids.length}`);
+    requestAnimationFrame(() => lanes.current?.querySelector<HTMLElement>(`[data-plot="${CSS.escape(id)}"]`)?.focus());
   };
 
   const brush = (side: "windows" | "base", a: number, b: number): void => {
@@ -130,6 +160,7 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
     const up = (e: PointerEvent): void => {
       stop();
       if (moved && !panning) brush(side, startT, timeAt(e.clientX));
+      if (!moved) setKept(detailAt(e)?.detail ?? null);
     };
     const escape = (e: KeyboardEvent): void => {
       if (e.key !== "Escape") return;
@@ -142,16 +173,17 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
     window.addEventListener("keydown", escape, true);
   };
 
-  const onPointerMove = (event: PointerEvent): void => {
-    const cell = (event.target as Element).closest<HTMLElement>("[data-plot]");
+  const detailAt = (event: PointerEvent): Hover | null => {
+    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-plot]") : null;
     const box = plot();
-    if (!cell || !box || event.clientX < box.left) return setHover(null);
+    if (!cell || !box || event.clientX < box.left) return null;
     const t = timeAt(event.clientX);
     const y = event.clientY - cell.getBoundingClientRect().top;
     const handle = page.handles.get(cell.dataset["plot"] ?? "");
     const detail = handle?.describe(t, y, page.view.width / Math.max(1, box.width)) ?? null;
-    setHover({ x: event.clientX, y: event.clientY, t, detail });
+    return { x: event.clientX, y: event.clientY, t, detail };
   };
+  const onPointerMove = (event: PointerEvent): void => setHover(detailAt(event));
 
   const step = (id: string, direction: 1 | -1): void => {
     const box = plot();
@@ -185,7 +217,10 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
         ArrowLeft: () => page.view.pan(event.shiftKey ? -0.8 : -0.15),
         ArrowRight: () => page.view.pan(event.shiftKey ? 0.8 : 0.15),
         "0": () => page.view.reset(),
-        Escape: () => page.view.reset(),
+        Escape: () => (kept ? setKept(null) : page.view.reset()),
+        Enter: () => setKept(latest.current?.detail ?? null),
+        "<": () => id && moveLane(id, -1),
+        ">": () => id && moveLane(id, 1),
         s: () => showRanges(page.windows()),
         b: () => showRanges(page.base()),
         w: () => {
@@ -202,6 +237,7 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
         x: () => swap(page),
         c: () => page.state.set({ windows: null, base: null }),
         a: () => page.state.set({ windows: [] }),
+        ...Object.fromEntries(SECTIONS.map((section, i) => [String(i + 1), () => goTo(section)])),
         d: onTheme,
         "?": onHelp,
         f: () => press("fold"),
@@ -210,13 +246,14 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
         p: () => id && step(id, -1),
       };
       const action = actions[event.key];
-      if (!action) return;
+      // Enter means something else on a button, and letters in a field.
+      if (!action || (event.key === "Enter" && !focus?.matches("[data-plot]")) || focus instanceof HTMLInputElement) return;
       event.preventDefault();
       action();
     };
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
-  }, [page, hover, onTheme, onHelp]);
+  }, [page, hover, kept, onTheme, onHelp]);
 
   return (
     <section class="timeline" aria-labelledby="timeline-title" id="timeline">
@@ -240,10 +277,12 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
       >
         <Axis page={page} />
         {page.lanes.groups.map((group, i) => (
-          <GroupLanes key={i} group={group} page={page} theme={theme} open={few || i === 0 || busy.has(group.name) || (busy.size === 0 && i === 1)} />
+          <GroupLanes key={i} group={group} page={page} theme={theme} onMove={moveLane}
+            open={few || i === 0 || group.name === "Threads" || busy.has(group.name) || (busy.size === 0 && i <= 2)} />
         ))}
         <Overlay page={page} hover={hover?.t ?? null} drag={drag} mark={mark} />
       </div>
+      {kept && <Details detail={kept} page={page} onClose={() => setKept(null)} />}
       {hover?.detail && <Tooltip x={hover.x} y={hover.y} detail={hover.detail} />}
       <p class="unseen" role="status" aria-live="polite">{said}</p>
       {page.lanes.groups.length === 0 && <p class="nothing">The inputs hold nothing that lies in time.</p>}
@@ -289,7 +328,7 @@ function Overlay({ page, hover, drag, mark }: {
   mark: number | null;
 }) {
   useView(page);
-  const choice = useChoice(page);
+  useChoice(page);
   const { from, width } = page.view;
   const place = (a: number, b: number) => {
     const left = Math.max(0, (Math.min(a, b) - from) / width);
@@ -301,11 +340,14 @@ function Overlay({ page, hover, drag, mark }: {
   const line = (t: number, name: string) =>
     t >= from && t <= from + width ? <div class={name} style={{ left: `${((t - from) / width) * 100}%` }} /> : null;
   // A window that is the whole run needs no shade.
-  const whole = page.base().length === 0 && (choice.windows ?? page.diagnosis.windows.slow).length === 0;
+  const windows = page.windows();
+  const { home } = page.view;
+  const covered = windows.reduce((sum, r) => sum + r.to - r.from, 0);
+  const whole = page.base().length === 0 && covered >= 0.98 * (home.to - home.from);
   return (
     <div class="overlay" aria-hidden="true">
       {shade(page.base(), "base")}
-      {!whole && shade(page.windows(), "slow")}
+      {!whole && shade(windows, "slow")}
       {mark !== null && line(mark, "mark-line")}
       {hover !== null && line(hover, "crosshair")}
       {drag && <div class={drag.side === "base" ? "selection for-base" : "selection"} style={place(drag.from, drag.to)} />}
@@ -313,8 +355,22 @@ function Overlay({ page, hover, drag, mark }: {
   );
 }
 
-function GroupLanes({ group, page, theme, open: initially }: { group: Group; page: Page; theme: string; open: boolean }) {
-  const [open, setOpen] = useState(initially);
+/** Lanes in the order that was chosen, those that it does not name where they were. */
+function ordered(lanes: Lane[], order: string[]): Lane[] {
+  const known = lanes.filter((l) => order.includes(l.id)).sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
+  return lanes.map((lane) => (order.includes(lane.id) ? (known.shift() ?? lane) : lane));
+}
+
+function GroupLanes({ group, page, theme, open: initially, onMove }: {
+  group: Group;
+  page: Page;
+  theme: string;
+  open: boolean;
+  onMove: (id: string, by: 1 | -1) => void;
+}) {
+  const choice = useChoice(page);
+  const [open, setOpen] = useFold(page, `group:${group.name}`, initially);
+  const lanes = useMemo(() => ordered(group.lanes, choice.order), [group, choice.order]);
   return (
     <div class="group" role="group" aria-label={group.name}>
       <h3>
@@ -324,15 +380,28 @@ function GroupLanes({ group, page, theme, open: initially }: { group: Group; pag
         </button>
         <span class="quiet">{group.detail}</span>
       </h3>
-      {open && group.lanes.map((lane, i) => (
-        <LaneRow key={lane.id} lane={lane} page={page} theme={theme} open={!lane.id.startsWith("series-") || i < SERIES_OPEN} />
+      {open && lanes.map((lane, i) => (
+        <LaneRow key={lane.id} lane={lane} page={page} theme={theme} onMove={onMove}
+          open={(!lane.id.startsWith("series-") || i < SERIES_OPEN) && (lane.type !== "samples" || i === 0)} />
       ))}
     </div>
   );
 }
 
-function LaneRow({ lane, page, theme, open: initially }: { lane: Lane; page: Page; theme: string; open: boolean }) {
-  const [open, setOpen] = useState(initially);
+/** Whether something is open: as it was folded by hand, else as it is at first. */
+function useFold(page: Page, id: string, initially: boolean): [boolean, (open: boolean) => void] {
+  const choice = useChoice(page);
+  return [choice.folds[id] ?? initially, (open) => page.state.set({ folds: { ...page.state.now.folds, [id]: open } })];
+}
+
+function LaneRow({ lane, page, theme, open: initially, onMove }: {
+  lane: Lane;
+  page: Page;
+  theme: string;
+  open: boolean;
+  onMove: (id: string, by: 1 | -1) => void;
+}) {
+  const [open, setOpen] = useFold(page, lane.id, initially);
   const [table, setTable] = useState(false);
   const longest = useMemo(() => {
     const index = lane.type === "spans" ? new SpanIndex(lane) : null;
@@ -340,6 +409,7 @@ function LaneRow({ lane, page, theme, open: initially }: { lane: Lane; page: Pag
   }, [lane]);
   const label = lane.type === "lines"
     ? `${lane.title}: ${lane.lines.length} ${lane.lines.length === 1 ? "line" : "lines"}`
+    : lane.type === "samples" ? `${lane.title} of ${lane.rows.length} rows of threads, t shows a table`
     : `${lane.title}: ${lane.t0.length}. n and p step through them, t shows a table`;
   return (
     <div class={open ? "lane" : "lane folded"} data-lane={lane.id}>
@@ -356,12 +426,21 @@ function LaneRow({ lane, page, theme, open: initially }: { lane: Lane; page: Pag
               table
             </button>
           )}
+          <span class="movers">
+            <button type="button" class="as-table" aria-label={`${lane.title} up`} onClick={() => onMove(lane.id, -1)}>▲</button>
+            <button type="button" class="as-table" aria-label={`${lane.title} down`} onClick={() => onMove(lane.id, 1)}>▼</button>
+          </span>
         </div>
-        {open && <Legend lane={lane} />}
+        {open && lane.type !== "samples" && <Legend lane={lane} />}
+        {open && lane.type === "samples" && (
+          <ul class="rows">{lane.rows.map((row, r) => <li key={r} style={{ height: `${SAMPLE_ROW}px` }} title={row.name}>{row.name}</li>)}</ul>
+        )}
       </div>
       {open && (
         <div class="lane-plot" data-plot={lane.id} tabIndex={0} role="group" aria-label={label}>
-          {lane.type === "lines" ? <LinePlot lane={lane} page={page} theme={theme} /> : <SpanPlot lane={lane} page={page} theme={theme} />}
+          {lane.type === "lines" ? <LinePlot lane={lane} page={page} theme={theme} />
+            : lane.type === "spans" ? <SpanPlot lane={lane} page={page} theme={theme} /> : <SamplePlot lane={lane} page={page} theme={theme} />}
+          {lane.type === "samples" && <LayerLegend lane={lane} />}
           {lane.note !== "" && <p class="note">{lane.note}</p>}
         </div>
       )}
@@ -375,7 +454,20 @@ const SPELT_OUT = new Set(["", "bytes", "ns", "ms", "s"]);
 /** Names that fit beside a lane. */
 const LEGEND = 5;
 
-function Legend({ lane }: { lane: Lane }) {
+/** Below the rows, because their names take the place beside them. */
+function LayerLegend({ lane }: { lane: SampleLane }) {
+  const present = useMemo(() => new Set(lane.layer), [lane]);
+  return (
+    <ul class="layer-legend">
+      {LAYERS.map((name, l) => present.has(l) && (
+        <li key={name}><span class="swatch" style={{ background: `var(--${LAYER_INKS[l]})` }} aria-hidden="true" />{name}</li>
+      ))}
+      <li>{lane.unit === "ns" ? "full height: all of the time" : "full height: the most in view"}</li>
+    </ul>
+  );
+}
+
+function Legend({ lane }: { lane: LineLane | SpanLane }) {
   const entries = lane.type === "lines"
     ? lane.lines.length > 1
       ? lane.lines.map((l, i) => ({ name: l.name, ink: l.main ? "ink" : lineInk(i), height: 0.2 }))

@@ -71,7 +71,7 @@ function Windows({ page }: { page: Page }) {
         <div>
           <dt>Lost</dt>
           <dd>
-            <strong>{durationMs(loss.lost_ms)}</strong>
+            <strong>{windows.slow[0] ? <a href={page.linkToWindow(windows.slow[0])}>{durationMs(loss.lost_ms)}</a> : durationMs(loss.lost_ms)}</strong>
             {rates && (
               <>
                 {" "}
@@ -104,7 +104,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
         </p>
         <h2 id={id}>{finding.title}</h2>
         <div class="cost">
-          <strong>{durationMs(finding.cost_ms)}</strong>
+          <strong>{finding.windows[0] ? <a href={page.linkToWindow(finding.windows[0])}>{durationMs(finding.cost_ms)}</a> : durationMs(finding.cost_ms)}</strong>
           {finding.share !== null && (
             <>
               <span class="meter" aria-hidden="true">

@@ -26,14 +26,21 @@ pub(super) struct Account {
 
 /// The accounts of all threads that lived in a window, in the order of the threads.
 pub(super) fn accounts(recording: &Recording, window: Window) -> Vec<Account> {
+    accounts_of_each(recording, &[window]).pop().unwrap_or_default()
+}
+
+/// The same for many windows; what is recorded is gone through once.
+pub(super) fn accounts_of_each(recording: &Recording, windows: &[Window]) -> Vec<Vec<Account>> {
     let stacks = ByStack::of(recording);
     let seen = Seen::of(recording);
     let mut stops: FxHashMap<ProcessId, Parts> = FxHashMap::default();
-    let mut accounts = Vec::new();
+    let mut accounts: Vec<Vec<Account>> = windows.iter().map(|_| Vec::new()).collect();
     for (id, book) in seen.threads {
         let process = recording.threads[id.index()].process;
         let stops = stops.entry(process).or_insert_with(|| Parts::of(recording, process));
-        accounts.extend(account(recording, id, &book, stops, &stacks, window));
+        for (window, accounts) in windows.iter().zip(&mut accounts) {
+            accounts.extend(account(recording, id, &book, stops, &stacks, *window));
+        }
     }
     accounts
 }

@@ -110,6 +110,16 @@ pub fn thread_ledger(
     ThreadLedger { schema: SCHEMA, window, base, operations, base_operations, by: by.word(), groups }
 }
 
+/// The groups of many windows, without a base, by each of several groupings: what the ledger is over time.
+/// `[window][grouping]` is a list of groups.
+pub fn over_time(recording: &Recording, windows: &[Window], by: &[By]) -> Vec<Vec<Vec<GroupLedger>>> {
+    let group = |accounts: &Vec<charge::Account>, by: &By| {
+        groups::group(recording, *by, accounts, None, (None, None))
+    };
+    let all = charge::accounts_of_each(recording, windows);
+    all.iter().map(|accounts| by.iter().map(|by| group(accounts, by)).collect()).collect()
+}
+
 /// Operations that a series of throughput counted in a window.
 fn operations(recording: &Recording, window: Window) -> Option<f64> {
     let within = Intervals::of_windows(&[window]);

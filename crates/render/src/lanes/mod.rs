@@ -3,6 +3,7 @@
 //! Bounded, whatever the recording holds: of more spans than [`MAX_SPANS`] the longest are kept, of more points than
 //! [`MAX_POINTS`] the lowest and highest of each stretch, and each lane says so in its `note`.
 
+mod ledger;
 mod lines;
 mod spans;
 
@@ -43,6 +44,7 @@ pub(crate) struct Header {
     strings: Vec<String>,
     sources: Vec<String>,
     groups: Vec<Group>,
+    ledger: Option<ledger::OverTime>,
 }
 
 #[derive(Serialize)]
@@ -147,6 +149,7 @@ pub(crate) fn timeline<'a>(
         groups.push(Group { name: name_of(told, process), detail: detail(told), lanes });
     }
     groups.retain(|group| !group.lanes.is_empty());
+    let ledger = ledger::over_time(diagnosis, recording, (from_ns, to_ns), &mut builder.columns);
     let header = Header {
         schema: "fathom.lanes/1",
         origin_ns: from_ns,
@@ -155,6 +158,7 @@ pub(crate) fn timeline<'a>(
         strings: builder.strings,
         sources: recording.sources.iter().map(|s| short(&s.name)).collect(),
         groups,
+        ledger,
     };
     Timeline { header, columns: builder.columns }
 }

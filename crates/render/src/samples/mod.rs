@@ -14,6 +14,7 @@ mod threads;
 
 use std::collections::HashMap;
 
+use fathom_diagnose::Window;
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::sample;
 use serde::Serialize;
@@ -82,23 +83,25 @@ pub(crate) struct Row {
     pub(crate) weight: i64,
 }
 
-/// Takes the samples of a recording, from `origin_ns` to `end_ns`.
+/// Takes the samples of a recording, which reaches from `origin_ns` to `end_ns`; of some windows, where these are named.
 pub(crate) fn samples<'a>(
     recording: &'a Recording,
     (origin_ns, end_ns): (i64, i64),
+    within: Option<&[Window]>,
     mut stacks: Stacks<'a>,
     mut threads: Threads<'a>,
 ) -> Samples {
+    let counts = |t: i64| within.is_none_or(|all| all.iter().any(|w| w.from_ns <= t && t < w.to_ns));
     let unit_ns = unit_ns(end_ns.saturating_sub(origin_ns));
     let mut columns = Columns::default();
     let mut kinds = Vec::new();
-    let total = recording.samples.len().max(1);
+    let total = recording.samples.iter().filter(|s| counts(s.t_ns)).count().max(1);
     let mut found = recording.sample_kinds();
     found.sort_by_key(|(kind, _)| FIRST.iter().position(|first| first == kind).unwrap_or(FIRST.len()));
     for (kind, count) in found {
         let Some(id) = recording.strings.find(kind) else { continue };
         let mut rows: Vec<Row> = (recording.samples.iter())
-            .filter(|s| s.kind == id)
+            .filter(|s| s.kind == id && counts(s.t_ns))
             .map(|s| Row {
                 t: s.t_ns.saturating_sub(origin_ns) / unit_ns,
                 node: stacks.node(s.stack),
@@ -107,7 +110,7 @@ pub(crate) fn samples<'a>(
             })
             .collect();
         rows.sort_by_key(|row| row.t);
-        let share = (MAX_SAMPLES as u128 * count as u128 / total as u128).max(1) as usize;
+        let share = (MAX_SAMPLES as u128 * rows.len() as u128 / total as u128).max(1) as usize;
         let note = thin::thin(&mut rows, share, unit_ns);
         let (nodes, ranks) = ranked(&rows);
         let weight_unit = weight_unit(&rows, kind);

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+
+import { cutsSlices, ledgerOf } from "./ledger";
+import type { SpanLane } from "./model";
+import { between, columnLength, latencies, offsets } from "./samples/heat";
+import { LAYERS, layersIn, layersOf, sampleLane } from "./samples/lane";
+import { merge } from "./samples/merge";
+import type { SampleTable } from "./samples/table";
+import { SpanIndex } from "./spans";
+import { groupings, groupRows, keyOf } from "./tables";
+
+const S = 1e9;
+
+function lane(spans: [number, number, number, number][]): SpanLane {
+  const column = (pick: (s: [number, number, number, number]) => number): Float64Array => Float64Array.from(spans, pick);
+  return {
+    type: "spans", id: "x", title: "Writes", classes: ["a"], rows: [""], note: "", t0: column((s) => s[0]), duration: column((s) => s[1]),
+    cls: column(() => 0), row: column(() => 0), name: column((s) => s[2]), source: column(() => 0), line: column(() => 0), parts: [], facts: [],
+    labels: [{ name: "path", unit: "", values: column((s) => s[3]) }], stack: null, thread: null,
+  };
+}
+
+describe("a heatmap", () => {
+  it("puts each moment into its column and the row of its offset", () => {
+    const heat = offsets(Float64Array.from([0.5 * S, 1.01 * S, 1.02 * S, 9 * S]), null, { from: 0, to: 300 * S }, 0);
+    expect([heat.columnNs, heat.columns, heat.total, heat.max]).toEqual([1 * S, 300, 4, 1]);
+    expect(heat.cells[25]).toBe(1);
+    expect(heat.cells[1 * 50 + 0]).toBe(1);
+  });
+  it("of latencies has whole decades for rows", () => {
+    const heat = latencies(Float64Array.from([0, S, 2 * S]), Float64Array.from([2e6, 5e7, 0]), { from: 0, to: 100 * S }, 0);
+    expect(heat.latency).toEqual({ low: 1e6, high: 1e8 });
+    expect(heat.total).toBe(2);
+  });
+  it("brushes from the earlier cell to the end of the later one, whichever was first", () => {
+    const heat = offsets(new Float64Array(0), null, { from: 0, to: 100 * S }, 0);
+    const [a, b] = [{ column: 3, row: 10 }, { column: 2, row: 40 }];
+    expect(between(heat, a, b)).toEqual(between(heat, b, a));
+    expect(between(heat, a, b)).toEqual({ from: 2 * heat.columnNs + 0.8 * heat.columnNs, to: 3 * heat.columnNs + 0.22 * heat.columnNs });
+  });
+  it("never has more columns than can be hit", () => {
+    for (const width of [1e-3, 1, 60, 3600, 1e6, 1e9]) expect((width * S) / columnLength({ from: 0, to: width * S })).toBeLessThanOrEqual(361);
+  });
+});
+
+describe("a table of spans", () => {
+  const writes = lane([[0, 10, 0, 1], [5, 30, 0, 2], [50, 4, 1, 1], [90, 20, 0, 0]]);
+  const rows = (by: string, windows: { from: number; to: number }[], base: { from: number; to: number }[] = []) =>
+    groupRows(new SpanIndex(writes), windows, base, keyOf(writes, by, ["write", "fsync"], []));
+  it("groups by any label, counts what touches the window and its time within it", () => {
+    expect(groupings(writes).map((g) => g.id)).toEqual(["name", "label:path"]);
+    const all = rows("label:path", [{ from: 0, to: 100 }]);
+    expect(all.map((r) => [r.key, r.count, r.totalNs, r.maxNs])).toEqual([["write", 2, 14, 10], ["fsync", 1, 30, 30], ["no path", 1, 10, 20]]);
+  });
+  it("scales the base to the length of the window", () => {
+    const [row] = rows("name", [{ from: 0, to: 20 }], [{ from: 40, to: 140 }]).filter((r) => r.key === "write");
+    expect([row.count, row.baseCount, row.baseTotalNs]).toEqual([2, 0.2, 4]);
+  });
+  it("counts a span that reaches over two windows once", () => {
+    const [row] = rows("name", [{ from: 0, to: 10 }, { from: 20, to: 30 }]);
+    expect([row.count, row.totalNs]).toEqual([2, 10 + 5 + 10]);
+  });
+});
+
+describe("the ledger of a window", () => {
+  const over = {
+    edges: Float64Array.from([0, 10, 20]), headings: ["running: Java, C2", "idle"],
+    groupings: [{ by: "role", groups: [{ name: "app", process: "p" }], spent: Float64Array.from([4, 6, 1, 9]) }],
+  };
+  it("adds up slices, those that it cuts in part", () => {
+    const [all] = ledgerOf(over, "role", [{ from: 0, to: 20 }]);
+    expect([all.total, all.busy]).toEqual([20_000, 5_000]);
+    expect(ledgerOf(over, "role", [{ from: 5, to: 10 }])[0].busy).toBe(2_000);
+    expect(cutsSlices({ ...over, edges: Float64Array.from([0, 1e6, 2e6]) }, [{ from: 5e5, to: 1e6 }])).toBe(true);
+  });
+});
+
+describe("the lane of samples", () => {
+  const n = 1000;
+  const parent = Int32Array.from([-1]);
+  const table: SampleTable = {
+    threads: Array.from({ length: 30 }, (_, i) => ({ name: `t${i}`, tid: null, process: "", role: "app" as const })),
+    stacks: { names: [], modules: [], frameNames: 0, parent, name: parent.map(() => 0), type: Uint8Array.from([7]), merged: merge(parent, parent.map(() => 0)) },
+    kinds: [{
+      kind: "cpu", unit: "ns", samples: n, note: "", t: Float64Array.from({ length: n }, (_, i) => i), node: Int32Array.from({ length: n }, (_, i) => i % 2),
+      thread: Int32Array.from({ length: n }, (_, i) => 1 + (i % 30)), weight: new Float64Array(n).fill(2),
+    }],
+  };
+  const rows = sampleLane(table, table.kinds[0], 0, n);
+  it("has a row for each of the busiest threads and one for all others, and loses no weight", () => {
+    expect(rows.rows.length).toBe(16);
+    expect(rows.rows[15]).toEqual({ name: "15 other threads", threads: 15 });
+    for (const [from, to] of [[0, n], [0, n / 50]]) {
+      const cells = layersOf(rows, from, to, 10);
+      expect(cells.reduce((a, b) => a + b, 0)).toBe(2 * (to - from));
+    }
+    const [kernel, unknown] = [LAYERS.indexOf("kernel"), LAYERS.indexOf("unknown")];
+    const all = rows.rows.map((_, r) => layersIn(rows, r, 0, n));
+    expect(all.reduce((sum, l) => sum + l[kernel], 0)).toBe(n);
+    expect(all.reduce((sum, l) => sum + l[unknown], 0)).toBe(n);
+  });
+});

@@ -1,0 +1,96 @@
+// The data of a page that came from `fathom serve`: asked for in parts, and again while the recording grows.
+
+import type { Page } from "./context";
+import type { Diagnosis, Lanes } from "./model";
+import { readLanes, unpack } from "./payload";
+import { parsePrintable } from "./printable";
+import { readSamples, type SampleTable } from "./samples/table";
+import type { Range } from "./view";
+
+/** How often a recording that grows is asked after. */
+const ASK_EVERY_MS = 3000;
+/** The samples of a window are asked for when the brush has come to rest. */
+const REST_MS = 60;
+
+export function isServed(): boolean {
+  return document.getElementById("fathom-served") !== null;
+}
+
+export interface Parts {
+  diagnosis: Diagnosis;
+  lanes: Lanes;
+  samples: SampleTable;
+}
+
+export interface ServerState {
+  version: number;
+  /** Whether the recording is still being written. */
+  live: boolean;
+}
+
+async function get(path: string): Promise<Response> {
+  const response = await fetch(path, { cache: "no-store" });
+  if (!response.ok) throw new Error(`the server answers ${response.status} to ${path}`);
+  return response;
+}
+
+async function bytes(path: string): Promise<Uint8Array> {
+  return unpack(new Uint8Array(await (await get(path)).arrayBuffer()));
+}
+
+export async function serverState(): Promise<ServerState> {
+  return (await (await get("state")).json()) as ServerState;
+}
+
+export async function fetchParts(): Promise<Parts> {
+  const [diagnosis, lanes, samples] = await Promise.all([get("diagnosis").then((r) => r.text()), bytes("lanes"), bytes("samples")]);
+  return { diagnosis: parsePrintable(diagnosis) as Diagnosis, lanes: readLanes(lanes), samples: readSamples(samples) };
+}
+
+/** Calls back with each version of the data that there is after the first, until the recording is finished. */
+export function follow(first: ServerState, tell: (state: ServerState) => Promise<void>): void {
+  let known = first.version;
+  const ask = async (): Promise<void> => {
+    try {
+      const state = await serverState();
+      if (state.version !== known) {
+        known = state.version;
+        await tell(state);
+      }
+      if (!state.live) return;
+    } catch {
+      // The server was ended, or is busy reading: it may come back.
+    }
+    setTimeout(() => void ask(), ASK_EVERY_MS);
+  };
+  if (first.live) setTimeout(() => void ask(), ASK_EVERY_MS);
+}
+
+/** Fetches the samples of what is chosen in full, where the page holds thinned ones. */
+export function refine(page: Page): () => void {
+  if (!page.samples.kinds.some((kind) => kind.note !== "")) return () => {};
+  let timer = 0;
+  const ask = async (): Promise<void> => {
+    const key = page.rangesKey();
+    if (page.exact?.key === key) return;
+    const origin = BigInt(page.lanes.originNs);
+    const told = (r: Range): string => `${origin + BigInt(Math.floor(r.from))}..${origin + BigInt(Math.ceil(r.to))}`;
+    try {
+      const table = readSamples(await bytes(`samples/${[...page.windows(), ...page.base()].map(told).join(",")}`));
+      if (page.rangesKey() !== key) return;
+      page.exact = { key, table };
+      page.state.set({});
+    } catch {
+      // What the page holds is shown: thinned, and it says so.
+    }
+  };
+  const stop = page.state.subscribe(() => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void ask(), REST_MS);
+  });
+  void ask();
+  return () => {
+    clearTimeout(timer);
+    stop();
+  };
+}
