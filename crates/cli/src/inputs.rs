@@ -37,7 +37,16 @@ impl InputArgs {
     /// Reads all inputs into one recording, placed on one clock and sealed. Tells on standard error what could not
     /// be used and what is uncertain.
     pub fn load(&self) -> Result<Loaded> {
-        let bar = progress_bar();
+        self.read(true)
+    }
+
+    /// The same without a word: for inputs that were read before.
+    pub fn load_again(&self) -> Result<Loaded> {
+        self.read(false)
+    }
+
+    fn read(&self, tell: bool) -> Result<Loaded> {
+        let bar = progress_bar().filter(|_| tell);
         let options = Options {
             align: self.align.clone(),
             progress: bar.clone().map(as_progress),
@@ -73,10 +82,10 @@ impl InputArgs {
             bar.finish_and_clear();
         }
         let report = report?;
-        if recording.cut {
+        if recording.cut && tell {
             eprintln!("fathom: a recording is cut: its writer was ended before it finished");
         }
-        for message in report.messages() {
+        for message in report.messages().into_iter().filter(|_| tell) {
             eprintln!("fathom: {}", fathom_render::printable(&message));
         }
         Ok(Loaded { recording })

@@ -11,6 +11,7 @@ mod inputs;
 mod jdk;
 mod output;
 mod selection;
+mod serve;
 mod users;
 mod verdict;
 mod windows;

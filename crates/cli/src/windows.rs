@@ -3,7 +3,7 @@
 use fathom_diagnose::{Options, WindowError, WindowSpec};
 
 /// Arguments of every command that diagnoses.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct WindowArgs {
     /// A slow window, FROM..TO: seconds from the start of the series (else of the JVM), clock times, or full stamps;
     /// may be given several times [default: found on the series, or on long stops]

@@ -421,15 +421,15 @@ function LaneRow({ lane, page, theme, open: initially, onMove }: {
           </button>
           {lane.type === "lines" && !SPELT_OUT.has(lane.unit) && <span class="unit">{lane.unit}</span>}
           {longest > 0 && <span class="unit">up to {duration(longest)}</span>}
+        </div>
+        <div class="lane-tools">
           {open && (
             <button type="button" class="as-table" aria-pressed={table} data-key="table" onClick={() => setTable(!table)}>
               table
             </button>
           )}
-          <span class="movers">
-            <button type="button" class="as-table" aria-label={`${lane.title} up`} onClick={() => onMove(lane.id, -1)}>▲</button>
-            <button type="button" class="as-table" aria-label={`${lane.title} down`} onClick={() => onMove(lane.id, 1)}>▼</button>
-          </span>
+          <button type="button" class="as-table" aria-label={`${lane.title} up`} onClick={() => onMove(lane.id, -1)}>▲</button>
+          <button type="button" class="as-table" aria-label={`${lane.title} down`} onClick={() => onMove(lane.id, 1)}>▼</button>
         </div>
         {open && lane.type !== "samples" && <Legend lane={lane} />}
         {open && lane.type === "samples" && (

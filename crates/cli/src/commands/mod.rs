@@ -19,6 +19,7 @@ mod pack;
 mod ps;
 mod record;
 mod report;
+mod serve;
 mod version;
 
 /// Gets to the bottom of a slow JVM: what took the time, the proof, what was ruled out, the remedy.
@@ -41,6 +42,8 @@ pub enum Command {
     Report(report::Args),
     /// Samples as a flame graph or a table of frames: one recording, or two windows held against each other
     Flame(flame::Args),
+    /// The same from a server on this machine: for large recordings, and for one that is being written
+    Serve(serve::Args),
     /// Metrics of garbage collection and safepoints, each with what it means and whether it is fine
     Gc(gc::Args),
     /// Metrics of the JIT compilers, each with what it means and whether it is fine
@@ -77,6 +80,7 @@ impl Command {
             Self::Diagnose(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Flame(args) => args.run(),
+            Self::Serve(args) => args.run(),
             Self::Gc(args) => args.run(),
             Self::Jit(args) => args.run(),
             Self::Ledger(args) => args.run(),

@@ -1,0 +1,96 @@
+//! What is served: the inputs, read and diagnosed, and read again while one of them is still being written.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::Result;
+use fathom_diagnose::diagnose;
+use fathom_recording::Recording;
+use fathom_render::Parts;
+
+use crate::inputs::InputArgs;
+use crate::windows::WindowArgs;
+
+/// A recording that grows is looked at this often, and no more of the time is spent on reading it than on waiting.
+const LOOK_EVERY: Duration = Duration::from_secs(3);
+
+/// A version of the data.
+pub struct Data {
+    pub version: u64,
+    pub recording: Recording,
+    pub parts: Parts,
+}
+
+/// The inputs, with the latest version of what was in them.
+#[derive(Clone)]
+pub struct Held {
+    inputs: Arc<(InputArgs, WindowArgs)>,
+    now: Arc<Mutex<Arc<Data>>>,
+}
+
+impl Held {
+    /// Reads and diagnoses the inputs.
+    pub fn load(inputs: InputArgs, windows: WindowArgs) -> Result<Self> {
+        let data = read(&inputs, &windows, 1)?;
+        Ok(Self { inputs: Arc::new((inputs, windows)), now: Arc::new(Mutex::new(Arc::new(data))) })
+    }
+
+    /// The latest version.
+    pub fn now(&self) -> Arc<Data> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads again in the background whenever a recording that is being written has grown, until it is finished.
+    pub fn follow(&self) {
+        let held = self.clone();
+        if !held.now().recording.cut {
+            return;
+        }
+        let watch = move || {
+            let mut seen = stamp(&held.inputs.0.inputs);
+            while held.now().recording.cut {
+                let started = Instant::now();
+                let there = stamp(&held.inputs.0.inputs);
+                if there != seen {
+                    // While its files are being moved into place it cannot be read; the next look will find it.
+                    match read(&held.inputs.0, &held.inputs.1, held.now().version + 1) {
+                        Ok(data) => {
+                            seen = there;
+                            *held.now.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(data);
+                        }
+                        Err(e) => eprintln!("fathom: not read this time: {e:#}"),
+                    }
+                }
+                std::thread::sleep(LOOK_EVERY.max(started.elapsed()));
+            }
+        };
+        let thread = std::thread::Builder::new().name("fathom-follow".into()).spawn(watch);
+        if let Err(e) = thread {
+            eprintln!("fathom: the recording is shown as it is now, and not followed: {e}");
+        }
+    }
+}
+
+fn read(inputs: &InputArgs, windows: &WindowArgs, version: u64) -> Result<Data> {
+    let recording = if version == 1 { inputs.load() } else { inputs.load_again() }?.recording;
+    let diagnosis = diagnose(&recording, &windows.clone().options())?;
+    let parts = fathom_render::parts(&diagnosis, &recording)?;
+    Ok(Data { version, recording, parts })
+}
+
+/// Lengths and times of all files: differs when anything was written.
+fn stamp(inputs: &[PathBuf]) -> Vec<(PathBuf, u64, Option<SystemTime>)> {
+    fn look(path: &Path, depth: usize, into: &mut Vec<(PathBuf, u64, Option<SystemTime>)>) {
+        let Ok(about) = path.metadata() else { return };
+        into.push((path.to_owned(), about.len(), about.modified().ok()));
+        if about.is_dir() && depth > 0 {
+            let files = std::fs::read_dir(path).into_iter().flatten().flatten();
+            files.for_each(|file| look(&file.path(), depth - 1, into));
+        }
+    }
+    let mut all = Vec::new();
+    inputs.iter().for_each(|path| look(path, 2, &mut all));
+    all.sort();
+    all
+}
