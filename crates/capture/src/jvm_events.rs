@@ -113,7 +113,7 @@ impl JvmEvents {
             cx.unseen(Unavailable {
                 what: format!("{} of {name} (pid {})", missing.join(", "), target.pid),
                 why: format!("its libjvm has no such probes, or they cannot be attached ({why})"),
-                remedy: "a GC log: -Xlog:gc*,safepoint:file=gc.log; or a JDK built with --enable-dtrace (Temurin, \
+                remedy: "a GC log: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -Xloggc:gc.log); or a JDK built with --enable-dtrace (Temurin, \
                          Debian)"
                     .into(),
             });

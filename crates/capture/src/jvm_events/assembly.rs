@@ -47,6 +47,10 @@ struct Safepoint {
 struct Operation {
     t0_ns: i64,
     name: String,
+    /// The thread that runs it: the VM thread.
+    tid: i32,
+    /// Whether the probes of a collection told of one within it.
+    collected: bool,
 }
 
 /// A collection: pools as they were before it, and capacities.
@@ -114,12 +118,17 @@ impl Assembly {
                     safepoint.first_operation_ns = Some(t_ns);
                     safepoint.name.clone_from(&name);
                 }
-                self.operation = Some(Operation { t0_ns: t_ns, name });
+                self.operation = Some(Operation { t0_ns: t_ns, name, tid: record.tid, collected: false });
+                // Whatever began before has not ended in order.
+                self.gc = None;
             }
             Kind::OperationEnd => self.operation_end(record, cx),
             Kind::SafepointEnd => self.safepoint_end(record, cx),
-            Kind::GcBegin => self.gc_begin(record),
-            Kind::GcEnd => self.gc_end(record, cx),
+            // ZGC's driver threads tell of whole cycles through the same probes: a pause is told by the thread that
+            // stopped the others.
+            Kind::GcBegin if self.is_in_operation(record) => self.gc_begin(record),
+            Kind::GcEnd if self.is_in_operation(record) => self.gc_end(record, cx),
+            Kind::GcBegin | Kind::GcEnd => {}
             Kind::PoolBegin => self.pool(record, true),
             Kind::PoolEnd => self.pool(record, false),
             Kind::CompileBegin => {
@@ -145,6 +154,15 @@ impl Assembly {
         let times = (cx.clock.epoch_ns(operation.t0_ns), cx.clock.epoch_ns(record.t_ns));
         let thread = self.thread(record, cx);
         self.write(cx, kind::VM_OPERATION, &operation.name, times, Some(thread), &[], &[]);
+        // A collector that tells of its pauses by no probe of their own.
+        self.gc = None;
+        if let (false, Some(pause)) = (operation.collected, names::known_pause(&operation.name)) {
+            self.write(cx, kind::GC_PAUSE, pause, times, None, &[], &[]);
+        }
+    }
+
+    fn is_in_operation(&self, record: &Record) -> bool {
+        self.operation.as_ref().is_some_and(|operation| operation.tid == record.tid)
     }
 
     fn safepoint_end(&mut self, record: &Record, cx: &mut Context<'_>) {
@@ -190,8 +208,9 @@ impl Assembly {
             self.gc = Some(gc);
             return;
         }
-        let operation = self.operation.as_ref().map_or("", |operation| operation.name.as_str());
-        let name = names::pause(operation, gc.full);
+        let Some(operation) = &mut self.operation else { return };
+        operation.collected = true;
+        let name = names::pause(&operation.name, gc.full);
         let mut figures = heap_figures(&gc, &self.pools);
         if gc.full {
             figures.push((figure::FULL, 1.0));
@@ -419,8 +438,25 @@ mod tests {
         for from in 1..records.len() {
             let recording = recorded(&records[from..]);
             assert_eq!(recording.spans_of(kind::SAFEPOINT).count(), 0, "{from}");
-            assert_eq!(recording.spans_of(kind::GC_PAUSE).count(), usize::from(from <= 2), "{from}");
+            assert_eq!(recording.spans_of(kind::GC_PAUSE).count(), usize::from(from <= 1), "{from}");
         }
+    }
+
+    #[test]
+    fn a_cycle_told_by_another_thread_is_no_pause_and_an_operation_known_as_one_is() {
+        use Kind::*;
+        let (mark, other) = (["ZMarkStartYoung"], ["ICBufferFull"]);
+        let recording = recorded(&[
+            told(GcBegin, 5, 99, &[], &[0]),
+            told(OperationBegin, 10, 7, &mark, &[0]),
+            told(OperationEnd, 30, 7, &mark, &[0]),
+            told(OperationBegin, 40, 7, &other, &[0]),
+            told(OperationEnd, 45, 7, &other, &[0]),
+            told(GcEnd, 900, 99, &[], &[]),
+        ]);
+        let pauses: Vec<_> =
+            recording.spans_of(kind::GC_PAUSE).map(|s| (s.name(), s.duration_ns())).collect();
+        assert_eq!(pauses, [("Pause Mark Start", 20)]);
     }
 
     #[test]

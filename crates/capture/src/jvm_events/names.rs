@@ -1,41 +1,46 @@
 //! What the JVM's logs call what its probes tell of.
 
-/// The name that a GC log gives to the pause in which a VM operation does its work (`vmOperation.hpp`, the collectors'
-/// `*VMOperations.hpp`, JDK 8 to 25). The probes do not tell mixed collections and concurrent starts from plain young ones.
+/// Parts of names of VM operations that are pauses of a collector, with what a GC log calls the pause; the first that is
+/// found decides (`vmOperation.hpp`, the collectors' `*VMOperations.hpp`, zGeneration.cpp, JDK 8 to 25). The probes do not
+/// tell mixed collections and concurrent starts from plain young ones.
+const PAUSES: [(&str, &str); 24] = [
+    ("Degenerated", "Pause Degenerated GC"),
+    ("FullGC", "Pause Full"),
+    ("CollectFull", "Pause Full"),
+    ("SystemGC", "Pause Full"),
+    ("ForMetadataAllocation", "Pause Full"),
+    ("G1PauseRemark", "Pause Remark"),
+    ("G1PauseCleanup", "Pause Cleanup"),
+    ("CMS_Initial_Mark", "Pause Initial Mark"),
+    ("CMS_Final_Remark", "Pause Remark"),
+    ("ZMarkStart", "Pause Mark Start"),
+    ("ZMarkEnd", "Pause Mark End"),
+    ("ZRelocateStart", "Pause Relocate Start"),
+    ("XMarkStart", "Pause Mark Start"),
+    ("XMarkEnd", "Pause Mark End"),
+    ("XRelocateStart", "Pause Relocate Start"),
+    ("ShenandoahInitMark", "Pause Init Mark"),
+    ("ShenandoahFinalMark", "Pause Final Mark"),
+    ("ShenandoahInitUpdateRefs", "Pause Init Update Refs"),
+    ("ShenandoahFinalUpdateRefs", "Pause Final Update Refs"),
+    ("ShenandoahFinalRoots", "Pause Final Roots"),
+    ("CollectForAllocation", "Pause Young"),
+    ("FailedAllocation", "Pause Young"),
+    ("IncCollectionPause", "Pause Young"),
+    ("TryInitiateConcMark", "Pause Young (Concurrent Start)"),
+];
+
+/// What a GC log calls the pause that an operation is; `None` when it is not known as one.
+pub fn known_pause(operation: &str) -> Option<&'static str> {
+    PAUSES.iter().find(|(part, _)| operation.contains(part)).map(|(_, name)| *name)
+}
+
+/// The name that a GC log gives to the pause in which an operation does its work.
 pub fn pause(operation: &str, full: bool) -> String {
-    /// Parts of names of VM operations, the first that is found decides.
-    const NAMES: [(&str, &str); 25] = [
-        ("Degenerated", "Pause Degenerated GC"),
-        ("FullGC", "Pause Full"),
-        ("CollectFull", "Pause Full"),
-        ("SystemGC", "Pause Full"),
-        ("HeapDumper", "Pause Full"),
-        ("ForMetadataAllocation", "Pause Full"),
-        ("Remark", "Pause Remark"),
-        ("Cleanup", "Pause Cleanup"),
-        ("CMS_Initial_Mark", "Pause Initial Mark"),
-        ("CMS_Final_Remark", "Pause Remark"),
-        ("MarkStartYoungAndOld", "Pause Mark Start"),
-        ("MarkStart", "Pause Mark Start"),
-        ("MarkEnd", "Pause Mark End"),
-        ("RelocateStart", "Pause Relocate Start"),
-        ("InitMark", "Pause Init Mark"),
-        ("FinalMark", "Pause Final Mark"),
-        ("InitUpdateRefs", "Pause Init Update Refs"),
-        ("FinalUpdateRefs", "Pause Final Update Refs"),
-        ("FinalRoots", "Pause Final Roots"),
-        ("InitTraversal", "Pause Init Traversal"),
-        ("FinalTraversal", "Pause Final Traversal"),
-        ("CollectForAllocation", "Pause Young"),
-        ("FailedAllocation", "Pause Young"),
-        ("IncCollectionPause", "Pause Young"),
-        ("TryInitiateConcMark", "Pause Young (Concurrent Start)"),
-    ];
     if full && !operation.contains("Degenerated") {
         return "Pause Full".into();
     }
-    let known = NAMES.iter().find(|(part, _)| operation.contains(part)).map(|(_, name)| *name);
-    match known {
+    match known_pause(operation) {
         Some(name) => name.into(),
         None if operation.is_empty() => "Pause".into(),
         None => format!("Pause ({operation})"),
