@@ -18,6 +18,7 @@ use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::kind;
 use libbpf_rs::{MapCore, MapFlags};
 
+use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::perf_memory::PerfMemory;
 use crate::target::{Change, Target, TargetEvent};
@@ -59,6 +60,8 @@ pub struct JvmEvents {
     /// By slot.
     jvms: BTreeMap<u32, Jvm>,
     next_slot: u32,
+    /// What comes in later is not taken, monotonic clock: probes stay for some time after the end was told.
+    until_ns: Option<i64>,
 }
 
 /// A JVM with its probes.
@@ -172,7 +175,8 @@ impl JvmEvents {
         let Some(loaded) = &self.loaded else { return };
         loaded.consume();
         let records = self.records.take();
-        for record in &records {
+        let until_ns = self.until_ns.unwrap_or(i64::MAX);
+        for record in records.iter().filter(|record| record.t_ns <= until_ns) {
             let Some(jvm) = self.jvms.get_mut(&record.slot) else { continue };
             if let Some(attached) = jvm.groups.get_mut(probes::group_of(record.kind)) {
                 attached.budget.hit();
@@ -298,6 +302,7 @@ impl Collector for JvmEvents {
 
     fn stop(&mut self, cx: &mut Context<'_>) {
         // The kernel takes its time to let go of probes: what is watched ends before that.
+        self.until_ns = Some(monotonic_ns());
         let now_ns = cx.clock.epoch_now_ns();
         for jvm in self.jvms.values_mut() {
             jvm.watched_until(now_ns, cx);

@@ -21,8 +21,8 @@ const PAUSES: [(&str, &str); 24] = [
     ("XRelocateStart", "Pause Relocate Start"),
     ("ShenandoahInitMark", "Pause Init Mark"),
     ("ShenandoahFinalMark", "Pause Final Mark"),
-    ("ShenandoahInitUpdateRefs", "Pause Init Update Refs"),
-    ("ShenandoahFinalUpdateRefs", "Pause Final Update Refs"),
+    ("ShenandoahInitUpdateRef", "Pause Init Update Refs"),
+    ("ShenandoahFinalUpdateRef", "Pause Final Update Refs"),
     ("ShenandoahFinalRoots", "Pause Final Roots"),
     ("CollectForAllocation", "Pause Young"),
     ("FailedAllocation", "Pause Young"),
@@ -32,6 +32,8 @@ const PAUSES: [(&str, &str); 24] = [
 
 /// What a GC log calls the pause that an operation is; `None` when it is not known as one.
 pub fn known_pause(operation: &str) -> Option<&'static str> {
+    // Shenandoah's have blanks in their names from JDK 22 on: "Shenandoah Init Marking".
+    let operation = operation.replace(' ', "");
     PAUSES.iter().find(|(part, _)| operation.contains(part)).map(|(_, name)| *name)
 }
 
@@ -75,6 +77,7 @@ mod tests {
         assert_eq!(pause("G1PauseRemark", false), "Pause Remark");
         assert_eq!(pause("ZMarkEndYoung", false), "Pause Mark End");
         assert_eq!(pause("ParallelGCFailedAllocation", false), "Pause Young");
+        assert_eq!(pause("Shenandoah Final Update References", false), "Pause Final Update Refs");
         assert_eq!(pause("Something", false), "Pause (Something)");
     }
 }
