@@ -113,6 +113,10 @@ static __always_inline int call_before(__u64 pc, __u64 low, __u64 high)
 	}
 	if (b[14] == 0xff && (b[15] & 0xf8) == 0xd0) /* call rax… */
 		return 1;
+	if (b[14] == 0xff && (b[15] & 0xf8) == 0x10) /* call [rax]… */
+		return 1;
+	if (b[10] == 0xff && b[11] == 0x15) /* call [rip + 32 bits] */
+		return 1;
 	if (b[13] == 0xff && (b[14] & 0xf8) == 0x50 && b[14] != 0x54) /* call [rax + 8 bits]… */
 		return 1;
 	if (b[10] == 0xff && (b[11] & 0xf8) == 0x90 && b[11] != 0x94) /* call [rax + 32 bits]… */
@@ -333,6 +337,79 @@ static __noinline int walk_interpreted(struct walk *w, const struct jvm_code *jv
 	return go_on(w, slot[9], sender, slot[8]);
 }
 
+/* The frame of a method that the interpreter enters: it is in rbx. */
+static __always_inline void push_entered(struct walk *w, const struct jvm_code *jvm)
+{
+	__u64 method = w->registers[RBX], const_method;
+
+	if (read_word(method + jvm->const_method.offset, &const_method))
+		push_frame(w, FRAME_STUB, w->pc, 0);
+	else
+		push_frame(w, FRAME_INTERPRETED, method, (const_method & ((1ull << 48) - 1)) | 1ull << 48);
+}
+
+/* The youngest frame where the interpreter builds or undoes it: see src/unwind/interpreter.rs. */
+static __noinline int walk_interpreter_edge(struct walk *w, const struct jvm_code *jvm)
+{
+	__u64 slot[3], pc, sp, fp = w->fp;
+
+	switch (w->row.kind) {
+	case ROW_INTERPRETED_EARLY:
+		push_entered(w, jvm);
+		if (read_user(slot, 24, w->fp - 8))
+			return CUT_STACK_UNREADABLE;
+		sp = slot[0];
+		fp = slot[1];
+		pc = slot[2];
+		break;
+	case ROW_RA_REGISTER:
+		if ((w->row.cfa & 15) == R13)
+			push_entered(w, jvm);
+		else
+			push_frame(w, FRAME_STUB, w->pc, 0);
+		pc = w->registers[w->row.fp & 15];
+		sp = w->registers[w->row.cfa & 15];
+		break;
+	default:
+		sp = w->registers[w->row.kind == ROW_SENDER_R13 ? R13 : RBX];
+		if (w->row.kind == ROW_SENDER_R13)
+			push_entered(w, jvm);
+		else
+			push_frame(w, FRAME_STUB, w->pc, 0);
+		if (read_word(w->sp + w->row.cfa - 8, &pc)
+		    || (w->row.fp && read_word(w->sp + w->row.cfa + 8 * (__s64)w->row.fp, &fp)))
+			return CUT_STACK_UNREADABLE;
+	}
+	/* The caller's stack pointer may be where the stack pointer is: the return address is in a register then. */
+	if (!in_code_cache(jvm, pc) || sp < w->sp || sp - w->sp > LARGEST_FRAME)
+		return CUT_INTERPRETED_FRAME;
+	w->pc = pc;
+	w->sp = sp;
+	w->fp = fp;
+	w->exact = 0;
+	return WALK_ON;
+}
+
+static __noinline int find_mapping(struct walk *w, __u64 at);
+
+/*
+ * A stub by its rows. They are true where the stub was followed from its real entry: when they lead to no code, the
+ * walk is put back, for the blob to tell.
+ */
+static __noinline int walk_stub_by_row(struct walk *w, const struct jvm_code *jvm, __u64 at)
+{
+	__u64 pc = w->pc, sp = w->sp, fp = w->fp, exact = w->exact;
+	int reason = apply_row(w);
+
+	if (reason == WALK_ON && (in_code_cache(jvm, w->pc) || !find_mapping(w, w->pc - 1)))
+		return WALK_ON;
+	w->pc = pc;
+	w->sp = sp;
+	w->fp = fp;
+	w->exact = exact;
+	return find_mapping(w, at) ? CUT_ROW_TABLE : CUT_NO_ROW;
+}
+
 /*
  * A thread in an adapter between interpreted and compiled calls. Both directions take the return address into rax and
  * the caller's stack pointer into r13, and put the address back before they jump.
@@ -351,12 +428,23 @@ static __noinline int walk_adapter(struct walk *w, const struct jvm_code *jvm)
 	return CUT_ADAPTER_CALLER;
 }
 
+/*
+ * The oldest frame of a virtual thread that is on the stack returns to the return barrier, which brings its callers back
+ * from the heap: the one stub that is returned to without having called. fp is that of the thread's entry then.
+ */
+static __always_inline int at_return_barrier(struct walk *w, const struct jvm_code *jvm)
+{
+	return jvm->has_continuations && !w->exact && !call_before(w->pc, 0, ~0ull);
+}
+
 /* A stub without rows: by the size of its frame, or by looking for a call of it. */
 static __noinline int walk_stub(struct walk *w, const struct jvm_code *jvm)
 {
 	__u64 begin = code_begin(w, jvm), size = (__u32)HEAD_FIELD(w, jvm->size), end = w->blob + size, saved[2], cfa;
 	__s64 frame_words = (__s32)HEAD_FIELD(w, jvm->frame_size);
 
+	if (at_return_barrier(w, jvm))
+		return go_on_saved(w, w->fp + 16);
 	if (!w->exact && w->pc == jvm->call_stub_return) /* the JVM called Java: a frame of C */
 		return go_on_saved(w, w->fp + 16);
 	if (w->exact) {
@@ -385,7 +473,8 @@ static __noinline int walk_stub(struct walk *w, const struct jvm_code *jvm)
 static __noinline int walk_java_frame(struct walk *w, __u64 at)
 {
 	const struct jvm_code *jvm = w->process.jvm ? jvm_at(w->process.jvm - 1) : NULL;
-	__u64 name_at, name = 0;
+	__u64 name_at, name = 0, stub_pc = w->pc;
+	__u32 stub_exact = w->exact;
 	int reason;
 
 	if (!jvm) {
@@ -398,21 +487,25 @@ static __noinline int walk_java_frame(struct walk *w, __u64 at)
 			return CUT_ROW_TABLE;
 		if (w->row.kind == ROW_INTERPRETED || w->row.kind == ROW_NONE)
 			return walk_interpreted(w, jvm);
-		push_frame(w, FRAME_STUB, w->pc, 0);
-		return apply_row(w);
+		return walk_interpreter_edge(w, jvm);
 	}
-	if (w->map.kind == MAPPING_STUBS) {
+	if (w->map.kind == MAPPING_STUBS && !at_return_barrier(w, jvm)) {
 		if (find_row(w, at))
 			return CUT_ROW_TABLE;
-		if (w->row.kind != ROW_NONE && w->row.kind != ROW_UNSUPPORTED) {
+		if (w->row.kind == ROW_RA_REGISTER && w->exact && in_code_cache(jvm, w->registers[w->row.fp & 15])) {
+			/* It was jumped to, from a frame that is whole. */
 			push_frame(w, FRAME_STUB, w->pc, 0);
-			return apply_row(w);
+			w->pc = w->registers[w->row.fp & 15];
+			w->exact = 0;
+			return WALK_ON;
 		}
-	}
-	if (jvm->return_barrier && w->pc == jvm->return_barrier && !w->exact) {
-		/* The rest of a virtual thread's frames is on the heap; fp is that of its entry. */
-		push_frame(w, FRAME_STUB, w->pc, 0);
-		return go_on_saved(w, w->fp + 16);
+		if (w->row.kind == ROW_SP || w->row.kind == ROW_FP) {
+			reason = walk_stub_by_row(w, jvm, at);
+			if (reason == WALK_ON) {
+				push_walked(w, FRAME_STUB, stub_pc, stub_exact);
+				return WALK_ON;
+			}
+		}
 	}
 	reason = find_blob(w, jvm, at);
 	if (reason != WALK_ON) {

@@ -86,10 +86,6 @@ static __noinline int apply_row(struct walk *w)
 		break;
 	case ROW_SIGNAL:
 		return walk_signal_frame(w);
-	case ROW_RA_REGISTER:
-		if (!w->exact)
-			return CUT_NO_ROW;
-		return go_on(w, w->registers[w->row.fp & 15], w->registers[w->row.cfa & 15], w->fp);
 	case ROW_NONE:
 		/* Hand-written code without tables, such as SpinPause in libjvm, calls nothing and pushes nothing. */
 		if (!w->exact)

@@ -56,6 +56,18 @@ static __always_inline void push_frame(struct walk *w, __u64 kind, __u64 low, __
 	w->sample.frames = n + 1;
 }
 
+/* The same for a frame that was left already. */
+static __always_inline void push_walked(struct walk *w, __u64 kind, __u64 pc, __u32 exact)
+{
+	__u32 n = w->sample.frames;
+
+	if (n >= MOST_FRAMES)
+		return;
+	w->frame[n].low = (pc & ((1ull << 55) - 1)) | (__u64)(exact & 1) << 55 | kind << 56;
+	w->frame[n].high = 0;
+	w->sample.frames = n + 1;
+}
+
 /* Goes on to the caller, whose frame begins at `cfa`. */
 static __always_inline int go_on(struct walk *w, __u64 pc, __u64 cfa, __u64 fp)
 {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "unwind_types.h"
 
+#undef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #define __noinline __attribute__((noinline))
 

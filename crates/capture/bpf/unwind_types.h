@@ -29,6 +29,10 @@ enum row_kind {
 	ROW_UNSUPPORTED,
 	ROW_INTERPRETED, /* a whole interpreted frame at fp */
 	ROW_RA_REGISTER, /* return address in register `fp`; caller's sp in register `cfa`; fp is the caller's */
+	/* Where an interpreted method is entered or left: return address and fp as with ROW_SP, caller's sp in a register. */
+	ROW_SENDER_R13,
+	ROW_SENDER_RBX,
+	ROW_INTERPRETED_EARLY, /* an interpreted frame without its method yet, which is in rbx */
 };
 
 struct unwind_row {
@@ -95,7 +99,7 @@ struct jvm_code {
 	/* Address of the name "nmethod" and of "native nmethod" where known: spares reading the name. 0: not known. */
 	__u64 nmethod_name;
 	__u64 native_nmethod_name;
-	__u64 return_barrier; /* StubRoutines::_cont_returnBarrier; 0: none */
+	__u64 has_continuations; /* JDK 20 on: virtual threads, whose older frames may be on the heap */
 	__u64 call_stub_return; /* where Java returns to that the JVM called; 0: not known */
 	struct jvm_field name, size, frame_size, frame_complete, code_begin, data_offset;
 	struct jvm_field compile_id, orig_pc_offset, deopt_handler, deopt_mh_handler;

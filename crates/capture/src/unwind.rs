@@ -9,9 +9,11 @@
 //! descriptor and in none that is pinned: the kernel frees them with the process, however it ends.
 
 mod arena;
+mod decode;
 mod eh_frame;
 mod elf_code;
 pub mod frames;
+mod interpreter;
 mod jvm;
 pub mod processes;
 pub mod reasons;

@@ -8,7 +8,8 @@ use fathom_hotspot::memory::{Memory, ProcessMemory};
 use object::{Object, ObjectSegment, ReadCache, ReadRef};
 
 use super::eh_frame::rows_of_elf;
-use super::rows::Paged;
+use super::rows::{Paged, RowAt};
+use super::shared::RowKind;
 
 /// A vDSO is a few pages.
 const LARGEST_VDSO: u64 = 1 << 20;
@@ -83,11 +84,26 @@ fn read<'a, R: ReadRef<'a>>(elf: &object::File<'a, R>) -> Option<(Paged, Segment
             (offset, size, segment.address())
         })
         .collect();
-    let rows = rows_of_elf(elf);
+    let mut rows = rows_of_elf(elf);
+    end_at_entry(&mut rows, elf.entry());
     // Code is where rows are; what lies beyond has none anyway.
     let begin = rows.iter().map(|row| row.at).min()?;
     let end = rows.iter().map(|row| row.at).max()?;
     Some((Paged::new(rows, begin, end + 1), segments))
+}
+
+/// Where a program begins nobody called it. Older start files say nothing of `_start`, which is some 40 bytes long.
+fn end_at_entry(rows: &mut Vec<RowAt>, entry: u64) {
+    const LENGTH: u64 = 48;
+    let is_told = rows.iter().rfind(|row| row.at <= entry).is_some_and(|row| row.kind != RowKind::None);
+    if entry != 0 && !is_told {
+        let end =
+            rows.iter().map(|row| row.at).find(|at| *at > entry).unwrap_or(u64::MAX).min(entry + LENGTH);
+        rows.push(RowAt { at: entry, kind: RowKind::End, fp: 0, cfa: 0 });
+        if end == entry + LENGTH {
+            rows.push(RowAt::none(end));
+        }
+    }
 }
 
 /// FNV-1a: tells the vDSO of one kernel from that of another personality.

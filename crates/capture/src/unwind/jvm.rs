@@ -1,22 +1,22 @@
 //! A JVM as the unwinder needs it.
 
-use std::sync::Arc;
-
-use fathom_hotspot::code_cache::{CodeCache, CodeStart, UnwindConstants};
+use fathom_hotspot::code_cache::{Blob, BlobKind, CodeCache, CodeStart, UnwindConstants};
 use fathom_hotspot::layout::Field;
-use fathom_hotspot::memory::{Memory, ProcessMemory};
+use fathom_hotspot::memory::Memory;
 use fathom_hotspot::symbols::Symbolizer;
 use fathom_hotspot::threads::Threads;
-use fathom_hotspot::vm_structs::Place;
 use fathom_hotspot::{Error, Result, Vm};
 
-use super::shared::{CodeHeap, CodeMapping, JvmCode, JvmField, MappingKind};
+use super::decode::rows_of_code;
+use super::interpreter::rows_of_interpreter;
+use super::rows::{Paged, RowAt};
+use super::shared::{CodeHeap, CodeMapping, JvmCode, JvmField, MappingKind, RowKind};
 use super::tables::{Table, Tables};
 
 /// Largest head of a blob that the programs read: `BLOB_HEAD` of bpf/unwind.h.
 const LARGEST_HEAD: u32 = 512;
-/// Where a virtual thread's frames on the stack end and those on the heap begin (JDK 21 on).
-const RETURN_BARRIER: &str = "StubRoutines._cont_returnBarrier";
+/// JDK 19 and 20 have virtual threads as a preview.
+const FIRST_WITH_CONTINUATIONS: u32 = 19;
 
 /// A JVM that is unwound.
 pub struct Jvm {
@@ -28,8 +28,10 @@ pub struct Jvm {
     pub threads: Option<Threads>,
     /// What the programs read of it.
     pub shared: JvmCode,
-    /// Stubs with rows: where, and their table.
-    stubs: Vec<(u64, u64, Table)>,
+    /// Where stubs are that have rows.
+    stubs: Vec<(u64, u64)>,
+    /// Rows of stubs and of the interpreter, with the address at which they begin.
+    table: Option<(Table, u64)>,
 }
 
 impl std::fmt::Debug for Jvm {
@@ -43,19 +45,22 @@ impl std::fmt::Debug for Jvm {
 
 impl Jvm {
     /// Reads a JVM. `NotReady` while it starts: try again.
-    pub fn open(pid: u32, _tables: &mut Tables) -> Result<Self> {
+    pub fn open(pid: u32, tables: &mut Tables) -> Result<Self> {
         let vm = Vm::open(pid)?;
         let code = CodeCache::read(&vm)?;
         let constants = UnwindConstants::of(&vm, &code)?;
         let mut shared = shared(&constants)?;
-        shared.return_barrier = return_barrier(&vm);
+        shared.has_continuations = u64::from(vm.release.feature >= FIRST_WITH_CONTINUATIONS);
+        let (stubs, paged) = rows_of_stubs(&vm.memory, &code);
+        let origin = paged.origin;
+        let table = tables.put(paged, Vec::new()).map(|table| (table, origin));
         let symbols = Symbolizer::new(vm.clone(), code)?;
-        Ok(Self { symbols, threads: Threads::new(&vm).ok(), shared, vm, stubs: Vec::new() })
+        Ok(Self { symbols, threads: Threads::new(&vm).ok(), shared, vm, stubs, table })
     }
 
-    /// Its stubs with rows.
-    pub fn stubs(&self) -> &[(u64, u64, Table)] {
-        &self.stubs
+    /// The table of its stubs and its interpreter.
+    pub fn table(&self) -> Option<&Table> {
+        self.table.as_ref().map(|(table, _)| table)
     }
 
     /// What is laid over the process' mappings, the later over the earlier.
@@ -77,15 +82,14 @@ impl Jvm {
             .map(|(i, heap)| entry(heap.low, heap.end, MappingKind::CodeHeap, i))
             .collect();
         let (begin, end) = (self.shared.interpreter_begin, self.shared.interpreter_end);
-        entries.push(entry(begin, end, MappingKind::Interpreter, heap_of(begin)));
-        for (begin, end, table) in &self.stubs {
-            entries.push(table.entry(
-                *begin,
-                *end,
-                begin & !1023,
-                MappingKind::Stubs,
-                heap_of(*begin) as u32,
-            ));
+        let heap = heap_of(begin);
+        let Some((table, origin)) = &self.table else {
+            entries.push(entry(begin, end, MappingKind::Interpreter, heap));
+            return entries;
+        };
+        entries.push(table.entry(begin, end, *origin, MappingKind::Interpreter, heap as u32));
+        for (begin, end) in &self.stubs {
+            entries.push(table.entry(*begin, *end, *origin, MappingKind::Stubs, heap_of(*begin) as u32));
         }
         entries
     }
@@ -151,10 +155,51 @@ pub fn shared(constants: &UnwindConstants) -> Result<JvmCode> {
     Ok(shared)
 }
 
-fn return_barrier(vm: &Vm<Arc<ProcessMemory>>) -> u64 {
-    let Some(entry) = vm.structs.field(RETURN_BARRIER) else { return 0 };
-    match entry.place {
-        Place::Static(address) => vm.memory.read_u64(address).unwrap_or(0),
-        Place::Offset(_) => 0,
+/// C2 jumps to it with the pc that threw in rdx, which its first instruction pushes
+/// (`OptoRuntime::generate_exception_blob`).
+const EXCEPTION_BLOB: &str = "ExceptionBlob";
+/// Numbers of registers as instructions have them.
+const RDX: i8 = 2;
+const RSP: i32 = 4;
+
+/// Stubs that are followed at most; a JVM has some 150 beside its adapters.
+const MOST_STUBS: usize = 900;
+/// A stub larger than this is none; the largest of JDK 25 has some 100 KB.
+const LARGEST_STUB: u64 = 1 << 20;
+
+/// Follows the code of stubs and interpreter: where the stubs are, and the rows of all. What cannot be read has none.
+fn rows_of_stubs(memory: &impl Memory, code: &CodeCache) -> (Vec<(u64, u64)>, Paged) {
+    // Stubs lie in the heap that the interpreter is in; the others hold compiled methods, by the ten thousands.
+    let mut heap = code.clone();
+    heap.heaps.retain(|heap| heap.holds(code.interpreter.0));
+    let is_stub = |blob: &&Blob| {
+        matches!(blob.kind, BlobKind::Stub | BlobKind::Deoptimization)
+            && blob.code_end - blob.code_begin < LARGEST_STUB
+    };
+    let blobs = heap.blobs(memory).unwrap_or_default();
+    let (mut stubs, mut rows): (Vec<(u64, u64)>, Vec<RowAt>) = Default::default();
+    for blob in blobs.iter().filter(is_stub).take(MOST_STUBS) {
+        let length = (blob.code_end - blob.code_begin) as usize;
+        let Ok(bytes) = memory.read_bytes(blob.code_begin, length) else { continue };
+        let frame_bytes =
+            i32::try_from(blob.frame_size).ok().filter(|words| (1..4096).contains(words)).map(|w| w * 8);
+        rows.extend(rows_of_code(&bytes, blob.code_begin, &[blob.code_begin], frame_bytes));
+        if blob.name == EXCEPTION_BLOB {
+            let throwing = RowAt { at: blob.code_begin, kind: RowKind::RaRegister, fp: RDX, cfa: RSP };
+            rows.retain(|row| row.at != blob.code_begin);
+            rows.push(throwing);
+        }
+        stubs.push((blob.code_begin, blob.code_end));
     }
+    let (begin, end) = code.interpreter;
+    let length = usize::try_from(end - begin).unwrap_or(0).min(LARGEST_INTERPRETER);
+    if let (Ok(bytes), Ok(codelets)) = (memory.read_bytes(begin, length), code.codelets(memory)) {
+        rows.extend(rows_of_interpreter(&bytes, begin, &codelets));
+    }
+    let lowest = rows.iter().map(|row| row.at).min().unwrap_or(0);
+    let highest = rows.iter().map(|row| row.at).max().unwrap_or(0);
+    (stubs, Paged::new(rows, lowest, highest))
 }
+
+/// The interpreter of JDK 25 has some 300 KB.
+const LARGEST_INTERPRETER: usize = 8 << 20;

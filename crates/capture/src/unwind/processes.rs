@@ -130,7 +130,7 @@ impl CodeOfProcesses {
                 self.jvms.release(slot, 1);
             }
             if let Some(jvm) = known.jvm {
-                jvm.stubs().iter().for_each(|(_, _, table)| self.tables.release(table));
+                jvm.table().into_iter().for_each(|table| self.tables.release(table));
             }
         }
         if self.swept.elapsed() > SWEEP {

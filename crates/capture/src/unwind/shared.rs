@@ -31,6 +31,12 @@ pub enum RowKind {
     Interpreted,
     /// Return address and the caller's stack pointer are in registers.
     RaRegister,
+    /// An interpreted method is entered: the caller's stack pointer is in r13.
+    SenderR13,
+    /// An interpreted method is left: the caller's stack pointer is in rbx.
+    SenderRbx,
+    /// A frame of the interpreter without its method yet.
+    InterpretedEarly,
 }
 
 /// `struct unwind_row`.
@@ -144,7 +150,7 @@ pub struct JvmCode {
     pub interpreter_end: u64,
     pub nmethod_name: u64,
     pub native_nmethod_name: u64,
-    pub return_barrier: u64,
+    pub has_continuations: u64,
     pub call_stub_return: u64,
     pub name: JvmField,
     pub size: JvmField,

@@ -30,9 +30,10 @@ public class KnownGraph {
     static int deep(int n) { return n == 0 ? (int) work(30000, 7) : deep(n - 1) + 1; }
     static void recursion() { sink += deep(DEPTH); }
     static void sync() { for (int i = 0; i < 2000; i++) synchronized (data) { sink++; } }
-    static void phases() { mega(); fibs(); deflate(); exceptions(); strings(); alloc(); maths(); copies(); files(); streams(); maps(); recursion(); sync(); }
+    static void phases() { if (ONLY_RECURSION) { recursion(); return; } mega(); fibs(); deflate(); exceptions(); strings(); alloc(); maths(); copies(); files(); streams(); maps(); recursion(); sync(); }
     static void loop() { for (;;) phases(); }
     static void yielding() { for (;;) { phases(); Thread.yield(); } }
+    static final boolean ONLY_RECURSION = "recursion".equals(System.getProperty("only"));
     static int DEPTH = Integer.getInteger("depth", 60);
 
     /** Arguments: "platform" or "virtual", then threads. */

@@ -30,6 +30,22 @@ const FREE: u8 = 0xff;
 /// Blobs visited at most by one walk. Large applications have some 50 000.
 const MOST_BLOBS: usize = 1 << 19;
 
+/// Codelets of an interpreter at most; there are some 300.
+const MOST_CODELETS: usize = 1 << 14;
+/// Longest name of a codelet read.
+const LONGEST_CODELET_NAME: usize = 128;
+
+/// A piece of the interpreter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Codelet {
+    /// First address behind its head: padding, then its code.
+    pub begin: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// What it is: "invokevirtual", "method entry point (kind = zerolocals)".
+    pub name: String,
+}
+
 /// One heap of the code cache. Bounds are those of the reserved range, so that a heap that grows stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeHeap {
@@ -166,6 +182,28 @@ impl CodeCache {
             return Err(Error::Implausible { what: "place of the interpreter".to_owned(), value: low });
         }
         Ok((low, low.wrapping_add(size)))
+    }
+
+    /// The pieces of the interpreter, by address: a template for each bytecode, entries of methods, and so on. The
+    /// `InterpreterCodelet` stands before the code of each.
+    pub fn codelets(&self, memory: &impl Memory) -> Result<Vec<Codelet>> {
+        let layout = &self.interpreter_layout;
+        let (mut at, end) = self.interpreter;
+        let mut all = Vec::new();
+        while at < end && all.len() < MOST_CODELETS {
+            let size = layout.codelet_size.read_u64(memory, at)?;
+            // The rest of the queue was never used.
+            if size <= u64::from(layout.codelet.0) || size > end - at {
+                break;
+            }
+            let name = match layout.codelet_name.read_u64(memory, at)? {
+                0 => String::new(),
+                name => memory.read_c_string(name, LONGEST_CODELET_NAME)?,
+            };
+            all.push(Codelet { begin: at + u64::from(layout.codelet.0), end: at + size, name });
+            at += size;
+        }
+        Ok(all)
     }
 
     /// The heap that holds an address.
