@@ -8,9 +8,18 @@ const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
-/// Whether eBPF programs may be loaded and attached to perf events and probes. That the capabilities are there does
-/// not say that the kernel allows it (lockdown, seccomp): loading tells.
+/// Whether the eBPF engine works here: the rights are there, and the kernel, tried, does as it is asked (lockdown, a filter
+/// of system calls, or its age can be in the way).
 pub fn ebpf() -> Result<(), Unavailable> {
+    capabilities()?;
+    match crate::check::ebpf_obstacle() {
+        None => Ok(()),
+        Some(item) => Err(Unavailable { what: item.what.into(), why: item.found, remedy: item.remedy }),
+    }
+}
+
+/// Whether this process has the rights to load eBPF programs and to attach them to perf events and probes.
+pub fn capabilities() -> Result<(), Unavailable> {
     let missing: Vec<&str> = [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")]
         .into_iter()
         .filter(|(bit, _)| !has(*bit) && !has(CAP_SYS_ADMIN))

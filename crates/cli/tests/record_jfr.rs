@@ -67,6 +67,12 @@ fn jdks(dir: &Path) -> Vec<(u64, PathBuf, bool)> {
             found.push((release, jdk["home"].as_str().unwrap().into(), jdk["javac"] == true));
         }
     }
+    // An unpacked package lies deeper than `fathom jdks` looks.
+    let eight = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let eight = eight.join(".cache/fathom/jdks/8/usr/lib/jvm/java-8-openjdk-amd64/jre");
+    if eight.join("bin/java").exists() {
+        found.push((8, eight, false));
+    }
     found.sort();
     found
 }

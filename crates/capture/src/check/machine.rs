@@ -33,6 +33,12 @@ pub fn machine() -> Machine {
     Machine { kernel, contained, items }
 }
 
+/// What keeps the eBPF engine from working at all; `None`: nothing.
+pub fn ebpf_obstacle() -> Option<Item> {
+    let (_, version) = kernel::release();
+    [programs(), loops(version), btf()].into_iter().find(|item| item.state == State::Missing)
+}
+
 fn programs() -> Item {
     let item = Item::works("ebpf-load", "eBPF programs", Engine::Ebpf, "one of each type was loaded");
     let failed =
@@ -44,7 +50,7 @@ fn programs() -> Item {
 
 /// What would let eBPF programs be loaded, by what stands in the way first.
 fn why_refused() -> String {
-    match (kernel::lockdown().as_deref(), privileges::ebpf()) {
+    match (kernel::lockdown().as_deref(), privileges::capabilities()) {
         (Some("confidentiality"), _) => "the kernel is locked down (confidentiality): boot with lockdown=integrity".into(),
         (_, Err(_)) => format!("sudo fathom …; or once: {SETCAP}"),
         (_, Ok(())) if kernel::in_pid_namespace() => {
@@ -98,7 +104,7 @@ fn clock_events() -> Item {
         "perf_event_open is refused ({}; kernel.perf_event_paranoid = {paranoid})",
         tries::word(&error)
     );
-    let remedy = match privileges::ebpf() {
+    let remedy = match privileges::capabilities() {
         Err(_) => format!("sudo sysctl kernel.perf_event_paranoid=-1 and: {SETCAP}"),
         Ok(()) => "the container's seccomp filter: allow perf_event_open".into(),
     };

@@ -10,7 +10,7 @@ mod tries;
 
 use crate::Engine;
 pub use jvm::{JvmCheck, jvm};
-pub use machine::{Machine, machine};
+pub use machine::{Machine, ebpf_obstacle, machine};
 
 /// How well something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
