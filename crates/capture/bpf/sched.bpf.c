@@ -12,13 +12,13 @@
  * is switched in, while it still stands. Waits outside of system calls (page faults, preemption) are told there and then,
  * without a user stack.
  */
-#include "sched_kernel.h"
-#include <bpf/bpf_helpers.h>
+#include "unwind_port.h"
+#include "unwind.h"
+#include "sampler.h"
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "sched.h"
 
-#define MAX_TARGETS 4096
 #define MAX_THREADS 65536
 #define PREEMPTED (1U << 31)
 
@@ -43,13 +43,6 @@ struct thread {
 	__u32 kernel_bytes;
 	__u64 kernel[SCHED_KERNEL_FRAMES];
 };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_TARGETS);
-	__type(key, __u32);
-	__type(value, __u8);
-} targets SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -90,9 +83,9 @@ static __always_inline void lost(__u32 which)
 
 static __always_inline bool is_target(__u32 pid)
 {
-	if (pid == config.own_pid || pid == 0)
+	if (pid == own_pid || pid == 0)
 		return false;
-	return config.whole_host || bpf_map_lookup_elem(&targets, &pid);
+	return all_processes || bpf_map_lookup_elem(&targets, &pid);
 }
 
 static __always_inline struct thread *thread_of(__u32 pid, __u32 tid)
@@ -111,7 +104,8 @@ static __always_inline struct thread *thread_of(__u32 pid, __u32 tid)
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
-static __always_inline void tell(struct thread *thread, struct task_struct *task, __u32 kind, __u64 at_ns)
+static __always_inline void tell(struct thread *thread, struct task_struct___fathom *task, __u32 kind, __u64 at_ns,
+				 __u64 stack_ns)
 {
 	struct sched_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
@@ -134,8 +128,9 @@ static __always_inline void tell(struct thread *thread, struct task_struct *task
 	event->state = thread->told_state;
 	event->kind = kind;
 	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
+	event->stack_ns = stack_ns;
 	event->kernel_depth = 0;
-	if (thread->told_off_ns) {
+	if (thread->told_off_ns && !stack_ns) {
 		event->kernel_depth = thread->kernel_bytes / 8;
 		__builtin_memcpy(event->kernel, thread->kernel, sizeof(event->kernel));
 	}
@@ -146,14 +141,14 @@ static __always_inline void tell(struct thread *thread, struct task_struct *task
 }
 
 /* The system call that a thread is in: its saved registers hold the number; exceptions and interrupts leave -1 there. */
-static __always_inline __s32 syscall_of(struct task_struct *task)
+static __always_inline __s32 syscall_of(struct task_struct___fathom *task)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct pt_regs___fathom *regs = (void *)bpf_task_pt_regs((void *)task);
 
 	return (__s32)BPF_CORE_READ(regs, orig_ax);
 }
 
-static __always_inline void switched_out(struct task_struct *prev, bool preempt, __u32 state, __u64 now)
+static __always_inline void switched_out(struct task_struct___fathom *prev, bool preempt, __u32 state, __u64 now)
 {
 	struct thread *thread = thread_of(BPF_CORE_READ(prev, tgid), BPF_CORE_READ(prev, pid));
 
@@ -166,7 +161,7 @@ static __always_inline void switched_out(struct task_struct *prev, bool preempt,
 	thread->waker = 0;
 }
 
-static __always_inline void switched_in(struct task_struct *next, __u64 now)
+static __always_inline void switched_in(struct task_struct___fathom *next, __u64 now)
 {
 	__u32 tid = BPF_CORE_READ(next, pid);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
@@ -185,22 +180,22 @@ static __always_inline void switched_in(struct task_struct *next, __u64 now)
 	}
 	/* A long wait that was not told yet (the thread did not return from its system call) goes first, stackless. */
 	if (thread->told_off_ns)
-		tell(thread, next, SCHED_WAITED, now);
+		tell(thread, next, SCHED_WAITED, now, 0);
 	thread->told_off_ns = off_ns;
 	thread->told_on_ns = now;
 	thread->told_runq_ns = runq_ns;
 	thread->told_waker = thread->waker;
 	thread->told_state = thread->state;
 	thread->told_syscall = syscall_of(next);
-	long bytes = bpf_get_task_stack(next, thread->kernel, sizeof(thread->kernel), 0);
+	long bytes = bpf_get_task_stack((void *)next, thread->kernel, sizeof(thread->kernel), 0);
 
 	thread->kernel_bytes = bytes > 0 ? bytes : 0;
 	if (thread->told_syscall < 0)
-		tell(thread, next, SCHED_WAITED, now);
+		tell(thread, next, SCHED_WAITED, now, 0);
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+int BPF_PROG(on_switch, bool preempt, struct task_struct___fathom *prev, struct task_struct___fathom *next, unsigned int prev_state)
 {
 	__u64 now = bpf_ktime_get_ns();
 
@@ -210,7 +205,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 SEC("tp_btf/sched_waking")
-int BPF_PROG(on_waking, struct task_struct *task)
+int BPF_PROG(on_waking, struct task_struct___fathom *task)
 {
 	__u32 tid = BPF_CORE_READ(task, pid);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
@@ -222,20 +217,48 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	return 0;
 }
 
+/* The user stack of the wait, with the kernel's part as it was during the wait; its stamp, by which the event names it. */
+static __always_inline __u64 send_stack(struct thread *thread)
+{
+	struct walk *w = begin_sample(SAMPLE_WAIT);
+
+	if (!w)
+		return 0;
+	walk_current(w);
+	__u32 frames = w->sample.frames, bytes = thread->told_off_ns ? thread->kernel_bytes : 0;
+
+	if (frames > MOST_FRAMES)
+		frames = MOST_FRAMES;
+	if (bytes > sizeof(thread->kernel))
+		bytes = sizeof(thread->kernel);
+	if (bpf_probe_read_kernel((char *)w->frame + frames * sizeof(struct walked_frame), bytes, thread->kernel))
+		bytes = 0;
+	w->sample.kernel_frames = bytes / sizeof(__u64);
+	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame) + bytes;
+
+	if (size > sizeof(struct stack_sample) + sizeof(w->frame) + sizeof(w->kernel))
+		return 0;
+	if (bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP))
+		return 0;
+	return w->sample.t_ns;
+}
+
 SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+int BPF_PROG(on_sys_exit)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
 	if (!thread || (!thread->told_off_ns && thread->owed_ns + thread->owed_runq_ns < config.min_ns))
 		return 0;
-	tell(thread, (struct task_struct *)bpf_get_current_task_btf(), SCHED_WAITED, bpf_ktime_get_ns());
+	__u64 stack_ns = send_stack(thread);
+
+	tell(thread, (struct task_struct___fathom *)bpf_get_current_task_btf(), SCHED_WAITED, bpf_ktime_get_ns(), stack_ns);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+int BPF_PROG(on_exit, struct task_struct___fathom *task)
 {
 	__u32 tid = BPF_CORE_READ(task, pid);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
@@ -243,8 +266,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (!thread)
 		return 0;
 	if (thread->told_off_ns)
-		tell(thread, task, SCHED_WAITED, 0);
-	tell(thread, task, SCHED_EXITED, bpf_ktime_get_ns());
+		tell(thread, task, SCHED_WAITED, 0, 0);
+	tell(thread, task, SCHED_EXITED, bpf_ktime_get_ns(), 0);
 	bpf_map_delete_elem(&threads, &tid);
 	return 0;
 }

@@ -7,12 +7,8 @@
 
 /* What user space asks for. */
 struct sched_config {
-	__u64 min_ns;     /* waits as long are told one by one, shorter ones once they add up to it */
-	__u32 own_pid;    /* fathom itself, which is never a target */
-	__u32 whole_host; /* whether every process is a target */
+	__u64 min_ns; /* waits as long are told one by one, shorter ones once they add up to it */
 };
-
-_Static_assert(sizeof(struct sched_config) == 16, "shared with user space");
 
 /* What an event tells. */
 enum sched_event_kind {
@@ -35,9 +31,10 @@ struct sched_event {
 	__u32 kind;
 	__u32 kernel_depth; /* frames below */
 	char comm[16];
+	__u64 stack_ns; /* stamp of the stack that was sent before; 0: none, then the kernel's part is below */
 	__u64 kernel[SCHED_KERNEL_FRAMES];
 };
 
-_Static_assert(sizeof(struct sched_event) == 88 + 8 * SCHED_KERNEL_FRAMES, "shared with user space");
+_Static_assert(sizeof(struct sched_event) == 96 + 8 * SCHED_KERNEL_FRAMES, "shared with user space");
 
 #endif

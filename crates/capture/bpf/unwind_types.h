@@ -132,6 +132,7 @@ struct walked_frame {
 
 enum stack_sample_kind {
 	SAMPLE_CPU = 1,
+	SAMPLE_WAIT = 2,
 };
 
 /* What a program sends: this head, then `frames` walked frames, leaf first, then `kernel_frames` addresses, leaf first. */

@@ -106,6 +106,13 @@ impl Settings {
     }
 }
 
+/// What the collectors of a session have in common. Each part is made by the first that needs it.
+#[derive(Default)]
+pub struct Shared {
+    /// Tables and names for stacks; `None` where no collector takes any.
+    pub stacks: Option<crate::unwind::SharedEngine>,
+}
+
 /// What a collector works with.
 pub struct Context<'a> {
     /// Where it writes. Times are on the recording's clock: see [`Context::clock`].
@@ -118,6 +125,8 @@ pub struct Context<'a> {
     pub clock: Clock,
     /// What the user asked for.
     pub settings: &'a Settings,
+    /// What collectors have in common.
+    pub shared: &'a mut Shared,
 }
 
 impl Context<'_> {
@@ -137,6 +146,11 @@ impl Context<'_> {
     /// The recording's row of a thread of a process.
     pub fn thread(&mut self, pid: i32, tid: i32) -> ThreadId {
         self.targets.thread(pid, tid, self.sink)
+    }
+
+    /// The same, with the name that the kernel had for it when it was seen: it may be gone by now.
+    pub fn thread_called(&mut self, pid: i32, tid: i32, comm: &str) -> ThreadId {
+        self.targets.thread_called(pid, tid, comm, self.sink)
     }
 
     /// The recording's row of a process, which is made when there is none: a sample of the whole host may come from

@@ -8,25 +8,21 @@
 //! ```
 //! A sample stands for the time between two ticks. Idle processors are not woken.
 
-use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
+use std::rc::Rc;
 
+use fathom_recording::SampleRow;
 use fathom_recording::vocabulary::sample;
-use fathom_recording::{Role, SampleRow, ThreadId};
 
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::target::Change;
 use crate::unwind::Capacity;
-use crate::unwind::frames::Stacks;
 use crate::unwind::samples::Sample;
 use crate::{Selection, TargetEvent};
 use program::Program;
 
 mod perf_event;
 mod program;
-mod threads;
-
-use threads::ThreadNames;
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
@@ -45,11 +41,6 @@ const MOST_RECORDS: usize = 50_000;
 struct Cpu {
     period_ns: u64,
     program: Option<Program>,
-    stacks: Stacks,
-    threads: ThreadNames,
-    /// Counts programs of a process: what was learnt of one is void for the next.
-    generations: HashMap<i32, u64>,
-    generation: u64,
     records: Vec<u8>,
     ends: Vec<usize>,
 }
@@ -59,10 +50,6 @@ impl Cpu {
         Self {
             period_ns: 1_000_000_000 / u64::from(settings.frequency_hz.max(1)),
             program: None,
-            stacks: Stacks::default(),
-            threads: ThreadNames::default(),
-            generations: HashMap::new(),
-            generation: 0,
             records: Vec::new(),
             ends: Vec::new(),
         }
@@ -92,22 +79,11 @@ impl Cpu {
 
     fn one(&mut self, sample: &Sample<'_>, cx: &mut Context<'_>) {
         let Some(program) = &mut self.program else { return };
-        let pid = sample.head.pid as i32;
-        let code = &mut program.code;
-        if program::wants_refresh(sample.head.reason) {
-            let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
-            if code.refresh(pid, is_jvm)
-                && let Some(known) = code.get_mut(pid)
-            {
-                self.stacks.learn(pid as u32, known);
-            }
-        }
-        let generation = self.generations.get(&pid).copied().unwrap_or(0);
-        let known = code.get_mut(pid);
-        let (name, role) = self.threads.of(pid, sample, known.as_deref());
-        let stack = self.stacks.stack(sample, known, generation, cx.sink);
+        let (pid, tid) = (sample.head.pid as i32, sample.head.tid as i32);
+        let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
+        let stack = program.engine.borrow_mut().stack(sample, is_jvm, cx.sink);
         let process = cx.process(pid);
-        let thread: ThreadId = cx.sink.thread(process, Some(i64::from(sample.head.tid)), &name, role);
+        let thread = cx.thread_called(pid, tid, &sample.comm());
         let t_ns = cx.clock.epoch_ns(i64::try_from(sample.head.t_ns).unwrap_or(i64::MAX));
         cx.sink.sample(&SampleRow {
             kind: sample::CPU,
@@ -120,18 +96,16 @@ impl Cpu {
         });
     }
 
-    /// Reads names of threads, and JVMs that were not ready yet.
+    /// Reads JVMs that were not ready yet.
     fn keep_up(&mut self, cx: &mut Context<'_>) {
         let Some(program) = &mut self.program else { return };
-        for pid in program.code.pids() {
-            if program.code.waits_for_jvm(pid) {
-                program.code.refresh(pid, true);
-            }
-            if let Some(jvm) = program.code.get_mut(pid).and_then(|known| known.jvm.as_mut()) {
-                self.threads.refresh(pid, jvm);
+        let mut engine = program.engine.borrow_mut();
+        for pid in engine.code.pids() {
+            if engine.code.waits_for_jvm(pid) {
+                engine.code.refresh(pid, true);
             }
         }
-        let (_, _, refused) = program.code.tables.used();
+        let (_, _, refused) = engine.code.tables.used();
         if refused > 0 {
             cx.unseen(Unavailable {
                 what: format!("callers of native code in {refused} files"),
@@ -154,6 +128,7 @@ impl Collector for Cpu {
             })?;
             program.attach(event)?;
         }
+        cx.shared.stacks = Some(Rc::clone(&program.engine));
         self.program = Some(program);
         Ok(())
     }
@@ -165,28 +140,19 @@ impl Collector for Cpu {
             self.take(cx);
         }
         let Some(program) = &mut self.program else { return };
+        let mut engine = program.engine.borrow_mut();
         match event.change {
             Change::Gone => {
                 program.unwatch(pid);
-                program.code.forget(pid);
-                self.threads.forget(pid);
-                self.generations.remove(&pid);
+                engine.forget(pid);
                 return;
             }
-            Change::Exec => {
-                program.code.forget(pid);
-                self.threads.forget(pid);
-            }
+            Change::Exec => engine.forget(pid),
             Change::Appeared | Change::BecameJvm => {}
         }
-        self.generation += 1;
-        self.generations.insert(pid, self.generation);
         // Samples begin when its stacks can be walked.
-        program.code.refresh(pid, event.target.jvm);
+        engine.renew(pid, event.target.jvm);
         program.watch(pid);
-        if let Some(known) = program.code.get_mut(pid) {
-            self.stacks.learn(pid as u32, known);
-        }
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
@@ -200,7 +166,9 @@ impl Collector for Cpu {
             program.detach();
         }
         self.take(cx);
-        let unnamed = self.stacks.unnamed;
+        let Some(program) = self.program.take() else { return };
+        let mut engine = program.engine.borrow_mut();
+        let unnamed = engine.stacks.unnamed;
         if unnamed > 0 {
             cx.unseen(Unavailable {
                 what: format!("names of {unnamed} Java frames"),
@@ -208,26 +176,18 @@ impl Collector for Cpu {
                 remedy: String::new(),
             });
         }
-        if let Some(program) = &mut self.program {
-            for pid in program.code.pids() {
-                if let Some(error) = program.code.get_mut(pid).and_then(|known| known.jvm_error.clone()) {
-                    cx.unseen(Unavailable {
-                        what: format!("Java frames of process {pid}"),
-                        why: error,
-                        remedy: String::new(),
-                    });
-                }
+        for pid in engine.code.pids() {
+            if let Some(error) = engine.code.get_mut(pid).and_then(|known| known.jvm_error.clone()) {
+                cx.unseen(Unavailable {
+                    what: format!("Java frames of process {pid}"),
+                    why: error,
+                    remedy: String::new(),
+                });
             }
         }
-        self.program = None;
     }
 
     fn wake(&self) -> Option<BorrowedFd<'_>> {
         self.program.as_ref().and_then(Program::wake)
     }
-}
-
-/// The role of a thread of which only the kernel's name is known.
-fn role_of(name: &str, is_jvm: bool) -> Role {
-    if is_jvm { fathom_hotspot::threads::role_of_name(name, false) } else { Role::Other }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use fathom_recording::{Check, ClockBasis, Placement, Sink, Source, SourceId, Writer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Shared, Unavailable};
 use crate::error::CaptureError;
 use crate::jvm_facts::JvmFacts;
 use crate::target::{TargetEvent, Targets};
@@ -57,6 +57,7 @@ pub struct Session {
     targets: Targets,
     running: Vec<Running>,
     settings: Settings,
+    shared: Shared,
     limits: Limits,
     clock: Clock,
     /// The session's own source: what concerns all collectors.
@@ -115,6 +116,7 @@ impl Session {
             targets,
             running: Vec::new(),
             settings,
+            shared: Shared::default(),
             limits,
             clock,
             source,
@@ -240,7 +242,7 @@ impl Session {
     fn start_one(&mut self, entry: &'static Entry, writer: &mut Writer) -> Result<(), Unavailable> {
         let source = writer.add_source(source_row(entry.id, entry.id, self.clock));
         let mut collector = (entry.make)(&self.settings);
-        let mut cx = context(writer, source, &mut self.targets, self.clock, &self.settings);
+        let mut cx = context(writer, source, &mut self.targets, self.clock, &self.settings, &mut self.shared);
         collector.start(&mut cx)?;
         self.running.push(Running { entry, collector, source, works: true });
         Ok(())
@@ -268,7 +270,14 @@ impl Session {
         self.facts.tell(writer);
         for event in &events {
             for running in self.running.iter_mut().filter(|r| r.works) {
-                let mut cx = context(writer, running.source, &mut self.targets, self.clock, &self.settings);
+                let mut cx = context(
+                    writer,
+                    running.source,
+                    &mut self.targets,
+                    self.clock,
+                    &self.settings,
+                    &mut self.shared,
+                );
                 running.collector.target(event, &mut cx);
             }
         }
@@ -278,7 +287,14 @@ impl Session {
 
     fn drain(&mut self, writer: &mut Writer) {
         for running in self.running.iter_mut().filter(|r| r.works) {
-            let mut cx = context(writer, running.source, &mut self.targets, self.clock, &self.settings);
+            let mut cx = context(
+                writer,
+                running.source,
+                &mut self.targets,
+                self.clock,
+                &self.settings,
+                &mut self.shared,
+            );
             if let Err(unseen) = running.collector.drain(&mut cx) {
                 running.works = false;
                 cx.unseen(unseen);
@@ -288,7 +304,14 @@ impl Session {
 
     fn stop_collectors(&mut self, writer: &mut Writer) {
         for running in &mut self.running {
-            let mut cx = context(writer, running.source, &mut self.targets, self.clock, &self.settings);
+            let mut cx = context(
+                writer,
+                running.source,
+                &mut self.targets,
+                self.clock,
+                &self.settings,
+                &mut self.shared,
+            );
             running.collector.stop(&mut cx);
         }
     }
@@ -316,8 +339,9 @@ fn context<'a>(
     targets: &'a mut Targets,
     clock: Clock,
     settings: &'a Settings,
+    shared: &'a mut Shared,
 ) -> Context<'a> {
-    Context { sink, source, targets, clock, settings }
+    Context { sink, source, targets, clock, settings, shared }
 }
 
 /// A source whose rows are stamped by the kernel's monotonic clock.

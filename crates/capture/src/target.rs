@@ -187,6 +187,13 @@ impl Targets {
         self.threads.row(sink, process, pid, tid, jvm)
     }
 
+    /// The same, with what the kernel called the thread when it was seen: it may be gone by now.
+    pub fn thread_called(&mut self, pid: i32, tid: i32, comm: &str, sink: &mut dyn Sink) -> ThreadId {
+        let process = self.process(pid, sink);
+        let jvm = self.get(pid).is_some_and(|target| target.jvm);
+        self.threads.called(sink, process, pid, tid, comm, jvm)
+    }
+
     /// The same of a target that may have ended by now, with the whole name of the thread where that is known.
     pub fn thread_of(
         &mut self,

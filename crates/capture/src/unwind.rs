@@ -12,6 +12,7 @@ mod arena;
 mod decode;
 mod eh_frame;
 mod elf_code;
+mod engine;
 pub mod frames;
 mod interpreter;
 mod jvm;
@@ -24,6 +25,7 @@ mod tables;
 
 pub use arena::Arena;
 pub use eh_frame::rows_of_elf;
+pub use engine::{Engine, SharedEngine, UnwindMaps};
 pub use jvm::Jvm;
 pub use processes::{Capacity, CodeOfProcesses, Publish};
 pub use reasons::reason_name;

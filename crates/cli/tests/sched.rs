@@ -96,4 +96,10 @@ fn known_waits_stand_in_the_ledger_and_every_threads_time_adds_up() {
     let half = on_its_own("half", &["running"]);
     assert!((0.35..0.65).contains(&half), "the half runs {half}: {ledger}");
     assert_eq!(share(thread(&ledger, "sleeper"), &["unknown"]), 0.0);
+    // The stack at the switch tells why.
+    let asleep = on_its_own("sleeper", &["asleep"]);
+    assert!(asleep > 0.9, "the sleeper is asleep {asleep}: {ledger}");
+    let monitor =
+        on_its_own("locker", &["blocked: Java monitor"]) + on_its_own("holder", &["blocked: Java monitor"]);
+    assert!(monitor > 0.8, "one of two always waits for the other: {monitor}: {ledger}");
 }

@@ -10,22 +10,14 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, OpenObject, RingBuffer, RingBufferBuilder};
 
 use crate::collector::Unavailable;
-use crate::unwind::reasons::is_reason;
 use crate::unwind::shared::{ProcessCode, bytes_of};
-use crate::unwind::{Arena, Capacity, CodeOfProcesses, Publish};
+use crate::unwind::{Arena, Capacity, CodeOfProcesses, Engine, Publish, SharedEngine, UnwindMaps};
 
 #[allow(missing_docs, clippy::all, clippy::unwrap_used, dead_code, unsafe_op_in_unsafe_fn)]
 mod skeleton {
     include!(concat!(env!("OUT_DIR"), "/cpu.skel.rs"));
 }
 use skeleton::{CpuSkel, CpuSkelBuilder};
-
-/// Whether a walk ended where reading the process anew may help.
-pub fn wants_refresh(reason: u8) -> bool {
-    ["PROCESS_NOT_KNOWN", "NO_MAPPING", "ANONYMOUS_CODE", "JVM_NOT_READ"]
-        .iter()
-        .any(|name| is_reason(reason, name))
-}
 
 /// Records that were read and wait to be taken.
 #[derive(Default)]
@@ -40,7 +32,7 @@ pub struct Program {
     ring: RingBuffer<'static>,
     inbox: Rc<RefCell<Inbox>>,
     /// What the program looks up.
-    pub code: CodeOfProcesses,
+    pub engine: SharedEngine,
     targets: MapHandle,
     counts: MapHandle,
     skel: CpuSkel<'static>,
@@ -100,6 +92,14 @@ impl Program {
             Arena::over(maps.jvm_codes.as_fd(), capacity.jvms).map_err(io)?,
             Box::new(Processes(handle(&maps.processes)?)),
         );
+        let shared = UnwindMaps {
+            rows: handle(&maps.unwind_rows)?,
+            pages: handle(&maps.row_pages)?,
+            mappings: handle(&maps.code_mappings)?,
+            jvms: handle(&maps.jvm_codes)?,
+            processes: handle(&maps.processes)?,
+        };
+        let engine = Engine::new(code, shared);
         let inbox: Rc<RefCell<Inbox>> = Rc::default();
         let samples = handle(&maps.samples)?;
         let mut builder = RingBufferBuilder::new();
@@ -114,7 +114,7 @@ impl Program {
             .map_err(refused("opening the ring buffer of"))?;
         let ring = builder.build().map_err(refused("opening the ring buffer of"))?;
         let (targets, counts) = (handle(&maps.targets)?, handle(&maps.counts)?);
-        Ok(Self { links: RefCell::default(), ring, inbox, code, targets, counts, skel, _object: object })
+        Ok(Self { links: RefCell::default(), ring, inbox, engine, targets, counts, skel, _object: object })
     }
 
     /// Runs it at every tick of a perf event, until it is detached.

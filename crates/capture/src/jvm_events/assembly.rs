@@ -356,6 +356,7 @@ mod tests {
 
     use super::super::record::tests::told;
     use super::*;
+    use crate::collector::Shared;
     use crate::target::Selection;
     use crate::{Clock, Settings, Targets};
 
@@ -374,6 +375,7 @@ mod tests {
             targets: &mut targets,
             clock: Clock::now(),
             settings: &settings,
+            shared: &mut Shared::default(),
         };
         let target = Target { pid: i32::MAX, start_ticks: 0, process, jvm: true };
         let mut assembly = Assembly::new(target);

@@ -3,7 +3,7 @@
 /// Frames of the kernel in an event.
 const KERNEL_FRAMES: usize = 32;
 /// Bytes of an event.
-const SIZE: usize = 88 + 8 * KERNEL_FRAMES;
+const SIZE: usize = 96 + 8 * KERNEL_FRAMES;
 
 /// A thread waited, or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,9 @@ pub(super) struct Event {
     kind: u32,
     /// As the kernel has it: 15 bytes.
     pub(super) comm: String,
-    /// Addresses in the kernel, innermost first.
+    /// Stamp of the sample that has its stack; 0: none was taken.
+    pub(super) stack_ns: u64,
+    /// Addresses in the kernel, innermost first, where no stack was taken.
     pub(super) kernel: Vec<u64>,
 }
 
@@ -53,7 +55,8 @@ impl Event {
             state: word(60)?,
             kind: word(64)?,
             comm: String::from_utf8_lossy(comm).into_owned(),
-            kernel: (0..depth).filter_map(|i| long(88 + 8 * i)).filter(|pc| *pc != 0).collect(),
+            stack_ns: long(88)?,
+            kernel: (0..depth).filter_map(|i| long(96 + 8 * i)).filter(|pc| *pc != 0).collect(),
         })
     }
 

@@ -20,6 +20,8 @@ mod skeleton {
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 
 use fathom_recording::vocabulary::{figure, kind, label, sample};
@@ -34,6 +36,8 @@ use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable}
 use crate::kernel_symbols::KernelSymbols;
 use crate::procfs::Stat;
 use crate::target::Change;
+use crate::unwind::SharedEngine;
+use crate::unwind::samples::Sample;
 use crate::{TargetEvent, procfs};
 use event::Event;
 use skeleton::{SchedSkel, SchedSkelBuilder};
@@ -57,6 +61,9 @@ const MIN_NS: u64 = 1_000_000;
 /// Events taken in one turn; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 200_000;
 
+/// Records of stacks by thread and stamp.
+type Pending = HashMap<(u32, u64), Box<[u8]>>;
+
 /// A thread that is watched.
 struct Watched {
     process: ProcessId,
@@ -73,6 +80,11 @@ struct Sched {
     loaded: Option<SchedSkel<'static>>,
     ring: Option<RingBuffer<'static>>,
     events: Rc<RefCell<Vec<Event>>>,
+    stack_ring: Option<RingBuffer<'static>>,
+    /// Stacks that wait for their event, by thread and stamp: the record as the program sent it.
+    pending: Rc<RefCell<Pending>>,
+    /// Tables and names, shared with the other collectors that take stacks; `None`: the kernel's part alone is told.
+    engine: Option<SharedEngine>,
     threads: HashMap<u32, Watched>,
     symbols: KernelSymbols,
     /// Events and threads lost so far.
@@ -82,7 +94,8 @@ struct Sched {
 
 impl Collector for Sched {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let mut loaded = load(cx.targets.selection().is_whole_host())?;
+        self.engine = cx.shared.stacks.clone();
+        let mut loaded = load(cx.targets.selection().is_whole_host(), self.engine.as_ref())?;
         self.attached_ns = monotonic_ns().max(0).cast_unsigned();
         let events = Rc::clone(&self.events);
         let mut builder = RingBufferBuilder::new();
@@ -94,6 +107,17 @@ impl Collector for Sched {
         };
         builder.add(&loaded.maps.events, take).map_err(broken)?;
         self.ring = Some(builder.build().map_err(broken)?);
+        let pending = Rc::clone(&self.pending);
+        let keep = move |bytes: &[u8]| {
+            let mut pending = pending.borrow_mut();
+            if let (Some(sample), true) = (Sample::parse(bytes), pending.len() < MOST_EVENTS) {
+                pending.insert((sample.head.tid, sample.head.t_ns), bytes.into());
+            }
+            0
+        };
+        let mut builder = RingBufferBuilder::new();
+        builder.add(&loaded.maps.samples, keep).map_err(broken)?;
+        self.stack_ring = Some(builder.build().map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         self.loaded = Some(loaded);
         self.symbols = KernelSymbols::read();
@@ -154,10 +178,20 @@ impl Collector for Sched {
             // A full turn ends the reading early, with an error that is none.
             let _ = ring.consume_raw();
         }
+        // Events first: the stack of each was sent before it, and is there by now.
         let events = std::mem::take(&mut *self.events.borrow_mut());
+        if let Some(ring) = &self.stack_ring {
+            let _ = ring.consume_raw();
+        }
         for event in &events {
             self.take(event, cx);
         }
+        // What is left is of events that were lost, or still on their way.
+        let mut pending = self.pending.borrow_mut();
+        if pending.len() >= MOST_EVENTS {
+            pending.clear();
+        }
+        drop(pending);
         self.count_losses(cx);
         Ok(())
     }
@@ -167,7 +201,7 @@ impl Collector for Sched {
         // What breaks down now was told when it did.
         let _ = self.drain(cx);
         self.still_off(now_ns, cx);
-        (self.ring, self.loaded) = (None, None);
+        (self.ring, self.stack_ring, self.loaded, self.engine) = (None, None, None, None);
         let left: Vec<u32> = self.threads.keys().copied().collect();
         for tid in left {
             self.unwatch(tid, now_ns, cx);
@@ -277,7 +311,14 @@ impl Sched {
         }
     }
 
-    fn stack(&self, event: &Event, cx: &mut Context<'_>) -> Option<StackId> {
+    fn stack(&mut self, event: &Event, cx: &mut Context<'_>) -> Option<StackId> {
+        let record = self.pending.borrow_mut().remove(&(event.tid, event.stack_ns));
+        if let (Some(record), Some(engine)) = (record, &self.engine)
+            && let Some(sample) = Sample::parse(&record)
+        {
+            let is_jvm = cx.targets.get(event.pid.cast_signed()).is_some_and(|target| target.jvm);
+            return engine.borrow_mut().stack(&sample, is_jvm, cx.sink);
+        }
         // Outermost first: callers before callees.
         let names = event.kernel.iter().rev().map(|pc| self.symbols.find(*pc));
         names.fold(None, |caller, symbol| {
@@ -335,18 +376,33 @@ impl Sched {
     }
 }
 
-/// Loads the programs; attaching them is the caller's.
-fn load(whole_host: bool) -> Result<SchedSkel<'static>, Unavailable> {
+/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
+fn load(whole_host: bool, engine: Option<&SharedEngine>) -> Result<SchedSkel<'static>, Unavailable> {
     silence();
     // The skeleton borrows the place of its object. One word a recording is never given back.
     let place: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
-    let mut open = SchedSkelBuilder::default().open(place).map_err(|e| unavailable(WHAT, "opening", &e))?;
+    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
+    let mut open = SchedSkelBuilder::default().open(place).map_err(failed("opening"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.config.min_ns = MIN_NS;
-        data.config.own_pid = std::process::id();
-        data.config.whole_host = u32::from(whole_host);
+        data.own_pid = std::process::id();
+        data.all_processes = u8::from(whole_host);
+        if let Ok(namespace) = std::fs::metadata("/proc/self/ns/pid") {
+            (data.pidns_dev, data.pidns_ino) = (namespace.dev(), namespace.ino());
+        }
     }
-    open.load().map_err(|e| unavailable(WHAT, "loading", &e))
+    if let Some(engine) = engine {
+        let (maps, own) = (&engine.borrow().maps, &mut open.maps);
+        let reused = [
+            own.unwind_rows.reuse_fd(maps.rows.as_fd()),
+            own.row_pages.reuse_fd(maps.pages.as_fd()),
+            own.code_mappings.reuse_fd(maps.mappings.as_fd()),
+            own.jvm_codes.reuse_fd(maps.jvms.as_fd()),
+            own.processes.reuse_fd(maps.processes.as_fd()),
+        ];
+        reused.into_iter().collect::<Result<Vec<()>, _>>().map_err(failed("sharing the tables of"))?;
+    }
+    open.load().map_err(failed("loading"))
 }
 
 /// The sum over all processors of one number of a per-processor array.

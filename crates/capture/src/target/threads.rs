@@ -47,6 +47,23 @@ impl Threads {
         self.named(sink, process, tid, &name, jvm)
     }
 
+    /// The same of a thread of which the kernel's name is known already.
+    pub fn called(
+        &mut self,
+        sink: &mut dyn Sink,
+        process: ProcessId,
+        pid: i32,
+        tid: i32,
+        comm: &str,
+        jvm: bool,
+    ) -> ThreadId {
+        if let Some(row) = self.rows.get(&(process, tid)) {
+            return *row;
+        }
+        let name = jvm.then(|| self.java_name(process, pid, tid)).flatten();
+        self.named(sink, process, tid, name.as_deref().unwrap_or(comm), jvm)
+    }
+
     /// The name in full, as the JVM has it. `None`: it cannot be read (not now, or not by this user).
     fn java_name(&mut self, process: ProcessId, pid: i32, tid: i32) -> Option<String> {
         let tid = u32::try_from(tid).ok()?;

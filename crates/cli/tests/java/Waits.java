@@ -6,6 +6,8 @@ public class Waits {
     start("sleeper", () -> nap(20));
     start("burner", () -> burn(20));
     start("half", () -> { burn(10); nap(10); });
+    start("locker", Waits::hold);
+    start("holder", Waits::hold);
     System.out.println("ready");
     System.out.flush();
     Thread.sleep(Long.parseLong(args[0]) * 1000);
@@ -15,6 +17,12 @@ public class Waits {
     Thread thread = new Thread(() -> { while (true) { work.run(); } }, name);
     thread.setDaemon(true);
     thread.start();
+  }
+
+  static void hold() {
+    synchronized (Waits.class) {
+      nap(20);
+    }
   }
 
   static void nap(long ms) {

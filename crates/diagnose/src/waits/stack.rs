@@ -205,13 +205,15 @@ fn layer(frame_type: FrameType) -> Option<Layer> {
 }
 
 fn place(layer: Option<Layer>, name: &str) -> u8 {
+    // The compiled wrapper of a native method is a stub with the method's name; no C++ name looks like one of Java.
+    let fits = |of: Layer| Some(of) == layer || (of == Java && layer == Some(Native));
     // Signatures are not part of a name here; some profilers write them.
     let name = name.split('(').next().unwrap_or(name);
     let matches = |pattern: &&str| match pattern.strip_suffix('*') {
         Some(beginning) => glob(beginning, name),
         None => *pattern == name,
     };
-    let line = TOLD_BY.iter().position(|(of, names, _)| Some(*of) == layer && names.iter().any(matches));
+    let line = TOLD_BY.iter().position(|(of, names, _)| fits(*of) && names.iter().any(matches));
     line.map_or(NOTHING, |line| line as u8)
 }
 

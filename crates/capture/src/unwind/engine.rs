@@ -1,0 +1,90 @@
+//! What all collectors that take stacks share: one set of tables in the kernel, one set of names.
+//!
+//! The collector that is started first makes it; the programs of the others are loaded onto the same maps.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use fathom_recording::{Sink, StackId};
+use libbpf_rs::MapHandle;
+
+use super::CodeOfProcesses;
+use super::frames::Stacks;
+use super::reasons::is_reason;
+use super::samples::Sample;
+
+/// The maps that a program with `bpf/unwind.h` looks up.
+pub struct UnwindMaps {
+    /// `unwind_rows`.
+    pub rows: MapHandle,
+    /// `row_pages`.
+    pub pages: MapHandle,
+    /// `code_mappings`.
+    pub mappings: MapHandle,
+    /// `jvm_codes`.
+    pub jvms: MapHandle,
+    /// `processes`.
+    pub processes: MapHandle,
+}
+
+/// See the module.
+pub struct Engine {
+    /// What the programs look up.
+    pub code: CodeOfProcesses,
+    /// Names of what they walked.
+    pub stacks: Stacks,
+    /// For further programs.
+    pub maps: UnwindMaps,
+    /// Counts programs of a process: what was learnt of one is void for the next.
+    generations: HashMap<i32, u64>,
+    generation: u64,
+}
+
+/// An engine, shared by the collectors of a session, which all run on one thread.
+pub type SharedEngine = Rc<RefCell<Engine>>;
+
+impl Engine {
+    /// Over tables that are loaded.
+    pub fn new(code: CodeOfProcesses, maps: UnwindMaps) -> SharedEngine {
+        let (stacks, generations) = (Stacks::default(), HashMap::new());
+        Rc::new(RefCell::new(Self { code, stacks, maps, generations, generation: 0 }))
+    }
+
+    /// A process came, or became another program.
+    pub fn renew(&mut self, pid: i32, is_jvm: bool) {
+        self.generation += 1;
+        self.generations.insert(pid, self.generation);
+        self.code.refresh(pid, is_jvm);
+        self.learn(pid);
+    }
+
+    /// A process is gone.
+    pub fn forget(&mut self, pid: i32) {
+        self.code.forget(pid);
+        self.generations.remove(&pid);
+    }
+
+    /// The stack of a sample, with the process read anew where the walk ended for what was not known of it.
+    pub fn stack(&mut self, sample: &Sample<'_>, is_jvm: bool, sink: &mut dyn Sink) -> Option<StackId> {
+        let pid = sample.head.pid as i32;
+        if wants_refresh(sample.head.reason) && self.code.refresh(pid, is_jvm) {
+            self.learn(pid);
+        }
+        let generation = self.generations.get(&pid).copied().unwrap_or(0);
+        self.stacks.stack(sample, self.code.get_mut(pid), generation, sink)
+    }
+
+    fn learn(&mut self, pid: i32) {
+        if let Some(known) = self.code.get_mut(pid) {
+            self.stacks.learn(pid as u32, known);
+        }
+    }
+}
+
+/// Whether a walk ended where reading the process anew may help.
+fn wants_refresh(reason: u8) -> bool {
+    ["PROCESS_NOT_KNOWN", "NO_MAPPING", "ANONYMOUS_CODE", "JVM_NOT_READ"]
+        .iter()
+        .any(|name| is_reason(reason, name))
+}
