@@ -188,3 +188,51 @@ fn code_that_is_thrown_away_again_and_again_is_no_burst_of_new_code() {
         assert!(first.evidence.iter().any(|e| e.text.starts_with("DeoptLoop.")), "{:?}", first.evidence);
     }
 }
+
+#[test]
+fn a_trace_of_the_writes_beside_the_log_proves_what_the_log_alone_only_fits() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gc/gc-log-write-blocked");
+    let files = ["javagcworkload-jdk17-g1.log.zst", "javagcworkload-jdk17-g1.strace.zst"]
+        .map(|name| folder.join(name));
+    let d = diagnose(&read(&files, None), &Options::default()).unwrap();
+    let first = &d.findings[0];
+    assert_eq!(
+        (first.rule, first.confidence),
+        ("gc-log-write-blocked", Confidence::Proven),
+        "{}",
+        d.headline
+    );
+    let calls: Vec<_> = first.evidence.iter().filter(|e| e.source.contains(".strace")).collect();
+    assert!(calls.iter().any(|e| e.text.contains("19.75 s")), "{:?}", first.evidence);
+    assert_eq!(d.findings.len(), 1);
+}
+
+#[test]
+fn late_answers_of_a_resolver_lost_ones_and_quick_ones_are_told_apart() {
+    let told = |name: &str| {
+        let d = diagnose(&read(&[fixtures("strace").join(name)], None), &Options::default()).unwrap();
+        let found: Vec<_> = d.findings.iter().map(|f| f.rule).collect();
+        (found, d.headline)
+    };
+    assert_eq!(told("dns-slow.strace").0, ["dns-slow"]);
+    assert_eq!(told("dns-drop.strace").0, ["dns-timeout"]);
+    let (found, headline) = told("dns-fast.strace");
+    assert!(found.is_empty() && headline.starts_with("healthy"), "{found:?} {headline}");
+}
+
+#[test]
+fn sixteen_threads_on_one_monitor_are_a_contended_lock() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let files = [folder.join("waits/lock-jdk17.jfr.zst"), folder.join("tables/lock-jdk17.csv")];
+    let d = diagnose(&read(&files, None), &Options::default()).unwrap();
+    let first = &d.findings[0];
+    assert_eq!(
+        (first.rule, first.confidence),
+        ("lock-contended-monitor", Confidence::Likely),
+        "{}",
+        d.headline
+    );
+    assert!(first.culprit.starts_with("java.lang.Object"), "{}", first.culprit);
+    let waited: Vec<_> = first.evidence.iter().filter(|e| e.text.contains("LockStorm$1.run")).collect();
+    assert!(!waited.is_empty(), "{:?}", first.evidence);
+}

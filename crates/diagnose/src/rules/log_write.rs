@@ -38,7 +38,7 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     if let Some(call) = writes.max_by_key(Span::duration_ns) {
         let to = call.label(label::PATH).map_or(String::new(), |path| format!(" to {path}"));
         let text = format!(
-            "{}(){to} on thread {} took {} in the kernel",
+            "{}(){to} on {} took {} in the kernel",
             call.name(),
             thread(case, &call),
             in_kernel(&call)
@@ -66,7 +66,13 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     })
 }
 
-fn thread<'a>(case: &Case<'a>, span: &Span<'_>) -> &'a str {
+/// The thread of a span: its name, or its id where only that is known.
+fn thread(case: &Case<'_>, span: &Span<'_>) -> String {
     let thread = span.thread().and_then(|id| case.recording.threads.get(id.index()));
-    thread.map_or("?", |thread| case.recording.strings.get(thread.name)).trim()
+    let name = thread.map_or("", |thread| case.recording.strings.get(thread.name)).trim();
+    match thread.and_then(|thread| thread.tid) {
+        Some(tid) if name.is_empty() => format!("thread {tid}"),
+        _ if name.is_empty() => "a thread".to_owned(),
+        _ => name.to_owned(),
+    }
 }
