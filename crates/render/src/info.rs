@@ -262,11 +262,13 @@ pub fn to_json(recording: &Recording) -> Value {
     })
 }
 
-/// A source with every field that it has, `segments` also when there are none.
+/// A source with every field that it has, lists also when they are empty.
 fn source_json(source: &Source) -> Value {
     let mut value = json!(source);
     if let Some(fields) = value.as_object_mut() {
-        fields.entry("segments").or_insert_with(|| json!([]));
+        for list in ["segments", "unseen"] {
+            fields.entry(list).or_insert_with(|| json!([]));
+        }
     }
     value
 }
@@ -344,6 +346,7 @@ mod tests {
             "clock",
             "placement",
             "cut",
+            "unseen",
         ] {
             assert!(source.contains_key(field), "{field}");
         }
