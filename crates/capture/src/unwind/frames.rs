@@ -137,7 +137,7 @@ impl Stacks {
     fn native(&mut self, walked: Walked, pid: u32, known: &Known, sink: &mut dyn Sink) -> FrameId {
         let WalkedFrame::Native { pc } = walked.frame else { return unknown(walked, sink) };
         // A return address may lie behind the end of a function that never gets it back.
-        let at = pc - u64::from(!walked.exact);
+        let at = pc.saturating_sub(u64::from(!walked.exact));
         let Some(code) = known.code_at(at) else { return unknown(walked, sink) };
         let frame = self.native.frame(pid, &code.mapping, at);
         sink.frame(&frame.name, &frame.module, frame.frame_type, -1)
