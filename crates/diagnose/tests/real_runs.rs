@@ -191,9 +191,9 @@ fn code_that_is_thrown_away_again_and_again_is_no_burst_of_new_code() {
 
 #[test]
 fn a_trace_of_the_writes_beside_the_log_proves_what_the_log_alone_only_fits() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gc/gc-log-write-blocked");
-    let files = ["javagcworkload-jdk17-g1.log.zst", "javagcworkload-jdk17-g1.strace.zst"]
-        .map(|name| folder.join(name));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let log = folder.join("gc/gc-log-write-blocked/javagcworkload-jdk17-g1.log.zst");
+    let files = [log, folder.join("waits/javagcworkload-jdk17-g1.strace.zst")];
     let d = diagnose(&read(&files, None), &Options::default()).unwrap();
     let first = &d.findings[0];
     assert_eq!(
