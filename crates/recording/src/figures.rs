@@ -98,6 +98,14 @@ impl Figures {
     /// Adds the figures of the next span with keys that are still text. They are probably those of span `like`, which
     /// is cheaper to see than to look each of them up.
     pub(crate) fn push_texts(&mut self, figures: &[(&str, f64)], like: Option<usize>, strings: &mut Strings) {
+        let is_like = |i: &usize| {
+            let model = self.keys_of(*i);
+            model.len() == figures.len()
+                && model.iter().zip(figures).all(|(key, (text, _))| strings.is(*key, text))
+        };
+        if let Some(i) = like.filter(is_like) {
+            return self.push_values(self.shape[i], figures.iter().map(|(_, value)| *value));
+        }
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
         let model = like.map_or(&[][..], |i| self.keys_of(i));
@@ -113,9 +121,8 @@ impl Figures {
             }
             keys.push(key);
         }
-        let same = like.filter(|_| model == keys).map(|i| self.shape[i]);
         self.keys = keys;
-        let shape = same.unwrap_or_else(|| self.shape_of_keys());
+        let shape = self.shape_of_keys();
         self.push_values(shape, figures.iter().map(|(_, value)| *value));
     }
 
@@ -141,6 +148,20 @@ impl Figures {
             self.start.push(start + words as u64);
         }
         self.words.extend(other.words);
+    }
+
+    /// Memory that the spans take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let shapes: usize =
+            self.shapes.iter().map(|s| 2 * size_of_val(&*s.keys) + size_of_val(&*s.places)).sum();
+        shapes + 4 * (self.shape.capacity() + self.start.len() + self.words.capacity())
+    }
+
+    /// Gives back what is reserved for more.
+    pub(crate) fn shrink(&mut self) {
+        self.shape.shrink_to_fit();
+        self.start.shrink();
+        self.words.shrink_to_fit();
     }
 
     /// Forgets the spans. Shapes stay: the next spans will have them too.

@@ -70,6 +70,18 @@ impl Labels {
         self.entries.len()
     }
 
+    /// Memory that they take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        4 * (self.list.capacity() + self.ends.capacity()) + 8 * self.entries.capacity()
+    }
+
+    /// Gives back what is reserved for more.
+    pub(crate) fn shrink(&mut self) {
+        self.list.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self.entries.shrink_to_fit();
+    }
+
     /// Forgets all of them.
     #[cfg(feature = "disk")]
     pub(crate) fn clear(&mut self) {

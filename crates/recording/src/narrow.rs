@@ -58,6 +58,14 @@ impl Narrow {
         rows.map(|i| self.get(i))
     }
 
+    /// Gives back what is reserved for more.
+    pub(crate) fn shrink(&mut self) {
+        match self {
+            Self::Words(words) => words.shrink_to_fit(),
+            Self::Wide(wide) => wide.shrink_to_fit(),
+        }
+    }
+
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -101,6 +109,16 @@ impl Sparse {
     #[cfg(feature = "disk")]
     pub(crate) fn rows(&self, rows: Range<usize>) -> impl Iterator<Item = u32> + '_ {
         rows.map(|i| self.get(i))
+    }
+
+    /// Memory that they take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        4 * self.0.capacity()
+    }
+
+    /// Gives back what is reserved for more.
+    pub(crate) fn shrink(&mut self) {
+        self.0.shrink_to_fit();
     }
 
     /// The ids up to the last one that there is.

@@ -46,6 +46,16 @@ impl Origins {
         self.of[rows].iter().map(|id| self.pairs[*id as usize])
     }
 
+    /// Memory that they take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        4 * self.of.capacity() + 24 * self.pairs.len()
+    }
+
+    /// Gives back what is reserved for more.
+    pub(crate) fn shrink(&mut self) {
+        self.of.shrink_to_fit();
+    }
+
     /// Moves the spans of process `from` to process `into`.
     pub(crate) fn move_process(&mut self, from: ProcessId, into: ProcessId) {
         for (process, _) in self.pairs.iter_mut().filter(|(process, _)| *process == from) {

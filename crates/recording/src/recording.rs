@@ -10,6 +10,7 @@ use crate::series::{Series, SeriesInfo};
 use crate::sources::{Process, Source, Thread};
 use crate::spans::{NONE, SpanRow, Spans};
 use crate::strings::Strings;
+use crate::vocabulary::sample;
 use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 
 /// How many spans back one of the same kind is looked for, which probably has the same figures: a pause, its safepoint
@@ -30,6 +31,8 @@ pub trait Sink {
     fn process_mut(&mut self, id: ProcessId) -> &mut Process;
     /// The id of a thread, adding it when it is new. A thread is told by process, tid and name.
     fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: crate::Role) -> ThreadId;
+    /// Gives a thread another name: one that is seen before it has named itself is called as its maker.
+    fn rename_thread(&mut self, id: ThreadId, name: &str, role: crate::Role);
     /// Adds a span. A `t1_ns` before `t0_ns` is raised to it.
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId;
     /// Adds a series without points.
@@ -101,6 +104,16 @@ impl Sink for Recording {
         }
     }
 
+    fn rename_thread(&mut self, id: ThreadId, name: &str, role: crate::Role) {
+        let name = self.strings.intern(name);
+        let Some(thread) = self.threads.get_mut(id.index()) else { return };
+        if self.thread_ids.get(thread) == Some(&id) {
+            self.thread_ids.remove(thread);
+        }
+        (thread.name, thread.role) = (name, role);
+        self.thread_ids.entry(thread.clone()).or_insert(id);
+    }
+
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
         let spans = &mut self.spans;
         let kind = self.strings.intern(row.kind);
@@ -167,6 +180,20 @@ impl Recording {
     /// An empty recording.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Memory of spans and samples, frames and stacks and the strings of all, bytes, as far as it grows with them.
+    pub(crate) fn bytes(&self) -> usize {
+        // A row of a dictionary stands in its list and in the index by which it is found, a third of whose places are free.
+        let rows = 3 * (self.frames.len() * size_of::<Frame>() + self.stacks.len() * size_of::<StackNode>());
+        self.strings.bytes() + self.spans.bytes() + self.samples.bytes() + rows
+    }
+
+    /// Gives back what is reserved for more rows.
+    pub(crate) fn shrink(&mut self) {
+        self.strings.shrink();
+        self.spans.shrink();
+        self.samples.shrink();
     }
 
     /// Adds a thread as a row of its own, also beside one that is equal (processes that were merged leave such).
@@ -297,6 +324,14 @@ impl Recording {
         let mut kinds: Vec<_> = counts.into_iter().map(|(k, count)| (self.strings.get(k), count)).collect();
         kinds.sort_unstable();
         kinds
+    }
+
+    /// The kind of samples that tells what ran on CPUs: time where it was sampled by time, else cycles; `None` where there
+    /// are neither.
+    pub fn on_cpu_kind(&self) -> Option<StrId> {
+        // The word alone may be there without a sample: some other kind of thing is called so.
+        let has_samples = |kind: &StrId| self.samples.kind.contains(kind);
+        sample::ON_CPU.iter().filter_map(|kind| self.strings.find(kind)).find(has_samples)
     }
 
     /// Gives one figure of this recording's spans. For loops over many: its word is looked up once for all of them.

@@ -92,10 +92,35 @@ impl Samples {
         self.kind.is_empty()
     }
 
+    /// Memory that they take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.kind.capacity() * size_of::<Sample>()
+    }
+
+    /// Gives back what is reserved for more.
+    pub(crate) fn shrink(&mut self) {
+        self.kind.shrink_to_fit();
+        self.t_ns.shrink_to_fit();
+        self.process.shrink_to_fit();
+        self.thread.shrink_to_fit();
+        self.stack.shrink_to_fit();
+        self.weight.shrink_to_fit();
+        self.source.shrink_to_fit();
+    }
+
     /// All samples in their order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Sample> + '_ {
+        (0..self.len()).map(move |i| self.at(i))
+    }
+
+    /// The sample at a place in their order; `None` behind the last.
+    pub fn get(&self, place: usize) -> Option<Sample> {
+        (place < self.len()).then(|| self.at(place))
+    }
+
+    fn at(&self, i: usize) -> Sample {
         let id = |id: u32| (id != crate::spans::NONE).then_some(id);
-        (0..self.len()).map(move |i| Sample {
+        Sample {
             kind: self.kind[i],
             t_ns: self.t_ns[i],
             process: self.process[i],
@@ -103,7 +128,7 @@ impl Samples {
             stack: id(self.stack[i]).map(StackId),
             weight: self.weight[i],
             source: self.source[i],
-        })
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Anchor, ClockBasis, Placement};
-use crate::{ProcessId, StrId};
+use crate::{ProcessId, Role, StrId};
 
 /// A collector or a file (one JVM run within it) that fed the recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,9 +44,25 @@ pub struct Source {
     /// What it was asked for and could not see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Unseen>,
+    /// What its CPU samples were taken by, when it takes any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
     /// First and last time that it covers, nanoseconds on its own clock until it is placed, then on the
     /// recording's.
     pub covers_ns: Option<(i64, i64)>,
+}
+
+/// The event that makes a source take its CPU samples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// Its name: "cpu-clock", "cycles".
+    pub event: String,
+    /// What a sample's weight counts: "ns", "cycles".
+    pub unit: String,
+    /// Samples a second that were asked for, of each processor while it is busy.
+    pub rate_hz: u32,
+    /// What lies between two samples, in the unit; `None` where the kernel keeps the rate by moving it.
+    pub period: Option<u64>,
 }
 
 /// A file of a rotated set.
@@ -126,87 +142,6 @@ impl Process {
     }
 }
 
-/// What a thread is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// The application's own.
-    App,
-    /// A garbage collector's worker.
-    Gc,
-    /// A JIT compiler's.
-    Jit,
-    /// Another of the JVM's own.
-    Vm,
-    /// Not known, or of another kind.
-    Other,
-}
-
-impl Role {
-    /// What a thread of a JVM is for, by its name: HotSpot names its own threads, JDK 8 to 25 (`compileBroker.cpp`,
-    /// `vmThread.cpp`, the collectors' sources). The kernel cuts names after 15 characters, so only their beginnings
-    /// are looked at. What is none of the JVM's is the application's.
-    pub fn of_jvm_thread(name: &str) -> Self {
-        /// Compiler threads.
-        const JIT: [&str; 4] = ["C1 Compiler", "C2 Compiler", "JVMCI CompilerT", "JVMCI-native Co"];
-        /// The collectors' threads.
-        const GC: [&str; 24] = [
-            "GC Thread#",
-            "GC task thread#",
-            "ParGC Thread#",
-            "Gang worker#",
-            "Concurrent Mark",
-            "G1 Conc#",
-            "G1 Main",
-            "G1 Refine#",
-            "G1 Service",
-            "G1 Young Remembe",
-            "G1 Young RemSet",
-            "G1 Parallel Mark",
-            "G1 Concurrent",
-            "ZWorker",
-            "ZDirector",
-            "ZDriver",
-            "ZStat",
-            "ZUncommitter",
-            "ZUnmapper",
-            "XWorker",
-            "XD",
-            "Shenandoah",
-            "ShenWorker",
-            "RuntimeWorker#",
-        ];
-        /// The JVM's other threads, and the JDK's own Java threads that serve it.
-        const VM: [&str; 18] = [
-            "VM Thread",
-            "VM Periodic Tas",
-            "VM Operation",
-            "Signal Dispatch",
-            "Attach Listener",
-            "Service Thread",
-            "Monitor Deflati",
-            "Notification Th",
-            "Sweeper thread",
-            "Common-Cleaner",
-            "Reference Handl",
-            "Finalizer",
-            "AsyncLog",
-            "StringDedupProc",
-            "StrDedup",
-            "JFR ",
-            "Surrogate Locke",
-            "Cleaner-",
-        ];
-        let begins = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
-        match () {
-            () if begins(&JIT) => Self::Jit,
-            () if begins(&GC) => Self::Gc,
-            () if begins(&VM) => Self::Vm,
-            () => Self::App,
-        }
-    }
-}
-
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Thread {
@@ -218,23 +153,4 @@ pub struct Thread {
     pub name: StrId,
     /// What it is for.
     pub role: Role,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn roles_are_told_by_names_whole_or_cut() {
-        let roles = [
-            "C2 CompilerThread0",
-            "C2 CompilerThre",
-            "G1 Conc#0",
-            "VM Periodic Tas",
-            "main",
-            "G1 of the app",
-        ];
-        let expected = [Role::Jit, Role::Jit, Role::Gc, Role::Vm, Role::App, Role::App];
-        assert_eq!(roles.map(Role::of_jvm_thread), expected);
-    }
 }

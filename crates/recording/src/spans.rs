@@ -71,6 +71,27 @@ impl Spans {
         self.kind.is_empty()
     }
 
+    /// Memory that they take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let words = self.kind.capacity() + self.name.capacity() + self.line.len() + self.key.len();
+        let times = self.t0_ns.capacity() + self.t1_ns.capacity();
+        let ids = self.thread.bytes() + self.stack.bytes() + self.parent.bytes() + self.origins.bytes();
+        4 * words + 8 * times + ids + self.figures.bytes() + self.labels.bytes()
+    }
+
+    /// Gives back what is reserved for more.
+    pub(crate) fn shrink(&mut self) {
+        self.kind.shrink_to_fit();
+        self.name.shrink_to_fit();
+        self.t0_ns.shrink_to_fit();
+        self.t1_ns.shrink_to_fit();
+        self.origins.shrink();
+        [&mut self.thread, &mut self.stack, &mut self.parent].into_iter().for_each(Sparse::shrink);
+        [&mut self.line, &mut self.key].into_iter().for_each(Narrow::shrink);
+        self.figures.shrink();
+        self.labels.shrink();
+    }
+
     /// The key of span `i`.
     pub(crate) fn key_of(&self, i: usize) -> i64 {
         self.key.get(i).wrapping_sub(1) as i64

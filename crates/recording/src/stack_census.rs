@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::vocabulary::{frame, sample};
+use crate::vocabulary::frame;
 use crate::{FrameType, Recording, Role, StackId};
 
 /// Stacks of CPU samples, counted.
@@ -26,7 +26,7 @@ impl StackCensus {
     pub fn of(recording: &Recording) -> Self {
         let shapes = shapes(recording);
         let mut census = Self::default();
-        let cpu = recording.strings.find(sample::CPU);
+        let cpu = recording.on_cpu_kind();
         for row in recording.samples.iter().filter(|row| Some(row.kind) == cpu) {
             let Some(shape) = row.stack.and_then(|stack| shapes.get(stack.index())) else { continue };
             census.samples += 1;
@@ -85,6 +85,7 @@ fn shapes(recording: &Recording) -> Vec<Shape> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vocabulary::sample;
     use crate::{Process, SampleRow, Sink, Source};
 
     #[test]

@@ -72,15 +72,27 @@ impl Strings {
     }
 
     /// Whether an id is that of `text`: cheaper than to ask for the string and compare.
+    #[inline]
     pub(crate) fn is(&self, id: StrId, text: &str) -> bool {
         let i = id.index();
         let from = if i == 0 { 0 } else { self.ends[i - 1] as usize };
-        self.arena.as_bytes()[from..self.ends[i] as usize] == *text.as_bytes()
+        same(&self.arena.as_bytes()[from..self.ends[i] as usize], text.as_bytes())
     }
 
     /// How many distinct strings there are.
     pub fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Memory that they take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.arena.capacity() + 4 * (self.ends.capacity() + self.slots.capacity())
+    }
+
+    /// Gives back what is reserved for more.
+    pub(crate) fn shrink(&mut self) {
+        self.arena.shrink_to_fit();
+        self.ends.shrink_to_fit();
     }
 
     /// Whether there is no string yet.
@@ -100,6 +112,22 @@ impl Strings {
         }
         self.slots = slots;
     }
+}
+
+/// Whether two texts are the same, by their first and last few bytes, which overlap in between: words are some twenty bytes
+/// long, and that is quicker than a call.
+#[inline]
+fn same(a: &[u8], b: &[u8]) -> bool {
+    fn ends<const N: usize>(a: &[u8], b: &[u8]) -> bool {
+        a.first_chunk::<N>() == b.first_chunk::<N>() && a.last_chunk::<N>() == b.last_chunk::<N>()
+    }
+    a.len() == b.len()
+        && match a.len() {
+            4..=7 => ends::<4>(a, b),
+            8..=16 => ends::<8>(a, b),
+            17..=32 => ends::<16>(a, b),
+            _ => a == b,
+        }
 }
 
 fn hash(text: &str) -> usize {
@@ -123,5 +151,18 @@ mod tests {
         assert_eq!(strings.len(), 1000);
         assert_eq!(strings.find("method7"), Some(ids[7]));
         assert_eq!(strings.find("never seen"), None);
+    }
+
+    #[test]
+    fn texts_are_the_same_when_every_byte_is() {
+        let text: Vec<u8> = (0..40).collect();
+        for n in 0..text.len() {
+            assert!(same(&text[..n], &text.clone()[..n]) && !same(&text[..n], &text[..n + 1]));
+            for at in 0..n {
+                let mut other = text[..n].to_vec();
+                other[at] ^= 1;
+                assert!(!same(&text[..n], &other), "{n} bytes, byte {at}");
+            }
+        }
     }
 }

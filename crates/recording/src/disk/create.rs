@@ -88,7 +88,7 @@ pub(super) fn move_into_place(from: &Path, to: &Path) -> Result<(), RecordingErr
 }
 
 /// Removes a recording: the files that belong to one, and the directory if nothing else is in it.
-pub(super) fn remove(dir: &Path) -> Result<(), RecordingError> {
+pub fn remove(dir: &Path) -> Result<(), RecordingError> {
     for file in files() {
         match std::fs::remove_file(dir.join(&file)) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => {

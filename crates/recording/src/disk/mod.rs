@@ -29,7 +29,7 @@ mod tables;
 mod tests;
 mod writer;
 
-pub use create::{Overwrite, write};
+pub use create::{Overwrite, remove, write};
 pub use open::{is_recording, open};
 pub use pack::{PACKED_EXTENSION, is_packed, pack, unpack};
 pub use writer::Writer;

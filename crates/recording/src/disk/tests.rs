@@ -260,6 +260,9 @@ fn play_flushing(rows: &[Row], writer: &mut Writer, every: usize) {
         fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: Role) -> ThreadId {
             self.0.thread(process, tid, name, role)
         }
+        fn rename_thread(&mut self, id: ThreadId, name: &str, role: Role) {
+            self.0.rename_thread(id, name, role);
+        }
         fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
             self.count();
             self.0.span(row)

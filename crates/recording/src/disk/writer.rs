@@ -189,6 +189,11 @@ impl Sink for Writer {
         self.buffer.thread(process, tid, name, role)
     }
 
+    fn rename_thread(&mut self, id: ThreadId, name: &str, role: Role) {
+        // Threads are saved as they are made; a recording that is cut off keeps the first name.
+        self.buffer.rename_thread(id, name, role);
+    }
+
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
         let id = SpanId(self.spans_before as u32 + self.buffer.span(row).0);
         self.added();

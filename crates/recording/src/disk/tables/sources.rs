@@ -45,6 +45,7 @@ impl Table for Sources {
             text("unknown"),
             text("checks"),
             text("unseen"),
+            text("sampling"),
         ]
     }
 
@@ -78,6 +79,7 @@ impl Table for Sources {
             columns::json(all().map(|s| &s.unknown)),
             columns::json(all().map(|s| &s.checks)),
             columns::json(all().map(|s| &s.unseen)),
+            columns::json(all().map(|s| &s.sampling)),
         ]
     }
 
@@ -114,6 +116,7 @@ impl Table for Sources {
         fill(&mut sources, columns.json("unknown")?, |s| &mut s.unknown);
         fill(&mut sources, columns.json("checks")?, |s| &mut s.checks);
         fill(&mut sources, columns.added_json("unseen")?, |s| &mut s.unseen);
+        fill(&mut sources, columns.added_json("sampling")?, |s| &mut s.sampling);
         recording.sources.extend(sources);
         Ok(())
     }

@@ -1,0 +1,18 @@
+//! Names of frames that are none of the program's.
+//!
+//! The names of real ones: Java "package.Class.method" without signature, `$$Lambda` and hidden classes without the
+//! address that makes each of them unique; C++ and Rust demangled; the kernel's as kallsyms has them. `module`: the
+//! library's file name ("libjvm.so"), "kernel" or the kernel module in brackets, empty for Java.
+
+/// Begins the name of the root of a stack whose callers could not be walked.
+pub const CUT_PREFIX: &str = "[stack cut: ";
+
+/// The name of the root of a stack that was cut for a reason ("depth", "no unwind row").
+pub fn cut(reason: &str) -> String {
+    format!("{CUT_PREFIX}{reason}]")
+}
+
+/// The reason, when a frame is the root of a stack that was cut.
+pub fn cut_reason(name: &str) -> Option<&str> {
+    name.strip_prefix(CUT_PREFIX)?.strip_suffix(']')
+}

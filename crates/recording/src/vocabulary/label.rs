@@ -1,0 +1,44 @@
+//! Keys of labels.
+
+/// GC cause: "G1 Evacuation Pause", "System.gc()", "Allocation Failure".
+pub const CAUSE: &str = "cause";
+/// Parenthesised qualifiers that were not known to the reader; the pause counts all the same.
+pub const QUALIFIER: &str = "qualifier";
+/// Why: of a compile failure, a trap, an invalidation; "tiered" of a queued task.
+pub const REASON: &str = "reason";
+/// What the runtime does about a trap: "reinterpret", "make_not_compilable".
+pub const ACTION: &str = "action";
+/// "c1", "c2", "jvmci".
+pub const COMPILER: &str = "compiler";
+/// The class whose loading broke a dependency of compiled code.
+pub const WITNESS: &str = "witness";
+/// Code-cache segment: "CodeHeap 'non-profiled nmethods'".
+pub const SEGMENT: &str = "segment";
+/// File behind a descriptor.
+pub const PATH: &str = "path";
+/// Block device: "vda", "nvme0n1"; of writeback its number, "254:0".
+pub const DEVICE: &str = "device";
+/// Name at the kernel of the thread that issued a request.
+pub const ISSUER: &str = "issuer";
+/// Other end of a connection, "host:port".
+pub const PEER: &str = "peer";
+/// Error of a system call: "EAGAIN".
+pub const ERROR: &str = "error";
+/// The system call within which something happened.
+pub const SYSCALL: &str = "syscall";
+/// Flags of a system call, or what it was to do: "O_RDWR|O_CREAT", "MADV_DONTNEED".
+pub const FLAGS: &str = "flags";
+/// Name of the thread that woke another; of [`super::kind::SCHED_OFF`] its name at the kernel and its id, "main (4711)".
+pub const WAKER: &str = "waker";
+/// Of a wait for a CPU: the thread that had it until then, as [`WAKER`] names one.
+pub const RAN_INSTEAD: &str = "ran_instead";
+/// Name of the thread that asked for a VM operation.
+pub const CALLER: &str = "caller";
+/// Name of the thread that held a lock.
+pub const OWNER: &str = "owner";
+/// Address or identity of an object, hexadecimal.
+pub const ADDRESS: &str = "address";
+/// What was slow, in words, on [`super::kind::SLOW`].
+pub const WHAT: &str = "what";
+/// Why a record ends early: the log was cut off, or lines of it are missing.
+pub const CUT: &str = "cut";

@@ -1,0 +1,296 @@
+//! Series of the machine, its control groups and its processes, which live collectors write about once a second.
+//!
+//! Each names its unit and how it behaves. A rate is divided by the time it was taken over already; "cpus" is CPU time
+//! by wall time, so that 1.0 is one processor kept busy, and instances add up.
+
+use crate::SeriesKind::{self, Gauge, Latency, Rate};
+
+/// The word for a series, with its unit and its kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Word {
+    /// Its name.
+    pub name: &'static str,
+    /// Unit of its values.
+    pub unit: &'static str,
+    /// How its values behave.
+    pub kind: SeriesKind,
+}
+
+const fn word(name: &'static str, unit: &'static str, kind: SeriesKind) -> Word {
+    Word { name, unit, kind }
+}
+
+/// How names of these series begin. None of them tells of the application's progress.
+const FAMILIES: [&str; 8] = ["host.", "disk.", "net.", "tcp.", "process.", "cgroup.", "jvm.", "fathom."];
+
+/// Whether a series is one of these: it tells of the machine or the JVM, and not of what the application got done.
+pub fn is_live(name: &str) -> bool {
+    FAMILIES.iter().any(|family| name.starts_with(family))
+}
+
+/// All of them.
+pub const ALL: &[Word] = &[
+    HOST_CPU_BUSY,
+    HOST_CPU_KERNEL,
+    HOST_CPU_IOWAIT,
+    HOST_CPU_STEAL,
+    HOST_RUNNABLE,
+    HOST_BLOCKED,
+    HOST_LOAD,
+    HOST_SWITCHES,
+    HOST_FORKS,
+    HOST_MEMORY_AVAILABLE,
+    HOST_MEMORY_DIRTY,
+    HOST_MEMORY_WRITEBACK,
+    HOST_SWAP_USED,
+    HOST_SWAP_IN,
+    HOST_SWAP_OUT,
+    HOST_MAJOR_FAULTS,
+    HOST_DIRECT_RECLAIM,
+    HOST_COMPACTION_STALLS,
+    HOST_OOM_KILLS,
+    HOST_PRESSURE_CPU,
+    HOST_PRESSURE_MEMORY,
+    HOST_PRESSURE_IO,
+    DISK_BUSY,
+    DISK_QUEUE,
+    DISK_AWAIT,
+    DISK_READ,
+    DISK_WRITTEN,
+    DISK_REQUESTS,
+    DISK_IO_REQUESTS,
+    DISK_IO_BYTES,
+    DISK_IO_QUEUED,
+    DISK_IO_IN_DEVICE,
+    NET_RECEIVED,
+    NET_SENT,
+    NET_DROPPED,
+    TCP_SEGMENTS,
+    TCP_RETRANSMITS,
+    TCP_LISTEN_DROPS,
+    PROCESS_CPU,
+    PROCESS_CPU_USER,
+    PROCESS_CPU_KERNEL,
+    PROCESS_CPU_ROLE,
+    PROCESS_RSS,
+    PROCESS_SWAP,
+    PROCESS_MINOR_FAULTS,
+    PROCESS_MAJOR_FAULTS,
+    PROCESS_FAULTS,
+    PROCESS_FAULT_TIME,
+    PROCESS_MEMORY_STALLS,
+    PROCESS_SPACE_CALLS,
+    PROCESS_SPACE_BYTES,
+    PROCESS_SWITCHES_VOLUNTARY,
+    PROCESS_SWITCHES_INVOLUNTARY,
+    PROCESS_RUN_QUEUE,
+    PROCESS_THREADS,
+    PROCESS_FDS,
+    PROCESS_READ,
+    PROCESS_WRITTEN,
+    CGROUP_CPU,
+    CGROUP_CPU_QUOTA,
+    CGROUP_THROTTLED,
+    CGROUP_THROTTLED_PERIODS,
+    CGROUP_MEMORY,
+    CGROUP_MEMORY_MAX,
+    CGROUP_MEMORY_LIMIT_HITS,
+    CGROUP_OOM_KILLS,
+    JVM_COLLECTIONS,
+    JVM_GC_TIME,
+    JVM_SAFEPOINTS,
+    JVM_SAFEPOINT_TIME,
+    JVM_SAFEPOINT_SYNC,
+    JVM_CLASSES_LOADED,
+    JVM_CLASSES_UNLOADED,
+    JVM_COMPILE_TIME,
+    JVM_HEAP_USED,
+    JVM_HEAP_CAPACITY,
+    JVM_METASPACE_USED,
+    JVM_THREADS,
+    FATHOM_CPU,
+    FATHOM_RSS,
+];
+
+// Processors: /proc/stat, /proc/loadavg. Instance: "cpu0".
+/// A processor's busy time: user, nice, system, interrupts; guests are within user.
+pub const HOST_CPU_BUSY: Word = word("host.cpu.busy", "cpus", Gauge);
+/// Of it, in the kernel: system and interrupts.
+pub const HOST_CPU_KERNEL: Word = word("host.cpu.kernel", "cpus", Gauge);
+/// Idle while a task that last ran on it waits for a disk.
+pub const HOST_CPU_IOWAIT: Word = word("host.cpu.iowait", "cpus", Gauge);
+/// Taken by the hypervisor while there was work to do.
+pub const HOST_CPU_STEAL: Word = word("host.cpu.steal", "cpus", Gauge);
+/// Tasks that run or wait for a processor, at the moment of reading.
+pub const HOST_RUNNABLE: Word = word("host.tasks.runnable", "tasks", Gauge);
+/// Tasks blocked on I/O, at the moment of reading.
+pub const HOST_BLOCKED: Word = word("host.tasks.blocked", "tasks", Gauge);
+/// Load average of one minute.
+pub const HOST_LOAD: Word = word("host.load1", "tasks", Gauge);
+/// Context switches.
+pub const HOST_SWITCHES: Word = word("host.switches", "1/s", Rate);
+/// Processes and threads created.
+pub const HOST_FORKS: Word = word("host.forks", "1/s", Rate);
+
+// Memory: /proc/meminfo, /proc/vmstat.
+/// What could be allocated without swapping, as the kernel estimates it.
+pub const HOST_MEMORY_AVAILABLE: Word = word("host.memory.available", "bytes", Gauge);
+/// Page cache that has to be written back.
+pub const HOST_MEMORY_DIRTY: Word = word("host.memory.dirty", "bytes", Gauge);
+/// Page cache being written back.
+pub const HOST_MEMORY_WRITEBACK: Word = word("host.memory.writeback", "bytes", Gauge);
+/// Swap in use.
+pub const HOST_SWAP_USED: Word = word("host.swap.used", "bytes", Gauge);
+/// Read back from swap.
+pub const HOST_SWAP_IN: Word = word("host.swap.in", "bytes/s", Rate);
+/// Written to swap.
+pub const HOST_SWAP_OUT: Word = word("host.swap.out", "bytes/s", Rate);
+/// Faults that had to read a page.
+pub const HOST_MAJOR_FAULTS: Word = word("host.faults.major", "1/s", Rate);
+/// Pages that allocating tasks had to look through to find a free one (direct reclaim).
+pub const HOST_DIRECT_RECLAIM: Word = word("host.reclaim.direct", "pages/s", Rate);
+/// Compactions that allocating tasks waited for.
+pub const HOST_COMPACTION_STALLS: Word = word("host.compaction.stalls", "1/s", Rate);
+/// Processes killed for want of memory.
+pub const HOST_OOM_KILLS: Word = word("host.oom-kills", "1/s", Rate);
+
+// Pressure: /proc/pressure. Instance: "some" (a task waited) or "full" (all that could run did).
+/// Share of the time in which tasks waited for a processor.
+pub const HOST_PRESSURE_CPU: Word = word("host.pressure.cpu", "share", Latency);
+/// Share of the time in which tasks waited for memory.
+pub const HOST_PRESSURE_MEMORY: Word = word("host.pressure.memory", "share", Latency);
+/// Share of the time in which tasks waited for I/O.
+pub const HOST_PRESSURE_IO: Word = word("host.pressure.io", "share", Latency);
+
+// Disks: /proc/diskstats. Instance: the device ("nvme0n1").
+/// Share of the time in which it had at least one request.
+pub const DISK_BUSY: Word = word("disk.busy", "share", Gauge);
+/// Requests in it or queued for it, on average.
+pub const DISK_QUEUE: Word = word("disk.queue", "requests", Gauge);
+/// Time from a request's queueing to its completion, mean of those completed.
+pub const DISK_AWAIT: Word = word("disk.await", "ms", Latency);
+/// Read from it.
+pub const DISK_READ: Word = word("disk.read", "bytes/s", Rate);
+/// Written to it.
+pub const DISK_WRITTEN: Word = word("disk.written", "bytes/s", Rate);
+/// Requests completed.
+pub const DISK_REQUESTS: Word = word("disk.requests", "1/s", Rate);
+
+// Requests by device, kind and issuer. Instance: "vda write OrderService (4711)", for others than recorded processes
+// "vda write kworker".
+/// Requests completed.
+pub const DISK_IO_REQUESTS: Word = word("disk.io.requests", "1/s", Rate);
+/// Bytes of them.
+pub const DISK_IO_BYTES: Word = word("disk.io.bytes", "bytes/s", Rate);
+/// Requests that waited to go to the device, on average.
+pub const DISK_IO_QUEUED: Word = word("disk.io.queued", "requests", Gauge);
+/// Requests that the device worked on, on average. Divided by the rate: how long it took for one.
+pub const DISK_IO_IN_DEVICE: Word = word("disk.io.in-device", "requests", Gauge);
+
+// Network: /proc/net/dev, /proc/net/snmp, /proc/net/netstat. Instance of the first four: the interface.
+/// Received.
+pub const NET_RECEIVED: Word = word("net.received", "bytes/s", Rate);
+/// Sent.
+pub const NET_SENT: Word = word("net.sent", "bytes/s", Rate);
+/// Packets that were dropped or erroneous, both ways.
+pub const NET_DROPPED: Word = word("net.dropped", "1/s", Rate);
+/// TCP segments sent.
+pub const TCP_SEGMENTS: Word = word("tcp.segments", "1/s", Rate);
+/// TCP segments sent again.
+pub const TCP_RETRANSMITS: Word = word("tcp.retransmits", "1/s", Rate);
+/// Connections refused because the queue of a listening socket was full.
+pub const TCP_LISTEN_DROPS: Word = word("tcp.listen-drops", "1/s", Rate);
+
+// Processes: /proc/PID. Instance: name and pid of the process.
+/// CPU time of one of the processes that take most of it.
+pub const PROCESS_CPU: Word = word("process.cpu", "cpus", Gauge);
+/// CPU time in user mode of a recorded process.
+pub const PROCESS_CPU_USER: Word = word("process.cpu.user", "cpus", Gauge);
+/// CPU time in kernel mode of a recorded process.
+pub const PROCESS_CPU_KERNEL: Word = word("process.cpu.kernel", "cpus", Gauge);
+/// CPU time of a JVM's threads by what they are for. Instance: "app", "gc", "jit", "vm".
+pub const PROCESS_CPU_ROLE: Word = word("process.cpu.role", "cpus", Gauge);
+/// Resident memory.
+pub const PROCESS_RSS: Word = word("process.rss", "bytes", Gauge);
+/// Of it, moved to swap.
+pub const PROCESS_SWAP: Word = word("process.swap", "bytes", Gauge);
+/// Page faults that read nothing.
+pub const PROCESS_MINOR_FAULTS: Word = word("process.faults.minor", "1/s", Rate);
+/// Page faults that read from a disk.
+pub const PROCESS_MAJOR_FAULTS: Word = word("process.faults.major", "1/s", Rate);
+/// Page faults by mapping ([`super::fault`]), of those that the collector `memory` counted. Instance: the mapping.
+pub const PROCESS_FAULTS: Word = word("process.faults", "1/s", Rate);
+/// Time threads were in page faults, by mapping.
+pub const PROCESS_FAULT_TIME: Word = word("process.fault-time", "cpus", Gauge);
+/// Time threads were held up for memory. Instance: "direct reclaim", "reclaim of the control group", "compaction",
+/// "address space lock".
+pub const PROCESS_MEMORY_STALLS: Word = word("process.memory-stalls", "cpus", Gauge);
+/// Calls that change the address space. Instance: "mmap", "munmap", "mremap", "brk", "mprotect", "madvise: give back"
+/// (MADV_DONTNEED and the like), "madvise".
+pub const PROCESS_SPACE_CALLS: Word = word("process.space.calls", "1/s", Rate);
+/// Bytes that those calls were about.
+pub const PROCESS_SPACE_BYTES: Word = word("process.space.bytes", "bytes/s", Rate);
+/// Switches away from the process' first thread because it waited for something.
+pub const PROCESS_SWITCHES_VOLUNTARY: Word = word("process.switches.voluntary", "1/s", Rate);
+/// Switches away from it because another one was to run.
+pub const PROCESS_SWITCHES_INVOLUNTARY: Word = word("process.switches.involuntary", "1/s", Rate);
+/// Time its threads were runnable and waited for a processor.
+pub const PROCESS_RUN_QUEUE: Word = word("process.run-queue", "cpus", Gauge);
+/// Threads.
+pub const PROCESS_THREADS: Word = word("process.threads", "threads", Gauge);
+/// Open file descriptors.
+pub const PROCESS_FDS: Word = word("process.fds", "descriptors", Gauge);
+/// Read from storage.
+pub const PROCESS_READ: Word = word("process.read", "bytes/s", Rate);
+/// Written towards storage.
+pub const PROCESS_WRITTEN: Word = word("process.written", "bytes/s", Rate);
+
+// Control groups of recorded processes. Instance: the group's path.
+/// CPU time of the group.
+pub const CGROUP_CPU: Word = word("cgroup.cpu", "cpus", Gauge);
+/// Processors that its quota allows.
+pub const CGROUP_CPU_QUOTA: Word = word("cgroup.cpu.quota", "cpus", Gauge);
+/// Time its run queues were throttled, added up over processors.
+pub const CGROUP_THROTTLED: Word = word("cgroup.cpu.throttled", "cpus", Gauge);
+/// Periods in which the quota ran out.
+pub const CGROUP_THROTTLED_PERIODS: Word = word("cgroup.cpu.throttled-periods", "1/s", Rate);
+/// Memory charged to it.
+pub const CGROUP_MEMORY: Word = word("cgroup.memory", "bytes", Gauge);
+/// What may be charged to it at most.
+pub const CGROUP_MEMORY_MAX: Word = word("cgroup.memory.max", "bytes", Gauge);
+/// Times it hit its limits (v2: high and max; v1: failcnt).
+pub const CGROUP_MEMORY_LIMIT_HITS: Word = word("cgroup.memory.limit-hits", "1/s", Rate);
+/// Processes of it killed for want of memory.
+pub const CGROUP_OOM_KILLS: Word = word("cgroup.memory.oom-kills", "1/s", Rate);
+
+// What a JVM counts (hsperfdata). Instance: name and pid of the process, and of which collector or space.
+/// Collections.
+pub const JVM_COLLECTIONS: Word = word("jvm.gc.collections", "1/s", Rate);
+/// Time in collections, by wall time.
+pub const JVM_GC_TIME: Word = word("jvm.gc.time", "share", Gauge);
+/// Safepoints.
+pub const JVM_SAFEPOINTS: Word = word("jvm.safepoints", "1/s", Rate);
+/// Time at safepoints, by wall time.
+pub const JVM_SAFEPOINT_TIME: Word = word("jvm.safepoint.time", "share", Gauge);
+/// Of it, until all threads had stopped.
+pub const JVM_SAFEPOINT_SYNC: Word = word("jvm.safepoint.sync", "share", Gauge);
+/// Classes loaded.
+pub const JVM_CLASSES_LOADED: Word = word("jvm.classes.loaded", "1/s", Rate);
+/// Classes unloaded.
+pub const JVM_CLASSES_UNLOADED: Word = word("jvm.classes.unloaded", "1/s", Rate);
+/// Time of compiler threads, by wall time.
+pub const JVM_COMPILE_TIME: Word = word("jvm.compile.time", "share", Gauge);
+/// Heap in use, by space. Between collections most collectors update it now and then only.
+pub const JVM_HEAP_USED: Word = word("jvm.heap.used", "bytes", Gauge);
+/// Heap as large as it is now, by space.
+pub const JVM_HEAP_CAPACITY: Word = word("jvm.heap.capacity", "bytes", Gauge);
+/// Metaspace in use.
+pub const JVM_METASPACE_USED: Word = word("jvm.metaspace.used", "bytes", Gauge);
+/// Live Java threads.
+pub const JVM_THREADS: Word = word("jvm.threads", "threads", Gauge);
+
+// fathom itself. Instance: "all", or a collector.
+/// CPU time of fathom.
+pub const FATHOM_CPU: Word = word("fathom.cpu", "cpus", Gauge);
+/// Resident memory of fathom.
+pub const FATHOM_RSS: Word = word("fathom.rss", "bytes", Gauge);

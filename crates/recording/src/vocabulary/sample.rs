@@ -1,0 +1,71 @@
+//! Kinds of samples, with the unit of their weight.
+
+/// A thread on a CPU. Weight: nanoseconds of CPU time that the sample stands for.
+pub const CPU: &str = "cpu";
+/// A thread on a CPU, seen when the processor had counted so many cycles. Weight: cycles that the sample stands for.
+pub const CYCLES: &str = "cycles";
+/// A thread seen whether it ran or not. Weight: nanoseconds of wall time.
+pub const WALL: &str = "wall";
+/// A thread in native code, where the source cannot tell whether it ran or waited. Weight: nanoseconds of wall time.
+pub const NATIVE: &str = "native";
+/// A thread blocked off the CPU, with the stack at which it was switched out; may stand for several times that it
+/// was. Weight: nanoseconds, without those on the run queue.
+pub const OFF_CPU: &str = "off-cpu";
+/// A thread that could run and had no CPU, with its stack. Weight: nanoseconds on the run queue.
+pub const RUN_QUEUE: &str = "run-queue";
+/// An allocation on the Java heap. Weight: bytes.
+pub const ALLOC: &str = "alloc";
+/// An object that was still live. Weight: bytes.
+pub const LIVE: &str = "live";
+/// An allocation by the C library. Weight: bytes.
+pub const MALLOC: &str = "malloc";
+/// A wait for a lock. Weight: nanoseconds.
+pub const LOCK: &str = "lock";
+/// A page fault. Weight: how many.
+pub const PAGE_FAULT: &str = "page-fault";
+/// Any other event that a profiler counted (a tracepoint, a hardware counter). Weight: how many.
+pub const EVENT: &str = "event";
+
+/// Kinds that tell what ran on CPUs, the better first: where a recording has the first, the other one is not needed.
+pub const ON_CPU: [&str; 2] = [CPU, CYCLES];
+
+/// The unit of a kind's weight: "ns", "bytes", "cycles", or "count" also for kinds that are not known.
+pub fn unit(kind: &str) -> &'static str {
+    match kind {
+        CPU | WALL | NATIVE | OFF_CPU | RUN_QUEUE | LOCK => "ns",
+        ALLOC | LIVE | MALLOC => "bytes",
+        CYCLES => "cycles",
+        _ => "count",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Process, Recording, SampleRow, Sink, Source};
+
+    /// A recording with a sample of each of these kinds.
+    fn of_kinds(kinds: &[&str]) -> Recording {
+        let mut recording = Recording::new();
+        let source = recording.add_source(Source::default());
+        let process = recording.add_process(Process::default());
+        for kind in kinds {
+            let row = SampleRow { kind, t_ns: 1, process, thread: None, stack: None, weight: 1, source };
+            recording.sample(&row);
+        }
+        recording.seal();
+        recording
+    }
+
+    #[test]
+    fn what_ran_is_told_by_time_where_there_is_any_and_by_cycles_otherwise() {
+        let told = |kinds: &[&str]| {
+            let recording = of_kinds(kinds);
+            recording.on_cpu_kind().map(|kind| recording.strings.get(kind).to_owned())
+        };
+        assert_eq!(told(&[CYCLES, OFF_CPU]).as_deref(), Some(CYCLES));
+        assert_eq!(told(&[CYCLES, CPU]).as_deref(), Some(CPU));
+        assert_eq!(told(&[WALL]), None);
+        assert_eq!((unit(CYCLES), unit(CPU), unit(EVENT)), ("cycles", "ns", "count"));
+    }
+}
