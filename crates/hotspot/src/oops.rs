@@ -75,7 +75,7 @@ impl Oops {
     }
 
     /// The object that a field of an object points to.
-    fn load_field(&self, memory: &impl Memory, slot: u64) -> Result<u64> {
+    pub(crate) fn load_field(&self, memory: &impl Memory, slot: u64) -> Result<u64> {
         if !self.compressed_oops {
             return self.load_root(memory, slot);
         }
@@ -107,8 +107,23 @@ impl Oops {
         Ok(self.klass_base.wrapping_add(narrow << self.klass_shift))
     }
 
+    /// The same by the first 16 bytes of the object.
+    pub(crate) fn klass_of_header(&self, [mark, klass]: [u64; 2]) -> u64 {
+        let narrow = match (self.compact_headers, self.compressed_klass) {
+            (true, _) => mark >> COMPACT_KLASS_SHIFT,
+            (false, true) => klass & 0xffff_ffff,
+            (false, false) => return klass,
+        };
+        self.klass_base.wrapping_add(narrow << self.klass_shift)
+    }
+
+    /// How references within objects look: compressed, coloured, base and shift.
+    pub(crate) fn references(&self) -> (bool, bool, u64, u32) {
+        (self.compressed_oops, self.coloured, self.oop_base, self.oop_shift)
+    }
+
     /// "java/lang/String".
-    fn klass_name(&self, memory: &impl Memory, klass: u64) -> Result<String> {
+    pub(crate) fn klass_name(&self, memory: &impl Memory, klass: u64) -> Result<String> {
         read_symbol(memory, &self.names, self.names.klass_name.read_u64(memory, klass)?)
     }
 
@@ -125,7 +140,13 @@ impl Oops {
     }
 
     /// Where a field lies in an object.
-    fn offset(&mut self, memory: &impl Memory, oop: u64, class: &str, field: &'static str) -> Result<u64> {
+    pub(crate) fn offset(
+        &mut self,
+        memory: &impl Memory,
+        oop: u64,
+        class: &str,
+        field: &'static str,
+    ) -> Result<u64> {
         let mut klass = self.klass(memory, oop)?;
         let own = klass;
         if let Some(offset) = self.offsets.get(&(own, field)) {
@@ -140,6 +161,21 @@ impl Oops {
             klass = self.layout.superclass.read_u64(memory, klass)?;
         }
         Err(Error::Implausible { what: format!("class of an object that should be {class}"), value: oop })
+    }
+
+    /// Where a class, or the superclass of it that has this name, put a field that it declares.
+    pub(crate) fn declared(&self, memory: &impl Memory, klass: u64, class: &str, field: &str) -> Result<u64> {
+        let mut at = klass;
+        for _ in 0..DEEPEST {
+            if at == 0 {
+                break;
+            }
+            if self.klass_name(memory, at)? == class {
+                return self.declared_offset(memory, at, field);
+            }
+            at = self.layout.superclass.read_u64(memory, at)?;
+        }
+        Err(no_field(field, klass))
     }
 
     /// Where a class put a field that it declares.

@@ -6,13 +6,15 @@
 
 mod code;
 mod flag;
+mod heap;
 mod method;
 mod thread;
 
 pub use code::{CodeBlobLayout, CodeCacheLayout, InterpreterLayout, NmethodLayout};
 pub use flag::FlagLayout;
+pub use heap::HeapLayout;
 pub use method::MethodLayout;
-pub use thread::{CompilerLayout, OopLayout, ThreadLayout};
+pub use thread::{CompilerLayout, LockLayout, OopLayout, ThreadLayout};
 
 use crate::memory::Memory;
 use crate::release::Release;

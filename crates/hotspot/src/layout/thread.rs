@@ -61,6 +61,42 @@ group! {
 }
 
 group! {
+    /// What a thread waits for (src/hotspot/share/runtime/{thread,javaThread,objectMonitor}.hpp).
+    LockLayout {
+        /// The monitor that it waits to enter.
+        pending: Field = ["Thread._current_pending_monitor", "JavaThread._current_pending_monitor"];
+        /// The monitor in whose `Object.wait` it is.
+        waiting: Field = ["Thread._current_waiting_monitor", "JavaThread._current_waiting_monitor"];
+        /// Its `java.lang.Thread`.
+        thread_object: Field = ["JavaThread._threadObj"];
+        /// The virtual thread that it carries, itself when none (since JDK 19).
+        virtual_thread: Option<Field> = ["JavaThread._vthread"];
+        /// Its `OSThread*`.
+        os_thread: Field = ["JavaThread._osthread", "Thread._osthread"];
+        /// `OSThread`: its id at the kernel.
+        thread_id: Field = ["OSThread._thread_id"];
+        /// Its number as an owner (since JDK 24).
+        owner_id: Option<Field> = ["JavaThread._lock_id", "JavaThread._monitor_owner_id"];
+        /// Where its stack begins (highest address).
+        stack_base: Field = ["JavaThread._stack_base", "Thread._stack_base"];
+        /// Bytes of its stack.
+        stack_size: Field = ["JavaThread._stack_size", "Thread._stack_size"];
+        /// `ThreadsList*` of all Java threads, which is a new one with each that starts or ends (since JDK 11).
+        list: Option<Static> = ["ThreadsSMRSupport._java_thread_list"];
+        /// Objects that it has locked without a monitor: a `LockStack` (since JDK 21).
+        lock_stack: Option<Field> = ["JavaThread._lock_stack"];
+        /// `LockStack`: the first of them.
+        lock_stack_base: Option<Field> = ["LockStack._base[0]", "LockStack._base"];
+        /// `LockStack`: where the last of them ends, bytes from the beginning of the thread.
+        lock_stack_top: Option<Field> = ["LockStack._top"];
+        /// `ObjectMonitor`: its object.
+        monitor_object: Field = ["ObjectMonitor._object"];
+        /// `ObjectMonitor`: its owner: a `JavaThread*` or a place on its stack, since JDK 24 its number.
+        monitor_owner: Field = ["ObjectMonitor._owner"];
+    }
+}
+
+group! {
     /// How objects of the Java heap are found and read (src/hotspot/share/oops/compressedOops.hpp, klass.hpp).
     OopLayout {
         /// Base of compressed oops.

@@ -11,6 +11,7 @@ mod cache;
 mod method;
 mod names;
 mod nmethod;
+mod objects;
 mod stubs;
 mod unsigned5;
 
@@ -20,6 +21,7 @@ use fathom_recording::FrameType;
 
 pub use method::Method;
 pub(crate) use method::read_symbol;
+pub use objects::{Objects, TASK_BYTES};
 pub(crate) use unsigned5::Unsigned5;
 
 use crate::code_cache::{BlobKind, CodeCache};

@@ -1,13 +1,11 @@
 //! Threads of a live JVM: ids at the kernel, names, roles, states, and what compilers compile.
 
-mod roles;
+mod nameless;
 mod tasks;
 
 use std::collections::HashMap;
 
 use fathom_recording::Role;
-
-pub use roles::role_of_name;
 
 use crate::flags::Flags;
 use crate::layout::{CompilerLayout, ThreadLayout};
@@ -82,6 +80,8 @@ pub struct ThreadInfo {
     pub tid: u32,
     /// Its name: that of the Java thread in full, or what the kernel has (15 characters).
     pub name: String,
+    /// Whether the JVM told the name; the kernel's may be that of the thread's maker, until it names itself.
+    pub named_by_jvm: bool,
     /// What it is for.
     pub role: Role,
     /// The `JavaThread*`, where it is one.
@@ -149,6 +149,17 @@ impl Threads {
         Ok(threads)
     }
 
+    /// Addresses and ids of the Java threads, without their names: cheap enough to be asked whenever a thread starts.
+    pub fn java_ids<M: Memory>(&self, vm: &Vm<M>) -> Result<Vec<(u64, u32)>> {
+        let addresses = self.addresses(vm)?.into_iter();
+        Ok(addresses.filter_map(|address| Some((address, self.tid(&vm.memory, address).ok()?))).collect())
+    }
+
+    /// The name of a Java thread.
+    pub fn java_name<M: Memory>(&mut self, vm: &Vm<M>, thread: u64) -> Result<String> {
+        self.name(&vm.memory, thread)
+    }
+
     /// All threads of the process with their roles.
     pub fn all<M: Memory>(&mut self, vm: &Vm<M>) -> Result<Vec<ThreadInfo>> {
         let java = self.java(vm)?;
@@ -158,13 +169,21 @@ impl Threads {
             .into_iter()
             .map(|task| {
                 let java = by_tid.get(&task.tid_inside);
-                let name = java.and_then(|thread| thread.name.clone()).unwrap_or(task.name);
-                let role = role_of_name(&name, java.is_some());
-                ThreadInfo { tid: task.tid, name, role, java: java.map(|thread| thread.address) }
+                let told = java.and_then(|thread| thread.name.clone());
+                let named_by_jvm = told.is_some();
+                let name = told.unwrap_or(task.name);
+                let role = Role::of_named(&name, Some(java.is_some()));
+                ThreadInfo {
+                    tid: task.tid,
+                    name,
+                    named_by_jvm,
+                    role,
+                    java: java.map(|thread| thread.address),
+                }
             })
             .collect();
         if self.feature < 9 {
-            roles::of_nameless(&mut all);
+            nameless::roles(&mut all);
         }
         Ok(all)
     }
