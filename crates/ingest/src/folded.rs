@@ -10,10 +10,10 @@
 
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{
-    ClockBasis, FrameType, Process, ProcessId, SampleRow, Sink, Source, SourceId, ThreadId,
+    ClockBasis, FrameType, Process, ProcessId, Role, SampleRow, Sink, Source, SourceId, ThreadId,
 };
 
-use crate::{Confidence, Format, IngestError, Input, Tally, java_names, thread_roles};
+use crate::{Confidence, Format, IngestError, Input, Tally, java_names};
 
 /// The reader of folded stacks.
 pub(crate) struct Folded;
@@ -149,7 +149,7 @@ impl<'s> Out<'s> {
     }
 
     fn thread(&mut self, name: &str, tid: Option<i64>) -> ThreadId {
-        self.sink.thread(self.process, tid, name, thread_roles::of(name, false))
+        self.sink.thread(self.process, tid, name, Role::of_named(name, Some(false)))
     }
 
     fn finish(self, tally: Tally, cut: bool) {

@@ -23,7 +23,6 @@ mod pprof;
 mod strace;
 mod table;
 mod tally;
-mod thread_roles;
 mod unified;
 
 pub use align::leave_out_twice_told;

@@ -25,7 +25,7 @@ use fathom_recording::{Check, ClockBasis, SeriesInfo, Sink, Source, SourceId};
 use crate::{Confidence, Format, IngestError, Input, Tally};
 use shape::{MAX_INSTANCES, Shape};
 use ticks::{Convention, GoesBack, Out, Ticks};
-use words::Measure;
+use words::{Cells, Measure};
 
 /// The format.
 pub(crate) struct Table;
@@ -186,6 +186,10 @@ impl<'a> Reader<'a> {
             Convention::Before => "a row tells of the time up to its stamp",
             Convention::After => "a row tells of the time from its stamp on",
         };
+        let counts =
+            self.shape.values.iter().any(|v| matches!(v.measure.cells, Cells::Count | Cells::Counter));
+        let divided = if counts { ", by whose length its counts are divided" } else { "" };
+        let covered = format!("{covered}{divided}");
         vec![
             Check {
                 claim: "the table says what its columns are".to_owned(),

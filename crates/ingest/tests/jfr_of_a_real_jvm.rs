@@ -65,9 +65,20 @@ fn tops(recording: &Recording) -> BTreeMap<String, u64> {
     let cpu = recording.strings.find(sample::CPU);
     let mut tops = BTreeMap::new();
     for sample in recording.samples.iter().filter(|s| Some(s.kind) == cpu) {
-        let Some(stack) = sample.stack else { continue };
-        let frame = recording.frames[recording.stacks[stack.index()].frame.index()];
-        *tops.entry(recording.strings.get(frame.name).to_owned()).or_default() += 1;
+        let mut at = sample.stack;
+        while let Some(stack) = at {
+            let node = recording.stacks[stack.index()];
+            let name = recording.strings.get(recording.frames[node.frame.index()].name);
+            // The JDK's tool leaves methods out that the JVM calls hidden.
+            let forms = ["$Holder.", "LambdaForm$MH", "LambdaForm$DMH", "LambdaForm$BMH", "LambdaForm$VH"];
+            let is_hidden =
+                name.starts_with("java.lang.invoke.") && forms.iter().any(|form| name.contains(form));
+            if !is_hidden {
+                *tops.entry(name.to_owned()).or_default() += 1;
+                break;
+            }
+            at = node.parent;
+        }
     }
     tops
 }

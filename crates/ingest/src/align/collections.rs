@@ -79,7 +79,10 @@ pub(super) fn pairs(recording: &Recording, first_new: usize) -> Vec<(ProcessId, 
 pub(super) fn anchor(recording: &mut Recording, first_new: usize) {
     let new = |source: SourceId| source.index() >= first_new;
     let is_open = |s: &fathom_recording::Source| s.clock == ClockBasis::JvmUptime && s.anchor.is_none();
-    if !recording.sources.iter().skip(first_new).any(|s| is_open(s) && s.process.is_some()) {
+    let any = |wanted: &dyn Fn(&fathom_recording::Source) -> bool| {
+        recording.sources.iter().skip(first_new).any(|s| s.process.is_some() && wanted(s))
+    };
+    if !any(&is_open) || !any(&|s| s.clock == ClockBasis::Epoch) {
         return;
     }
     let sources = pauses(recording, new);
@@ -111,6 +114,9 @@ pub(super) fn anchor(recording: &mut Recording, first_new: usize) {
 /// everything is on the clock.
 pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
     let is_recording: Vec<bool> = recording.sources.iter().map(|s| s.format == RECORDING).collect();
+    if !is_recording.iter().skip(first_new).any(|is| *is) {
+        return;
+    }
     let recorded = |source: SourceId| is_recording.get(source.index()).copied().unwrap_or(false);
     let mut told = Told::default();
     for i in 0..recording.spans.len() {
@@ -133,7 +139,7 @@ pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
             _ => {}
         }
     }
-    if !is_recording.iter().skip(first_new).any(|is| *is) || told.is_empty() {
+    if told.is_empty() {
         return;
     }
     let mut covered: BTreeMap<ProcessId, Vec<(i64, i64)>> = BTreeMap::new();

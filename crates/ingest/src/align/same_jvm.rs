@@ -6,10 +6,10 @@
 //! system calls is taken for one of the only JVM there is. Never the same: two runs in one file, different JDK versions,
 //! different ids, or starts that are known and apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::fact;
-use fathom_recording::{ClockBasis, ProcessId, Recording, SpanId};
+use fathom_recording::{ClockBasis, ProcessId, Recording, Source, SpanId};
 
 /// How far two files' ideas of when their JVM started may be apart. Wall clocks are read once at the start
 /// (LogCompilation's `time_ms`) or taken from decorations in milliseconds; a clock step in between is rare.
@@ -45,6 +45,11 @@ const LIVE: &str = "jvm";
 
 /// Merges the processes that new sources tell of where they are one.
 pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut Vec<String>) {
+    let processes: BTreeSet<u32> =
+        recording.sources.iter().enumerate().filter_map(|(i, s)| tells(i, s, first_new)).collect();
+    if processes.len() < 2 {
+        return;
+    }
     while let Some((from, into)) = next_pair(recording, first_new) {
         recording.merge_process(from, into);
     }
@@ -100,6 +105,11 @@ fn same_collections(recording: &Recording, first_new: usize) -> Option<(ProcessI
     super::collections::pairs(recording, first_new).into_iter().find(fits)
 }
 
+/// The process that a source tells of, where it is one that may be merged.
+fn tells(index: usize, source: &Source, first_new: usize) -> Option<u32> {
+    source.process.filter(|_| source.format == LIVE || index >= first_new)
+}
+
 fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
     let mut told: BTreeMap<u32, Told> = BTreeMap::new();
     let mut by_source = vec![(false, false, false); recording.sources.len()];
@@ -114,7 +124,7 @@ fn told(recording: &Recording, first_new: usize) -> Vec<(ProcessId, Told)> {
     }
     for (i, (source, (gc, jit, traced))) in recording.sources.iter().zip(by_source).enumerate() {
         let live = source.format == LIVE;
-        let Some(process) = source.process.filter(|_| live || i >= first_new) else { continue };
+        let Some(process) = tells(i, source, first_new) else { continue };
         let entry = told.entry(process).or_default();
         entry.names.push(source.name.clone());
         entry.gc |= gc;

@@ -10,6 +10,10 @@ use fathom_recording::{ProcessId, Recording, Source, SourceId, SpanId};
 
 /// The source format of the collector that reads the JVM's probes.
 const LIVE: &str = "jvm-events";
+/// A stop that was longer than the log knows of by as much stays as the probes tell of it, and not as the log does: before JDK 13
+/// the log's clock starts behind the first line of a stop and ends before the last, and it is in writing those that the JVM may
+/// hang (`RuntimeService`, runtimeService.cpp). Stamps and probes differ by less than a time slice.
+const LONGER_NS: i64 = 20_000_000;
 /// What both tell of.
 const KINDS: [&str; 3] = [kind::GC_PAUSE, kind::SAFEPOINT, kind::JIT_COMPILE];
 
@@ -53,7 +57,15 @@ pub fn leave_out_twice_told(recording: &mut Recording) {
             None => {}
         }
     }
+    let longer = longer_than_logged(recording, &live);
     recording.remove_spans(|span| {
+        if span.kind() == kind::SAFEPOINT {
+            let own = longer.get(&span.process()).into_iter().flatten();
+            let is_in = |(from, to): &(i64, i64)| 2 * span.overlap_ns(*from, *to) > span.duration_ns();
+            if own.into_iter().any(is_in) {
+                return !live[span.source().index()];
+            }
+        }
         let middle = span.t0_ns() + span.duration_ns() / 2;
         let covers = |source: &SourceId| {
             let stretches = watched.get(&(span.process(), *source)).into_iter().flatten();
@@ -68,6 +80,31 @@ pub fn leave_out_twice_told(recording: &mut Recording) {
     });
 }
 
+/// Stops, by JVM, that the probes saw last longer than a log of the same JVM says.
+fn longer_than_logged(recording: &Recording, live: &[bool]) -> BTreeMap<ProcessId, Vec<(i64, i64)>> {
+    let mut logged: BTreeMap<ProcessId, Vec<(i64, i64)>> = BTreeMap::new();
+    let mut probed: BTreeMap<ProcessId, Vec<(i64, i64)>> = BTreeMap::new();
+    for i in 0..recording.spans.len() {
+        let span = recording.span_at(SpanId(i as u32));
+        if span.kind() == kind::SAFEPOINT {
+            let of = if live[span.source().index()] { &mut probed } else { &mut logged };
+            of.entry(span.process()).or_default().push((span.t0_ns(), span.t1_ns()));
+        }
+    }
+    for (process, stops) in &mut probed {
+        let mut known = logged.remove(process).unwrap_or_default();
+        known.sort_unstable();
+        stops.retain(|(from, to)| {
+            // A log's stops follow one another; one may begin a little before the probe's.
+            let first = known.partition_point(|(_, end)| end <= from);
+            let within = known[first..].iter().take_while(|(begin, _)| begin < to);
+            let told: i64 = within.map(|(a, b)| b.min(to).saturating_sub(*a.max(from)).max(0)).sum();
+            to.saturating_sub(*from).saturating_sub(told) >= LONGER_NS
+        });
+    }
+    probed
+}
+
 /// The last part of a path, without the number of the run in it.
 fn file_name(name: &str) -> &str {
     super::same_jvm::file(name).rsplit('/').next().unwrap_or_default()
@@ -77,6 +114,46 @@ fn file_name(name: &str) -> &str {
 mod tests {
     use super::*;
     use fathom_recording::{Process, Sink, Source, SpanRow};
+
+    #[test]
+    fn a_stop_that_hung_where_the_logs_clock_does_not_run_stays_as_the_probes_saw_it() {
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process { jvm: true, ..Process::default() });
+        let mut source =
+            |format: &str| recording.add_source(Source { format: format.into(), ..Source::default() });
+        let (live, log) = (source(LIVE), source("unified-log"));
+        let mut span = |kind, source, t0_ms: i64, t1_ms: i64| {
+            recording.span(&SpanRow {
+                kind,
+                name: "",
+                t0_ns: t0_ms * 1_000_000,
+                t1_ns: t1_ms * 1_000_000,
+                process,
+                thread: None,
+                stack: None,
+                source,
+                line: 0,
+                key: -1,
+                parent: None,
+                figures: &[],
+                labels: &[],
+            });
+        };
+        span(kind::RUN, log, 0, 10_000);
+        for (t0, t1) in [(100, 130), (1_000, 4_000), (6_000, 6_010)] {
+            span(kind::SAFEPOINT, live, t0, t1);
+        }
+        for (t0, t1) in [(101, 129), (3_990, 3_999), (6_001, 6_009)] {
+            span(kind::SAFEPOINT, log, t0, t1);
+        }
+        leave_out_twice_told(&mut recording);
+        recording.seal();
+        let kept: Vec<_> = recording
+            .spans_of(kind::SAFEPOINT)
+            .map(|s| (s.source() == live, s.t0_ns() / 1_000_000))
+            .collect();
+        assert_eq!(kept, [(false, 101), (true, 1_000), (false, 6_001)]);
+    }
 
     #[test]
     fn a_pause_that_the_log_tells_of_is_counted_once_and_what_it_missed_stays() {

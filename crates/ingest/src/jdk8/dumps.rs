@@ -162,6 +162,16 @@ const KNOWN: &[&[u8]] = &[
     b"/proc/meminfo:",
 ];
 
+/// Whether a line, spaces in front removed, stands beside the rows of PrintSafepointStatistics: its heading, and what it
+/// sums up at the end.
+pub(crate) fn is_beside_safepoint_rows(line: &[u8]) -> bool {
+    const WORDS: [&[u8]; 4] =
+        [b"vmop  ", b"Polling page always armed", b"Maximum sync time", b"Maximum vm operation time"];
+    WORDS.iter().any(|words| line.starts_with(words))
+        || memchr::memmem::find(line, b" VM operations coalesced").is_some()
+        || is_operation_total(line)
+}
+
 /// Whether a line, spaces in front removed, is one of a dump.
 pub(super) fn is_dump(line: &[u8]) -> bool {
     let Some(first) = line.first() else { return true };

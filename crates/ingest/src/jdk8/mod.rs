@@ -26,13 +26,13 @@
 
 mod brackets;
 mod details;
-mod dumps;
+pub(crate) mod dumps;
 mod header;
 mod numbers;
 mod pause;
 mod run;
-mod safepoints;
-mod stamp;
+pub(crate) mod safepoints;
+pub(crate) mod stamp;
 
 use fathom_recording::{ClockBasis, Sink};
 use memchr::memmem;

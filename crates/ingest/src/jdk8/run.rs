@@ -357,18 +357,13 @@ impl Run {
         for stop in std::mem::take(&mut self.safepoints.ready) {
             self.sums.stops += 1;
             self.sums.stop_ns = self.sums.stop_ns.saturating_add(stop.t1_ns.saturating_sub(stop.t0_ns));
-            let figures: Vec<(&str, f64)> = [
-                (figure::REACH_NS, stop.reach_ns),
-                (figure::CLEANUP_NS, stop.cleanup_ns),
-                (figure::AT_NS, stop.at_ns),
-                (figure::THREADS, stop.threads),
-                (figure::THREADS_RUNNABLE, stop.runnable),
-            ]
-            .into_iter()
-            .filter_map(|(key, value)| Some((key, value? as f64)))
-            .collect();
-            let name = stop.operation.as_deref().unwrap_or("stopped");
-            self.event(sink, (kind::SAFEPOINT, name), (stop.t0_ns, stop.t1_ns), stop.line, &figures);
+            self.event(
+                sink,
+                (kind::SAFEPOINT, stop.name()),
+                (stop.t0_ns, stop.t1_ns),
+                stop.line,
+                &stop.figures(),
+            );
         }
     }
 

@@ -8,12 +8,16 @@
 //! For that the last stopped lines are held back. A row without a line becomes a span when it lies before the first
 //! or after the last line; between them it is dropped: the line of its stop was too long ago to be held.
 //!
-//! Columns (`SafepointSynchronize` of HotSpot 8, `update_statistics_on_*`): `spin` and `block` are parts of `sync`,
+//! JDK 9 to 12 have the same two (`Total time for which …` in unified logs, where the operation is named on a line of its
+//! own); their reader holds them together here as well.
+//!
+//! Columns (`SafepointSynchronize` of HotSpot 8 to 12, `update_statistics_on_*`): `spin` and `block` are parts of `sync`,
 //! which lasts from the request until all threads stand; `cleanup` and `vmop` follow it.
 
 use std::collections::VecDeque;
 
 use fathom_recording::clock::MILLI_NS;
+use fathom_recording::vocabulary::figure;
 use memchr::memmem;
 
 use super::numbers::seconds_ns;
@@ -27,7 +31,7 @@ const TOLERANCE_NS: i64 = 5 * MILLI_NS;
 
 /// A stop as it goes into the recording.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Stop {
+pub(crate) struct Stop {
     pub line: u64,
     pub t0_ns: i64,
     pub t1_ns: i64,
@@ -37,6 +41,28 @@ pub(super) struct Stop {
     pub at_ns: Option<i64>,
     pub threads: Option<i64>,
     pub runnable: Option<i64>,
+    /// How long the application ran before it.
+    pub since_last_ns: Option<i64>,
+}
+
+impl Stop {
+    /// What it was for.
+    pub fn name(&self) -> &str {
+        self.operation.as_deref().unwrap_or("stopped")
+    }
+
+    /// Its figures in the recording's words.
+    pub fn figures(&self) -> Vec<(&'static str, f64)> {
+        let all = [
+            (figure::REACH_NS, self.reach_ns),
+            (figure::SINCE_LAST_NS, self.since_last_ns),
+            (figure::CLEANUP_NS, self.cleanup_ns),
+            (figure::AT_NS, self.at_ns),
+            (figure::THREADS, self.threads),
+            (figure::THREADS_RUNNABLE, self.runnable),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key, value? as f64))).collect()
+    }
 }
 
 /// "Total time for which application threads were stopped: 0.03 seconds, Stopping threads took: 0.00002 seconds".
@@ -64,7 +90,7 @@ pub(super) fn application_ns(text: &[u8]) -> Option<i64> {
 
 /// A row of PrintSafepointStatistics.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub stamp: Stamp,
     pub operation: String,
     pub threads: i64,
@@ -113,6 +139,7 @@ impl Row {
             at_ns: Some(self.operation_ns),
             threads: Some(self.threads),
             runnable: Some(self.runnable),
+            since_last_ns: None,
         }
     }
 }
@@ -131,7 +158,7 @@ fn numbers(text: &[u8]) -> Option<(Vec<i64>, &[u8])> {
 
 /// Holds stops back until their rows have come.
 #[derive(Default)]
-pub(super) struct Safepoints {
+pub(crate) struct Safepoints {
     stops: VecDeque<Stop>,
     rows: VecDeque<Stop>,
     /// Start of the first and end of the last stopped line.
@@ -196,9 +223,10 @@ impl Safepoints {
     }
 }
 
-/// Whether a row tells of a stop that has no name yet.
+/// Whether a row tells of a stop that has none yet.
 fn same(stop: &Stop, row: &Stop) -> bool {
-    stop.operation.is_none() && (stop.t0_ns.saturating_sub(row.t0_ns)).abs() <= TOLERANCE_NS
+    let name_fits = stop.operation.is_none() || stop.operation == row.operation;
+    stop.threads.is_none() && name_fits && (stop.t0_ns.saturating_sub(row.t0_ns)).abs() <= TOLERANCE_NS
 }
 
 /// Gives a stop what its row knows better.

@@ -12,7 +12,7 @@ const DATE_LEN: usize = 28;
 
 /// What stands before a bracket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     /// Nanoseconds since the epoch.
     pub date_ns: Option<i64>,
     /// Nanoseconds since the start of the JVM.

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use fathom_recording::vocabulary::frame;
-use fathom_recording::{FrameId, FrameType, ProcessId, Sink, StackId, ThreadId};
+use fathom_recording::{FrameId, FrameType, ProcessId, Role, Sink, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Bytes, Text};
@@ -14,7 +14,6 @@ use super::layout::{Clock, Layout, Value};
 use super::metadata::Types;
 use super::pools::Pools;
 use crate::java_names;
-use crate::thread_roles;
 
 /// How many steps one name takes: method → class → symbol → string.
 const STEPS: u32 = 5;
@@ -215,11 +214,11 @@ impl<'a> Names<'a> {
             let told_apart = self.threads.len() < VIRTUAL_THREADS;
             let name =
                 if told_apart { format!("virtual thread #{java_id}") } else { "virtual thread".to_owned() };
-            return Some(sink.thread(process, None, &name, fathom_recording::Role::App));
+            return Some(sink.thread(process, None, &name, Role::App));
         }
         // A virtual thread has the kernel's id of whatever carried it.
         let tid = (tid > 0 && !is_virtual).then_some(tid);
-        Some(sink.thread(process, tid, &name, thread_roles::of(&name, java_id > 0)))
+        Some(sink.thread(process, tid, &name, Role::of_named(&name, Some(java_id > 0))))
     }
 
     /// The stack that a value names.

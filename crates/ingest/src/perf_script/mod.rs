@@ -11,11 +11,12 @@ use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{
-    Check, ClockBasis, FrameId, FrameType, Process, ProcessId, SampleRow, Sink, Source, SourceId, StackId,
+    Check, ClockBasis, FrameId, FrameType, Process, ProcessId, Role, SampleRow, Sink, Source, SourceId,
+    StackId,
 };
 
 use self::header::Header;
-use crate::{Confidence, Format, IngestError, Input, Tally, thread_roles};
+use crate::{Confidence, Format, IngestError, Input, Tally};
 
 /// The reader of `perf script`'s output.
 pub(crate) struct PerfScript;
@@ -178,7 +179,7 @@ impl<'s> Out<'s> {
         let Some(open) = self.open.take() else { return };
         self.samples += 1;
         let process = self.process(open.pid);
-        let role = thread_roles::of(&open.comm, false);
+        let role = Role::of_named(&open.comm, Some(false));
         let thread = Some(self.sink.thread(process, open.tid.filter(|tid| *tid > 0), &open.comm, role));
         let mut stack: Option<StackId> = None;
         if open.deeper {
@@ -244,6 +245,10 @@ fn kind_of(header: &Header<'_>) -> (&'static str, i64) {
     let period = header.period.filter(|n| *n > 0);
     match (header.event, period) {
         ("cpu-clock" | "task-clock", Some(ns)) => (sample::CPU, ns),
+        // With what perf appends: ":u" for user mode, ":P" for as precise as can be.
+        (event, Some(n)) if matches!(event.split(':').next(), Some("cycles" | "cpu-cycles")) => {
+            (sample::CYCLES, n)
+        }
         ("page-faults" | "faults" | "minor-faults" | "major-faults", period) => {
             (sample::PAGE_FAULT, period.unwrap_or(1))
         }

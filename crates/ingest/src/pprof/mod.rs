@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use self::wire::{Function, Location, Mapping, Part, Parts, Sample, ValueType, field};
 use crate::folded::frame_of;
-use crate::{Confidence, Format, IngestError, Input, java_names, thread_roles};
+use crate::{Confidence, Format, IngestError, Input, java_names};
 
 /// The reader of pprof.
 pub(crate) struct Pprof;
@@ -304,7 +304,7 @@ impl<'s, 'p> Out<'s, 'p> {
             return Some(*known);
         }
         let text = self.profile.text(name);
-        let role: Role = thread_roles::of(&text, false);
+        let role = Role::of_named(&text, Some(false));
         let thread = self.sink.thread(self.process, (tid > 0).then_some(tid), &text, role);
         self.threads.insert((name, tid), thread);
         Some(thread)

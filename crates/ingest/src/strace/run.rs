@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{figure, kind, label};
-use fathom_recording::{Check, ClockBasis, Process, ProcessId, Sink, Source, SourceId, SpanRow, ThreadId};
+use fathom_recording::{
+    Check, ClockBasis, Process, ProcessId, Role, Sink, Source, SourceId, SpanRow, ThreadId,
+};
 
 use super::files::{Files, Target, address, descriptor, quoted};
 use super::line::{End, Line, Stamp, What};
 use super::lookups::{Lookup, Lookups, question};
-use crate::{Tally, thread_roles};
+use crate::Tally;
 
 /// Threads, and calls that are not finished, that are kept apart.
 const MOST: usize = 1 << 20;
@@ -408,7 +410,7 @@ impl<'s> Run<'s> {
         let id = match thread.id {
             Some(id) => id,
             None => {
-                let role = thread_roles::of(&thread.name, false);
+                let role = Role::of_named(&thread.name, Some(false));
                 let known = (tid > 0).then_some(tid);
                 let id = self.sink.thread(process, known, &thread.name, role);
                 thread.id = Some(id);

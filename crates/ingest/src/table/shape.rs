@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use fathom_recording::clock::SECOND_NS;
+use fathom_recording::clock::{SECOND_NS, seconds};
 
 use super::rows::{DELIMITERS, Delimiter, text};
 use super::stamps::Stamps;
@@ -21,6 +21,8 @@ const SAMPLE: usize = 400;
 const FEWEST_BARE_ROWS: usize = 3;
 /// Rows over which a number must never fall to be taken for a counter.
 const COUNTER_ROWS: usize = 20;
+/// Rows that tell counts from rates: of so many counts of half a second one in 256 tables has only even ones.
+const TELLING_ROWS: usize = 8;
 /// More instances than this are no instances but data.
 pub(super) const MAX_INSTANCES: usize = 512;
 /// Longer cells, in characters, are sentences and not names of columns.
@@ -253,7 +255,8 @@ impl<'a> Sample<'a> {
             Some(header) => self.values_by_header(header, indexes, guesses),
             None => self.values_by_shape(indexes, guesses),
         };
-        let about_a_second = (SECOND_NS / 2..2 * SECOND_NS).contains(&tick_ns);
+        // In ticks of a second (give or take their jitter) a count and a rate are one number.
+        let a_second = (SECOND_NS * 4 / 5..=SECOND_NS * 5 / 4).contains(&tick_ns);
         for Column { index, measure } in &mut columns {
             if measure.cells != Cells::Count {
                 continue;
@@ -262,9 +265,19 @@ impl<'a> Sample<'a> {
             if self.never_falls(*index) {
                 measure.cells = Cells::Counter;
                 guesses.push(format!("column {} only grows: it is read as a counter", *index + 1));
-            } else if bare && !about_a_second {
+            } else if bare && !a_second && self.counts_per_tick(*index, tick_ns) {
+                let tick = seconds(tick_ns);
+                let why = "its numbers are whole, and not what a count makes when it is divided by the tick";
+                guesses.push(format!(
+                    "column {} has no unit: it is read as counts of {tick} s each ({why}); call it \"throughput(ops/s)\" if it is a rate",
+                    *index + 1
+                ));
+            } else if bare && !a_second {
                 measure.cells = Cells::AsIs;
-                guesses.push(format!("column {} has no unit: it is read as a rate per second", *index + 1));
+                guesses.push(format!(
+                    "column {} has no unit: it is read as a rate per second; call it \"ops\" if it counts each tick",
+                    *index + 1
+                ));
             }
         }
         columns
@@ -335,6 +348,19 @@ impl<'a> Sample<'a> {
             self.cells(index).iter().filter_map(|c| self.delimiter.number(c)).collect();
         values.sort_unstable_by(f64::total_cmp);
         values.get(values.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    /// Whether the numbers of a column in ticks shorter than a second are counts of each tick and not rates. A rate that was
+    /// made of counts is a multiple of how many ticks a second has, or has decimals; of counts of half a second,
+    /// hardly ever all are even. Few rows do not tell, and a longer tick leaves no such trace: then it is a rate.
+    fn counts_per_tick(&self, index: usize, tick_ns: i64) -> bool {
+        let ticks_a_second = (seconds(SECOND_NS) / seconds(tick_ns)).round();
+        let values: Vec<f64> = self.cells(index).iter().filter_map(|c| self.delimiter.number(c)).collect();
+        let whole = values.iter().all(|v| v.fract() == 0.0);
+        values.len() >= TELLING_ROWS
+            && whole
+            && ticks_a_second >= 2.0
+            && values.iter().any(|v| v % ticks_a_second != 0.0)
     }
 
     /// Whether the numbers of a column never fall over a good number of rows, and grow.

@@ -228,3 +228,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_throughput_without_a_unit_in_half_seconds_is_a_rate_when_its_numbers_are_those_of_one() {
+    let table = |values: &dyn Fn(i64) -> String| {
+        let rows: Vec<String> =
+            (1..=12).map(|i| format!("{},{}", 1_795_291_297_000_i64 + i * 500, values(i))).collect();
+        read("t.csv", format!("timestamp_ms,throughput\n{}\n", rows.join("\n")).as_bytes())
+    };
+    let first = |r: &Recording| named(r, "throughput", "t").value[0];
+    let said = |r: &Recording| r.sources[0].checks[0].detail.clone();
+    // Twice what half a second saw: all even.
+    let rates = table(&|i| (2 * (900 + i * 37 % 101)).to_string());
+    assert_eq!(first(&rates), 2.0 * 937.0);
+    assert!(said(&rates).contains("read as a rate per second"), "{}", said(&rates));
+    let fractions = table(&|i| format!("{}.5", 900 + i));
+    assert_eq!(first(&fractions), 901.5);
+    // What half a second saw: even and odd.
+    let counts = table(&|i| (900 + i * 37 % 101).to_string());
+    assert_eq!(first(&counts), 2.0 * 937.0);
+    assert!(said(&counts).contains("counts of 0.5 s each"), "{}", said(&counts));
+    assert!(!counts.sources[0].checks[0].holds, "what was assumed is told");
+    // In seconds there is no difference, and nothing to assume.
+    let rows: String =
+        (1..=12).map(|i| format!("{},{}\n", 1_795_291_297_000_i64 + i * 1000, 900 + i * 7)).collect();
+    let seconds = read("t.csv", format!("timestamp_ms,throughput\n{rows}").as_bytes());
+    assert!(seconds.sources[0].checks[0].holds, "{}", said(&seconds));
+}

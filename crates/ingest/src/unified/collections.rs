@@ -15,6 +15,7 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{Role, SpanId};
 
 use super::decorators::Level;
+use super::heads::Heads;
 use super::heap;
 use super::out::{Entry, Out, text};
 use super::pause::{At, Pause, PhaseNames};
@@ -59,9 +60,12 @@ pub(crate) struct Collections {
     closed: Option<Pause>,
     /// Details of a pause of which no start was seen.
     loose: Option<Pause>,
+    /// One that is written, for its memory.
+    written: Option<Pause>,
     cycles: Vec<Cycle>,
     phases: PhaseNames,
     texts: Texts,
+    heads: Heads,
     region_bytes: Option<f64>,
     details_seen: bool,
 }
@@ -80,7 +84,7 @@ impl Collections {
         let timed_record =
             matches!(line.tags, b"gc" | b"gc,start") && body.ends_with(b"ms") && !is_stall(body);
         if is_record(body) || timed_record {
-            let mut record = Record::parse(body);
+            let mut record = self.heads.record(body);
             // With generational ZGC the generation is part of the name: "Y: Pause Mark End".
             record.name = line.body.get(..prefix + record.name.len()).unwrap_or(record.name);
             return if record.is_pause() {
@@ -121,7 +125,7 @@ impl Collections {
         if self.open.len() >= DEPTH {
             self.abandon(out);
         }
-        let mut pause = Pause::new(line.id, record.words, line.at);
+        let mut pause = Pause::in_place_of(self.written.take(), line.id, record.words, line.at);
         pause.start = Some(line.at);
         self.open.push(pause);
     }
@@ -141,7 +145,7 @@ impl Collections {
                     loose.words = record.words.to_vec();
                     loose
                 }
-                None => Pause::new(line.id, record.words, line.at),
+                None => Pause::in_place_of(self.written.take(), line.id, record.words, line.at),
             },
         };
         pause.close(record, line.at, duration_ns, &mut self.texts);
@@ -203,7 +207,7 @@ impl Collections {
             return (closed, phases);
         }
         if self.loose.as_ref().is_none_or(|p| p.id != line.id) {
-            self.loose = Some(Pause::new(line.id, b"", line.at));
+            self.loose = Some(Pause::in_place_of(self.written.take(), line.id, b"", line.at));
         }
         (self.loose.get_or_insert_default(), phases)
     }
@@ -245,8 +249,9 @@ impl Collections {
     }
 
     fn begin_cycle(&mut self, line: &GcLine<'_>, record: &Record<'_>, out: &mut Out<'_>) {
-        if record.words.ends_with(b" Abort") {
-            // `Concurrent Mark Abort`: an event, the cycle's own end follows.
+        if record.words.ends_with(b" Abort") || record.words == CANCELLED {
+            // `Concurrent Mark Abort`: an event, the cycle's own end follows. A cycle that Shenandoah cancels before its
+            // first phase has nothing else.
             write_concurrent(line, record, (line.at.ns, line.at.ns), &[], out);
             return;
         }
@@ -304,7 +309,7 @@ impl Collections {
     }
 
     /// Writes a pause and those within it.
-    fn write(&self, pause: Pause, parent: Option<(SpanId, i64)>, out: &mut Out<'_>) {
+    fn write(&mut self, mut pause: Pause, parent: Option<(SpanId, i64)>, out: &mut Out<'_>) {
         let Some(closing) = &pause.closing else { return };
         let mut figures = self.figures(&pause);
         figures.extend(pause.phases.iter().map(|(id, ns)| (self.phases.key(*id), *ns as f64 / 1e6)));
@@ -335,9 +340,10 @@ impl Collections {
             figures: &figures,
             labels: &labels,
         });
-        for inner in pause.nested {
+        for inner in std::mem::take(&mut pause.nested) {
             self.write(inner, parent.or(Some((span, t0_ns))), out);
         }
+        self.written = Some(pause);
     }
 
     /// A pause's figures in the recording's words.
@@ -362,10 +368,17 @@ impl Collections {
 }
 
 /// Whether the body begins a record of a pause, a cycle or a concurrent phase.
+/// What Shenandoah prints of a cycle that gave up (`ShenandoahHeap::try_cancel_gc`'s callers), tag `gc`.
+const CANCELLED: &[u8] = b"Cancelled";
+
 fn is_record(body: &[u8]) -> bool {
     match body.first() {
         Some(b'P') => body.starts_with(b"Pause "),
-        Some(b'C') => body.starts_with(b"Concurrent ") || body.starts_with(b"Coalescing and filling"),
+        Some(b'C') => {
+            body.starts_with(b"Concurrent ")
+                || body.starts_with(b"Coalescing and filling")
+                || body == CANCELLED
+        }
         Some(b'G') => body.starts_with(b"Garbage Collection"),
         Some(b'M') => body.starts_with(b"Major Collection") || body.starts_with(b"Minor Collection"),
         Some(b'Y') => {

@@ -79,8 +79,10 @@ struct Endings {
     close: usize,
 }
 
-/// How many are kept, each at a place told by some of its bytes.
-const ENDINGS: usize = 64;
+/// How many are kept, each at a place told by some of its bytes, or at one of those beside it when others have taken that.
+const ENDINGS: usize = 128;
+/// At how many places one may be. Those of the lines of one pause must not push each other out.
+const BESIDE: usize = 4;
 /// The longest that is kept; HotSpot allows five tags and has none that are longer together.
 const ENDING: usize = 64;
 /// Behind this byte the first bracket that closes is that of the tags: `[info][gc]`.
@@ -109,9 +111,10 @@ impl Default for Endings {
 fn place(text: &[u8], close: usize) -> Option<usize> {
     let word = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
     let first = if close < 16 { 0 } else { word(8)? };
-    let mixed = (word(0)?.wrapping_mul(3) ^ first).wrapping_mul(5) ^ word(close.checked_sub(8)?)?;
-    // The upper bits of a product with an odd number depend on all of it.
-    Some((mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize)
+    // The lower bits of a product depend on the lower bits of its factors alone: they are mixed with the upper ones.
+    let mix = |mixed: u64, word: u64| (mixed ^ mixed >> 32 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = mix(mix(mix(0, word(0)?), first), word(close.checked_sub(8)?)?);
+    Some((mixed >> 57) as usize)
 }
 
 impl Endings {
@@ -128,16 +131,23 @@ impl Endings {
 
     #[inline]
     fn closing_at<'a>(&self, close: usize, text: &'a [u8]) -> Option<(Level, &'a [u8], &'a [u8])> {
-        let known = self.kept.get(place(text, close)?)?;
+        let place = place(text, close)?;
         let (ending, rest) = text.split_at_checked(close + 1)?;
-        let is = same(known.text.get(..known.len)?, ending);
-        is.then_some((known.level, ending.get(known.tags.0..known.tags.1)?, rest))
+        let at = |place: usize| {
+            let known = self.kept.get(place)?;
+            same(known.text.get(..known.len)?, ending).then_some(known)
+        };
+        let known = at(place).or_else(|| (1..BESIDE).find_map(|beside| at(place ^ beside)))?;
+        Some((known.level, ending.get(known.tags.0..known.tags.1)?, rest))
     }
 
     /// Keeps the level and the tags that a text begins with: its first `len` bytes.
     fn keep(&mut self, text: &[u8], len: usize, level: Level, tags: &[u8]) {
         let Some(close) = len.checked_sub(1) else { return };
-        let Some(kept) = place(text, close).and_then(|place| self.kept.get_mut(place)) else { return };
+        let Some(place) = place(text, close) else { return };
+        let is_free = |place: &usize| self.kept.get(*place).is_some_and(|kept| kept.len == 0);
+        let place = (0..BESIDE).map(|beside| place ^ beside).find(is_free).unwrap_or(place);
+        let Some(kept) = self.kept.get_mut(place) else { return };
         let Some((ending, to)) = text.get(..len).zip(kept.text.get_mut(..len)) else { return };
         let start = ending.iter().rposition(|b| *b == b'[').map_or(0, |open| open + 1);
         to.copy_from_slice(ending);
@@ -162,6 +172,11 @@ const EPOCH_MILLIS_FROM: i64 = 100_000_000_000;
 /// Takes the decorations off a line. What does not look like one begins the body.
 #[inline]
 pub(crate) fn take_apart<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
+    dates.beginning.as_before(line).unwrap_or_else(|| take_each(line, dates))
+}
+
+/// Takes the decorations off a line one by one.
+fn take_each<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
     let mut found = Decorated {
         stamps: Stamps::default(),
         set: 0,
@@ -217,6 +232,35 @@ pub(crate) fn take_apart<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a>
 }
 
 impl Beginning {
+    /// Takes a line apart that has the same stamps as the one before it, and a level and tags that were seen: most lines.
+    #[inline]
+    fn as_before<'a>(&mut self, line: &'a [u8]) -> Option<Decorated<'a>> {
+        let rest = match line.split_at_checked(self.text.len()) {
+            Some((beginning, rest)) if same(beginning, &self.text) => rest,
+            _ if self.set == set::UPTIME => self.next_uptime(line)?,
+            _ => return None,
+        };
+        let (level, tags, rest) = self.endings.find(rest)?;
+        let body = if let [b' ', body @ ..] = rest { body } else { rest };
+        let set = self.set | set::LEVEL | set::TAGS;
+        Some(Decorated { stamps: self.stamps, set, level, tags, numbers: self.numbers, body })
+    }
+
+    /// Takes another uptime off a line, and keeps it: `[12.345s]`, the only stamp unless more are asked for. Gives what is
+    /// behind it.
+    fn next_uptime<'a>(&mut self, line: &'a [u8]) -> Option<&'a [u8]> {
+        let (seconds_ns, rest) = scan::billionths(line.strip_prefix(b"[")?)?;
+        let rest = rest.strip_prefix(b"s]")?;
+        // Another stamp behind it: a line of another kind.
+        if rest.get(1)?.is_ascii_digit() {
+            return None;
+        }
+        self.text.clear();
+        self.text.extend_from_slice(line.get(..line.len() - rest.len())?);
+        self.stamps.uptime_ns = Some(seconds_ns);
+        Some(rest)
+    }
+
     /// Keeps what stands before the level or the tags of a line, which are the only things that were taken since.
     fn keep(&mut self, text: &[u8], line: &Decorated<'_>) {
         if self.text == text {

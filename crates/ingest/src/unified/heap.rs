@@ -217,7 +217,7 @@ mod tests {
     use crate::unified::pause::At;
 
     fn figures(lines: &[&str]) -> Vec<(&'static str, f64)> {
-        let mut pause = Pause::new(0, b"Pause Young", At::default());
+        let mut pause = Pause::in_place_of(None, 0, b"Pause Young", At::default());
         for line in lines {
             assert!(detail(&mut pause, line.as_bytes()), "{line}");
         }

@@ -12,7 +12,12 @@ use crate::jvm_args;
 
 /// The collector that a "Using …" line names. `None`: it is not such a line.
 pub(crate) fn collector(body: &[u8]) -> Option<&'static str> {
-    Some(match body.strip_prefix(b"Using ")?.trim_ascii_end() {
+    let name = body.strip_prefix(b"Using ")?;
+    // `Using 2 workers of 2 for evacuation`, with each collection.
+    if name.first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(match name.trim_ascii_end() {
         b"Serial" => "Serial",
         b"Parallel" => "Parallel",
         b"Concurrent Mark Sweep" => "CMS",

@@ -17,6 +17,7 @@ mod collections;
 mod compiler;
 mod dates;
 mod decorators;
+mod heads;
 mod heap;
 mod ids;
 mod init;

@@ -123,15 +123,20 @@ pub(crate) struct Pause {
 }
 
 impl Pause {
-    /// A pause of which the first line is at `at`.
-    pub(crate) fn new(id: u64, words: &[u8], at: At) -> Self {
-        let mut pause = Self {
-            id,
-            words: words.to_vec(),
+    /// A pause of which the first line is at `at`, with the memory of one that is written.
+    pub(crate) fn in_place_of(written: Option<Self>, id: u64, words: &[u8], at: At) -> Self {
+        let mut old = written.unwrap_or_else(|| Self {
             figures: Vec::with_capacity(USUAL.0),
             phases: Vec::with_capacity(USUAL.1),
             ..Self::default()
-        };
+        });
+        old.words.clear();
+        old.words.extend_from_slice(words);
+        old.figures.clear();
+        old.phases.clear();
+        old.open_phases.clear();
+        let (words, figures, phases, open_phases) = (old.words, old.figures, old.phases, old.open_phases);
+        let mut pause = Self { id, words, figures, phases, open_phases, ..Self::default() };
         pause.gaps.line(at, 0);
         pause
     }

@@ -14,7 +14,7 @@
 use super::scan::{self, Change};
 
 /// How many groups of one record are looked at. HotSpot prints up to four.
-const GROUPS: usize = 6;
+pub(super) const GROUPS: usize = 6;
 
 /// A record, taken apart.
 #[derive(Clone, Copy, Debug)]
@@ -47,16 +47,15 @@ pub(crate) enum Group {
 }
 
 impl<'a> Record<'a> {
+    /// A record of which only words and name are known.
+    pub(super) fn new(words: &'a [u8], name: &'a [u8]) -> Self {
+        let groups = [(Group::Unknown, &b""[..]); GROUPS];
+        Self { words, name, groups, group_count: 0, change: None, duration_ns: None }
+    }
+
     /// Takes a body apart. Always gives a record; whether it is one is for the caller to tell by its words.
     pub(crate) fn parse(body: &'a [u8]) -> Self {
-        let mut record = Self {
-            words: b"",
-            name: b"",
-            groups: [(Group::Unknown, b""); GROUPS],
-            group_count: 0,
-            change: None,
-            duration_ns: None,
-        };
+        let mut record = Self::new(b"", b"");
         let mut rest = body;
         let mut name_open = true;
         let mut words_end = None;
@@ -96,7 +95,8 @@ impl<'a> Record<'a> {
         record
     }
 
-    fn add_group(&mut self, kind: Group, group: &'a [u8]) {
+    /// Adds a group; what is beyond the most is left out.
+    pub(super) fn add_group(&mut self, kind: Group, group: &'a [u8]) {
         if let Some(free) = self.groups.get_mut(self.group_count) {
             *free = (kind, group);
             self.group_count += 1;
@@ -189,11 +189,11 @@ fn closing(text: &[u8]) -> Option<usize> {
 }
 
 fn kind_of(group: &[u8]) -> Group {
-    if SORTS.contains(&group) {
+    if is_sort(group) {
         Group::Sort
     } else if group.starts_with(b"Evacuation Failure") || group.starts_with(b"To-space") {
         Group::EvacuationFailure
-    } else if CAUSES.contains(&group) {
+    } else if is_cause(group) {
         Group::Cause
     } else if is_stamps(group) {
         Group::Stamps
@@ -207,88 +207,94 @@ fn is_stamps(group: &[u8]) -> bool {
     matches!(scan::billionths(group), Some((_, rest)) if rest.starts_with(b"s"))
 }
 
-/// Sorts of collections: G1's young pauses, Shenandoah's qualifiers, the phase at which a Shenandoah cycle
+/// Whether it is a sort of collection: G1's young pauses, Shenandoah's qualifiers, the phase at which a Shenandoah cycle
 /// degenerated, generational ZGC's young collections.
-const SORTS: &[&[u8]] = &[
-    b"Normal",
-    b"Mixed",
-    b"Prepare Mixed",
-    b"Concurrent Start",
-    b"Concurrent End",
-    b"Initial Mark",
-    b"Mixed Start",
-    b"unload classes",
-    b"process weakrefs",
-    b"update refs",
-    b"preserve wakeups",
-    b"Young",
-    b"Old",
-    b"Global",
-    b"Bootstrap Old",
-    b"Mark",
-    b"Evacuation",
-    b"Update Refs",
-    b"Update References",
-    b"Roots",
-    b"Outside of Cycle",
-    b"Major",
-    b"Promote All",
-    b"Collect Roots",
-];
+fn is_sort(group: &[u8]) -> bool {
+    matches!(
+        group,
+        b"Normal"
+            | b"Mixed"
+            | b"Prepare Mixed"
+            | b"Concurrent Start"
+            | b"Concurrent End"
+            | b"Initial Mark"
+            | b"Mixed Start"
+            | b"unload classes"
+            | b"process weakrefs"
+            | b"update refs"
+            | b"preserve wakeups"
+            | b"Young"
+            | b"Old"
+            | b"Global"
+            | b"Bootstrap Old"
+            | b"Mark"
+            | b"Evacuation"
+            | b"Update Refs"
+            | b"Update References"
+            | b"Roots"
+            | b"Outside of Cycle"
+            | b"Major"
+            | b"Promote All"
+            | b"Collect Roots"
+    )
+}
 
-/// `GCCause::to_string` of JDK 9 to 25.
-const CAUSES: &[&[u8]] = &[
-    b"G1 Evacuation Pause",
-    b"Allocation Failure",
-    b"G1 Humongous Allocation",
-    b"Ergonomics",
-    b"System.gc()",
-    b"Allocation Rate",
-    b"Allocation Stall",
-    b"Proactive",
-    b"Warmup",
-    b"Timer",
-    b"High Usage",
-    b"G1 Compaction Pause",
-    b"G1 Preventive Collection",
-    b"G1 Periodic Collection",
-    b"GCLocker Initiated GC",
-    b"Metadata GC Threshold",
-    b"Metadata GC Clear Soft References",
-    b"CodeCache GC Threshold",
-    b"CodeCache GC Aggressive",
-    b"Diagnostic Command",
-    b"Heap Inspection Initiated GC",
-    b"Heap Dump Initiated GC",
-    b"JvmtiEnv ForceGarbageCollection",
-    b"Last ditch collection",
-    b"CMS Generation Full",
-    b"CMS Initial Mark",
-    b"CMS Final Remark",
-    b"CMS Concurrent Mark",
-    b"Tenured Generation Full",
-    b"Old Generation Expanded On Last Scavenge",
-    b"Old Generation Too Full To Scavenge",
-    b"Concurrent GC",
-    b"Upgrade To Full GC",
-    b"Allocation Failure During Evacuation",
-    b"Concurrent Mode Failure",
-    b"Shenandoah Allocation Failure Evac",
-    b"Shenandoah Concurrent GC",
-    b"Shenandoah Upgrade To Full GC",
-    b"FullGCAlot",
-    b"ScavengeAlot",
-    b"Allocation Profiler",
-    b"WhiteBox Initiated Young GC",
-    b"WhiteBox Initiated Concurrent Mark",
-    b"WhiteBox Initiated Full GC",
-    b"WhiteBox Initiated Run to Breakpoint",
-    b"Adaptive Size Policy",
-    b"Update Allocation Context Stats",
-    b"No GC",
-    b"Archive Shared Objects",
-    b"DCmd",
-];
+/// Whether it is one of `GCCause::to_string` of JDK 9 to 25.
+fn is_cause(group: &[u8]) -> bool {
+    matches!(
+        group,
+        b"G1 Evacuation Pause"
+            | b"Allocation Failure"
+            | b"G1 Humongous Allocation"
+            | b"Ergonomics"
+            | b"System.gc()"
+            | b"Allocation Rate"
+            | b"Allocation Stall"
+            | b"Proactive"
+            | b"Warmup"
+            | b"Timer"
+            | b"High Usage"
+            | b"G1 Compaction Pause"
+            | b"G1 Preventive Collection"
+            | b"G1 Periodic Collection"
+            | b"GCLocker Initiated GC"
+            | b"Metadata GC Threshold"
+            | b"Metadata GC Clear Soft References"
+            | b"CodeCache GC Threshold"
+            | b"CodeCache GC Aggressive"
+            | b"Diagnostic Command"
+            | b"Heap Inspection Initiated GC"
+            | b"Heap Dump Initiated GC"
+            | b"JvmtiEnv ForceGarbageCollection"
+            | b"Last ditch collection"
+            | b"CMS Generation Full"
+            | b"CMS Initial Mark"
+            | b"CMS Final Remark"
+            | b"CMS Concurrent Mark"
+            | b"Tenured Generation Full"
+            | b"Old Generation Expanded On Last Scavenge"
+            | b"Old Generation Too Full To Scavenge"
+            | b"Concurrent GC"
+            | b"Upgrade To Full GC"
+            | b"Allocation Failure During Evacuation"
+            | b"Concurrent Mode Failure"
+            | b"Shenandoah Allocation Failure Evac"
+            | b"Shenandoah Concurrent GC"
+            | b"Shenandoah Upgrade To Full GC"
+            | b"FullGCAlot"
+            | b"ScavengeAlot"
+            | b"Allocation Profiler"
+            | b"WhiteBox Initiated Young GC"
+            | b"WhiteBox Initiated Concurrent Mark"
+            | b"WhiteBox Initiated Full GC"
+            | b"WhiteBox Initiated Run to Breakpoint"
+            | b"Adaptive Size Policy"
+            | b"Update Allocation Context Stats"
+            | b"No GC"
+            | b"Archive Shared Objects"
+            | b"DCmd"
+    )
+}
 
 #[cfg(test)]
 mod tests {

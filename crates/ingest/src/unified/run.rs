@@ -4,6 +4,7 @@
 //! interest is known; what has neither the decorations of this log nor a known body (the application's own output on
 //! standard output) is counted as unknown.
 
+use fathom_recording::ClockBasis;
 use fathom_recording::vocabulary::{fact, kind};
 
 use super::clock::Clock;
@@ -253,9 +254,14 @@ impl Run {
             let at = At { ns: self.clock.now_ns(), line: number };
             self.compiler.line(b"codecache", body, at, out);
             self.warning(body, at, out);
-        } else if !raw.trim_ascii().is_empty() {
+        } else if !raw.trim_ascii().is_empty() && !self.old_table(raw, number, out) {
             out.tally.unknown(number, raw);
         }
+    }
+
+    fn old_table(&mut self, raw: &[u8], number: u64, out: &mut Out<'_>) -> bool {
+        let uptime = self.clock.basis() == ClockBasis::JvmUptime;
+        self.safepoints.old_table(raw, number, uptime, out)
     }
 
     /// The run's log ends: writes what is open and completes source and process.

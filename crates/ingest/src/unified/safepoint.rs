@@ -11,9 +11,11 @@
 //! stats       NAME  [ threads: total running ][ time: sync [cleanup] vmop total ] page_trap_count
 //! ```
 //!
+//! The JVM of JDK 9 to 12 prints the table of `-XX:+PrintSafepointStatistics` past its log, on standard output, where the
+//! log may be as well. It is that of JDK 8, and so is how its rows are joined to the lines ([`jdk8::safepoints`]).
+//!
 //! The one-line form is read as a list of "word: figure", so that a part that comes or goes loses nothing.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 
 use fathom_recording::vocabulary::{fact, figure, kind};
@@ -23,6 +25,7 @@ use super::out::{Entry, Out, text};
 use super::pause::At;
 use super::scan;
 use super::texts::Texts;
+use crate::jdk8;
 
 /// JDK-8297154 took the cleanup out of "Reaching safepoint" in JDK 20 (and 17.0.8, which prints it).
 const CLEANUP_APART_SINCE: f64 = 20.0;
@@ -30,7 +33,7 @@ const CLEANUP_APART_SINCE: f64 = 20.0;
 const ROW_TIMES: usize = 4;
 
 /// The state between lines.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Safepoints {
     /// JDK 9–12: the operation, from "Entering".
     entered: Option<String>,
@@ -39,6 +42,10 @@ pub(crate) struct Safepoints {
     /// A row of the table that has no line of its own yet. With both switched on the line follows its row.
     row: Option<Stop>,
     texts: Texts,
+    /// JDK 9–12: stops and rows of the other table, held back until they have met.
+    old: jdk8::safepoints::Safepoints,
+    /// Whether there was such a row.
+    old_rows: bool,
 }
 
 /// A stop, taken apart.
@@ -78,32 +85,7 @@ impl Safepoints {
     fn one_line(&mut self, rest: &[u8], at: At, gcs: &mut Collections, out: &mut Out<'_>) -> bool {
         let Some(quote) = memchr::memchr(b'"', rest) else { return false };
         let Some((name, rest)) = rest.split_at_checked(quote) else { return false };
-        let mut figures = Figures { list: Vec::with_capacity(8), ..Figures::default() };
-        let mut threads = false;
-        let mut left = rest;
-        while let Some(end) = memchr::memchr2(b':', b',', left) {
-            let (word, behind) = left.split_at_checked(end).unwrap_or((left, b""));
-            let word = word.trim_ascii_start();
-            let value = behind.get(1..).unwrap_or_default();
-            if behind.first() == Some(&b',') {
-                left = value;
-                figures.total_of(threads, word);
-                continue;
-            }
-            if let Some((value, rest)) = scan::integer(value.trim_ascii_start()) {
-                threads = word == b"Threads";
-                figures.take(word, value);
-                left = rest.strip_prefix(b" ns").unwrap_or(rest);
-            } else {
-                left = value;
-            }
-            // What else there is of this part.
-            left = match left {
-                [b',', rest @ ..] => rest,
-                _ => memchr::memchr(b',', left).and_then(|comma| left.get(comma + 1..)).unwrap_or_default(),
-            };
-        }
-        figures.total_of(threads, left.trim_ascii_start());
+        let mut figures = Figures::of_known(rest).unwrap_or_else(|| Figures::of_any(rest));
         let Some(total_ns) = figures.total_ns else { return false };
         if !figures.cleanup && !figures.leave && cleanup_in_reach(out) {
             figures.push(figure::REACH_INCLUDES_CLEANUP, 1);
@@ -121,18 +103,49 @@ impl Safepoints {
     /// `0.0744827 seconds, Stopping threads took: 0.0000599 seconds`.
     fn stopped(&mut self, rest: &[u8], at: At, gcs: &mut Collections, out: &mut Out<'_>) -> bool {
         let Some((total_ns, rest)) = scan::billionths(rest) else { return false };
-        let mut figures = Figures::default();
         let reach = rest.strip_prefix(b" seconds, Stopping threads took: ").and_then(scan::billionths);
-        if let Some((reach_ns, _)) = reach {
-            figures.push(figure::REACH_NS, reach_ns.unsigned_abs());
-        }
-        if let Some(since_ns) = self.since_last_ns.take() {
-            figures.push(figure::SINCE_LAST_NS, since_ns.unsigned_abs());
-        }
         gcs.safepoint(at, 0, out);
-        let name = self.entered.take().map_or(Cow::Borrowed("stopped"), Cow::Owned);
-        write(&name, at, total_ns, &figures.list, out);
+        out.evidence.stop(total_ns);
+        self.old.stop(jdk8::safepoints::Stop {
+            line: at.line,
+            t0_ns: at.ns.saturating_sub(total_ns),
+            t1_ns: at.ns,
+            operation: self.entered.take(),
+            reach_ns: reach.map(|(ns, _)| ns),
+            since_last_ns: self.since_last_ns.take(),
+            ..Default::default()
+        });
+        self.write_old(out);
         true
+    }
+
+    /// A line of the table of `-XX:+PrintSafepointStatistics`; `uptime`: whether the log's own clock is the JVM's uptime, of
+    /// which the rows are. False: it is none, or it cannot be placed.
+    pub(crate) fn old_table(&mut self, raw: &[u8], number: u64, uptime: bool, out: &mut Out<'_>) -> bool {
+        let text = raw.trim_ascii();
+        if text.starts_with(b"vmop  ") {
+            return true;
+        }
+        let row = jdk8::safepoints::Row::parse(text);
+        if let Some((row, t0_ns)) = row.and_then(|row| row.stamp.uptime_ns.map(|ns| (row, ns))) {
+            if uptime {
+                self.old_rows = true;
+                self.old.row(number, t0_ns, row);
+                self.write_old(out);
+            }
+            return uptime;
+        }
+        self.old_rows && jdk8::dumps::is_beside_safepoint_rows(text)
+    }
+
+    fn write_old(&mut self, out: &mut Out<'_>) {
+        for stop in std::mem::take(&mut self.old.ready) {
+            out.span(&Entry {
+                t0_ns: stop.t0_ns,
+                figures: &stop.figures(),
+                ..Entry::event(kind::SAFEPOINT, stop.name(), stop.t1_ns, stop.line)
+            });
+        }
     }
 
     /// A row of the table of `safepoint+stats`. False: it is a heading or a sum.
@@ -159,6 +172,8 @@ impl Safepoints {
     /// The log ends.
     pub(crate) fn finish(&mut self, out: &mut Out<'_>) {
         self.write_row(out);
+        self.old.finish();
+        self.write_old(out);
     }
 }
 
@@ -167,7 +182,7 @@ fn cleanup_in_reach(out: &mut Out<'_>) -> bool {
     out.sink.process_mut(out.process).fact_number(fact::JDK).is_none_or(|jdk| jdk < CLEANUP_APART_SINCE)
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Figures {
     list: Vec<(&'static str, f64)>,
     total_ns: Option<i64>,
@@ -177,6 +192,73 @@ struct Figures {
 }
 
 impl Figures {
+    fn new() -> Self {
+        Self { list: Vec::with_capacity(8), ..Self::default() }
+    }
+
+    /// Figures of the one-line form behind its name, where all of its words are those of the JDKs that there are: the same
+    /// as [`Figures::of_any`] gives, and quicker.
+    fn of_known(text: &[u8]) -> Option<Self> {
+        let mut figures = Self::new();
+        let mut left = text.strip_prefix(b"\", ")?;
+        loop {
+            let word: &[u8] = match left.first()? {
+                b'R' => b"Reaching safepoint: ",
+                b'C' => b"Cleanup: ",
+                b'A' => b"At safepoint: ",
+                b'L' => b"Leaving safepoint: ",
+                b'T' if left.get(1) == Some(&b'i') => b"Time since last: ",
+                b'T' => b"Total: ",
+                _ => return None,
+            };
+            let (value, rest) = scan::integer(left.strip_prefix(word)?)?;
+            figures.take(word.strip_suffix(b": ")?, value);
+            left = match rest.strip_prefix(b" ns")? {
+                b"" => return Some(figures),
+                [b',', b' ', rest @ ..] => rest,
+                _ => return None,
+            };
+            if let Some(rest) = left.strip_prefix(b"Threads: ") {
+                let (runnable, rest) = scan::integer(rest)?;
+                let (total, rest) = scan::integer(rest.strip_prefix(b" runnable, ")?)?;
+                figures.push(figure::THREADS_RUNNABLE, runnable);
+                figures.push(figure::THREADS, total);
+                return (rest == b" total").then_some(figures);
+            }
+        }
+    }
+
+    /// Figures of the one-line form behind its name: a list of words with their figures.
+    fn of_any(text: &[u8]) -> Self {
+        let mut figures = Self::new();
+        let mut threads = false;
+        let mut left = text;
+        while let Some(end) = memchr::memchr2(b':', b',', left) {
+            let (word, behind) = left.split_at_checked(end).unwrap_or((left, b""));
+            let word = word.trim_ascii_start();
+            let value = behind.get(1..).unwrap_or_default();
+            if behind.first() == Some(&b',') {
+                left = value;
+                figures.total_of(threads, word);
+                continue;
+            }
+            if let Some((value, rest)) = scan::integer(value.trim_ascii_start()) {
+                threads = word == b"Threads";
+                figures.take(word, value);
+                left = rest.strip_prefix(b" ns").unwrap_or(rest);
+            } else {
+                left = value;
+            }
+            // What else there is of this part.
+            left = match left {
+                [b',', rest @ ..] => rest,
+                _ => memchr::memchr(b',', left).and_then(|comma| left.get(comma + 1..)).unwrap_or_default(),
+            };
+        }
+        figures.total_of(threads, left.trim_ascii_start());
+        figures
+    }
+
     fn push(&mut self, key: &'static str, value: u64) {
         self.list.push((key, value as f64));
     }
@@ -260,4 +342,34 @@ fn write(name: &str, at: At, total_ns: i64, figures: &[(&str, f64)], out: &mut O
         figures,
         ..Entry::event(kind::SAFEPOINT, name, at.ns, at.line)
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_known_give_the_figures_that_any_words_give() {
+        for text in [
+            "\", Time since last: 71686174 ns, Reaching safepoint: 109792 ns, At safepoint: 6819619 ns, Total: 6990236 ns",
+            "\", Time since last: 1 ns, Reaching safepoint: 2 ns, Cleanup: 3 ns, At safepoint: 4 ns, Total: 9 ns",
+            "\", Time since last: 1 ns, Reaching safepoint: 2 ns, At safepoint: 4 ns, Leaving safepoint: 5 ns, Total: 9 ns",
+            "\", Time since last: 1 ns, Reaching safepoint: 2 ns, At safepoint: 4 ns, Leaving safepoint: 5 ns, Total: 9 ns, \
+             Threads: 0 runnable, 12 total",
+        ] {
+            let (known, any) =
+                (Figures::of_known(text.as_bytes()).unwrap(), Figures::of_any(text.as_bytes()));
+            assert_eq!(format!("{known:?}"), format!("{any:?}"), "{text}");
+        }
+        for text in [
+            "",
+            "\"",
+            "\", Total: 9",
+            "\", Total: 9 ns, ",
+            "\", Sleeping: 1 ns, Total: 9 ns",
+            "\", Threads: 1 ns",
+        ] {
+            assert!(Figures::of_known(text.as_bytes()).is_none(), "{text}");
+        }
+    }
 }

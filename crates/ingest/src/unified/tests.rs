@@ -530,3 +530,59 @@ proptest! {
         is_sound(&log);
     }
 }
+
+/// Both fixtures begin with two lines of the JVM, not of its log, that the flags of the table are deprecated.
+fn assert_only_deprecations_are_unknown(recording: &Recording) {
+    let source = &recording.sources[0];
+    assert!(source.unknown.iter().all(|line| line.text.contains("was deprecated")), "{:?}", source.unknown);
+    assert_eq!(source.skipped, 2);
+}
+
+#[test]
+fn rows_of_the_table_that_jdk_9_to_12_print_past_their_log_give_its_stops_their_threads() {
+    let text = String::from_utf8(fixture("safepoint-table-11.log.zst")).unwrap();
+    let recording = read(&text);
+    assert_only_deprecations_are_unknown(&recording);
+    assert_eq!(failed(&recording), [""; 0]);
+    let lines = text.matches("Total time for which").count();
+    let stops: Vec<_> = recording.spans_of(kind::SAFEPOINT).collect();
+    assert_eq!(
+        (lines, stops.len()),
+        (19, 20),
+        "the JVM ends within its last one, which has a row and no line"
+    );
+    for stop in &stops {
+        assert!(stop.figure(figure::THREADS).is_some_and(|n| n >= 8.0), "{}", stop.position());
+        assert!(stop.figure(figure::CLEANUP_NS).is_some(), "{}", stop.position());
+    }
+    let told_exactly = stops.iter().filter(|stop| stop.duration_ns() % 1_000_000 != 0).count();
+    assert_eq!(told_exactly, lines, "a line's own length is the better one");
+    assert_eq!(stops[19].name(), "no vm operation");
+}
+
+#[test]
+fn rows_without_lines_are_stops() {
+    let text = String::from_utf8(fixture("safepoint-rows-11.log.zst")).unwrap();
+    let recording = read(&text);
+    assert_only_deprecations_are_unknown(&recording);
+    let is_row = |l: &&str| l.contains("][") && l.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let rows = text.lines().filter(is_row).count();
+    assert_eq!(recording.spans_of(kind::SAFEPOINT).count(), rows);
+    let young = |stop: &Span<'_>| stop.name() == "G1CollectForAllocation";
+    assert_eq!(recording.spans_of(kind::SAFEPOINT).filter(young).count(), 101, "as the JVM itself counts");
+    let plain = recording.spans_of(kind::GC_PAUSE).count();
+    assert_eq!(plain, text.lines().filter(|l| l.contains("] GC(") && l.contains(" Pause ")).count());
+}
+
+#[test]
+fn a_cycle_that_is_cancelled_before_its_first_phase_is_accounted_for() {
+    let recording = read(
+        "[0.004s][info][gc] Using Shenandoah\n\
+         [0.971s][info][gc             ] GC(52) Cancelled\n\
+         [0.971s][info][gc,metaspace   ] GC(52) Metaspace: 267K(448K)->267K(448K) NonClass: 250K(320K)->250K(320K) \
+         Class: 16K(128K)->16K(128K)\n",
+    );
+    assert_eq!(failed(&recording), Vec::<String>::new());
+    let event = only(&recording, kind::GC_CONCURRENT);
+    assert_eq!((event.name(), event.duration_ns()), ("Cancelled", 0));
+}
