@@ -1,5 +1,5 @@
-//! Compiles every `bpf/NAME.bpf.c` to `NAME.bpf.o` and makes its skeleton, `NAME.skel.rs`, in OUT_DIR. Needs clang (14 or later) and no
-//! rights: programs are loaded at run time only.
+//! Compiles every `bpf/NAME.bpf.c` to `NAME.bpf.o` and makes its skeleton, `NAME.skel.rs`, in OUT_DIR, and the unwinder for this
+//! process (`bpf/user_mode.c`). Needs clang (14 or later), a C compiler, and no rights: programs are loaded at run time only.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +9,7 @@ use libbpf_cargo::SkeletonBuilder;
 fn main() {
     println!("cargo:rerun-if-changed=bpf");
     println!("cargo:rerun-if-env-changed=CLANG");
+    cc::Build::new().file("bpf/user_mode.c").opt_level(2).warnings(false).compile("fathom_unwind");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let clang = clang();
     let mut sources: Vec<PathBuf> = std::fs::read_dir("bpf")

@@ -16,11 +16,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/usdt.bpf.h>
+#include "namespace.h"
 #include "jvm_events.h"
-
-/* The pid namespace in which fathom names threads; 0: the first one. */
-const volatile __u64 pidns_dev = 0;
-const volatile __u64 pidns_ino = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -58,13 +55,15 @@ static __always_inline void keep_cause(struct jvm_event *event, int i, __u64 add
 	event->length[i] = length > 1 ? length - 1 : 0;
 }
 
-static __always_inline __u32 own_tid(void)
+static __always_inline void keep_causes(struct jvm_event *event)
 {
-	struct bpf_pidns_info ids = {};
+	__u32 slot = event->slot;
+	struct cause_places *places = bpf_map_lookup_elem(&causes, &slot);
 
-	if (pidns_ino && !bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ids, sizeof(ids)))
-		return ids.pid;
-	return (__u32)bpf_get_current_pid_tgid();
+	if (places) {
+		keep_cause(event, 0, places->now);
+		keep_cause(event, 1, places->last);
+	}
 }
 
 static __always_inline void keep_string(struct jvm_event *event, struct pt_regs *ctx, int i)
@@ -85,10 +84,9 @@ static __always_inline void keep_string(struct jvm_event *event, struct pt_regs 
 		event->length[i] = 0;
 }
 
-SEC("usdt")
-int jvm_probe(struct pt_regs *ctx)
+/* Room for an event, with all that no argument tells. */
+static __always_inline struct jvm_event *begin_event(__u64 cookie)
 {
-	__u64 cookie = bpf_usdt_cookie(ctx);
 	__u32 slot = cookie >> 32;
 	struct jvm_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
@@ -97,16 +95,27 @@ int jvm_probe(struct pt_regs *ctx)
 
 		if (count)
 			__sync_fetch_and_add(count, 1);
-		return 0;
+		return NULL;
 	}
 	event->t_ns = bpf_ktime_get_ns();
 	event->slot = slot;
-	event->tid = own_tid();
+	event->tid = tid_of((void *)bpf_get_current_task_btf());
 	event->kind = cookie;
 	event->strings = cookie >> 8 & 0xf;
 	event->numbers = cookie >> 12 & 0xf;
 	event->pad = 0;
 	event->pad2 = 0;
+	return event;
+}
+
+SEC("usdt")
+int jvm_probe(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_usdt_cookie(ctx);
+	struct jvm_event *event = begin_event(cookie);
+
+	if (!event)
+		return 0;
 #pragma unroll
 	for (int i = 0; i < JVM_EVENT_STRINGS; i++) {
 		event->length[i] = 0;
@@ -121,14 +130,41 @@ int jvm_probe(struct pt_regs *ctx)
 			bpf_usdt_arg(ctx, 2 * event->strings + i, &number);
 		event->number[i] = number;
 	}
-	if (cookie >> 16 & 1) {
-		struct cause_places *places = bpf_map_lookup_elem(&causes, &slot);
+	if (cookie >> 16 & 1)
+		keep_causes(event);
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
 
-		if (places) {
-			keep_cause(event, 0, places->now);
-			keep_cause(event, 1, places->last);
-		}
-	}
+/*
+ * A function of a libjvm without probes, called or returning. Its first argument is an object of the JVM: with a number, the
+ * first word of it, which tells its class, and with two its address, too; with a string, its bytes.
+ */
+SEC("uprobe")
+int jvm_function(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	struct jvm_event *event = begin_event(cookie);
+	__s64 word = 0;
+
+	if (!event)
+		return 0;
+	if (event->numbers && bpf_probe_read_user(&word, sizeof(word), (void *)PT_REGS_PARM1(ctx)))
+		word = 0;
+#pragma unroll
+	for (int i = 0; i < JVM_EVENT_STRINGS; i++)
+		event->length[i] = 0;
+#pragma unroll
+	for (int i = 0; i < JVM_EVENT_NUMBERS; i++)
+		event->number[i] = 0;
+	event->number[0] = word;
+	if (event->numbers > 1)
+		event->number[1] = PT_REGS_PARM1(ctx);
+	if (event->strings
+	    && !bpf_probe_read_user(event->string[0], JVM_EVENT_STRING_BYTES, (void *)PT_REGS_PARM1(ctx)))
+		event->length[0] = JVM_EVENT_STRING_BYTES;
+	if (cookie >> 16 & 1)
+		keep_causes(event);
 	bpf_ringbuf_submit(event, 0);
 	return 0;
 }

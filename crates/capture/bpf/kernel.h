@@ -17,11 +17,56 @@ struct pt_regs___fathom {
 
 struct mm_struct___fathom;
 
+struct vm_area_struct___fathom {
+	unsigned long vm_end;
+};
+
+struct ns_common___fathom {
+	unsigned int inum;
+};
+
+struct pid_namespace___fathom {
+	struct ns_common___fathom ns;
+};
+
+struct upid___fathom {
+	int nr;
+	struct pid_namespace___fathom *ns;
+};
+
+struct pid___fathom {
+	unsigned int level;
+	struct upid___fathom numbers[1];
+};
+
+struct atomic___fathom {
+	int counter;
+};
+
+struct signal_struct___fathom {
+	struct atomic___fathom live; /* threads that have not ended */
+};
+
+/* A call whose return is probed: the probe's address stands where it returns to. */
+struct return_instance___fathom {
+	unsigned long stack;          /* where the return address stood */
+	unsigned long orig_ret_vaddr; /* what it was */
+	struct return_instance___fathom *next;
+};
+
+struct uprobe_task___fathom {
+	struct return_instance___fathom *return_instances; /* the last call first */
+};
+
 struct task_struct___fathom {
 	unsigned int flags;
+	struct uprobe_task___fathom *utask;
 	int pid;
 	int tgid;
 	struct mm_struct___fathom *mm;
+	struct pid___fathom *thread_pid;
+	struct task_struct___fathom *group_leader;
+	struct signal_struct___fathom *signal;
 	char comm[16];
 };
 
@@ -29,5 +74,7 @@ struct task_struct___fathom {
 
 /* include/linux/sched.h: it runs in the kernel only. */
 #define TASK_IS_KERNEL_THREAD 0x00200000
+/* It is about to end (PF_EXITING). */
+#define TASK_EXITS 0x00000004
 
 #endif

@@ -4,8 +4,10 @@
 #define FATHOM_NATIVE_H
 
 /* Finds the row of an address within w->map: one look at its page of code, then some steps among the page's rows. */
-static __noinline int find_row(struct walk *w, __u64 at)
+VERIFIED_ONCE int find_row(struct walk *w, __u64 at)
 {
+	if (!w)
+		return 0;
 	__u64 offset = at - w->map.origin;
 	__u64 page = offset >> CODE_PAGE_SHIFT;
 	__u32 low = 0, high, first;
@@ -42,8 +44,10 @@ static __noinline int find_row(struct walk *w, __u64 at)
 enum { UC_R8, UC_R9, UC_R10, UC_R11, UC_R12, UC_R13, UC_R14, UC_R15, UC_RDI, UC_RSI, UC_RBP, UC_RBX, UC_RDX, UC_RAX, UC_RCX,
        UC_RSP, UC_RIP, UC_WORDS };
 
-static __noinline int walk_signal_frame(struct walk *w)
+VERIFIED_ONCE int walk_signal_frame(struct walk *w)
 {
+	if (!w)
+		return 0;
 	__u64 uc[UC_WORDS];
 
 	if (read_user(uc, sizeof(uc), w->sp + UCONTEXT_REGISTERS))
@@ -64,8 +68,10 @@ static __noinline int walk_signal_frame(struct walk *w)
 }
 
 /* Goes on to the caller by w->row. */
-static __noinline int apply_row(struct walk *w)
+VERIFIED_ONCE int apply_row(struct walk *w)
 {
+	if (!w)
+		return 0;
 	__u64 cfa, fp = w->fp, saved[2];
 
 	switch (w->row.kind) {

@@ -4,32 +4,23 @@
 #define FATHOM_SAMPLER_H
 
 #include "unwind.h"
+#include "targets.h"
 
 /* Whether every process is sampled, or those in `targets` only. */
 const volatile __u8 all_processes = 0;
-/* The pid namespace in which fathom names processes and threads; 0: the first one. */
-const volatile __u64 pidns_dev = 0;
-const volatile __u64 pidns_ino = 0;
-/* fathom itself. */
-const volatile __u32 own_pid = 0;
 
 /* Data that waits in the ring buffer before user space is woken. */
-#define WAKE_BYTES (512 << 10)
+#define WAKE_BYTES (256 << 10)
 
+/* Its pages belong to fathom, which has it mapped twice over: a stack of 50 frames takes 1 KB of it. For CPU samples, user space
+ * sets another size. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
+	__uint(max_entries, 1 << 20);
 } samples SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, __u32);
-	__type(value, __u8);
-} targets SEC(".maps");
-
 /* One for each processor: a program of a perf event or a tracepoint is not interrupted by another one of its own object
- * but by an NMI, which no event here is. */
+ * but by an NMI, which only hardware cycles are, and those have an object to themselves (cpu.bpf.c). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -56,19 +47,11 @@ static __always_inline void count(__u32 what)
 /* The scratch of a sample of the current thread; none when it is not wanted. */
 static __always_inline struct walk *begin_sample(__u8 kind)
 {
-	__u32 zero = 0, pid, tid;
-	__u64 ids = bpf_get_current_pid_tgid();
-	struct bpf_pidns_info ns = {};
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+	__u32 zero = 0, pid = pid_of(task);
 
-	if (!(__u32)ids) /* the idle thread */
-		return NULL;
-	pid = ids >> 32;
-	tid = ids;
-	if (pidns_ino && !bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
-		pid = ns.tgid;
-		tid = ns.pid;
-	}
-	if (pid == own_pid || (!all_processes && !bpf_map_lookup_elem(&targets, &pid)))
+	/* The idle thread, and what fathom's namespace does not show, have none. */
+	if (!pid || pid == own_pid || (!all_processes && !bpf_map_lookup_elem(&targets, &pid)))
 		return NULL;
 	struct walk *w = bpf_map_lookup_elem(&walks, &zero);
 
@@ -76,10 +59,24 @@ static __always_inline struct walk *begin_sample(__u8 kind)
 		return NULL;
 	w->sample.t_ns = bpf_ktime_get_ns();
 	w->sample.pid = pid;
-	w->sample.tid = tid;
+	w->sample.tid = tid_of(task);
 	w->sample.kind = kind;
 	bpf_get_current_comm(w->sample.comm, sizeof(w->sample.comm));
 	return w;
+}
+
+/* Those that the unwinder uses. */
+static __always_inline void take_registers(__u64 *registers, const struct pt_regs___fathom *regs)
+{
+	registers[RAX] = regs->ax;
+	registers[RCX] = regs->cx;
+	registers[RDX] = regs->dx;
+	registers[RBX] = regs->bx;
+	registers[RSP] = regs->sp;
+	registers[RBP] = regs->bp;
+	registers[RSI] = regs->si;
+	registers[RDI] = regs->di;
+	registers[R13] = regs->r13;
 }
 
 /* Walks the user stack of the current thread, wherever it entered the kernel. */
@@ -109,13 +106,7 @@ static __always_inline void walk_current(struct walk *w)
 		return;
 	}
 	w->process = *process;
-	w->registers[RAX] = regs->ax;
-	w->registers[RCX] = regs->cx;
-	w->registers[RDX] = regs->dx;
-	w->registers[RBX] = regs->bx;
-	w->registers[RSI] = regs->si;
-	w->registers[RDI] = regs->di;
-	w->registers[R13] = regs->r13;
+	take_registers(w->registers, regs);
 	walk_stack(w);
 }
 
@@ -139,7 +130,7 @@ static __always_inline void end_sample(void *ctx, struct walk *w)
 	if (size > sizeof(struct stack_sample) + sizeof(w->frame) + sizeof(w->kernel))
 		return;
 	if (bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > WAKE_BYTES || w->sample.reason == CUT_PROCESS_NOT_KNOWN
-	    || w->sample.reason == CUT_NO_MAPPING)
+	    || w->sample.reason == CUT_NO_MAPPING || w->sample.reason == CUT_JVM_NOT_READ)
 		flags = BPF_RB_FORCE_WAKEUP;
 	count(bpf_ringbuf_output(&samples, &w->sample, size, flags) ? COUNT_LOST : COUNT_SAMPLES);
 }

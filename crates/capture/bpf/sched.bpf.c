@@ -17,6 +17,7 @@
 #include "sampler.h"
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
+#include "calls.h"
 #include "sched.h"
 
 #define MAX_THREADS 65536
@@ -24,13 +25,38 @@
 
 const volatile struct sched_config config = {};
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rq___fathom {
+	__u64 clock;
+};
+
+/* Since 6.6 (kernel/sched/sched.h). */
+struct cfs_rq___fathom {
+	struct rq___fathom *rq;
+	__u64 throttled_clock_self;      /* since when a thread of it is held back; 0: none is */
+	__u64 throttled_clock_self_time; /* for how long one was, before */
+};
+
+struct sched_entity___fathom {
+	struct cfs_rq___fathom *cfs_rq;
+};
+
+struct task_struct___sched {
+	struct sched_entity___fathom se;
+	bool throttled; /* since 6.18: held back until its group has quota again */
+};
+
+#pragma clang attribute pop
+
 struct thread {
 	__u64 off_ns;   /* when it was switched out; 0: on a CPU */
+	__u64 born_ns;  /* when it was made; 0: before it was watched */
 	__u64 ready_ns; /* when it could run again; 0: it cannot */
 	__u32 waker;
 	__u32 state;
 	__u32 owed_count;
-	__u32 unused;
+	__u32 owed_migrations;
 	__u64 owed_ns;
 	__u64 owed_runq_ns;
 	/* A long wait that is over and not told yet. */
@@ -41,8 +67,20 @@ struct thread {
 	__u32 told_state;
 	__s32 told_syscall;
 	__u32 kernel_bytes;
+	__u32 cpu;      /* on which it ran last, and one */
+	__u32 told_instead;
+	char told_instead_comm[16];
+	/* The run queue of its control group, when it could run and that may be throttled, and for how long it was by then. */
+	struct cfs_rq___fathom *group;
+	__u64 throttled_before_ns;
+	__u64 told_throttled_ns;
 	__u64 kernel[SCHED_KERNEL_FRAMES];
 };
+
+/* What user space writes for a thread that sleeps already: src/sched/event.rs. */
+_Static_assert(__builtin_offsetof(struct thread, off_ns) == 0, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, born_ns) == 8, "shared with user space");
+_Static_assert(__builtin_offsetof(struct thread, state) == 28, "shared with user space");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -54,7 +92,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
+	__uint(max_entries, 2 << 20);
 } events SEC(".maps");
 
 /* [0] events that found no room, [1] threads that found no room. */
@@ -81,19 +119,24 @@ static __always_inline void lost(__u32 which)
 		*count += 1;
 }
 
-static __always_inline bool is_target(__u32 pid)
+static __always_inline bool is_target(struct task_struct___fathom *task)
 {
+	__u32 pid = pid_of(task);
+
 	if (pid == own_pid || pid == 0)
 		return false;
 	return all_processes || bpf_map_lookup_elem(&targets, &pid);
 }
 
-static __always_inline struct thread *thread_of(__u32 pid, __u32 tid)
+/* What is known of a thread; made when it belongs to the same targets as `kin`. */
+static __always_inline struct thread *thread_of(struct task_struct___fathom *task, struct task_struct___fathom *kin)
 {
+	__u32 tid = tid_of(task);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 	__u32 zero = 0;
 
-	if (thread || !is_target(pid))
+	/* One that has told its end switches a few times more: it must not be begun again, as its number goes to another. */
+	if (thread || !tid || (BPF_CORE_READ(task, flags) & TASK_EXITS) || !is_target(kin))
 		return thread;
 	struct thread *fresh = bpf_map_lookup_elem(&blank, &zero);
 
@@ -118,16 +161,21 @@ static __always_inline void tell(struct thread *thread, struct task_struct___fat
 	event->off_ns = thread->told_off_ns;
 	event->on_ns = thread->told_off_ns ? thread->told_on_ns : at_ns;
 	event->runq_ns = thread->told_runq_ns;
+	event->throttled_ns = thread->told_throttled_ns;
 	event->owed_ns = thread->owed_ns;
 	event->owed_runq_ns = thread->owed_runq_ns;
 	event->owed_count = thread->owed_count;
-	event->pid = BPF_CORE_READ(task, tgid);
-	event->tid = BPF_CORE_READ(task, pid);
+	event->born_ns = thread->born_ns;
+	event->pid = pid_of(task);
+	event->tid = tid_of(task);
 	event->waker = thread->told_waker;
 	event->syscall = thread->told_syscall;
 	event->state = thread->told_state;
 	event->kind = kind;
 	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
+	event->instead = thread->told_instead;
+	event->migrations = thread->owed_migrations;
+	__builtin_memcpy(event->instead_comm, thread->told_instead_comm, sizeof(event->instead_comm));
 	event->stack_ns = stack_ns;
 	event->kernel_depth = 0;
 	if (thread->told_off_ns && !stack_ns) {
@@ -137,7 +185,7 @@ static __always_inline void tell(struct thread *thread, struct task_struct___fat
 	bpf_ringbuf_submit(event, 0);
 	thread->told_off_ns = 0;
 	thread->owed_ns = thread->owed_runq_ns = 0;
-	thread->owed_count = 0;
+	thread->owed_count = thread->owed_migrations = 0;
 }
 
 /* The system call that a thread is in: its saved registers hold the number; exceptions and interrupts leave -1 there. */
@@ -148,22 +196,47 @@ static __always_inline __s32 syscall_of(struct task_struct___fathom *task)
 	return (__s32)BPF_CORE_READ(regs, orig_ax);
 }
 
+/* How long the threads of a group's run queue were held back for want of quota, as the kernel's own statistics have it
+ * (cpu.stat.local): the one measure of it, as no tracepoint tells when quota comes back. */
+static __always_inline __u64 throttled_so_far(struct cfs_rq___fathom *group)
+{
+	__u64 since = BPF_CORE_READ(group, throttled_clock_self), now = BPF_CORE_READ(group, rq, clock);
+
+	return BPF_CORE_READ(group, throttled_clock_self_time) + (since && now > since ? now - since : 0);
+}
+
+/* Remembers the run queue of a thread that could run and does not, where its group may be throttled. */
+static __always_inline void watch_quota(struct thread *thread, struct task_struct___sched *task)
+{
+	thread->group = NULL;
+	if (!thread->ready_ns || !bpf_core_field_exists(struct cfs_rq___fathom, throttled_clock_self_time))
+		return;
+	/* A kernel that holds back threads one by one has others of the same run queue run on. */
+	if (bpf_core_field_exists(task->throttled) && !BPF_CORE_READ(task, throttled))
+		return;
+	thread->group = BPF_CORE_READ(task, se.cfs_rq);
+	if (thread->group)
+		thread->throttled_before_ns = throttled_so_far(thread->group);
+}
+
 static __always_inline void switched_out(struct task_struct___fathom *prev, bool preempt, __u32 state, __u64 now)
 {
-	struct thread *thread = thread_of(BPF_CORE_READ(prev, tgid), BPF_CORE_READ(prev, pid));
+	struct thread *thread = thread_of(prev, prev);
 
 	if (!thread)
 		return;
 	thread->off_ns = now;
+	thread->cpu = bpf_get_smp_processor_id() + 1;
 	/* A preempted thread, or one that yields, can run all along. */
 	thread->ready_ns = preempt || state == 0 ? now : 0;
 	thread->state = state | (preempt ? PREEMPTED : 0);
 	thread->waker = 0;
+	watch_quota(thread, (void *)prev);
 }
 
-static __always_inline void switched_in(struct task_struct___fathom *next, __u64 now)
+static __always_inline void switched_in(struct task_struct___fathom *prev, struct task_struct___fathom *next, __u64 now)
 {
-	__u32 tid = BPF_CORE_READ(next, pid);
+	__u32 tid = tid_of(next);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
 	if (!thread || !thread->off_ns)
@@ -172,6 +245,8 @@ static __always_inline void switched_in(struct task_struct___fathom *next, __u64
 	__u64 ready_ns = thread->ready_ns, runq_ns = ready_ns > off_ns ? now - ready_ns : ready_ns ? length : 0;
 
 	thread->off_ns = 0;
+	if (thread->cpu && thread->cpu != bpf_get_smp_processor_id() + 1)
+		thread->owed_migrations += 1;
 	if (length < config.min_ns) {
 		thread->owed_ns += length - runq_ns;
 		thread->owed_runq_ns += runq_ns;
@@ -184,9 +259,19 @@ static __always_inline void switched_in(struct task_struct___fathom *next, __u64
 	thread->told_off_ns = off_ns;
 	thread->told_on_ns = now;
 	thread->told_runq_ns = runq_ns;
+	thread->told_throttled_ns = 0;
+	if (thread->group) {
+		__u64 after = throttled_so_far(thread->group), before = thread->throttled_before_ns;
+		__u64 throttled = after > before ? after - before : 0;
+
+		thread->told_throttled_ns = throttled < runq_ns ? throttled : runq_ns;
+	}
 	thread->told_waker = thread->waker;
 	thread->told_state = thread->state;
 	thread->told_syscall = syscall_of(next);
+	/* Who had the CPU until now; the idle task is nobody. */
+	thread->told_instead = tid_of(prev);
+	BPF_CORE_READ_STR_INTO(&thread->told_instead_comm, prev, comm);
 	long bytes = bpf_get_task_stack((void *)next, thread->kernel, sizeof(thread->kernel), 0);
 
 	thread->kernel_bytes = bytes > 0 ? bytes : 0;
@@ -200,20 +285,20 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct___fathom *prev, struct 
 	__u64 now = bpf_ktime_get_ns();
 
 	switched_out(prev, preempt, prev_state, now);
-	switched_in(next, now);
+	switched_in(prev, next, now);
 	return 0;
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct___fathom *task)
 {
-	__u32 tid = BPF_CORE_READ(task, pid);
+	__u32 tid = tid_of(task);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
 	if (!thread || !thread->off_ns || thread->ready_ns)
 		return 0;
 	thread->ready_ns = bpf_ktime_get_ns();
-	thread->waker = (__u32)bpf_get_current_pid_tgid();
+	thread->waker = tid_of((void *)bpf_get_current_task_btf());
 	return 0;
 }
 
@@ -243,24 +328,43 @@ static __always_inline __u64 send_stack(struct thread *thread)
 	return w->sample.t_ns;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit)
+static __always_inline int call_returns(void)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+	__u32 tid = tid_of(task);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
 	if (!thread || (!thread->told_off_ns && thread->owed_ns + thread->owed_runq_ns < config.min_ns))
 		return 0;
 	__u64 stack_ns = send_stack(thread);
 
-	tell(thread, (struct task_struct___fathom *)bpf_get_current_task_btf(), SCHED_WAITED, bpf_ktime_get_ns(), stack_ns);
+	tell(thread, task, SCHED_WAITED, bpf_ktime_get_ns(), stack_ns);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit)
+{
+	call_returns();
+	leave_further(ctx);
+	return 0;
+}
+
+/* A new thread of a target, or the first one of a target's child: it can run, and waits for its first turn. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct___fathom *parent, struct task_struct___fathom *child)
+{
+	struct thread *thread = thread_of(child, parent);
+
+	if (thread && !thread->off_ns)
+		thread->born_ns = thread->off_ns = thread->ready_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct___fathom *task)
 {
-	__u32 tid = BPF_CORE_READ(task, pid);
+	__u32 tid = tid_of(task);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
 	if (!thread)

@@ -32,9 +32,14 @@ struct sched_event {
 	__u32 kernel_depth; /* frames below */
 	char comm[16];
 	__u64 stack_ns; /* stamp of the stack that was sent before; 0: none, then the kernel's part is below */
+	__u64 born_ns;  /* when the thread was made; 0: before it was watched */
+	__u32 instead;  /* thread that had the CPU until it ran again; 0: nobody */
+	__u32 migrations; /* times it ran on another CPU than before, since the last event */
+	char instead_comm[16];
+	__u64 throttled_ns; /* of runq_ns, at its beginning: its control group had no quota left */
 	__u64 kernel[SCHED_KERNEL_FRAMES];
 };
 
-_Static_assert(sizeof(struct sched_event) == 96 + 8 * SCHED_KERNEL_FRAMES, "shared with user space");
+_Static_assert(sizeof(struct sched_event) == 136 + 8 * SCHED_KERNEL_FRAMES, "shared with user space");
 
 #endif

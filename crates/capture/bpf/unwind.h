@@ -104,8 +104,10 @@ static __always_inline int go_on_top(struct walk *w, __u64 cfa)
 #include "hotspot.h"
 
 /* Finds the mapping that holds an address. */
-static __noinline int find_mapping(struct walk *w, __u64 at)
+VERIFIED_ONCE int find_mapping(struct walk *w, __u64 at)
 {
+	if (!w)
+		return 0;
 	__u32 low = 0, high = w->process.mappings;
 
 	/* 2^11 mappings at most: src/unwind/processes.rs. */
@@ -132,8 +134,18 @@ static __noinline int find_mapping(struct walk *w, __u64 at)
 static __always_inline int walk_frame(struct walk *w)
 {
 	__u64 at = w->pc - !w->exact;
+	int unknown = !(at >= w->map.start && at < w->map.end) && find_mapping(w, at);
 
-	if (!(at >= w->map.start && at < w->map.end) && find_mapping(w, at)) {
+	/* Code that is in no file may be the kernel's, put in the place of a return address. */
+	if (!w->exact && (unknown || w->map.kind == MAPPING_ANONYMOUS)) {
+		__u64 returns_to = probed_return(w->sp);
+
+		if (returns_to && returns_to != w->pc) {
+			w->pc = returns_to;
+			return WALK_ON;
+		}
+	}
+	if (unknown) {
 		push_frame(w, FRAME_NATIVE, w->pc, 0);
 		return w->process.flags & PROCESS_JVM_NOT_READ ? CUT_JVM_NOT_READ : CUT_NO_MAPPING;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the unwinder asks of its surroundings. In a BPF program: helpers and maps. In user mode (FATHOM_USER_MODE, for
- * tests): functions of the caller, which has stacks and code that were captured.
+ * What the unwinder asks of its surroundings. In a BPF program: helpers and maps. In user mode (FATHOM_USER_MODE):
+ * functions of the caller, which has stacks that were kept or captured.
  */
 #ifndef FATHOM_UNWIND_PORT_H
 #define FATHOM_UNWIND_PORT_H
@@ -16,6 +16,7 @@
 #undef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #define __noinline __attribute__((noinline))
+#define VERIFIED_ONCE static __noinline
 
 /* Set by the caller before a walk. */
 extern struct user_mode {
@@ -25,18 +26,32 @@ extern struct user_mode {
 	const struct code_mapping *mappings;
 	const struct jvm_code *jvms;
 	__u32 row_count, page_count, mapping_count, jvm_count;
+	void (*looked_at)(__u32 page); /* told of each page of rows, to keep what a walk needs; NULL: nobody */
 } user_mode;
 
 #define MAP_LOOKUP(name, type, array, count) \
 	static inline const struct type *name(__u32 i) { return i < user_mode.count ? &user_mode.array[i] : NULL; }
 MAP_LOOKUP(row_at, unwind_row, rows, row_count)
-MAP_LOOKUP(page_at, row_page, pages, page_count)
+MAP_LOOKUP(known_page, row_page, pages, page_count)
 MAP_LOOKUP(mapping_at, code_mapping, mappings, mapping_count)
 MAP_LOOKUP(jvm_at, jvm_code, jvms, jvm_count)
+
+static inline const struct row_page *page_at(__u32 i)
+{
+	if (user_mode.looked_at)
+		user_mode.looked_at(i);
+	return known_page(i);
+}
 
 static inline int read_user(void *into, __u32 length, __u64 address)
 {
 	return user_mode.read(into, length, address);
+}
+
+/* Which returns of a thread are probed is not known here. */
+static inline __u64 probed_return(__u64 sp)
+{
+	return 0;
 }
 
 static inline void loop(__u32 times, long (*step)(__u32, void *), void *context)
@@ -48,10 +63,14 @@ static inline void loop(__u32 times, long (*step)(__u32, void *), void *context)
 
 #else
 
+/* A function that stands alone for the verifier: looked at once, with any arguments, and not anew from each place that calls it. */
+#define VERIFIED_ONCE __noinline
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
 #include "kernel.h"
 #include "unwind_types.h"
 
@@ -90,6 +109,27 @@ MAP_LOOKUP(jvm_at, jvm_code, jvm_codes)
 static __always_inline int read_user(void *into, __u32 length, __u64 address)
 {
 	return bpf_probe_read_user(into, length, (const void *)address);
+}
+
+/* Calls of the current thread whose returns are probed, looked at. */
+#define MOST_PROBED_RETURNS 16
+
+/* Where a call of the current thread returns to in truth when a uretprobe took the place of its return address, which stood
+ * right below `sp`; 0: it is not probed. */
+static __noinline __u64 probed_return(__u64 sp)
+{
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+	struct return_instance___fathom *call;
+
+	if (!bpf_core_field_exists(struct task_struct___fathom, utask))
+		return 0;
+	call = BPF_CORE_READ(task, utask, return_instances);
+	for (int i = 0; i < MOST_PROBED_RETURNS && call; i++) {
+		if (BPF_CORE_READ(call, stack) + 8 == sp)
+			return BPF_CORE_READ(call, orig_ret_vaddr);
+		call = BPF_CORE_READ(call, next);
+	}
+	return 0;
 }
 
 static __always_inline void loop(__u32 times, long (*step)(__u32, void *), void *context)

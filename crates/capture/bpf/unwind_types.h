@@ -75,6 +75,7 @@ struct process_code {
 	__u32 flags;
 };
 #define PROCESS_JVM_NOT_READ 1 /* it is a JVM, of which nothing was read yet */
+#define PROCESS_KEEPS_STACKS 2 /* a stack that cannot be walked is sent as it lies in memory: see kept_stack */
 
 /* A field of an object of the JVM: see fathom_hotspot::layout::Field. */
 struct jvm_field {
@@ -133,6 +134,8 @@ struct walked_frame {
 enum stack_sample_kind {
 	SAMPLE_CPU = 1,
 	SAMPLE_WAIT = 2,
+	SAMPLE_MEMORY = 3,
+	SAMPLE_KEPT = 4, /* a CPU sample as a kept_stack */
 };
 
 /* What a program sends: this head, then `frames` walked frames, leaf first, then `kernel_frames` addresses, leaf first. */
@@ -147,11 +150,32 @@ struct stack_sample {
 	__u8 reason;     /* enum cut_reason */
 	__u8 pad[2];
 	char comm[16];
+	__u64 weight;    /* of a CPU sample: what the perf event counted since the last, in its unit; else 0 */
+};
+
+/*
+ * A stack that could not be walked to its root when the sample was taken, because user space had not read its process far
+ * enough: registers and memory, to be walked by the same unwinder in user mode when more is known (src/unwind/kept.rs).
+ */
+#define MOST_KEPT_STACK (64 << 10)
+/* Functions may use so much below the stack pointer (x86-64 ABI). */
+#define RED_ZONE 128
+struct kept_stack {
+	struct stack_sample sample; /* no frames: kind SAMPLE_KEPT; `kernel_frames` stand in `kernel`, `reason` is that of the walk */
+	__u64 pc;
+	__u64 registers[16];        /* as instructions number them; of callee-saved ones only those that the unwinder uses */
+	__u64 from;                 /* address of the first byte of `stack` */
+	__u64 end;                  /* of the mapping that it lies in */
+	__u32 bytes;
+	__u32 pad;
+	__u64 kernel[MOST_KERNEL_FRAMES + 1];
+	__u8 stack[MOST_KEPT_STACK];
 };
 
 _Static_assert(sizeof(struct unwind_row) == 8, "shared");
 _Static_assert(sizeof(struct code_mapping) == 40, "shared");
 _Static_assert(sizeof(struct jvm_code) == 376, "shared");
-_Static_assert(sizeof(struct stack_sample) == 48, "shared");
+_Static_assert(sizeof(struct stack_sample) == 56, "shared");
+_Static_assert(sizeof(struct kept_stack) == 1240 + MOST_KEPT_STACK, "shared");
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* The unwinder as a library of user space, for tests: the same code, other surroundings. */
+/* The unwinder as a function of user space: the same code, other surroundings. One walk at a time. */
 #define FATHOM_USER_MODE
 #include "unwind_port.h"
 #include "unwind.h"

@@ -1,8 +1,14 @@
-//! eBPF objects: what stands in their way, in words.
+//! eBPF objects: how they are loaded and read, and what stands in their way, in words.
 
+pub(crate) mod calls;
+pub(crate) mod events;
+pub(crate) mod object;
+pub(crate) mod ring;
+
+use std::os::unix::fs::MetadataExt;
 use std::sync::Once;
 
-use libbpf_rs::ErrorKind;
+use libbpf_rs::{ErrorKind, MapCore, MapFlags};
 
 use crate::Unavailable;
 
@@ -22,10 +28,31 @@ pub(crate) fn unavailable(what: &str, step: &str, error: &libbpf_rs::Error) -> U
     Unavailable { what: what.to_owned(), why, remedy: remedy.to_owned() }
 }
 
+/// What helps where a probe on a function of a library was refused. Linux asks for CAP_SYS_ADMIN to make the perf event of
+/// such a probe (seen on 6.18), though CAP_PERFMON is enough for all else that fathom attaches.
+pub(crate) fn remedy_of_uprobe(why: &str) -> Option<&'static str> {
+    let is_refused = why.contains("failed to attach uprobe");
+    is_refused.then_some(
+        "run fathom as root, or with CAP_SYS_ADMIN, which Linux asks for to probe functions of libraries",
+    )
+}
+
 /// Keeps libbpf from writing to standard error by itself; what matters is in its errors.
 pub(crate) fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         libbpf_rs::set_print(None);
     });
+}
+
+/// The pid namespace in which this process names others, for `pidns_ino` of the programs; 0 where it cannot be told.
+pub(crate) fn pid_namespace() -> u64 {
+    std::fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
+}
+
+/// The sum over all processors of one number of a per-processor array.
+pub(crate) fn counted(map: &impl MapCore, which: u32) -> u64 {
+    let values = map.lookup_percpu(&which.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+    let number = |bytes: &Vec<u8>| bytes.first_chunk().map_or(0, |eight| u64::from_ne_bytes(*eight));
+    values.map_or(0, |values| values.iter().map(number).sum())
 }

@@ -1,9 +1,14 @@
 //! What a collector is, and the one list of them.
 
+use std::cell::OnceCell;
 use std::os::fd::BorrowedFd;
+use std::rc::Rc;
 
 use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId, Unseen};
 
+use crate::bpf::calls::Calls;
+use crate::clock::monotonic_ns;
+use crate::cpu::CpuEvent;
 use crate::{Clock, TargetEvent, Targets, WrittenFile};
 
 /// Something that could not be seen, and what would let it be seen. A value that stands in the recording, no error.
@@ -26,6 +31,10 @@ pub trait Collector {
 
     /// Writes what came in since the last time. `Err`: it broke down and is not called again but for `stop`.
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable>;
+
+    /// Writes what has not ended as if it ended now, and goes on: it will be told again when it has. For an excerpt of a
+    /// recording that goes on.
+    fn tell_unfinished(&mut self, _cx: &mut Context<'_>) {}
 
     /// Detaches everything, then writes what is left. Also called when `drain` has failed, never when `start` has.
     fn stop(&mut self, cx: &mut Context<'_>);
@@ -68,13 +77,20 @@ pub enum Engine {
     Jfr,
 }
 
-/// All collectors, in the order in which they start (and their sources stand in the recording).
+/// All collectors, in the order in which they hear of targets: the probes of a JVM that has just begun before its stacks, which
+/// take longer to be made ready. They start in this order too, but for `cpu`, which is the first.
 pub static COLLECTORS: &[Entry] = &[
-    crate::cpu::ENTRY,
     crate::jvm_events::ENTRY,
+    crate::cpu::ENTRY,
     crate::jfr::ENTRY,
     crate::jvm_counters::ENTRY,
     crate::sched::ENTRY,
+    crate::locks::ENTRY,
+    crate::syscalls::ENTRY,
+    crate::memory::ENTRY,
+    crate::disk::ENTRY,
+    crate::network::ENTRY,
+    crate::probes::ENTRY,
     crate::host::ENTRY,
 ];
 
@@ -83,6 +99,17 @@ pub static COLLECTORS: &[Entry] = &[
 pub struct Settings {
     /// CPU samples a second and processor.
     pub frequency_hz: u32,
+    /// What takes them.
+    pub cpu_event: CpuEvent,
+    /// Waits, system calls and faults as long are told one by one, nanoseconds; `None`: each collector's own default.
+    pub min_ns: Option<u64>,
+    /// System calls that are told one by one, by name, also those in which a thread waits by choice (futex, epoll_wait);
+    /// empty: all others.
+    pub syscalls: Vec<String>,
+    /// Functions, USDT probes and tracepoints that are asked for; seen by the collector `probes`.
+    pub probes: Vec<crate::probes::Spec>,
+    /// Calls of those functions as long are told, nanoseconds; `None`: as `min_ns`, or all.
+    pub probes_min_ns: Option<u64>,
     /// Engine to use; `None`: the best that works here.
     pub engine: Option<Engine>,
     /// Ids of collectors beside those that run by default.
@@ -93,7 +120,17 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { frequency_hz: 99, engine: None, with: Vec::new(), without: Vec::new() }
+        Self {
+            frequency_hz: 99,
+            cpu_event: CpuEvent::CpuClock,
+            min_ns: None,
+            syscalls: Vec::new(),
+            probes: Vec::new(),
+            probes_min_ns: None,
+            engine: None,
+            with: Vec::new(),
+            without: Vec::new(),
+        }
     }
 }
 
@@ -111,6 +148,19 @@ impl Settings {
 pub struct Shared {
     /// Tables and names for stacks; `None` where no collector takes any.
     pub stacks: Option<crate::unwind::SharedEngine>,
+    /// When the watch of threads ended, monotonic nanoseconds, which `sched` says as it stops.
+    pub(crate) ended_ns: Option<u64>,
+    /// What threads asked of resolvers, seen by `syscalls`.
+    pub(crate) questions: crate::questions::Questions,
+    /// See [`Shared::calls`].
+    calls: OnceCell<Option<Rc<Calls>>>,
+}
+
+impl Shared {
+    /// The programs on the tracepoints of system calls; `None` where they cannot be loaded, and each collector attaches its own.
+    pub(crate) fn calls(&self) -> Option<Rc<Calls>> {
+        self.calls.get_or_init(|| Calls::load().ok()).clone()
+    }
 }
 
 /// What a collector works with.
@@ -141,6 +191,12 @@ impl Context<'_> {
         if !list.contains(&unseen) && list.len() < MAX_UNSEEN {
             list.push(unseen);
         }
+    }
+
+    /// Until when what has not ended is told, monotonic nanoseconds: now, or when the watch of threads ended. Collectors are
+    /// stopped one after the other, and a wait must not outlast the watch of its thread.
+    pub(crate) fn ends_ns(&self) -> u64 {
+        self.shared.ended_ns.unwrap_or_else(|| monotonic_ns().max(0).cast_unsigned())
     }
 
     /// The recording's row of a thread of a process.

@@ -3,25 +3,33 @@
 //!
 //! ```text
 //!   a perf event a processor ──▶ bpf/cpu.bpf.c: wanted? walk ──▶ ring buffer ──▶ drain: names ──▶ recording
-//!        (cpu-clock)                     ▲                                        │
+//!     (cpu-clock, cycles)                ▲                                        │
 //!                                        └─ unwind: mappings, rows, JVMs ◀────────┘ an address that is not known
 //! ```
-//! A sample stands for the time between two ticks. Idle processors are not woken.
+//! A stack that cannot be walked yet, as its JVM starts, comes as it lies in memory and is walked when more is known
+//! ([`crate::unwind::kept`]). A sample stands for what its event had counted since the one before, which
+//! the kernel tells with each: the time between two ticks, or cycles. Idle processors are not woken.
+//!
+//! Time is the default, although `perf record` takes cycles where there are any: seconds add up with those that a thread
+//! waited, whatever frequency the processor had, and they are there on every machine.
 
-use std::os::fd::BorrowedFd;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
-use fathom_recording::SampleRow;
 use fathom_recording::vocabulary::sample;
+use fathom_recording::{SampleRow, Sampling};
 
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::target::Change;
 use crate::unwind::Capacity;
+use crate::unwind::kept::{Awaited, Kept, Waiting};
+use crate::unwind::reason_name;
 use crate::unwind::samples::Sample;
 use crate::{Selection, TargetEvent};
 use program::Program;
 
-mod perf_event;
+pub(crate) mod perf_event;
 mod program;
 
 /// The line in the list of collectors.
@@ -34,24 +42,112 @@ pub const ENTRY: Entry = Entry {
     make: |settings: &Settings| Box::new(Cpu::new(settings)),
 };
 
+/// What takes a CPU sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuEvent {
+    /// Ticks of the kernel's clock: a sample weighs nanoseconds.
+    #[default]
+    CpuClock,
+    /// Cycles that the processor counts (`PERF_COUNT_HW_CPU_CYCLES`): a sample weighs cycles. On x86 it comes by an
+    /// interrupt that nothing can hold off, so that code of the kernel that bars interrupts is seen where it is.
+    Cycles,
+}
+
+impl CpuEvent {
+    /// Its name, as perf has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CpuClock => "cpu-clock",
+            Self::Cycles => "cycles",
+        }
+    }
+
+    /// The kind of its samples.
+    fn kind(self) -> &'static str {
+        match self {
+            Self::CpuClock => sample::CPU,
+            Self::Cycles => sample::CYCLES,
+        }
+    }
+
+    /// What takes so many samples a second, for the recording's source.
+    fn sampling(self, rate_hz: u32) -> Sampling {
+        Sampling {
+            event: self.name().into(),
+            unit: sample::unit(self.kind()).into(),
+            rate_hz,
+            period: (self == Self::CpuClock).then_some(period_ns(rate_hz)),
+        }
+    }
+
+    /// Opens it on a processor.
+    fn open(self, cpu: u32, rate_hz: u32) -> io::Result<OwnedFd> {
+        match self {
+            Self::CpuClock => perf_event::cpu_clock(cpu, period_ns(rate_hz)),
+            Self::Cycles => perf_event::cycles(cpu, rate_hz),
+        }
+    }
+
+    /// Whether it can be had here; `Err`: why not, and the way out. By trying it on the first processor.
+    pub fn check(self, rate_hz: u32) -> Result<(), Unavailable> {
+        let cpu = perf_event::online().first().copied().unwrap_or(0);
+        self.open(cpu, rate_hz).map(drop).map_err(|error| self.refused(cpu, &error))
+    }
+
+    /// Why there are no samples.
+    fn refused(self, cpu: u32, error: &io::Error) -> Unavailable {
+        let none = [libc::ENOENT, libc::EOPNOTSUPP, libc::ENODEV];
+        if self == Self::Cycles && error.raw_os_error().is_some_and(|code| none.contains(&code)) {
+            return Unavailable {
+                what: "CPU samples by hardware cycles".into(),
+                why: "this machine counts none, as most virtual machines".into(),
+                remedy: "record with --event cpu-clock (the default)".into(),
+            };
+        }
+        let limit = crate::check::setting("kernel.perf_event_max_sample_rate");
+        let remedy = match (error.raw_os_error(), limit) {
+            (Some(libc::EINVAL), Some(hz)) if self == Self::Cycles => {
+                format!(
+                    "ask for -F {hz} at most (kernel.perf_event_max_sample_rate), or for --event cpu-clock"
+                )
+            }
+            _ => "run fathom as root, or lower kernel.perf_event_paranoid".to_owned(),
+        };
+        Unavailable {
+            what: "CPU samples".into(),
+            why: format!("perf_event_open of {} for processor {cpu}: {error}", self.name()),
+            remedy,
+        }
+    }
+}
+
+fn period_ns(rate_hz: u32) -> u64 {
+    1_000_000_000 / u64::from(rate_hz.max(1))
+}
+
 /// Samples that one drain takes in; the rest waits for the next, so that others get their turn.
 const MOST_RECORDS: usize = 50_000;
 
 /// The collector.
 struct Cpu {
-    period_ns: u64,
+    event: CpuEvent,
+    rate_hz: u32,
     program: Option<Program>,
     records: Vec<u8>,
     ends: Vec<usize>,
+    /// Stacks that could not be walked yet.
+    waiting: Waiting,
 }
 
 impl Cpu {
     fn new(settings: &Settings) -> Self {
         Self {
-            period_ns: 1_000_000_000 / u64::from(settings.frequency_hz.max(1)),
+            event: settings.cpu_event,
+            rate_hz: settings.frequency_hz,
             program: None,
             records: Vec::new(),
             ends: Vec::new(),
+            waiting: Waiting::default(),
         }
     }
 
@@ -63,9 +159,14 @@ impl Cpu {
         let ends = std::mem::take(&mut self.ends);
         let mut begin = 0;
         for end in &ends {
-            match Sample::parse(&records[begin..*end]) {
-                Some(sample) => self.one(&sample, cx),
-                None => cx.source_mut().skipped += 1,
+            let record = &records[begin..*end];
+            let taken = if Kept::is_one(record) {
+                Kept::parse(record).map(|kept| self.kept(kept, true, cx))
+            } else {
+                Sample::parse(record).map(|sample| self.one(&sample, cx))
+            };
+            if taken.is_none() {
+                cx.source_mut().skipped += 1;
             }
             begin = *end;
         }
@@ -74,6 +175,40 @@ impl Cpu {
         if let Some(program) = &self.program {
             let lost = program.lost();
             cx.source_mut().lost = lost;
+        }
+    }
+
+    /// Walks a stack that was kept, or lets it wait for what is to become known of its process.
+    fn kept(&mut self, kept: Kept, may_wait: bool, cx: &mut Context<'_>) {
+        let Some(program) = &mut self.program else { return };
+        let pid = kept.head.pid as i32;
+        let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
+        let mut engine = program.engine.borrow_mut();
+        let walked = engine.walk_kept(&kept, is_jvm);
+        let awaited = engine.awaited(&walked.sample()).filter(|_| may_wait && !kept.is_old());
+        if let Some(awaited) = awaited {
+            drop(engine);
+            if let Some(oldest) = self.waiting.hold(kept, awaited) {
+                self.kept(oldest, false, cx);
+            }
+            return;
+        }
+        engine.code.walked_late(pid, reason_name(walked.sample().head.reason).is_none());
+        drop(engine);
+        self.one(&walked.sample(), cx);
+    }
+
+    /// Walks those that have waited long enough: of a process, all.
+    fn walk_waiting(&mut self, ends: Option<i32>, cx: &mut Context<'_>) {
+        let Some(program) = &self.program else { return };
+        let engine = Rc::clone(&program.engine);
+        let is_due = |kept: &Kept, awaited: &Awaited| {
+            let pid = kept.head.pid as i32;
+            ends == Some(pid) || kept.is_old() || engine.borrow().has_come(pid, awaited)
+        };
+        for kept in self.waiting.take(is_due) {
+            let may_wait = ends != Some(kept.head.pid as i32);
+            self.kept(kept, may_wait, cx);
         }
     }
 
@@ -86,12 +221,12 @@ impl Cpu {
         let thread = cx.thread_called(pid, tid, &sample.comm());
         let t_ns = cx.clock.epoch_ns(i64::try_from(sample.head.t_ns).unwrap_or(i64::MAX));
         cx.sink.sample(&SampleRow {
-            kind: sample::CPU,
+            kind: self.event.kind(),
             t_ns,
             process,
             thread: Some(thread),
             stack,
-            weight: self.period_ns as i64,
+            weight: i64::try_from(sample.head.weight).unwrap_or(i64::MAX),
             source: cx.source,
         });
     }
@@ -119,15 +254,14 @@ impl Cpu {
 impl Collector for Cpu {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let all = matches!(cx.targets.selection(), Selection::All);
-        let program = Program::load(all, if all { Capacity::HOST } else { Capacity::SOME })?;
+        let capacity = if all { Capacity::HOST } else { Capacity::SOME };
+        let program = Program::load(all, capacity, cx.targets.map())?;
         for cpu in perf_event::online() {
-            let event = perf_event::cpu_clock(cpu, self.period_ns).map_err(|error| Unavailable {
-                what: "CPU samples".into(),
-                why: format!("perf_event_open for processor {cpu}: {error}"),
-                remedy: "run fathom as root, or lower kernel.perf_event_paranoid".into(),
-            })?;
+            let event =
+                self.event.open(cpu, self.rate_hz).map_err(|error| self.event.refused(cpu, &error))?;
             program.attach(event)?;
         }
+        cx.source_mut().sampling = Some(self.event.sampling(self.rate_hz));
         cx.shared.stacks = Some(Rc::clone(&program.engine));
         self.program = Some(program);
         Ok(())
@@ -138,6 +272,7 @@ impl Collector for Cpu {
         if matches!(event.change, Change::Exec | Change::Gone) {
             // What is still on its way belongs to what the process was.
             self.take(cx);
+            self.walk_waiting(Some(pid), cx);
         }
         let Some(program) = &mut self.program else { return };
         let mut engine = program.engine.borrow_mut();
@@ -150,14 +285,20 @@ impl Collector for Cpu {
             Change::Exec => engine.forget(pid),
             Change::Appeared | Change::BecameJvm => {}
         }
-        // Samples begin when its stacks can be walked.
-        engine.renew(pid, event.target.jvm);
+        // A command before its exec is a copy of fathom: nobody wants its stacks.
+        if !cx.targets.is_held(pid) {
+            // Samples begin when its stacks can be walked. Those of a JVM at work that are kept from before are walked a second
+            // later, when some of its code is no longer what it was: 1 to 6 % were cut when that was tried with a javac.
+            engine.renew(pid, event.target.jvm);
+        }
         program.watch(pid);
+        engine.learn(pid);
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.take(cx);
         self.keep_up(cx);
+        self.walk_waiting(None, cx);
         Ok(())
     }
 
@@ -166,6 +307,9 @@ impl Collector for Cpu {
             program.detach();
         }
         self.take(cx);
+        for kept in self.waiting.take(|_, _| true) {
+            self.kept(kept, false, cx);
+        }
         let Some(program) = self.program.take() else { return };
         let mut engine = program.engine.borrow_mut();
         let unnamed = engine.stacks.unnamed;

@@ -19,10 +19,19 @@ pub enum CaptureError {
         /// What it is instead of a running process.
         why: &'static str,
     },
-    /// Somebody else's process.
+    /// A runtime of Java that is not 64-bit HotSpot.
     #[error(
-        "process {pid} belongs to {owner}: run fathom as that user or as root (sudo fathom record -p {pid} …)"
+        "process {pid} is {what}, and fathom reads 64-bit HotSpot only: run the service on a HotSpot JDK (`fathom record -a` \
+         records it as a native program beside the others)"
     )]
+    Foreign {
+        /// The process.
+        pid: i32,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Somebody else's process.
+    #[error("process {pid} belongs to {owner}: run fathom as that user or as root (sudo)")]
     NotYours {
         /// The process.
         pid: i32,
@@ -43,6 +52,9 @@ pub enum CaptureError {
         /// What the system said.
         cause: std::io::Error,
     },
+    /// What was asked for by its name cannot be had here.
+    #[error("{}: {}; {}", .0.what, .0.why, .0.remedy)]
+    NotHere(fathom_recording::Unseen),
     /// None of the collectors that tell what the target does can work here: an empty recording is refused.
     #[error("nothing of the target can be seen here: {}", .0.join("; "))]
     NothingToSee(Vec<String>),
@@ -54,6 +66,14 @@ pub enum CaptureError {
         /// What the system said.
         cause: std::io::Error,
     },
+    /// The directory of incidents cannot be used.
+    #[error("{place}: {cause}", place = place.display())]
+    Place {
+        /// The directory.
+        place: std::path::PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
     /// The recording could not be written.
     #[error(transparent)]
     Recording(#[from] RecordingError),
@@ -62,7 +82,7 @@ pub enum CaptureError {
 impl CaptureError {
     /// Whether it is the environment that does not allow it (as against bad usage).
     pub fn is_environment(&self) -> bool {
-        !matches!(self, Self::Recording(_) | Self::Command { .. })
+        !matches!(self, Self::Recording(_) | Self::Command { .. } | Self::Place { .. })
     }
 
     pub(crate) fn system(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> Self {

@@ -3,15 +3,14 @@
 //! HotSpot carries USDT probes for them that need no flag (`hotspot.d`, `hs_private.d`, src/hotspot/share/utilities/dtrace.hpp;
 //! JDK 8 to 25 wherever the vendor builds with `--enable-dtrace`, which most do). A hit costs some microseconds on real
 //! machines and ten on a nested virtual one, so that only probes of low rates are used, and those that are hit too often
-//! are taken off for a while ([`budget`]).
+//! are taken off for a while ([`budget`]). A library without probes that still has its symbols is watched by its functions
+//! ([`functions`]).
 //!
 //! ```text
 //!   probe ─▶ jvm_events.bpf.c ─▶ ring buffer ─▶ Record ─▶ Assembly of its target ─▶ spans
 //! ```
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use fathom_recording::SpanRow;
@@ -24,11 +23,12 @@ use crate::perf_memory::PerfMemory;
 use crate::target::{Change, Target, TargetEvent};
 use assembly::Assembly;
 use budget::{Budget, Verdict};
+use functions::Names;
 use probes::{GROUPS, Group, Loaded};
-use record::Record;
 
 mod assembly;
-mod budget;
+pub(crate) mod budget;
+mod functions;
 mod names;
 mod probes;
 mod record;
@@ -56,7 +56,6 @@ const RUN_PIECE: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub struct JvmEvents {
     loaded: Option<Loaded>,
-    records: Rc<RefCell<Vec<Record>>>,
     /// By slot.
     jvms: BTreeMap<u32, Jvm>,
     next_slot: u32,
@@ -76,6 +75,8 @@ struct Jvm {
     /// Until when the causes of its collections are looked for; `None` once they are found or given up.
     causes_until: Option<Instant>,
     lost: u64,
+    /// Where functions stand in for probes: what they are called with.
+    functions: Option<Names>,
 }
 
 struct Attached {
@@ -111,6 +112,11 @@ impl JvmEvents {
             }
             groups.push(Attached { links: attached.unwrap_or_default(), budget: Budget::default() });
         }
+        let functions = groups[..probes::STOPS]
+            .iter()
+            .all(|group| group.links.is_empty())
+            .then(|| stand_in(loaded, target.pid, slot, &mut groups, &mut missing))
+            .flatten();
         if !missing.is_empty() {
             let name = cx.sink.process_mut(target.process).name.clone();
             cx.unseen(Unavailable {
@@ -122,7 +128,8 @@ impl JvmEvents {
             });
         }
         let now_ns = cx.clock.epoch_now_ns();
-        let sees_stops = groups[..probes::STOPS].iter().all(|group| !group.links.is_empty());
+        let sees_stops =
+            functions.is_some() || groups[..probes::STOPS].iter().all(|group| !group.links.is_empty());
         let jvm = Jvm {
             target: target.clone(),
             assembly: Assembly::new(target.clone()),
@@ -131,6 +138,7 @@ impl JvmEvents {
             next_piece: Instant::now() + RUN_PIECE,
             causes_until: Some(Instant::now() + PATIENCE),
             lost: 0,
+            functions,
         };
         self.jvms.insert(slot, jvm);
         self.find_causes(cx);
@@ -172,19 +180,28 @@ impl JvmEvents {
 
     /// Turns what came in into spans. Losses are counted from the map that the program keeps.
     fn take_records(&mut self, cx: &mut Context<'_>) {
-        let Some(loaded) = &self.loaded else { return };
-        loaded.consume();
-        let records = self.records.take();
+        let Some(loaded) = &mut self.loaded else { return };
+        let mut records = loaded.records();
         let until_ns = self.until_ns.unwrap_or(i64::MAX);
-        for record in records.iter().filter(|record| record.t_ns <= until_ns) {
+        for record in records.iter_mut().filter(|record| record.t_ns <= until_ns) {
             let Some(jvm) = self.jvms.get_mut(&record.slot) else { continue };
             if let Some(attached) = jvm.groups.get_mut(probes::group_of(record.kind)) {
                 attached.budget.hit();
             }
-            jvm.assembly.take(record, cx);
+            record.of_function = jvm.functions.is_some();
+            if jvm.functions.as_mut().is_none_or(|functions| functions.complete(record)) {
+                jvm.assembly.take(record, cx);
+            }
         }
         cx.source_mut().records += records.len() as u64;
         for (slot, jvm) in &mut self.jvms {
+            if let Some(why) = jvm.functions.as_mut().and_then(Names::take_failure) {
+                cx.unseen(Unavailable {
+                    what: format!("compilations and classes of pid {}", jvm.target.pid),
+                    why,
+                    remedy: "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation".into(),
+                });
+            }
             let key = slot.to_ne_bytes();
             let count = loaded.lost.lookup(&key, MapFlags::ANY).ok().flatten();
             let count = count.and_then(|c| <[u8; 8]>::try_from(c).ok()).map_or(0, u64::from_ne_bytes);
@@ -194,10 +211,6 @@ impl JvmEvents {
                 jvm.assembly.forget();
             }
         }
-        // The list keeps its room for the next time.
-        let mut empty = records;
-        empty.clear();
-        self.records.replace(empty);
     }
 
     /// Takes probes off that are hit too often, and puts them back when it is time.
@@ -218,8 +231,14 @@ impl JvmEvents {
                         }
                     }
                     Verdict::PutBack => {
-                        attached.links = loaded.attach(group, jvm.target.pid, *slot).unwrap_or_default();
-                        if jvm.groups[..probes::STOPS].iter().all(|group| !group.links.is_empty()) {
+                        let (pid, by_functions) = (jvm.target.pid, jvm.functions.is_some());
+                        let links = match functions::of_group(i).filter(|_| by_functions) {
+                            Some(functions) => loaded.attach_functions(functions, pid, *slot),
+                            None => loaded.attach(group, pid, *slot),
+                        };
+                        attached.links = links.unwrap_or_default();
+                        let seen = by_functions && i == probes::OPERATIONS && !attached.links.is_empty();
+                        if seen || jvm.groups[..probes::STOPS].iter().all(|group| !group.links.is_empty()) {
                             jvm.watched_since_ns.get_or_insert(cx.clock.epoch_now_ns());
                         }
                     }
@@ -227,6 +246,33 @@ impl JvmEvents {
             }
         }
     }
+}
+
+/// Attaches to functions of a library that has no probes, and takes what they tell from what is missing. `None`: it has no
+/// such functions either.
+fn stand_in(
+    loaded: &mut Loaded,
+    pid: i32,
+    slot: u32,
+    groups: &mut [Attached],
+    missing: &mut Vec<&str>,
+) -> Option<Names> {
+    let mut names = None;
+    for (group, functions) in functions::STAND_INS {
+        let Ok(links) = loaded.attach_functions(functions, pid, slot) else { continue };
+        if group != probes::OPERATIONS && names.is_none() {
+            return None;
+        }
+        names.get_or_insert_with(|| Names::of(pid, &probes::library_of(pid).unwrap_or_default()));
+        groups[group].links = links;
+        missing.retain(|what| *what != GROUPS[group].what);
+    }
+    if names.is_some() {
+        // Those are told by the operations that make them.
+        missing.retain(|what| *what != GROUPS[0].what);
+        missing.extend((!groups[probes::CLASSES].links.is_empty()).then_some("unloaded classes"));
+    }
+    names
 }
 
 fn too_many(group: &Group, pid: i32, per_s: f64, pause: Duration) -> Unavailable {
@@ -245,8 +291,12 @@ impl Jvm {
     /// Writes down that its stops were watched until now: without it, a stretch without a collection would look like
     /// one of which nothing is known.
     fn watched_until(&mut self, now_ns: i64, cx: &mut Context<'_>) {
-        let Some(since_ns) = self.watched_since_ns.take() else { return };
-        self.watched_since_ns = Some(now_ns);
+        self.tell_watched(now_ns, cx);
+        self.watched_since_ns = self.watched_since_ns.map(|_| now_ns);
+    }
+
+    fn tell_watched(&self, now_ns: i64, cx: &mut Context<'_>) {
+        let Some(since_ns) = self.watched_since_ns else { return };
         cx.sink.span(&SpanRow {
             kind: kind::RUN,
             name: "watched by probes",
@@ -267,7 +317,7 @@ impl Jvm {
 
 impl Collector for JvmEvents {
     fn start(&mut self, _cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        let loaded = Loaded::load(Rc::clone(&self.records)).map_err(|error| Unavailable {
+        let loaded = Loaded::load().map_err(|error| Unavailable {
             what: "events of the JVM (collections, safepoints, compilations, classes, threads)".into(),
             why: format!("its eBPF program cannot be loaded: {error}"),
             remedy: "fathom check tells what this kernel allows; GC and safepoint logs tell of most of them"
@@ -298,6 +348,14 @@ impl Collector for JvmEvents {
             jvm.watched_until(cx.clock.epoch_now_ns(), cx);
         }
         Ok(())
+    }
+
+    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+        let now_ns = cx.clock.epoch_now_ns();
+        for jvm in self.jvms.values() {
+            jvm.tell_watched(now_ns, cx);
+            jvm.assembly.tell_unfinished(cx);
+        }
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {

@@ -101,6 +101,9 @@ fn foreign(pid: i32, kind: &Kind) -> Option<Unseen> {
     })
 }
 
+/// The smallest region of G1 (`HeapRegionBounds::MIN_REGION_SIZE`), bytes.
+const REGION: i64 = 1 << 20;
+
 fn facts(about: &About, counters: Option<&PerfMemory>) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut add =
@@ -115,6 +118,9 @@ fn facts(about: &About, counters: Option<&PerfMemory>) -> Vec<(&'static str, Str
     let shared = !matches!(about.collector, Some(Collector::Serial | Collector::Parallel | Collector::Cms));
     let heap = capacity(0).into_iter().chain(capacity(1));
     let heap = if shared { heap.min() } else { heap.reduce(i64::saturating_add) };
+    // G1 adds some words to each, so that none is ever zero (`pad_capacity`, g1MonitoringSupport.hpp); a heap has whole
+    // regions of a megabyte or more.
+    let heap = heap.map(|bytes| if bytes > REGION { bytes & !(REGION - 1) } else { bytes });
     add(fact::HEAP_MAX_BYTES, heap.map(|bytes| bytes.to_string()));
     facts
 }

@@ -23,7 +23,8 @@ pub fn read_to_string(path: impl AsRef<Path>) -> Option<String> {
 
 /// A whole file.
 pub fn read(path: impl AsRef<Path>) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
+    // Most have less; files of /proc do not tell their size, and each call that reads one makes it anew.
+    let mut bytes = Vec::with_capacity(4096);
     File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
@@ -87,6 +88,12 @@ pub fn pids() -> Vec<i32> {
 pub fn tasks(pid: i32) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir(path(pid, "task")) else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Whether a process lives, or a thread of it.
+pub fn lives(pid: i64, tid: Option<i64>) -> bool {
+    let dir = PathBuf::from(format!("/proc/{pid}"));
+    tid.map_or(dir.clone(), |tid| dir.join("task").join(tid.to_string())).exists()
 }
 
 /// `/proc/PID/NAME`.

@@ -3,7 +3,7 @@
 //! ```text
 //!   start ─▶ sources in the recording, collectors started, targets found ──▶ nothing to see? ─▶ error
 //!   run   ─▶ ┌ wait: a signal, a target's end, a collector's wake, or the next turn
-//!            ├ scan targets ─▶ tell collectors
+//!            ├ news of targets (births, a scan) ─▶ tell collectors
 //!            ├ drain collectors, checkpoint the writer
 //!            └ an end? deadline · signal · targets over · disk · size · writing failed
 //!   stop  ─▶ collectors stopped, sources completed
@@ -12,22 +12,28 @@
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use fathom_recording::{Check, ClockBasis, Placement, Sink, Source, SourceId, Writer};
+use fathom_recording::{Check, ClockBasis, Placement, Source, SourceId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::clock::monotonic_ns;
 use crate::collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Shared, Unavailable};
 use crate::error::CaptureError;
 use crate::jvm_facts::JvmFacts;
-use crate::target::{TargetEvent, Targets};
+use crate::target::{Change, Target, TargetEvent, Targets};
 use crate::written_files::{WrittenFile, WrittenFiles};
-use crate::{Clock, privileges};
+use crate::{Clock, CpuEvent, privileges};
 
 mod end;
 mod limits;
+mod output;
+mod priority;
 mod signals;
 
 pub use end::Ended;
 pub use limits::Limits;
+pub(crate) use limits::free_bytes;
+pub use output::Output;
+use priority::Raised;
 pub use signals::Signals;
 
 /// How often collectors are drained when none wakes the session. Ten turns a second cost nothing that can be
@@ -37,6 +43,8 @@ const TURN: Duration = Duration::from_millis(100);
 const SHORT_TURN: Duration = Duration::from_millis(20);
 /// How often the targets are looked at, unless one of them ends.
 const SCAN: Duration = Duration::from_millis(250);
+/// How soon after news of forks and execs the next are taken: a shell script makes hundreds a second.
+const NEWS: Duration = Duration::from_millis(5);
 /// How often limits are checked and progress is told.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -107,11 +115,12 @@ impl Session {
         targets: Targets,
         settings: Settings,
         limits: Limits,
-        writer: &mut Writer,
+        writer: &mut dyn Output,
     ) -> Result<Self, CaptureError> {
         let clock = Clock::now();
         let source = writer.add_source(source_row("fathom record", FORMAT, clock));
-        let (engine, reasons) = choose_engine(&settings);
+        let (engine, reasons) = choose_engine(&settings)?;
+        check_event(&settings, engine)?;
         let mut session = Self {
             targets,
             running: Vec::new(),
@@ -128,24 +137,43 @@ impl Session {
             written: WrittenFiles::default(),
             facts: JvmFacts::default(),
         };
-        let mut why_not: Vec<Unavailable> = reasons;
-        let wanted = COLLECTORS.iter().filter(|entry| session.settings.wants(entry, engine));
-        for entry in wanted.collect::<Vec<_>>() {
-            if let Err(unseen) = session.start_one(entry, writer) {
-                why_not.extend(entry.essential.then(|| unseen.clone()));
-                writer.source_mut(session.source).unseen.push(unseen);
-            }
+        // First, so that collectors can share the list of what is recorded.
+        if let Err(unseen) = session.watch_births() {
+            writer.source_mut(session.source).unseen.push(unseen);
         }
+        // Those that are there already are told to each collector as it starts: samples need not wait for the kernel to
+        // have looked at the programs of all others, which takes most of a second.
+        session.news(writer, true);
+        // To get ready takes a second of a processor, and several of the wall clock where many want one: meanwhile what is at work
+        // already would overflow.
+        let _first = Raised::new();
+        let mut why_not: Vec<Unavailable> = reasons;
         // Whoever asks for an engine by its name wants what it sees, and not the numbers alone that anybody can read.
         let asked = session.settings.engine.is_some();
         let essential = |entry: &Entry| entry.essential && (!asked || entry.engine == engine);
-        let works = session.running.iter().any(|running| essential(running.entry));
-        if COLLECTORS.iter().any(essential) && !works {
+        // Where all of these were left out by name, what is left is what is wanted.
+        let some_essential =
+            COLLECTORS.iter().any(|entry| essential(entry) && session.settings.wants(entry, engine));
+        let counts = |entry: &Entry| essential(entry) || !some_essential;
+        let mut wanted: Vec<&'static Entry> =
+            COLLECTORS.iter().filter(|entry| session.settings.wants(entry, engine)).collect();
+        // What is there already runs on while the rest is made ready: its samples first.
+        wanted.sort_by_key(|entry| entry.id != crate::cpu::ENTRY.id);
+        for entry in wanted {
+            if let Err(unseen) = session.start_one(entry, writer) {
+                why_not.extend((entry.essential || !some_essential).then(|| unseen.clone()));
+                writer.source_mut(session.source).unseen.push(unseen);
+            }
+            // The kernel takes its time to look at the next one's programs, longer on a busy machine: what is at work
+            // already must not lose anything meanwhile.
+            session.drain(writer);
+        }
+        if !session.running.iter().any(|running| counts(running.entry)) {
             session.stop_collectors(writer);
             let told = why_not.iter().map(|u| format!("{}: {} ({})", u.what, u.why, u.remedy)).collect();
             return Err(CaptureError::NothingToSee(told));
         }
-        session.scan(writer);
+        session.news(writer, true);
         if let Some(Err(error)) = session.targets.command().map(|command| command.release()) {
             session.stop_collectors(writer);
             return Err(error);
@@ -160,6 +188,11 @@ impl Session {
         &self.targets
     }
 
+    /// Ids of the collectors that were started and have not broken down.
+    pub fn collectors(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.running.iter().filter(|running| running.works).map(|running| running.entry.id)
+    }
+
     /// The engine that is used.
     pub fn engine(&self) -> Engine {
         self.engine
@@ -171,27 +204,44 @@ impl Session {
     }
 
     /// What cannot be seen, as far as it is known by now.
-    pub fn unseen(&self, writer: &mut Writer) -> Vec<Unavailable> {
+    pub fn unseen(&self, writer: &mut dyn Output) -> Vec<Unavailable> {
         let sources = std::iter::once(self.source).chain(self.running.iter().map(|r| r.source));
         sources.flat_map(|source| writer.source_mut(source).unseen.clone()).collect()
     }
 
     /// Records until an end is reached. `tell` is called about once a second.
-    pub fn run(&mut self, writer: &mut Writer, signals: &Signals, tell: &mut dyn FnMut(&Progress)) -> Ended {
+    pub fn run(
+        &mut self,
+        writer: &mut dyn Output,
+        signals: &Signals,
+        tell: &mut dyn FnMut(&Progress),
+    ) -> Ended {
+        let _first = Raised::new();
         let (mut next_scan, mut next_second) = (self.started + SCAN, self.started + SECOND);
         let mut end = end::Watch::new(self.started, self.limits.duration);
+        let mut births_from = Instant::now();
         loop {
             let unsettled = self.targets.are_unsettled();
             let turn = if unsettled { SHORT_TURN } else { TURN };
-            let news = self.wait(signals, end.timeout(turn)) || unsettled;
+            let pause = births_from.saturating_duration_since(Instant::now());
+            let turn = if pause.is_zero() { turn } else { turn.min(pause) };
+            let news = self.wait(signals, end.timeout(turn), pause.is_zero()) || unsettled;
             let now = Instant::now();
+            let births = self.targets.listen();
+            if births || news || now >= next_scan {
+                // What came in so far is of what the targets were.
+                self.drain(writer);
+                self.news(writer, news || now >= next_scan);
+            }
+            if births {
+                births_from = now + NEWS;
+            }
             if news || now >= next_scan {
                 next_scan = now + SCAN;
-                self.drain(writer);
-                self.scan(writer);
             }
             self.drain(writer);
             let saved = writer.checkpoint();
+            self.serve(writer);
             let mut ended = saved.err().map(|error| Ended::CannotWrite(error.to_string()));
             if now >= next_second {
                 next_second = now + SECOND;
@@ -204,10 +254,24 @@ impl Session {
         }
     }
 
+    /// Gives an output what it asks for.
+    fn serve(&mut self, writer: &mut dyn Output) {
+        if writer.wants_unfinished() {
+            self.each(writer, |running| running.works, |running, cx| running.collector.tell_unfinished(cx));
+            writer.has_unfinished();
+        }
+        if writer.wants_new_names() {
+            self.shared.stacks.iter().for_each(|engine| engine.borrow_mut().stacks.forget());
+            writer.has_new_names();
+        }
+    }
+
     /// Stops all collectors and completes their sources.
-    pub fn stop(mut self, ended: Ended, writer: &mut Writer) -> Result<Summary, CaptureError> {
+    pub fn stop(mut self, ended: Ended, writer: &mut dyn Output) -> Result<Summary, CaptureError> {
         // Taking probes down may take a second; what they saw ends here.
         let covers_ns = (self.started_ns, self.clock.epoch_now_ns());
+        // Names of what came and went since the last turn.
+        self.targets.listen();
         self.stop_collectors(writer);
         if !self.ever_had_a_target {
             let what = self.targets.selection().told();
@@ -239,20 +303,33 @@ impl Session {
         Ok(Summary { ended, covers_ns, engine: self.engine, collectors, unseen, written })
     }
 
-    fn start_one(&mut self, entry: &'static Entry, writer: &mut Writer) -> Result<(), Unavailable> {
+    fn start_one(&mut self, entry: &'static Entry, writer: &mut dyn Output) -> Result<(), Unavailable> {
         let source = writer.add_source(source_row(entry.id, entry.id, self.clock));
         let mut collector = (entry.make)(&self.settings);
         let mut cx = context(writer, source, &mut self.targets, self.clock, &self.settings, &mut self.shared);
         collector.start(&mut cx)?;
+        let there: Vec<Target> = cx.targets.iter().cloned().collect();
+        for target in there {
+            let at_ns = monotonic_ns().max(0).cast_unsigned();
+            collector.target(&TargetEvent { change: Change::Appeared, target, at_ns }, &mut cx);
+        }
         self.running.push(Running { entry, collector, source, works: true });
+        let place = |running: &Running| COLLECTORS.iter().position(|listed| listed.id == running.entry.id);
+        self.running.sort_by_key(place);
         Ok(())
     }
 
-    /// Waits for the next turn, or for something to happen. Whether a target may have ended.
-    fn wait(&self, signals: &Signals, timeout: Duration) -> bool {
+    fn watch_births(&mut self) -> Result<(), Unavailable> {
+        if self.engine == Engine::Ebpf { self.targets.watch_births() } else { Ok(()) }
+    }
+
+    /// Waits for the next turn, or for something to happen (`births`: the kernel's news too). Whether a target may have
+    /// ended.
+    fn wait(&self, signals: &Signals, timeout: Duration, births: bool) -> bool {
         let targets: Vec<BorrowedFd<'_>> = self.targets.pidfds().collect();
         let wakes = self.running.iter().filter(|r| r.works).filter_map(|r| r.collector.wake());
-        let fds = std::iter::once(signals.wake()).chain(targets.iter().copied()).chain(wakes);
+        let births = self.targets.wake().filter(|_| births);
+        let fds = std::iter::once(signals.wake()).chain(targets.iter().copied()).chain(wakes).chain(births);
         let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         let timeout =
             Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
@@ -261,62 +338,56 @@ impl Session {
         fds.iter().skip(1).take(targets.len()).any(|fd| !fd.revents().is_empty())
     }
 
-    fn scan(&mut self, writer: &mut Writer) {
+    /// Tells collectors what became of the targets: by the kernel's news, and by a look at all processes.
+    fn news(&mut self, writer: &mut dyn Output, scan: bool) {
         let mut events = std::mem::take(&mut self.events);
-        self.targets.scan(writer, &mut events);
+        self.targets.hear(writer, &mut events);
+        if scan {
+            self.targets.scan(writer, &mut events);
+            self.written.look(&self.targets);
+        }
         self.ever_had_a_target |= !self.targets.is_empty();
-        self.written.look(&self.targets);
         events.iter().for_each(|event| self.facts.target(event));
         self.facts.tell(writer);
         for event in &events {
-            for running in self.running.iter_mut().filter(|r| r.works) {
-                let mut cx = context(
-                    writer,
-                    running.source,
-                    &mut self.targets,
-                    self.clock,
-                    &self.settings,
-                    &mut self.shared,
-                );
-                running.collector.target(event, &mut cx);
-            }
+            self.each(writer, |running| running.works, |running, cx| running.collector.target(event, cx));
         }
         events.clear();
         self.events = events;
     }
 
-    fn drain(&mut self, writer: &mut Writer) {
-        for running in self.running.iter_mut().filter(|r| r.works) {
-            let mut cx = context(
-                writer,
-                running.source,
-                &mut self.targets,
-                self.clock,
-                &self.settings,
-                &mut self.shared,
-            );
-            if let Err(unseen) = running.collector.drain(&mut cx) {
-                running.works = false;
-                cx.unseen(unseen);
-            }
+    fn drain(&mut self, writer: &mut dyn Output) {
+        self.each(
+            writer,
+            |running| running.works,
+            |running, cx| {
+                if let Err(unseen) = running.collector.drain(cx) {
+                    running.works = false;
+                    cx.unseen(unseen);
+                }
+            },
+        );
+    }
+
+    fn stop_collectors(&mut self, writer: &mut dyn Output) {
+        // One that has broken down still has something to take down.
+        self.each(writer, |_| true, |running, cx| running.collector.stop(cx));
+    }
+
+    /// Calls on those collectors that are meant, in the order of the list, each with its context.
+    fn each(
+        &mut self,
+        writer: &mut dyn Output,
+        is_meant: impl Fn(&Running) -> bool,
+        mut call: impl FnMut(&mut Running, &mut Context<'_>),
+    ) {
+        let Self { running, targets, clock, settings, shared, .. } = self;
+        for running in running.iter_mut().filter(|running| is_meant(running)) {
+            call(running, &mut context(writer, running.source, targets, *clock, settings, shared));
         }
     }
 
-    fn stop_collectors(&mut self, writer: &mut Writer) {
-        for running in &mut self.running {
-            let mut cx = context(
-                writer,
-                running.source,
-                &mut self.targets,
-                self.clock,
-                &self.settings,
-                &mut self.shared,
-            );
-            running.collector.stop(&mut cx);
-        }
-    }
-
-    fn progress(&self, writer: &mut Writer) -> Progress {
+    fn progress(&self, writer: &mut dyn Output) -> Progress {
         let collectors = self.running.iter().map(|running| {
             let source = writer.source_mut(running.source);
             (running.entry.id, source.records, source.lost)
@@ -334,7 +405,7 @@ impl Session {
 const MAX_DRIFT_NS: i64 = 1_000_000_000;
 
 fn context<'a>(
-    sink: &'a mut Writer,
+    sink: &'a mut dyn Output,
     source: SourceId,
     targets: &'a mut Targets,
     clock: Clock,
@@ -360,12 +431,28 @@ fn source_row(name: &str, format: &str, clock: Clock) -> Source {
     }
 }
 
-/// The engine that is used, and why not the better one.
-fn choose_engine(settings: &Settings) -> (Engine, Vec<Unavailable>) {
+/// Whoever asks for another event than the usual one does not want a recording without its samples.
+fn check_event(settings: &Settings, engine: Engine) -> Result<(), CaptureError> {
+    let event = settings.cpu_event;
+    if event == CpuEvent::default() || !settings.wants(&crate::cpu::ENTRY, Engine::Ebpf) {
+        return Ok(());
+    }
+    if engine != Engine::Ebpf {
+        return Err(CaptureError::NotHere(Unavailable {
+            what: format!("CPU samples by {}", event.name()),
+            why: "the flight recorder samples by a clock of its own".into(),
+            remedy: "record with the eBPF engine (as root), or without --event".into(),
+        }));
+    }
+    event.check(settings.frequency_hz).map_err(CaptureError::NotHere)
+}
+
+/// The engine that is used, and why not the better one. An error: the one that was asked for cannot be used.
+fn choose_engine(settings: &Settings) -> Result<(Engine, Vec<Unavailable>), CaptureError> {
     match (settings.engine, privileges::ebpf()) {
-        (Some(Engine::Jfr), _) => (Engine::Jfr, Vec::new()),
-        (_, Ok(())) => (Engine::Ebpf, Vec::new()),
-        (Some(_), Err(why)) => (Engine::Ebpf, vec![why]),
-        (None, Err(why)) => (Engine::Jfr, vec![why]),
+        (Some(Engine::Jfr), _) => Ok((Engine::Jfr, Vec::new())),
+        (_, Ok(())) => Ok((Engine::Ebpf, Vec::new())),
+        (Some(_), Err(why)) => Err(CaptureError::NotHere(why)),
+        (None, Err(why)) => Ok((Engine::Jfr, vec![why])),
     }
 }

@@ -6,17 +6,24 @@
 //!             ─ all ────────── every process with a command line
 //!             ─ command ────── started stopped by fathom (see [`Command`]); its descendants
 //! ```
+//! Where eBPF works, forks and execs are told by the kernel as they happen (`births`); elsewhere, and for what gets lost
+//! there, `/proc` is looked at a few times a second.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use fathom_recording::{Process, ProcessId, Sink, ThreadId};
+use libbpf_rs::MapHandle;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use crate::clock::monotonic_ns;
+use crate::collector::Unavailable;
 use crate::error::CaptureError;
 use crate::procfs::{self, Stat};
+use births::Births;
 
+mod births;
 mod command;
 mod identity;
 mod select;
@@ -71,6 +78,8 @@ pub struct TargetEvent {
     pub change: Change,
     /// The target as it is after that.
     pub target: Target,
+    /// When it happened, or was noticed, monotonic nanoseconds.
+    pub at_ns: u64,
 }
 
 /// A target with what is needed to follow it.
@@ -83,12 +92,20 @@ struct Followed {
     held: bool,
 }
 
+/// How long at least what has ended is still known: so long what it did may wait in the kernel's buffers, as fathom itself
+/// has to wait on a busy machine.
+const STRETCH: Duration = Duration::from_secs(5);
+
 /// The processes that are recorded, and all others that were named in the recording.
 pub struct Targets {
     selection: Selection,
     followed: BTreeMap<i32, Followed>,
     /// Rows of the recording by process id, for ids that are still in use.
     rows: HashMap<i32, ProcessId>,
+    /// The same of those that have ended, in this stretch of [`STRETCH`] and in the one before: what they did in their last
+    /// moments may still be on its way.
+    former: [HashMap<i32, ProcessId>; 2],
+    stretch_since: Instant,
     /// All process ids of the last scan.
     seen: HashSet<i32>,
     /// Those that are young, with the time at which they were seen first.
@@ -97,6 +114,8 @@ pub struct Targets {
     foreign: HashSet<i32>,
     threads: threads::Threads,
     scans: u32,
+    /// News from the kernel; `None` where eBPF is not used.
+    births: Option<Births>,
 }
 
 impl Targets {
@@ -109,12 +128,60 @@ impl Targets {
             selection,
             followed: BTreeMap::new(),
             rows: HashMap::new(),
+            former: Default::default(),
+            stretch_since: Instant::now(),
             seen: HashSet::new(),
             young: HashMap::new(),
             foreign: HashSet::new(),
             threads: threads::Threads::default(),
             scans: 0,
+            births: None,
         })
+    }
+
+    /// Lets the kernel tell of forks and execs from now on.
+    pub(crate) fn watch_births(&mut self) -> Result<(), Unavailable> {
+        self.births = Some(Births::watch(!self.selection.is_closed())?);
+        Ok(())
+    }
+
+    /// The map of all that is recorded, for programs: a child of a target is entered by the kernel.
+    pub(crate) fn map(&self) -> Option<&MapHandle> {
+        self.births.as_ref().map(|births| &births.targets)
+    }
+
+    /// Takes in the kernel's news without acting upon them; whether there are any. What is read afterwards of a process that
+    /// has come and gone has its name by then.
+    pub(crate) fn listen(&mut self) -> bool {
+        self.births.as_mut().is_some_and(Births::listen)
+    }
+
+    /// Readable when the kernel has news.
+    pub(crate) fn wake(&self) -> Option<BorrowedFd<'_>> {
+        self.births.as_ref().map(Births::wake)
+    }
+
+    /// Acts upon the kernel's news.
+    pub(crate) fn hear(&mut self, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
+        let news = self.births.as_mut().map(Births::news).unwrap_or_default();
+        for birth in news {
+            let pid = birth.pid;
+            if birth.forked {
+                self.former.iter_mut().for_each(|rows| _ = rows.remove(&pid));
+            }
+            if let Some(followed) = self.followed.get_mut(&pid) {
+                if !birth.forked {
+                    let rows = &mut self.rows;
+                    let told = became(pid, followed, birth.t_ns, rows, sink, events);
+                    if !told && birth.comm != followed.identity.name && !Identity::is_there(pid) {
+                        let identity = Identity::gone(birth.comm);
+                        replaced(pid, followed, identity, birth.t_ns, rows, sink, events);
+                    }
+                }
+            } else if birth.heir || self.selection.matches(pid) {
+                self.add(pid, birth.t_ns, sink, events);
+            }
+        }
     }
 
     /// The command that fathom started, if it did.
@@ -138,6 +205,11 @@ impl Targets {
     /// A target that lives, by its id.
     pub fn get(&self, pid: i32) -> Option<&Target> {
         self.followed.get(&pid).map(|followed| &followed.target)
+    }
+
+    /// Whether it is the command, standing before its exec.
+    pub(crate) fn is_held(&self, pid: i32) -> bool {
+        self.followed.get(&pid).is_some_and(|followed| followed.held)
     }
 
     /// How many live.
@@ -175,8 +247,19 @@ impl Targets {
     /// The row of any process, made when there is none.
     pub fn process(&mut self, pid: i32, sink: &mut dyn Sink) -> ProcessId {
         // One that is only named, as a neighbour that takes CPU time, is not a JVM that the recording tells of.
-        let add =
-            || sink.add_process(Process { jvm: false, ..Identity::of(pid).unwrap_or_default().row(pid) });
+        if let Some(row) = self.rows.get(&pid).or_else(|| self.former.iter().find_map(|rows| rows.get(&pid)))
+        {
+            return *row;
+        }
+        let births = &mut self.births;
+        // Of one that is gone already, the kernel's news may know the name.
+        let mut gone = || {
+            births.iter_mut().for_each(|births| _ = births.listen());
+            Identity::gone(births.as_ref().and_then(|births| births.comm(pid)).unwrap_or_default())
+        };
+        let add = || {
+            sink.add_process(Process { jvm: false, ..Identity::of(pid).unwrap_or_else(&mut gone).row(pid) })
+        };
         *self.rows.entry(pid).or_insert_with(add)
     }
 
@@ -208,19 +291,28 @@ impl Targets {
         }
     }
 
-    /// Adds a process of which somebody else knows that it belongs to the targets (an eBPF program saw a target
-    /// fork it). Nothing when it is a target already or is gone.
-    pub fn adopt(&mut self, pid: i32, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
-        self.add(pid, sink, events);
-    }
-
     /// Looks at what changed since the last scan. Costs a listing of `/proc` and two reads for each process that is
     /// new or a target.
     pub fn scan(&mut self, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
         let now = Instant::now();
         let pids = procfs::pids();
         let current: HashSet<i32> = pids.iter().copied().collect();
-        self.rows.retain(|pid, _| current.contains(pid));
+        if self.stretch_since.elapsed() >= STRETCH {
+            self.stretch_since = now;
+            self.former[1] = std::mem::take(&mut self.former[0]);
+            self.births.iter_mut().for_each(Births::age);
+            let (rows, former) = (&self.rows, &self.former);
+            let known = || rows.values().chain(former.iter().flat_map(HashMap::values));
+            self.threads.forget_ended(|process| known().any(|row| *row == process));
+        }
+        let former = &mut self.former[0];
+        self.rows.retain(|pid, row| {
+            let lives = current.contains(pid);
+            if !lives {
+                former.insert(*pid, *row);
+            }
+            lives
+        });
         self.foreign.retain(|pid| current.contains(pid));
         self.follow(&current, sink, events);
 
@@ -242,7 +334,7 @@ impl Targets {
         }
         for pid in candidates {
             if !self.followed.contains_key(&pid) && self.selection.matches(pid) {
-                self.add(pid, sink, events);
+                self.add(pid, now_ns(), sink, events);
             }
         }
         // Descendants: a parent can stand behind its child in the listing (ids wrap), hence until nothing changes.
@@ -266,11 +358,11 @@ impl Targets {
             None => self.young.keys().filter(parent_is_target).copied().collect(),
         };
         let before = self.followed.len();
-        children.into_iter().for_each(|pid| self.add(pid, sink, events));
+        children.into_iter().for_each(|pid| self.add(pid, now_ns(), sink, events));
         self.followed.len() > before
     }
 
-    fn add(&mut self, pid: i32, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
+    fn add(&mut self, pid: i32, at_ns: u64, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
         if self.followed.contains_key(&pid) || pid == std::process::id() as i32 {
             return;
         }
@@ -288,7 +380,7 @@ impl Targets {
         let target = Target { pid, start_ticks: identity.start_ticks, process, jvm: identity.jvm };
         let room = self.followed.len() < MAX_PIDFDS;
         let pidfd = room.then(|| pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()).flatten();
-        events.push(TargetEvent { change: Change::Appeared, target: target.clone() });
+        events.push(TargetEvent { change: Change::Appeared, target: target.clone(), at_ns });
         self.followed.insert(pid, Followed { target, identity, pidfd, since: Instant::now(), held });
     }
 
@@ -297,8 +389,6 @@ impl Targets {
         let mut gone = Vec::new();
         for (pid, followed) in &mut self.followed {
             let target = &mut followed.target;
-            let mut tell =
-                |change, target: &Target| events.push(TargetEvent { change, target: target.clone() });
             let young = followed.since.elapsed() < YOUNG;
             // Of one that has settled, a closer look now and then is enough: it is in the listing.
             let closer =
@@ -307,38 +397,76 @@ impl Targets {
                 || Stat::of(*pid).is_some_and(|s| s.start_ticks == target.start_ticks && s.state != b'Z');
             let lives = current.contains(pid) && (!closer || as_it_was());
             if !lives {
-                tell(Change::Gone, target);
+                events.push(TargetEvent { change: Change::Gone, target: target.clone(), at_ns: now_ns() });
                 gone.push(*pid);
                 continue;
             }
-            if closer && followed.identity.program_changed(*pid) {
-                let Some(identity) = Identity::of(*pid) else { continue };
-                if followed.held {
-                    *sink.process_mut(target.process) = identity.row(*pid);
-                } else {
-                    target.process = sink.add_process(identity.row(*pid));
-                }
-                followed.held = false;
-                target.jvm = identity.jvm;
-                self.rows.insert(*pid, target.process);
-                followed.identity = identity;
-                followed.since = Instant::now();
-                tell(Change::Exec, target);
-            } else if !target.jvm && young && jvm_library(*pid).is_some() {
+            if closer && became(*pid, followed, now_ns(), &mut self.rows, sink, events) {
+                continue;
+            }
+            let target = &mut followed.target;
+            if !target.jvm && young && jvm_library(*pid).is_some() {
                 target.jvm = true;
                 sink.process_mut(target.process).jvm = true;
-                tell(Change::BecameJvm, target);
+                let at_ns = now_ns();
+                events.push(TargetEvent { change: Change::BecameJvm, target: target.clone(), at_ns });
             }
         }
         for pid in gone {
             self.followed.remove(&pid);
-            self.rows.remove(&pid);
+            let row = self.rows.remove(&pid);
+            self.former[0].extend(row.map(|row| (pid, row)));
         }
     }
 }
 
+/// Whether a target is another program by now; it is told of.
+fn became(
+    pid: i32,
+    followed: &mut Followed,
+    at_ns: u64,
+    rows: &mut HashMap<i32, ProcessId>,
+    sink: &mut dyn Sink,
+    events: &mut Vec<TargetEvent>,
+) -> bool {
+    if !followed.identity.program_changed(pid) {
+        return false;
+    }
+    let Some(identity) = Identity::of(pid) else { return true };
+    replaced(pid, followed, identity, at_ns, rows, sink, events);
+    true
+}
+
+/// A target is another program from now on.
+fn replaced(
+    pid: i32,
+    followed: &mut Followed,
+    identity: Identity,
+    at_ns: u64,
+    rows: &mut HashMap<i32, ProcessId>,
+    sink: &mut dyn Sink,
+    events: &mut Vec<TargetEvent>,
+) {
+    let target = &mut followed.target;
+    if followed.held {
+        *sink.process_mut(target.process) = identity.row(pid);
+    } else {
+        target.process = sink.add_process(identity.row(pid));
+    }
+    followed.held = false;
+    target.jvm = identity.jvm;
+    rows.insert(pid, target.process);
+    followed.identity = identity;
+    followed.since = Instant::now();
+    events.push(TargetEvent { change: Change::Exec, target: target.clone(), at_ns });
+}
+
+fn now_ns() -> u64 {
+    monotonic_ns().max(0).cast_unsigned()
+}
+
 /// How long a process has run.
-fn age(pid: i32) -> Option<Duration> {
+pub(crate) fn age(pid: i32) -> Option<Duration> {
     let since_boot =
         Duration::from_millis(Stat::of(pid)?.start_ticks.saturating_mul(1000) / procfs::ticks_per_second());
     let now = Duration::from_nanos(u64::try_from(crate::clock::boottime_ns()).ok()?);

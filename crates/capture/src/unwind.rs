@@ -9,6 +9,7 @@
 //! descriptor and in none that is pinned: the kernel frees them with the process, however it ends.
 
 mod arena;
+pub(crate) mod asleep;
 mod decode;
 mod eh_frame;
 mod elf_code;
@@ -16,12 +17,14 @@ mod engine;
 pub mod frames;
 mod interpreter;
 mod jvm;
+pub mod kept;
 pub mod processes;
 pub mod reasons;
 mod rows;
 pub mod samples;
 pub mod shared;
 mod tables;
+pub mod user_mode;
 
 pub use arena::Arena;
 pub use eh_frame::rows_of_elf;

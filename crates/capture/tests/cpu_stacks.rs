@@ -69,6 +69,9 @@ fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
     names
 }
 
+/// What JDK 21 and 25 call the stub to which the oldest frame of a virtual thread on the stack returns.
+const RETURN_BARRIERS: [&str; 2] = ["Cont thaw return barrier", "cont_returnBarrier"];
+
 /// Says what was found, and shows where stacks were cut.
 fn tell(what: &str, recording: &Recording) -> StackCensus {
     let census = StackCensus::of(recording);
@@ -122,7 +125,9 @@ fn edges(recording: &Recording) -> (u64, u64, BTreeSet<String>) {
         let names = names(recording, sample.stack);
         for pair in names.windows(2) {
             let Some((_, callers)) = CALLERS.iter().find(|(name, _)| *name == pair[0]) else { continue };
-            if cut_reason(pair[1]).is_some() {
+            // The callers of what a virtual thread runs next are on the heap until it returns to them: the stack says so
+            // by the barrier that brings them back, and goes on with what carries the thread.
+            if cut_reason(pair[1]).is_some() || RETURN_BARRIERS.contains(&pair[1]) {
                 continue;
             }
             all += 1;
@@ -161,6 +166,9 @@ fn check_on_all(what: &str, options: &[&str], arguments: &[&str], oldest: u32, l
         let Some(jvm) = Jvm::start(&jdk, options, &program) else { return };
         std::thread::sleep(Duration::from_secs(2));
         let Some(recording) = record(jvm.pid(), 6, 997) else { return };
+        // C2 of JDK 8 moves the stack pointer around the x87 instruction that is its Math.sin or Math.pow (`Push_SrcXD`,
+        // x86_64.ad), and stacks of samples in between are cut there. How many of all these are is up to the machine.
+        let least_share = if jdk.release == 8 { 0.8 } else { least_share };
         check(&format!("JDK {} {what}", jdk.release), &recording, least_share);
     }
 }

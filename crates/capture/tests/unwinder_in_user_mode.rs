@@ -5,178 +5,41 @@
 
 #[path = "../../hotspot/tests/jvm/mod.rs"]
 mod jvm;
+mod user_mode;
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ffi::{CString, c_void};
-use std::path::Path;
-use std::rc::Rc;
 
+use fathom_capture::unwind::kept::{self, Kept};
+use fathom_capture::unwind::reason_name;
 use fathom_capture::unwind::samples::{Walked, WalkedFrame};
-use fathom_capture::unwind::shared::{
-    CodeMapping, JvmCode, MOST_FRAMES, ProcessCode, RowPage, StackSample, UnwindRow,
-};
-use fathom_capture::unwind::{Arena, CodeOfProcesses, Publish, reason_name};
 use fathom_hotspot::memory::{Memory, ProcessMemory};
 use jvm::Jvm;
-
-/// `struct user_mode` of bpf/unwind_port.h.
-#[repr(C)]
-struct UserMode {
-    read: extern "C" fn(*mut u8, u32, u64) -> i32,
-    rows: *const UnwindRow,
-    pages: *const RowPage,
-    mappings: *const CodeMapping,
-    jvms: *const JvmCode,
-    row_count: u32,
-    page_count: u32,
-    mapping_count: u32,
-    jvm_count: u32,
-}
-
-type Walk = unsafe extern "C" fn(
-    *const UserMode,
-    *const ProcessCode,
-    *const u64,
-    u64,
-    *mut StackSample,
-    *mut [u64; 2],
-);
-
-thread_local! {
-    /// What the walk reads.
-    static MEMORY: RefCell<Option<ProcessMemory>> = const { RefCell::new(None) };
-}
-
-extern "C" fn read(into: *mut u8, length: u32, address: u64) -> i32 {
-    // SAFETY: the walk hands over `length` bytes of its own.
-    let into = unsafe { std::slice::from_raw_parts_mut(into, length as usize) };
-    MEMORY.with_borrow(|memory| match memory.as_ref().map(|memory| memory.read(address, into)) {
-        Some(Ok(())) => 0,
-        _ => -14,
-    })
-}
-
-/// Compiles the unwinder and loads it; `None`, loudly, without a C compiler.
-fn unwinder(folder: &Path) -> Option<Walk> {
-    let bpf = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
-    let library = folder.join("unwinder.so");
-    let compiled = std::process::Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-g", "-Wall", "-Wno-unused-function", "-o"])
-        .arg(&library)
-        .arg(bpf.join("user_mode.c"))
-        .status();
-    let Ok(status) = compiled else {
-        eprintln!("SKIPPED: no C compiler (cc)");
-        return None;
-    };
-    assert!(status.success(), "bpf/user_mode.c does not compile");
-    let path = CString::new(library.to_str().unwrap()).unwrap();
-    // SAFETY: our own library, whose one function has the type above and which is never unloaded.
-    unsafe {
-        let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW);
-        assert!(!handle.is_null());
-        let symbol = libc::dlsym(handle, c"fathom_walk".as_ptr());
-        assert!(!symbol.is_null());
-        Some(std::mem::transmute::<*mut c_void, Walk>(symbol))
-    }
-}
-
-/// Keeps what is told of the one process.
-struct Told(Rc<RefCell<ProcessCode>>);
-
-impl Publish for Told {
-    fn put(&mut self, _pid: u32, code: &ProcessCode) {
-        *self.0.borrow_mut() = *code;
-    }
-
-    fn remove(&mut self, _pid: u32) {}
-}
-
-fn ptrace(request: libc::c_uint, tid: i32, data: *mut c_void) -> bool {
-    // SAFETY: `data` is null or a register set that outlives the call.
-    unsafe { libc::ptrace(request, tid, std::ptr::null_mut::<c_void>(), data) == 0 }
-}
-
-/// Stops a thread, gives its registers to `look`, lets it go on.
-fn stopped(tid: i32, look: impl FnOnce(&libc::user_regs_struct)) {
-    // SAFETY: a plain struct of integers.
-    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
-    if !ptrace(libc::PTRACE_SEIZE, tid, std::ptr::null_mut()) {
-        return;
-    }
-    let mut status = 0;
-    // SAFETY: `status` outlives the call.
-    let waited = ptrace(libc::PTRACE_INTERRUPT, tid, std::ptr::null_mut())
-        && unsafe { libc::waitpid(tid, &mut status, libc::__WALL) } == tid;
-    if waited && ptrace(libc::PTRACE_GETREGS, tid, (&raw mut registers).cast()) {
-        look(&registers);
-    }
-    ptrace(libc::PTRACE_DETACH, tid, std::ptr::null_mut());
-}
+use user_mode::{Tables, memory, stopped, tables_of, tasks, walk};
 
 /// In a system call or in user code, a stopped thread is where a sample would find it.
 #[test]
 fn stacks_of_stopped_threads_are_walked_to_their_roots() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(walk) = unwinder(folder.path()) else { return };
     for jdk in jvm::jdks() {
         let Some(jvm) = Jvm::start(&jdk, &[], &["KnownGraph", "platform", "2"]) else { return };
         std::thread::sleep(std::time::Duration::from_secs(2));
-        let told = Rc::new(RefCell::new(ProcessCode::default()));
-        let mut code = CodeOfProcesses::new(
-            Arena::in_memory(1 << 20),
-            Arena::in_memory(1 << 18),
-            Arena::in_memory(1 << 12),
-            Arena::in_memory(4),
-            Box::new(Told(told.clone())),
-        );
-        code.refresh(jvm.pid() as i32, true);
+        let (code, process) = tables_of(jvm.pid());
         let all = fathom_hotspot::maps::read(jvm.pid()).unwrap();
         let code_of_it = all.iter().find(|mapping| mapping.readable && mapping.executable).unwrap();
-        MEMORY.set(Some(ProcessMemory::open(jvm.pid(), code_of_it.start).unwrap()));
+        let of_process = ProcessMemory::open(jvm.pid(), code_of_it.start).unwrap();
+        memory(move |address, into| of_process.read(address, into).is_ok());
         let (rows, pages) = code.tables.arrays();
         let (mappings, jvms) = code.arrays();
-        let user_mode = UserMode {
-            read,
-            rows: rows.as_ptr(),
-            pages: pages.as_ptr(),
-            mappings: mappings.as_ptr(),
-            jvms: jvms.as_ptr(),
-            row_count: rows.len() as u32,
-            page_count: pages.len() as u32,
-            mapping_count: mappings.len() as u32,
-            jvm_count: jvms.len() as u32,
-        };
-        let process = *told.borrow();
+        let tables = Tables { rows, pages, mappings, jvms, process };
         let (mut whole, mut java, mut cut) = (0, 0, BTreeMap::<String, u32>::new());
         for _ in 0..40 {
-            for task in std::fs::read_dir(format!("/proc/{}/task", jvm.pid())).unwrap().flatten() {
-                let tid: i32 = task.file_name().to_str().unwrap().parse().unwrap();
-                stopped(tid, |r| {
-                    let registers = [
-                        r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8, r.r9, r.r10, r.r11,
-                        r.r12, r.r13, r.r14, r.r15,
-                    ];
-                    let mut sample = StackSample::default();
-                    let mut frames = vec![[0u64; 2]; MOST_FRAMES];
-                    // SAFETY: all that is handed over outlives the call and is as large as the C side says.
-                    unsafe {
-                        walk(
-                            &user_mode,
-                            &process,
-                            registers.as_ptr(),
-                            r.rip,
-                            &mut sample,
-                            frames.as_mut_ptr(),
-                        );
-                    }
-                    let frames = frames.iter().take(usize::from(sample.frames));
+            for tid in tasks(jvm.pid()) {
+                stopped(tid, |registers, pc| {
+                    let (sample, frames) = walk(&tables, registers, pc);
                     let is_java = |frame: WalkedFrame| {
                         matches!(frame, WalkedFrame::Compiled { .. } | WalkedFrame::Interpreted { .. })
                     };
                     java +=
-                        u32::from(frames.clone().any(|[low, high]| is_java(Walked::of(*low, *high).frame)));
+                        u32::from(frames.iter().any(|[low, high]| is_java(Walked::of(*low, *high).frame)));
                     match reason_name(sample.reason) {
                         None => whole += 1,
                         Some(reason) => {
@@ -193,5 +56,77 @@ fn stacks_of_stopped_threads_are_walked_to_their_roots() {
         let all = whole + cut.values().sum::<u32>();
         assert!(all > 200 && java > 80, "JDK {}: {all} stacks, {java} of Java", jdk.release);
         assert!(f64::from(whole) >= 0.99 * f64::from(all), "JDK {}: {cut:?}", jdk.release);
+    }
+}
+
+/// `struct kept_stack` of bpf/unwind_types.h, of a thread that stands.
+fn record(pid: u32, tid: i32, registers: &[u64; 16], pc: u64, stack: &[u8], from: u64) -> Vec<u8> {
+    let mut record = vec![0; 1240];
+    record[16..20].copy_from_slice(&pid.to_le_bytes());
+    record[20..24].copy_from_slice(&tid.to_le_bytes());
+    record[28] = kept::KIND;
+    record[56..64].copy_from_slice(&pc.to_le_bytes());
+    for (i, register) in registers.iter().enumerate() {
+        record[64 + 8 * i..72 + 8 * i].copy_from_slice(&register.to_le_bytes());
+    }
+    record[192..200].copy_from_slice(&from.to_le_bytes());
+    record[208..212].copy_from_slice(&(stack.len() as u32).to_le_bytes());
+    record.extend_from_slice(stack);
+    record
+}
+
+/// What a program in the kernel sends of a JVM that was not read yet.
+#[test]
+fn a_stack_that_was_kept_is_walked_later_to_the_frames_that_it_had() {
+    for jdk in jvm::jdks() {
+        let Some(jvm) = Jvm::start(&jdk, &["-Ddepth=100"], &["KnownGraph", "platform", "2"]) else { return };
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let (code, process) = tables_of(jvm.pid());
+        let all = fathom_hotspot::maps::read(jvm.pid()).unwrap();
+        let code_of_it = all.iter().find(|mapping| mapping.readable && mapping.executable).unwrap();
+        let open = || ProcessMemory::open(jvm.pid(), code_of_it.start).unwrap();
+        let (of_process, then) = (open(), open());
+        memory(move |address, into| then.read(address, into).is_ok());
+        let (rows, pages) = code.tables.arrays();
+        let (mappings, jvms) = code.arrays();
+        let tables = Tables { rows, pages, mappings, jvms, process };
+        let (mut same, mut others) = (0, Vec::new());
+        for tid in tasks(jvm.pid()) {
+            let mut found = None;
+            stopped(tid, |registers, pc| {
+                let at_once = walk(&tables, registers, pc);
+                let from = registers[4] - 128;
+                let stack: Vec<u8> = (0..255)
+                    .map_while(|page| of_process.read_bytes(from + page * 256, 256).ok())
+                    .flatten()
+                    .collect();
+                found = Some((at_once, record(jvm.pid(), tid, registers, pc, &stack, from)));
+            });
+            let Some(((head, frames), record)) = found.filter(|((head, _), _)| head.reason == 0) else {
+                continue;
+            };
+            // The thread has gone on: its stack is another one by now.
+            let kept = Kept::parse(&record).unwrap();
+            let nothing_known = kept.walk(&Tables::NONE, None);
+            assert!(reason_name(nothing_known.sample().head.reason).is_some(), "walked with nothing known");
+            let late = kept.walk(&tables, Some(&of_process));
+            let walked: Vec<Walked> = frames.iter().map(|[low, high]| Walked::of(*low, *high)).collect();
+            // Deeper ones than what is kept end where that ends.
+            let fits = usize::from(late.sample().head.frames) == walked.len();
+            if fits && late.sample().frames().eq(walked.iter().copied()) {
+                same += 1;
+            } else {
+                others.push((tid, head, late.sample().head));
+            }
+            for length in [0, 55, 56, 1239] {
+                assert!(Kept::parse(&record[..length]).is_none(), "{length} bytes are no record");
+            }
+        }
+        // Code that is replaced meanwhile makes another stack of it: of few threads.
+        assert!(
+            same > 5 && others.len() * 5 <= same,
+            "JDK {}: {same} the same, not: {others:?}",
+            jdk.release
+        );
     }
 }

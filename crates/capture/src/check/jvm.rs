@@ -92,6 +92,11 @@ fn library(pid: u32) -> Vec<Item> {
         ),
     });
     items.push(match sections.probes {
+        0 if sections.symbols => probes.limited(
+            "libjvm.so has no probes: pauses, safepoints, VM operations, compilations and classes are seen by its functions",
+            "sizes of the heap at collections, unloaded classes",
+            "a GC log (-Xlog:gc*:file=gc.log), or a JDK built with --enable-dtrace (Temurin, Debian)",
+        ),
         0 => probes.limited(
             "libjvm.so has no probes",
             "collections, safepoints and compilations live",

@@ -14,13 +14,17 @@ pub(super) fn release() -> (String, (u32, u32)) {
 }
 
 /// A setting of the kernel as a number.
-pub(super) fn setting(name: &str) -> Option<i64> {
+pub(crate) fn setting(name: &str) -> Option<i64> {
     read(&format!("/proc/sys/{}", name.replace('.', "/")))?.parse().ok()
 }
 
+/// Where the kernel tells of it.
+pub(super) const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
+
 /// What the kernel is locked down for: "none", "integrity", "confidentiality" (kernel_lockdown(7)). `None`: it cannot be.
-pub(super) fn lockdown() -> Option<String> {
-    chosen(&read("/sys/kernel/security/lockdown")?)
+/// `file`: [`LOCKDOWN`].
+pub(super) fn lockdown(file: &str) -> Option<String> {
+    chosen(&read(file)?)
 }
 
 /// The word in brackets of "none [integrity] confidentiality".

@@ -27,7 +27,8 @@ pub struct Machine {
 pub fn machine() -> Machine {
     let (kernel, version) = kernel::release();
     let contained = kernel::in_pid_namespace();
-    let mut items = vec![programs(), loops(version), btf(), tracepoints(), clock_events(), probes()];
+    let mut items = vec![programs(), locked_down(kernel::LOCKDOWN), loops(version), btf(), tracepoints()];
+    items.extend([clock_events(), probes()]);
     items.extend([other_users(), kernel_symbols(), cycles(), pressure(), processes(contained)]);
     items.extend((version < FREE_MAPS_SINCE).then(memlock));
     Machine { kernel, contained, items }
@@ -36,7 +37,9 @@ pub fn machine() -> Machine {
 /// What keeps the eBPF engine from working at all; `None`: nothing.
 pub fn ebpf_obstacle() -> Option<Item> {
     let (_, version) = kernel::release();
-    [programs(), loops(version), btf()].into_iter().find(|item| item.state == State::Missing)
+    [programs(), locked_down(kernel::LOCKDOWN), loops(version), btf()]
+        .into_iter()
+        .find(|item| item.state == State::Missing)
 }
 
 fn programs() -> Item {
@@ -50,8 +53,8 @@ fn programs() -> Item {
 
 /// What would let eBPF programs be loaded, by what stands in the way first.
 fn why_refused() -> String {
-    match (kernel::lockdown().as_deref(), privileges::capabilities()) {
-        (Some("confidentiality"), _) => "the kernel is locked down (confidentiality): boot with lockdown=integrity".into(),
+    match (kernel::lockdown(kernel::LOCKDOWN).as_deref(), privileges::capabilities()) {
+        (Some(CONFIDENTIALITY), _) => UNLOCK.into(),
         (_, Err(_)) => format!("sudo fathom …; or once: {SETCAP}"),
         (_, Ok(())) if kernel::in_pid_namespace() => {
             "the container's filter refuses bpf(2): run it with --privileged, or with --cap-add BPF --cap-add PERFMON and a \
@@ -60,6 +63,24 @@ fn why_refused() -> String {
         }
         (_, Ok(())) => "a security module or a seccomp filter refuses bpf(2): see the audit log (ausearch -m avc,seccomp)".into(),
     }
+}
+
+/// The level of lockdown at which nobody may read the kernel's memory.
+const CONFIDENTIALITY: &str = "confidentiality";
+const UNLOCK: &str = "boot with lockdown=integrity, or without; on the kernel's command line, or where Secure Boot asks for it";
+
+/// A locked kernel loads programs and refuses the functions by which they read (`LOCKDOWN_BPF_READ_KERNEL`, security/security.c),
+/// so that a trial with a program that reads nothing would not tell.
+fn locked_down(file: &str) -> Item {
+    let item = Item::works("lockdown", "kernel lockdown", Engine::Ebpf, "does not stand in the way");
+    if kernel::lockdown(file).as_deref() != Some(CONFIDENTIALITY) {
+        return item;
+    }
+    item.missing(
+        "the kernel is locked down (confidentiality): no program may read its memory, no tracepoint or perf event be used",
+        "the eBPF engine",
+        UNLOCK,
+    )
 }
 
 fn loops(version: (u32, u32)) -> Item {
@@ -112,15 +133,20 @@ fn clock_events() -> Item {
 }
 
 fn probes() -> Item {
-    let item = Item::works("uprobes", "probes in libraries", Engine::Ebpf, "the kernel has uprobes");
-    if kernel::read("/sys/bus/event_source/devices/uprobe/type").is_some() {
-        return item;
+    let item = Item::works("uprobes", "probes in libraries", Engine::Ebpf, "they may be set");
+    let not_seen = "the JVM's own events by its probes, look-ups of names, locks";
+    let kind = kernel::read("/sys/bus/event_source/devices/uprobe/type").and_then(|kind| kind.parse().ok());
+    let Some(kind) = kind else {
+        let remedy = "a kernel built with CONFIG_UPROBE_EVENTS=y; the JVM's events also come from a GC log";
+        return item.limited("the kernel has no uprobes", not_seen, remedy);
+    };
+    match tries::may_set_uprobes(kind) {
+        Ok(()) => item,
+        Err(error) => {
+            let found = format!("this user may not set them ({})", tries::word(&error));
+            item.limited(found, not_seen, "sudo fathom …; or CAP_SYS_ADMIN beside the other capabilities")
+        }
     }
-    item.limited(
-        "the kernel has no uprobes",
-        "the JVM's own events by its probes, look-ups of names",
-        "a kernel built with CONFIG_UPROBE_EVENTS=y; the JVM's events also come from a GC log",
-    )
 }
 
 fn other_users() -> Item {
@@ -152,16 +178,26 @@ fn kernel_symbols() -> Item {
 }
 
 fn cycles() -> Item {
-    let item = Item::works("pmu", "hardware counters", Engine::Ebpf, "the processor's cycles can be counted");
+    let item = Item::works(
+        "pmu",
+        "hardware counters",
+        Engine::Ebpf,
+        "the processor's cycles can be counted: fathom record --event cycles",
+    );
     let Err(error) = tries::open_event(HARDWARE, CYCLES) else { return item };
-    if error.raw_os_error() != Some(libc::ENOENT) {
+    let none = [libc::ENOENT, libc::EOPNOTSUPP, libc::ENODEV];
+    if !error.raw_os_error().is_some_and(|code| none.contains(&code)) {
         // Refused in the same way as the clock, which is told already.
-        return item.limited(tries::word(&error), "sampling by cycles", "as for CPU samples");
+        return item.limited(
+            tries::word(&error),
+            "sampling by cycles (--event cycles)",
+            "as for CPU samples",
+        );
     }
     item.limited(
         "none, as in most virtual machines: samples go by the kernel's clock",
-        "cycles and cache misses",
-        "",
+        "samples by cycles (fathom record --event cycles)",
+        "bare metal, or a virtual machine that is given counters (KVM: -cpu host,pmu=on; some clouds: metal sizes)",
     )
 }
 
@@ -224,6 +260,26 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_kernel_locked_for_confidentiality_keeps_the_engine_from_working() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("lockdown");
+        let path = file.to_str().unwrap();
+        assert_eq!(locked_down(path).state, State::Works, "a kernel that cannot be locked");
+        for (text, state) in [
+            ("[none] integrity confidentiality\n", State::Works),
+            ("none [integrity] confidentiality\n", State::Works),
+            ("none integrity [confidentiality]\n", State::Missing),
+            ("", State::Works),
+            ("[confidentiality", State::Works),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let item = locked_down(path);
+            assert_eq!((item.state, item.engine), (state, Engine::Ebpf), "{text}");
+            assert!(state == State::Works || item.remedy.contains("lockdown=integrity"), "{item:?}");
+        }
+    }
 
     #[test]
     fn whatever_is_missing_says_what_is_lost_and_the_ids_are_unique() {

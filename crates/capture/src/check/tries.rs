@@ -60,6 +60,15 @@ struct EventAttributes {
 const DISABLED: u64 = 1;
 const FLAG_CLOEXEC: libc::c_ulong = 8;
 
+/// Asks for a probe in a file without a name: who may not set probes is refused before the kernel looks for the file
+/// (`perf_uprobe_event_init`, kernel/events/core.c), and for everybody else there is nothing to set it in.
+pub(super) fn may_set_uprobes(kind: u32) -> io::Result<()> {
+    match open_event(kind, 0) {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Opens an event of all processes on the first processor, not counting, and drops it.
 pub(super) fn open_event(kind: u32, config: u64) -> io::Result<()> {
     let attributes = EventAttributes {

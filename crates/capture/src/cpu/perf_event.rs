@@ -1,12 +1,28 @@
-//! The clock of each processor as a perf event (perf_event_open(2)).
+//! Events of each processor as perf events (perf_event_open(2)).
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_CPU_CLOCK` of linux/perf_event.h.
 const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
+/// `PERF_TYPE_HARDWARE` and `PERF_COUNT_HW_CPU_CYCLES`.
+const HARDWARE: u32 = 0;
+const CYCLES: u64 = 0;
+/// `PERF_TYPE_TRACEPOINT`.
+const TRACEPOINT: u32 = 2;
+
+/// Events that come one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SoftwareEvent {
+    /// `PERF_COUNT_SW_PAGE_FAULTS_MIN`: at the end of each fault that had to read nothing.
+    MinorFaults = 5,
+    /// `PERF_COUNT_SW_PAGE_FAULTS_MAJ`: at the end of each that had to.
+    MajorFaults = 6,
+}
 /// Bit of `exclude_idle`: a processor that has nothing to do is not woken up.
 const EXCLUDE_IDLE: u64 = 1 << 7;
+/// Bit of `freq`: what is called the period is a rate, and the kernel chooses the period that keeps it.
+const FREQUENCY: u64 = 1 << 10;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOEXEC: libc::c_ulong = 1 << 3;
 
@@ -28,14 +44,28 @@ struct Attributes {
 
 /// A tick every `period_ns` of a processor's time, whatever runs on it but idleness.
 pub fn cpu_clock(cpu: u32, period_ns: u64) -> std::io::Result<OwnedFd> {
-    let attributes = Attributes {
-        kind: SOFTWARE,
-        size: size_of::<Attributes>() as u32,
-        config: CPU_CLOCK,
-        period: period_ns,
-        flags: EXCLUDE_IDLE,
-        ..Attributes::default()
-    };
+    open(SOFTWARE, CPU_CLOCK, period_ns, EXCLUDE_IDLE, cpu)
+}
+
+/// Cycles of a processor, as many for each sample as keep to `rate_hz` while it is busy. A processor that is halted counts
+/// none, so that `exclude_idle`, which not every driver of counters takes, is not asked for.
+pub fn cycles(cpu: u32, rate_hz: u32) -> std::io::Result<OwnedFd> {
+    open(HARDWARE, CYCLES, rate_hz.into(), FREQUENCY, cpu)
+}
+
+/// Each event of a kind on a processor, whatever runs on it.
+pub fn each(event: SoftwareEvent, cpu: u32) -> std::io::Result<OwnedFd> {
+    open(SOFTWARE, event as u64, 1, 0, cpu)
+}
+
+/// Hits of a tracepoint, by its number in the kernel's list.
+pub fn tracepoint(id: u64, cpu: u32) -> std::io::Result<OwnedFd> {
+    open(TRACEPOINT, id, 1, 0, cpu)
+}
+
+fn open(kind: u32, config: u64, period: u64, flags: u64, cpu: u32) -> std::io::Result<OwnedFd> {
+    let size = size_of::<Attributes>() as u32;
+    let attributes = Attributes { kind, size, config, period, flags, ..Attributes::default() };
     let (every_process, cpu, no_group) = (-1, cpu as libc::c_int, -1);
     // SAFETY: the kernel reads `size` bytes of the attributes, which outlive the call, and writes nothing.
     let fd = unsafe {

@@ -1,22 +1,18 @@
 //! The program in the kernel: loaded, attached, read.
 
 use std::cell::RefCell;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, OpenObject, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
 
+use crate::bpf::object::{place, share, skeleton};
 use crate::collector::Unavailable;
 use crate::unwind::shared::{ProcessCode, bytes_of};
 use crate::unwind::{Arena, Capacity, CodeOfProcesses, Engine, Publish, SharedEngine, UnwindMaps};
 
-#[allow(missing_docs, clippy::all, clippy::unwrap_used, dead_code, unsafe_op_in_unsafe_fn)]
-mod skeleton {
-    include!(concat!(env!("OUT_DIR"), "/cpu.skel.rs"));
-}
+skeleton!("cpu");
 use skeleton::{CpuSkel, CpuSkelBuilder};
 
 /// Records that were read and wait to be taken.
@@ -36,8 +32,6 @@ pub struct Program {
     targets: MapHandle,
     counts: MapHandle,
     skel: CpuSkel<'static>,
-    /// What the skeleton borrows.
-    _object: Box<MaybeUninit<OpenObject>>,
 }
 
 /// Writes what is known of a process where the program looks.
@@ -59,45 +53,46 @@ fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
 }
 
 impl Program {
-    /// Loads it. `all`: every process is sampled, and not the watched ones only.
-    pub fn load(all: bool, capacity: Capacity) -> Result<Self, Unavailable> {
+    /// Loads it. `all`: every process is sampled, and not those in `targets` only (a map of its own without one).
+    pub fn load(all: bool, capacity: Capacity, targets: Option<&MapHandle>) -> Result<Self, Unavailable> {
         crate::bpf::silence();
-        let mut object: Box<MaybeUninit<OpenObject>> = Box::new(MaybeUninit::uninit());
-        // SAFETY: the box is moved into the result beside the skeleton and dropped after it, its content stays where
-        // it is, and nothing else refers to it.
-        let place: &'static mut MaybeUninit<OpenObject> =
-            unsafe { &mut *std::ptr::from_mut(object.as_mut()) };
-        let mut open = CpuSkelBuilder::default().open(place).map_err(refused("opening"))?;
+        let mut open = CpuSkelBuilder::default().open(place()).map_err(refused("opening"))?;
+        share(open.open_object_mut(), None, targets).map_err(refused("sharing the targets of"))?;
         let constants = open.maps.rodata_data.as_deref_mut().ok_or_else(no_constants)?;
         constants.all_processes = u8::from(all);
         constants.own_pid = std::process::id();
-        if let Ok(namespace) = std::fs::metadata("/proc/self/ns/pid") {
-            constants.pidns_dev = namespace.dev();
-            constants.pidns_ino = namespace.ino();
-        }
+        constants.pidns_ino = crate::bpf::pid_namespace();
+        let processors = libbpf_rs::num_possible_cpus().map_err(refused("counting processors for"))? as u32;
+        let ring = ring_bytes(processors);
+        // Three quarters: the rest is for samples that were walked at once.
+        constants.most_kept_data = ring / 4 * 3;
         let sized = [
             open.maps.unwind_rows.set_max_entries(capacity.rows),
             open.maps.row_pages.set_max_entries(capacity.pages),
             open.maps.code_mappings.set_max_entries(capacity.mappings),
             open.maps.jvm_codes.set_max_entries(capacity.jvms),
+            open.maps.kept_stacks.set_max_entries(processors),
+            open.maps.samples.set_max_entries(ring),
         ];
         sized.into_iter().collect::<Result<Vec<()>, _>>().map_err(refused("sizing a table of"))?;
         let skel = open.load().map_err(refused("loading"))?;
         let maps = &skel.maps;
         let io = |error: std::io::Error| refused("sharing memory with")(libbpf_rs::Error::from(error));
-        let code = CodeOfProcesses::new(
+        let mut code = CodeOfProcesses::new(
             Arena::over(maps.unwind_rows.as_fd(), capacity.rows).map_err(io)?,
             Arena::over(maps.row_pages.as_fd(), capacity.pages).map_err(io)?,
             Arena::over(maps.code_mappings.as_fd(), capacity.mappings).map_err(io)?,
             Arena::over(maps.jvm_codes.as_fd(), capacity.jvms).map_err(io)?,
             Box::new(Processes(handle(&maps.processes)?)),
         );
+        code.keeps_of_jvms_only = all;
         let shared = UnwindMaps {
             rows: handle(&maps.unwind_rows)?,
             pages: handle(&maps.row_pages)?,
             mappings: handle(&maps.code_mappings)?,
             jvms: handle(&maps.jvm_codes)?,
             processes: handle(&maps.processes)?,
+            targets: handle(&maps.targets)?,
         };
         let engine = Engine::new(code, shared);
         let inbox: Rc<RefCell<Inbox>> = Rc::default();
@@ -114,7 +109,7 @@ impl Program {
             .map_err(refused("opening the ring buffer of"))?;
         let ring = builder.build().map_err(refused("opening the ring buffer of"))?;
         let (targets, counts) = (handle(&maps.targets)?, handle(&maps.counts)?);
-        Ok(Self { links: RefCell::default(), ring, inbox, engine, targets, counts, skel, _object: object })
+        Ok(Self { links: RefCell::default(), ring, inbox, engine, targets, counts, skel })
     }
 
     /// Runs it at every tick of a perf event, until it is detached.
@@ -159,9 +154,7 @@ impl Program {
 
     /// Samples that found no room in the ring buffer.
     pub fn lost(&self) -> u64 {
-        let per_cpu =
-            self.counts.lookup_percpu(&1u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
-        per_cpu.iter().filter_map(|value| Some(u64::from_ne_bytes(value.get(..8)?.try_into().ok()?))).sum()
+        crate::bpf::counted(&self.counts, 1)
     }
 
     /// Readable when much waits, or something that should not.
@@ -173,6 +166,11 @@ impl Program {
 
 fn handle(map: &libbpf_rs::Map<'_>) -> Result<MapHandle, Unavailable> {
     MapHandle::try_from(map).map_err(refused("opening a map of"))
+}
+
+/// Room for samples between two turns, in the kernel and mapped twice here: a power of two.
+fn ring_bytes(processors: u32) -> u32 {
+    processors.next_power_of_two().clamp(4, 64) << 20
 }
 
 fn no_constants() -> Unavailable {

@@ -105,7 +105,7 @@ impl Jvm {
         for tid in new {
             let Some(name) = procfs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")) else { continue };
             self.known.insert(tid);
-            let role = Role::of_jvm_thread(name.trim_end());
+            let role = Role::of_named(name.trim_end(), None);
             let Some(role) = OWN.iter().position(|(r, _)| *r == role) else { continue };
             if self.own.contains_key(&tid) || self.own.len() >= MAX_OWN {
                 continue;

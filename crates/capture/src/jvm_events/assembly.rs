@@ -67,6 +67,25 @@ struct Gc {
 struct Compile {
     compiler: String,
     method: String,
+    /// Tier and bytecode index of an on-stack replacement, where they were told.
+    figures: Vec<(&'static str, f64)>,
+}
+
+impl Compile {
+    fn of(record: &Record) -> Self {
+        let compiler = record.text(0).to_lowercase();
+        let [_, tier, osr_bci, _] = record.numbers;
+        let mut figures = Vec::new();
+        // C1 compiles for tiers 1 to 3, and the probe does not say for which; a function's task does.
+        if tier > 0 {
+            figures.push((figure::TIER, tier as f64));
+            figures.extend((osr_bci >= 0).then_some((figure::OSR_BCI, osr_bci as f64)));
+        } else if compiler == "c2" {
+            figures.push((figure::TIER, 4.0));
+        }
+        let method = names::method(&record.text(1), &record.text(2));
+        Self { compiler, method, figures }
+    }
 }
 
 impl Assembly {
@@ -91,12 +110,26 @@ impl Assembly {
     /// Writes what has not ended by the end of the recording. Only compilations are worth it: the longest ones are
     /// those that are cut.
     pub fn finish(&mut self, cx: &mut Context<'_>) {
+        self.tell_unfinished(cx);
+        self.compiles.clear();
+    }
+
+    /// The same, and goes on.
+    pub fn tell_unfinished(&self, cx: &mut Context<'_>) {
         let now_ns = cx.clock.epoch_now_ns();
-        for (tid, (t0_ns, compile)) in std::mem::take(&mut self.compiles) {
+        for (tid, (t0_ns, compile)) in &self.compiles {
             let labels = [(label::COMPILER, compile.compiler.as_str()), (label::CUT, "the recording ended")];
-            let thread = cx.targets.thread_of(&self.target, tid, None, cx.sink);
-            let times = (cx.clock.epoch_ns(t0_ns), now_ns);
-            self.write(cx, kind::JIT_COMPILE, &compile.method, times, Some(thread), &[], &labels);
+            let thread = cx.targets.thread_of(&self.target, *tid, None, cx.sink);
+            let times = (cx.clock.epoch_ns(*t0_ns), now_ns);
+            self.write(
+                cx,
+                kind::JIT_COMPILE,
+                &compile.method,
+                times,
+                Some(thread),
+                &compile.figures,
+                &labels,
+            );
         }
     }
 
@@ -132,10 +165,8 @@ impl Assembly {
             Kind::PoolBegin => self.pool(record, true),
             Kind::PoolEnd => self.pool(record, false),
             Kind::CompileBegin => {
-                let method = names::method(&record.text(1), &record.text(2));
-                let compile = Compile { compiler: record.text(0).to_lowercase(), method };
                 if self.compiles.len() < MAX_COMPILES {
-                    self.compiles.insert(record.tid, (t_ns, compile));
+                    self.compiles.insert(record.tid, (t_ns, Compile::of(record)));
                 }
             }
             Kind::CompileEnd => self.compile_end(record, cx),
@@ -157,7 +188,9 @@ impl Assembly {
         // A collector that tells of its pauses by no probe of their own.
         self.gc = None;
         if let (false, Some(pause)) = (operation.collected, names::known_pause(&operation.name)) {
-            self.write(cx, kind::GC_PAUSE, pause, times, None, &[], &[]);
+            let cause = record.of_function.then(|| cause(record)).flatten();
+            let labels: Vec<_> = cause.iter().map(|cause| (label::CAUSE, cause.as_str())).collect();
+            self.write(cx, kind::GC_PAUSE, pause, times, None, &[], &labels);
         }
     }
 
@@ -217,8 +250,7 @@ impl Assembly {
         }
         self.pools.extend(std::mem::take(&mut gc.after));
         let times = (cx.clock.epoch_ns(gc.t0_ns), cx.clock.epoch_ns(record.t_ns));
-        // Some operations are done with their cause before the probe fires, which then is the last one.
-        let cause = [record.text(0), record.text(1)].into_iter().find(|c| !c.is_empty() && c != "No GC");
+        let cause = cause(record);
         let labels: Vec<_> = cause.iter().map(|cause| (label::CAUSE, cause.as_str())).collect();
         self.write(cx, kind::GC_PAUSE, &name, times, None, &figures, &labels);
     }
@@ -241,10 +273,10 @@ impl Assembly {
 
     fn compile_end(&mut self, record: &Record, cx: &mut Context<'_>) {
         let Some((t0_ns, compile)) = self.compiles.remove(&record.tid) else { return };
-        let success = if record.numbers[0] & 0xff != 0 { 1.0 } else { 0.0 };
-        let mut figures = vec![(figure::SUCCESS, success)];
-        // C1 compiles for tiers 1 to 3, and the probe does not say for which.
-        figures.extend((compile.compiler == "c2").then_some((figure::TIER, 4.0)));
+        let mut figures = compile.figures;
+        if !record.of_function {
+            figures.push((figure::SUCCESS, if record.numbers[0] & 0xff != 0 { 1.0 } else { 0.0 }));
+        }
         let thread = self.thread(record, cx);
         let times = (cx.clock.epoch_ns(t0_ns), cx.clock.epoch_ns(record.t_ns));
         let labels = [(label::COMPILER, compile.compiler.as_str())];
@@ -296,6 +328,12 @@ impl Assembly {
             labels,
         });
     }
+}
+
+/// Why a collection was made, of a record with causes. Some operations are done with theirs before the probe fires, which then
+/// is the last one.
+fn cause(record: &Record) -> Option<String> {
+    [record.text(0), record.text(1)].into_iter().find(|cause| !cause.is_empty() && cause != "No GC")
 }
 
 /// What a pool is part of.
@@ -431,6 +469,31 @@ mod tests {
             .map(|p| p.figure(figure::HEAP_AFTER_BYTES).is_some())
             .collect();
         assert_eq!(heaps, [true, false]);
+    }
+
+    #[test]
+    fn of_a_library_without_probes_a_collection_has_its_cause_and_a_compilation_its_tier() {
+        use Kind::*;
+        let of_function = |mut record: Record| {
+            record.of_function = true;
+            record
+        };
+        let compile = ["c1", "shop.Orders", "total"];
+        let recording = recorded(
+            &[
+                told(OperationBegin, 10, 7, &["GenCollectForAllocation"], &[]),
+                told(OperationEnd, 30, 7, &["No GC", "Allocation Failure"], &[]),
+                told(CompileBegin, 40, 8, &compile, &[0, 3, 17, 0]),
+                told(CompileEnd, 90, 8, &[], &[]),
+            ]
+            .map(of_function),
+        );
+        let pause = recording.spans_of(kind::GC_PAUSE).next().unwrap();
+        assert_eq!((pause.name(), pause.label(label::CAUSE)), ("Pause Young", Some("Allocation Failure")));
+        let compile = recording.spans_of(kind::JIT_COMPILE).next().unwrap();
+        assert_eq!((compile.name(), compile.duration_ns()), ("shop.Orders.total", 50));
+        let figures = [figure::TIER, figure::OSR_BCI, figure::SUCCESS].map(|key| compile.figure(key));
+        assert_eq!(figures, [Some(3.0), Some(17.0), None], "whether it succeeded is not told");
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The probes, and the program that they all run.
 
-use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::rc::Rc;
 
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ObjectBuilder, RingBuffer, RingBufferBuilder, UsdtOpts};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ObjectBuilder, UprobeOpts, UsdtOpts};
 
+use super::functions::Function;
 use super::record::Record;
+use crate::bpf::ring::Ring;
 use crate::perf_memory::PerfMemory;
 use crate::procfs;
 use crate::target::jvm_library;
@@ -56,6 +56,12 @@ pub struct Group {
 
 /// How many of the first groups tell of stops: without them, a stretch without a stop says nothing.
 pub const STOPS: usize = 2;
+/// The group of safepoints and VM operations.
+pub const OPERATIONS: usize = 1;
+/// The group of compilations.
+pub const COMPILATIONS: usize = 3;
+/// The group of classes.
+pub const CLASSES: usize = 4;
 
 /// All groups (hotspot.d, hs_private.d: the same in JDK 11 to 25).
 pub const GROUPS: [Group; 6] = [
@@ -150,13 +156,16 @@ pub fn group_of(kind: Kind) -> usize {
 
 /// The program in the kernel, with its maps. Dropping it takes everything down.
 pub struct Loaded {
-    ring: RingBuffer<'static>,
+    ring: Ring<Record>,
     /// Events that found no room, by slot.
     pub lost: MapHandle,
     /// Where the causes of collections stand in the targets' memory, by slot.
     causes: MapHandle,
     object: libbpf_rs::Object,
 }
+
+/// Records taken in one turn: all that the buffer holds.
+const MOST_RECORDS: usize = 100_000;
 
 /// Bytes that stand where libelf can read them in place.
 #[repr(C, align(8))]
@@ -166,16 +175,14 @@ struct Aligned<T: ?Sized>(T);
 static PROGRAM: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/jvm_events.bpf.o")));
 
 impl Loaded {
-    /// Loads it; what comes in is put into `records`.
-    pub fn load(records: Rc<RefCell<Vec<Record>>>) -> Result<Self, libbpf_rs::Error> {
+    /// Loads it.
+    pub fn load() -> Result<Self, libbpf_rs::Error> {
         let mut object = ObjectBuilder::default().open_memory(&PROGRAM.0)?;
-        let namespace = std::fs::metadata("/proc/self/ns/pid").ok();
         for mut map in object.maps_mut() {
-            // `pidns_dev` and `pidns_ino` are all that is in there, in this order.
-            if let (true, Some(ns)) = (map.name().to_string_lossy().ends_with(".rodata"), &namespace) {
+            // `pidns_ino` is all that is in there.
+            if map.name().to_string_lossy().ends_with(".rodata") {
                 let mut data = map.initial_value().map(<[u8]>::to_vec).unwrap_or_default();
-                let ids = [kernel_dev(ns.dev()), ns.ino()];
-                let bytes = ids.iter().flat_map(|id| id.to_ne_bytes());
+                let bytes = crate::bpf::pid_namespace().to_ne_bytes();
                 data.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
                 map.set_initial_value(&data)?;
             }
@@ -186,19 +193,13 @@ impl Loaded {
         let events = map("events").ok_or_else(|| missing("events"))?;
         let lost = MapHandle::try_from(&map("lost").ok_or_else(|| missing("lost"))?)?;
         let causes = MapHandle::try_from(&map("causes").ok_or_else(|| missing("causes"))?)?;
-        let mut ring = RingBufferBuilder::new();
-        ring.add(&events, move |bytes| {
-            records.borrow_mut().extend(Record::parse(bytes));
-            0
-        })?;
-        let ring = ring.build()?;
+        let ring = Ring::over(&events, Record::parse, MOST_RECORDS)?;
         Ok(Self { ring, lost, causes, object })
     }
 
-    /// Takes in all that is in the ring buffer.
-    pub fn consume(&self) {
-        // It fails only when the callback does, and ours does not.
-        let _ = self.ring.consume();
+    /// What came in since the last time.
+    pub fn records(&mut self) -> Vec<Record> {
+        self.ring.take()
     }
 
     /// Says where the causes of a JVM's collections stand; whether they are known.
@@ -227,9 +228,34 @@ impl Loaded {
     }
 }
 
+impl Loaded {
+    /// Attaches to functions of a JVM whose library has no probes. Nothing stays attached after an error.
+    pub fn attach_functions(
+        &mut self,
+        functions: &[Function],
+        pid: i32,
+        slot: u32,
+    ) -> Result<Vec<Link>, String> {
+        let library = library_of(pid).ok_or("it has no libjvm")?;
+        let program = self.object.progs_mut().find(|program| program.name() == "jvm_function");
+        let program = program.ok_or("no program")?;
+        let attach = |function: &Function| {
+            let opts = UprobeOpts {
+                cookie: function.kind as u64 | function.tells.cookie() | u64::from(slot) << 32,
+                retprobe: function.returns,
+                func_name: Some(function.symbol.to_owned()),
+                ..UprobeOpts::default()
+            };
+            let attached = program.attach_uprobe_with_opts(pid, &library, 0, opts);
+            attached.map_err(|error| format!("{}: {error}", function.symbol))
+        };
+        functions.iter().map(attach).collect()
+    }
+}
+
 /// The library as this process can open it: through the target's root, as it may live in a container, or through its
 /// map when the file was replaced since.
-fn library_of(pid: i32) -> Option<PathBuf> {
+pub fn library_of(pid: i32) -> Option<PathBuf> {
     let path = jvm_library(pid)?;
     let inside = procfs::path(pid, "root").join(path.strip_prefix("/").ok()?);
     if same_as_mapped(pid, &path, &inside) {
@@ -249,11 +275,6 @@ fn same_as_mapped(pid: i32, path: &std::path::Path, file: &std::path::Path) -> b
         .find(|line| line.ends_with(name.as_ref()))
         .and_then(|line| line.split_ascii_whitespace().nth(4)?.parse::<u64>().ok());
     inode.is_some() && std::fs::metadata(file).ok().map(|info| info.ino()) == inode
-}
-
-/// A device number as the kernel has it inside (`new_encode_dev` undone: 12 bits of major, 20 of minor).
-fn kernel_dev(dev: u64) -> u64 {
-    u64::from(rustix::fs::major(dev)) << 20 | u64::from(rustix::fs::minor(dev))
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub struct Record {
     pub tid: i32,
     /// Which probe.
     pub kind: Kind,
+    /// Whether a function told it in the place of the probe: it tells less, and other things.
+    pub of_function: bool,
     strings: [(u16, [u8; STRING_BYTES]); STRINGS],
     /// Numbers, 0 where the probe has none.
     pub numbers: [i64; NUMBERS],
@@ -40,6 +42,7 @@ impl Record {
             slot: half(8)?,
             tid: half(12)? as i32,
             kind: Kind::of(*bytes.get(16)?)?,
+            of_function: false,
             strings: [(0, [0; STRING_BYTES]); STRINGS],
             numbers: [0; NUMBERS],
         };
@@ -53,6 +56,19 @@ impl Record {
             *number = word(NUMBERS_AT + 8 * i)? as i64;
         }
         Some(record)
+    }
+
+    /// The bytes of the first string: of an object, where a function was called with one; empty when they could not be read.
+    pub fn object(&self) -> &[u8] {
+        let (length, bytes) = &self.strings[0];
+        &bytes[..usize::from(*length).min(STRING_BYTES)]
+    }
+
+    /// Sets a string that was found out later.
+    pub fn set_text(&mut self, i: usize, text: &str) {
+        let Some((length, bytes)) = self.strings.get_mut(i) else { return };
+        *length = u16::try_from(text.len()).unwrap_or(u16::MAX);
+        bytes.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
     }
 
     /// A string of the probe; one that was cut ends in "…".
@@ -78,6 +94,7 @@ pub(super) mod tests {
             slot: 0,
             tid,
             kind,
+            of_function: false,
             strings: [(0, [0; STRING_BYTES]); STRINGS],
             numbers: [0; NUMBERS],
         };

@@ -3,7 +3,36 @@
 /// Frames of the kernel in an event.
 const KERNEL_FRAMES: usize = 32;
 /// Bytes of an event.
-const SIZE: usize = 96 + 8 * KERNEL_FRAMES;
+const SIZE: usize = KERNEL_AT + 8 * KERNEL_FRAMES;
+/// Where they begin.
+const KERNEL_AT: usize = 136;
+/// Where `struct thread` of `bpf/sched.bpf.c` has when it was switched out and made, and in which state.
+const OFF_AT: usize = 0;
+const BORN_AT: usize = 8;
+const STATE_AT: usize = 28;
+/// `TASK_INTERRUPTIBLE` (include/linux/sched.h).
+const SLEEPING: u32 = 1;
+
+/// A `struct thread` of so many bytes, of a thread that has slept since a moment.
+pub(super) fn asleep_since(off_ns: u64, size: usize) -> Vec<u8> {
+    let mut thread = vec![0; size.max(STATE_AT + 4)];
+    thread[OFF_AT..OFF_AT + 8].copy_from_slice(&off_ns.to_ne_bytes());
+    thread[STATE_AT..STATE_AT + 4].copy_from_slice(&SLEEPING.to_ne_bytes());
+    thread
+}
+
+/// When a `struct thread` was switched out; `None`: it is on a CPU.
+pub(super) fn off_ns(thread: &[u8]) -> Option<u64> {
+    let off_ns = thread.get(OFF_AT..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))?;
+    (off_ns != 0).then_some(off_ns)
+}
+
+/// When a `struct thread` was made, else switched out for the first time that was seen; `None`: it is on a CPU, since nobody knows
+/// when.
+pub(super) fn seen_from_ns(thread: &[u8]) -> Option<u64> {
+    let born_ns = thread.get(BORN_AT..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))?;
+    Some(born_ns).filter(|ns| *ns != 0).or_else(|| off_ns(thread))
+}
 
 /// A thread waited, or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +43,8 @@ pub(super) struct Event {
     pub(super) on_ns: u64,
     /// How long of it, at its end, it could run and had no CPU.
     pub(super) runq_ns: u64,
+    /// Of that, at its beginning: its control group had no quota left.
+    pub(super) throttled_ns: u64,
     /// Short waits since the last event: blocked.
     pub(super) owed_ns: u64,
     /// The same: on the run queue.
@@ -30,6 +61,14 @@ pub(super) struct Event {
     pub(super) comm: String,
     /// Stamp of the sample that has its stack; 0: none was taken.
     pub(super) stack_ns: u64,
+    /// When the thread was made; 0: before it was watched.
+    pub(super) born_ns: u64,
+    /// Thread that had the CPU until it ran again; 0: nobody, it was idle.
+    pub(super) instead: u32,
+    /// Its name at the kernel.
+    pub(super) instead_comm: String,
+    /// Times it ran on another CPU than before, since the last event.
+    pub(super) migrations: u32,
     /// Addresses in the kernel, innermost first, where no stack was taken.
     pub(super) kernel: Vec<u64>,
 }
@@ -46,6 +85,7 @@ impl Event {
             off_ns: long(0)?,
             on_ns: long(8)?,
             runq_ns: long(16)?,
+            throttled_ns: long(128)?,
             owed_ns: long(24)?,
             owed_runq_ns: long(32)?,
             pid: word(44)?,
@@ -56,7 +96,12 @@ impl Event {
             kind: word(64)?,
             comm: String::from_utf8_lossy(comm).into_owned(),
             stack_ns: long(88)?,
-            kernel: (0..depth).filter_map(|i| long(96 + 8 * i)).filter(|pc| *pc != 0).collect(),
+            born_ns: long(96)?,
+            instead: word(104)?,
+            migrations: word(108)?,
+            instead_comm: String::from_utf8_lossy(bytes.get(112..128)?.split(|b| *b == 0).next()?)
+                .into_owned(),
+            kernel: (0..depth).filter_map(|i| long(KERNEL_AT + 8 * i)).filter(|pc| *pc != 0).collect(),
         })
     }
 

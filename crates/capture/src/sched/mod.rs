@@ -5,41 +5,31 @@
 //! says from when to when nothing of it was missed, so that what is not waiting was running.
 
 mod event;
-mod skeleton {
-    #![allow(
-        clippy::all,
-        clippy::unwrap_used,
-        missing_docs,
-        dead_code,
-        unsafe_op_in_unsafe_fn,
-        reason = "generated"
-    )]
-    include!(concat!(env!("OUT_DIR"), "/sched.skel.rs"));
-}
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::mem::MaybeUninit;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
-use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{FrameType, ProcessId, SampleRow, SpanRow, StackId, ThreadId};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{MapCore, MapFlags, OpenObject, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use syscalls::Sysno;
 
-use crate::bpf::{silence, unavailable};
+use crate::bpf::calls::{Calls, Handed, WAITS, Way};
+use crate::bpf::events::Events;
+use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::kernel_symbols::KernelSymbols;
 use crate::procfs::Stat;
 use crate::target::Change;
-use crate::unwind::SharedEngine;
-use crate::unwind::samples::Sample;
+use crate::unwind::{SharedEngine, asleep};
 use crate::{TargetEvent, procfs};
-use event::Event;
+use event::{Event, asleep_since, off_ns, seen_from_ns};
+
+skeleton!("sched");
 use skeleton::{SchedSkel, SchedSkelBuilder};
 
 /// What cannot be seen without it.
@@ -55,38 +45,39 @@ pub const ENTRY: Entry = Entry {
     make: |_: &Settings| Box::new(Sched::default()),
 };
 
-/// Waits as long are told one by one, nanoseconds. What is shorter is told once it adds up to as much, so that a
+/// Waits as long are told one by one, nanoseconds, unless the settings say otherwise. What is shorter is told once it adds up to as much, so that a
 /// thread that switches a million times a second is told of at most a thousand times.
 const MIN_NS: u64 = 1_000_000;
+/// Who ran instead is told of waits for a CPU as long: shorter ones are the time that a switch takes.
+const INSTEAD_NS: u64 = 100_000;
+/// Names of threads that wake others are remembered for so long: names change, and a waker wakes a thousand times a second.
+const NAMES_FOR: Duration = Duration::from_secs(1);
+/// Names remembered at most.
+const MOST_NAMES: usize = 4096;
 /// Events taken in one turn; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 200_000;
 
-/// Records of stacks by thread and stamp.
-type Pending = HashMap<(u32, u64), Box<[u8]>>;
-
 /// A thread that is watched.
 struct Watched {
+    pid: u32,
     process: ProcessId,
     thread: ThreadId,
     /// Monotonic time from which on nothing of it was missed.
     since_ns: u64,
     /// Last time it was told to have run.
     last_ns: u64,
+    /// Times it was moved to another CPU.
+    migrations: u64,
 }
 
 /// The collector.
 #[derive(Default)]
 struct Sched {
+    handed: Option<Handed>,
     loaded: Option<SchedSkel<'static>>,
-    ring: Option<RingBuffer<'static>>,
-    events: Rc<RefCell<Vec<Event>>>,
-    stack_ring: Option<RingBuffer<'static>>,
-    /// Stacks that wait for their event, by thread and stamp: the record as the program sent it.
-    pending: Rc<RefCell<Pending>>,
-    /// Tables and names, shared with the other collectors that take stacks; `None`: the kernel's part alone is told.
-    engine: Option<SharedEngine>,
+    events: Option<Events<Event>>,
     threads: HashMap<u32, Watched>,
-    symbols: KernelSymbols,
+    wakers: Wakers,
     /// Events and threads lost so far.
     lost: u64,
     attached_ns: u64,
@@ -94,34 +85,21 @@ struct Sched {
 
 impl Collector for Sched {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        self.engine = cx.shared.stacks.clone();
-        let mut loaded = load(cx.targets.selection().is_whole_host(), self.engine.as_ref())?;
+        let whole_host = cx.targets.selection().is_whole_host();
+        let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
+        let calls = cx.shared.calls();
+        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), calls.as_deref());
+        let mut loaded = load(whole_host, min_ns, shared)?;
         self.attached_ns = monotonic_ns().max(0).cast_unsigned();
-        let events = Rc::clone(&self.events);
-        let mut builder = RingBufferBuilder::new();
-        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffer of", &error);
-        let take = move |bytes: &[u8]| {
-            let mut events = events.borrow_mut();
-            events.extend(Event::parse(bytes));
-            i32::from(events.len() >= MOST_EVENTS)
-        };
-        builder.add(&loaded.maps.events, take).map_err(broken)?;
-        self.ring = Some(builder.build().map_err(broken)?);
-        let pending = Rc::clone(&self.pending);
-        let keep = move |bytes: &[u8]| {
-            let mut pending = pending.borrow_mut();
-            if let (Some(sample), true) = (Sample::parse(bytes), pending.len() < MOST_EVENTS) {
-                pending.insert((sample.head.tid, sample.head.t_ns), bytes.into());
-            }
-            0
-        };
-        let mut builder = RingBufferBuilder::new();
-        builder.add(&loaded.maps.samples, keep).map_err(broken)?;
-        self.stack_ring = Some(builder.build().map_err(broken)?);
+        let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
+        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
+        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
+        self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
+        let handed = calls.map(|calls| calls.hand(loaded.progs.on_sys_exit.as_fd(), Way::Out, &[WAITS]));
+        self.handed = handed.transpose().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         self.loaded = Some(loaded);
-        self.symbols = KernelSymbols::read();
-        if self.symbols.is_empty() {
+        if KernelSymbols::are_hidden() {
             cx.unseen(Unavailable {
                 what: "functions of the kernel by name".into(),
                 why: "/proc/kallsyms shows no addresses".into(),
@@ -132,68 +110,60 @@ impl Collector for Sched {
     }
 
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
-        let pid = event.target.pid;
-        let key = pid.cast_unsigned().to_ne_bytes();
+        let pid = event.target.pid.cast_unsigned();
+        if matches!(event.change, Change::Exec | Change::Gone) {
+            // What is still on its way belongs to what the process was. What breaks down is told by the next turn.
+            let _ = self.drain(cx);
+            self.unwatch_process(pid, event.at_ns, cx);
+        }
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.targets;
-        let mut sleeping = Vec::new();
-        match event.change {
-            Change::Appeared | Change::Exec | Change::BecameJvm => {
-                if map.update(&key, &[1], MapFlags::ANY).is_err() {
-                    cx.unseen(Unavailable {
-                        what: format!("waits of process {pid}"),
-                        why: "as many processes as can be watched are watched already".into(),
-                        remedy: "record fewer processes".into(),
-                    });
-                    return;
-                }
-                // Its threads are watched from now on. One that sleeps has been off the CPU since before; the kernel's
-                // program knows only what it has seen, and is told so. Where it has seen more meanwhile, that holds.
-                let now_ns = monotonic_ns().max(0).cast_unsigned();
-                for tid in procfs::tasks(pid) {
-                    let path = format!("/proc/{pid}/task/{tid}/stat");
-                    let state = procfs::read_to_string(path).and_then(|line| Some(Stat::parse(&line)?.state));
-                    if state.is_some_and(|state| state != b'R') {
-                        let mut value = vec![0; map_value_size(&loaded.maps.threads)];
-                        value[..8].copy_from_slice(&now_ns.to_ne_bytes());
-                        // The state "sleeping".
-                        value[20] = 1;
-                        let _ = loaded.maps.threads.update(&tid.to_ne_bytes(), &value, MapFlags::NO_EXIST);
-                    }
-                    sleeping.push((tid, now_ns));
-                }
-            }
-            Change::Gone => {
-                // Not there any more is as good as deleted.
-                let _ = map.delete(&key);
+        if event.change == Change::Gone {
+            // Not there any more is as good as deleted.
+            let _ = map.delete(&pid.to_ne_bytes());
+            return;
+        }
+        if map.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY).is_err() {
+            cx.unseen(Unavailable {
+                what: format!("waits of process {pid}"),
+                why: "as many processes as can be watched are watched already".into(),
+                remedy: "record fewer processes".into(),
+            });
+            return;
+        }
+        // Its threads are watched from now on. One that sleeps has been off the CPU since before; the kernel's program
+        // knows only what it has seen, and is told so. Where it has seen more meanwhile, that holds.
+        let now_ns = monotonic_ns().max(0).cast_unsigned();
+        let thread = asleep_since(now_ns, loaded.maps.threads.value_size() as usize);
+        let tids = procfs::tasks(event.target.pid);
+        for tid in &tids {
+            let path = format!("/proc/{pid}/task/{tid}/stat");
+            let state = procfs::read_to_string(path).and_then(|line| Some(Stat::parse(&line)?.state));
+            if state.is_some_and(|state| state != b'R') {
+                let _ = loaded.maps.threads.update(&tid.to_ne_bytes(), &thread, MapFlags::NO_EXIST);
             }
         }
-        for (tid, since_ns) in sleeping {
-            self.watch(pid.cast_unsigned(), tid.cast_unsigned(), since_ns, cx);
+        for tid in tids {
+            self.watch(pid, tid.cast_unsigned(), None, now_ns, cx);
         }
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        if let Some(ring) = &self.ring {
-            // A full turn ends the reading early, with an error that is none.
-            let _ = ring.consume_raw();
-        }
-        // Events first: the stack of each was sent before it, and is there by now.
-        let events = std::mem::take(&mut *self.events.borrow_mut());
-        if let Some(ring) = &self.stack_ring {
-            let _ = ring.consume_raw();
-        }
+        let events = self.events.as_mut().map(Events::take).unwrap_or_default();
         for event in &events {
             self.take(event, cx);
         }
-        // What is left is of events that were lost, or still on their way.
-        let mut pending = self.pending.borrow_mut();
-        if pending.len() >= MOST_EVENTS {
-            pending.clear();
-        }
-        drop(pending);
         self.count_losses(cx);
         Ok(())
+    }
+
+    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+        let now_ns = monotonic_ns().max(0).cast_unsigned();
+        self.still_off(now_ns, cx);
+        for watched in self.threads.values() {
+            let ends = (watched.since_ns, now_ns.max(watched.since_ns));
+            self.span(kind::SCHED_WATCHED, "", watched, ends, None, &[], &[], cx);
+        }
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) {
@@ -201,7 +171,8 @@ impl Collector for Sched {
         // What breaks down now was told when it did.
         let _ = self.drain(cx);
         self.still_off(now_ns, cx);
-        (self.ring, self.stack_ring, self.loaded, self.engine) = (None, None, None, None);
+        cx.shared.ended_ns = Some(now_ns);
+        (self.handed, self.events, self.loaded) = (None, None, None);
         let left: Vec<u32> = self.threads.keys().copied().collect();
         for tid in left {
             self.unwatch(tid, now_ns, cx);
@@ -210,36 +181,64 @@ impl Collector for Sched {
 }
 
 impl Sched {
-    fn watch(&mut self, pid: u32, tid: u32, since_ns: u64, cx: &mut Context<'_>) {
+    /// Watches a thread, unless it is watched already. `comm`: its name at the kernel, where that is known.
+    fn watch(&mut self, pid: u32, tid: u32, comm: Option<&str>, since_ns: u64, cx: &mut Context<'_>) {
         if self.threads.contains_key(&tid) {
             return;
         }
         let process = cx.process(pid.cast_signed());
-        let thread = cx.thread(pid.cast_signed(), tid.cast_signed());
-        self.threads.insert(tid, Watched { process, thread, since_ns, last_ns: since_ns });
+        let thread = match comm {
+            Some(comm) => cx.thread_called(pid.cast_signed(), tid.cast_signed(), comm),
+            None => cx.thread(pid.cast_signed(), tid.cast_signed()),
+        };
+        self.threads
+            .insert(tid, Watched { pid, process, thread, since_ns, last_ns: since_ns, migrations: 0 });
+    }
+
+    /// Ends the watch of all threads of a process that is gone, or is another program from `until_ns` on: those that are
+    /// left of it belong to another row of the recording.
+    fn unwatch_process(&mut self, pid: u32, until_ns: u64, cx: &mut Context<'_>) {
+        let of_it = self.threads.iter().filter(|(_, watched)| watched.pid == pid);
+        let of_it: Vec<(u32, u64)> = of_it.map(|(tid, watched)| (*tid, watched.last_ns)).collect();
+        for (tid, last_ns) in of_it {
+            self.unwatch(tid, until_ns.max(last_ns), cx);
+            // Exec leaves the first thread alone, whatever its number was; what the program knows of it goes on.
+            if let (true, Some(loaded)) = (tid != pid, &self.loaded) {
+                let _ = loaded.maps.threads.delete(&tid.to_ne_bytes());
+            }
+        }
     }
 
     /// Ends the watch of a thread.
     fn unwatch(&mut self, tid: u32, until_ns: u64, cx: &mut Context<'_>) {
         let Some(watched) = self.threads.remove(&tid) else { return };
         let ends = (watched.since_ns, until_ns.max(watched.since_ns));
-        self.span(kind::SCHED_WATCHED, "", &watched, ends, None, &[], &[], cx);
+        let moved = [(figure::MIGRATIONS, watched.migrations as f64)];
+        let moved = if watched.migrations > 0 { &moved[..] } else { &[] };
+        self.span(kind::SCHED_WATCHED, "", &watched, ends, None, moved, &[], cx);
     }
 
     fn take(&mut self, event: &Event, cx: &mut Context<'_>) {
-        // A thread that was born while recording: from its first switch on.
-        let first_ns = if event.off_ns > 0 { event.off_ns } else { event.on_ns };
-        self.watch(event.pid, event.tid, first_ns.max(self.attached_ns), cx);
+        // A thread that was made while recording: from then on; of another one that nobody has told of, from its first
+        // wait on.
+        let first_ns = [event.born_ns, event.off_ns, event.on_ns].into_iter().find(|ns| *ns > 0).unwrap_or(0);
+        self.watch(event.pid, event.tid, Some(&event.comm), first_ns.max(self.attached_ns), cx);
         let Some(mut watched) = self.threads.remove(&event.tid) else { return };
         watched.last_ns = watched.last_ns.max(event.on_ns);
+        watched.migrations += u64::from(event.migrations);
         let stack = self.stack(event, cx);
         if event.off_ns > 0 {
-            let waker = (event.waker > 0).then(|| self.name_of(event.waker, cx)).flatten();
+            let waker = (event.waker > 0).then(|| self.wakers.name(event.waker)).flatten();
             let syscall = syscall_name(event.syscall);
             let mut labels: Vec<(&str, &str)> = Vec::new();
             labels.extend(syscall.map(|name| (label::SYSCALL, name)));
             labels.extend(waker.as_deref().map(|name| (label::WAKER, name)));
-            let figures = [(figure::RUNQ_NS, event.runq_ns as f64)];
+            let instead = (event.instead > 0 && event.runq_ns >= INSTEAD_NS)
+                .then(|| format!("{} ({})", event.instead_comm, event.instead));
+            labels.extend(instead.as_deref().map(|name| (label::RAN_INSTEAD, name)));
+            let mut figures = vec![(figure::RUNQ_NS, event.runq_ns as f64)];
+            let throttled_ns = event.throttled_ns;
+            figures.extend((throttled_ns > 0).then_some((figure::THROTTLED_NS, throttled_ns as f64)));
             let ends = (event.off_ns.max(watched.since_ns), event.on_ns);
             self.span(kind::SCHED_OFF, event.state(), &watched, ends, stack, &figures, &labels, cx);
         }
@@ -264,32 +263,56 @@ impl Sched {
     /// Threads that sleep at the end, as the kernel still has them: from when they were switched out, or from the
     /// start of the watch for those that never ran.
     fn still_off(&mut self, now_ns: u64, cx: &mut Context<'_>) {
-        let mut off: HashMap<u32, u64> = HashMap::new();
+        let mut off: HashMap<u32, Option<u64>> = HashMap::new();
+        let mut untold: Vec<(u32, u64)> = Vec::new();
         if let Some(map) = self.loaded.as_ref().map(|loaded| &loaded.maps.threads) {
             for key in map.keys() {
                 let value = map.lookup(&key, MapFlags::ANY).ok().flatten();
-                let off_ns = value.as_deref().and_then(|v| v.first_chunk()).map(|b| u64::from_ne_bytes(*b));
-                if let (Some(tid), Some(off_ns)) = (key.first_chunk().map(|b| u32::from_ne_bytes(*b)), off_ns)
-                {
-                    off.insert(tid, off_ns);
+                let tid = key.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+                if let (Some(tid), Some(value)) = (tid, value) {
+                    off.insert(tid, off_ns(&value));
+                    let is_new = !self.threads.contains_key(&tid);
+                    untold.extend(seen_from_ns(&value).filter(|_| is_new).map(|from_ns| (tid, from_ns)));
                 }
             }
         }
-        let tids: Vec<u32> = self.threads.keys().copied().collect();
-        for tid in tids {
-            let Some(watched) = self.threads.remove(&tid) else { continue };
-            let since_ns = match off.get(&tid) {
-                Some(0) => None,
-                Some(off_ns) => Some((*off_ns).max(watched.since_ns)),
+        // One that was made while recording and hangs since has told nothing yet.
+        for (tid, from_ns) in untold {
+            let status = procfs::read_to_string(procfs::path(tid.cast_signed(), "status"));
+            let pid = status.and_then(|status| procfs::number(&status, "Tgid:")?.try_into().ok());
+            if let Some(pid) = pid.filter(|pid: &u32| cx.targets.get(pid.cast_signed()).is_some()) {
+                self.watch(pid, tid, None, from_ns.max(self.attached_ns), cx);
+            }
+        }
+        let mut off_still: Vec<(u32, u64)> = Vec::new();
+        for (tid, watched) in &self.threads {
+            let since_ns = match off.get(tid) {
+                Some(off_ns) => off_ns.map(|off_ns| off_ns.max(watched.since_ns)),
                 // The kernel has no word of it: it has not run since the watch began.
                 None => Some(watched.since_ns),
             };
-            if let Some(since_ns) = since_ns.filter(|since| *since < now_ns) {
-                let stack = self.kernel_stack_of(tid, cx);
-                self.span(kind::SCHED_OFF, "sleeping", &watched, (since_ns, now_ns), stack, &[], &[], cx);
-            }
+            off_still.extend(since_ns.filter(|since| *since < now_ns).map(|since_ns| (*tid, since_ns)));
+        }
+        let java = self.java_stacks_of(&off_still, cx);
+        for (tid, since_ns) in off_still {
+            let Some(watched) = self.threads.remove(&tid) else { continue };
+            let stack = asleep::kernel_stack(tid, java.get(&tid).copied(), cx.sink);
+            let cut = [(label::CUT, "the recording ended")];
+            self.span(kind::SCHED_OFF, "sleeping", &watched, (since_ns, now_ns), stack, &[], &cut, cx);
             self.threads.insert(tid, watched);
         }
+    }
+
+    /// Where threads that sleep left Java, by thread.
+    fn java_stacks_of(&self, off: &[(u32, u64)], cx: &mut Context<'_>) -> HashMap<u32, StackId> {
+        let Some(engine) = cx.shared.stacks.clone() else { return HashMap::new() };
+        let mut by_process: HashMap<i32, HashSet<u32>> = HashMap::new();
+        for (tid, _) in off {
+            let Some(watched) = self.threads.get(tid) else { continue };
+            by_process.entry(watched.pid.cast_signed()).or_default().insert(*tid);
+        }
+        let mut engine = engine.borrow_mut();
+        by_process.iter().flat_map(|(pid, tids)| engine.asleep(*pid, tids, cx.sink)).collect()
     }
 
     /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches begin anew.
@@ -305,45 +328,30 @@ impl Sched {
         let tids: Vec<u32> = self.threads.keys().copied().collect();
         for tid in tids {
             let Some(watched) = self.threads.get(&tid) else { continue };
-            let (process, thread, last_ns) = (watched.process, watched.thread, watched.last_ns);
+            let (anew, last_ns) =
+                (Watched { since_ns: now_ns, last_ns: now_ns, migrations: 0, ..*watched }, watched.last_ns);
             self.unwatch(tid, last_ns, cx);
-            self.threads.insert(tid, Watched { process, thread, since_ns: now_ns, last_ns: now_ns });
+            self.threads.insert(tid, anew);
         }
     }
 
     fn stack(&mut self, event: &Event, cx: &mut Context<'_>) -> Option<StackId> {
-        let record = self.pending.borrow_mut().remove(&(event.tid, event.stack_ns));
-        if let (Some(record), Some(engine)) = (record, &self.engine)
-            && let Some(sample) = Sample::parse(&record)
-        {
-            let is_jvm = cx.targets.get(event.pid.cast_signed()).is_some_and(|target| target.jvm);
-            return engine.borrow_mut().stack(&sample, is_jvm, cx.sink);
+        let of = (event.pid, event.tid);
+        let whole = self.events.as_mut().and_then(|events| events.stack(of, event.stack_ns, cx));
+        if whole.is_some() {
+            return whole;
         }
+        if event.kernel.is_empty() {
+            return None;
+        }
+        let symbols = KernelSymbols::get();
         // Outermost first: callers before callees.
-        let names = event.kernel.iter().rev().map(|pc| self.symbols.find(*pc));
+        let names = event.kernel.iter().rev().map(|pc| symbols.find(*pc));
         names.fold(None, |caller, symbol| {
             let (name, module) = symbol.unwrap_or(("[unknown]", "kernel"));
             let frame = cx.sink.frame(name, module, FrameType::Kernel, -1);
             Some(cx.sink.stack(caller, frame))
         })
-    }
-
-    /// Where a thread sleeps, as the kernel tells root: `/proc/PID/stack`.
-    fn kernel_stack_of(&self, tid: u32, cx: &mut Context<'_>) -> Option<StackId> {
-        let text = procfs::read_to_string(procfs::path(tid.cast_signed(), "stack"))?;
-        let mut names: Vec<&str> =
-            text.lines().filter_map(|l| l.split_whitespace().nth(1)?.split('+').next()).collect();
-        names.reverse();
-        names.into_iter().fold(None, |caller, name| {
-            let frame = cx.sink.frame(name, "kernel", FrameType::Kernel, -1);
-            Some(cx.sink.stack(caller, frame))
-        })
-    }
-
-    /// Name of a thread that woke another: the kernel's.
-    fn name_of(&self, tid: u32, _cx: &mut Context<'_>) -> Option<String> {
-        let name = procfs::read_to_string(procfs::path(tid.cast_signed(), "comm"))?;
-        Some(format!("{} ({tid})", name.trim_end()))
     }
 
     #[allow(clippy::too_many_arguments, reason = "the one place that writes spans")]
@@ -376,44 +384,51 @@ impl Sched {
     }
 }
 
+/// Names of threads that woke others: the kernel's.
+struct Wakers {
+    names: HashMap<u32, Option<String>>,
+    since: Instant,
+}
+
+impl Default for Wakers {
+    fn default() -> Self {
+        Self { names: HashMap::new(), since: Instant::now() }
+    }
+}
+
+impl Wakers {
+    /// Name and number of a thread; `None` when it is gone.
+    fn name(&mut self, tid: u32) -> Option<String> {
+        if self.since.elapsed() > NAMES_FOR || self.names.len() >= MOST_NAMES {
+            self.names.clear();
+            self.since = Instant::now();
+        }
+        let read = || procfs::read_to_string(procfs::path(tid.cast_signed(), "comm"));
+        let named = || read().map(|name| format!("{} ({tid})", name.trim_end()));
+        self.names.entry(tid).or_insert_with(named).clone()
+    }
+}
+
 /// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
-fn load(whole_host: bool, engine: Option<&SharedEngine>) -> Result<SchedSkel<'static>, Unavailable> {
+fn load(
+    whole_host: bool,
+    min_ns: u64,
+    (engine, targets, calls): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Calls>),
+) -> Result<SchedSkel<'static>, Unavailable> {
     silence();
-    // The skeleton borrows the place of its object. One word a recording is never given back.
-    let place: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
     let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-    let mut open = SchedSkelBuilder::default().open(place).map_err(failed("opening"))?;
+    let mut open = SchedSkelBuilder::default().open(place()).map_err(failed("opening"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.config.min_ns = MIN_NS;
+        data.config.min_ns = min_ns;
         data.own_pid = std::process::id();
         data.all_processes = u8::from(whole_host);
-        if let Ok(namespace) = std::fs::metadata("/proc/self/ns/pid") {
-            (data.pidns_dev, data.pidns_ino) = (namespace.dev(), namespace.ino());
-        }
+        data.pidns_ino = pid_namespace();
     }
-    if let Some(engine) = engine {
-        let (maps, own) = (&engine.borrow().maps, &mut open.maps);
-        let reused = [
-            own.unwind_rows.reuse_fd(maps.rows.as_fd()),
-            own.row_pages.reuse_fd(maps.pages.as_fd()),
-            own.code_mappings.reuse_fd(maps.mappings.as_fd()),
-            own.jvm_codes.reuse_fd(maps.jvms.as_fd()),
-            own.processes.reuse_fd(maps.processes.as_fd()),
-        ];
-        reused.into_iter().collect::<Result<Vec<()>, _>>().map_err(failed("sharing the tables of"))?;
+    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    if let Some(calls) = calls {
+        calls.take_over(open.open_object_mut(), &["on_sys_exit"]).map_err(failed("sharing the calls of"))?;
     }
     open.load().map_err(failed("loading"))
-}
-
-/// The sum over all processors of one number of a per-processor array.
-fn counted(map: &impl MapCore, which: u32) -> u64 {
-    let values = map.lookup_percpu(&which.to_ne_bytes(), MapFlags::ANY).ok().flatten();
-    let number = |bytes: &Vec<u8>| bytes.first_chunk().map_or(0, |eight| u64::from_ne_bytes(*eight));
-    values.map_or(0, |values| values.iter().map(number).sum())
-}
-
-fn map_value_size(map: &impl MapCore) -> usize {
-    (map.value_size() as usize).max(24)
 }
 
 fn syscall_name(number: i32) -> Option<&'static str> {

@@ -51,6 +51,16 @@ impl Identity {
         })
     }
 
+    /// Of a process that is gone, and of which no more than a name is known.
+    pub fn gone(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    /// Whether it still runs: of one that has ended, nothing but a name is left.
+    pub fn is_there(pid: i32) -> bool {
+        std::fs::read_link(procfs::path(pid, "exe")).is_ok()
+    }
+
     /// Whether it runs another program by now.
     pub fn program_changed(&self, pid: i32) -> bool {
         let exe = std::fs::read_link(procfs::path(pid, "exe")).ok();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom_hotspot::find::{CommandLine, short_main};
+use fathom_hotspot::find::{CommandLine, Kind, short_main};
 use rustix::process::{geteuid, getuid};
 
 use super::{Command, Identity};
@@ -157,7 +157,13 @@ pub(super) fn check_recordable(pid: i32) -> Result<(), CaptureError> {
         };
         return Err(CaptureError::NotYours { pid, owner });
     }
-    Ok(())
+    // Recorded as if it were a native program it would be a half-silent recording of a JVM.
+    let foreign = match Kind::of(pid.cast_unsigned()) {
+        Ok(Kind::OpenJ9) => Some("OpenJ9"),
+        Ok(Kind::ThirtyTwoBit) => Some("a 32-bit JVM"),
+        _ => None,
+    };
+    foreign.map_or(Ok(()), |what| Err(CaptureError::Foreign { pid, what }))
 }
 
 #[cfg(test)]

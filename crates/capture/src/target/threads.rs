@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use fathom_hotspot::threads::ThreadInfo;
 use fathom_recording::{ProcessId, Role, Sink, ThreadId};
 
 use crate::procfs;
@@ -11,21 +12,47 @@ use crate::procfs;
 /// that it has forgotten, which costs room and nothing else.
 const MAX_THREADS: usize = 262_144;
 
+/// Rows from which on it is looked which threads have ended, and again whenever they have doubled: in a recording of days ids
+/// are given anew, and a new thread is not the one that had its id before.
+const MANY_THREADS: usize = 4096;
+
 /// How often a JVM's threads are read anew for names that are not known yet: one that starts a thousand threads a second
 /// must not be read a thousand times.
 const REFRESH: Duration = Duration::from_millis(250);
+
+/// How long a thread may take to name itself: until then it is called as its maker, and its row is looked at again.
+const SETTLES: Duration = Duration::from_secs(2);
 
 /// Rows of threads by process row and thread id.
 #[derive(Default)]
 pub(super) struct Threads {
     rows: HashMap<(ProcessId, i32), ThreadId>,
+    /// Those whose name is the kernel's and may change.
+    unsettled: HashMap<(ProcessId, i32), Unsettled>,
     names: HashMap<ProcessId, Names>,
+    /// Rows that were left when it was looked for the last time which have ended.
+    left: usize,
+}
+
+struct Unsettled {
+    name: String,
+    since: Instant,
+}
+
+/// What a JVM says of one of its threads.
+#[derive(Clone)]
+struct Known {
+    /// In full.
+    name: String,
+    /// Whether it is a Java thread. Told of the process' first thread, which is the launcher's; another may be one whose
+    /// id the JVM does not have yet.
+    is_java: Option<bool>,
 }
 
 /// Names of a JVM's threads as they were when read last.
 struct Names {
     read: Instant,
-    by_tid: HashMap<u32, String>,
+    by_tid: HashMap<u32, Known>,
 }
 
 impl Threads {
@@ -40,11 +67,18 @@ impl Threads {
         jvm: bool,
     ) -> ThreadId {
         if let Some(row) = self.rows.get(&(process, tid)) {
-            return *row;
+            let row = *row;
+            self.settle(sink, (process, pid, tid), row, None, jvm);
+            return row;
         }
-        let name = jvm.then(|| self.java_name(process, pid, tid)).flatten();
-        let name = name.or_else(|| name_of(pid, tid)).unwrap_or_default();
-        self.named(sink, process, tid, &name, jvm)
+        let known = jvm.then(|| self.known(process, pid, tid)).flatten();
+        match known {
+            Some(Known { name, is_java }) => self.put(sink, process, tid, &name, jvm, is_java),
+            None => {
+                let name = name_of(pid, tid).unwrap_or_default();
+                self.put_unsettled(sink, process, tid, name, jvm)
+            }
+        }
     }
 
     /// The same of a thread of which the kernel's name is known already.
@@ -58,14 +92,74 @@ impl Threads {
         jvm: bool,
     ) -> ThreadId {
         if let Some(row) = self.rows.get(&(process, tid)) {
-            return *row;
+            let row = *row;
+            self.settle(sink, (process, pid, tid), row, Some(comm), jvm);
+            return row;
         }
-        let name = jvm.then(|| self.java_name(process, pid, tid)).flatten();
-        self.named(sink, process, tid, name.as_deref().unwrap_or(comm), jvm)
+        match jvm.then(|| self.known(process, pid, tid)).flatten() {
+            Some(Known { name, is_java }) => self.put(sink, process, tid, &name, jvm, is_java),
+            // A thread is called as its maker until it names itself: what it is called now, while it lives, is better.
+            None => {
+                let name = name_of(pid, tid).unwrap_or_else(|| comm.to_owned());
+                self.put_unsettled(sink, process, tid, name, jvm)
+            }
+        }
     }
 
-    /// The name in full, as the JVM has it. `None`: it cannot be read (not now, or not by this user).
-    fn java_name(&mut self, process: ProcessId, pid: i32, tid: i32) -> Option<String> {
+    /// Makes the row of a thread of which only the kernel's name is known.
+    fn put_unsettled(
+        &mut self,
+        sink: &mut dyn Sink,
+        process: ProcessId,
+        tid: i32,
+        name: String,
+        jvm: bool,
+    ) -> ThreadId {
+        let row = self.put(sink, process, tid, &name, jvm, None);
+        self.unsettled.insert((process, tid), Unsettled { name, since: Instant::now() });
+        row
+    }
+
+    /// Gives the row of a young thread the name that it has got meanwhile. `comm`: the kernel's, where that is told.
+    fn settle(
+        &mut self,
+        sink: &mut dyn Sink,
+        (process, pid, tid): (ProcessId, i32, i32),
+        row: ThreadId,
+        comm: Option<&str>,
+        jvm: bool,
+    ) {
+        let key = (process, tid);
+        let Some(unsettled) = self.unsettled.get(&key) else { return };
+        let (is_old, is_renamed) =
+            (unsettled.since.elapsed() > SETTLES, comm.is_some_and(|comm| comm != unsettled.name));
+        // The names of a JVM are read every so often, and whoever named itself is among them.
+        let known = jvm.then(|| self.known(process, pid, tid)).flatten();
+        if let Some(Known { name, is_java }) = known {
+            sink.rename_thread(row, &name, Role::of_named(&name, is_java));
+            self.unsettled.remove(&key);
+        } else if let (Some(comm), true) = (comm, is_renamed) {
+            let role = if jvm { Role::of_named(comm, None) } else { Role::Other };
+            sink.rename_thread(row, comm, role);
+            self.unsettled.insert(key, Unsettled { name: comm.to_owned(), since: Instant::now() });
+        } else if is_old {
+            self.unsettled.remove(&key);
+        }
+    }
+
+    /// Forgets threads that have ended, once there are many. `lives`: whether a process does.
+    pub fn forget_ended(&mut self, lives: impl Fn(ProcessId) -> bool) {
+        if self.rows.len() < 2 * self.left + MANY_THREADS {
+            return;
+        }
+        self.rows.retain(|(_, tid), _| procfs::lives(i64::from(*tid), None));
+        self.unsettled.retain(|key, _| self.rows.contains_key(key));
+        self.names.retain(|process, _| lives(*process));
+        self.left = self.rows.len();
+    }
+
+    /// What the JVM says of a thread. `None`: it cannot be read (not now, or not by this user).
+    fn known(&mut self, process: ProcessId, pid: i32, tid: i32) -> Option<Known> {
         let tid = u32::try_from(tid).ok()?;
         let known = self.names.get(&process);
         if known.is_none_or(|names| !names.by_tid.contains_key(&tid) && names.read.elapsed() >= REFRESH) {
@@ -84,23 +178,43 @@ impl Threads {
         name: &str,
         jvm: bool,
     ) -> ThreadId {
+        self.put(sink, process, tid, name, jvm, None)
+    }
+
+    fn put(
+        &mut self,
+        sink: &mut dyn Sink,
+        process: ProcessId,
+        tid: i32,
+        name: &str,
+        jvm: bool,
+        is_java: Option<bool>,
+    ) -> ThreadId {
         if let Some(row) = self.rows.get(&(process, tid)) {
             return *row;
         }
         if self.rows.len() >= MAX_THREADS {
             self.rows.clear();
+            self.unsettled.clear();
         }
-        let role = if jvm { Role::of_jvm_thread(name) } else { Role::Other };
+        let role = if jvm { Role::of_named(name, is_java) } else { Role::Other };
         let row = sink.thread(process, Some(i64::from(tid)), name, role);
         self.rows.insert((process, tid), row);
         row
     }
 }
 
-fn read_names(pid: i32) -> Option<HashMap<u32, String>> {
+fn read_names(pid: i32) -> Option<HashMap<u32, Known>> {
     let vm = fathom_hotspot::Vm::open(u32::try_from(pid).ok()?).ok()?;
     let threads = fathom_hotspot::threads::Threads::new(&vm).ok()?.all(&vm).ok()?;
-    Some(threads.into_iter().map(|thread| (thread.tid, thread.name)).collect())
+    let known = |thread: ThreadInfo| {
+        let is_first = i32::try_from(thread.tid) == Ok(pid);
+        // What the kernel calls a thread may still change.
+        let is_told = thread.named_by_jvm || is_first;
+        let is_java = is_first.then_some(thread.java.is_some());
+        is_told.then_some((thread.tid, Known { name: thread.name, is_java }))
+    };
+    Some(threads.into_iter().filter_map(known).collect())
 }
 
 /// What the kernel calls a thread: at most 15 bytes. `None` when it is gone.

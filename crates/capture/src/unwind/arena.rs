@@ -42,11 +42,14 @@ impl<T: Shared> Arena<T> {
         Self { memory: Backing::Owned(Vec::new()), capacity, top: 0, free: Vec::new() }
     }
 
-    /// What was written so far, when it is in memory.
+    /// What was written so far.
     pub fn as_slice(&self) -> &[T] {
         match &self.memory {
             Backing::Owned(all) => all,
-            Backing::Shared { .. } => &[],
+            // SAFETY: `top` entries within what is mapped; programs only read there, and `put` needs us exclusively.
+            Backing::Shared { memory, .. } => unsafe {
+                std::slice::from_raw_parts(*memory, self.top as usize)
+            },
         }
     }
 

@@ -52,9 +52,11 @@ impl State {
             },
             Some(_) => return unsupported,
         };
+        // A frame pointer is surer: the call stub pushes as many words as its method has parameters, in a loop, and adapters
+        // give back a stack that they have aligned.
         match (self.depth, self.frame) {
-            (Some(cfa), _) if cfa >= 8 => RowAt { at, kind: RowKind::Sp, fp, cfa },
             (_, Some(cfa)) => RowAt { at, kind: RowKind::Fp, fp, cfa },
+            (Some(cfa), _) if cfa >= 8 => RowAt { at, kind: RowKind::Sp, fp, cfa },
             _ => unsupported,
         }
     }
@@ -295,14 +297,15 @@ mod tests {
         ];
         let rows = rows_of_code(&code, 0x1000, &[0x1000], None);
         let sp = |fp, cfa| (RowKind::Sp, fp, cfa);
+        let fp = (RowKind::Fp, -2, 16);
         let rule = |address| {
             let row = at(&rows, address);
             (row.kind, row.fp, row.cfa)
         };
         assert_eq!(rule(0x1000), sp(0, 8));
         assert_eq!(rule(0x1001), sp(-2, 16));
-        assert_eq!(rule(0x1008), sp(-2, 48));
-        assert_eq!(rule(0x100d), sp(-2, 48));
+        assert_eq!(rule(0x1004), fp);
+        assert_eq!(rule(0x100d), fp);
         assert_eq!(rule(0x100e), sp(0, 8));
         assert_eq!(rule(0x1010), sp(0, 8), "the next stub");
         assert_eq!(rule(0x1014), sp(0, 32));
@@ -319,6 +322,14 @@ mod tests {
         let rows = rows_of_code(&code, 0, &[0], None);
         assert_eq!((at(&rows, 8).kind, at(&rows, 8).cfa, at(&rows, 8).fp), (RowKind::Fp, 16, -2));
         assert_eq!(at(&rows, 16).kind, RowKind::Unsupported);
+    }
+
+    #[test]
+    fn words_that_are_pushed_in_a_loop_do_not_matter_behind_a_frame_pointer() {
+        // push rbp; mov rbp, rsp; push rax; dec ecx; jnz push; call rsi; leave; ret
+        let code = [0x55, 0x48, 0x89, 0xe5, 0x50, 0xff, 0xc9, 0x75, 0xfb, 0xff, 0xd6, 0xc9, 0xc3];
+        let rows = rows_of_code(&code, 0, &[0], None);
+        assert_eq!((at(&rows, 11).kind, at(&rows, 11).cfa, at(&rows, 11).fp), (RowKind::Fp, 16, -2));
     }
 
     #[test]

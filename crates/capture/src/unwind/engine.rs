@@ -3,15 +3,19 @@
 //! The collector that is started first makes it; the programs of the others are loaded onto the same maps.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fathom_recording::{Sink, StackId};
 use libbpf_rs::MapHandle;
 
+use crate::kernel_symbols::KernelSymbols;
+
 use super::CodeOfProcesses;
 use super::frames::Stacks;
-use super::reasons::is_reason;
+use super::kept::{self, Awaited, Kept};
+use super::reasons::{is_reason, reason_name};
 use super::samples::Sample;
 
 /// The maps that a program with `bpf/unwind.h` looks up.
@@ -26,6 +30,8 @@ pub struct UnwindMaps {
     pub jvms: MapHandle,
     /// `processes`.
     pub processes: MapHandle,
+    /// `targets`: the ids of all that is recorded.
+    pub targets: MapHandle,
 }
 
 /// See the module.
@@ -47,16 +53,17 @@ pub type SharedEngine = Rc<RefCell<Engine>>;
 impl Engine {
     /// Over tables that are loaded.
     pub fn new(code: CodeOfProcesses, maps: UnwindMaps) -> SharedEngine {
+        KernelSymbols::prefetch();
         let (stacks, generations) = (Stacks::default(), HashMap::new());
         Rc::new(RefCell::new(Self { code, stacks, maps, generations, generation: 0 }))
     }
 
-    /// A process came, or became another program.
+    /// A process came, or became another program: its stacks can be walked when this returns. Names of its code are
+    /// [`Engine::learn`]t afterwards, which takes longer.
     pub fn renew(&mut self, pid: i32, is_jvm: bool) {
         self.generation += 1;
         self.generations.insert(pid, self.generation);
         self.code.refresh(pid, is_jvm);
-        self.learn(pid);
     }
 
     /// A process is gone.
@@ -75,7 +82,39 @@ impl Engine {
         self.stacks.stack(sample, self.code.get_mut(pid), generation, sink)
     }
 
-    fn learn(&mut self, pid: i32) {
+    /// Walks a stack that was kept, with its process read anew where that may help.
+    pub fn walk_kept(&mut self, kept: &Kept, is_jvm: bool) -> kept::Walked {
+        let pid = kept.head.pid as i32;
+        if (wants_refresh(kept.head.reason) || self.code.waits_for_jvm(pid)) && self.code.refresh(pid, is_jvm)
+        {
+            self.learn(pid);
+        }
+        let vm =
+            self.code.get_mut(pid).and_then(|known| known.jvm.as_ref()).map(|jvm| Arc::clone(&jvm.vm.memory));
+        kept.walk(&self.code.tables_of(pid), vm.as_deref())
+    }
+
+    /// What a stack that was kept has to wait for; `None` when nothing is to come.
+    pub fn awaited(&self, sample: &Sample<'_>) -> Option<Awaited> {
+        let (pid, reason) = (sample.head.pid as i32, sample.head.reason);
+        let may_come = reason_name(reason).is_some() && self.code.is_starting(pid);
+        may_come.then(|| Awaited { pc: sample.head.cut_pc, reason, version: self.code.version(pid) })
+    }
+
+    /// Whether it has come.
+    pub fn has_come(&self, pid: i32, awaited: &Awaited) -> bool {
+        let known = !wants_refresh(awaited.reason) || self.code.knows(pid, awaited.pc.saturating_sub(1));
+        known && self.code.version(pid) != awaited.version
+    }
+
+    /// Java stacks of threads that sleep, by thread: see [`super::asleep`].
+    pub fn asleep(&mut self, pid: i32, tids: &HashSet<u32>, sink: &mut dyn Sink) -> HashMap<u32, StackId> {
+        let jvm = self.code.get_mut(pid).and_then(|known| known.jvm.as_mut());
+        jvm.map_or_else(HashMap::new, |jvm| super::asleep::stacks(jvm, tids, sink))
+    }
+
+    /// Opens the files of a process, so that its code can be named when it is gone.
+    pub fn learn(&mut self, pid: i32) {
         if let Some(known) = self.code.get_mut(pid) {
             self.stacks.learn(pid as u32, known);
         }

@@ -23,7 +23,6 @@ const UNKNOWN_JAVA: &str = "[unknown Java method]";
 #[derive(Default)]
 pub struct Stacks {
     native: NativeSymbols,
-    kernel_names: Option<KernelSymbols>,
     /// By generation of the process (changes with exec) and frame; innermost first.
     frames: HashMap<(u64, Walked), Vec<FrameId>>,
     kernel: HashMap<u64, FrameId>,
@@ -35,6 +34,13 @@ pub struct Stacks {
 }
 
 impl Stacks {
+    /// Forgets all ids of frames and stacks that it was given.
+    pub fn forget(&mut self) {
+        self.frames.clear();
+        self.kernel.clear();
+        self.stacks.clear();
+    }
+
     /// Learns the mappings of a process, so that they can be named when it is gone.
     pub fn learn(&mut self, pid: u32, known: &Known) {
         self.native.learn(pid, known.code.iter().map(|code| &code.mapping));
@@ -86,9 +92,8 @@ impl Stacks {
             }
         }
         for address in sample.kernel().collect::<Vec<_>>().into_iter().rev() {
-            let names = self.kernel_names.get_or_insert_with(KernelSymbols::read);
             let frame = *self.kernel.entry(address).or_insert_with(|| {
-                let (name, module) = names.find(address).unwrap_or(("[kernel]", "kernel"));
+                let (name, module) = KernelSymbols::get().find(address).unwrap_or(("[kernel]", "kernel"));
                 sink.frame(name, module, FrameType::Kernel, -1)
             });
             stack = Some(sink.stack(stack, frame));

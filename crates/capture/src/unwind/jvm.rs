@@ -24,6 +24,10 @@ pub struct Jvm {
     pub vm: Vm,
     /// Names of its code.
     pub symbols: Symbolizer,
+    /// Where its code is.
+    pub code: CodeCache,
+    /// What its frames look like.
+    pub constants: UnwindConstants,
     /// Its threads.
     pub threads: Option<Threads>,
     /// What the programs read of it.
@@ -54,8 +58,9 @@ impl Jvm {
         let (stubs, paged) = rows_of_stubs(&vm.memory, &code);
         let origin = paged.origin;
         let table = tables.put(paged, Vec::new()).map(|table| (table, origin));
-        let symbols = Symbolizer::new(vm.clone(), code)?;
-        Ok(Self { symbols, threads: Threads::new(&vm).ok(), shared, vm, stubs, table })
+        let symbols = Symbolizer::new(vm.clone(), code.clone())?;
+        let threads = Threads::new(&vm).ok();
+        Ok(Self { vm, symbols, code, constants, threads, shared, stubs, table })
     }
 
     /// The table of its stubs and its interpreter.
@@ -155,12 +160,17 @@ pub fn shared(constants: &UnwindConstants) -> Result<JvmCode> {
     Ok(shared)
 }
 
-/// C2 jumps to it with the pc that threw in rdx, which its first instruction pushes
+/// C2 jumps to it with the pc that threw in rdx, which its first instruction pushes and its last ones have there again
 /// (`OptoRuntime::generate_exception_blob`).
 const EXCEPTION_BLOB: &str = "ExceptionBlob";
 /// Numbers of registers as instructions have them.
 const RDX: i8 = 2;
 const RSP: i32 = 4;
+
+/// The frame that threw is whole, and its pc is in rdx.
+fn throwing(at: u64) -> RowAt {
+    RowAt { at, kind: RowKind::RaRegister, fp: RDX, cfa: RSP }
+}
 
 /// Stubs that are followed at most; a JVM has some 150 beside its adapters.
 const MOST_STUBS: usize = 900;
@@ -183,12 +193,14 @@ fn rows_of_stubs(memory: &impl Memory, code: &CodeCache) -> (Vec<(u64, u64)>, Pa
         let Ok(bytes) = memory.read_bytes(blob.code_begin, length) else { continue };
         let frame_bytes =
             i32::try_from(blob.frame_size).ok().filter(|words| (1..4096).contains(words)).map(|w| w * 8);
-        rows.extend(rows_of_code(&bytes, blob.code_begin, &[blob.code_begin], frame_bytes));
-        if blob.name == EXCEPTION_BLOB {
-            let throwing = RowAt { at: blob.code_begin, kind: RowKind::RaRegister, fp: RDX, cfa: RSP };
-            rows.retain(|row| row.at != blob.code_begin);
-            rows.push(throwing);
-        }
+        let of_blob = rows_of_code(&bytes, blob.code_begin, &[blob.code_begin], frame_bytes);
+        let throws = blob.name == EXCEPTION_BLOB;
+        rows.extend(of_blob.into_iter().map(|row| match row.kind {
+            // Before it has its frame, and when it has given it back: no return address is on the stack.
+            _ if throws && row.at == blob.code_begin => throwing(row.at),
+            RowKind::Unsupported if throws => throwing(row.at),
+            _ => row,
+        }));
         stubs.push((blob.code_begin, blob.code_end));
     }
     let (begin, end) = code.interpreter;

@@ -6,18 +6,33 @@ use std::time::{Duration, Instant};
 
 use fathom_hotspot::maps::{self, Mapping};
 
+use crate::target::age;
+
 use super::arena::Arena;
 use super::jvm::Jvm;
 use super::shared::{
-    CodeMapping, JvmCode, MappingKind, PROCESS_JVM_NOT_READ, ProcessCode, RowPage, UnwindRow,
+    CodeMapping, JvmCode, MappingKind, PROCESS_JVM_NOT_READ, PROCESS_KEEPS_STACKS, ProcessCode, RowPage,
+    UnwindRow,
 };
 use super::tables::{Table, Tables};
+use super::user_mode;
 
 /// Mappings of one process at most: the programs' search has 12 steps.
 const MOST_MAPPINGS: usize = 2048;
 /// A process is not read again before this: an address that no mapping holds may come from a stack that is damaged,
 /// each time anew.
 const SHORTEST: Duration = Duration::from_millis(200);
+/// The same of a JVM that starts: it maps libraries one after the other, and each turn in which it runs unread cuts stacks.
+const SHORTEST_WHILE_IT_STARTS: Duration = Duration::from_millis(15);
+/// It does so for so long after it was read first.
+const STARTS_FOR: Duration = Duration::from_secs(3);
+/// A JVM that was read while it started is read anew so long after: it makes stubs and code heaps in steps, and the compilers'
+/// when they are first used.
+const AGAIN: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(3), Duration::from_secs(15)];
+/// A JVM of this age has all of them.
+const SETTLED: Duration = Duration::from_secs(20);
+/// When so many kept stacks in a row could not be walked later either, no more are kept, until something changes.
+const MOST_IN_VAIN: u32 = 200;
 /// Files that nobody maps any more are looked for so often.
 const SWEEP: Duration = Duration::from_secs(10);
 
@@ -71,10 +86,24 @@ pub struct Known {
     entries: Vec<CodeMapping>,
     first_entry: u32,
     jvm_slot: Option<u32>,
+    published: ProcessCode,
+    /// Counts changes of what is known: see [`CodeOfProcesses::version`].
+    version: u64,
+    /// Kept stacks in a row that could not be walked later either.
+    in_vain: u32,
     read: Instant,
+    /// When its JVM was read first, and how often it was again.
+    jvm_since: Option<Instant>,
+    again: usize,
 }
 
 impl Known {
+    /// Whether its JVM is to be read anew.
+    fn is_due(&self) -> bool {
+        let due = AGAIN.get(self.again).zip(self.jvm_since);
+        due.is_some_and(|(after, since)| since.elapsed() >= *after)
+    }
+
     /// The mapping that holds an address.
     pub fn code_at(&self, pc: u64) -> Option<&Code> {
         let behind = self.code.partition_point(|code| code.mapping.start <= pc);
@@ -91,6 +120,9 @@ pub struct CodeOfProcesses {
     known: HashMap<i32, Known>,
     publish: Box<dyn Publish>,
     swept: Instant,
+    versions: u64,
+    /// Whether stacks that cannot be walked are kept for later of JVMs only: of a whole host, too much would be.
+    pub keeps_of_jvms_only: bool,
 }
 
 impl CodeOfProcesses {
@@ -103,7 +135,16 @@ impl CodeOfProcesses {
         publish: Box<dyn Publish>,
     ) -> Self {
         let tables = Tables::new(rows, pages);
-        Self { tables, mappings, jvms, known: HashMap::new(), publish, swept: Instant::now() }
+        Self {
+            tables,
+            mappings,
+            jvms,
+            known: HashMap::new(),
+            publish,
+            swept: Instant::now(),
+            versions: 0,
+            keeps_of_jvms_only: false,
+        }
     }
 
     /// What is known of a process.
@@ -119,6 +160,45 @@ impl CodeOfProcesses {
     /// Mappings and JVMs, for walks in user mode.
     pub fn arrays(&self) -> (&[CodeMapping], &[JvmCode]) {
         (self.mappings.as_slice(), self.jvms.as_slice())
+    }
+
+    /// What walks in user mode look up of a process.
+    pub fn tables_of(&self, pid: i32) -> user_mode::Tables<'_> {
+        let Some(known) = self.known.get(&pid) else { return user_mode::Tables::NONE };
+        let (rows, pages) = self.tables.arrays();
+        let (mappings, jvms) = self.arrays();
+        user_mode::Tables { rows, pages, mappings, jvms, process: known.published }
+    }
+
+    /// Grows when more becomes known of a process; 0: nothing is.
+    pub fn version(&self, pid: i32) -> u64 {
+        self.known.get(&pid).map_or(0, |known| known.version)
+    }
+
+    /// Whether a walk that ended at an address, in code that was not known, could go on by now.
+    pub fn knows(&self, pid: i32, pc: u64) -> bool {
+        let holds = |entry: &&CodeMapping| (entry.start..entry.end).contains(&pc);
+        let entry = self.known.get(&pid).and_then(|known| known.entries.iter().find(holds));
+        entry.is_some_and(|entry| entry.kind != MappingKind::Anonymous as u32)
+    }
+
+    /// Whether more can become known of a process soon: it starts, or its JVM does.
+    pub fn is_starting(&self, pid: i32) -> bool {
+        let Some(known) = self.known.get(&pid) else { return true };
+        match known.jvm_since {
+            Some(since) => since.elapsed() < STARTS_FOR,
+            None => is_starting(pid),
+        }
+    }
+
+    /// Tells whether a stack that was kept could be walked: where none can, none need be kept.
+    pub fn walked_late(&mut self, pid: i32, whole: bool) {
+        let Some(known) = self.known.get_mut(&pid) else { return };
+        known.in_vain = if whole { 0 } else { known.in_vain + 1 };
+        if known.in_vain == MOST_IN_VAIN {
+            known.published.flags &= !PROCESS_KEEPS_STACKS;
+            self.publish.put(pid as u32, &known.published);
+        }
     }
 
     /// Forgets a process that ended or runs another program.
@@ -142,16 +222,20 @@ impl CodeOfProcesses {
     /// Reads a process (again), unless that was done just now. `is_jvm`: its HotSpot library is mapped. Whether what
     /// the programs know of it changed.
     pub fn refresh(&mut self, pid: i32, is_jvm: bool) -> bool {
-        if self.known.get(&pid).is_some_and(|known| known.read.elapsed() < SHORTEST && known.is_jvm >= is_jvm)
-        {
+        let just_now = |known: &Known| {
+            let starts = known.is_jvm && known.jvm_since.is_none_or(|since| since.elapsed() < STARTS_FOR);
+            let shortest = if starts { SHORTEST_WHILE_IT_STARTS } else { SHORTEST };
+            known.read.elapsed() < shortest && known.is_jvm >= is_jvm
+        };
+        if self.known.get(&pid).is_some_and(just_now) {
             return false;
         }
         self.read(pid, is_jvm)
     }
 
-    /// Whether a JVM among the processes could not be read yet.
+    /// Whether a JVM among the processes could not be read yet, or is to be read anew.
     pub fn waits_for_jvm(&self, pid: i32) -> bool {
-        self.known.get(&pid).is_some_and(|known| known.is_jvm && known.jvm.is_none())
+        self.known.get(&pid).is_some_and(|known| known.is_jvm && (known.jvm.is_none() || known.is_due()))
     }
 
     fn read(&mut self, pid: i32, is_jvm: bool) -> bool {
@@ -170,15 +254,32 @@ impl CodeOfProcesses {
             };
             code.push(Code { mapping, table });
         }
+        let due = old.as_ref().is_some_and(Known::is_due);
+        let mut again = old.as_ref().map_or(0, |old| old.again) + usize::from(due);
+        let mut jvm_since = old.as_ref().and_then(|old| old.jvm_since);
         let (mut jvm, mut jvm_error) = (old.as_mut().and_then(|old| old.jvm.take()), None);
         let mut jvm_slot = old.as_ref().and_then(|old| old.jvm_slot);
-        if jvm.is_none() && is_jvm {
+        // What a newer reading takes the place of; programs may be reading it until the newer one is published.
+        let mut replaced = None;
+        if (jvm.is_none() || due) && is_jvm {
             match Jvm::open(pid as u32, &mut self.tables) {
+                // Its stubs are not made yet, which callers are told by; Java code does not run before they are.
+                Ok(opened) if opened.shared.call_stub_return == 0 && is_starting(pid) => {
+                    opened.table().into_iter().for_each(|table| self.tables.release(table));
+                    jvm_error = Some("it had just begun to start".into());
+                }
                 Ok(opened) => {
+                    replaced = jvm.take().zip(jvm_slot);
                     jvm_slot = self.jvms.put(&[opened.shared]);
                     jvm = Some(Box::new(opened));
+                    if jvm_since.is_none() && age(pid).is_some_and(|age| age > SETTLED) {
+                        again = AGAIN.len();
+                    }
+                    jvm_since.get_or_insert_with(Instant::now);
                 }
-                Err(error) => jvm_error = Some(error.to_string()),
+                Err(error) if jvm.is_none() => jvm_error = Some(error.to_string()),
+                // The older reading holds.
+                Err(_) => {}
             }
         }
         let entries = entries(&code, jvm.as_deref());
@@ -194,24 +295,53 @@ impl CodeOfProcesses {
             self.publish.remove(pid as u32);
             return false;
         };
+        let mut published = old.as_ref().map(|old| old.published).unwrap_or_default();
+        let mut version = old.as_ref().map_or(0, |old| old.version);
+        let mut in_vain = old.as_ref().map_or(0, |old| old.in_vain);
         if !unchanged {
-            let flags = if is_jvm && jvm.is_none() { PROCESS_JVM_NOT_READ } else { 0 };
-            let published = ProcessCode {
+            self.versions += 1;
+            (version, in_vain) = (self.versions, 0);
+            let not_read = if is_jvm && jvm.is_none() { PROCESS_JVM_NOT_READ } else { 0 };
+            let keeps = if is_jvm || !self.keeps_of_jvms_only { PROCESS_KEEPS_STACKS } else { 0 };
+            published = ProcessCode {
                 first_mapping: first_entry,
                 mappings: entries.len() as u32,
                 jvm: jvm_slot.map_or(0, |slot| slot + 1),
-                flags,
+                flags: not_read | keeps,
             };
             self.publish.put(pid as u32, &published);
             if let Some(old) = old {
                 self.mappings.release(old.first_entry, old.entries.len() as u32);
             }
         }
-        let known =
-            Known { code, jvm, is_jvm, jvm_error, entries, first_entry, jvm_slot, read: Instant::now() };
+        if let Some((jvm, slot)) = replaced {
+            self.jvms.release(slot, 1);
+            jvm.table().into_iter().for_each(|table| self.tables.release(table));
+        }
+        let read = Instant::now();
+        let known = Known {
+            code,
+            jvm,
+            is_jvm,
+            jvm_error,
+            entries,
+            first_entry,
+            jvm_slot,
+            published,
+            version,
+            in_vain,
+            read,
+            jvm_since,
+            again,
+        };
         self.known.insert(pid, known);
         !unchanged
     }
+}
+
+/// Whether a process is so young that what its JVM lacks may still come.
+fn is_starting(pid: i32) -> bool {
+    age(pid).is_some_and(|age| age < SETTLED)
 }
 
 /// The entries of a process for the programs: its mappings, with the code cache of its JVM laid over them.

@@ -78,27 +78,34 @@ pub struct Sample<'a> {
 }
 
 const HEAD: usize = size_of::<StackSample>();
+
+/// The head that a record begins with.
+pub(super) fn head_of(record: &[u8]) -> Option<StackSample> {
+    let head: &[u8; HEAD] = record.first_chunk()?;
+    let half = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes"));
+    let short = |at: usize| u16::from_le_bytes(head[at..at + 2].try_into().expect("2 bytes"));
+    Some(StackSample {
+        t_ns: word(&head[..8]),
+        cut_pc: word(&head[8..16]),
+        pid: half(16),
+        tid: half(20),
+        frames: short(24),
+        kernel_frames: short(26),
+        kind: head[28],
+        reason: head[29],
+        pad: [0; 2],
+        comm: head[32..48].try_into().expect("16 bytes"),
+        weight: word(&head[48..56]),
+    })
+}
+
 const FRAME: usize = 16;
 
 impl<'a> Sample<'a> {
     /// Reads a record; `None` when it is none.
     pub fn parse(record: &'a [u8]) -> Option<Self> {
         let (head, stack) = record.split_at_checked(HEAD)?;
-        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));
-        let half = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes"));
-        let short = |at: usize| u16::from_le_bytes(head[at..at + 2].try_into().expect("2 bytes"));
-        let head = StackSample {
-            t_ns: word(0),
-            cut_pc: word(8),
-            pid: half(16),
-            tid: half(20),
-            frames: short(24),
-            kernel_frames: short(26),
-            kind: head[28],
-            reason: head[29],
-            pad: [0; 2],
-            comm: head[32..48].try_into().expect("16 bytes"),
-        };
+        let head = head_of(head)?;
         let length = usize::from(head.frames) * FRAME + usize::from(head.kernel_frames) * 8;
         let fits = usize::from(head.frames) <= MOST_FRAMES && stack.len() >= length;
         fits.then(|| Self { head, stack: &stack[..length] })
@@ -122,6 +129,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-fn word(bytes: &[u8]) -> u64 {
+/// A little-endian number.
+pub(super) fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

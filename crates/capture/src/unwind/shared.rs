@@ -2,10 +2,16 @@
 
 /// Frames of a user stack at most.
 pub const MOST_FRAMES: usize = 1024;
+/// Frames of a kernel stack at most.
+pub const MOST_KERNEL_FRAMES: usize = 127;
+/// Bytes of a stack that are kept at most: `struct kept_stack`.
+pub const MOST_KEPT_STACK: usize = 64 << 10;
 /// Shift from bytes of code to pages of rows.
 pub const CODE_PAGE_SHIFT: u32 = 10;
 /// Set in [`ProcessCode::flags`]: a JVM of which nothing was read yet.
 pub const PROCESS_JVM_NOT_READ: u32 = 1;
+/// Set there: stacks that cannot be walked are sent as they lie in memory.
+pub const PROCESS_KEEPS_STACKS: u32 = 2;
 
 /// `enum row_kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -109,7 +115,7 @@ pub struct ProcessCode {
     pub mappings: u32,
     /// Index of its JVM plus one; 0: none.
     pub jvm: u32,
-    /// [`PROCESS_JVM_NOT_READ`].
+    /// [`PROCESS_JVM_NOT_READ`] and [`PROCESS_KEEPS_STACKS`].
     pub flags: u32,
 }
 
@@ -203,6 +209,8 @@ pub struct StackSample {
     pub pad: [u8; 2],
     /// Name of the thread at the kernel.
     pub comm: [u8; 16],
+    /// Of a CPU sample: what its perf event had counted since the last, in the event's unit.
+    pub weight: u64,
 }
 
 /// Types of which every pattern of bytes that the programs read was written by us, and that may be copied as bytes.
@@ -227,7 +235,7 @@ const _: () = {
     assert!(size_of::<CodeMapping>() == 40);
     assert!(size_of::<ProcessCode>() == 16);
     assert!(size_of::<JvmCode>() == 376);
-    assert!(size_of::<StackSample>() == 48);
+    assert!(size_of::<StackSample>() == 56);
 };
 
 /// A shared value as its bytes.

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
+/* What disk.bpf.c tells user space. Mirrored in src/disk/record.rs; sizes are asserted on both sides. */
+#ifndef FATHOM_DISK_H
+#define FATHOM_DISK_H
+
+#define DISK_NAME 32
+
+/* What user space asks for. */
+struct disk_config {
+	__u64 min_ns;   /* requests, commits, writeback and syncs as long are told one by one */
+	__u64 jiffy_ns; /* a tick of the kernel's clock */
+	__u32 most;     /* requests told one by one, for each processor and tenth of a second */
+	__u32 pad;
+};
+
+enum disk_op {
+	DISK_READ,
+	DISK_WRITE,
+	DISK_FLUSH,
+	DISK_DISCARD,
+	DISK_OTHER,
+};
+
+/* Requests are counted by device, kind and who issued them. */
+struct disk_key {
+	__u32 dev;  /* as the kernel has it: 12 bits major, 20 bits minor */
+	__u32 op;   /* enum disk_op */
+	__u32 pid;  /* of a target; 0: another process, `comm` */
+	char comm[16];
+	__u32 pad;
+};
+
+struct disk_counts {
+	__u64 count;
+	__u64 bytes;
+	__u64 queue_ns;  /* from its making to its issue to the device */
+	__u64 device_ns; /* from its issue to its completion */
+	__u64 longest_ns;
+	__u64 failed;
+	char device[DISK_NAME];
+};
+
+/* What an event tells. */
+enum disk_what {
+	DISK_REQUEST = 1,
+	DISK_COMMIT = 2,    /* of a journal */
+	DISK_WRITEBACK = 3, /* `number`: enum wb_reason of include/linux/backing-dev-defs.h */
+	DISK_THROTTLE = 4,  /* a thread that writes is told to wait for writeback */
+	DISK_SYNC = 5,      /* `number`: the system call; `inode`, `fd`: of which file */
+};
+
+struct disk_event {
+	__u64 from_ns;
+	__u64 issued_ns; /* of a request */
+	__u64 to_ns;
+	__u64 bytes;
+	__u64 inode;
+	__u32 what;
+	__u32 number; /* of a request: enum disk_op */
+	__u32 pid;    /* who issued it */
+	__u32 tid;
+	__u32 dev;
+	__s32 result; /* of a request: blk_status_t; of a system call: what it returned */
+	__u32 fd;
+	__u32 pad;
+	char comm[16];
+	char name[DISK_NAME]; /* the device; of a sync: the file, without folders */
+};
+
+_Static_assert(sizeof(struct disk_key) == 32, "shared with user space");
+_Static_assert(sizeof(struct disk_counts) == 48 + DISK_NAME, "shared with user space");
+_Static_assert(sizeof(struct disk_event) == 88 + DISK_NAME, "shared with user space");
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * A stack that could not be walked, sent as it lies in memory. A JVM that starts makes its libraries, code cache and stubs
+ * faster than user space can read them, more so where fathom gets no processor; the stacks of that time are walked later.
+ */
+#ifndef FATHOM_KEEP_H
+#define FATHOM_KEEP_H
+
+#include "sampler.h"
+
+/* Where so much waits, no stack is kept: a part of the ring buffer is for samples that were walked. */
+const volatile __u32 most_kept_data = 0;
+
+/* One for each processor, as many as user space sets: maps that are per processor by themselves hold 32 KB at most. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kept_stack);
+} kept_stacks SEC(".maps");
+
+struct vm_area_struct;
+static long take_end(struct task_struct *task, struct vm_area_struct *vma, void *context)
+{
+	*(__u64 *)context = BPF_CORE_READ((struct vm_area_struct___fathom *)vma, vm_end);
+	return 0;
+}
+
+static long keep_page(__u32 i, void *context)
+{
+	struct kept_stack *kept = *(struct kept_stack **)context;
+	__u32 at = kept->bytes;
+	__u64 from = kept->from + at;
+	/* Page by page, as what is not there cannot be read. */
+	__u32 length = 4096 - (from & 4095);
+
+	if (from >= kept->end || at > MOST_KEPT_STACK - 4096)
+		return 1;
+	if (kept->end - from < length)
+		length = kept->end - from;
+	if (!length || length > 4096 || read_user(&kept->stack[at], length, from))
+		return 1;
+	kept->bytes = at + length;
+	return 0;
+}
+
+/* Whether more may be known of the process soon. */
+static __always_inline int may_be_walked_later(const struct walk *w)
+{
+	switch (w->sample.reason) {
+	case CUT_WHOLE:
+	case CUT_NO_USER_STACK:
+	case CUT_DEPTH:
+		return 0;
+	case CUT_PROCESS_NOT_KNOWN:
+		/* Of a whole host, most processes are none whose first moments are looked for. */
+		return !all_processes;
+	default:
+		return w->process.flags & PROCESS_KEEPS_STACKS;
+	}
+}
+
+/* Sends the stack in the place of the sample. 0 when it did not: it is not wanted, or there is no room. */
+static __always_inline int keep_stack(void *ctx, const struct walk *w)
+{
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+	struct pt_regs___fathom *regs = (void *)bpf_task_pt_regs((void *)task);
+	__u32 processor = bpf_get_smp_processor_id();
+
+	if (!may_be_walked_later(w) || bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > most_kept_data)
+		return 0;
+	struct kept_stack *kept = bpf_map_lookup_elem(&kept_stacks, &processor);
+
+	if (!kept)
+		return 0;
+	struct kept_stack *context = kept;
+	__u64 end = ~0ull;
+
+	kept->sample = w->sample;
+	kept->sample.kind = SAMPLE_KEPT;
+	kept->sample.frames = 0;
+	kept->pc = regs->ip;
+	take_registers(kept->registers, regs);
+	kept->from = regs->sp - RED_ZONE;
+	kept->bytes = 0;
+	/* Behind the first stack of a process there may be anything. Where that is not known (the kernel is just changing the
+	 * mappings), what can be read is taken. */
+	if (bpf_find_vma((void *)task, regs->sp, take_end, &end, 0))
+		end = ~0ull;
+	kept->end = end;
+	loop(MOST_KEPT_STACK / 4096 + 1, keep_page, &context);
+	long bytes = bpf_get_stack(ctx, kept->kernel, MOST_KERNEL_FRAMES * sizeof(__u64), 0);
+
+	kept->sample.kernel_frames = bytes < 0 ? 0 : bytes / sizeof(__u64);
+	__u32 length = kept->bytes;
+
+	if (length > MOST_KEPT_STACK)
+		return 0;
+	if (bpf_ringbuf_output(&samples, kept, offsetof(struct kept_stack, stack) + length, BPF_RB_FORCE_WAKEUP))
+		return 0;
+	count(COUNT_SAMPLES);
+	return 1;
+}
+
+#endif

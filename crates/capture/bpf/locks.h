@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
+/* What locks.bpf.c is told and tells. Mirrored in src/locks/event.rs; sizes are asserted on both sides. */
+#ifndef FATHOM_LOCKS_H
+#define FATHOM_LOCKS_H
+
+enum lock_kind {
+	LOCK_NONE,    /* no wait: a thread of a JVM of which is not known whether it is Java's */
+	LOCK_MONITOR, /* to enter a Java monitor */
+	LOCK_WAIT,    /* in Object.wait */
+	LOCK_PARK,    /* parked, with a blocker told */
+	LOCK_NATIVE,  /* a mutex of the C library */
+};
+
+/* How a JVM's objects lie: fathom_hotspot::locks::LockConstants. */
+struct lock_jvm {
+	__u64 oop_base;
+	__u32 oop_shift;
+	__u32 pending;
+	__u32 waiting;
+	__u32 thread_object;
+	__u32 monitor_object;
+	__u32 monitor_owner;
+	__u32 os_thread;
+	__u32 thread_id;
+	__u32 park_blocker;
+	__u32 eetop;
+	__u32 exclusive_owner; /* 0: not known yet */
+	__u8 thread_object_is_handle;
+	__u8 monitor_object_is_handle;
+	__u8 compressed_oops;
+	__u8 coloured;
+};
+
+_Static_assert(sizeof(struct lock_jvm) == 56, "shared with user space");
+
+struct lock_event {
+	__u64 off_ns;    /* switched out */
+	__u64 on_ns;     /* ran again; 0: it has not yet */
+	__u64 lock;      /* the monitor, the blocker, the mutex */
+	__u64 owner;     /* of a monitor: as it says; of a blocker: JavaThread; 0: not told */
+	__u64 header[2]; /* the first bytes of the object that is locked */
+	__u64 stack_ns;  /* stamp of the stack that was sent before; 0: none */
+	__u32 pid;
+	__u32 tid;
+	__u32 waker;     /* thread that woke it; 0: an interrupt, or nobody */
+	__u32 kind;
+	__u32 owner_tid; /* thread id of the owner, if the owner is a JavaThread; of a mutex as it says; 0: not told */
+	__u16 apart;     /* it slept in futex() for something else since the wait that was told before */
+	__u16 slept;     /* it has done so since this one */
+};
+
+_Static_assert(sizeof(struct lock_event) == 80, "shared with user space");
+
+#endif

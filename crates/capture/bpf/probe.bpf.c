@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
+/*
+ * Probes that a user asks for: a function of a library, entered or returned from; a USDT probe; a tracepoint of the
+ * kernel. Each hit is told with its arguments and its stack.
+ */
+#include <linux/ptrace.h>
+#include "unwind_port.h"
+#include "unwind.h"
+#include "sampler.h"
+#include <bpf/bpf_tracing.h>
+#include <bpf/usdt.bpf.h>
+#include "probe.h"
+
+/* Calls that took less are not told, nanoseconds. */
+const volatile __u64 min_ns = 0;
+
+#define MAX_THREADS 16384
+/* Calls of probed functions within one another that are followed. */
+#define DEEPEST 4
+#define REGISTER_ARGUMENTS 6
+
+struct call {
+	__u64 t0_ns;
+	__u64 argument[REGISTER_ARGUMENTS];
+	__u64 text[PROBE_TEXTS][PROBE_TEXT_BYTES / 8];
+	__u64 probe;
+};
+
+struct calls {
+	__u64 depth;
+	struct call call[DEEPEST];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_THREADS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct calls);
+} open_calls SEC(".maps");
+
+/* Both are too large for the stack of a program. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct calls);
+} no_calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} events SEC(".maps");
+
+/* Whether the scratch of a walk is in use: a task may be preempted while a probe of its runs. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} busy SEC(".maps");
+
+/* [0] events that found no room, [1] calls that found none. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, __u64);
+} losses SEC(".maps");
+
+static __always_inline void lost(__u32 which)
+{
+	__u64 *n = bpf_map_lookup_elem(&losses, &which);
+
+	if (n)
+		*n += 1;
+}
+
+/* Sends the stack of the current thread; its stamp. */
+static __always_inline __u64 send_stack(void *ctx, bool with_kernel)
+{
+	__u32 zero = 0, *taken = bpf_map_lookup_elem(&busy, &zero);
+
+	if (!taken || *taken)
+		return 0;
+	*taken = 1;
+	struct walk *w = begin_sample(SAMPLE_WAIT);
+	__u64 stamp = 0;
+
+	if (!w)
+		goto out;
+	walk_current(w);
+	__u32 frames = w->sample.frames;
+	long bytes = 0;
+
+	if (frames > MOST_FRAMES)
+		frames = MOST_FRAMES;
+	if (with_kernel)
+		bytes = bpf_get_stack(ctx, (char *)w->frame + frames * sizeof(struct walked_frame),
+				      MOST_KERNEL_FRAMES * sizeof(__u64), 0);
+	if (bytes < 0)
+		bytes = 0;
+	w->sample.kernel_frames = bytes / sizeof(__u64);
+	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame) + bytes;
+
+	if (size > sizeof(struct stack_sample) + sizeof(w->frame) + sizeof(w->kernel))
+		goto out;
+	if (!bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP))
+		stamp = w->sample.t_ns;
+out:
+	*taken = 0;
+	return stamp;
+}
+
+static __always_inline bool is_wanted(__u32 *pid, __u32 *tid)
+{
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+
+	*pid = pid_of(task);
+	*tid = tid_of(task);
+	return *pid && *pid != own_pid && (all_processes || bpf_map_lookup_elem(&targets, pid));
+}
+
+static __always_inline struct probe_event *begin_event(__u32 probe, __u32 pid, __u32 tid)
+{
+	struct probe_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event) {
+		lost(0);
+		return NULL;
+	}
+	event->t0_ns = event->t1_ns = bpf_ktime_get_ns();
+	event->result = 0;
+	event->pid = pid;
+	event->tid = tid;
+	event->probe = probe;
+	event->arguments = 0;
+	event->returned = 0;
+	__builtin_memset(event->argument, 0, sizeof(event->argument));
+	__builtin_memset(event->text, 0, sizeof(event->text));
+	__builtin_memset(event->raw, 0, sizeof(event->raw));
+	return event;
+}
+
+static __always_inline void keep_registers(struct pt_regs *ctx, __u64 *argument, char text[PROBE_TEXTS][PROBE_TEXT_BYTES])
+{
+	argument[0] = PT_REGS_PARM1(ctx);
+	argument[1] = PT_REGS_PARM2(ctx);
+	argument[2] = PT_REGS_PARM3(ctx);
+	argument[3] = PT_REGS_PARM4(ctx);
+	argument[4] = PT_REGS_PARM5(ctx);
+	argument[5] = ctx->r9;
+	for (int i = 0; i < PROBE_TEXTS; i++) {
+		/* No pointer is below a page. */
+		if (argument[i] < 4096 || bpf_probe_read_user_str(text[i], PROBE_TEXT_BYTES, (void *)argument[i]) < 0)
+			text[i][0] = 0;
+	}
+}
+
+/* A function is entered, and its return is of no interest. */
+SEC("uprobe")
+int probe_hit(struct pt_regs *ctx)
+{
+	__u32 pid, tid;
+
+	if (!is_wanted(&pid, &tid))
+		return 0;
+	__u64 stack_ns = send_stack(ctx, false);
+	struct probe_event *event = begin_event(bpf_get_attach_cookie(ctx), pid, tid);
+
+	if (!event)
+		return 0;
+	event->stack_ns = stack_ns;
+	event->arguments = REGISTER_ARGUMENTS;
+	keep_registers(ctx, event->argument, event->text);
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
+SEC("uprobe")
+int probe_enter(struct pt_regs *ctx)
+{
+	__u32 pid, tid, zero = 0;
+
+	if (!is_wanted(&pid, &tid))
+		return 0;
+	struct calls *calls = bpf_map_lookup_elem(&open_calls, &tid);
+
+	if (!calls) {
+		struct calls *none = bpf_map_lookup_elem(&no_calls, &zero);
+
+		if (!none || bpf_map_update_elem(&open_calls, &tid, none, BPF_NOEXIST)) {
+			lost(1);
+			return 0;
+		}
+		calls = bpf_map_lookup_elem(&open_calls, &tid);
+		if (!calls)
+			return 0;
+	}
+	__u64 depth = calls->depth;
+
+	calls->depth = depth + 1;
+	if (depth >= DEEPEST) {
+		lost(1);
+		return 0;
+	}
+	struct call *call = &calls->call[depth];
+
+	call->probe = bpf_get_attach_cookie(ctx);
+	keep_registers(ctx, call->argument, (void *)call->text);
+	call->t0_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("uretprobe")
+int probe_return(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 pid, tid;
+
+	if (!is_wanted(&pid, &tid))
+		return 0;
+	struct calls *calls = bpf_map_lookup_elem(&open_calls, &tid);
+
+	if (!calls || !calls->depth)
+		return 0;
+	__u64 depth = calls->depth - 1;
+
+	calls->depth = depth;
+	if (depth >= DEEPEST)
+		return 0;
+	struct call *call = &calls->call[depth];
+
+	if (now - call->t0_ns < min_ns)
+		return 0;
+	__u64 stack_ns = send_stack(ctx, false);
+	struct probe_event *event = begin_event(call->probe, pid, tid);
+
+	if (!event)
+		return 0;
+	event->t0_ns = call->t0_ns;
+	event->t1_ns = now;
+	event->stack_ns = stack_ns;
+	event->result = PT_REGS_RC(ctx);
+	event->returned = 1;
+	event->arguments = REGISTER_ARGUMENTS;
+	__builtin_memcpy(event->argument, call->argument, sizeof(call->argument));
+	__builtin_memcpy(event->text, call->text, sizeof(call->text));
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
+SEC("usdt")
+int probe_usdt(struct pt_regs *ctx)
+{
+	__u32 pid, tid;
+
+	if (!is_wanted(&pid, &tid))
+		return 0;
+	int count = bpf_usdt_arg_cnt(ctx);
+	__u64 stack_ns = send_stack(ctx, false);
+	struct probe_event *event = begin_event(bpf_usdt_cookie(ctx), pid, tid);
+
+	if (!event)
+		return 0;
+	event->stack_ns = stack_ns;
+	event->arguments = count < 0 ? 0 : count > PROBE_ARGUMENTS ? PROBE_ARGUMENTS : count;
+#pragma unroll
+	for (int i = 0; i < PROBE_ARGUMENTS; i++) {
+		long value = 0;
+
+		if (i < count)
+			bpf_usdt_arg(ctx, i, &value);
+		event->argument[i] = value;
+		if (i < PROBE_TEXTS && (__u64)value >= 4096
+		    && bpf_probe_read_user_str(event->text[i], PROBE_TEXT_BYTES, (void *)value) < 0)
+			event->text[i][0] = 0;
+	}
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
+SEC("tracepoint")
+int probe_tracepoint(void *ctx)
+{
+	__u32 pid, tid;
+
+	if (!is_wanted(&pid, &tid))
+		return 0;
+	__u64 stack_ns = send_stack(ctx, true);
+	struct probe_event *event = begin_event(bpf_get_attach_cookie(ctx), pid, tid);
+
+	if (!event)
+		return 0;
+	event->stack_ns = stack_ns;
+	/* The record may be shorter; what lies behind it is not shown. */
+	bpf_probe_read_kernel(event->raw, sizeof(event->raw), ctx);
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

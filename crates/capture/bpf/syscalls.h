@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
+/* What syscalls.bpf.c and user space tell each other. Mirrored in src/syscalls/; sizes are asserted on both sides. */
+#ifndef FATHOM_SYSCALLS_H
+#define FATHOM_SYSCALLS_H
+
+#include "sockets.h"
+
+/* System calls with a number below are told apart. */
+#define MOST_CALLS 512
+/* Bytes of text behind an event at most, of which one piece takes this many at most. */
+#define CALL_TEXT_BYTES 1280
+#define CALL_PIECE_BYTES 256
+/* Powers of two of a call's length in nanoseconds that are counted; the last one counts what is longer too. */
+#define CALL_LENGTHS 40
+
+/* What user space asks for. */
+struct syscalls_config {
+	__u64 min_ns;        /* calls as long are told one by one */
+	__u32 most_stacks;   /* told with a stack, a second and processor */
+	__u32 most_events;   /* told, a second and processor */
+	__u32 hot_calls;     /* in a stretch: a thread that makes more is hot */
+	__u32 pad;
+};
+
+/* Whether a long call is told. */
+enum call_tell {
+	TELL_NEVER,
+	TELL_FILES,  /* unless it is on a descriptor that only tells of events (eventfd, epoll, timerfd) */
+	TELL_SOCKET, /* when it polls one connected socket */
+	TELL_ALWAYS,
+};
+
+/* Where the arguments of a call that matter stand: index plus one, 0: there is none. */
+struct call_shape {
+	__u8 tell;
+	__u8 fd;
+	__u8 path;
+	__u8 dirfd;
+	__u8 address;     /* struct sockaddr of a peer */
+	__u8 result_is_fd;
+	__u8 polls;       /* argument 0: struct pollfd */
+	__u8 pad;
+};
+
+/* How a call ended. */
+enum call_end {
+	CALL_DONE,
+	CALL_AGAIN, /* interrupted, timed out or not ready: EINTR, EAGAIN, ETIMEDOUT, EINPROGRESS and those that restart it */
+	CALL_FAILED,
+};
+
+struct call_key {
+	__u32 tid;
+	__u16 nr;
+	__u16 end;
+};
+
+/*
+ * Reading the clock is half of what watching a call costs. Of a thread that makes more calls than this in a stretch, one
+ * of so many is timed, and of the others those alone during which the kernel's ticks tell that time went by: they are
+ * taken to begin where the last timed one ended, some calls earlier.
+ */
+#define HOT_STRETCH_NS 100000000ULL
+#define HOT_ONE_OF 8
+#define COARSE_LONG_TICKS 2
+
+/* All calls of a thread that ended the same way. */
+struct call_total {
+	__u64 count;
+	__u64 timed;       /* how many of them were timed */
+	__u64 ns;          /* how long these took */
+	__u64 longest_ns;
+	__u64 coarse_ns;   /* how long those took that only ticks told of, not among `timed` */
+	__u32 coarse;
+	__u32 pid;
+	__u32 length[CALL_LENGTHS]; /* timed calls that took from 2^i nanoseconds on */
+};
+
+enum call_event_kind {
+	CALL_TOLD = 1,
+	CALL_THREAD_ENDED = 2,
+};
+
+enum call_event_flags {
+	CALL_BEGAN_BEFORE = 1, /* it had begun before the thread was watched */
+	CALL_DELETED = 2,      /* the file has no name any more */
+	CALL_PATH_CUT = 4,     /* the path is longer than what is told */
+	CALL_BASE_CUT = 8,
+	CALL_COARSE = 16,      /* it began somewhat later than told */
+	CALL_UNFINISHED = 32,  /* it has not ended; `exit_ns` is now, and there is no result */
+};
+
+/* Followed by `text` bytes: names of the path of the descriptor, leaf first, each ended by 0, `path` bytes; those of the
+ * directory that the argument is relative to, `base` bytes; then the argument itself. */
+struct call_event {
+	__u64 enter_ns;
+	__u64 exit_ns;
+	__s64 result;
+	__u64 argument[6];
+	__u64 stack_ns; /* stamp of the stack that was sent before; 0: none */
+	__u64 inode;
+	__u64 magic;    /* of the file system; 0: no descriptor */
+	__u32 pid;
+	__u32 tid;
+	__u16 nr;
+	__u8 kind;
+	__u8 flags;
+	__u32 mode;     /* of the inode */
+	__u16 path;
+	__u16 base;
+	__u16 text;
+	__u16 pad;
+	char comm[16];
+	struct socket_ends socket;
+	__u32 pad2;
+};
+
+_Static_assert(sizeof(struct call_shape) == 8, "shared with user space");
+_Static_assert(sizeof(struct call_total) == 48 + 4 * CALL_LENGTHS, "shared with user space");
+_Static_assert(sizeof(struct call_event) == 184, "shared with user space");
+
+#endif

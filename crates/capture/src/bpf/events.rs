@@ -1,0 +1,84 @@
+//! The two ring buffers of an object: its events, and the stacks that belong to them.
+//!
+//! The program sends the stack first, then the event with the stack's stamp; here the events are read first, so that the stack
+//! of each is there by then.
+
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+
+use fathom_recording::StackId;
+use libbpf_rs::{MapCore, Result};
+
+use super::ring::Ring;
+use crate::collector::Context;
+use crate::unwind::SharedEngine;
+use crate::unwind::samples::Sample;
+
+/// A thread, and when its stack was taken: monotonic nanoseconds.
+type Stamp = (u32, u64);
+/// A stack as the program sent it.
+type Record = Box<[u8]>;
+
+/// Events of type `E`, and what they left of stacks.
+pub(crate) struct Events<E> {
+    events: Ring<E>,
+    stacks: Ring<(Stamp, Record)>,
+    /// Stacks that wait for their event.
+    waiting: HashMap<Stamp, Record>,
+    /// Tables and names, shared with the other collectors that take stacks; without it there are none.
+    engine: Option<SharedEngine>,
+    /// Of each, taken in one turn and kept.
+    most: usize,
+}
+
+impl<E: 'static> Events<E> {
+    /// Over the maps of a loaded object. `parse` reads an event; at most `most` are taken in one turn.
+    pub(crate) fn over(
+        events: &dyn MapCore,
+        samples: &dyn MapCore,
+        parse: fn(&[u8]) -> Option<E>,
+        most: usize,
+        engine: Option<SharedEngine>,
+    ) -> Result<Self> {
+        let stamped = |bytes: &[u8]| {
+            let head = Sample::parse(bytes)?.head;
+            Some(((head.tid, head.t_ns), bytes.into()))
+        };
+        let (events, stacks) = (Ring::over(events, parse, most)?, Ring::over(samples, stamped, most)?);
+        Ok(Self { events, stacks, waiting: HashMap::new(), engine, most })
+    }
+
+    /// What came in since the last time.
+    pub(crate) fn take(&mut self) -> Vec<E> {
+        let events = self.events.take();
+        // So many are of events that were lost.
+        if self.waiting.len() >= self.most {
+            self.waiting.clear();
+        }
+        self.waiting.extend(self.stacks.take());
+        events
+    }
+
+    /// The stack of an event of this process and thread, by its stamp. It is given once.
+    pub(crate) fn stack(
+        &mut self,
+        (pid, tid): (u32, u32),
+        stack_ns: u64,
+        cx: &mut Context<'_>,
+    ) -> Option<StackId> {
+        let record = self.waiting.remove(&(tid, stack_ns))?;
+        let sample = Sample::parse(&record)?;
+        let is_jvm = cx.targets.get(pid.cast_signed()).is_some_and(|target| target.jvm);
+        self.engine.as_ref()?.borrow_mut().stack(&sample, is_jvm, cx.sink)
+    }
+
+    /// A stack that nobody will ask for.
+    pub(crate) fn forget(&mut self, tid: u32, stack_ns: u64) {
+        self.waiting.remove(&(tid, stack_ns));
+    }
+
+    /// Readable when much waits, or something that should not.
+    pub(crate) fn wake(&self) -> BorrowedFd<'_> {
+        self.events.wake()
+    }
+}

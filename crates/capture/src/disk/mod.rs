@@ -1,0 +1,279 @@
+//! Disks: requests of the whole host by device, kind and issuer; what of writing to files holds threads up.
+//!
+//! `bpf/disk.bpf.c` counts every request from its making to its completion; here the sums become series once a second,
+//! and what took long spans: requests, commits of a journal, rounds of writeback, `fsync` and the like with stack and file.
+
+mod program;
+mod record;
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+
+use fathom_recording::vocabulary::{figure, kind, label, live};
+use fathom_recording::{ProcessId, SpanRow, StackId, ThreadId};
+
+use crate::TargetEvent;
+use crate::clock::monotonic_ns;
+use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::points::{Gauge, Points};
+use crate::procfs;
+use crate::target::Change;
+use crate::unwind::SharedEngine;
+use crate::unwind::samples::Sample;
+use program::Program;
+use record::{Counts, Event, What, op_name, reason_name, sync_name};
+
+/// The line in the list of collectors.
+pub const ENTRY: Entry = Entry {
+    id: "disk",
+    about: "requests to disks by device and issuer, journal commits, writeback, throttled writers, fsync with its stack",
+    engine: Engine::Ebpf,
+    essential: false,
+    default: true,
+    make: |_: &Settings| Box::new(Disk::default()),
+};
+
+/// What took as long is told one by one, nanoseconds, where the user did not say: a disk with moving parts takes ten
+/// milliseconds for any request.
+const MIN_NS: u64 = 10_000_000;
+/// How often sums are told.
+const SECOND_NS: i64 = 1_000_000_000;
+/// Series that are told.
+const MOST_SERIES: usize = 2048;
+
+/// Series of requests, with the number of each second that they are: see [`live`].
+const SERIES: [live::Word; 4] =
+    [live::DISK_IO_REQUESTS, live::DISK_IO_BYTES, live::DISK_IO_QUEUED, live::DISK_IO_IN_DEVICE];
+
+/// The collector.
+#[derive(Default)]
+struct Disk {
+    program: Option<Program>,
+    engine: Option<SharedEngine>,
+    /// Counts as they were when told last.
+    totals: HashMap<Vec<u8>, Counts>,
+    /// By device, kind and issuer, with whether the last point was not zero.
+    series: HashMap<Vec<u8>, ([Gauge; 4], bool)>,
+    told_ns: i64,
+    /// Slow requests that were not told one by one.
+    untold: u64,
+}
+
+impl Collector for Disk {
+    fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.engine = cx.shared.stacks.clone();
+        let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
+        let whole_host = cx.targets.selection().is_whole_host();
+        let (program, unseen) =
+            Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.calls())?;
+        self.program = Some(program);
+        unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
+        self.told_ns = monotonic_ns();
+        Ok(())
+    }
+
+    fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
+        if matches!(event.change, Change::Exec | Change::Gone) {
+            self.take(cx);
+        }
+        let Some(program) = &self.program else { return };
+        match event.change {
+            Change::Gone => program.unwatch(event.target.pid),
+            Change::Appeared | Change::Exec | Change::BecameJvm => program.watch(event.target.pid),
+        }
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.take(cx);
+        if monotonic_ns() - self.told_ns >= SECOND_NS {
+            self.tell(cx);
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, cx: &mut Context<'_>) {
+        if let Some(program) = &mut self.program {
+            program.detach();
+        }
+        self.take(cx);
+        self.tell(cx);
+        if self.untold > 0 {
+            cx.unseen(Unavailable {
+                what: format!("each of {} slow requests to disks; their sums have them", self.untold),
+                why: "more were slow than are told one by one".into(),
+                remedy: "the series disk.io.* of the time".into(),
+            });
+        }
+        (self.program, self.engine) = (None, None);
+    }
+}
+
+impl Disk {
+    fn take(&mut self, cx: &mut Context<'_>) {
+        let Some(program) = &mut self.program else { return };
+        let (events, stacks) = (program.events(), program.stacks());
+        for bytes in &events {
+            match Event::parse(bytes) {
+                Some(event) => self.one(&event, None, cx),
+                None => cx.source_mut().skipped += 1,
+            }
+        }
+        for record in &stacks {
+            let Some(sample) = Sample::parse(record) else { continue };
+            let behind = size_of_val(&sample.head) + sample.stack.len();
+            let Some(event) = record.get(behind..).and_then(Event::parse) else {
+                cx.source_mut().skipped += 1;
+                continue;
+            };
+            let is_jvm = cx.targets.get(event.pid.cast_signed()).is_some_and(|target| target.jvm);
+            let engine = self.engine.clone();
+            let stack = engine.and_then(|engine| engine.borrow_mut().stack(&sample, is_jvm, cx.sink));
+            let comm = sample.comm().into_owned();
+            self.one(&Event { comm, ..event }, stack, cx);
+        }
+    }
+
+    fn one(&self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
+        let (pid, tid) = (event.pid.cast_signed(), event.tid.cast_signed());
+        let process = cx.process(pid);
+        let thread = (tid > 0).then(|| cx.thread_called(pid, tid, &event.comm));
+        let device = (label::DEVICE, event.name.as_str());
+        match event.what {
+            What::Request => {
+                let queue_ns = event.issued_ns.saturating_sub(event.from_ns);
+                let figures = [
+                    (figure::BYTES, event.bytes as f64),
+                    (figure::QUEUE_NS, queue_ns as f64),
+                    (figure::RESULT, f64::from(event.result)),
+                ];
+                let labels = [device, (label::ISSUER, event.comm.as_str())];
+                let name = op_name(event.number);
+                // It is no time of the thread that issued it, which may do something else meanwhile.
+                span(event, kind::DISK_REQUEST, name, (process, None), None, &figures, &labels, cx);
+            }
+            What::Commit => {
+                span(event, kind::DISK_COMMIT, "commit", (process, thread), None, &[], &[device], cx);
+            }
+            What::Writeback => {
+                let reason = reason_name(event.number);
+                span(event, kind::DISK_WRITEBACK, reason, (process, thread), None, &[], &[device], cx);
+            }
+            What::Throttle => {
+                span(
+                    event,
+                    kind::DISK_THROTTLE,
+                    "asked to pause",
+                    (process, thread),
+                    None,
+                    &[],
+                    &[device],
+                    cx,
+                );
+            }
+            What::Sync => {
+                let path = path_of(event).unwrap_or_else(|| event.name.clone());
+                let labels: &[(&str, &str)] =
+                    if path.is_empty() { &[] } else { &[(label::PATH, path.as_str())] };
+                let figures = [(figure::RESULT, f64::from(event.result))];
+                span(
+                    event,
+                    kind::DISK_SYNC,
+                    sync_name(event.number),
+                    (process, thread),
+                    stack,
+                    &figures,
+                    labels,
+                    cx,
+                );
+            }
+        }
+        cx.source_mut().records += 1;
+    }
+
+    /// Tells the sums of the time since the last time.
+    fn tell(&mut self, cx: &mut Context<'_>) {
+        let Some(program) = &self.program else { return };
+        let now_ns = monotonic_ns();
+        let (from_ns, length) = (self.told_ns, (now_ns - self.told_ns).max(1));
+        self.told_ns = now_ns;
+        let seconds = length as f64 / 1e9;
+        let (untold, lost) = program.untold_and_lost();
+        self.untold = untold;
+        let totals = program.totals();
+        for (key, counts) in totals {
+            let rise = counts.since(self.totals.get(&key));
+            if !self.series.contains_key(&key) {
+                if self.series.len() >= MOST_SERIES {
+                    continue;
+                }
+                let gauges = gauges(&counts, cx);
+                self.series.insert(key.clone(), (gauges, false));
+            }
+            let Some((gauges, told)) = self.series.get_mut(&key) else { continue };
+            let mut points = Points::new(cx, Some(from_ns), now_ns);
+            let values = [
+                rise.count as f64 / seconds,
+                rise.bytes as f64 / seconds,
+                rise.queue_ns as f64 / length as f64,
+                rise.device_ns as f64 / length as f64,
+            ];
+            if rise.count > 0 || *told {
+                gauges.iter_mut().zip(values).for_each(|(gauge, value)| points.point(gauge, length, value));
+            }
+            *told = rise.count > 0;
+            cx.source_mut().records += rise.count;
+            self.totals.insert(key, counts);
+        }
+        cx.source_mut().lost = lost;
+    }
+}
+
+/// The series of a device, kind and issuer: "vda write OrderService (4711)", "vda write kworker".
+fn gauges(counts: &Counts, cx: &mut Context<'_>) -> [Gauge; 4] {
+    let process: Option<ProcessId> = (counts.pid > 0).then(|| cx.process(counts.pid.cast_signed()));
+    let issuer = match process {
+        Some(process) => format!("{} ({})", cx.sink.process_mut(process).name, counts.pid),
+        None => counts.comm.clone(),
+    };
+    let instance = format!("{} {} {issuer}", counts.device, op_name(counts.op));
+    SERIES.map(|word| match process {
+        Some(process) => Gauge::of(word, &instance, process),
+        None => Gauge::new(word, &instance),
+    })
+}
+
+/// The file of a sync, if its descriptor is still of it.
+fn path_of(event: &Event) -> Option<String> {
+    let place = procfs::path(event.pid.cast_signed(), &format!("fd/{}", event.fd));
+    let same = std::fs::metadata(&place).is_ok_and(|info| info.ino() == event.inode);
+    let path = std::fs::read_link(&place).ok().filter(|_| same)?;
+    Some(path.to_string_lossy().into_owned())
+}
+
+#[allow(clippy::too_many_arguments, reason = "the one place that writes spans")]
+fn span(
+    event: &Event,
+    kind: &str,
+    name: &str,
+    (process, thread): (ProcessId, Option<ThreadId>),
+    stack: Option<StackId>,
+    figures: &[(&str, f64)],
+    labels: &[(&str, &str)],
+    cx: &mut Context<'_>,
+) {
+    cx.sink.span(&SpanRow {
+        kind,
+        name,
+        t0_ns: cx.clock.epoch_ns(event.from_ns.cast_signed()),
+        t1_ns: cx.clock.epoch_ns(event.to_ns.cast_signed()),
+        process,
+        thread,
+        stack,
+        source: cx.source,
+        line: 0,
+        key: -1,
+        parent: None,
+        figures,
+        labels,
+    });
+}

@@ -1,0 +1,176 @@
+//! The programs in the kernel: loaded, attached, read.
+
+use std::os::fd::AsFd;
+use std::rc::Rc;
+
+use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
+use libbpf_rs::btf::{Btf, ReferencesType};
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use rustix::time::{ClockId, clock_getres};
+
+use super::record::Counts;
+use crate::bpf::calls::{Calls, Handed, Way};
+use crate::bpf::object::{Part, leave_out, place, share, skeleton};
+use crate::bpf::ring::Ring;
+use crate::bpf::{counted, pid_namespace, silence, unavailable};
+use crate::collector::Unavailable;
+use crate::unwind::SharedEngine;
+
+skeleton!("disk");
+use skeleton::{DiskSkel, DiskSkelBuilder};
+
+/// What cannot be seen without it.
+const WHAT: &str = "requests to disks";
+/// Slow requests told one by one for each processor and tenth of a second: a disk that is slow for everybody is told by sums.
+const MOST: u32 = 50;
+/// Records taken in one turn; what is left waits in the kernel's buffers.
+const MOST_RECORDS: usize = 20_000;
+/// Entries of a map read in one call.
+const BATCH: u32 = 1024;
+
+/// fsync, fdatasync, sync_file_range, syncfs (x86-64), as bpf/disk.bpf.c names them.
+const SYNC_CALLS: [u32; 4] = [74, 75, 277, 306];
+
+/// Parts that a kernel may lack, with the tracepoint that tells, and what is not seen then.
+const PARTS: [Part; 5] = [
+    Part {
+        tracepoint: "block_io_start",
+        programs: "on_start",
+        what: "how long direct requests to disks wait before they are issued",
+    },
+    Part {
+        tracepoint: "block_rq_insert",
+        programs: "on_insert",
+        what: "how long requests to disks wait in the scheduler's queue",
+    },
+    Part {
+        tracepoint: "jbd2_start_commit",
+        programs: "on_commit_",
+        what: "commits of the file system's journal",
+    },
+    Part { tracepoint: "writeback_start", programs: "on_writeback_", what: "rounds of writeback" },
+    Part {
+        tracepoint: "balance_dirty_pages",
+        programs: "on_throttle",
+        what: "writers that are told to wait for writeback",
+    },
+];
+
+/// The loaded programs. Fields are dropped in their order.
+pub(super) struct Program {
+    handed: Vec<Handed>,
+    events: Ring<Record>,
+    stacks: Ring<Record>,
+    loaded: DiskSkel<'static>,
+}
+
+type Record = Box<[u8]>;
+
+fn failed(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
+    move |error| unavailable(WHAT, step, &error)
+}
+
+impl Program {
+    /// Loads and attaches them, with what this kernel does not have. With an engine they walk by its tables; `targets`: the
+    /// map of them that all programs of the recording share.
+    pub(super) fn start(
+        whole_host: bool,
+        min_ns: u64,
+        (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
+        calls: Option<Rc<Calls>>,
+    ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
+        silence();
+        let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
+        let mut open = DiskSkelBuilder::default().open(place()).map_err(failed("opening"))?;
+        if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+            data.config.min_ns = min_ns;
+            data.config.most = MOST;
+            // The coarse clock moves at each tick.
+            let tick = clock_getres(ClockId::MonotonicCoarse);
+            data.config.jiffy_ns = u64::try_from(tick.tv_nsec).unwrap_or(0);
+            data.pause_argument = pause_argument(&kernel);
+            data.own_pid = std::process::id();
+            data.all_processes = u8::from(whole_host);
+            data.pidns_ino = pid_namespace();
+        }
+        let object = open.open_object_mut();
+        share(object, engine, targets).map_err(failed("sharing the tables of"))?;
+        let remedy = "a kernel that was built with it, or the file system that tells of it";
+        let unseen = leave_out(object, &kernel, &PARTS, remedy);
+        if let Some(calls) = &calls {
+            calls.take_over(object, &["on_call", "on_return"]).map_err(failed("sharing the calls of"))?;
+        }
+        let mut loaded = open.load().map_err(failed("loading"))?;
+        let ring = |map: &dyn MapCore| {
+            let ring = Ring::over(map, |bytes| Some(bytes.into()), MOST_RECORDS);
+            ring.map_err(failed("mapping a ring buffer of"))
+        };
+        let (events, stacks) = (ring(&loaded.maps.events)?, ring(&loaded.maps.samples)?);
+        loaded.attach().map_err(failed("attaching"))?;
+        let mut handed = Vec::new();
+        if let Some(calls) = calls {
+            let ways = [(loaded.progs.on_return.as_fd(), Way::Out), (loaded.progs.on_call.as_fd(), Way::In)];
+            for (program, way) in ways {
+                handed.push(calls.hand(program, way, &SYNC_CALLS).map_err(failed("attaching"))?);
+            }
+        }
+        Ok((Self { handed, events, stacks, loaded }, unseen))
+    }
+
+    /// Watches a process.
+    pub(super) fn watch(&self, pid: i32) {
+        let _ = self.loaded.maps.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY);
+    }
+
+    /// Watches it no more.
+    pub(super) fn unwatch(&self, pid: i32) {
+        let _ = self.loaded.maps.targets.delete(&pid.to_ne_bytes());
+    }
+
+    /// Counts no more; what was counted can still be read.
+    pub(super) fn detach(&mut self) {
+        self.handed.clear();
+        self.loaded.links = skeleton::DiskLinks::default();
+    }
+
+    /// Events that came in since the last time.
+    pub(super) fn events(&mut self) -> Vec<Record> {
+        self.events.take()
+    }
+
+    /// Events with stacks.
+    pub(super) fn stacks(&mut self) -> Vec<Record> {
+        self.stacks.take()
+    }
+
+    /// Requests by device, kind and issuer.
+    pub(super) fn totals(&self) -> Vec<(Vec<u8>, Counts)> {
+        let map = &self.loaded.maps.totals;
+        let entries: Vec<(Vec<u8>, Vec<u8>)> =
+            map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map(Iterator::collect).unwrap_or_default();
+        let one = |(key, value): (Vec<u8>, Vec<u8>)| Some((Counts::parse(&key, &value)?, key));
+        entries.into_iter().filter_map(one).map(|(counts, key)| (key, counts)).collect()
+    }
+
+    /// Slow requests that were not told one by one, as there were too many; and what found no room.
+    pub(super) fn untold_and_lost(&self) -> (u64, u64) {
+        let losses = &self.loaded.maps.losses;
+        (counted(losses, 0), counted(losses, 1))
+    }
+}
+
+/// Where `pause` is among the arguments of the tracepoint `balance_dirty_pages`: kernels from 6.15 on have eight, behind
+/// the one of all tracepoints, and earlier ones twelve; 0: another number.
+fn pause_argument(kernel: &Btf<'_>) -> u32 {
+    let arguments = || {
+        let name = kernel.type_by_name::<Typedef<'_>>("btf_trace_balance_dirty_pages")?;
+        let pointer = Ptr::try_from(name.referenced_type()).ok()?;
+        Some(FuncProto::try_from(pointer.referenced_type()).ok()?.iter().count())
+    };
+    match arguments() {
+        Some(9) => 6,
+        Some(13) => 10,
+        _ => 0,
+    }
+}

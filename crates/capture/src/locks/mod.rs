@@ -1,0 +1,506 @@
+//! Locks: for which one each thread waits, of which class it is, and who holds it; told from outside, without a flag or a
+//! probe in the JVM.
+//!
+//! `bpf/locks.bpf.c` reads it out of the JVM's memory when a thread goes to sleep in `futex()`: the monitor that it wants to enter,
+//! the object in whose `wait` it is, the blocker that it is parked for, or the mutex of the C library. Here that gets
+//! names and becomes spans with the times of the scheduler: [`kind::LOCK_MONITOR`], [`kind::LOCK_WAIT`],
+//! [`kind::LOCK_PARK`], [`kind::LOCK_NATIVE`].
+//!
+//! Limits. A thread that spins and gets the lock did not wait. A virtual thread that waits for a lock leaves its carrier
+//! and is not told; where it cannot (`synchronized` until JDK 23), its carrier is told to wait. Of a lock that a virtual thread held
+//! the owner is told as the carrier that it was on. The owner is who held the lock when the wait began; where the lock does not tell (a monitor that was
+//! inflated just now), it is who woke the waiting thread, which is who left it last. The C library's mutexes are told,
+//! conditions are not: they are waits for work as well.
+
+mod event;
+mod jvm;
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{SpanRow, StackId};
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use crate::bpf::calls::{Calls, Handed, Way};
+use crate::bpf::events::Events;
+use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::{counted, pid_namespace, silence, unavailable};
+use crate::clock::monotonic_ns;
+use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::procfs;
+use crate::target::Change;
+use crate::unwind::SharedEngine;
+use crate::{Selection, TargetEvent};
+use event::{Event, Told, Waited};
+use jvm::Jvm;
+
+skeleton!("locks");
+use skeleton::{LocksSkel, LocksSkelBuilder};
+
+/// What cannot be seen without it.
+const WHAT: &str = "which locks threads wait for, and who holds them";
+
+/// The line in the list of collectors.
+pub const ENTRY: Entry = Entry {
+    id: "locks",
+    about: "monitors, java.util.concurrent locks, mutexes: who waited for which, how long, who held it",
+    engine: Engine::Ebpf,
+    essential: false,
+    default: true,
+    make: |settings: &Settings| Box::new(LockWaits::new(settings)),
+};
+
+/// Waits as long are told, unless the caller wants others: nanoseconds, and the least that may be asked for.
+const MIN_NS: u64 = 1_000_000;
+const LEAST_NS: u64 = 10_000;
+/// Waits of one thread for one lock with less between them are one: it was woken, and another was faster. HotSpot also looks after
+/// its monitors now and then, each second at last (`ObjectMonitor::EnterI` until JDK 22), and sleeps on.
+const GAP_NS: u64 = 500_000;
+/// How long a wait is kept back to see whether it goes on.
+const KEPT_NS: u64 = 100_000_000;
+/// Events taken in one turn; what is left waits in the kernel's buffer.
+const MOST_EVENTS: usize = 100_000;
+/// A JVM that starts is looked at again so often and for so long.
+const AGAIN: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// New threads in a turn that are looked at for whether they wait: each look reads a file of /proc.
+const MOST_FRESH: usize = 256;
+/// futex: `SYS_FUTEX` of bpf/locks.bpf.c (x86-64).
+const SYS_FUTEX: u32 = 202;
+/// How `/proc/PID/task/TID/syscall` tells of it.
+const FUTEX: &str = "202 ";
+/// A thread that is not among Java's after so long is none of them; `NO_JAVA_THREAD` of bpf/locks.bpf.c tells so.
+const NO_JAVA_THREAD_AFTER: Duration = Duration::from_secs(1);
+const NO_JAVA_THREAD: u64 = 1;
+
+/// The collector.
+struct LockWaits {
+    min_ns: u64,
+    handed: Option<Handed>,
+    loaded: Option<LocksSkel<'static>>,
+    events: Option<Events<Told>>,
+    jvms: HashMap<u32, Jvm>,
+    /// JVMs that are not ready: when to look again, and until when.
+    waited_for: HashMap<u32, (Instant, Instant)>,
+    /// Threads of JVMs of which is not known whether they are Java's: since when.
+    unknown: HashMap<u32, Instant>,
+    /// The last wait of each thread, which may go on.
+    open: HashMap<u32, Event>,
+    lost: u64,
+}
+
+impl LockWaits {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            min_ns: settings.min_ns.unwrap_or(MIN_NS).max(LEAST_NS),
+            handed: None,
+            loaded: None,
+            events: None,
+            jvms: HashMap::new(),
+            waited_for: HashMap::new(),
+            unknown: HashMap::new(),
+            open: HashMap::new(),
+            lost: 0,
+        }
+    }
+
+    /// Opens the JVMs that are ready.
+    fn open_jvms(&mut self, cx: &mut Context<'_>) {
+        let now = Instant::now();
+        let due: Vec<u32> =
+            self.waited_for.iter().filter(|(_, (at, _))| now >= *at).map(|(pid, _)| *pid).collect();
+        for pid in due {
+            let Some((at, until)) = self.waited_for.get_mut(&pid) else { continue };
+            match Jvm::open(pid) {
+                Ok(jvm) => {
+                    self.waited_for.remove(&pid);
+                    self.jvms.insert(pid, jvm);
+                    self.tell_jvm(pid);
+                    self.tell_threads();
+                    self.tell_waits(pid);
+                }
+                Err(_) if now < *until => *at = now + AGAIN,
+                Err(error) => {
+                    self.waited_for.remove(&pid);
+                    cx.unseen(Unavailable {
+                        what: format!("Java locks of process {pid}"),
+                        why: error.to_string(),
+                        remedy:
+                            "a flight recording (fathom record --engine jfr) tells of waits from 20 ms on"
+                                .into(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Tells the program where things lie in a JVM.
+    fn tell_jvm(&self, pid: u32) {
+        let (Some(loaded), Some(jvm)) = (&self.loaded, self.jvms.get(&pid)) else { return };
+        let bytes = event::bytes_of(&jvm.constants, jvm.exclusive_owner);
+        // A full map: its waits are told as those of a process that is no JVM.
+        let _ = loaded.maps.lock_jvms.update(&pid.to_ne_bytes(), &bytes, MapFlags::ANY);
+    }
+
+    /// Tells the program of threads that wait already: it would hear of them only when they have got the lock, and of those
+    /// that wait for each other never.
+    fn tell_waits(&self, pid: u32) {
+        let Some(jvm) = self.jvms.get(&pid) else { return };
+        for (tid, address) in jvm.threads() {
+            self.tell_wait((pid, tid), address);
+        }
+    }
+
+    /// Tells the program that a thread waits, if it does.
+    fn tell_wait(&self, (pid, tid): (u32, u32), address: u64) {
+        let (Some(loaded), Some(jvm)) = (&self.loaded, self.jvms.get(&pid)) else { return };
+        let map = &loaded.maps.waits;
+        // Number and arguments of the call that it sleeps in; "running" when it does not (proc(5)).
+        let path = procfs::path(pid.cast_signed(), "task").join(tid.to_string()).join("syscall");
+        let call = || procfs::read_to_string(&path).filter(|call| call.starts_with(FUTEX));
+        let Some(before) = call() else { return };
+        let now_ns = monotonic_ns().max(0).cast_unsigned();
+        let Some(waiting) = jvm.waiting(address) else { return };
+        let bytes = event::waits_since(now_ns, pid, tid, &waiting);
+        // The program leaves a wait there that is over; one that is not, it has seen itself.
+        let is_seen = self.waits_now(tid).is_some_and(|event| event.off_ns > 0);
+        let told = !is_seen && map.update(&tid.to_ne_bytes(), &bytes, MapFlags::ANY).is_ok();
+        // It woke up meanwhile: what was read may be of another wait.
+        if told && call().as_ref() != Some(&before) {
+            let _ = map.delete(&tid.to_ne_bytes());
+        }
+    }
+
+    /// Tells the program which threads are Java's.
+    fn tell_threads(&mut self) {
+        let Some(loaded) = &self.loaded else { return };
+        let map = &loaded.maps.java_threads;
+        let tell = |tid: u32, address: u64| {
+            let _ = map.update(&tid.to_ne_bytes(), &address.to_ne_bytes(), MapFlags::ANY);
+        };
+        let mut fresh: Vec<((u32, u32), u64)> = Vec::new();
+        for (pid, jvm) in &mut self.jvms {
+            for (tid, address) in jvm.new_threads(!self.unknown.is_empty()) {
+                tell(tid, address);
+                self.unknown.remove(&tid);
+                fresh.push(((*pid, tid), address));
+            }
+        }
+        self.unknown.retain(|tid, since| {
+            // It asked before it was told.
+            let known = self.jvms.iter().find_map(|(pid, jvm)| Some(((*pid, *tid), jvm.address(*tid)?)));
+            let looked = self.jvms.values().all(|jvm| jvm.has_looked_since(*since));
+            let settled = known.is_none() && looked && since.elapsed() > NO_JAVA_THREAD_AFTER;
+            if settled {
+                tell(*tid, NO_JAVA_THREAD);
+            }
+            fresh.extend(known);
+            !settled && known.is_none()
+        });
+        // One that went to sleep before it was known may not wake up again. Where threads come by the hundred, the last ones.
+        for (thread, address) in fresh.into_iter().rev().take(MOST_FRESH) {
+            self.tell_wait(thread, address);
+        }
+    }
+
+    fn take_events(&mut self, cx: &mut Context<'_>) {
+        // Of waits that end from here on, nothing is read yet.
+        let now_ns = monotonic_ns().max(0).cast_unsigned();
+        let events = self.events.as_mut().map(Events::take).unwrap_or_default();
+        for told in events {
+            match told {
+                Told::Wait(event) => self.take(event, cx),
+                Told::Unknown(tid) => {
+                    self.unknown.entry(tid).or_insert_with(Instant::now);
+                }
+            }
+        }
+        let over = |event: &Event| event.on_ns.saturating_add(KEPT_NS) < now_ns;
+        let mut over: Vec<u32> =
+            self.open.iter().filter(|(_, event)| over(event)).map(|(tid, _)| *tid).collect();
+        // One that waits again has not got it yet: it is told when it has.
+        over.retain(|tid| !self.waits_now(*tid).is_some_and(|event| self.goes_on(&event)));
+        for tid in over {
+            self.close(tid, cx);
+        }
+    }
+
+    /// Keeps a wait back, or adds it to the one before.
+    fn take(&mut self, event: Event, cx: &mut Context<'_>) {
+        cx.source_mut().records += 1;
+        let goes_on = self.goes_on(&event);
+        if let Some(last) = self.open.get_mut(&event.tid).filter(|_| goes_on) {
+            (last.on_ns, last.waker) = (event.on_ns, event.waker);
+            if let Some(events) = &mut self.events {
+                events.forget(event.tid, event.stack_ns);
+            }
+            return;
+        }
+        self.close(event.tid, cx);
+        self.open.insert(event.tid, event);
+    }
+
+    /// Whether a wait is the last one of its thread, going on.
+    fn goes_on(&self, event: &Event) -> bool {
+        let of = |last: &&Event| {
+            (last.lock, last.waited) == (event.lock, event.waited) && event.waited != Waited::Wait
+        };
+        self.open.get(&event.tid).filter(of).is_some_and(|last| {
+            let gap_ns = event.off_ns.saturating_sub(last.on_ns);
+            // A thread that nobody woke was not given the monitor, however long it took to get a CPU and to look.
+            let by_time = || last.waited == Waited::Monitor && !self.is_of(last.pid, last.waker);
+            gap_ns < GAP_NS || (gap_ns < KEPT_NS && !event.apart && by_time())
+        })
+    }
+
+    /// The wait in which a thread is now, as the kernel's program has it.
+    fn waits_now(&self, tid: u32) -> Option<Event> {
+        let map = &self.loaded.as_ref()?.maps.waits;
+        let value = map.lookup(&tid.to_ne_bytes(), MapFlags::ANY).ok().flatten()?;
+        Event::parse(&value).filter(|event| event.on_ns == 0)
+    }
+
+    /// Writes the last wait of a thread.
+    fn close(&mut self, tid: u32, cx: &mut Context<'_>) {
+        let Some(event) = self.open.remove(&tid) else { return };
+        let stack = self.stack(&event, cx);
+        self.write(&event, stack, None, cx);
+    }
+
+    fn stack(&mut self, event: &Event, cx: &mut Context<'_>) -> Option<StackId> {
+        self.events.as_mut()?.stack((event.pid, event.tid), event.stack_ns, cx)
+    }
+
+    fn write(&mut self, event: &Event, stack: Option<StackId>, cut: Option<&str>, cx: &mut Context<'_>) {
+        let jvm = self.jvms.get_mut(&event.pid);
+        let (class, owner) = match jvm {
+            Some(jvm) => {
+                let class = jvm.class(event);
+                let mut owner = jvm.owner(event, class.as_ref());
+                if owner.is_none() && cut.is_some() && event.waited == Waited::Monitor {
+                    owner = jvm.holder(event.tid);
+                }
+                (class, owner)
+            }
+            None => (None, None),
+        };
+        let offset = class.as_ref().and_then(|class| class.exclusive_owner).unwrap_or(0);
+        if let Some(jvm) = self.jvms.get_mut(&event.pid).filter(|jvm| offset > 0 && jvm.exclusive_owner == 0)
+        {
+            // From now on the program reads the owner too.
+            jvm.exclusive_owner = offset;
+            self.tell_jvm(event.pid);
+        }
+        // Who woke it has left the lock; of conditions and the like it is not the owner of anything.
+        let has_owner = match event.waited {
+            Waited::Monitor | Waited::Native => true,
+            Waited::Park => offset > 0,
+            Waited::Wait => false,
+        };
+        // An interrupt wakes in the name of whoever it interrupted.
+        let by_another = |waker: &u32| *waker > 0 && *waker != event.tid && self.is_of(event.pid, *waker);
+        let waker = Some(event.waker).filter(by_another);
+        let by_waker = owner.is_none();
+        let owner = owner.or(waker.filter(|_| has_owner));
+        let on_carrier =
+            owner.is_some_and(|tid| self.jvms.get(&event.pid).is_some_and(|jvm| jvm.is_carrier(tid)));
+        let name = match (&class, event.waited) {
+            (Some(class), _) => class.name.clone(),
+            (None, Waited::Native) => "mutex".to_owned(),
+            (None, _) => String::new(),
+        };
+        let mut owner_name = owner.and_then(|tid| self.name(event.pid, tid));
+        if on_carrier {
+            // Where it held the lock asleep, its carrier did something else meanwhile.
+            let on = if by_waker { "a virtual thread, in the end on" } else { "a virtual thread on" };
+            owner_name = owner_name.map(|carrier| format!("{on} {carrier}"));
+        }
+        let waker_name = waker.and_then(|tid| self.name(event.pid, tid));
+        let address = format!("{:#x}", event.lock);
+        let mut labels: Vec<(&str, &str)> = vec![(label::ADDRESS, &address)];
+        labels.extend(owner_name.as_deref().map(|name| (label::OWNER, name)));
+        labels.extend(waker_name.as_deref().map(|name| (label::WAKER, name)));
+        labels.extend(cut.map(|why| (label::CUT, why)));
+        let owner = owner.filter(|_| !(on_carrier && by_waker));
+        let owner_tid = owner.map(|tid| (figure::OWNER_TID, f64::from(tid)));
+        let figures: Vec<(&str, f64)> = owner_tid.into_iter().collect();
+        let (pid, tid) = (event.pid.cast_signed(), event.tid.cast_signed());
+        let (process, thread) = (cx.process(pid), cx.thread(pid, tid));
+        cx.sink.span(&SpanRow {
+            kind: match event.waited {
+                Waited::Monitor => kind::LOCK_MONITOR,
+                Waited::Wait => kind::LOCK_WAIT,
+                Waited::Park => kind::LOCK_PARK,
+                Waited::Native => kind::LOCK_NATIVE,
+            },
+            name: &name,
+            t0_ns: cx.clock.epoch_ns(event.off_ns.cast_signed()),
+            t1_ns: cx.clock.epoch_ns(event.on_ns.cast_signed()),
+            process,
+            thread: Some(thread),
+            stack,
+            source: cx.source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &figures,
+            labels: &labels,
+        });
+    }
+
+    /// Whether a thread is one of a process.
+    fn is_of(&self, pid: u32, tid: u32) -> bool {
+        let known = self.jvms.get(&pid).is_some_and(|jvm| jvm.name(tid).is_some());
+        known || procfs::path(pid.cast_signed(), "task").join(tid.to_string()).exists()
+    }
+
+    fn name(&self, pid: u32, tid: u32) -> Option<String> {
+        if let Some(name) = self.jvms.get(&pid).and_then(|jvm| jvm.name(tid)) {
+            return Some(name.to_owned());
+        }
+        let name = procfs::read_to_string(procfs::path(tid.cast_signed(), "comm"))?;
+        Some(name.trim_end().to_owned())
+    }
+
+    /// Says that what virtual threads wait for is not seen, where there are some.
+    fn tell_virtual_threads(&self, cx: &mut Context<'_>) {
+        for pid in self.jvms.iter().filter(|(_, jvm)| jvm.has_virtual_threads()).map(|(pid, _)| *pid) {
+            cx.unseen(Unavailable {
+                what: format!("locks that virtual threads of process {pid} wait for without their carriers"),
+                why: "a virtual thread that waits leaves its carrier, and is no thread of the kernel's meanwhile"
+                    .into(),
+                remedy: format!(
+                    "jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait"
+                ),
+            });
+        }
+    }
+
+    fn count_losses(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
+        cx.source_mut().lost += lost - self.lost.min(lost);
+        self.lost = lost;
+    }
+
+    /// Waits that have not ended: of threads that wait for each other these are all there are.
+    fn still_waiting(&mut self, now_ns: u64, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        let map = &loaded.maps.waits;
+        let values = map.keys().filter_map(|key| map.lookup(&key, MapFlags::ANY).ok().flatten());
+        let waits = values.filter_map(|value| Event::parse(&value));
+        let waits: Vec<Event> = waits.filter(|event| event.on_ns == 0).collect();
+        for mut event in waits {
+            if self.goes_on(&event) {
+                event.off_ns = self.open.get(&event.tid).map_or(event.off_ns, |last| last.off_ns);
+            }
+            if now_ns.saturating_sub(event.off_ns) >= self.min_ns {
+                event.on_ns = now_ns;
+                self.write(&event, None, Some("the recording ended"), cx);
+            }
+        }
+    }
+}
+
+impl Collector for LockWaits {
+    fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        let whole_host = matches!(cx.targets.selection(), Selection::All);
+        let calls = cx.shared.calls();
+        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), calls.as_deref());
+        let mut loaded = load(whole_host, self.min_ns, shared)?;
+        let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
+        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
+        let events = Events::over(&maps.events, &maps.samples, Told::parse, MOST_EVENTS, engine);
+        self.events = Some(events.map_err(broken)?);
+        loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
+        let handed =
+            calls.map(|calls| calls.hand(loaded.progs.lock_sys_exit.as_fd(), Way::Out, &[SYS_FUTEX]));
+        self.handed = handed.transpose().map_err(|error| unavailable(WHAT, "attaching", &error))?;
+        self.loaded = Some(loaded);
+        Ok(())
+    }
+
+    fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
+        let pid = event.target.pid.cast_unsigned();
+        if matches!(event.change, Change::Exec | Change::Gone) {
+            // What is still on its way belongs to what the process was.
+            self.take_events(cx);
+            let tids: Vec<u32> = self.open.values().filter(|e| e.pid == pid).map(|e| e.tid).collect();
+            tids.into_iter().for_each(|tid| self.close(tid, cx));
+            self.jvms.remove(&pid);
+            self.waited_for.remove(&pid);
+        }
+        let Some(loaded) = &self.loaded else { return };
+        if matches!(event.change, Change::Exec | Change::Gone) {
+            let _ = loaded.maps.lock_jvms.delete(&pid.to_ne_bytes());
+        }
+        if event.change == Change::Gone {
+            let _ = loaded.maps.targets.delete(&pid.to_ne_bytes());
+            return;
+        }
+        // A full map: sched says so of the same processes.
+        let _ = loaded.maps.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY);
+        if event.target.jvm && !self.jvms.contains_key(&pid) {
+            self.waited_for.insert(pid, (Instant::now(), Instant::now() + PATIENCE));
+            self.open_jvms(cx);
+            self.tell_threads();
+        }
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.open_jvms(cx);
+        self.take_events(cx);
+        self.tell_threads();
+        self.tell_virtual_threads(cx);
+        self.count_losses(cx);
+        Ok(())
+    }
+
+    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+        self.still_waiting(cx.ends_ns(), cx);
+    }
+
+    fn wake(&self) -> Option<BorrowedFd<'_>> {
+        self.events.as_ref().map(Events::wake)
+    }
+
+    fn stop(&mut self, cx: &mut Context<'_>) {
+        let ends_ns = cx.ends_ns();
+        self.take_events(cx);
+        self.count_losses(cx);
+        self.still_waiting(ends_ns, cx);
+        let open: Vec<u32> = self.open.keys().copied().collect();
+        let told = |tid: &u32| self.waits_now(*tid).is_some_and(|event| self.goes_on(&event));
+        let (_, open): (Vec<u32>, Vec<u32>) = open.into_iter().partition(told);
+        open.into_iter().for_each(|tid| self.close(tid, cx));
+        (self.handed, self.events, self.loaded) = (None, None, None);
+    }
+}
+
+/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
+fn load(
+    whole_host: bool,
+    min_ns: u64,
+    (engine, targets, calls): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Calls>),
+) -> Result<LocksSkel<'static>, Unavailable> {
+    silence();
+    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
+    let mut open = LocksSkelBuilder::default().open(place()).map_err(failed("opening"))?;
+    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+        data.min_ns = min_ns;
+        data.own_pid = std::process::id();
+        data.all_processes = u8::from(whole_host);
+        data.pidns_ino = pid_namespace();
+    }
+    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    if let Some(calls) = calls {
+        calls
+            .take_over(open.open_object_mut(), &["lock_sys_exit"])
+            .map_err(failed("sharing the calls of"))?;
+    }
+    open.load().map_err(failed("loading"))
+}

@@ -1,0 +1,208 @@
+//! What was counted in the kernel, told once a second.
+
+use std::collections::HashMap;
+
+use fathom_recording::vocabulary::{figure, kind, live};
+use fathom_recording::{ProcessId, SpanRow, ThreadId};
+
+use super::mappings::Mappings;
+use super::program::Program;
+use super::record::{Numbers, What};
+use crate::collector::Context;
+use crate::points::{Gauge, Points};
+
+/// Faults of a thread in a mapping and second from which on they are told by themselves; those of threads with fewer are
+/// put together, so that rows stay in proportion to what happens.
+const OWN_ROW: u64 = 100;
+/// Seconds without a fault after which a thread's count in a mapping is forgotten: mostly both are gone.
+const FORGOTTEN: u32 = 3;
+/// Series that are told.
+const MOST_SERIES: usize = 4096;
+
+/// Counts as they were when told last.
+#[derive(Default)]
+pub(super) struct Told {
+    places: HashMap<Vec<u8>, (Numbers, u32)>,
+    stalls: HashMap<(u32, u32), (u64, u64)>,
+    calls: HashMap<(u32, u32), (u64, u64)>,
+    foreign: HashMap<(u32, u32), (u64, u64)>,
+    series: HashMap<(ProcessId, &'static str, String), (Gauge, f64)>,
+}
+
+/// A stretch between two readings, monotonic nanoseconds.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch {
+    pub(super) from_ns: i64,
+    pub(super) to_ns: i64,
+}
+
+impl Told {
+    /// Tells what came since the last time.
+    pub(super) fn tell(
+        &mut self,
+        program: &Program,
+        mappings: &mut Mappings,
+        stretch: Stretch,
+        cx: &mut Context<'_>,
+    ) {
+        let mut values: Vec<(ProcessId, live::Word, String, f64)> = Vec::new();
+        let seconds = (stretch.to_ns - stretch.from_ns).max(1) as f64 / 1e9;
+        self.faults(program, mappings, stretch, cx, &mut values, seconds);
+        for (key, count, ns) in risen(&mut self.stalls, &program.stalls()) {
+            let Some(what) = What::of(key.1).filter(|_| count > 0) else { continue };
+            let process = cx.process(key.0.cast_signed());
+            values.push((
+                process,
+                live::PROCESS_MEMORY_STALLS,
+                what.name().to_owned(),
+                ns as f64 / 1e9 / seconds,
+            ));
+        }
+        for (key, count, bytes) in risen(&mut self.calls, &program.calls()) {
+            let Some(call) = CALLS.get(key.1 as usize).filter(|_| count > 0) else { continue };
+            let process = cx.process(key.0.cast_signed());
+            values.push((process, live::PROCESS_SPACE_CALLS, (*call).to_owned(), count as f64 / seconds));
+            values.push((process, live::PROCESS_SPACE_BYTES, (*call).to_owned(), bytes as f64 / seconds));
+        }
+        let foreign = program.foreign();
+        for (key, count, written) in risen(&mut self.foreign, &foreign) {
+            let Some(by) = foreign.iter().find(|f| f.key == key).filter(|_| count > 0) else { continue };
+            let process = cx.process(key.0.cast_signed());
+            let figures = [(figure::LOCKS, count as f64), (figure::LOCKS_WRITTEN, written as f64)];
+            span(kind::MEMORY_FOREIGN, &by.name, i64::from(key.1), stretch, (process, None), &figures, cx);
+        }
+        self.points(values, stretch, cx);
+    }
+
+    fn faults(
+        &mut self,
+        program: &Program,
+        mappings: &mut Mappings,
+        stretch: Stretch,
+        cx: &mut Context<'_>,
+        values: &mut Vec<(ProcessId, live::Word, String, f64)>,
+        seconds: f64,
+    ) {
+        let mut by_thread: HashMap<(u32, u32, String), Numbers> = HashMap::new();
+        for (key, counts) in program.places() {
+            let (before, quiet) = self.places.get(&key).copied().unwrap_or_default();
+            let rise = counts.numbers.since(before);
+            if rise.faults() == 0 {
+                if quiet + 1 >= FORGOTTEN {
+                    program.forget(&key);
+                    self.places.remove(&key);
+                } else {
+                    self.places.insert(key, (counts.numbers, quiet + 1));
+                }
+                continue;
+            }
+            let engine = cx.shared.stacks.clone();
+            let name = mappings.name(counts.pid, &counts.mapping, counts.mapping.start, engine.as_ref());
+            by_thread.entry((counts.pid, counts.tid, name)).or_default().add(rise);
+            self.places.insert(key, (counts.numbers, 0));
+        }
+        let mut by_mapping: HashMap<(ProcessId, String), (Numbers, Numbers)> = HashMap::new();
+        for ((pid, tid, name), numbers) in by_thread {
+            let process = cx.process(pid.cast_signed());
+            let (all, few) = by_mapping.entry((process, name.clone())).or_default();
+            all.add(numbers);
+            if numbers.faults() < OWN_ROW {
+                few.add(numbers);
+                continue;
+            }
+            let thread = cx.thread(pid.cast_signed(), tid.cast_signed());
+            span(kind::PAGE_FAULTS, &name, -1, stretch, (process, Some(thread)), &figures(numbers), cx);
+        }
+        for ((process, name), (all, few)) in by_mapping {
+            if few.faults() > 0 {
+                span(kind::PAGE_FAULTS, &name, -1, stretch, (process, None), &figures(few), cx);
+            }
+            cx.source_mut().records += all.faults();
+            values.push((process, live::PROCESS_FAULTS, name.clone(), all.faults() as f64 / seconds));
+            values.push((process, live::PROCESS_FAULT_TIME, name, all.all_ns() / 1e9 / seconds));
+        }
+    }
+
+    /// Points of the stretch; a series that has none now and was not zero before falls to zero.
+    fn points(
+        &mut self,
+        values: Vec<(ProcessId, live::Word, String, f64)>,
+        stretch: Stretch,
+        cx: &mut Context<'_>,
+    ) {
+        let mut points = Points::new(cx, Some(stretch.from_ns), stretch.to_ns);
+        let length = stretch.to_ns - stretch.from_ns;
+        let mut now: HashMap<(ProcessId, &'static str, String), f64> = HashMap::new();
+        for (process, word, instance, value) in values {
+            let key = (process, word.name, instance);
+            if !self.series.contains_key(&key) {
+                if self.series.len() >= MOST_SERIES {
+                    continue;
+                }
+                let gauge = Gauge::of(word, &key.2, process);
+                self.series.insert(key.clone(), (gauge, 0.0));
+            }
+            *now.entry(key).or_default() += value;
+        }
+        for (key, (gauge, last)) in &mut self.series {
+            let value = now.get(key).copied().unwrap_or(0.0);
+            if value != 0.0 || *last != 0.0 {
+                points.point(gauge, length, value);
+            }
+            *last = value;
+        }
+    }
+}
+
+/// Calls by `enum space_call`.
+const CALLS: [&str; 7] = ["mmap", "munmap", "mremap", "brk", "mprotect", "madvise: give back", "madvise"];
+
+/// How far counts have risen, and by how much.
+fn risen(
+    before: &mut HashMap<(u32, u32), (u64, u64)>,
+    now: &[super::program::Counted],
+) -> Vec<((u32, u32), u64, u64)> {
+    let rise = |now: u64, before: u64| now.checked_sub(before).unwrap_or(now);
+    let mut risen = Vec::new();
+    for count in now {
+        let last = before.insert(count.key, count.numbers).unwrap_or_default();
+        risen.push((count.key, rise(count.numbers.0, last.0), rise(count.numbers.1, last.1)));
+    }
+    risen
+}
+
+fn figures(numbers: Numbers) -> [(&'static str, f64); 5] {
+    [
+        (figure::FAULTS, numbers.faults() as f64),
+        (figure::MAJOR, numbers.major as f64),
+        (figure::PROTECT, numbers.protect as f64),
+        (figure::IN_KERNEL, numbers.in_kernel as f64),
+        (figure::FAULT_NS, numbers.all_ns()),
+    ]
+}
+
+pub(super) fn span(
+    kind: &str,
+    name: &str,
+    key: i64,
+    stretch: Stretch,
+    (process, thread): (ProcessId, Option<ThreadId>),
+    figures: &[(&str, f64)],
+    cx: &mut Context<'_>,
+) {
+    cx.sink.span(&SpanRow {
+        kind,
+        name,
+        t0_ns: cx.clock.epoch_ns(stretch.from_ns),
+        t1_ns: cx.clock.epoch_ns(stretch.to_ns),
+        process,
+        thread,
+        stack: None,
+        source: cx.source,
+        line: 0,
+        key,
+        parent: None,
+        figures,
+        labels: &[],
+    });
+}

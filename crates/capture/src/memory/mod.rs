@@ -1,0 +1,280 @@
+//! Memory: page faults of the targets by thread and mapping, with sampled stacks; what holds their threads up for memory.
+//!
+//! ```text
+//!   page-faults-min, -maj ──▶ bpf/memory.bpf.c ─┬─ counts by thread and mapping ──▶ counts: once a second ──▶ recording
+//!   reclaim, compaction,                        └─ one fault in n with its stack, stalls that are long ──▶ samples, spans
+//!   mmap_lock, OOM, mmap …
+//! ```
+//! Every fault that the kernel counts for a process is counted here too, and timed. The stack of one in n is taken, n
+//! following the rate, so that a storm of faults costs no more stacks than a breeze.
+
+mod counts;
+mod mappings;
+mod program;
+mod record;
+
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+
+use fathom_recording::vocabulary::{fault, kind, label, sample};
+use fathom_recording::{FrameType, ProcessId, SampleRow, SpanRow, StackId};
+
+use crate::TargetEvent;
+use crate::clock::monotonic_ns;
+use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::kernel_symbols::KernelSymbols;
+use crate::target::Change;
+use crate::unwind::SharedEngine;
+use crate::unwind::samples::Sample;
+use counts::{Stretch, Told};
+use mappings::Mappings;
+use program::Program;
+use record::{Tail, What};
+
+/// The line in the list of collectors.
+pub const ENTRY: Entry = Entry {
+    id: "memory",
+    about: "page faults by thread and mapping, counted, timed and sampled with stacks; reclaim, compaction, waits for the address space",
+    engine: Engine::Ebpf,
+    essential: false,
+    default: true,
+    make: |_: &Settings| Box::new(Memory::default()),
+};
+
+/// Stalls and faults as long are told one by one, nanoseconds, where the user did not say.
+const MIN_NS: u64 = 1_000_000;
+/// How often counts are told.
+const SECOND_NS: i64 = 1_000_000_000;
+/// How often they are told because a process ended.
+const SHORTEST_NS: i64 = 200_000_000;
+/// How often the offsets of faults within their pages are told.
+const OFFSETS_NS: i64 = 10_000_000_000;
+/// Bytes of a page that one figure of the offsets stands for: a cache line.
+const LINE: u64 = 64;
+/// Lines of a page.
+const LINES: usize = 64;
+
+/// The collector.
+#[derive(Default)]
+struct Memory {
+    program: Option<Program>,
+    engine: Option<SharedEngine>,
+    mappings: Mappings,
+    told: Told,
+    /// Faults by cache line within their pages.
+    offsets: HashMap<ProcessId, [u64; LINES]>,
+    /// When counts were told last, and offsets.
+    told_ns: i64,
+    offsets_ns: i64,
+}
+
+impl Collector for Memory {
+    fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.engine = cx.shared.stacks.clone();
+        let whole_host = cx.targets.selection().is_whole_host();
+        let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
+        let (program, unseen) =
+            Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.calls())?;
+        self.program = Some(program);
+        unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
+        (self.told_ns, self.offsets_ns) = (monotonic_ns(), monotonic_ns());
+        Ok(())
+    }
+
+    fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
+        let pid = event.target.pid;
+        if matches!(event.change, Change::Exec | Change::Gone) {
+            // What is still on its way belongs to what the process was.
+            self.take(cx);
+            // On a host processes end by the hundred.
+            if monotonic_ns() - self.told_ns >= SHORTEST_NS {
+                self.tell(cx);
+            }
+            self.mappings.forget(pid.cast_unsigned());
+        }
+        let Some(program) = &self.program else { return };
+        match event.change {
+            Change::Gone => program.unwatch(pid),
+            Change::Appeared | Change::Exec | Change::BecameJvm => {
+                if !program.watch(pid) {
+                    cx.unseen(Unavailable {
+                        what: format!("page faults of process {pid}"),
+                        why: "as many processes as can be watched are watched already".into(),
+                        remedy: "record fewer processes".into(),
+                    });
+                }
+            }
+        }
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.take(cx);
+        if monotonic_ns() - self.told_ns >= SECOND_NS {
+            self.tell(cx);
+        }
+        if monotonic_ns() - self.offsets_ns >= OFFSETS_NS {
+            self.tell_offsets(cx);
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, cx: &mut Context<'_>) {
+        if let Some(program) = &mut self.program {
+            program.detach();
+        }
+        self.take(cx);
+        self.tell(cx);
+        self.tell_offsets(cx);
+        (self.program, self.engine) = (None, None);
+    }
+
+    fn wake(&self) -> Option<BorrowedFd<'_>> {
+        self.program.as_ref().map(Program::wake)
+    }
+}
+
+impl Memory {
+    /// Tells what was counted.
+    fn tell(&mut self, cx: &mut Context<'_>) {
+        let Some(program) = &self.program else { return };
+        let now_ns = monotonic_ns();
+        let stretch = Stretch { from_ns: self.told_ns, to_ns: now_ns };
+        self.told.tell(program, &mut self.mappings, stretch, cx);
+        let lost = program.lost();
+        cx.source_mut().lost = lost;
+        self.told_ns = now_ns;
+    }
+
+    fn tell_offsets(&mut self, cx: &mut Context<'_>) {
+        let now_ns = monotonic_ns();
+        let stretch = Stretch { from_ns: self.offsets_ns, to_ns: now_ns };
+        self.offsets_ns = now_ns;
+        for (process, lines) in std::mem::take(&mut self.offsets) {
+            let names: Vec<String> = (0..LINES as u64).map(|line| (line * LINE).to_string()).collect();
+            let seen = names.iter().zip(lines).filter(|(_, count)| *count > 0);
+            let figures: Vec<(&str, f64)> = seen.map(|(name, count)| (name.as_str(), count as f64)).collect();
+            counts::span(kind::PAGE_FAULT_OFFSETS, "", -1, stretch, (process, None), &figures, cx);
+        }
+    }
+
+    /// Takes samples and stalls.
+    fn take(&mut self, cx: &mut Context<'_>) {
+        let records = self.program.as_mut().map(Program::records).unwrap_or_default();
+        for record in &records {
+            if self.one(record, cx).is_none() {
+                cx.source_mut().skipped += 1;
+            }
+        }
+    }
+
+    fn one(&mut self, record: &[u8], cx: &mut Context<'_>) -> Option<()> {
+        let sample = Sample::parse(record)?;
+        let behind = size_of_val(&sample.head) + sample.stack.len();
+        let tail = Tail::parse(record.get(behind..)?)?;
+        let (pid, tid) = (sample.head.pid.cast_signed(), sample.head.tid.cast_signed());
+        if tail.what == What::Oom {
+            self.killed(&tail, cx);
+            return Some(());
+        }
+        let process = cx.process(pid);
+        let thread = cx.thread_called(pid, tid, &sample.comm());
+        let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
+        let stall = !matches!(tail.what, What::Fault | What::Major | What::SlowMinor);
+        let trimmed = if stall { Self::without_our_own(record, &sample) } else { None };
+        let sample = trimmed.as_deref().and_then(Sample::parse).unwrap_or(sample);
+        let engine = self.engine.clone();
+        let mut stack =
+            engine.as_ref().and_then(|engine| engine.borrow_mut().stack(&sample, is_jvm, cx.sink));
+        let epoch = |ns: u64| cx.clock.epoch_ns(ns.cast_signed());
+        let (t0_ns, t1_ns) =
+            (epoch(if tail.from_ns > 0 { tail.from_ns } else { tail.to_ns }), epoch(tail.to_ns));
+        let mut mapping = String::new();
+        if !stall {
+            mapping = self.mappings.name(sample.head.pid, &tail.mapping, tail.address, engine.as_ref());
+            stack = Some(leaf(stack, &mapping, cx));
+            let line = (tail.address % 4096 / LINE) as usize;
+            self.offsets.entry(process).or_insert([0; LINES])[line] += u64::from(tail.weight);
+        }
+        let (source, thread) = (cx.source, Some(thread));
+        if tail.weight > 0 && !stall {
+            let (kind, weight) = (sample::PAGE_FAULT, i64::from(tail.weight));
+            cx.sink.sample(&SampleRow { kind, t_ns: t1_ns, process, thread, stack, weight, source });
+        }
+        let (kind, name) = match tail.what {
+            What::Fault | What::Oom => return Some(()),
+            What::Major | What::SlowMinor => (kind::PAGE_FAULT, tail.what.name()),
+            What::MapLock => (kind::MEMORY_MAP_LOCK, if tail.argument == 0 { "read" } else { "write" }),
+            What::Reclaim | What::GroupReclaim | What::Compaction => (kind::MEMORY_STALL, tail.what.name()),
+        };
+        let address = format!("{:#x}", tail.address);
+        let of_fault = [(label::PATH, mapping.as_str()), (label::ADDRESS, address.as_str())];
+        let labels: &[(&str, &str)] = match tail.what {
+            What::Major | What::SlowMinor if mapping.starts_with('/') => &of_fault,
+            What::Major | What::SlowMinor => &of_fault[1..],
+            _ => &[],
+        };
+        let (line, key, parent, figures) = (0, -1, None, &[][..]);
+        cx.sink.span(&SpanRow {
+            kind,
+            name,
+            t0_ns,
+            t1_ns,
+            process,
+            thread,
+            stack,
+            source,
+            line,
+            key,
+            parent,
+            figures,
+            labels,
+        });
+        cx.source_mut().records += 1;
+        Some(())
+    }
+
+    /// Somebody is to be killed.
+    fn killed(&self, tail: &Tail, cx: &mut Context<'_>) {
+        let victim = i32::try_from(tail.argument).unwrap_or(0);
+        let process = cx.process(victim);
+        let at_ns = tail.to_ns.cast_signed();
+        let stretch = Stretch { from_ns: at_ns, to_ns: at_ns };
+        counts::span(
+            kind::MEMORY_OOM,
+            &tail.mapping.name,
+            i64::from(victim),
+            stretch,
+            (process, None),
+            &[],
+            cx,
+        );
+        cx.source_mut().records += 1;
+    }
+
+    /// The record without the innermost frames of the kernel that are the tracing itself; `None`: there are none.
+    fn without_our_own(record: &[u8], sample: &Sample<'_>) -> Option<Vec<u8>> {
+        let symbols = KernelSymbols::get();
+        let own = |pc: &u64| {
+            symbols.find(*pc).is_none_or(|(name, _)| {
+                ["bpf_", "__bpf_", "__traceiter_", "trace_", "__mmap_lock_do_trace_"]
+                    .iter()
+                    .any(|p| name.starts_with(p))
+            })
+        };
+        let ours = sample.kernel().take_while(own).count();
+        let head = size_of_val(&sample.head);
+        let frames = head + sample.stack.len() - 8 * usize::from(sample.head.kernel_frames);
+        let mut bytes = record.get(..head + sample.stack.len())?.to_vec();
+        bytes.drain(frames..frames + 8 * ours);
+        let left = sample.head.kernel_frames - ours as u16;
+        // Where `struct stack_sample` has the number of them.
+        bytes.get_mut(26..28)?.copy_from_slice(&left.to_ne_bytes());
+        (ours > 0).then_some(bytes)
+    }
+}
+
+/// The frame below the function that faulted, which says where.
+fn leaf(stack: Option<StackId>, mapping: &str, cx: &mut Context<'_>) -> StackId {
+    let frame = cx.sink.frame(&fault::frame(mapping), "kernel", FrameType::Kernel, -1);
+    cx.sink.stack(stack, frame)
+}

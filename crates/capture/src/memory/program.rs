@@ -1,0 +1,210 @@
+//! The programs in the kernel: loaded, attached, read.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
+
+use std::rc::Rc;
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
+
+use super::record::{Counts, name_of, pair};
+use crate::bpf::calls::{Calls, Handed, Way};
+use crate::bpf::object::{Part, leave_out, place, share, skeleton};
+use crate::bpf::ring::Ring;
+use crate::bpf::{self, pid_namespace, silence, unavailable};
+use crate::collector::Unavailable;
+use crate::cpu::perf_event::{self, SoftwareEvent};
+use crate::unwind::SharedEngine;
+
+skeleton!("memory");
+use skeleton::{MemorySkel, MemorySkelBuilder};
+
+/// What cannot be seen without it.
+pub(super) const WHAT: &str = "page faults";
+/// Samples of faults for each processor and tenth of a second: 200 stacks a second take some 0.3 % of it.
+const SAMPLES_A_WINDOW: u32 = 20;
+/// Records taken in one turn; what is left waits in the kernel's buffer.
+const MOST_RECORDS: usize = 50_000;
+/// Entries of a map read in one call.
+const BATCH: u32 = 4096;
+
+/// mmap, mprotect, munmap, brk, mremap, madvise (x86-64), as bpf/memory.bpf.c tells them apart.
+const SPACE_CALLS: [u32; 6] = [9, 10, 11, 12, 25, 28];
+
+/// Parts that a kernel may lack, with the tracepoint that tells and what is not seen then.
+const PARTS: [Part; 6] = [
+    Part {
+        tracepoint: "page_fault_user",
+        programs: "on_fault_",
+        what: "how long page faults take, and which are writes to protected pages",
+    },
+    Part {
+        tracepoint: "mm_vmscan_direct_reclaim_begin",
+        programs: "on_reclaim_",
+        what: "threads that reclaim memory before they get some",
+    },
+    Part {
+        tracepoint: "mm_vmscan_memcg_reclaim_begin",
+        programs: "on_group_reclaim_",
+        what: "threads that reclaim memory of their control group",
+    },
+    Part {
+        tracepoint: "mm_compaction_begin",
+        programs: "on_compaction_",
+        what: "threads that compact memory for large pages",
+    },
+    Part {
+        tracepoint: "mmap_lock_start_locking",
+        programs: "on_map_lock",
+        what: "waits for the lock of the address space, and who else takes it",
+    },
+    Part { tracepoint: "mark_victim", programs: "on_oom", what: "processes killed for want of memory" },
+];
+
+/// A count of the maps `stalls`, `calls` and `foreign`.
+pub(super) struct Counted {
+    /// The two words of its key.
+    pub(super) key: (u32, u32),
+    /// Its two numbers.
+    pub(super) numbers: (u64, u64),
+    /// The name in it, of `foreign` only.
+    pub(super) name: String,
+}
+
+/// The loaded programs. Fields are dropped in their order: links before what they run on.
+pub(super) struct Program {
+    links: Vec<Link>,
+    handed: Option<Handed>,
+    ring: Ring<Box<[u8]>>,
+    loaded: MemorySkel<'static>,
+}
+
+fn failed(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
+    move |error| unavailable(WHAT, step, &error)
+}
+
+impl Program {
+    /// Loads and attaches them, with what this kernel does not have. With an engine they walk by its tables; `targets`: the
+    /// map of them that all programs of the recording share.
+    pub(super) fn start(
+        whole_host: bool,
+        min_ns: u64,
+        (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
+        calls: Option<Rc<Calls>>,
+    ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
+        silence();
+        let mut open = MemorySkelBuilder::default().open(place()).map_err(failed("opening"))?;
+        if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+            data.config.min_ns = min_ns;
+            data.config.samples_a_window = SAMPLES_A_WINDOW;
+            data.own_pid = std::process::id();
+            data.all_processes = u8::from(whole_host);
+            data.pidns_ino = pid_namespace();
+        }
+        let object = open.open_object_mut();
+        share(object, engine, targets).map_err(failed("sharing the tables of"))?;
+        let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
+        let remedy = "a kernel from 5.17 on that was built with it";
+        let unseen = leave_out(object, &kernel, &PARTS, remedy);
+        if let Some(calls) = &calls {
+            calls.take_over(object, &["on_call"]).map_err(failed("sharing the calls of"))?;
+        }
+        let mut loaded = open.load().map_err(failed("loading"))?;
+        let ring = Ring::over(&loaded.maps.samples, |bytes| Some(bytes.into()), MOST_RECORDS);
+        let ring = ring.map_err(failed("mapping the ring buffer of"))?;
+        loaded.attach().map_err(failed("attaching"))?;
+        let handed = calls.map(|calls| calls.hand(loaded.progs.on_call.as_fd(), Way::In, &SPACE_CALLS));
+        let handed = handed.transpose().map_err(failed("attaching"))?;
+        let mut links = Vec::new();
+        for cpu in perf_event::online() {
+            let events = [
+                (SoftwareEvent::MinorFaults, &loaded.progs.on_minor),
+                (SoftwareEvent::MajorFaults, &loaded.progs.on_major),
+            ];
+            for (event, program) in events {
+                let fd = perf_event::each(event, cpu).map_err(|error| Unavailable {
+                    what: WHAT.into(),
+                    why: format!("perf_event_open for processor {cpu}: {error}"),
+                    remedy: "run fathom as root, or lower kernel.perf_event_paranoid".into(),
+                })?;
+                // libbpf closes the event with the link; when there is no link, nobody else does.
+                links.push(program.attach_perf_event(fd.as_raw_fd()).map_err(failed("attaching"))?);
+                let _ = fd.into_raw_fd();
+            }
+        }
+        Ok((Self { links, handed, ring, loaded }, unseen))
+    }
+
+    /// Watches a process; `false`: as many as can be watched are watched already.
+    pub(super) fn watch(&self, pid: i32) -> bool {
+        self.loaded.maps.targets.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY).is_ok()
+    }
+
+    /// Watches it no more.
+    pub(super) fn unwatch(&self, pid: i32) {
+        let _ = self.loaded.maps.targets.delete(&pid.to_ne_bytes());
+    }
+
+    /// Counts no more; what was counted can still be read.
+    pub(super) fn detach(&mut self) {
+        self.links.clear();
+        self.handed = None;
+        self.loaded.links = skeleton::MemoryLinks::default();
+    }
+
+    /// Readable when much waits.
+    pub(super) fn wake(&self) -> BorrowedFd<'_> {
+        self.ring.wake()
+    }
+
+    /// Records that came in since the last time.
+    pub(super) fn records(&mut self) -> Vec<Box<[u8]>> {
+        self.ring.take()
+    }
+
+    /// All faults by thread and mapping, each with its key in the map.
+    pub(super) fn places(&self) -> Vec<(Vec<u8>, Counts)> {
+        let counts = |(key, value): (Vec<u8>, Vec<u8>)| Some((key, Counts::parse(&value)?));
+        entries(&self.loaded.maps.places).into_iter().filter_map(counts).collect()
+    }
+
+    /// Forgets faults of a thread in a mapping.
+    pub(super) fn forget(&self, key: &[u8]) {
+        let _ = self.loaded.maps.places.delete(key);
+    }
+
+    /// Stalls: pid and kind, how many and nanoseconds.
+    pub(super) fn stalls(&self) -> Vec<Counted> {
+        counted(&self.loaded.maps.stalls)
+    }
+
+    /// Calls on the address space: pid and which, how many and bytes.
+    pub(super) fn calls(&self) -> Vec<Counted> {
+        counted(&self.loaded.maps.calls)
+    }
+
+    /// Locks of a target's address space by others: pid and by whom, how many and how many to write.
+    pub(super) fn foreign(&self) -> Vec<Counted> {
+        counted(&self.loaded.maps.foreign)
+    }
+
+    /// Samples that found no room, and counts that found none.
+    pub(super) fn lost(&self) -> u64 {
+        const LOST: u32 = 1;
+        let maps = &self.loaded.maps;
+        bpf::counted(&maps.counts, LOST) + bpf::counted(&maps.losses, 0) + bpf::counted(&maps.losses, 1)
+    }
+}
+
+fn entries(map: &libbpf_rs::MapMut<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map(Iterator::collect).unwrap_or_default()
+}
+
+fn counted(map: &libbpf_rs::MapMut<'_>) -> Vec<Counted> {
+    let one = |(key, value): (Vec<u8>, Vec<u8>)| {
+        let (key, numbers) = pair(&key, &value)?;
+        Some(Counted { key, numbers, name: name_of(&value) })
+    };
+    entries(map).into_iter().filter_map(one).collect()
+}

@@ -1,0 +1,230 @@
+//! What the program in the kernel tells and counts: `bpf/memory.h`, byte by byte.
+
+/// Bytes of a mapping's name.
+const NAME: usize = 32;
+/// Bytes of `struct fault_mapping`.
+const MAPPING: usize = 40 + NAME;
+/// Bytes of `struct memory_tail`.
+const TAIL: usize = 40 + MAPPING;
+
+/// A mapping as a fault found it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FaultMapping {
+    /// Where it could not be looked at: an address in it.
+    pub(super) start: u64,
+    /// 0: it could not be looked at.
+    pub(super) end: u64,
+    /// `vm_flags`.
+    pub(super) flags: u64,
+    /// Of its file; 0: none.
+    pub(super) inode: u64,
+    /// User stack pointer of the thread that faulted.
+    pub(super) sp: u64,
+    /// Of its file, without folders.
+    pub(super) name: String,
+}
+
+/// What a record tells, behind its stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tail {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+    pub(super) address: u64,
+    pub(super) argument: u64,
+    pub(super) what: What,
+    /// Faults that it stands for; 0: it is no sample.
+    pub(super) weight: u32,
+    pub(super) mapping: FaultMapping,
+}
+
+/// `enum memory_what`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum What {
+    Fault,
+    Major,
+    Reclaim,
+    GroupReclaim,
+    Compaction,
+    MapLock,
+    Oom,
+    SlowMinor,
+}
+
+impl What {
+    pub(super) fn of(number: u32) -> Option<Self> {
+        let all = [
+            Self::Fault,
+            Self::Major,
+            Self::Reclaim,
+            Self::GroupReclaim,
+            Self::Compaction,
+            Self::MapLock,
+            Self::Oom,
+            Self::SlowMinor,
+        ];
+        all.get((number as usize).checked_sub(1)?).copied()
+    }
+
+    /// The name of a stall, as span and as instance of a series.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Fault | Self::SlowMinor => "minor",
+            Self::Major => "major",
+            Self::Reclaim => "direct reclaim",
+            Self::GroupReclaim => "reclaim of the control group",
+            Self::Compaction => "compaction",
+            Self::MapLock => "address space lock",
+            Self::Oom => "out of memory",
+        }
+    }
+}
+
+/// Faults of a thread in a mapping since they began to be counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) mapping: FaultMapping,
+    pub(super) numbers: Numbers,
+    pub(super) pid: u32,
+    pub(super) tid: u32,
+}
+
+/// Numbers of faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Numbers {
+    pub(super) minor: u64,
+    pub(super) major: u64,
+    pub(super) protect: u64,
+    pub(super) in_kernel: u64,
+    /// How long those took that were timed.
+    pub(super) ns: u64,
+    pub(super) timed: u64,
+}
+
+impl Numbers {
+    /// What came since; a count that began anew counts from zero.
+    pub(super) fn since(self, before: Self) -> Self {
+        let rise = |now: u64, before: u64| now.checked_sub(before).unwrap_or(now);
+        Self {
+            minor: rise(self.minor, before.minor),
+            major: rise(self.major, before.major),
+            protect: rise(self.protect, before.protect),
+            in_kernel: rise(self.in_kernel, before.in_kernel),
+            ns: rise(self.ns, before.ns),
+            timed: rise(self.timed, before.timed),
+        }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.minor += other.minor;
+        self.major += other.major;
+        self.protect += other.protect;
+        self.in_kernel += other.in_kernel;
+        self.ns += other.ns;
+        self.timed += other.timed;
+    }
+
+    /// All faults.
+    pub(super) fn faults(self) -> u64 {
+        self.minor + self.major
+    }
+
+    /// How long all of them took, when those that were not timed took as long as the others.
+    pub(super) fn all_ns(self) -> f64 {
+        if self.timed == 0 { 0.0 } else { self.ns as f64 * self.faults() as f64 / self.timed as f64 }
+    }
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b))
+}
+
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+impl FaultMapping {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            start: long(bytes, 0)?,
+            end: long(bytes, 8)?,
+            flags: long(bytes, 16)?,
+            inode: long(bytes, 24)?,
+            sp: long(bytes, 32)?,
+            name: text(bytes.get(40..MAPPING)?),
+        })
+    }
+}
+
+impl Tail {
+    /// From the bytes behind a stack; `None` when they are none.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..TAIL)?;
+        Some(Self {
+            from_ns: long(bytes, 0)?,
+            to_ns: long(bytes, 8)?,
+            address: long(bytes, 16)?,
+            argument: long(bytes, 24)?,
+            what: What::of(word(bytes, 32)?)?,
+            weight: word(bytes, 36)?,
+            mapping: FaultMapping::parse(&bytes[40..])?,
+        })
+    }
+}
+
+impl Counts {
+    /// From a value of the map `places`.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let numbers = Numbers {
+            minor: long(bytes, MAPPING)?,
+            major: long(bytes, MAPPING + 8)?,
+            protect: long(bytes, MAPPING + 16)?,
+            in_kernel: long(bytes, MAPPING + 24)?,
+            ns: long(bytes, MAPPING + 32)?,
+            timed: long(bytes, MAPPING + 40)?,
+        };
+        let (pid, tid) = (word(bytes, MAPPING + 48)?, word(bytes, MAPPING + 52)?);
+        Some(Self { mapping: FaultMapping::parse(bytes)?, numbers, pid, tid })
+    }
+}
+
+/// Two words of a key, and two numbers of a value: the maps `stalls`, `calls` and `foreign`.
+pub(super) fn pair(key: &[u8], value: &[u8]) -> Option<((u32, u32), (u64, u64))> {
+    Some(((word(key, 0)?, word(key, 4)?), (long(value, 0)?, long(value, 8)?)))
+}
+
+/// The name in a value of the map `foreign`.
+pub(super) fn name_of(value: &[u8]) -> String {
+    value.get(16..32).map(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_is_too_short_or_of_an_unknown_kind_is_none() {
+        let mut bytes = vec![0_u8; TAIL];
+        assert_eq!(Tail::parse(&bytes), None);
+        bytes[32] = 1;
+        bytes[80..84].copy_from_slice(b"libz");
+        let tail = Tail::parse(&bytes).unwrap();
+        assert_eq!((tail.what, tail.mapping.name.as_str()), (What::Fault, "libz"));
+        assert_eq!(Tail::parse(&bytes[..TAIL - 1]), None);
+        bytes[32] = 9;
+        assert_eq!(Tail::parse(&bytes), None);
+    }
+
+    #[test]
+    fn faults_that_were_not_timed_took_as_long_as_the_others() {
+        let before = Numbers { minor: 10, timed: 10, ns: 1000, ..Numbers::default() };
+        let now = Numbers { minor: 30, timed: 20, ns: 2000, ..Numbers::default() };
+        let rise = now.since(before);
+        assert_eq!((rise.faults(), rise.all_ns()), (20, 2000.0));
+        assert_eq!(before.since(now), before, "a count that began anew");
+    }
+}

@@ -1,0 +1,68 @@
+//! Names that somebody may have meant.
+
+/// Names that are told.
+const TOLD: usize = 6;
+/// Longer names are compared by what they contain only.
+const LONGEST: usize = 64;
+
+/// "; near it: a, b, c", of names that are like one of two words; "" when there is none.
+pub(crate) fn near(wanted: &str, other: &str, names: &[String]) -> String {
+    let mut ranked: Vec<(usize, &str)> = names
+        .iter()
+        .filter_map(|name| Some((distance(wanted, name).or_else(|| distance(other, name))?, name.as_str())))
+        .collect();
+    ranked.sort_unstable();
+    ranked.dedup();
+    let told: Vec<&str> = ranked.iter().map(|(_, name)| *name).take(TOLD).collect();
+    if told.is_empty() { String::new() } else { format!("; near it: {}", told.join(", ")) }
+}
+
+/// How far a name is from what was written; `None`: too far.
+fn distance(wanted: &str, name: &str) -> Option<usize> {
+    let (wanted, lower) = (wanted.to_lowercase(), name.to_lowercase());
+    if wanted.is_empty() {
+        return None;
+    }
+    if lower.contains(&wanted) {
+        return Some(lower.len() - wanted.len());
+    }
+    // One that contains it ranks by what else it holds, one that is misspelt behind those that are nearly the same.
+    if wanted.len() > LONGEST || lower.len() > LONGEST || wanted.len().abs_diff(lower.len()) > 3 {
+        return None;
+    }
+    let edits = edits(wanted.as_bytes(), lower.as_bytes());
+    (edits <= 1 + wanted.len() / 5).then_some(edits)
+}
+
+/// Levenshtein's distance, with two neighbours that changed places as one edit.
+fn edits(a: &[u8], b: &[u8]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let mut least = (row[j] + usize::from(x != y)).min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_contain_it_or_are_misspelt_are_near() {
+        let names = ["open", "open64", "fopen", "close", "getaddrinfo"].map(str::to_owned);
+        assert_eq!(near("oepn64", "", &names), "; near it: open64");
+        assert_eq!(near("open", "", &names), "; near it: open, fopen, open64");
+        assert_eq!(near("zzzzzz", "", &names), "");
+        assert_eq!(near("stpo", "", &["stop".to_owned()]), "; near it: stop");
+        assert_eq!((edits(b"kitten", b"sitting"), edits(b"stpo", b"stop")), (3, 1));
+    }
+}

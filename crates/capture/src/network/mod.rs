@@ -1,0 +1,410 @@
+//! The network: connections that are made, names that are resolved, segments that are sent again.
+//!
+//! ```text
+//!   tracepoint inet_sock_set_state: SYN sent ─▶ established, refused, timed out, closed ─▶ net.connect
+//!   getaddrinfo of the mapped C library: entered ─▶ one of its returns ─────────────────▶ net.dns
+//!   tracepoint tcp_retransmit_skb, summed up by connection, once a second ──────────────▶ net.retransmit
+//! ```
+//!
+//! Waits for peers once connected are system calls (`syscalls`) and waits of the scheduler (`sched`). Questions that a
+//! resolver left unanswered are seen in the long `poll` of a look-up, where `syscalls` runs too.
+//!
+//! What cannot be seen: names that Java resolves itself (Netty's resolver, JNDI), and TLS, which in Java is Java code.
+
+mod event;
+mod resolver;
+mod sockets;
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{SpanRow, StackId};
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, UprobeOpts};
+use syscalls::Errno;
+
+use crate::TargetEvent;
+use crate::bpf::events::Events;
+use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable};
+use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::jvm_events::budget::{Budget, Verdict};
+use crate::target::Change;
+use crate::unwind::SharedEngine;
+use event::{Again, Event, Kind};
+use sockets::Sockets;
+
+skeleton!("network");
+use skeleton::{NetworkSkel, NetworkSkelBuilder};
+
+/// What cannot be seen without it.
+const WHAT: &str = "connections and look-ups of names";
+
+/// The line in the list of collectors.
+pub const ENTRY: Entry = Entry {
+    id: "network",
+    about: "connections being made, names being resolved, segments sent again, with peer and stack",
+    engine: Engine::Ebpf,
+    essential: false,
+    default: true,
+    make: |_: &Settings| Box::new(Network::default()),
+};
+
+/// Connections and look-ups told with a stack, a second and processor.
+const MOST_STACKS: u32 = 500;
+/// Events taken in one turn; what is left waits in the kernel's buffer.
+const MOST_EVENTS: usize = 50_000;
+/// How often segments that were sent again are asked for.
+const SECOND: Duration = Duration::from_secs(1);
+/// How long a C library is waited for in a process that has just begun, and how often it is looked for.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Connections taken out of the kernel at a time.
+const BATCH: u32 = 256;
+
+/// The probes of a process' C library.
+struct Lookups {
+    links: Vec<Link>,
+    budget: Budget,
+    /// Until when, and from when on, a library is looked for that is not mapped yet.
+    until: Option<(Instant, Instant)>,
+}
+
+/// The collector.
+#[derive(Default)]
+struct Network {
+    lookups: HashMap<i32, Lookups>,
+    loaded: Option<NetworkSkel<'static>>,
+    links: Vec<Link>,
+    events: Option<Events<Event>>,
+    /// Look-ups that are told the next time, with their stacks: by then what `syscalls` saw of them is known.
+    held: Vec<(Event, Option<StackId>)>,
+    sockets: Sockets,
+    next_again: Option<Instant>,
+    losses: [u64; 3],
+}
+
+impl Collector for Network {
+    fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        let whole_host = cx.targets.selection().is_whole_host();
+        let loaded = load(whole_host, cx.settings, cx.shared.stacks.as_ref(), cx.targets.map())?;
+        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffer of", &error);
+        let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
+        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
+        self.events = Some(events.map_err(broken)?);
+        let attach = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
+        self.links.push(loaded.progs.on_state.attach().map_err(attach)?);
+        self.links.push(loaded.progs.on_retransmit.attach().map_err(attach)?);
+        self.loaded = Some(loaded);
+        Ok(())
+    }
+
+    fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
+        let pid = event.target.pid;
+        let key = pid.cast_unsigned().to_ne_bytes();
+        let Some(maps) = self.loaded.as_ref().map(|loaded| &loaded.maps) else { return };
+        if event.change == Change::Gone {
+            // Not there any more is as good as deleted.
+            let _ = maps.targets.delete(&key);
+            self.lookups.remove(&pid);
+            return;
+        }
+        // Where it finds no room, the scheduler's collector says so.
+        let _ = maps.targets.update(&key, &[1], MapFlags::ANY);
+        if event.change == Change::Exec {
+            self.lookups.remove(&pid);
+        }
+        if self.lookups.get(&pid).is_none_or(|lookups| lookups.links.is_empty()) {
+            let now = Instant::now();
+            let until = Some((now + PATIENCE, now));
+            self.lookups.insert(pid, Lookups { links: Vec::new(), budget: Budget::default(), until });
+            self.look_for_libraries(cx);
+        }
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.look_for_libraries(cx);
+        self.take_events(cx);
+        self.keep_budgets(cx);
+        let now = Instant::now();
+        if self.next_again.is_none_or(|next| now >= next) {
+            self.next_again = Some(now + SECOND);
+            self.tell_again(cx);
+        }
+        Ok(())
+    }
+
+    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+        // Their stacks are given once, and are wanted when they are over.
+        self.still_going(|_, _, _| None, cx);
+    }
+
+    fn stop(&mut self, cx: &mut Context<'_>) {
+        self.take_events(cx);
+        self.tell_again(cx);
+        self.still_going(Self::stack, cx);
+        self.links.clear();
+        self.lookups.clear();
+        for (event, stack) in std::mem::take(&mut self.held) {
+            self.tell_lookup(&event, stack, cx);
+        }
+        if self.losses[2] > 0 {
+            cx.unseen(Unavailable {
+                what: format!("stacks of {} connections and look-ups", self.losses[2]),
+                why: "there were too many a second".into(),
+                remedy: String::new(),
+            });
+        }
+        (self.events, self.loaded) = (None, None);
+    }
+}
+
+impl Network {
+    /// Attaches to the C libraries of processes that have one by now.
+    fn look_for_libraries(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        let now = Instant::now();
+        for (pid, lookups) in &mut self.lookups {
+            let Some((until, next)) = lookups.until.filter(|(_, next)| now >= *next) else { continue };
+            match attach(loaded, *pid) {
+                Ok(Some(links)) => (lookups.links, lookups.until) = (links, None),
+                Ok(None) if now < until => lookups.until = Some((until, next + LOOK_EVERY)),
+                // A process without a C library of its own resolves no names with it.
+                Ok(None) => lookups.until = None,
+                Err(why) => {
+                    lookups.until = None;
+                    cx.unseen(Unavailable {
+                        what: format!("names that process {pid} resolves"),
+                        remedy: remedy_of_uprobe(&why)
+                            .unwrap_or("strace -f -ttt -T -e trace=network -p PID shows the questions")
+                            .to_owned(),
+                        why,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Takes probes off that are hit too often, and puts them back when it is time.
+    fn keep_budgets(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        for (pid, lookups) in &mut self.lookups {
+            match lookups.budget.judge(!lookups.links.is_empty()) {
+                Verdict::Stay => {}
+                Verdict::TakeOff { per_s, pause } => {
+                    lookups.links.clear();
+                    cx.unseen(Unavailable {
+                        what: format!("names that process {pid} resolves, for stretches"),
+                        why: format!(
+                            "there were {per_s:.0} a second, and each hit of a probe costs microseconds: taken off for \
+                             {} s, and longer each time",
+                            pause.as_secs()
+                        ),
+                        remedy: String::new(),
+                    });
+                }
+                Verdict::PutBack => lookups.links = attach(loaded, *pid).ok().flatten().unwrap_or_default(),
+            }
+        }
+    }
+
+    fn take_events(&mut self, cx: &mut Context<'_>) {
+        let events = self.events.as_mut().map(Events::take).unwrap_or_default();
+        for (event, stack) in std::mem::take(&mut self.held) {
+            self.tell_lookup(&event, stack, cx);
+        }
+        for event in events {
+            // Now, while its process lives.
+            let stack = self.stack(&event, cx);
+            match event.kind {
+                Kind::Connect => self.tell_connect(&event, stack, cx),
+                Kind::Lookup => {
+                    if let Some(lookups) = self.lookups.get_mut(&event.pid.cast_signed()) {
+                        lookups.budget.hit();
+                    }
+                    self.held.push((event, stack));
+                }
+            }
+        }
+        self.count_losses(cx);
+    }
+
+    fn tell_connect(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
+        let mut labels: Vec<(&str, String)> = Vec::new();
+        labels.extend(event.ends.peer("").map(|peer| (label::PEER, peer)));
+        let error = (event.result != 0).then(|| Errno::new(event.result).name().unwrap_or("an error"));
+        labels.extend(error.map(|error| (label::ERROR, error.to_owned())));
+        if event.end_ns > 0 && !event.established && event.result == 0 {
+            labels.push((label::REASON, "given up by the program".to_owned()));
+        }
+        let figures = [(figure::NONBLOCKING, f64::from(u8::from(event.nonblocking)))];
+        self.span(kind::NET_CONNECT, "connect", (event, stack), &figures, labels, cx);
+        if cx.targets.get(event.pid.cast_signed()).is_some_and(|target| target.jvm) {
+            cx.unseen(Unavailable {
+                what: "TLS handshakes".into(),
+                why: "a JVM's TLS is Java code: no system call and no probe tells of one".into(),
+                remedy: "a JFR file of the time beside the recording: jcmd PID JFR.start settings=profile \
+                         (jdk.TLSHandshake)"
+                    .into(),
+            });
+        }
+    }
+
+    fn tell_lookup(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
+        let end_ns = if event.end_ns > 0 { event.end_ns } else { u64::MAX };
+        let asked = cx.shared.questions.within(event.tid, event.begin_ns, end_ns);
+        let mut figures = vec![(figure::RESULT, f64::from(event.result))];
+        let mut labels: Vec<(&str, String)> = Vec::new();
+        if let Some(last) = asked.last() {
+            labels.push((label::PEER, last.server.clone()));
+            let timeouts = asked.iter().filter(|question| question.timed_out).count();
+            figures.push((figure::TIMEOUTS, timeouts as f64));
+        }
+        labels.extend(event::lookup_error(event.result).map(|error| (label::ERROR, error)));
+        self.span(kind::NET_DNS, &event.host, (event, stack), &figures, labels, cx);
+    }
+
+    /// What is not over at the end: of a peer that does not answer this may be all there is.
+    fn still_going(
+        &mut self,
+        stack: fn(&mut Self, &Event, &mut Context<'_>) -> Option<StackId>,
+        cx: &mut Context<'_>,
+    ) {
+        let ends_ns = cx.ends_ns();
+        let Some(maps) = self.loaded.as_ref().map(|loaded| &loaded.maps) else { return };
+        let read = |map: &libbpf_rs::MapMut<'_>| -> Vec<Event> {
+            let values = map.keys().filter_map(|key| map.lookup(&key, MapFlags::ANY).ok().flatten());
+            values.filter_map(|value| Event::parse(&value)).collect()
+        };
+        let mut left = read(&maps.connecting);
+        left.extend(read(&maps.lookups));
+        for event in left.iter().filter(|event| event.begin_ns > 0 && event.begin_ns < ends_ns) {
+            let stack = stack(self, event, cx);
+            match event.kind {
+                Kind::Connect => self.tell_connect(event, stack, cx),
+                Kind::Lookup => self.tell_lookup(event, stack, cx),
+            }
+        }
+    }
+
+    fn span(
+        &mut self,
+        kind: &str,
+        name: &str,
+        (event, stack): (&Event, Option<StackId>),
+        figures: &[(&str, f64)],
+        mut labels: Vec<(&'static str, String)>,
+        cx: &mut Context<'_>,
+    ) {
+        let (pid, tid) = (event.pid.cast_signed(), event.tid.cast_signed());
+        let mut end_ns = event.end_ns;
+        if end_ns == 0 {
+            end_ns = cx.ends_ns();
+            labels.push((label::CUT, "the recording ended".to_owned()));
+        }
+        let process = cx.process(pid);
+        let thread = cx.thread_called(pid, tid, &event.comm);
+        cx.sink.span(&SpanRow {
+            kind,
+            name,
+            t0_ns: cx.clock.epoch_ns(event.begin_ns.cast_signed()),
+            t1_ns: cx.clock.epoch_ns(end_ns.cast_signed()),
+            process,
+            thread: Some(thread),
+            stack,
+            source: cx.source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures,
+            labels: &labels.iter().map(|(key, text)| (*key, text.as_str())).collect::<Vec<_>>(),
+        });
+        cx.source_mut().records += 1;
+    }
+
+    fn stack(&mut self, event: &Event, cx: &mut Context<'_>) -> Option<StackId> {
+        self.events.as_mut()?.stack((event.pid, event.tid), event.stack_ns, cx)
+    }
+
+    /// Segments that were sent again since the last time, of sockets of the targets.
+    fn tell_again(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        let map = &loaded.maps.again;
+        let Ok(read) = map.lookup_and_delete_batch(BATCH, MapFlags::ANY, MapFlags::ANY) else { return };
+        let read: Vec<Again> = read.filter_map(|(_, value)| Again::parse(&value)).collect();
+        let now_ns = cx.clock.epoch_now_ns();
+        for again in read {
+            let pids = self.lookups.keys().copied();
+            let begun = (again.pid > 0).then(|| again.pid.cast_signed());
+            let Some(pid) = begun.or_else(|| self.sockets.owner(again.inode, pids)) else { continue };
+            let process = cx.process(pid);
+            let peer = again.ends.peer("").unwrap_or_default();
+            cx.sink.span(&SpanRow {
+                kind: kind::NET_RETRANSMIT,
+                name: "retransmit",
+                t0_ns: now_ns,
+                t1_ns: now_ns,
+                process,
+                thread: None,
+                stack: None,
+                source: cx.source,
+                line: 0,
+                key: -1,
+                parent: None,
+                figures: &[(figure::SEGMENTS, again.segments as f64)],
+                labels: &[(label::PEER, peer.as_str())],
+            });
+            cx.source_mut().records += 1;
+        }
+    }
+
+    fn count_losses(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        for (which, last) in (0..).zip(&mut self.losses) {
+            let count = counted(&loaded.maps.losses, which);
+            if which < 2 {
+                cx.sink.source_mut(cx.source).lost += count.saturating_sub(*last);
+            }
+            *last = count;
+        }
+    }
+}
+
+/// Attaches to the C library of a process. `Ok(None)`: it has mapped none.
+fn attach(loaded: &NetworkSkel<'_>, pid: i32) -> Result<Option<Vec<Link>>, String> {
+    let Some(resolver) = resolver::find(pid)? else { return Ok(None) };
+    let at = |offset: usize, program: &libbpf_rs::ProgramMut<'_>| {
+        let opts = UprobeOpts { func_name: Some(resolver::FUNCTION.to_owned()), ..UprobeOpts::default() };
+        let link = program.attach_uprobe_with_opts(pid, &resolver.library, offset, opts);
+        link.map_err(|error| format!("{}: {error:#}", resolver.library.display()))
+    };
+    let mut links = Vec::new();
+    // Ends first, so that no look-up begins whose end is missed.
+    for offset in &resolver.returns {
+        links.push(at(*offset, &loaded.progs.on_lookup_end)?);
+    }
+    links.push(at(0, &loaded.progs.on_lookup)?);
+    Ok(Some(links))
+}
+
+/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
+fn load(
+    whole_host: bool,
+    settings: &Settings,
+    engine: Option<&SharedEngine>,
+    targets: Option<&MapHandle>,
+) -> Result<NetworkSkel<'static>, Unavailable> {
+    silence();
+    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
+    let mut open = NetworkSkelBuilder::default().open(place()).map_err(failed("opening"))?;
+    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+        data.config.min_ns = settings.min_ns.unwrap_or(0);
+        data.config.most_stacks = MOST_STACKS;
+        data.own_pid = std::process::id();
+        data.all_processes = u8::from(whole_host);
+        data.pidns_ino = pid_namespace();
+    }
+    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    open.load().map_err(failed("loading"))
+}

@@ -1,0 +1,32 @@
+//! Where a session writes: a recording on disk, a ring that keeps the latest, or whoever shows rows as they come.
+
+use fathom_recording::{RecordingError, Sink, Writer};
+
+/// A [`Sink`] that is told when a turn of the session is over.
+pub trait Output: Sink {
+    /// The end of a turn: what is kept back goes out when it is due. An error ends the session.
+    fn checkpoint(&mut self) -> Result<(), RecordingError>;
+
+    /// Whether what has not ended yet is to be told as it is now ([`crate::Collector::tell_unfinished`]). Asked for behind each
+    /// [`Output::checkpoint`].
+    fn wants_unfinished(&mut self) -> bool {
+        false
+    }
+
+    /// All collectors have told it.
+    fn has_unfinished(&mut self) {}
+
+    /// Whether the ids of frames and stacks that were handed out are to be forgotten. Asked for as above.
+    fn wants_new_names(&self) -> bool {
+        false
+    }
+
+    /// They are.
+    fn has_new_names(&mut self) {}
+}
+
+impl Output for Writer {
+    fn checkpoint(&mut self) -> Result<(), RecordingError> {
+        Writer::checkpoint(self)
+    }
+}

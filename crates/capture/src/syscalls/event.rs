@@ -1,0 +1,200 @@
+//! What the program in the kernel tells of a long call: `struct call_event` of `bpf/syscalls.h`, byte by byte.
+
+use crate::peers::Ends;
+
+/// Bytes of the head; text follows.
+const HEAD: usize = 184;
+
+/// What is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A call that took long.
+    Call,
+    /// A thread has ended.
+    ThreadEnded,
+}
+
+/// A long call, or the end of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) kind: Kind,
+    pub(super) enter_ns: u64,
+    pub(super) exit_ns: u64,
+    pub(super) result: i64,
+    pub(super) arguments: [u64; 6],
+    /// Stamp of the stack; 0: none was taken.
+    pub(super) stack_ns: u64,
+    pub(super) pid: u32,
+    pub(super) tid: u32,
+    pub(super) number: u16,
+    /// It had begun before its thread was watched.
+    pub(super) began_before: bool,
+    /// It began somewhat later than `enter_ns`.
+    pub(super) began_later: bool,
+    /// It has not ended: `exit_ns` is when that was found.
+    pub(super) unfinished: bool,
+    pub(super) comm: String,
+    /// What stands behind its descriptor.
+    pub(super) file: Option<File>,
+    pub(super) ends: Ends,
+    /// The path that it names itself, made absolute.
+    pub(super) path: Option<String>,
+}
+
+/// An open file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct File {
+    /// As `/proc/PID/fd` would show it: a path, "pipe:[123]", "anon_inode:[eventpoll]"; the name of a Unix socket.
+    pub(super) name: String,
+    pub(super) is_socket: bool,
+}
+
+const BEGAN_BEFORE: u8 = 1;
+const DELETED: u8 = 2;
+const PATH_CUT: u8 = 4;
+const BASE_CUT: u8 = 8;
+const COARSE: u8 = 16;
+const UNFINISHED: u8 = 32;
+const MODE_TYPE: u32 = 0o170_000;
+const MODE_SOCKET: u32 = 0o140_000;
+/// include/uapi/linux/magic.h
+const PIPE_MAGIC: u64 = 0x5049_5045;
+const ANON_INODE_MAGIC: u64 = 0x0904_1934;
+
+impl Event {
+    /// From the bytes of the ring buffer; `None` when they are none.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let (head, text) = bytes.split_at_checked(HEAD)?;
+        let long = |at: usize| head.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
+        let word = |at: usize| head.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let short = |at: usize| head.get(at..at + 2)?.first_chunk().map(|b| u16::from_ne_bytes(*b));
+        let (kind, flags) = (head[106], head[107]);
+        let kind = match kind {
+            1 => Kind::Call,
+            2 => Kind::ThreadEnded,
+            _ => return None,
+        };
+        let (path, base) = (usize::from(short(112)?), usize::from(short(114)?));
+        let of_path = text.get(..path)?;
+        let of_base = text.get(path..path + base)?;
+        let argument = text.get(path + base..usize::from(short(116)?)).unwrap_or_default();
+        let (inode, magic, mode) = (long(80)?, long(88)?, word(108)?);
+        let mut arguments = [0; 6];
+        for (i, argument) in arguments.iter_mut().enumerate() {
+            *argument = long(24 + 8 * i)?;
+        }
+        Some(Self {
+            kind,
+            enter_ns: long(0)?,
+            exit_ns: long(8)?,
+            result: long(16)?.cast_signed(),
+            arguments,
+            stack_ns: long(72)?,
+            pid: word(96)?,
+            tid: word(100)?,
+            number: short(104)?,
+            began_before: flags & BEGAN_BEFORE != 0,
+            began_later: flags & COARSE != 0,
+            unfinished: flags & UNFINISHED != 0,
+            comm: string(head.get(120..136)?),
+            file: file(of_path, inode, magic, mode, flags),
+            ends: Ends::parse(head.get(136..)?)?,
+            path: absolute(of_base, argument, flags),
+        })
+    }
+}
+
+fn string(bytes: &[u8]) -> String {
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
+}
+
+/// Names, leaf first, each ended by 0, as a path. `cut`: it goes on above.
+fn joined(names: &[u8], cut: bool) -> String {
+    let mut path = if cut { "…".to_owned() } else { String::new() };
+    let names: Vec<&[u8]> = names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
+    for name in names.iter().rev() {
+        path.push('/');
+        path.push_str(&String::from_utf8_lossy(name));
+    }
+    if path.is_empty() { "/".to_owned() } else { path }
+}
+
+fn file(names: &[u8], inode: u64, magic: u64, mode: u32, flags: u8) -> Option<File> {
+    if magic == 0 {
+        return None;
+    }
+    let is_socket = mode & MODE_TYPE == MODE_SOCKET;
+    let name = match magic {
+        _ if is_socket => string(names),
+        PIPE_MAGIC => format!("pipe:[{inode}]"),
+        ANON_INODE_MAGIC => format!("anon_inode:{}", joined(names, false).trim_start_matches('/')),
+        _ if flags & DELETED != 0 => format!("{} (deleted)", joined(names, flags & PATH_CUT != 0)),
+        _ => joined(names, flags & PATH_CUT != 0),
+    };
+    Some(File { name, is_socket })
+}
+
+fn absolute(base: &[u8], argument: &[u8], flags: u8) -> Option<String> {
+    let argument = string(argument);
+    match argument.as_str() {
+        "" if base.is_empty() => None,
+        "" | "." => Some(joined(base, flags & BASE_CUT != 0)),
+        path if path.starts_with('/') || base.is_empty() => Some(argument),
+        path => {
+            let base = joined(base, flags & BASE_CUT != 0);
+            Some(format!("{}/{}", base.trim_end_matches('/'), path.trim_start_matches("./")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn event(text: &[&str], path: usize, flags: u8, magic: u64) -> Event {
+        let mut bytes = vec![0; HEAD];
+        let text: Vec<u8> = text.iter().flat_map(|name| name.bytes().chain([0])).collect();
+        bytes[80] = 7;
+        bytes[88..96].copy_from_slice(&magic.to_ne_bytes());
+        bytes[104] = 1;
+        (bytes[106], bytes[107]) = (1, flags);
+        bytes[112..114].copy_from_slice(&(path as u16).to_ne_bytes());
+        bytes[116..118].copy_from_slice(&(text.len() as u16).to_ne_bytes());
+        bytes.extend(text);
+        Event::parse(&bytes).unwrap()
+    }
+
+    #[test]
+    fn what_stands_behind_a_descriptor_is_named_as_proc_names_it() {
+        let named = |text: &[&str], flags, magic| {
+            let length = text.iter().map(|name| name.len() + 1).sum();
+            event(text, length, flags, magic).file.unwrap().name
+        };
+        assert_eq!(named(&["gc.log", "app", "var"], 0, 0xef53), "/var/app/gc.log");
+        assert_eq!(named(&["gc.log"], DELETED, 0xef53), "/gc.log (deleted)");
+        assert_eq!(named(&["leaf", "deep"], PATH_CUT, 0xef53), "…/deep/leaf");
+        assert_eq!(named(&[], 0, 0xef53), "/");
+        assert_eq!(named(&[""], 0, PIPE_MAGIC), "pipe:[7]");
+        assert_eq!(named(&["[eventfd]"], 0, ANON_INODE_MAGIC), "anon_inode:[eventfd]");
+    }
+
+    #[test]
+    fn a_path_is_made_absolute_with_the_directory_that_it_is_relative_to() {
+        let base = b"work\0srv\0";
+        assert_eq!(absolute(base, b"./conf/x.yml\0", 0).as_deref(), Some("/srv/work/conf/x.yml"));
+        assert_eq!(absolute(base, b"/etc/hosts\0", 0).as_deref(), Some("/etc/hosts"));
+        assert_eq!(absolute(base, b"x\0", BASE_CUT).as_deref(), Some("…/srv/work/x"));
+        assert_eq!(absolute(b"", b"", 0), None);
+    }
+
+    #[test]
+    fn what_is_cut_off_or_lies_about_its_lengths_is_no_event() {
+        assert_eq!(Event::parse(&[0; HEAD]), None);
+        let mut bytes = vec![0; HEAD];
+        (bytes[106], bytes[112]) = (1, 9);
+        assert_eq!(Event::parse(&bytes), None);
+        assert_eq!(Event::parse(&bytes[..100]), None);
+    }
+}

@@ -1,0 +1,459 @@
+//! System calls: all of a target's counted and summed in the kernel, long ones told one by one with what they were on.
+//!
+//! ```text
+//!   raw_syscalls tracepoints ─▶ bpf/syscalls.bpf.c ─┬─▶ totals by thread, call and end ── once a second ─▶ syscall.totals
+//!                                                   └─▶ calls from MIN_NS on, user stack ── ring buffers ─▶ syscall
+//! ```
+//!
+//! A file is named in the kernel at the moment at which the call returns: a descriptor may stand for another file a
+//! moment later. Calls in which a thread waits by choice (futex, epoll, sleeping) are only counted: the scheduler's spans
+//! tell of those waits already, with their stacks.
+//!
+//! Calls that are not over when the recording ends are told with their time so far, of what the kernel still knows of them: a
+//! program walks over all threads then. Of those, a `poll` of a socket is left to the scheduler's spans.
+//!
+//! What cannot be seen: what goes around system calls (io_uring, mapped files, the vdso's clocks).
+
+mod arguments;
+mod calls;
+mod event;
+mod totals;
+
+pub use calls::check_name;
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{SpanRow, StackId};
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle};
+use syscalls::{Errno, Sysno};
+
+use crate::TargetEvent;
+use crate::bpf::calls::{Calls, EVERY, Handed, Way};
+use crate::bpf::events::Events;
+use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::{counted, pid_namespace, silence, unavailable};
+use crate::clock::monotonic_ns;
+use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::procfs;
+use crate::questions::Question;
+use crate::target::Change;
+use crate::unwind::{SharedEngine, asleep};
+use event::{Event, Kind};
+use totals::Totals;
+
+skeleton!("syscalls");
+use skeleton::{SyscallsSkel, SyscallsSkelBuilder};
+
+/// What cannot be seen without it.
+const WHAT: &str = "system calls";
+
+/// The line in the list of collectors.
+pub const ENTRY: Entry = Entry {
+    id: "syscalls",
+    about: "system calls: all counted by thread, long ones with file or peer, error and stack",
+    engine: Engine::Ebpf,
+    essential: false,
+    default: true,
+    make: |_: &Settings| Box::new(Syscalls::default()),
+};
+
+/// Calls as long are told one by one, nanoseconds, unless the settings say otherwise.
+const MIN_NS: u64 = 1_000_000;
+/// Calls told with a stack, a second and processor: a walk takes some ten microseconds, so that they are at most 2 % of it.
+const MOST_STACKS: u32 = 2_000;
+/// Calls told, a second and processor.
+const MOST_TOLD: u32 = 20_000;
+/// Calls of a thread within `HOT_STRETCH_NS`, 100 ms, above which not all of them are timed.
+const HOT_CALLS: u32 = 10_000;
+/// Events taken in one turn; what is left waits in the kernel's buffer.
+const MOST_EVENTS: usize = 100_000;
+/// How often the totals are told.
+const STRETCH: Duration = Duration::from_secs(1);
+/// How often when there are many of them: a recording of days must not consist of them.
+const LONG_STRETCH: Duration = Duration::from_secs(10);
+/// Rows of a stretch from which on they are told less often.
+const MANY_ROWS: usize = 2_000;
+/// Threads that ended in a stretch, of some ten entries each, after which they are told at once.
+const MANY_ENDED: usize = 1_000;
+/// Bytes of a path that is read from a thread's memory.
+const MOST_PATH: usize = 256;
+/// Numbers of calls that the program tells apart: `MOST_CALLS`.
+const NUMBERS: u16 = 512;
+
+/// Whether long calls of a name are told one by one, and not only counted; `None`: there is no such call.
+pub(crate) fn is_told(name: &str) -> Option<bool> {
+    calls::number(name).map(|number| calls::shape(number, None)[0] != calls::Tell::Never as u8)
+}
+
+/// The names of all calls.
+pub(crate) fn names() -> Vec<String> {
+    (0..NUMBERS).filter(|number| Sysno::new(usize::from(*number)).is_some()).map(calls::name).collect()
+}
+
+/// The collector.
+#[derive(Default)]
+struct Syscalls {
+    handed: Vec<Handed>,
+    loaded: Option<SyscallsSkel<'static>>,
+    events: Option<Events<Event>>,
+    totals: Totals,
+    /// Threads that have ended since the totals were told.
+    ended: HashMap<u32, String>,
+    next_totals: Option<Instant>,
+    losses: [u64; 4],
+}
+
+impl Collector for Syscalls {
+    fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        let whole_host = cx.targets.selection().is_whole_host();
+        let calls = cx.shared.calls();
+        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), calls.as_deref());
+        let load = |walks| load(whole_host, cx.settings, shared, walks);
+        // A kernel may have no such program: everything else goes on without.
+        let (loaded, cannot_walk) = match load(true) {
+            Ok(loaded) => (Ok(loaded), None),
+            Err(why) => (load(false), Some(why)),
+        };
+        let mut loaded = loaded?;
+        if let Some(why) = cannot_walk {
+            cx.unseen(Unavailable {
+                what: "system calls that had not ended with the recording".into(),
+                ..why
+            });
+        }
+        let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffer of", &error);
+        let wanted: Vec<u16> = cx.settings.syscalls.iter().filter_map(|name| calls::number(name)).collect();
+        let wanted = (!cx.settings.syscalls.is_empty()).then_some(wanted);
+        for number in 0..NUMBERS {
+            let key = u32::from(number).to_ne_bytes();
+            let shape = calls::shape(number, wanted.as_deref());
+            loaded.maps.shapes.update(&key, &shape, MapFlags::ANY).map_err(broken)?;
+        }
+        let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
+        let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
+        self.events = Some(events.map_err(broken)?);
+        loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
+        if let Some(calls) = calls {
+            let hand = |program: BorrowedFd<'_>, way| calls.hand(program, way, &[EVERY]).map_err(broken);
+            // First the way out: a call that nobody has seen begin is not counted.
+            self.handed.push(hand(loaded.progs.on_sys_exit.as_fd(), Way::Out)?);
+            self.handed.push(hand(loaded.progs.on_sys_enter.as_fd(), Way::In)?);
+        }
+        self.loaded = Some(loaded);
+        self.totals.begin(cx.clock.epoch_now_ns());
+        Ok(())
+    }
+
+    fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
+        let pid = event.target.pid;
+        let key = pid.cast_unsigned().to_ne_bytes();
+        let Some(maps) = self.loaded.as_ref().map(|loaded| &loaded.maps) else { return };
+        match event.change {
+            Change::Appeared | Change::Exec | Change::BecameJvm => {
+                let now_ns = monotonic_ns().max(0).cast_unsigned();
+                let told = maps.since.update(&key, &now_ns.to_ne_bytes(), MapFlags::NO_EXIST);
+                let watched = maps.targets.update(&key, &[1], MapFlags::ANY);
+                let exists = maps.since.lookup(&key, MapFlags::ANY).ok().flatten().is_some();
+                if watched.is_err() || (told.is_err() && !exists) {
+                    cx.unseen(Unavailable {
+                        what: format!("system calls of process {pid}"),
+                        why: "as many processes as can be watched are watched already".into(),
+                        remedy: "record fewer processes".into(),
+                    });
+                }
+            }
+            Change::Gone => {
+                // Not there any more is as good as deleted.
+                let _ = maps.targets.delete(&key);
+                let _ = maps.since.delete(&key);
+            }
+        }
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.take_events(cx);
+        let now = Instant::now();
+        // The kernel's room is for threads that live: where hundreds end, it is given back sooner.
+        let is_due = |next: Instant| now >= next || self.ended.len() >= MANY_ENDED;
+        if self.next_totals.is_none_or(is_due) {
+            let rows = self.tell_totals(cx);
+            self.next_totals = Some(now + if rows > MANY_ROWS { LONG_STRETCH } else { STRETCH });
+        }
+        Ok(())
+    }
+
+    fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
+        let loaded = self.loaded.as_mut();
+        let Some(walk) = loaded.and_then(|loaded| loaded.links.each_task.take()) else { return };
+        self.take_events(cx);
+        self.walk(&walk, cx);
+        if let Some(loaded) = &mut self.loaded {
+            loaded.links.each_task = Some(walk);
+        }
+    }
+
+    fn stop(&mut self, cx: &mut Context<'_>) {
+        let walk = self.loaded.as_mut().and_then(|loaded| {
+            let walk = loaded.links.each_task.take();
+            // What ends from here on would be told twice.
+            self.handed.clear();
+            loaded.links = skeleton::SyscallsLinks::default();
+            walk
+        });
+        self.take_events(cx);
+        if let Some(walk) = walk {
+            self.walk(&walk, cx);
+        }
+        self.tell_totals(cx);
+        self.tell_limits(cx);
+        (self.events, self.loaded) = (None, None);
+    }
+}
+
+impl Syscalls {
+    /// Has the kernel's program look at all threads, and tells the calls that it finds.
+    fn walk(&mut self, walk: &Link, cx: &mut Context<'_>) {
+        // It writes to the ring buffer, and nothing to be read here.
+        let walked = Iter::new(walk).and_then(|mut walk| Ok(walk.read(&mut [0; 64])?));
+        if let Err(error) = walked {
+            cx.unseen(unavailable("system calls that had not ended with the recording", "walking", &error));
+        }
+        self.take_events(cx);
+    }
+
+    fn take_events(&mut self, cx: &mut Context<'_>) {
+        let mut events = self.events.as_mut().map(Events::take).unwrap_or_default();
+        let unfinished: Vec<Event> = events.extract_if(.., |event| event.unfinished).collect();
+        self.tell_all_unfinished(&unfinished, cx);
+        for event in &events {
+            match event.kind {
+                Kind::Call => {
+                    let stack = self.stack(event, cx);
+                    self.tell(event, stack, cx);
+                }
+                Kind::ThreadEnded => {
+                    self.ended.insert(event.tid, event.comm.clone());
+                }
+            }
+        }
+        self.count_losses(cx);
+    }
+
+    fn tell_totals(&mut self, cx: &mut Context<'_>) -> usize {
+        let Some(loaded) = &self.loaded else { return 0 };
+        let rows = self.totals.tell(&loaded.maps.totals, &self.ended, cx);
+        self.ended.clear();
+        cx.source_mut().records += rows as u64;
+        rows
+    }
+
+    /// Calls of threads that hang in them. Nobody walks those in the kernel: their stacks are read from outside.
+    fn tell_all_unfinished(&mut self, events: &[Event], cx: &mut Context<'_>) {
+        let mut by_process: HashMap<i32, HashSet<u32>> = HashMap::new();
+        for event in events {
+            by_process.entry(event.pid.cast_signed()).or_default().insert(event.tid);
+        }
+        let mut java: HashMap<u32, StackId> = HashMap::new();
+        if let Some(engine) = cx.shared.stacks.clone() {
+            let mut engine = engine.borrow_mut();
+            java.extend(by_process.iter().flat_map(|(pid, tids)| engine.asleep(*pid, tids, cx.sink)));
+        }
+        let ended_ns = cx.ends_ns();
+        for event in events {
+            let stack = asleep::kernel_stack(event.tid, java.get(&event.tid).copied(), cx.sink);
+            let path = event.path.clone().or_else(|| path_argument(event));
+            let exit_ns = event.exit_ns.min(ended_ns).max(event.enter_ns);
+            self.tell(&Event { path, exit_ns, ..event.clone() }, stack, cx);
+        }
+    }
+
+    fn tell(&mut self, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
+        let (pid, tid) = (event.pid.cast_signed(), event.tid.cast_signed());
+        let process = cx.process(pid);
+        let thread = cx.thread_called(pid, tid, &event.comm);
+        let told = Told::of(event);
+        if let Some(question) = question(event).filter(|_| !event.unfinished) {
+            cx.shared.questions.add(event.tid, question);
+        }
+        cx.sink.span(&SpanRow {
+            kind: kind::SYSCALL,
+            name: &calls::name(event.number),
+            t0_ns: cx.clock.epoch_ns(event.enter_ns.cast_signed()),
+            t1_ns: cx.clock.epoch_ns(event.exit_ns.cast_signed()),
+            process,
+            thread: Some(thread),
+            stack,
+            source: cx.source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &told.figures,
+            labels: &told.labels.iter().map(|(key, text)| (*key, text.as_str())).collect::<Vec<_>>(),
+        });
+        cx.source_mut().records += 1;
+    }
+
+    fn stack(&mut self, event: &Event, cx: &mut Context<'_>) -> Option<StackId> {
+        self.events.as_mut()?.stack((event.pid, event.tid), event.stack_ns, cx)
+    }
+
+    fn count_losses(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        for which in 0..4_u32 {
+            let count = counted(&loaded.maps.losses, which);
+            let Some(last) = self.losses.get_mut(which as usize) else { continue };
+            if which < 2 {
+                cx.source_mut().lost += count.saturating_sub(*last);
+            }
+            *last = count;
+        }
+    }
+
+    /// Says what was left out because there was too much of it.
+    fn tell_limits(&mut self, cx: &mut Context<'_>) {
+        let [_, uncounted, untold, stackless] = self.losses;
+        let untimed = self.totals.untimed();
+        let most = "fathom record --min with a longer time";
+        let limits = [
+            (
+                uncounted,
+                "system calls in the totals",
+                "there are as many threads and calls as can be counted",
+            ),
+            (untold, "long system calls one by one; they are in the totals", "there were too many a second"),
+            (
+                untimed,
+                "system calls' times; those that outlasted two ticks of the kernel are told all the same",
+                "their threads made more than 100 000 calls a second, of which one in eight was timed",
+            ),
+            (stackless, "stacks of long system calls", "there were too many a second"),
+        ];
+        for (count, what, why) in limits.into_iter().filter(|(count, ..)| *count > 0) {
+            cx.unseen(Unavailable {
+                what: format!("{count} {what}"),
+                why: why.to_owned(),
+                remedy: most.to_owned(),
+            });
+        }
+    }
+}
+
+/// A wait for an answer of a resolver, told by the long `poll` of one socket to its port.
+fn question(event: &Event) -> Option<Question> {
+    let polls = calls::find(event.number).is_some_and(|call| call.polls);
+    let server = event.ends.peer("").filter(|peer| polls && peer.ends_with(":53"))?;
+    Some(Question { waited_ns: (event.enter_ns, event.exit_ns), server, timed_out: event.result == 0 })
+}
+
+/// The file that a call that hangs names in the memory of its thread.
+fn path_argument(event: &Event) -> Option<String> {
+    let at = event.arguments.get(calls::find(event.number)?.path?).copied()?;
+    let memory = File::open(procfs::path(event.pid.cast_signed(), "mem")).ok()?;
+    let mut bytes = [0; MOST_PATH];
+    let read = memory.read_at(&mut bytes, at).ok()?;
+    let path = bytes.get(..read)?.split(|byte| *byte == 0).next().filter(|path| !path.is_empty())?;
+    Some(String::from_utf8_lossy(path).into_owned())
+}
+
+/// Figures and labels of a call.
+struct Told {
+    figures: Vec<(&'static str, f64)>,
+    labels: Vec<(&'static str, String)>,
+}
+
+impl Told {
+    fn of(event: &Event) -> Self {
+        let call = calls::find(event.number);
+        let argument = |index: usize| event.arguments.get(index).copied();
+        let failed = (-4095..0).contains(&event.result);
+        let mut figures = Vec::new();
+        if !event.unfinished {
+            figures.push((figure::RESULT, if failed { -1.0 } else { event.result as f64 }));
+        }
+        let asked = call.and_then(|call| argument(call.bytes?));
+        let moved = call.is_some_and(|call| call.moves) && !failed && !event.unfinished;
+        figures.extend(moved.then_some((figure::BYTES, event.result as f64)));
+        figures.extend(asked.map(|bytes| (figure::REQUESTED_BYTES, bytes as f64)));
+        let mut labels = Vec::new();
+        if failed {
+            let number = event.result.unsigned_abs() as i32;
+            let name = Errno::new(number).name().map_or_else(|| restarts(number), str::to_owned);
+            labels.push((label::ERROR, name));
+        }
+        let name = event.file.as_ref().map_or("", |file| file.name.as_str());
+        let peer = event.ends.peer(name).or_else(|| event.ends.listens());
+        if event.ends.is_socket() {
+            labels.extend(peer.map(|peer| (label::PEER, peer)));
+        } else if let Some(path) = event.file.as_ref().map(|file| &file.name).or(event.path.as_ref()) {
+            labels.push((label::PATH, path.clone()));
+        }
+        let memory = call.and_then(|call| argument(call.memory?));
+        labels.extend(memory.map(|address| (label::ADDRESS, format!("{address:#x}"))));
+        let flags = call.and_then(|call| arguments::flags(call, &event.arguments));
+        labels.extend(flags.map(|flags| (label::FLAGS, flags)));
+        if event.began_later {
+            labels.push((
+                label::CUT,
+                "began somewhat later: its thread makes too many calls to time them all".into(),
+            ));
+        }
+        let cut = match (event.began_before, event.unfinished) {
+            (true, true) => Some("began before the recording, which ended before it"),
+            (true, false) => Some("began before the recording"),
+            (false, true) => Some("the recording ended"),
+            (false, false) => None,
+        };
+        labels.extend(cut.map(|why| (label::CUT, why.to_owned())));
+        Self { figures, labels }
+    }
+}
+
+/// Errors that the kernel keeps to itself (include/linux/errno.h): the call was interrupted and is made again, or returns
+/// EINTR.
+fn restarts(number: i32) -> String {
+    match number {
+        512 => "ERESTARTSYS".to_owned(),
+        513 => "ERESTARTNOINTR".to_owned(),
+        514 => "ERESTARTNOHAND".to_owned(),
+        516 => "ERESTART_RESTARTBLOCK".to_owned(),
+        other => format!("error {other}"),
+    }
+}
+
+/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables. `walks`: with the one that
+/// looks at all threads.
+fn load(
+    whole_host: bool,
+    settings: &Settings,
+    (engine, targets, calls): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Calls>),
+    walks: bool,
+) -> Result<SyscallsSkel<'static>, Unavailable> {
+    silence();
+    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
+    let mut open = SyscallsSkelBuilder::default().open(place()).map_err(failed("opening"))?;
+    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+        data.config.min_ns = settings.min_ns.unwrap_or(MIN_NS);
+        data.config.most_stacks = MOST_STACKS;
+        data.config.most_events = MOST_TOLD;
+        // Whoever asks for short calls one by one wants each of them.
+        let each = settings.min_ns.is_some_and(|min| min < MIN_NS) || !settings.syscalls.is_empty();
+        data.config.hot_calls = if each { u32::MAX } else { HOT_CALLS };
+        data.own_pid = std::process::id();
+        data.all_processes = u8::from(whole_host);
+        data.pidns_ino = pid_namespace();
+    }
+    open.progs.each_task.set_autoload(walks);
+    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    if let Some(calls) = calls {
+        let programs = ["on_sys_enter", "on_sys_exit"];
+        calls.take_over(open.open_object_mut(), &programs).map_err(failed("sharing the calls of"))?;
+    }
+    open.load().map_err(failed("loading"))
+}

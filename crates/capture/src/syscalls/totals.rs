@@ -1,0 +1,296 @@
+//! What the program in the kernel has counted: read as it grows, told as spans of a stretch of time.
+
+use std::collections::HashMap;
+
+use fathom_recording::SpanRow;
+use fathom_recording::vocabulary::{figure, kind};
+use libbpf_rs::{MapCore, MapFlags};
+
+use crate::{Context, procfs};
+
+use super::calls;
+
+/// Counts of lengths: `CALL_LENGTHS`.
+const LENGTHS: usize = 40;
+/// Bytes of `struct call_total`.
+const TOTAL: usize = 48 + 4 * LENGTHS;
+/// Entries asked of the kernel at a time.
+const BATCH: u32 = 1024;
+
+/// Entries, of the 65 536 that the kernel has room for, from which on threads that are gone are looked for.
+const CROWDED: usize = 32_768;
+
+/// A thread, a call, and how it ended: `struct call_key`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Key {
+    tid: u32,
+    number: u16,
+    end: u16,
+}
+
+impl Key {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            tid: u32::from_ne_bytes(*bytes.get(..4)?.first_chunk()?),
+            number: u16::from_ne_bytes(*bytes.get(4..6)?.first_chunk()?),
+            end: u16::from_ne_bytes(*bytes.get(6..8)?.first_chunk()?),
+        })
+    }
+
+    fn bytes(self) -> [u8; 8] {
+        let [a, b, c, d] = self.tid.to_ne_bytes();
+        let ([e, f], [g, h]) = (self.number.to_ne_bytes(), self.end.to_ne_bytes());
+        [a, b, c, d, e, f, g, h]
+    }
+}
+
+/// All calls of a key so far: `struct call_total`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Total {
+    calls: u64,
+    timed: u64,
+    ns: u64,
+    longest_ns: u64,
+    /// Of calls that only ticks told of.
+    coarse_ns: u64,
+    coarse: u32,
+    pid: u32,
+    lengths: [u32; LENGTHS],
+}
+
+impl Total {
+    const NONE: Self = Self {
+        calls: 0,
+        timed: 0,
+        ns: 0,
+        longest_ns: 0,
+        coarse_ns: 0,
+        coarse: 0,
+        pid: 0,
+        lengths: [0; LENGTHS],
+    };
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..TOTAL)?;
+        let long = |at: usize| bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
+        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let mut lengths = [0; LENGTHS];
+        for (i, length) in lengths.iter_mut().enumerate() {
+            *length = word(48 + 4 * i)?;
+        }
+        Some(Self {
+            calls: long(0)?,
+            timed: long(8)?,
+            ns: long(16)?,
+            longest_ns: long(24)?,
+            coarse_ns: long(32)?,
+            coarse: word(40)?,
+            pid: word(44)?,
+            lengths,
+        })
+    }
+}
+
+/// Calls of a thread in a stretch, however they ended.
+#[derive(Clone, Debug, PartialEq)]
+struct Row {
+    pid: u32,
+    calls: u64,
+    timed: u64,
+    again: u64,
+    failed: u64,
+    ns: u64,
+    coarse: u64,
+    coarse_ns: u64,
+    /// Known when the longest of all so far was within the stretch.
+    longest_ns: Option<u64>,
+    lengths: [u64; LENGTHS],
+}
+
+impl Row {
+    const NONE: Self = Self {
+        pid: 0,
+        calls: 0,
+        timed: 0,
+        again: 0,
+        failed: 0,
+        ns: 0,
+        coarse: 0,
+        coarse_ns: 0,
+        longest_ns: None,
+        lengths: [0; LENGTHS],
+    };
+
+    /// How long all of them took. Where not all were timed, the others took as long as those, on average.
+    fn total_ns(&self) -> f64 {
+        let untimed = self.calls.saturating_sub(self.timed + self.coarse) as f64;
+        let mean_ns = if self.timed > 0 { self.ns as f64 / self.timed as f64 } else { 0.0 };
+        (self.ns + self.coarse_ns) as f64 + untimed * mean_ns
+    }
+
+    /// Adds what has come since.
+    fn add(&mut self, end: u16, before: &Total, now: &Total) {
+        let calls = now.calls.saturating_sub(before.calls);
+        self.pid = now.pid;
+        self.calls += calls;
+        match end {
+            1 => self.again += calls,
+            2 => self.failed += calls,
+            _ => {}
+        }
+        self.timed += now.timed.saturating_sub(before.timed);
+        self.ns += now.ns.saturating_sub(before.ns);
+        self.coarse += u64::from(now.coarse.wrapping_sub(before.coarse));
+        self.coarse_ns += now.coarse_ns.saturating_sub(before.coarse_ns);
+        if now.longest_ns > before.longest_ns {
+            self.longest_ns = self.longest_ns.max(Some(now.longest_ns));
+        }
+        for (sum, (now, before)) in self.lengths.iter_mut().zip(now.lengths.iter().zip(&before.lengths)) {
+            // The kernel's counts are of 32 bits and begin anew at their end.
+            *sum += u64::from(now.wrapping_sub(*before));
+        }
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+pub(super) struct Totals {
+    last: HashMap<Key, Total>,
+    /// Recording's clock.
+    read_ns: Option<i64>,
+    untimed: u64,
+}
+
+impl Totals {
+    /// Begins the first stretch.
+    pub(super) fn begin(&mut self, now_ns: i64) {
+        self.read_ns = Some(now_ns);
+    }
+
+    /// Calls that were counted and not timed, as their threads made too many.
+    pub(super) fn untimed(&self) -> u64 {
+        self.untimed
+    }
+
+    /// Reads what was counted and tells it, one span a thread and call that was made. `ended`: threads that are gone,
+    /// with their names, of which the kernel's entries are given back. How many rows there were.
+    pub(super) fn tell(
+        &mut self,
+        map: &impl MapCore,
+        ended: &HashMap<u32, String>,
+        cx: &mut Context<'_>,
+    ) -> usize {
+        let now_ns = cx.clock.epoch_now_ns();
+        let since_ns = self.read_ns.replace(now_ns).unwrap_or(now_ns);
+        let mut rows: HashMap<(u32, u16), Row> = HashMap::new();
+        // An entry that was made while we read may be missed, or seen twice: it is told the next time, or not again.
+        let Ok(read) = map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY) else { return 0 };
+        for (key, value) in read {
+            let (Some(key), Some(now)) = (Key::parse(&key), Total::parse(&value)) else { continue };
+            let before = self.last.get(&key);
+            if before.is_none_or(|before| before.calls < now.calls) {
+                let row = rows.entry((key.tid, key.number)).or_insert(Row::NONE);
+                row.add(key.end, before.unwrap_or(&Total::NONE), &now);
+                self.last.insert(key, now);
+            }
+        }
+        let mut sorted: Vec<((u32, u16), Row)> = rows.into_iter().collect();
+        sorted.sort_unstable_by_key(|(key, _)| *key);
+        for ((tid, number), row) in &sorted {
+            self.untimed += row.calls.saturating_sub(row.timed + row.coarse);
+            write((*tid, ended.get(tid).map(String::as_str)), *number, row, (since_ns, now_ns), cx);
+        }
+        // The end of a thread may be among what was lost; on a machine where thousands start, its entries would fill the map.
+        let is_crowded = self.last.len() >= CROWDED;
+        if !ended.is_empty() || is_crowded {
+            let mut gone_of: HashMap<u32, bool> = ended.keys().map(|tid| (*tid, true)).collect();
+            let mut is_gone = |tid: u32| {
+                let looked = || is_crowded && !procfs::path(tid.cast_signed(), "stat").exists();
+                *gone_of.entry(tid).or_insert_with(looked)
+            };
+            let gone: Vec<Key> = self.last.keys().filter(|key| is_gone(key.tid)).copied().collect();
+            for key in gone {
+                // Not there any more is as good as deleted.
+                let _ = map.delete(&key.bytes());
+                self.last.remove(&key);
+            }
+        }
+        sorted.len()
+    }
+}
+
+fn write(
+    (tid, comm): (u32, Option<&str>),
+    number: u16,
+    row: &Row,
+    (t0_ns, t1_ns): (i64, i64),
+    cx: &mut Context<'_>,
+) {
+    let (pid, tid) = (row.pid.cast_signed(), tid.cast_signed());
+    let process = cx.process(pid);
+    let thread = match comm {
+        Some(comm) => cx.thread_called(pid, tid, comm),
+        None => cx.thread(pid, tid),
+    };
+    let lengths: Vec<(String, f64)> = (row.lengths.iter().enumerate())
+        .filter(|(_, calls)| **calls > 0)
+        .map(|(power, calls)| (figure::calls_from_ns(1 << power), *calls as f64))
+        .collect();
+    let mut figures = vec![(figure::CALLS, row.calls as f64), (figure::TOTAL_NS, row.total_ns())];
+    figures.extend((row.timed < row.calls).then_some((figure::TIMED, row.timed as f64)));
+    figures.extend(row.longest_ns.map(|ns| (figure::LONGEST_NS, ns as f64)));
+    figures.extend((row.again > 0).then_some((figure::AGAIN, row.again as f64)));
+    figures.extend((row.failed > 0).then_some((figure::FAILED, row.failed as f64)));
+    figures.extend(lengths.iter().map(|(key, calls)| (key.as_str(), *calls)));
+    cx.sink.span(&SpanRow {
+        kind: kind::SYSCALL_TOTALS,
+        name: &calls::name(number),
+        t0_ns,
+        t1_ns,
+        process,
+        thread: Some(thread),
+        stack: None,
+        source: cx.source,
+        line: 0,
+        key: -1,
+        parent: None,
+        figures: &figures,
+        labels: &[],
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_is_the_difference_of_two_readings_and_the_longest_is_told_where_it_is_known() {
+        let mut lengths = [0; LENGTHS];
+        lengths[10] = u32::MAX;
+        let before =
+            Total { calls: 10, timed: 10, ns: 1000, longest_ns: 500, pid: 7, lengths, ..Total::NONE };
+        let mut lengths = [0; LENGTHS];
+        (lengths[10], lengths[12]) = (1, 3);
+        let now = Total { calls: 15, timed: 15, ns: 9000, longest_ns: 500, pid: 7, lengths, ..Total::NONE };
+        let mut row = Row::NONE;
+        row.add(2, &before, &now);
+        assert_eq!((row.calls, row.failed, row.again, row.ns, row.longest_ns), (5, 5, 0, 8000, None));
+        assert_eq!((row.lengths[10], row.lengths[12]), (2, 3));
+        row.add(0, &Total::NONE, &Total { longest_ns: 600, ..before });
+        assert_eq!((row.calls, row.failed, row.longest_ns), (15, 5, Some(600)));
+    }
+
+    #[test]
+    fn calls_that_were_not_timed_are_taken_to_be_as_long_as_the_others() {
+        let mut row = Row::NONE;
+        let now = Total { calls: 81, timed: 10, ns: 5000, coarse: 1, coarse_ns: 9_000_000, ..Total::NONE };
+        row.add(0, &Total::NONE, &now);
+        assert_eq!(row.total_ns(), 9_000_000.0 + 80.0 * 500.0);
+    }
+
+    #[test]
+    fn a_key_is_read_as_it_is_written() {
+        let key = Key { tid: 70_000, number: 435, end: 2 };
+        assert_eq!(Key::parse(&key.bytes()), Some(key));
+    }
+}

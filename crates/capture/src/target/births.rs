@@ -1,0 +1,143 @@
+//! News of processes as they happen, from the kernel (`bpf/births.bpf.c`): forks and execs of what is recorded. Looking at
+//! `/proc` a few times a second, the other way, sees nothing of a child that lives for milliseconds.
+
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::BorrowedFd;
+
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use crate::bpf::object::{place, skeleton};
+use crate::bpf::ring::Ring;
+use crate::bpf::{pid_namespace, silence, unavailable};
+use crate::collector::Unavailable;
+
+skeleton!("births");
+use skeleton::{BirthsSkel, BirthsSkelBuilder};
+
+/// What cannot be seen without it.
+const WHAT: &str = "children of the recorded processes from their first instruction on";
+/// Bytes of a `struct birth`.
+const BYTES: usize = 40;
+/// News that wait at most; of more, `/proc` is looked at instead.
+const MOST_NEWS: usize = 16_384;
+
+/// What happened to a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Birth {
+    /// When, monotonic nanoseconds.
+    pub t_ns: u64,
+    /// To which process.
+    pub pid: i32,
+    /// A fork rather than an exec.
+    pub forked: bool,
+    /// Its parent is recorded, and so is it.
+    pub heir: bool,
+    /// What the kernel calls it: at most 15 bytes.
+    pub comm: String,
+}
+
+impl Birth {
+    /// Of the bytes of the ring buffer; `None` when they are none of ours.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..BYTES)?;
+        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let comm = bytes.get(24..40)?.split(|byte| *byte == 0).next()?;
+        Some(Self {
+            t_ns: bytes.first_chunk().map(|b| u64::from_ne_bytes(*b))?,
+            pid: i32::try_from(word(8)?).ok()?,
+            forked: word(16)? == 1,
+            heir: word(20)? == 1,
+            comm: String::from_utf8_lossy(comm).into_owned(),
+        })
+    }
+}
+
+/// The program at work.
+pub(super) struct Births {
+    ring: Ring<Birth>,
+    inbox: VecDeque<Birth>,
+    /// The ids of all that is recorded. Children enter themselves.
+    pub targets: MapHandle,
+    seen_lost: u64,
+    /// Names by process as last told, of the last stretch and of the one before: what a process did may come in after
+    /// the news of it were acted upon.
+    names: [HashMap<i32, String>; 2],
+    loaded: BirthsSkel<'static>,
+}
+
+impl Births {
+    /// Loads and attaches it. `tell_all`: every process of the machine is told of.
+    pub fn watch(tell_all: bool) -> Result<Self, Unavailable> {
+        silence();
+        let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
+        let mut open = BirthsSkelBuilder::default().open(place()).map_err(failed("opening"))?;
+        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
+            constants.pidns_ino = pid_namespace();
+            constants.own_pid = std::process::id();
+            constants.tell_all = u8::from(tell_all);
+        }
+        let mut loaded = open.load().map_err(failed("loading"))?;
+        let handle = |map: &libbpf_rs::Map<'_>| MapHandle::try_from(map).map_err(failed("opening a map of"));
+        let targets = handle(&loaded.maps.targets)?;
+        let ring = Ring::over(&loaded.maps.births, Birth::parse, MOST_NEWS);
+        let ring = ring.map_err(failed("opening the ring buffer of"))?;
+        loaded.attach().map_err(failed("attaching"))?;
+        Ok(Self { ring, inbox: VecDeque::new(), targets, seen_lost: 0, names: Default::default(), loaded })
+    }
+
+    /// Takes in what has happened; whether anything did, or was lost.
+    pub fn listen(&mut self) -> bool {
+        let room = MOST_NEWS.saturating_sub(self.inbox.len());
+        self.inbox.extend(self.ring.take().into_iter().take(room));
+        let lost = self.loaded.maps.births_lost.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        let lost = lost.as_deref().and_then(|v| v.first_chunk()).map_or(0, |b| u64::from_ne_bytes(*b));
+        let some_lost = lost > self.seen_lost;
+        self.seen_lost = lost;
+        some_lost || !self.inbox.is_empty()
+    }
+
+    /// What was taken in, the oldest first.
+    pub fn news(&mut self) -> VecDeque<Birth> {
+        let news = std::mem::take(&mut self.inbox);
+        self.names[0].extend(news.iter().map(|birth| (birth.pid, birth.comm.clone())));
+        if self.names[0].len() > MOST_NEWS {
+            self.age();
+        }
+        news
+    }
+
+    /// A stretch is over: the names of the one before it are forgotten.
+    pub fn age(&mut self) {
+        self.names[1] = std::mem::take(&mut self.names[0]);
+    }
+
+    /// What a process was called last, of which no more than that is known.
+    pub fn comm(&self, pid: i32) -> Option<String> {
+        let waiting = self.inbox.iter().rev().find(|birth| birth.pid == pid).map(|birth| &birth.comm);
+        waiting.or_else(|| self.names.iter().find_map(|names| names.get(&pid))).cloned()
+    }
+
+    /// Readable when something has happened.
+    pub fn wake(&self) -> BorrowedFd<'_> {
+        self.ring.wake()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_birth_is_read_by_its_places_and_short_ones_refused() {
+        let mut bytes = vec![0_u8; BYTES];
+        bytes[..8].copy_from_slice(&77_u64.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&4711_u32.to_ne_bytes());
+        bytes[16..20].copy_from_slice(&1_u32.to_ne_bytes());
+        bytes[20..24].copy_from_slice(&1_u32.to_ne_bytes());
+        bytes[24..28].copy_from_slice(b"java");
+        let birth = Birth { t_ns: 77, pid: 4711, forked: true, heir: true, comm: "java".into() };
+        assert_eq!(Birth::parse(&bytes), Some(birth));
+        assert_eq!(Birth::parse(&bytes[1..]), None);
+    }
+}
