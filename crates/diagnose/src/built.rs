@@ -66,6 +66,22 @@ impl Built {
         self.row(kind, name, at_s, ms, &[], &[], None, Some(thread))
     }
 
+    /// A wait of a thread for a monitor that another one holds.
+    pub fn waits_for(&mut self, thread: &str, class: &str, owner: &str, at_s: f64, ms: f64) -> SpanId {
+        self.row(kind::LOCK_MONITOR, class, at_s, ms, &[], &[(label::OWNER, owner)], None, Some(thread))
+    }
+
+    /// The same, which had not ended when the recording did.
+    pub fn still_waits_for(&mut self, thread: &str, class: &str, owner: &str, at_s: f64, ms: f64) -> SpanId {
+        let labels = [(label::OWNER, owner), (label::CUT, "the recording ended")];
+        self.row(kind::LOCK_MONITOR, class, at_s, ms, &[], &labels, None, Some(thread))
+    }
+
+    /// A system call of a thread on a file.
+    pub fn call(&mut self, thread: &str, name: &str, path: &str, at_s: f64, ms: f64) -> SpanId {
+        self.row(kind::SYSCALL, name, at_s, ms, &[], &[(label::PATH, path)], None, Some(thread))
+    }
+
     #[allow(clippy::too_many_arguments, reason = "the one place that knows all columns")]
     fn row(
         &mut self,
@@ -116,6 +132,7 @@ pub fn whole_run(recording: &Recording) -> Case<'_> {
         loss: Loss::default(),
         warm_up: None,
         lost_by: Vec::new(),
+        chains: Default::default(),
     }
 }
 

@@ -1,8 +1,11 @@
 //! A case: a recording with its windows, and the few questions that rules ask of it.
 
+use std::cell::OnceCell;
+
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Span};
 
+use crate::chain::{Chains, Stop};
 use crate::intervals::Intervals;
 use crate::{Confidence, Finding, Loss, Rule, Window, collections};
 
@@ -36,9 +39,24 @@ pub struct Case<'a> {
     /// The loss tick by tick of the series within the slow windows, milliseconds; empty without a series. A tick
     /// above the base's rate has a negative one.
     pub lost_by: Vec<(Window, f64)>,
+    /// Chains of the recording, made when a rule first asks for one.
+    pub(crate) chains: OnceCell<Chains<'a>>,
 }
 
 impl<'a> Case<'a> {
+    /// What threads waited for, link by link.
+    pub(crate) fn chains(&self) -> &Chains<'a> {
+        self.chains.get_or_init(|| Chains::of(self.recording))
+    }
+
+    /// The longest stop of a JVM that touches some stretches, cut into its parts.
+    pub(crate) fn longest_stop(&self, jvm: ProcessId, stretches: &[Window]) -> Option<Stop> {
+        let of = |window: &Window| self.chains().stops(jvm, *window, 1);
+        // Findings mark the stretches in which they act; the longest of those holds the longest stop.
+        let longest = stretches.iter().max_by_key(|window| window.length_ns())?;
+        of(longest).into_iter().next()
+    }
+
     /// Spans of a kind and process that overlap any of the windows, in order of start.
     pub fn spans_in(
         &self,
@@ -187,6 +205,8 @@ impl<'a> Case<'a> {
             remedies: Vec::new(),
             verify: Vec::new(),
             windows: Vec::new(),
+            chain: None,
+            stop: None,
         }
     }
 }
@@ -218,6 +238,7 @@ mod tests {
             loss: Loss { lost_ms, ..Loss::default() },
             warm_up: None,
             lost_by: Vec::new(),
+            chains: OnceCell::new(),
         }
     }
 

@@ -42,6 +42,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         loss: loss.clone(),
         warm_up,
         lost_by,
+        chains: std::cell::OnceCell::new(),
     };
     let ledger = ledger::ledger(recording, &jvms, &case.slow, &case.base, &loss);
     let Merged { findings, mut ruled_out, mut blind_spots } = merge::judge_all(&case, &jvms, RULES);

@@ -48,6 +48,21 @@ impl Intervals {
         self.0.iter().fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
     }
 
+    /// How much of it lies between two moments, nanoseconds, saturating. Looks at no stretch that lies outside.
+    pub fn length_within_ns(&self, from: i64, to: i64) -> i64 {
+        let first = self.0.partition_point(|stretch| stretch.1 <= from);
+        (self.0[first..].iter()).take_while(|stretch| stretch.0 < to).fold(0, |sum: i64, (a, b)| {
+            sum.saturating_add((*b).min(to).saturating_sub((*a).max(from)).max(0))
+        })
+    }
+
+    /// Its parts between two moments. Looks at no stretch that lies outside.
+    pub fn within(&self, from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
+        let first = self.0.partition_point(|stretch| stretch.1 <= from);
+        let near = self.0[first..].iter().take_while(move |stretch| stretch.0 < to);
+        near.map(move |(a, b)| ((*a).max(from), (*b).min(to))).filter(|(a, b)| a < b)
+    }
+
     /// Its length, milliseconds.
     pub fn length_ms(&self) -> f64 {
         self.length_ns() as f64 / 1e6
@@ -119,6 +134,10 @@ mod tests {
                 prop_assert_eq!(holds(&without, t), holds(&a, t) && !holds(&b, t));
             }
             prop_assert_eq!(and.length_ns() + without.length_ns(), a.length_ns());
+            for (from, to) in [(0, 240), (17, 101), (60, 61), (90, 20)] {
+                let window = Intervals::of([(from, to)]);
+                prop_assert_eq!(a.length_within_ns(from, to), a.and(&window).length_ns());
+            }
             prop_assert_eq!(a.length_ns() + b.length_ns(), and.length_ns() + or.length_ns());
         }
     }

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! window ─┬─ not covered by a log that tells of stops ──▶ unknown
-//!         └─ covered ─┬─ in a collection, or in the VM operation around it ──▶ stopped: GC
+//!         └─ covered ─┬─ stopped, and the VM thread writes the log ──▶ stopped: log write
+//!                     ├─ in a collection, or in the VM operation around it ──▶ stopped: GC
 //!                     ├─ from the request of a safepoint until the last thread stopped ──▶ stopped: waiting …
 //!                     ├─ after the operation until threads ran again ──▶ stopped: leaving
 //!                     ├─ the rest of safepoints ──▶ stopped: other VM operations
@@ -21,17 +22,19 @@ use fathom_recording::{ProcessId, Recording, Span};
 use rustc_hash::FxHashSet;
 
 use crate::intervals::Intervals;
+use crate::waits::log_write::log_writes;
 use crate::{LedgerRow, Loss, Window};
 
 /// The heading of collections.
 pub(crate) const STOPPED_BY_GC: &str = "stopped: GC";
 
-/// Headings that make up the sum, in the order in which they claim a moment.
-const STOPPED: [&str; 4] = [
+/// Headings that make up the sum. Writes of the log claim a moment first, then the others in this order.
+const STOPPED: [&str; 5] = [
     STOPPED_BY_GC,
     "stopped: waiting for a safepoint",
     "stopped: leaving a safepoint",
     "stopped: other VM operations",
+    "stopped: log write",
 ];
 
 /// The ledger of some JVMs over slow and base windows.
@@ -50,7 +53,9 @@ pub(crate) fn ledger(
         let parts = Parts::of(recording, *jvm);
         for (heading, part) in STOPPED.iter().zip(&parts.stopped) {
             // Few logs tell of leaving; a row of zeroes for the others would claim to know.
-            if !parts.is_covered() || (*heading == STOPPED[2] && part.is_empty()) {
+            // A log write is seen only where system calls or switches were watched.
+            let rarely_told = [STOPPED[2], STOPPED[4]].contains(heading);
+            if !parts.is_covered() || (rarely_told && part.is_empty()) {
                 continue;
             }
             let seen = *heading == STOPPED[0] || parts.safepoints_seen;
@@ -111,7 +116,7 @@ pub(crate) struct Parts {
     /// What logs that tell of stops cover.
     pub(crate) covered: Intervals,
     /// In the order of [`STOPPED`].
-    pub(crate) stopped: [Intervals; 4],
+    pub(crate) stopped: [Intervals; 5],
     running: Intervals,
     /// Whether any safepoint was logged; without, only collections are seen to stop the JVM.
     safepoints_seen: bool,
@@ -132,11 +137,14 @@ impl Parts {
         let of_gc = Intervals::of(around_pauses(&safepoints, &pauses));
         let covered = covered(recording, jvm);
 
+        let writes = log_writes(recording, jvm).into_iter().map(ends);
+        let log = Intervals::of(writes).and(&all.or(&pauses));
         let waiting = reach.without(&pauses);
         let leaving = leave.without(&pauses).without(&waiting);
         let gc = pauses.or(&of_gc.without(&waiting).without(&leaving));
         let other = all.without(&gc).without(&waiting).without(&leaving);
-        let stopped = [gc, waiting, leaving, other].map(|part| part.and(&covered));
+        let [gc, waiting, leaving, other] = [gc, waiting, leaving, other].map(|part| part.without(&log));
+        let stopped = [gc, waiting, leaving, other, log].map(|part| part.and(&covered));
         let running = stopped.iter().fold(covered.clone(), |left, part| left.without(part));
         Self { covered, stopped, running, safepoints_seen: !safepoints.is_empty() }
     }

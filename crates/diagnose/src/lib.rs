@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod built;
 mod case;
+pub mod chain;
 pub mod collections;
 mod collector;
 mod engine;
@@ -29,5 +30,5 @@ pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
 pub use engine::{Options, diagnose};
 pub use rule::{Judgement, Rule};
 pub use verdict::*;
-pub use waits::Heading;
-pub use windows::{WindowError, WindowSpec, resolve, zero_ns};
+pub use waits::{Causes, Heading};
+pub use windows::{WindowError, WindowSpec, resolve, zero_is, zero_ns};

@@ -229,6 +229,7 @@ mod tests {
                 loss,
                 warm_up: None,
                 lost_by: Vec::new(),
+                chains: Default::default(),
             },
             jvm,
         )

@@ -37,6 +37,18 @@ pub fn bytes(size: f64) -> String {
     }
 }
 
+/// Cycles of a processor, in 1000s as its frequency is told: "512 cycles", "1.5 Mcycles", "35 Gcycles".
+pub fn cycles(count: f64) -> String {
+    const UNITS: [&str; 5] = ["cycles", "kcycles", "Mcycles", "Gcycles", "Tcycles"];
+    let (mut scaled, mut unit) = (count, 0);
+    while scaled.abs() >= 1000.0 && unit + 1 < UNITS.len() {
+        scaled /= 1000.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && scaled.abs() < 10.0);
+    format!("{scaled:.digits$} {}", UNITS[unit])
+}
+
 /// A share from 0 to 1 as a percentage: "0.4 %", "12 %".
 pub fn share(share: f64) -> String {
     let percent = share * 100.0;
@@ -94,6 +106,12 @@ mod tests {
     fn a_share_never_rounds_up_to_all_or_down_to_nothing() {
         let written: Vec<_> = [0.0, 0.0001, 0.004, 0.1234, 0.9996, 1.0].into_iter().map(share).collect();
         assert_eq!(written, ["0 %", "< 0.1 %", "0.4 %", "12 %", "99.9 %", "100 %"]);
+    }
+
+    #[test]
+    fn cycles_are_counted_in_thousands() {
+        let written: Vec<_> = [0.0, 512.0, 1500.0, 35e6, 2.44e9].into_iter().map(cycles).collect();
+        assert_eq!(written, ["0 cycles", "512 cycles", "1.5 kcycles", "35 Mcycles", "2.4 Gcycles"]);
     }
 
     #[test]

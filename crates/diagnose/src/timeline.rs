@@ -29,6 +29,9 @@ pub(crate) struct Timeline<'a> {
     pub(crate) wall: bool,
 }
 
+/// The format of the source that a live recording is of as a whole.
+const SESSION: &str = "session";
+
 impl<'a> Timeline<'a> {
     pub(crate) fn of(recording: &'a Recording) -> Self {
         let known = |i: usize| recording.sources[i].placement.is_known();
@@ -112,18 +115,21 @@ impl<'a> Timeline<'a> {
         if let Some(first) = ticks.min() {
             return (first, "the first tick of the series");
         }
+        // What a collector watched of a running JVM begins when it was ready, which is neither's start.
+        let live = self.recording.sources.iter().find(|s| s.format == SESSION).and_then(|s| s.covers_ns);
         let runs = self.recording.spans_of(kind::RUN).filter(|s| self.is_placed(s.source()));
-        let starts = runs.map(|run| {
+        let starts = runs.filter_map(|run| {
             let source = &self.recording.sources[run.source().index()];
             match source.clock {
-                ClockBasis::JvmUptime if source.placement.is_known() => source.placement.offset_ns,
-                ClockBasis::JvmUptime => 0,
-                _ => run.t0_ns(),
+                ClockBasis::JvmUptime if source.placement.is_known() => Some(source.placement.offset_ns),
+                ClockBasis::JvmUptime => Some(0),
+                _ if live.is_some() => None,
+                _ => Some(run.t0_ns()),
             }
         });
         match starts.min() {
             Some(start) => (start, "the start of the JVM"),
-            None => (self.covers.from_ns, "the start of the recording"),
+            None => (live.map_or(self.covers.from_ns, |(from, _)| from), "the start of the recording"),
         }
     }
 }
@@ -181,6 +187,41 @@ mod tests {
         let t = Timeline::of(&r);
         assert!(!t.series_usable && t.jvms().0.len() == 1);
         assert_eq!(t.covers.to_ns, 100_000_000_000);
+    }
+
+    #[test]
+    fn times_of_a_live_recording_count_from_its_start_and_not_from_when_a_collector_was_ready() {
+        let mut r = Recording::new();
+        let process = r.add_process(fathom_recording::Process { jvm: true, ..Default::default() });
+        let placement = Placement { uncertainty_ns: Some(0), wall: true, ..Placement::default() };
+        let source = |name: &str| Source {
+            name: name.into(),
+            format: name.into(),
+            clock: ClockBasis::Epoch,
+            covers_ns: Some((1_000, 9_000)),
+            placement: placement.clone(),
+            ..Source::default()
+        };
+        r.add_source(source("session"));
+        let source = r.add_source(source("jvm-events"));
+        r.span(&fathom_recording::SpanRow {
+            kind: kind::RUN,
+            name: "watched by probes",
+            t0_ns: 3_500,
+            t1_ns: 9_000,
+            process,
+            thread: None,
+            stack: None,
+            source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels: &[],
+        });
+        r.seal();
+        let t = Timeline::of(&r);
+        assert_eq!((t.zero_ns, t.zero_is), (1_000, "the start of the recording"));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use crate::chain::{Chain, Stop};
+
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.diagnosis/1";
 
@@ -196,6 +198,10 @@ pub struct Finding {
     pub verify: Vec<String>,
     /// The stretches in which it acted, for the timeline.
     pub windows: Vec<Window>,
+    /// Of a finding about waits: what the thread that waited longest waited for, link by link.
+    pub chain: Option<Chain>,
+    /// Of a finding about stops of the JVM: the longest of them, cut into its parts.
+    pub stop: Option<Stop>,
 }
 
 /// A figure and where it comes from.

@@ -55,10 +55,60 @@ fn full() -> Diagnosis {
             remedies: vec![Remedy::default()],
             verify: vec![String::new()],
             windows: vec![window],
+            chain: Some(chain()),
+            stop: Some(stop()),
         }],
         ruled_out: vec![RuledOut { rule: String::new(), figure: String::new(), source: String::new() }],
         blind_spots: vec![BlindSpot { what: String::new(), rules: vec![], remedy: String::new() }],
         warnings: vec![String::new()],
+    }
+}
+
+fn link(next: Vec<chain::Link>) -> chain::Link {
+    chain::Link {
+        thread: None,
+        tid: None,
+        process: String::new(),
+        heading: None,
+        what: String::new(),
+        ms: 0.0,
+        share: 0.0,
+        times: 1,
+        from_ns: 0,
+        to_ns: 0,
+        stack: Vec::new(),
+        source: String::new(),
+        end: Some(chain::End::Unknown),
+        next,
+    }
+}
+
+fn chain() -> chain::Chain {
+    let (thread, process) = (String::new(), String::new());
+    chain::Chain { thread, tid: None, process, from_ns: 0, to_ns: 1, ms: 0.0, links: vec![link(Vec::new())] }
+}
+
+fn stop() -> chain::Stop {
+    let part = chain::Part::Reach;
+    chain::Stop {
+        process: String::new(),
+        operation: String::new(),
+        from_ns: 0,
+        to_ns: 1,
+        ms: 0.0,
+        asked_by: None,
+        last_in: None,
+        last_in_how: None,
+        last_in_stack: Vec::new(),
+        parts: vec![chain::StopPart {
+            part,
+            words: part.words(),
+            from_ns: 0,
+            to_ns: 1,
+            ms: 0.0,
+            links: vec![],
+        }],
+        source: String::new(),
     }
 }
 
@@ -85,6 +135,10 @@ fn every_field_of_the_json_form_is_documented_and_no_other() {
         ("Finding", "/findings/0"),
         ("Evidence", "/findings/0/evidence/0"),
         ("Remedy", "/findings/0/remedies/0"),
+        ("Chain", "/findings/0/chain"),
+        ("Link", "/findings/0/chain/links/0"),
+        ("Stop", "/findings/0/stop"),
+        ("StopPart", "/findings/0/stop/parts/0"),
         ("RuledOut", "/ruled_out/0"),
         ("BlindSpot", "/blind_spots/0"),
     ] {

@@ -7,6 +7,9 @@ use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
+/// Why no look-up can have been slow.
+pub(super) const NOBODY_ASKED: &str = "no name was looked up";
+
 /// A look-up that takes as long is slow, milliseconds: a resolver near by answers within some, one far away within
 /// a hundred.
 const SLOW_MS: f64 = 100.0;
@@ -54,6 +57,9 @@ impl Rule for DnsSlow {
         let long = |span: &Span<'_>| span.duration_ns() as f64 / 1e6 >= SLOW_MS && !timed_out(span);
         let Some(waits) = Waits::of(case, jvm, kind::NET_DNS, long) else { return Judgement::NotApplicable };
         if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
+            if all.slow.is_empty() {
+                return all.ruled_out(NOBODY_ASKED);
+            }
             return all.ruled_out(format!(
                 "the longest of {} took {}",
                 quantity::plural(all.slow.len(), "look-up", "look-ups"),

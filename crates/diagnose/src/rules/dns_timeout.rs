@@ -3,7 +3,7 @@
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::dns_slow::{asked, timed_out};
+use super::dns_slow::{NOBODY_ASKED, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
@@ -38,7 +38,7 @@ impl Rule for DnsTimeout {
         "A question to a resolver is lost: the server is gone, a firewall drops it, or drops one of the two questions \
          (A and AAAA) that the C library sends together. The thread waits for the whole time-out (5 s unless \
          `options timeout:` says otherwise), then asks again or asks the next server.\n\n\
-         **Evidence.** Questions to port 53 whose wait ran into its time-out, seen in an strace. Where only the length of \
+         **Evidence.** Questions to port 53 whose wait ran into its time-out, seen live or in an strace. Where only the length of \
          the look-up is known, lengths at multiples of 5 s, which is weaker and said.\n\n\
          **Look-alikes.** A late answer is `dns-slow`: the wait ends when it comes, and not at a round time.\n\n\
          **Ruled out** by the number of look-ups that all were answered."
@@ -51,6 +51,9 @@ impl Rule for DnsTimeout {
         let of = |which: fn(&Span<'_>) -> bool| Waits::of(case, jvm, kind::NET_DNS, which);
         let Some(waits) = of(|s| timed_out(s) || looks_timed_out(s)) else { return Judgement::NotApplicable };
         if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
+            if all.slow.is_empty() {
+                return all.ruled_out(NOBODY_ASKED);
+            }
             return all.ruled_out(format!(
                 "{} were answered, the longest after {}",
                 quantity::plural(all.slow.len(), "look-up", "look-ups"),
@@ -111,6 +114,8 @@ impl Rule for DnsTimeout {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::{Sink as _, Source, Unseen};
+
     use super::*;
     use crate::built::{Built, judged};
 
@@ -129,5 +134,26 @@ mod tests {
         assert_eq!(round.confidence, Confidence::ConsistentWith);
         assert!(matches!(look_up(4_100.0, None), Judgement::RuledOut { .. }));
         assert!(matches!(look_up(4_100.0, Some(0.0)), Judgement::RuledOut { .. }));
+    }
+
+    #[test]
+    fn a_collector_that_was_there_throughout_and_saw_nothing_rules_out() {
+        let told = |source: Source| {
+            let mut built = Built::jvm("21", "G1", 100.0);
+            built.recording.add_source(source);
+            judged(&DnsTimeout, &built.sealed())
+        };
+        let there = Source { format: "network".into(), covers_ns: Some((0, 1)), ..Source::default() };
+        assert!(
+            matches!(told(there.clone()), Judgement::RuledOut { figure, .. } if figure == "no name was looked up")
+        );
+        let why = Unseen { what: "names".into(), why: "stripped".into(), remedy: "symbols".into() };
+        for less in [
+            Source { covers_ns: None, ..there.clone() },
+            Source { lost: 1, ..there.clone() },
+            Source { unseen: vec![why], ..there },
+        ] {
+            assert!(matches!(told(less), Judgement::CannotTell(_)));
+        }
     }
 }

@@ -16,7 +16,7 @@ const CITED: usize = 3;
 /// What pressure on the collector must cost of a whole run in which no series and no stop shows anything slow, as a
 /// share of its wall time. What such a run would reach without it nobody knows, so more is asked than of a measured
 /// loss: a tenth is beyond what collectors are built to take (G1 aims at 8 %), and where an engineer begins to act.
-const WHOLE_RUN_SHARE: f64 = 0.10;
+pub(crate) const WHOLE_RUN_SHARE: f64 = 0.10;
 /// A single stop that is worth a finding whatever it is of the whole, milliseconds: from one second on people and
 /// time-outs notice. It must also stand out of its run, see [`Case::stands_out`].
 const STANDS_OUT_MS: f64 = 1_000.0;
@@ -160,11 +160,12 @@ impl<'c, 'a> GcCase<'c, 'a> {
         rule: &dyn Rule,
         (confidence, why): (Confidence, String),
         cost_ms: f64,
-        pauses: &[Pause<'a>],
+        pauses: &[Pause<'_>],
     ) -> Finding {
         let mut finding = self.case.finding(rule, self.jvm, confidence, cost_ms);
         finding.why_confidence = why;
         finding.windows = stretches(pauses.iter().map(|p| p.span));
+        finding.stop = self.case.longest_stop(self.jvm, &finding.windows);
         finding
     }
 }

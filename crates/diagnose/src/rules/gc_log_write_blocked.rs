@@ -49,8 +49,10 @@ impl Rule for GcLogWriteBlocked {
          process that was stopped as a whole. From logs alone the verdict is therefore at most *consistent with*. \
          What proves it: the time of the kernel's `write()` on the log's descriptor (`strace -f -T -e trace=write`), or \
          the off-CPU stack of the VM thread (`vfs_write`, not a page fault).\n\n\
-         With those recorded (an strace beside the log, or `fathom record`) the verdict is *proven*; a page fault of \
-         the VM thread in their place rules this cause out.\n\n\
+         With those recorded (an strace beside the log, or `fathom record`) the verdict is *proven*, of any stop in which \
+         the VM thread is seen to write the log for 200 ms, whatever the log itself says; what the kernel waited for (dirty \
+         throttling, a page under writeback, the journal, a frozen file system) is told from its stack. A page fault of \
+         the VM thread in the write's place rules this cause out.\n\n\
          **Ruled out** by the longest gap found, or by asynchronous logging. A log of one line a pause \
          (`-Xlog:gc`) cannot tell."
     }
@@ -63,11 +65,27 @@ impl Rule for GcLogWriteBlocked {
         if gc.fact(fact::LOG_MODE) == Some("async") {
             return gc.ruled_out("the log is written asynchronously (-Xlog:async): no pause waits for it");
         }
-        if gc.slow.is_empty() {
+        if gc.slow.is_empty() && !case.has(kind::SAFEPOINT, jvm) {
             return gc.ruled_out("no pause in the slow windows");
         }
         let mut waits: Vec<Wait<'_>> = gc.slow.iter().filter_map(within_pause).collect();
         waits.extend(after_pause(&gc));
+        let written = log_write::in_stops(case, jvm, GAP_MS);
+        // Where the call itself was seen, what the log leaves to guess is not needed.
+        waits.retain(|w| {
+            !written.iter().any(|(stop, ..)| stop.overlap_ns(w.span.t0_ns(), w.span.t1_ns()) > 0)
+        });
+        waits.extend(written.into_iter().map(|(span, ms, call, how)| Wait {
+            span,
+            ms,
+            idle: true,
+            how: format!(
+                "the VM thread wrote the log for {} of a stop of {}",
+                quantity::millis(ms),
+                quantity::millis(span.duration_ns() as f64 / 1e6)
+            ),
+            call: Some((call, how)),
+        }));
         let (long, short): (Vec<_>, Vec<_>) = waits.into_iter().partition(|w| w.ms >= GAP_MS && w.idle);
         let cost_ms: f64 = long.iter().map(|w| w.ms).sum();
         let longest = long.iter().map(|w| w.span.duration_ns() as f64 / 1e6).fold(0.0, f64::max);
@@ -112,6 +130,11 @@ impl<'a> Seen<'a> {
     fn of(gc: &GcCase<'_, 'a>, waits: &[Wait<'a>]) -> Self {
         let mut seen = Self { write_ms: 0.0, writes: Vec::new(), fault_ms: 0.0, fault: None };
         for wait in waits {
+            if let Some((call, text)) = &wait.call {
+                seen.write_ms += wait.ms;
+                seen.writes.push((*call, text.clone()));
+                continue;
+            }
             match log_write::during(gc.case, gc.jvm, &wait.span, wait.ms) {
                 Some(Kernel::Write(call, text)) => {
                     seen.write_ms += wait.ms;
@@ -135,6 +158,8 @@ struct Wait<'a> {
     /// Whether no CPU time was used in it.
     idle: bool,
     how: String,
+    /// The write that filled it, where the kernel timed it, in words.
+    call: Option<(Span<'a>, String)>,
 }
 
 /// The gap within a pause: between its lines where they are stamped, else what its phases leave over.
@@ -159,7 +184,7 @@ fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
             quantity::millis(gap),
             quantity::millis(pause.ms())
         );
-        return Some(Wait { span, ms: gap, idle: idle && free, how });
+        return Some(Wait { span, ms: gap, idle: idle && free, how, call: None });
     }
     let beyond = beyond_ms?;
     let idle = cpu_s.is_some_and(|s| s <= IDLE_CPU_SHARE * pause.ms() / 1e3);
@@ -168,7 +193,7 @@ fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
         quantity::millis(phases_ms.unwrap_or(0.0)),
         quantity::millis(pause.ms())
     );
-    Some(Wait { span, ms: beyond, idle, how })
+    Some(Wait { span, ms: beyond, idle, how, call: None })
 }
 
 /// Safepoints that held the threads longer than the collections in them: the last lines of a collection are written
@@ -193,7 +218,7 @@ fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
             quantity::millis(at_ms - paused_ms),
             quantity::plural(count, "collection", "collections")
         );
-        waits.push(Wait { span: stop, ms: at_ms - paused_ms, idle: true, how });
+        waits.push(Wait { span: stop, ms: at_ms - paused_ms, idle: true, how, call: None });
     }
     waits
 }
@@ -223,6 +248,7 @@ fn found(
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &[]);
     finding.windows = stretches(waits.iter().map(|w| w.span));
+    finding.stop = gc.case.longest_stop(gc.jvm, &finding.windows);
     let (first, log) = match waits.first() {
         Some(first) => (first.ms, gc.case.recording.sources.get(first.span.source().index())),
         None => (0.0, None),
@@ -284,10 +310,11 @@ fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
 #[cfg(test)]
 mod tests {
     use fathom_recording::vocabulary::label;
-    use fathom_recording::{FrameType, Role, Sink, Source, SpanRow};
+    use fathom_recording::{FrameType, ProcessId, Role, Sink, Source, SpanRow};
 
     use super::*;
     use crate::built::{Built, judged, whole_run};
+    use crate::{Loss, Window};
 
     fn pause(built: &mut Built, at_s: f64, ms: f64, gap_ms: f64, cpu_s: f64, phases_ms: f64) {
         let figures = [
@@ -325,6 +352,7 @@ mod tests {
     fn stopped(kind: &str, thread: Role, frames: &[&str], labels: &[(&str, &str)]) -> Judgement {
         let mut built = quiet("17");
         pause(&mut built, 110.0, 8_790.0, 8_700.0, 0.08, 72.0);
+        built.span(kind::DISK_WRITEBACK, "background", 110.0, 9_000.0, &[], &[(label::DEVICE, "254:0")]);
         let (t0_ns, process) = (110_050_000_000, built.jvm);
         let recording = &mut built.recording;
         let thread = Some(recording.thread(process, Some(7), "VM Thread", thread));
@@ -360,13 +388,85 @@ mod tests {
         ] {
             let Judgement::Found(finding) = told else { panic!("{told:?}") };
             assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
-            assert!(finding.evidence.iter().any(|e| e.source == "strace.txt:7"), "{:?}", finding.evidence);
+            let told = finding.evidence.iter().find(|e| e.source == "strace.txt:7");
+            let told = &told.unwrap_or_else(|| panic!("{:?}", finding.evidence)).text;
+            assert!(told.contains("meanwhile writeback to 254:0 (background) took"), "{told}");
         }
         let fault = stopped(kind::SCHED_OFF, Role::Vm, &["asm_exc_page_fault", "ext4_page_mkwrite"], &[]);
         assert!(matches!(fault, Judgement::RuledOut { .. }), "{fault:?}");
         let sleeper = stopped(kind::SCHED_OFF, Role::App, &["vfs_write"], off);
         let Judgement::Found(finding) = sleeper else { panic!("{sleeper:?}") };
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
+    }
+
+    /// A live recording: stops and the VM thread's switches, no log. `frames`: of the kernel, in the write.
+    fn live(write_ms: i64, frames: &[&str], name: &str) -> Judgement {
+        let mut built = Built::jvm("21", "G1", 120.0);
+        for i in 0..50 {
+            let parts = [(figure::REACH_NS, 1e5), (figure::AT_NS, 9e6)];
+            built.span(kind::SAFEPOINT, "G1CollectForAllocation", f64::from(i) * 2.0, 10.0, &parts, &[]);
+        }
+        let parts = [(figure::REACH_NS, 1e5), (figure::AT_NS, 2_590e6)];
+        built.span(kind::SAFEPOINT, "G1CollectForAllocation", 110.0, 2_600.0, &parts, &[]);
+        // The pause holds the write: nothing is left over behind it.
+        built.pause("Pause Young", "", 110.001, 2_590.0, &[]);
+        let process = built.jvm;
+        let recording = &mut built.recording;
+        let thread = Some(recording.thread(process, Some(7), "VM Thread", Role::Vm));
+        let frame = recording.frame(name, "libjvm.so", FrameType::Jvm, -1);
+        let below = Some(recording.stack(None, frame));
+        let stack = frames.iter().fold(below, |at, name| {
+            let frame = recording.frame(name, "kernel", FrameType::Kernel, -1);
+            Some(recording.stack(at, frame))
+        });
+        let source = recording.add_source(Source { name: "scheduler".into(), ..Source::default() });
+        recording.span(&SpanRow {
+            kind: kind::SCHED_OFF,
+            name: "uninterruptible",
+            t0_ns: 110_020_000_000,
+            t1_ns: 110_020_000_000 + write_ms * 1_000_000,
+            process,
+            thread,
+            stack,
+            source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels: &[(label::SYSCALL, "write")],
+        });
+        let recording = built.sealed();
+        let stops = Loss { lost_ms: 2_600.0, ..Loss::default() };
+        let slow = vec![Window { from_ns: 110_000_000_000, to_ns: 112_600_000_000 }];
+        let case = Case { slow, whole_run: false, loss: stops, ..whole_run(&recording) };
+        GcLogWriteBlocked.judge(&case, ProcessId(0))
+    }
+
+    #[test]
+    fn a_live_recording_proves_it_with_what_the_kernel_waited_for_and_the_stop_in_parts() {
+        for (frame, told) in [
+            ("balance_dirty_pages_ratelimited_flags", "throttled"),
+            ("folio_wait_writeback", "being written back"),
+            ("percpu_rwsem_wait", "thawed"),
+        ] {
+            let judged = live(2_550, &["vfs_write", frame], "LogFileStreamOutput::write");
+            let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
+            assert_eq!((finding.confidence, finding.cost_ms), (Confidence::Proven, 2_550.0));
+            assert!(finding.evidence.iter().any(|e| e.text.contains(told)), "{:?}", finding.evidence);
+            let stop = finding.stop.unwrap();
+            let log = stop.parts.iter().find(|part| part.part == crate::chain::Part::LogWrite);
+            assert_eq!(log.map(|part| part.ms), Some(2_550.0), "{stop:?}");
+        }
+    }
+
+    #[test]
+    fn a_short_write_and_one_of_something_else_are_not_the_log() {
+        for judged in [
+            live(150, &["vfs_write", "balance_dirty_pages"], "LogFileStreamOutput::write"),
+            live(2_550, &["vfs_write", "balance_dirty_pages"], "DumpWriter::write_internal"),
+        ] {
+            assert!(!matches!(judged, Judgement::Found(_)), "{judged:?}");
+        }
     }
 
     #[test]

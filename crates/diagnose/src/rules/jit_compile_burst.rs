@@ -1,15 +1,19 @@
 //! `jit-compile-burst`: a code path becomes hot all at once, and runs slow until its methods are compiled.
 
+mod evidence;
+mod methods;
+
 use std::collections::{BTreeMap, HashSet};
 
 use fathom_recording::ProcessId;
-use fathom_recording::vocabulary::kind;
 
-use super::jit_case::{JitCase, Task, deepest, remedy, waits};
+use self::evidence::{evidence, remedies};
+use self::methods::{newly_hot, packages};
+use super::jit_case::{JitCase, Task};
 use super::jit_deopt_loop::in_a_loop;
 use crate::intervals::Intervals;
-use crate::quantity::{count, millis, plural, share};
-use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window};
+use crate::quantity::{count, plural, share};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, Window};
 
 /// Compile tasks per second from which they are a burst. A warmed-up service queues less than one a second (measured:
 /// 0.3 a second over minutes of a database server); the seed burst queued 190.
@@ -31,13 +35,6 @@ const BIN_NS: i64 = 1_000_000_000;
 const LEAD_NS: i64 = 3_000_000_000;
 /// Stretches of the burst closer than this are one: between its tiers a method runs on, counted and slow.
 const BRIDGE_NS: i64 = 1_000_000_000;
-/// One copy of a method is asked for at tiers 2 and 3 at most once each; more are copies by other class loaders, or
-/// overloads (names have no signature), of which some are new. What is thrown away again and again does not count here.
-const BEGUN_ONCE: usize = 2;
-/// Methods named.
-const NAMED: usize = 5;
-/// Levels of a package name that are told apart: "org.shop.order", whatever lies below.
-const LEVELS: usize = 3;
 /// A JVM with a third of another's tasks in the same windows follows that one: its own new work is to talk to it.
 const FOLLOWS: usize = 3;
 
@@ -240,58 +237,6 @@ fn found(
     finding
 }
 
-/// Methods of the bursts that had not been compiled or queued before, dearest first, with the time that their tasks
-/// were under way. A name known from before is new as well where several class loaders bring a copy each.
-fn newly_hot<'a>(jit: &JitCase<'_, 'a>, bursts: &[Burst<'a>]) -> Vec<(&'a str, f64)> {
-    let onset = bursts.iter().map(|b| b.onset_ns).min().unwrap_or(i64::MAX);
-    let before: HashSet<&str> =
-        jit.tasks.iter().take_while(|t| t.queued_ns < onset).map(Task::method).collect();
-    let mut begun: BTreeMap<&str, usize> = BTreeMap::new();
-    for task in bursts.iter().flat_map(|b| &b.tasks).filter(|t| !t.osr && matches!(t.tier, 2 | 3)) {
-        *begun.entry(task.method()).or_default() += 1;
-    }
-    let copied = |method: &str| begun.get(method).is_some_and(|n| *n > BEGUN_ONCE);
-    let mut fresh: BTreeMap<&'a str, f64> = BTreeMap::new();
-    let is_new = |t: &&Task<'a>| !before.contains(t.method()) || copied(t.method());
-    for task in bursts.iter().flat_map(|b| &b.tasks).filter(is_new) {
-        let from = task.started_ns.unwrap_or(task.queued_ns);
-        *fresh.entry(task.method()).or_default() += task.done_ns.saturating_sub(from) as f64 / 1e6;
-    }
-    let mut fresh: Vec<_> = fresh.into_iter().collect();
-    fresh.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    fresh
-}
-
-/// The package of a method, its first levels: "org.shop.order" of "org.shop.order.cart.Cart.add(I)V".
-fn package(method: &str) -> &str {
-    let name = method.split(['(', ' ']).next().unwrap_or(method);
-    let class = name.rsplit_once('.').map_or("", |(class, _)| class);
-    let package = class.rsplit_once('.').map_or(class, |(package, _)| package);
-    let end = package.match_indices('.').nth(LEVELS - 1).map_or(package.len(), |(at, _)| at);
-    &package[..end]
-}
-
-/// The packages that most of the methods are of. The JDK's own are named when there is nothing else: what became hot
-/// is the application's path, which the JDK's methods serve.
-fn packages(fresh: &[(&str, f64)]) -> String {
-    let platform = |p: &str| ["java.", "javax.", "jdk.", "sun.", "com.sun."].iter().any(|s| p.starts_with(s));
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (method, _) in fresh {
-        *counts.entry(package(method)).or_default() += 1;
-    }
-    let mut order: Vec<_> = counts.into_iter().collect();
-    order.sort_by_key(|(p, n)| (platform(p), std::cmp::Reverse(*n)));
-    let named: Vec<String> = order
-        .iter()
-        .take(3)
-        .map(|(p, n)| format!("{} ({n})", if p.is_empty() { "default package" } else { p }))
-        .collect();
-    match order.len().saturating_sub(3) {
-        0 => named.join(", "),
-        more => format!("{} and {}", named.join(", "), plural(more, "more package", "more packages")),
-    }
-}
-
 fn is_start_up(jit: &JitCase<'_, '_>, window: Window) -> bool {
     let young = jit.warm_ns().is_some_and(|warm| window.from_ns < warm);
     young || jit.case.warm_up.is_some_and(|w| window.from_ns < w.to_ns)
@@ -336,159 +281,6 @@ fn sureness(
     (Confidence::Likely, why.into())
 }
 
-fn evidence(
-    jit: &JitCase<'_, '_>,
-    bursts: &[Burst<'_>],
-    tasks: &[Task<'_>],
-    fresh: &[(&str, f64)],
-) -> Vec<Evidence> {
-    let case = jit.case;
-    let windows: Vec<Window> = bursts.iter().map(|b| b.window).collect();
-    let (slow, base) = (jit.per_s(&windows), jit.per_s(&case.base));
-    let mut all = vec![jit.evidence(format!(
-        "{} in these windows: {slow:.1} a second, {base:.2} in the base",
-        plural(jit.asked_in(&windows).count(), "compile task", "compile tasks"),
-    ))];
-    let named: Vec<&str> = fresh.iter().take(NAMED).map(|(method, _)| *method).collect();
-    all.push(jit.evidence(format!(
-        "{} not compiled before; dearest to compile: {}",
-        plural(fresh.len(), "method", "methods"),
-        named.join(", ")
-    )));
-    all.push(tiers(jit, tasks));
-    all.extend(queue(jit, tasks, &case.base));
-    if jit.lengths_known {
-        let busy = |compiler: &str, windows: &[Window]| share(jit.busy_share(compiler, windows));
-        all.push(jit.evidence(format!(
-            "compiler threads busy: C2 {} (base {}), C1 {} (base {})",
-            busy("c2", &windows),
-            busy("c2", &case.base),
-            busy("c1", &windows),
-            busy("c1", &case.base)
-        )));
-    }
-    all.extend(bursts.iter().map(|burst| onset(jit, burst)));
-    all.extend(beside(jit, &windows));
-    all.extend(stops(jit, &windows));
-    all
-}
-
-fn tiers(jit: &JitCase<'_, '_>, tasks: &[Task<'_>]) -> Evidence {
-    let mut tiers: BTreeMap<u8, usize> = BTreeMap::new();
-    for task in tasks {
-        *tiers.entry(task.tier).or_default() += 1;
-    }
-    let words: Vec<String> =
-        tiers.iter().map(|(tier, n)| format!("{} at tier {tier}", count(*n as f64))).collect();
-    let osr = tasks.iter().filter(|t| t.osr).count();
-    jit.evidence(format!(
-        "{}; {} of them on-stack replacements of running loops",
-        words.join(", "),
-        count(osr as f64)
-    ))
-}
-
-/// How long tasks waited: each compiler has a queue of its own.
-fn queue(jit: &JitCase<'_, '_>, tasks: &[Task<'_>], base: &[Window]) -> Option<Evidence> {
-    if !jit.queue_known {
-        return None;
-    }
-    let of = |top: bool| waits(tasks.iter().filter(move |t| t.is_top_tier() == top));
-    let usual = |top: bool| waits(jit.asked_in(base).filter(move |t| t.is_top_tier() == top));
-    let words = [("C2", true), ("C1", false)].into_iter().filter_map(|(name, top)| {
-        let d = of(top)?;
-        let usual = usual(top).map_or("none".into(), |d| millis(d.p95));
-        Some(format!(
-            "{name} p50 {}, p95 {}, max {} (base p95 {usual})",
-            millis(d.p50),
-            millis(d.p95),
-            millis(d.max)
-        ))
-    });
-    let words: Vec<String> = words.collect();
-    let depth = deepest(tasks.iter());
-    (!words.is_empty()).then(|| {
-        jit.evidence(format!("waits in the queue: {}; up to {depth} tasks waiting", words.join("; ")))
-    })
-}
-
-fn onset(jit: &JitCase<'_, '_>, burst: &Burst<'_>) -> Evidence {
-    let late_ns = burst.onset_ns.saturating_sub(burst.window.from_ns);
-    let word = if late_ns < 0 { "before" } else { "after" };
-    let length = millis(burst.window.length_ns() as f64 / 1e6);
-    let text = format!(
-        "the burst begins {} {word} the slow window of {length}, and fills {} of it",
-        millis(late_ns.unsigned_abs() as f64 / 1e6),
-        share(burst.stretches.length_ns() as f64 / burst.window.length_ns().max(1) as f64)
-    );
-    Evidence { at_ns: Some(burst.onset_ns), ..jit.evidence(text) }
-}
-
-/// The other JVMs: a neighbour without a burst shows that it is this one's doing.
-fn beside(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
-    let words: Vec<String> = others(jit)
-        .map(|other| {
-            let (slow, base) = (other.per_s(windows), other.per_s(&jit.case.base));
-            format!("{} {slow:.1} a second (base {base:.2})", jit.case.jvm_name(other.jvm))
-        })
-        .take(NAMED)
-        .collect();
-    (!words.is_empty())
-        .then(|| jit.evidence(format!("compile tasks of the other JVMs: {}", words.join(", "))))
-}
-
-/// What rules collections out, or not.
-fn stops(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
-    let case = jit.case;
-    let told = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().find(|kind| case.has(kind, jit.jvm))?;
-    let span = case.recording.spans_of(told).find(|s| s.process() == jit.jvm)?;
-    let of = |windows: &[Window]| case.stopped_ms(jit.jvm, windows) / Case::length_ms(windows).max(1.0);
-    Some(Evidence {
-        text: format!(
-            "collections and other safepoints stopped it for {} of these windows, {} of the base",
-            share(of(windows)),
-            share(of(&case.base))
-        ),
-        source: case.recording.sources.get(span.source().index()).map_or(String::new(), |s| s.name.clone()),
-        at_ns: None,
-    })
-}
-
-fn remedies(jit: &JitCase<'_, '_>) -> Vec<crate::Remedy> {
-    let cpus = jit
-        .case
-        .recording
-        .processes
-        .get(jit.jvm.index())
-        .and_then(|p| p.fact(fathom_recording::vocabulary::fact::COMPILER_THREADS))
-        .map_or(String::new(), |threads| format!(" (this JVM: {threads})"));
-    vec![
-        remedy(
-            "warm the path up before it takes load: send it some ten thousand calls of its own kind (C2 compiles a \
-             method after 5 000 to 15 000 calls and loops)",
-            "",
-            "the calls must take the same branches and types, or the code is thrown away again",
-        ),
-        remedy(
-            "an AOT cache with profiles of a training run: -XX:AOTCacheOutput=app.aot, then -XX:AOTCache=app.aot",
-            "JDK 25 (JEP 514, 515); on 24 the cache has classes and no profiles (JEP 483)",
-            "the training run must take the path",
-        ),
-        remedy(
-            &format!(
-                "more compiler threads: -XX:CICompilerCount=4 or more{cpus}, or more processors for the JVM"
-            ),
-            "all JDKs",
-            "the threads take processors from the application during the burst",
-        ),
-        remedy(
-            "as an experiment: -XX:TieredStopAtLevel=1, C1 only",
-            "all JDKs with tiered compilation (8 and later)",
-            "peak speed is a half to a third of C2's: to see what the burst costs, not to stay",
-        ),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -515,6 +307,7 @@ mod tests {
             loss: Loss { lost_ms, slow_rate: Some(50.0), base_rate: Some(100.0), ..Loss::default() },
             warm_up: None,
             lost_by,
+            chains: Default::default(),
         };
         JitCompileBurst.judge(&case, jvm)
     }
@@ -595,6 +388,7 @@ mod tests {
             loss: Loss::default(),
             warm_up: None,
             lost_by: Vec::new(),
+            chains: Default::default(),
         };
         assert!(matches!(JitCompileBurst.judge(&case, leader), Judgement::Found(_)));
         let judged = JitCompileBurst.judge(&case, follower);
@@ -602,13 +396,5 @@ mod tests {
             matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("150 of App")),
             "{judged:?}"
         );
-    }
-
-    #[test]
-    fn a_package_is_what_is_before_class_and_method() {
-        assert_eq!(package("org.shop.order.Cart.add(ILjava/lang/String;)V"), "org.shop.order");
-        assert_eq!(package("org.shop.order.cart.old.Cart.add"), "org.shop.order");
-        assert_eq!(package("Main.run()V"), "Main");
-        assert_eq!(package("weird"), "");
     }
 }

@@ -1,17 +1,92 @@
 //! The proof of a blocked write of the log: the system call itself, timed by the kernel.
 
 use fathom_recording::vocabulary::{kind, label};
-use fathom_recording::{ProcessId, Role, Span};
+use fathom_recording::{FrameType, ProcessId, Role, Span};
 
+use crate::intervals::Intervals;
 use crate::waits::Heading;
+use crate::waits::log_write::{WRITES, log_writes};
 use crate::waits::stack::ByStack;
 use crate::{Case, quantity};
 
 /// Part of a gap that a call must cover to be what filled it.
 const COVERS: f64 = 0.8;
 
-/// System calls that write to a file.
-const WRITES: [&str; 4] = ["write", "writev", "pwrite64", "pwritev"];
+/// What a writer waits for, by functions of the kernel that its stack holds at the switch; the first that is found decides
+/// (Linux 5.10 to 6.18: mm/page-writeback.c, mm/filemap.c, fs/jbd2, fs/super.c).
+const WAITED_FOR: [(&str, &str); 9] = [
+    ("balance_dirty_pages", "throttled, because too much is waiting to be written"),
+    ("folio_wait_writeback", "for a page that is being written back"),
+    ("folio_wait_stable", "for a page that is being written back"),
+    ("wait_on_page_writeback", "for a page that is being written back"),
+    ("do_get_write_access", "for the file system's journal"),
+    ("start_this_handle", "for the file system's journal"),
+    ("jbd2_", "for the file system's journal"),
+    ("percpu_rwsem_wait", "for the file system to be thawed"),
+    ("io_schedule", "for the disk"),
+];
+
+/// Stops of a JVM in the slow windows in which its VM thread wrote the log for so long at least: the stop, for how long,
+/// milliseconds, the longest write, and that in words.
+pub(super) fn in_stops<'a>(
+    case: &Case<'a>,
+    jvm: ProcessId,
+    least_ms: f64,
+) -> Vec<(Span<'a>, f64, Span<'a>, String)> {
+    let writes = log_writes(case.recording, jvm);
+    let mut found: Vec<(Span<'a>, f64, Span<'a>, String)> = Vec::new();
+    if writes.is_empty() {
+        return found;
+    }
+    // A pause within a safepoint is part of it; without one it is the stop.
+    for stop in [kind::SAFEPOINT, kind::GC_PAUSE].iter().flat_map(|kind| case.spans_in(kind, jvm, &case.slow))
+    {
+        let during = |span: &Span<'_>| span.overlap_ns(stop.t0_ns(), stop.t1_ns());
+        if found.iter().any(|(known, ..)| during(known) > 0) {
+            continue;
+        }
+        let own: Vec<Span<'a>> = writes.iter().filter(|write| during(write) > 0).copied().collect();
+        let all = Intervals::of(own.iter().map(|write| (write.t0_ns(), write.t1_ns())));
+        let ms = all.length_within_ns(stop.t0_ns(), stop.t1_ns()) as f64 / 1e6;
+        let Some(longest) = own.iter().max_by_key(|write| (during(write), write.kind() == kind::SYSCALL))
+        else {
+            continue;
+        };
+        if ms < least_ms {
+            continue;
+        }
+        let to = own.iter().find_map(|write| write.label(label::PATH));
+        let waited = own.iter().filter_map(|write| Some((during(write), waited_for(case, write)?)));
+        let waited = waited.max_by_key(|(ns, _)| *ns).map_or(String::new(), |(_, what)| format!(", {what}"));
+        let text = format!(
+            "{} was in {}(){} for {}{waited}{}",
+            thread(case, longest),
+            longest.label(label::SYSCALL).unwrap_or(longest.name()),
+            to.map_or(String::new(), |path| format!(" to {path}")),
+            quantity::millis(ms),
+            meanwhile(case, longest)
+        );
+        found.push((stop, ms, *longest, text));
+    }
+    found
+}
+
+/// What a writer that was switched out waited for.
+fn waited_for(case: &Case<'_>, write: &Span<'_>) -> Option<String> {
+    let mut names = Vec::new();
+    let mut at = write.stack();
+    while let Some(node) = at.and_then(|id| case.recording.stacks.get(id.index())) {
+        let frame = case.recording.frames.get(node.frame.index())?;
+        if frame.frame_type == FrameType::Kernel {
+            names.push(case.recording.strings.get(frame.name));
+        }
+        at = node.parent;
+    }
+    let (name, what) = WAITED_FOR.iter().find_map(|(beginning, what)| {
+        names.iter().find(|name| name.starts_with(beginning)).map(|name| (*name, *what))
+    })?;
+    Some(format!("{what} ({name})"))
+}
 
 /// What the kernel says of the time in which a stop did nothing.
 pub(super) enum Kernel<'a> {
@@ -38,10 +113,11 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     if let Some(call) = writes.max_by_key(Span::duration_ns) {
         let to = call.label(label::PATH).map_or(String::new(), |path| format!(" to {path}"));
         let text = format!(
-            "{}(){to} on {} took {} in the kernel",
+            "{}(){to} on {} took {} in the kernel{}",
             call.name(),
             thread(case, &call),
-            in_kernel(&call)
+            in_kernel(&call),
+            meanwhile(case, &call)
         );
         return Some(Kernel::Write(call, text));
     }
@@ -55,8 +131,12 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
             Some(Kernel::Fault(span, text))
         }
         (Some(call), _) if WRITES.contains(&call) => {
-            let text =
-                format!("{} was off the CPU in {call}() for {}", thread(case, &span), in_kernel(&span));
+            let text = format!(
+                "{} was off the CPU in {call}() for {}{}",
+                thread(case, &span),
+                in_kernel(&span),
+                meanwhile(case, &span)
+            );
             Some(Kernel::Write(span, text))
         }
         _ => None,
@@ -64,6 +144,27 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     .max_by_key(|found| match found {
         Kernel::Write(span, _) | Kernel::Fault(span, _) => span.duration_ns(),
     })
+}
+
+/// What a disk or the page cache was busy with for most of a write that hung, whoever caused it.
+fn meanwhile(case: &Case<'_>, write: &Span<'_>) -> String {
+    let most = |span: &Span<'_>| {
+        span.overlap_ns(write.t0_ns(), write.t1_ns()) as f64 >= COVERS * write.duration_ns() as f64
+    };
+    let kinds = [kind::DISK_COMMIT, kind::DISK_WRITEBACK, kind::DISK_REQUEST];
+    let Some(span) = kinds.iter().find_map(|kind| case.recording.spans_of(kind).find(&most)) else {
+        return String::new();
+    };
+    let device = span.label(label::DEVICE).unwrap_or("a device");
+    let took = quantity::millis(span.duration_ns() as f64 / 1e6);
+    match span.kind() {
+        kind::DISK_COMMIT => format!("; meanwhile the journal of {device} was being committed for {took}"),
+        kind::DISK_WRITEBACK => format!("; meanwhile writeback to {device} ({}) took {took}", span.name()),
+        _ => {
+            let issuer = span.label(label::ISSUER).unwrap_or("another process");
+            format!("; meanwhile a {} by {issuer} on {device} took {took}", span.name())
+        }
+    }
 }
 
 /// The thread of a span: its name, or its id where only that is known.

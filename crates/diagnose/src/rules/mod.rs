@@ -2,6 +2,7 @@
 
 mod dns_slow;
 mod dns_timeout;
+mod fault_case;
 mod gc_allocation_stall;
 mod gc_case;
 mod gc_evacuation_failure;
@@ -23,10 +24,12 @@ mod lock_case;
 mod lock_contended_juc;
 mod lock_contended_monitor;
 mod log_write;
+mod page_fault_storm;
 mod safepoint_slow_to_reach;
 mod wait_case;
 
 use crate::Rule;
+pub(crate) use wait_case::java_method;
 
 /// All rules. Of two findings that cost the same and are equally sure, the one listed first comes first.
 pub const RULES: &[&dyn Rule] = &[
@@ -45,6 +48,7 @@ pub const RULES: &[&dyn Rule] = &[
     &gc_premature_promotion::GcPrematurePromotion,
     &gc_first_touch::GcFirstTouch,
     &gc_starved_of_cpu::GcStarvedOfCpu,
+    &page_fault_storm::PageFaultStorm,
     &safepoint_slow_to_reach::SafepointSlowToReach,
     &lock_contended_monitor::LockContendedMonitor,
     &lock_contended_juc::LockContendedJuc,

@@ -8,6 +8,7 @@ use fathom_recording::{ProcessId, Span};
 use super::jit_case::remedy;
 use crate::intervals::Intervals;
 use crate::quantity::{count, millis, plural, share};
+use crate::waits::log_write::log_writes;
 use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, stats};
 
 /// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is back within a time
@@ -122,10 +123,16 @@ struct Waits<'a> {
 
 impl<'a> Waits<'a> {
     fn of(case: &Case<'a>, jvm: ProcessId) -> Self {
+        // What the VM thread spends in writing the log is no thread's lateness.
+        let writes = log_writes(case.recording, jvm).into_iter().map(|write| (write.t0_ns(), write.t1_ns()));
+        let writes = Intervals::of(writes);
         let wait = |span: Span<'a>| {
-            let ms = |key| span.figure(key).map(|ns| (ns / 1e6).max(0.0));
-            let reach_ms = ms(figure::REACH_NS)?;
-            Some(Wait { span, reach_ms, leave_ms: ms(figure::LEAVE_NS).unwrap_or(0.0) })
+            let ns = |key| span.figure(key).map(|ns| ns.max(0.0));
+            let (reach, leave) = (ns(figure::REACH_NS)?, ns(figure::LEAVE_NS).unwrap_or(0.0));
+            let written = |from: i64, to: i64| writes.length_within_ns(from, to) as f64;
+            let reach = reach - written(span.t0_ns(), span.t0_ns().saturating_add(reach as i64));
+            let leave = leave - written(span.t1_ns().saturating_sub(leave as i64), span.t1_ns());
+            Some(Wait { span, reach_ms: reach.max(0.0) / 1e6, leave_ms: leave.max(0.0) / 1e6 })
         };
         let own = case.recording.spans_of(kind::SAFEPOINT).filter(|s| s.process() == jvm);
         let all: Vec<Wait<'a>> = own.filter_map(wait).collect();
@@ -219,6 +226,7 @@ fn found(
     finding.windows.sort_by_key(|w| std::cmp::Reverse(w.length_ns()));
     finding.windows.truncate(MARKED);
     finding.windows.sort_by_key(|w| w.from_ns);
+    finding.stop = case.longest_stop(jvm, &finding.windows);
     finding.remedies = remedies(machine || leaving);
     finding.verify = vec![format!(
         "in the safepoint log no \"Reaching safepoint\" above {REACH_MS:.0} ms and no \"Leaving safepoint\" above \

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{ProcessId, Recording, Source, Span, StackId, ThreadId};
 
 use super::gc_case::{cited, stretches, summed};
 use crate::intervals::Intervals;
@@ -18,20 +19,23 @@ pub(crate) struct Wait<'a> {
 /// Waits of one kind of one JVM.
 pub(crate) struct Waits<'c, 'a> {
     pub(crate) case: &'c Case<'a>,
-    jvm: ProcessId,
+    pub(crate) jvm: ProcessId,
     pub(crate) slow: Vec<Wait<'a>>,
     base_ms: f64,
+    /// Who would have told of them.
+    watcher: Option<&'a Source>,
 }
 
 impl<'c, 'a> Waits<'c, 'a> {
-    /// The spans of a kind that `which` picks. `None`: the recording has none of that kind at all.
+    /// The spans of a kind that `which` picks. `None`: nobody looked for that kind, as far as the recording tells.
     pub(crate) fn of(
         case: &'c Case<'a>,
         jvm: ProcessId,
         kind: &str,
         which: impl Fn(&Span<'a>) -> bool,
     ) -> Option<Self> {
-        if !case.has(kind, jvm) {
+        let watcher = watcher(case.recording, kind);
+        if watcher.is_none() && !case.has(kind, jvm) {
             return None;
         }
         let stops = Parts::of(case.recording, jvm).stopped;
@@ -45,7 +49,7 @@ impl<'c, 'a> Waits<'c, 'a> {
             spans.map(|span| Wait { ms: own(&span), span }).collect()
         };
         let base_ms = waits(&case.base).iter().map(|w| w.ms).sum();
-        Some(Self { case, jvm, slow: waits(&case.slow), base_ms })
+        Some(Self { case, jvm, slow: waits(&case.slow), base_ms, watcher })
     }
 
     /// Time that threads waited in the slow windows, added up, milliseconds.
@@ -93,7 +97,8 @@ impl<'c, 'a> Waits<'c, 'a> {
 
     /// The sources of the waits with their number.
     pub(crate) fn source(&self) -> String {
-        let source = self.slow.first().and_then(|w| self.case.recording.sources.get(w.span.source().index()));
+        let own = self.slow.first().and_then(|w| self.case.recording.sources.get(w.span.source().index()));
+        let source = own.or(self.watcher);
         let waits = quantity::plural(self.slow.len(), "wait", "waits");
         source.map_or(String::new(), |s| format!("{} ({waits})", s.name))
     }
@@ -112,6 +117,18 @@ impl<'c, 'a> Waits<'c, 'a> {
         finding.windows = stretches(self.slow.iter().map(|w| w.span));
         finding
     }
+}
+
+/// The collector of `fathom record` that tells of a kind of waits, where it was at work for the whole recording and saw
+/// everything it looked for: then that there are none says that nobody waited.
+fn watcher<'a>(recording: &'a Recording, kind: &str) -> Option<&'a Source> {
+    let collector = match kind {
+        kind::LOCK_MONITOR | kind::LOCK_PARK => "locks",
+        kind::NET_DNS => "network",
+        _ => return None,
+    };
+    let whole = |source: &&Source| source.covers_ns.is_some() && source.unseen.is_empty() && source.lost == 0;
+    recording.sources.iter().filter(|source| source.format == collector).find(whole)
 }
 
 /// Waits of one key.

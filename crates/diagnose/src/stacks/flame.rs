@@ -50,7 +50,7 @@ pub enum StacksError {
 pub struct Flame {
     /// What was sampled.
     pub kind: String,
-    /// Unit of the weights: "ns", "bytes", "count".
+    /// Unit of the weights: "ns", "bytes", "cycles", "count".
     pub unit: &'static str,
     /// Samples, or spans, that it is made of.
     pub samples: usize,

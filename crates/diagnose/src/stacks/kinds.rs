@@ -5,8 +5,9 @@ use fathom_recording::{Recording, SpanId};
 use rustc_hash::FxHashMap;
 
 /// What is drawn first where a recording has several: what ran, then what waited, then memory.
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 10] = [
     sample::CPU,
+    sample::CYCLES,
     sample::WALL,
     sample::OFF_CPU,
     sample::LOCK,
@@ -22,7 +23,7 @@ const ORDER: [&str; 9] = [
 pub struct KindOfStacks {
     /// Its word.
     pub name: String,
-    /// Unit of its weights: "ns", "bytes", "count".
+    /// Unit of its weights: "ns", "bytes", "cycles", "count".
     pub unit: &'static str,
     /// How many samples or spans there are.
     pub rows: usize,

@@ -1,6 +1,6 @@
 //! The chosen samples, and the time in which they could have been taken.
 
-use fathom_recording::{ProcessId, Recording, SourceId, SpanId, StackId, ThreadId};
+use fathom_recording::{ClockBasis, ProcessId, Recording, SourceId, SpanId, StackId, ThreadId};
 
 use super::Selection;
 use crate::Window;
@@ -26,7 +26,8 @@ pub struct Row {
 pub struct Rows {
     /// In the order of the recording.
     pub rows: Vec<Row>,
-    /// The stretches of time that they are from: the windows as far as a source of such rows covers them.
+    /// The stretches of time that they are from: the windows as far as a source of such rows covers them and the
+    /// processes were there.
     pub covered: Vec<Window>,
     /// Rows left out because their weight is negative: no source may say so.
     pub negative: u64,
@@ -110,7 +111,30 @@ impl Rows {
             let to_ns = self.rows.iter().map(|r| r.t_ns.saturating_add(1)).max();
             covers.extend(from_ns.zip(to_ns).map(|(from_ns, to_ns)| Window { from_ns, to_ns }));
         }
-        Intervals::of_windows(&covers).and(&Intervals::of_windows(windows)).windows()
+        let began = self.began_ns(recording);
+        let lived = [Window { from_ns: began.unwrap_or(i64::MIN), to_ns: i64::MAX }];
+        let covers = Intervals::of_windows(&covers).and(&Intervals::of_windows(&lived));
+        covers.and(&Intervals::of_windows(windows)).windows()
+    }
+
+    /// When the first of the chosen processes began, where that is known of each: a recorder that waits for a JVM covers
+    /// time in which there was nothing to see, and which is part of no rate. Never later than the first row.
+    fn began_ns(&self, recording: &Recording) -> Option<i64> {
+        let mut starts = vec![None; recording.processes.len()];
+        // What counts from the start of a JVM says when that was.
+        for source in &recording.sources {
+            let started = source.clock == ClockBasis::JvmUptime && source.placement.is_known();
+            let process = source.process.filter(|_| started);
+            if let Some(start) = process.and_then(|p| starts.get_mut(p as usize)) {
+                *start = Some(source.placement.offset_ns);
+            }
+        }
+        let mut began: Option<i64> = None;
+        for row in &self.rows {
+            let start = (*starts.get(row.process.index())?)?.min(row.t_ns);
+            began = Some(began.map_or(start, |known| known.min(start)));
+        }
+        began
     }
 
     /// Time covered, nanoseconds.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{frame as words, kind, sample, series};
 use fathom_recording::{
-    FrameType, Process, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source, SourceId, SpanRow,
-    StackId,
+    ClockBasis, FrameType, Placement, Process, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink,
+    Source, SourceId, SpanRow, StackId,
 };
 use proptest::prelude::*;
 
@@ -116,6 +116,20 @@ fn window_thread_role_and_package_each_choose_their_samples() {
     assert_eq!(weight(&Selection { packages: vec!["org.a".into()], ..cpu(&[]) }), 1);
     let rows = Rows::of(&made.recording, &cpu(&[(8, 20)]));
     assert_eq!(rows.covered_ns(), 2 * S, "a window counts as far as there are sources");
+}
+
+#[test]
+fn time_before_the_process_began_is_not_covered() {
+    let mut made = Made::new(10);
+    made.sample(5 * S, "worker-1", Role::App, &["org.a.Main.run"], 1);
+    let from = |made: &Made| Rows::of(&made.recording, &cpu(&[])).covered[0].from_ns;
+    assert_eq!(from(&made), 0, "nothing tells when it began");
+    let placement = Placement { offset_ns: 3 * S, uncertainty_ns: Some(0), ..Placement::default() };
+    let clock = ClockBasis::JvmUptime;
+    made.recording.add_source(Source { clock, placement, process: Some(0), ..Source::default() });
+    assert_eq!(from(&made), 3 * S);
+    made.sample(S, "worker-1", Role::App, &["org.a.Main.run"], 1);
+    assert_eq!(from(&made), S, "no row lies outside");
 }
 
 #[test]

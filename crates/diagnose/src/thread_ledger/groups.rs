@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fathom_recording::{Recording, Role, ThreadId};
 
 use super::charge::Account;
-use super::{GroupLedger, Spent};
+use super::{GroupLedger, Spent, Target};
 use crate::waits::Heading;
 
 /// By what threads are grouped.
@@ -39,13 +39,36 @@ struct Sum {
     threads: usize,
     spent_ns: [i64; Heading::ALL.len()],
     cpu_samples: u64,
+    on: BTreeMap<Heading, BTreeMap<String, i64>>,
 }
 
+/// Names of what was waited for that are told of a heading.
+const MOST_TARGETS: usize = 5;
+
 impl Sum {
-    fn add(&mut self, account: &Account) {
+    fn add(&mut self, account: &Account<'_>) {
+        for (heading, target, ns) in &account.on {
+            let targets = self.on.entry(*heading).or_default();
+            match targets.get_mut(*target) {
+                Some(sum) => *sum = sum.saturating_add(*ns),
+                None => {
+                    targets.insert((*target).to_owned(), *ns);
+                }
+            }
+        }
         self.threads += 1;
         self.cpu_samples += account.cpu_samples;
         self.spent_ns.iter_mut().zip(account.spent_ns).for_each(|(sum, ns)| *sum = sum.saturating_add(ns));
+    }
+
+    /// What was waited for under a heading, the most costly first.
+    fn targets(&self, heading: Heading) -> Vec<Target> {
+        let all = self.on.get(&heading).into_iter().flatten();
+        let mut targets: Vec<Target> =
+            all.map(|(name, ns)| Target { name: name.clone(), ms: *ns as f64 / 1e6 }).collect();
+        targets.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+        targets.truncate(MOST_TARGETS);
+        targets
     }
 
     fn ms(&self) -> f64 {
@@ -62,8 +85,8 @@ impl Sum {
 pub(super) fn group(
     recording: &Recording,
     by: By,
-    accounts: &[Account],
-    base: Option<&[Account]>,
+    accounts: &[Account<'_>],
+    base: Option<&[Account<'_>]>,
     operations: (Option<f64>, Option<f64>),
 ) -> Vec<GroupLedger> {
     let mut groups: BTreeMap<(String, String), (Sum, Sum)> = BTreeMap::new();
@@ -111,6 +134,7 @@ fn spent(window: &Sum, base: Option<&Sum>, operations: (Option<f64>, Option<f64>
             ms_per_operation: operations.0.map(|n| ms / n),
             base_ms_per_operation: base_ms.zip(operations.1).map(|(ms, n)| ms / n),
             sampling_error: sampling_error(heading, ms, window, all),
+            on: window.targets(heading),
         })
     };
     Heading::ALL.into_iter().filter_map(row).collect()

@@ -20,6 +20,7 @@ mod tests;
 use fathom_recording::{Recording, SeriesKind};
 use serde::Serialize;
 
+pub(crate) use charge::{Moments, idle_by_role};
 pub use groups::By;
 
 use crate::Window;
@@ -35,8 +36,10 @@ pub struct ThreadLedger {
     pub window: Window,
     /// What it is held against.
     pub base: Option<Window>,
-    /// Operations completed in the window, where a series of throughput tells.
+    /// Operations completed in the window, where anything tells.
     pub operations: Option<f64>,
+    /// What was counted as operations, in words; `None` where nothing was.
+    pub operations_of: Option<String>,
     /// The same of the base.
     pub base_operations: Option<f64>,
     /// By what threads are grouped: "process", "role", "pool", "thread".
@@ -65,7 +68,7 @@ pub struct GroupLedger {
 }
 
 /// A heading's time.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Spent {
     /// The heading.
     pub heading: Heading,
@@ -85,35 +88,113 @@ pub struct Spent {
     pub base_ms_per_operation: Option<f64>,
     /// Half of the 95 % interval of a share that comes from samples, as a share of the group's time.
     pub sampling_error: Option<f64>,
+    /// What of it was waited for, where a record names it: files, peers, hosts, the most costly first; parts of `ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on: Vec<Target>,
+}
+
+/// A file, a peer or a host that threads waited for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Target {
+    /// Its path, address or name.
+    pub name: String,
+    /// How long, milliseconds.
+    pub ms: f64,
+}
+
+/// Spans that are operations: each that ends in a window is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Per {
+    /// Their kind: "probe", "syscall", "net.connect".
+    pub kind: String,
+    /// Their name; any, without one.
+    pub name: Option<String>,
+}
+
+impl std::str::FromStr for Per {
+    type Err = String;
+
+    /// "KIND" or "KIND=NAME": names have colons of their own ("probe=uprobe:libshop.so:serve").
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, name) = text.split_once('=').map_or((text, None), |(kind, name)| (kind, Some(name)));
+        if kind.is_empty() || name == Some("") {
+            return Err("write a kind of spans, or KIND=NAME".into());
+        }
+        Ok(Self { kind: kind.to_owned(), name: name.map(str::to_owned) })
+    }
+}
+
+impl Per {
+    fn count(&self, recording: &Recording, window: Window) -> Option<f64> {
+        let is_meant = |name: &str| self.name.as_deref().is_none_or(|wanted| wanted == name);
+        let ends_in = |t_ns: i64| (window.from_ns..window.to_ns).contains(&t_ns);
+        let count = (recording.spans_of(&self.kind))
+            .filter(|span| ends_in(span.t1_ns()) && is_meant(span.name()))
+            .count();
+        (count > 0).then_some(count as f64)
+    }
+
+    fn words(&self) -> String {
+        match &self.name {
+            Some(name) => format!("spans {}, {name}", self.kind),
+            None => format!("spans {}", self.kind),
+        }
+    }
 }
 
 /// Version of the JSON.
 pub const SCHEMA: &str = "fathom.ledger/1";
 
-/// The ledger of a window, and of a base to hold it against. The whole recording, without a window.
+/// The ledger of a window, and of a base to hold it against. The whole recording, without a window. Operations are those of
+/// the series of throughput.
 pub fn thread_ledger(
     recording: &Recording,
     window: Option<Window>,
     base: Option<Window>,
     by: By,
 ) -> ThreadLedger {
+    thread_ledger_per(recording, window, base, by, None)
+}
+
+/// The same, with spans as operations.
+pub fn thread_ledger_per(
+    recording: &Recording,
+    window: Option<Window>,
+    base: Option<Window>,
+    by: By,
+    per: Option<&Per>,
+) -> ThreadLedger {
     let covers = recording
         .covers_ns()
         .map_or(Window { from_ns: 0, to_ns: 0 }, |(from_ns, to_ns)| Window { from_ns, to_ns });
     let window = window.unwrap_or(covers);
-    let operations = operations(recording, window);
-    let base_operations = base.and_then(|base| self::operations(recording, base));
+    let count = |window| match per {
+        Some(per) => per.count(recording, window),
+        None => operations(recording, window),
+    };
+    let (operations, base_operations) = (count(window), base.and_then(count));
+    let any = operations.or(base_operations).is_some();
+    let operations_of = any.then(|| per.map_or_else(|| "series of throughput".to_owned(), Per::words));
     let accounts = charge::accounts(recording, window);
     let base_accounts = base.map(|base| charge::accounts(recording, base));
     let groups =
         groups::group(recording, by, &accounts, base_accounts.as_deref(), (operations, base_operations));
-    ThreadLedger { schema: SCHEMA, window, base, operations, base_operations, by: by.word(), groups }
+    ThreadLedger {
+        schema: SCHEMA,
+        window,
+        base,
+        operations,
+        operations_of,
+        base_operations,
+        by: by.word(),
+        groups,
+    }
 }
 
 /// The groups of many windows, without a base, by each of several groupings: what the ledger is over time.
 /// `[window][grouping]` is a list of groups.
 pub fn over_time(recording: &Recording, windows: &[Window], by: &[By]) -> Vec<Vec<Vec<GroupLedger>>> {
-    let group = |accounts: &Vec<charge::Account>, by: &By| {
+    let group = |accounts: &Vec<charge::Account<'_>>, by: &By| {
         groups::group(recording, *by, accounts, None, (None, None))
     };
     let all = charge::accounts_of_each(recording, windows);

@@ -1,4 +1,4 @@
-use fathom_recording::vocabulary::{figure, kind, sample};
+use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{
     FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source,
     SourceId, SpanRow, StackId, ThreadId,
@@ -41,9 +41,27 @@ impl Watched {
         &mut self,
         kind: &str,
         thread: Option<ThreadId>,
-        (from, to): (i64, i64),
+        ends: (i64, i64),
         stack: Option<StackId>,
         runq_ms: i64,
+    ) {
+        self.told(kind, thread, ends, stack, &[(figure::RUNQ_NS, (runq_ms * MS) as f64)]);
+    }
+
+    /// A wait for a CPU, which for a part was one for quota.
+    fn queued(&mut self, thread: ThreadId, ends: (i64, i64), runq_ms: i64, throttled_ms: i64) {
+        let figures = [(figure::RUNQ_NS, runq_ms), (figure::THROTTLED_NS, throttled_ms)];
+        let figures = figures.map(|(key, ms)| (key, (ms * MS) as f64));
+        self.told(kind::SCHED_OFF, Some(thread), ends, None, &figures);
+    }
+
+    fn told(
+        &mut self,
+        kind: &str,
+        thread: Option<ThreadId>,
+        (from, to): (i64, i64),
+        stack: Option<StackId>,
+        figures: &[(&str, f64)],
     ) {
         self.recording.span(&SpanRow {
             kind,
@@ -57,8 +75,34 @@ impl Watched {
             line: 0,
             key: -1,
             parent: None,
-            figures: &[(figure::RUNQ_NS, (runq_ms * MS) as f64)],
+            figures,
             labels: &[],
+        });
+    }
+
+    /// A record of what the thread waited for.
+    fn record(
+        &mut self,
+        kind: &str,
+        name: &str,
+        thread: ThreadId,
+        (from, to): (i64, i64),
+        labels: &[(&str, &str)],
+    ) {
+        self.recording.span(&SpanRow {
+            kind,
+            name,
+            t0_ns: from * MS,
+            t1_ns: to * MS,
+            process: self.process,
+            thread: Some(thread),
+            stack: None,
+            source: self.source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels,
         });
     }
 
@@ -119,6 +163,44 @@ fn a_watched_thread_is_charged_by_its_stacks_and_its_queue_and_runs_the_rest() {
 }
 
 #[test]
+fn cycles_divide_the_time_that_was_measured_and_are_never_taken_for_time() {
+    let mut jvm = Watched::new();
+    let worker = jvm.thread("worker-1", Role::App);
+    let java = jvm.stack(&[(FrameType::C2, "shop.Orders.total")]);
+    let kernel = jvm.stack(&[(FrameType::C2, "shop.Orders.total"), (FrameType::Kernel, "clear_page")]);
+    jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
+    jvm.span(kind::SCHED_OFF, Some(worker), (0, 600), java, 600);
+    for (at, stack) in [(700, java), (800, java), (900, java), (950, kernel)] {
+        // As many as 30 s of a processor at 1 GHz.
+        jvm.sample(sample::CYCLES, worker, at, stack, 30_000);
+    }
+    let ledger = jvm.ledger((0, 1000), By::Role);
+    let group = &ledger.groups[0];
+    for (heading, expected) in [(Heading::RunQueue, 600.0), (Heading::C2, 300.0), (Heading::Kernel, 100.0)] {
+        assert!((ms(group, heading) - expected).abs() < 1e-3, "{heading:?}: {}", ms(group, heading));
+    }
+}
+
+#[test]
+fn the_kernels_work_for_page_faults_stands_by_itself() {
+    let mut jvm = Watched::new();
+    let worker = jvm.thread("worker-1", Role::App);
+    let java = (FrameType::C2, "shop.Orders.load");
+    let fault = (FrameType::Kernel, "asm_exc_page_fault");
+    let touched = jvm.stack(&[java, fault, (FrameType::Kernel, "clear_page_erms")]);
+    let write = jvm.stack(&[java, (FrameType::Kernel, "vfs_write")]);
+    let waits =
+        jvm.stack(&[java, fault, (FrameType::Kernel, "filemap_fault"), (FrameType::Kernel, "io_schedule")]);
+    jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
+    jvm.span(kind::SCHED_OFF, Some(worker), (100, 300), waits, 0);
+    (0..8).for_each(|i| jvm.sample(sample::CPU, worker, 400 + i, if i < 6 { touched } else { write }, 10));
+    let ledger = jvm.ledger((0, 1000), By::Thread);
+    let figures =
+        [Heading::KernelFault, Heading::Kernel, Heading::PageFault].map(|h| ms(&ledger.groups[0], h));
+    assert_eq!(figures, [600.0, 200.0, 200.0]);
+}
+
+#[test]
 fn stopped_at_a_safepoint_is_the_collectors_while_it_collects() {
     let mut jvm = Watched::new();
     let worker = jvm.thread("worker-1", Role::App);
@@ -171,6 +253,92 @@ fn time_per_operation_comes_from_the_throughput_of_each_window() {
     assert_eq!((spent.ms_per_operation, spent.base_ms_per_operation), (Some(20.0), Some(10.0)));
 }
 
+#[test]
+fn the_lock_of_the_address_space_and_the_search_for_memory_are_headings_of_their_own() {
+    let mut watched = Watched::new();
+    let worker = watched.thread("worker", Role::App);
+    let fault = watched.stack(&[(FrameType::C2, "shop.Cart.add"), (FrameType::Kernel, "asm_exc_page_fault")]);
+    watched.span(kind::SCHED_WATCHED, Some(worker), (0, 1_000), None, 0);
+    watched.span(kind::SCHED_OFF, Some(worker), (100, 600), fault, 0);
+    watched.record(kind::MEMORY_MAP_LOCK, "read", worker, (100, 300), &[]);
+    watched.record(kind::MEMORY_STALL, "direct reclaim", worker, (300, 450), &[]);
+    watched.recording.seal();
+    let ledger = thread_ledger(&watched.recording, None, None, By::Thread);
+    let spent: Vec<_> = ledger.groups[0].spent.iter().map(|s| (s.heading, s.ms)).collect();
+    let expected = [
+        (Heading::Running, 500.0),
+        (Heading::MemoryStall, 150.0),
+        (Heading::PageFault, 150.0),
+        (Heading::MapLock, 200.0),
+    ];
+    assert_eq!(spent, expected);
+}
+
+#[test]
+fn a_stop_is_charged_part_by_part_to_who_was_stopped() {
+    let mut watched = Watched::new();
+    let (worker, vm) = (watched.thread("worker", Role::App), watched.thread("VM Thread", Role::Vm));
+    let block = watched.stack(&[(FrameType::Jvm, "SafepointSynchronize::block")]);
+    let log =
+        watched.stack(&[(FrameType::Jvm, "LogFileStreamOutput::write"), (FrameType::Kernel, "vfs_write")]);
+    watched.span(kind::SCHED_WATCHED, Some(worker), (0, 1_000), None, 0);
+    watched.span(kind::SCHED_OFF, Some(worker), (100, 600), block, 0);
+    watched.span(kind::SYSCALL, Some(vm), (300, 500), log, 0);
+    let (process, source) = (watched.process, watched.source);
+    watched.recording.span(&SpanRow {
+        kind: kind::SAFEPOINT,
+        name: "Cleanup",
+        t0_ns: 100 * MS,
+        t1_ns: 600 * MS,
+        process,
+        thread: None,
+        stack: None,
+        source,
+        line: 0,
+        key: -1,
+        parent: None,
+        figures: &[(figure::REACH_NS, 150e6)],
+        labels: &[],
+    });
+    watched.recording.seal();
+    // Only a call named as one that writes is a write.
+    let name = |heading| {
+        let ledger = thread_ledger(&watched.recording, None, None, By::Thread);
+        let worker = ledger.groups.into_iter().find(|g| g.name == "worker").unwrap();
+        worker.spent.iter().find(|s| s.heading == heading).map_or(0.0, |s| s.ms)
+    };
+    assert_eq!(name(Heading::StoppedToReach), 150.0);
+    assert_eq!(name(Heading::StoppedByLog), 0.0);
+    let log =
+        watched.stack(&[(FrameType::Jvm, "LogFileStreamOutput::write"), (FrameType::Kernel, "vfs_write")]);
+    watched.recording.span(&SpanRow {
+        kind: kind::SYSCALL,
+        name: "write",
+        t0_ns: 300 * MS,
+        t1_ns: 500 * MS,
+        process,
+        thread: Some(vm),
+        stack: log,
+        source,
+        line: 0,
+        key: -1,
+        parent: None,
+        figures: &[],
+        labels: &[],
+    });
+    watched.recording.seal();
+    let ledger = thread_ledger(&watched.recording, None, None, By::Thread);
+    let worker = ledger.groups.into_iter().find(|g| g.name == "worker").unwrap();
+    let spent: Vec<_> = worker.spent.iter().map(|s| (s.heading, s.ms)).collect();
+    let expected = [
+        (Heading::Running, 500.0),
+        (Heading::StoppedToReach, 150.0),
+        (Heading::StoppedByLog, 200.0),
+        (Heading::Stopped, 150.0),
+    ];
+    assert_eq!(spent, expected);
+}
+
 proptest! {
     #[test]
     fn headings_add_up_to_threads_times_time(
@@ -205,4 +373,62 @@ proptest! {
             prop_assert!(group.spent.iter().all(|s| s.ms >= 0.0));
         }
     }
+}
+
+#[test]
+fn a_wait_names_its_file_its_peer_or_its_host_once() {
+    let mut watched = Watched::new();
+    let thread = watched.thread("main", Role::App);
+    watched.span(kind::SCHED_WATCHED, Some(thread), (0, 1000), None, 0);
+    let disk = watched.stack(&[(FrameType::Kernel, "io_schedule")]);
+    let network = watched.stack(&[(FrameType::Kernel, "tcp_recvmsg")]);
+    let lookup = watched.stack(&[(FrameType::Native, "getaddrinfo"), (FrameType::Kernel, "do_sys_poll")]);
+    watched.span(kind::SCHED_OFF, Some(thread), (100, 200), disk, 0);
+    watched.span(kind::SCHED_OFF, Some(thread), (300, 500), network, 0);
+    watched.span(kind::SCHED_OFF, Some(thread), (600, 900), lookup, 0);
+    watched.record(kind::SYSCALL, "write", thread, (90, 180), &[(label::PATH, "/var/log/app.log")]);
+    watched.record(kind::SYSCALL, "read", thread, (299, 501), &[(label::PEER, "10.0.0.7:5432")]);
+    // The poll of a look-up is part of it.
+    watched.record(kind::SYSCALL, "poll", thread, (600, 900), &[(label::PEER, "10.0.0.2:53")]);
+    watched.record(kind::NET_DNS, "db.test", thread, (590, 905), &[(label::PEER, "10.0.0.2:53")]);
+    let ledger = watched.ledger((0, 1000), By::Thread);
+    let on = |heading: Heading| {
+        let spent = ledger.groups[0].spent.iter().find(|spent| spent.heading == heading).unwrap();
+        let on = spent.on.iter().map(|target| (target.name.as_str(), target.ms)).collect::<Vec<_>>();
+        (spent.ms, on)
+    };
+    // What of a wait lies outside of the call is not the file's.
+    assert_eq!(on(Heading::Disk), (100.0, vec![("/var/log/app.log", 80.0)]));
+    assert_eq!(on(Heading::Network), (200.0, vec![("10.0.0.7:5432", 200.0)]));
+    assert_eq!(on(Heading::Dns), (300.0, vec![("db.test", 300.0)]));
+}
+
+#[test]
+fn a_thread_without_quota_is_throttled_at_the_beginning_of_its_wait_for_a_cpu() {
+    let mut jvm = Watched::new();
+    let thread = jvm.thread("burner", Role::App);
+    jvm.span(kind::SCHED_WATCHED, Some(thread), (0, 1000), None, 0);
+    jvm.queued(thread, (100, 400), 300, 200);
+    // More than its wait for a CPU it cannot be.
+    jvm.queued(thread, (500, 550), 50, 900);
+    let ledger = jvm.ledger((0, 1000), By::Thread);
+    assert_eq!(ms(&ledger.groups[0], Heading::Throttled), 250.0);
+    assert_eq!(ms(&ledger.groups[0], Heading::RunQueue), 100.0);
+    assert_eq!(ms(&ledger.groups[0], Heading::Running), 650.0);
+}
+
+#[test]
+fn a_sync_that_two_collectors_tell_of_is_charged_and_named_once() {
+    let mut jvm = Watched::new();
+    let thread = jvm.thread("syncer", Role::App);
+    let fsync = jvm.stack(&[(FrameType::C2, "Shop.save"), (FrameType::Kernel, "do_fsync")]);
+    jvm.span(kind::SCHED_WATCHED, Some(thread), (0, 100), None, 0);
+    jvm.span(kind::SCHED_OFF, Some(thread), (20, 60), fsync, 0);
+    let file = [(label::PATH, "/var/orders.db")];
+    jvm.record(kind::SYSCALL, "fsync", thread, (18, 61), &file);
+    jvm.record(kind::DISK_SYNC, "fsync", thread, (19, 61), &file);
+    let ledger = jvm.ledger((0, 100), By::Thread);
+    assert_eq!(ms(&ledger.groups[0], Heading::Disk), 40.0);
+    let disk = ledger.groups[0].spent.iter().find(|s| s.heading == Heading::Disk).unwrap();
+    assert_eq!(disk.on, [Target { name: "/var/orders.db".into(), ms: 40.0 }]);
 }

@@ -1,10 +1,14 @@
 //! What a thread spends its time on: the headings of the ledger of threads, and how a wait is told by its stack
 //! ([`stack`]) or by the record that tells of it ([`record`]).
 
+pub(crate) mod log_write;
 pub(crate) mod record;
 pub(crate) mod stack;
 
+use fathom_recording::{Recording, Span};
 use serde::Serialize;
+
+use crate::thread_ledger::idle_by_role;
 
 /// What a moment of a thread is charged to. A moment has one heading; their order is that in which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -26,6 +30,8 @@ pub enum Heading {
     Native,
     /// On a CPU, in the kernel.
     Kernel,
+    /// On a CPU, in the kernel, which handles a page fault of the thread.
+    KernelFault,
     /// On a CPU, and no sample tells in which layer.
     Running,
     /// Could run, and had no CPU.
@@ -34,10 +40,16 @@ pub enum Heading {
     Throttled,
     /// Stopped for a collection.
     StoppedByGc,
-    /// Stopped for another VM operation, or while a safepoint was reached or left.
+    /// Stopped, and waiting for the last thread to stop.
+    StoppedToReach,
+    /// Stopped, and the VM thread writes the JVM's log.
+    StoppedByLog,
+    /// Stopped for another VM operation, or while a safepoint was left.
     Stopped,
     /// Held up by the collector alone, for memory.
     AllocationStall,
+    /// Held up by the kernel, which looks for memory: direct reclaim, compaction.
+    MemoryStall,
     /// Blocked on a Java monitor.
     Monitor,
     /// Parked on a lock of `java.util.concurrent`.
@@ -54,6 +66,8 @@ pub enum Heading {
     Dns,
     /// In a page fault.
     PageFault,
+    /// Waiting for the lock of its process' address space, in a fault or a call that changes mappings.
+    MapLock,
     /// Waiting for another process.
     Child,
     /// In `sleep`, by its own choice.
@@ -68,7 +82,7 @@ pub enum Heading {
 
 impl Heading {
     /// All of them, in order.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 32] = [
         Self::Interpreted,
         Self::C1,
         Self::C2,
@@ -77,12 +91,16 @@ impl Heading {
         Self::Jit,
         Self::Native,
         Self::Kernel,
+        Self::KernelFault,
         Self::Running,
         Self::RunQueue,
         Self::Throttled,
         Self::StoppedByGc,
+        Self::StoppedToReach,
+        Self::StoppedByLog,
         Self::Stopped,
         Self::AllocationStall,
+        Self::MemoryStall,
         Self::Monitor,
         Self::Lock,
         Self::NativeLock,
@@ -91,6 +109,7 @@ impl Heading {
         Self::Network,
         Self::Dns,
         Self::PageFault,
+        Self::MapLock,
         Self::Child,
         Self::Sleep,
         Self::Idle,
@@ -114,12 +133,16 @@ impl Heading {
             Self::Jit => "running: JIT compiler",
             Self::Native => "running: native",
             Self::Kernel => "running: kernel",
+            Self::KernelFault => "running: kernel, page faults",
             Self::Running => "running, layer not sampled",
             Self::RunQueue => "waiting for a CPU",
             Self::Throttled => "throttled by the cgroup's quota",
             Self::StoppedByGc => "stopped: GC",
+            Self::StoppedToReach => "stopped: reaching a safepoint",
+            Self::StoppedByLog => "stopped: log write at a safepoint",
             Self::Stopped => "stopped: other safepoints",
             Self::AllocationStall => "stalled: allocation, by GC",
+            Self::MemoryStall => "stalled: memory, by the kernel",
             Self::Monitor => "blocked: Java monitor",
             Self::Lock => "blocked: java.util.concurrent lock",
             Self::NativeLock => "blocked: native lock",
@@ -128,6 +151,7 @@ impl Heading {
             Self::Network => "blocked: network",
             Self::Dns => "blocked: name resolution",
             Self::PageFault => "blocked: page fault",
+            Self::MapLock => "blocked: address space lock",
             Self::Child => "waiting for another process",
             Self::Sleep => "asleep",
             Self::Idle => "idle",
@@ -141,9 +165,41 @@ impl Heading {
         matches!(self, Self::Sleep | Self::Idle)
     }
 
+    /// Whether the JVM stopped the thread, in whatever part of a stop.
+    pub fn is_stopped(self) -> bool {
+        matches!(self, Self::StoppedByGc | Self::StoppedToReach | Self::StoppedByLog | Self::Stopped)
+    }
+
+    /// Whether a thread does not get on although it wants to.
+    pub fn is_held_up(self) -> bool {
+        !self.is_idle() && !self.is_running() && self != Self::Unknown
+    }
+
     /// Whether the thread is on a CPU.
     pub fn is_running(self) -> bool {
         self <= Self::Running
+    }
+}
+
+/// What threads off the CPU waited for, told by the stacks at which they were switched out.
+pub struct Causes<'a> {
+    recording: &'a Recording,
+    stacks: stack::ByStack,
+}
+
+impl<'a> Causes<'a> {
+    /// Looks at every stack of a recording once.
+    pub fn of(recording: &'a Recording) -> Self {
+        Self { recording, stacks: stack::ByStack::of(recording) }
+    }
+
+    /// The heading of a span of a thread off the CPU. Time on the run queue at its end is not told apart here.
+    pub fn heading(&self, span: &Span<'_>) -> Heading {
+        if span.name() == "preempted" && self.stacks.heading(span.stack()) == Heading::Blocked {
+            return Heading::RunQueue;
+        }
+        let role = span.thread().and_then(|id| self.recording.threads.get(id.index())).map(|t| t.role);
+        idle_by_role(self.stacks.heading(span.stack()), role.unwrap_or(fathom_recording::Role::Other))
     }
 }
 

@@ -1,14 +1,15 @@
 //! A wait told by the record that tells of it: what JFR, strace and probes write as spans of a thread.
 
 use fathom_recording::Span;
-use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::vocabulary::{figure, kind, label};
 
 use super::Heading;
 use super::stack::ByStack;
 
 /// Kinds of spans that tell what their thread waited for.
-pub(crate) const WAITS: [&str; 11] = [
+pub(crate) const WAITS: [&str; 16] = [
     kind::LOCK_MONITOR,
+    kind::LOCK_NATIVE,
     kind::LOCK_WAIT,
     kind::LOCK_PARK,
     kind::THREAD_SLEEP,
@@ -18,14 +19,42 @@ pub(crate) const WAITS: [&str; 11] = [
     kind::NET_CONNECT,
     kind::NET_TLS,
     kind::GC_STALL,
+    kind::MEMORY_MAP_LOCK,
+    kind::MEMORY_STALL,
+    kind::PAGE_FAULT,
+    kind::DISK_SYNC,
     kind::SYSCALL,
 ];
+
+/// Headings of records that know better than the stack at the switch, where the two differ: the stack of a thread that waits for
+/// the lock of its address space, or looks for memory, is that of the fault or call in which it does.
+pub(crate) const NARROWER: [Heading; 2] = [Heading::MapLock, Heading::MemoryStall];
+
+/// Kinds that name what was waited for, the most telling first: a look-up is made of system calls, and so is what the
+/// program sees as a read of a file.
+pub(crate) const NAMING: [&str; 6] =
+    [kind::NET_DNS, kind::NET_CONNECT, kind::SYSCALL, kind::IO_FILE, kind::IO_SOCKET, kind::NET_TLS];
+
+/// Whether a span of one of [`WAITS`] is a wait of its thread: of a connection that is made without blocking, the thread
+/// may have done something else meanwhile.
+pub(crate) fn is_wait(span: &Span<'_>) -> bool {
+    span.kind() != kind::NET_CONNECT || span.figure(figure::NONBLOCKING) != Some(1.0)
+}
+
+/// What a span says its thread waited for by name: a peer, a file, a host.
+pub(crate) fn target<'a>(span: &Span<'a>) -> Option<&'a str> {
+    if span.kind() == kind::NET_DNS {
+        return Some(span.name()).filter(|name| !name.is_empty());
+    }
+    span.label(label::PEER).or_else(|| span.label(label::PATH)).filter(|name| !name.is_empty())
+}
 
 /// What the thread of such a span waited for.
 pub(crate) fn heading(span: &Span<'_>, stacks: &ByStack) -> Heading {
     let by_stack = stacks.heading(span.stack());
     match span.kind() {
         kind::LOCK_MONITOR => Heading::Monitor,
+        kind::LOCK_NATIVE => Heading::NativeLock,
         // A pool's idle thread parks and waits as well: only its stack tells.
         kind::LOCK_PARK | kind::LOCK_WAIT if by_stack != Heading::Blocked => by_stack,
         kind::LOCK_PARK if span.name().contains("Sync") && !span.name().contains("Condition") => {
@@ -33,10 +62,13 @@ pub(crate) fn heading(span: &Span<'_>, stacks: &ByStack) -> Heading {
         }
         kind::LOCK_PARK | kind::LOCK_WAIT => Heading::Waiting,
         kind::THREAD_SLEEP => Heading::Sleep,
-        kind::IO_FILE => Heading::Disk,
+        kind::IO_FILE | kind::DISK_SYNC => Heading::Disk,
         kind::IO_SOCKET | kind::NET_CONNECT | kind::NET_TLS => Heading::Network,
         kind::NET_DNS => Heading::Dns,
         kind::GC_STALL => Heading::AllocationStall,
+        kind::MEMORY_MAP_LOCK => Heading::MapLock,
+        kind::MEMORY_STALL => Heading::MemoryStall,
+        kind::PAGE_FAULT => Heading::PageFault,
         kind::SYSCALL if by_stack != Heading::Blocked => by_stack,
         kind::SYSCALL => syscall(span),
         _ => Heading::Blocked,
@@ -45,6 +77,7 @@ pub(crate) fn heading(span: &Span<'_>, stacks: &ByStack) -> Heading {
 
 /// A system call of which only name and descriptor are known.
 fn syscall(span: &Span<'_>) -> Heading {
+    let path = span.label(label::PATH).unwrap_or_default();
     match span.name() {
         "futex" | "futex_wait" => Heading::NativeLock,
         "nanosleep" | "clock_nanosleep" => Heading::Sleep,
@@ -56,7 +89,10 @@ fn syscall(span: &Span<'_>) -> Heading {
             Heading::Disk
         }
         _ if span.label(label::PEER).is_some() => Heading::Network,
-        _ if span.label(label::PATH).is_some() => Heading::Disk,
+        // As /proc names what is no file: a pipe's other end is a process, the others only tell of events.
+        _ if path.starts_with("pipe:") => Heading::Child,
+        _ if path.starts_with("anon_inode:") || path.starts_with("/dev/") => Heading::Idle,
+        _ if !path.is_empty() => Heading::Disk,
         // Most calls that are left do their work rather than wait.
         _ => Heading::Kernel,
     }

@@ -20,10 +20,14 @@ use Layer::{Java, Kernel, Native};
 
 /// The list. A name that ends in `*` is the beginning of one.
 const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
-    // Kernel 6.18 throttles on the way back to user mode; older ones take the whole group off the run queue and are
-    // told by the cgroup's statistics only.
+    // Recordings of other tools; the scheduler's own spans have it as a figure.
     (Kernel, &["throttle_cfs_rq_work", "throttle_cfs_rq"], Heading::Throttled),
-    (Native, &["SafepointSynchronize::block", "SafepointMechanism::*"], Heading::Stopped),
+    // Whoever asked for the operation waits for its end in VMThread::execute, and stands still as the others do.
+    (
+        Native,
+        &["SafepointSynchronize::block", "SafepointMechanism::*", "VMThread::execute"],
+        Heading::Stopped,
+    ),
     (Kernel, &["exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"], Heading::PageFault),
     (Native, &["getaddrinfo", "__GI_getaddrinfo", "getnameinfo", "gethostbyname*"], Heading::Dns),
     (
@@ -99,6 +103,8 @@ const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
         ],
         Heading::Monitor,
     ),
+    // A latch is acquired by the same methods as a lock, and held by nobody.
+    (Java, &["java.util.concurrent.CountDownLatch.await"], Heading::Waiting),
     (
         Java,
         &[
@@ -171,6 +177,8 @@ const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
 pub(crate) struct ByStack {
     /// Place in [`TOLD_BY`] of the earliest line that a frame of the stack matches.
     told: Vec<u8>,
+    /// Whether the kernel's side is all that is known of it.
+    kernel_only: Vec<bool>,
 }
 
 const NOTHING: u8 = u8::MAX;
@@ -180,18 +188,28 @@ impl ByStack {
         let frames: Vec<u8> = (recording.frames.iter())
             .map(|frame| place(layer(frame.frame_type), recording.strings.get(frame.name)))
             .collect();
+        let is_kernel: Vec<bool> =
+            recording.frames.iter().map(|frame| frame.frame_type == FrameType::Kernel).collect();
         let mut told: Vec<u8> = Vec::with_capacity(recording.stacks.len());
+        let mut kernel_only: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         for node in &recording.stacks {
             let callers = node.parent.and_then(|parent| told.get(parent.index()).copied()).unwrap_or(NOTHING);
             told.push(callers.min(frames.get(node.frame.index()).copied().unwrap_or(NOTHING)));
+            let callers = node.parent.is_none_or(|p| kernel_only.get(p.index()).copied().unwrap_or(false));
+            kernel_only.push(callers && is_kernel.get(node.frame.index()).copied().unwrap_or(false));
         }
-        Self { told }
+        Self { told, kernel_only }
     }
 
     /// What a thread waits for whose stack this is.
     pub(crate) fn heading(&self, stack: Option<StackId>) -> Heading {
-        let told = stack.and_then(|stack| self.told.get(stack.index()).copied()).unwrap_or(NOTHING);
-        TOLD_BY.get(usize::from(told)).map_or(Heading::Blocked, |line| line.2)
+        let Some(stack) = stack else { return Heading::Blocked };
+        let told = self.told.get(stack.index()).copied().unwrap_or(NOTHING);
+        match TOLD_BY.get(usize::from(told)).map_or(Heading::Blocked, |line| line.2) {
+            // Monitors, parking, joining: all sleep on a futex, and only who called it tells which.
+            Heading::NativeLock if self.kernel_only.get(stack.index()) == Some(&true) => Heading::Blocked,
+            heading => heading,
+        }
     }
 }
 
@@ -269,7 +287,10 @@ mod tests {
             heading(&[(Jvm, "SafepointSynchronize::block"), (Kernel, "futex_wait")]),
             Heading::Stopped
         );
+        let asked = [(Jvm, "VMThread::execute"), (Jvm, "Monitor::wait"), (Kernel, "futex_wait")];
+        assert_eq!(heading(&asked), Heading::Stopped);
         assert_eq!(heading(&[(Kernel, "schedule")]), Heading::Blocked);
+        assert_eq!(heading(&[(Kernel, "__x64_sys_futex"), (Kernel, "futex_wait")]), Heading::Blocked);
         assert_eq!(heading(&[]), Heading::Blocked);
     }
 

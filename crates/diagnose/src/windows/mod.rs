@@ -7,6 +7,9 @@ pub(crate) mod stops;
 
 pub use spec::{Clock, WindowError, WindowSpec};
 
+use std::collections::BTreeSet;
+
+use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording};
 use jiff::tz::TimeZone;
 
@@ -27,6 +30,11 @@ pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Resu
 /// Where the seconds of windows count from, nanoseconds on the recording's clock.
 pub fn zero_ns(recording: &Recording) -> i64 {
     Timeline::of(recording).zero_ns
+}
+
+/// What that is, in words: "the start of the JVM".
+pub fn zero_is(recording: &Recording) -> &'static str {
+    Timeline::of(recording).zero_is
 }
 
 fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
@@ -127,6 +135,10 @@ fn by_finding(
     found: Option<&Found>,
 ) -> Chosen {
     let whole = |how: String| Chosen { whole_run: true, ..chosen(vec![timeline.covers], Vec::new(), how) };
+    if let Some((slow, how)) = kept_for(recording, timeline.covers) {
+        let base = Intervals::of_windows(&[timeline.covers]).without(&slow).windows();
+        return chosen(slow.windows(), base, how);
+    }
     if let Some(found) = found {
         return match found.slow.is_empty() {
             false => chosen(found.slow.clone(), found.base.clone(), found.how.clone()),
@@ -148,6 +160,16 @@ fn by_finding(
             whole(format!("{series}, {stops}: the whole run is looked at"))
         }
     }
+}
+
+/// What a recording was kept for (`fathom record --on-slow`): it was slow by the limits of whoever asked for it.
+fn kept_for(recording: &Recording, covers: Window) -> Option<(Intervals, String)> {
+    let spans: Vec<_> = recording.spans_of(kind::SLOW).collect();
+    let within = Intervals::of_windows(&[covers]);
+    let slow = Intervals::of(spans.iter().map(|span| (span.t0_ns(), span.t1_ns()))).and(&within);
+    let triggers: BTreeSet<&str> = spans.iter().map(|span| span.name()).collect();
+    let named = triggers.into_iter().collect::<Vec<_>>().join(", ");
+    (!slow.is_empty()).then(|| (slow, format!("what was recorded as slow ({named}); base: everything else")))
 }
 
 /// What was lost in the slow windows to stops of the JVM that was stopped most. Where the stops are but a small part

@@ -165,7 +165,10 @@ fn measured_on(recording: &Recording, instances: &[&Series]) -> String {
     let mut of: Vec<&str> = instances
         .iter()
         .map(|s| match s.info.instance.as_str() {
-            "" => recording.sources.get(s.info.source.index()).map_or("", |source| source.name.as_str()),
+            // A table with the name of its own column: throughput.csv.
+            instance if instance.is_empty() || instance == name => {
+                recording.sources.get(s.info.source.index()).map_or("", |source| source.name.as_str())
+            }
             instance => instance,
         })
         .collect();

@@ -63,9 +63,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
     let reach_ms = reach_ms(scope);
     let lengths = Distribution::of(spans(scope).map(|s| s.duration_ns() as f64 / 1e6));
     let reaches = Distribution::of(spans(scope).filter_map(|s| reach_ms(&s)));
-    let worst = spans(scope)
-        .filter(|s| reach_ms(s).is_some())
-        .max_by(|a, b| reach_ms(a).unwrap_or(0.0).total_cmp(&reach_ms(b).unwrap_or(0.0)));
+    let worst = spans(scope).filter_map(|s| Some((reach_ms(&s)?, s))).max_by(|a, b| a.0.total_cmp(&b.0));
     let some = lengths.count > 0;
     let metrics = vec![
         stopped(scope, some),
@@ -75,9 +73,9 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
         reach("reach_p99", "99th percentile time to stop", (reaches.count > 0).then_some(reaches.p99)).means(
             "From the request until the last thread stopped. Part of every stop, and not the collector's.",
         ),
-        reach("reach_max", "Longest time to stop", worst.and_then(|s| reach_ms(&s)))
+        reach("reach_max", "Longest time to stop", worst.map(|(ms, _)| ms))
             .means("The worst case of the same.")
-            .at(worst.map(|s| s.position())),
+            .at(worst.map(|(_, span)| span.position())),
     ];
     Group { name: "Safepoints", metrics }
 }

@@ -1,0 +1,131 @@
+//! What storage did while a thread waited for it.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{Span, ThreadId};
+
+use super::walk::Walk;
+use super::{End, Link};
+use crate::intervals::Intervals;
+
+/// Something a device did, in words, when, and the longest record of it.
+struct Work<'a> {
+    what: String,
+    moments: Intervals,
+    span: Option<Span<'a>>,
+    /// Whether the device itself worked; otherwise what it did then comes next.
+    is_request: bool,
+}
+
+/// When, and the longest record.
+pub(super) type Seen<'a> = (Vec<(i64, i64)>, Option<Span<'a>>);
+
+impl<'a> Walk<'_, 'a> {
+    /// What storage did in some moments of a thread that waited for it: its own process' requests, else the commit of a
+    /// journal, a round of writeback, the thread being throttled, else whatever requests there were.
+    pub(super) fn disk_links(&mut self, thread: ThreadId, moments: &Intervals) -> Vec<Link> {
+        let row = &self.chains.recording.threads[thread.index()];
+        let (process, name) = (row.process, self.chains.recording.strings.get(row.name));
+        let own = |span: &Span<'_>| span.process() == process || span.label(label::ISSUER) == Some(name);
+        let throttled = |span: &Span<'_>| span.thread() == Some(thread);
+        let mut left = moments.clone();
+        let mut works = self.requests(&mut left, own);
+        for (kind, which) in [
+            (kind::DISK_COMMIT, &(|_: &Span<'_>| true) as &dyn Fn(&Span<'_>) -> bool),
+            (kind::DISK_THROTTLE, &throttled),
+            (kind::DISK_WRITEBACK, &|_| true),
+        ] {
+            works.extend(self.works(&mut left, kind, which));
+        }
+        works.extend(self.requests(&mut left, |_| true));
+        works.sort_by_key(|work| std::cmp::Reverse(work.moments.length_ns()));
+        works.extend((!left.is_empty()).then(|| Work {
+            what: "nothing of a disk was recorded".into(),
+            moments: left,
+            span: None,
+            is_request: false,
+        }));
+        self.the_most(works, |work| work.moments.clone(), |walk, work| walk.work(&work))
+    }
+
+    fn work(&mut self, work: &Work<'_>) -> Link {
+        let mut link = self.link(None, None, work.what.clone(), &work.moments);
+        self.cite(&mut link, work.span.as_ref(), None);
+        if work.span.is_none() {
+            link.end = Some(End::Unknown);
+        } else if work.is_request {
+            link.end = Some(End::Hardware);
+        } else {
+            let mut left = work.moments.clone();
+            let mut requests = self.requests(&mut left, |_| true);
+            requests.sort_by_key(|work| std::cmp::Reverse(work.moments.length_ns()));
+            link.next = self.the_most(requests, |work| work.moments.clone(), |walk, work| walk.work(&work));
+            match (link.next.is_empty(), left.is_empty()) {
+                (true, _) => link.end = Some(End::Hardware),
+                (false, false) => {
+                    let mut rest =
+                        self.link(None, None, "no request long enough to be recorded".into(), &left);
+                    rest.end = Some(End::Unknown);
+                    link.next.push(rest);
+                }
+                _ => {}
+            }
+        }
+        link
+    }
+
+    /// Requests to devices in what is left, by device, kind and issuer.
+    fn requests(&self, left: &mut Intervals, which: impl Fn(&Span<'_>) -> bool) -> Vec<Work<'a>> {
+        self.works(left, kind::DISK_REQUEST, &which)
+    }
+
+    fn works(&self, left: &mut Intervals, kind: &str, which: &dyn Fn(&Span<'_>) -> bool) -> Vec<Work<'a>> {
+        let mut works: BTreeMap<String, Seen<'a>> = BTreeMap::new();
+        let mut taken: Vec<(i64, i64)> = Vec::new();
+        let mut until = i64::MIN;
+        if left.is_empty() {
+            return Vec::new();
+        }
+        for span in self.chains.recording.spans_of(kind).filter(|span| which(span)) {
+            let parts: Vec<_> = left.within(span.t0_ns().max(until), span.t1_ns()).collect();
+            if parts.is_empty() {
+                continue;
+            }
+            until = until.max(span.t1_ns());
+            taken.extend(&parts);
+            let (moments, longest) = works.entry(words(&span)).or_default();
+            moments.extend(parts);
+            if longest.is_none_or(|best| span.duration_ns() > best.duration_ns()) {
+                *longest = Some(span);
+            }
+        }
+        *left = left.without(&Intervals::of(taken));
+        let work = |(what, (moments, span))| Work {
+            what,
+            moments: Intervals::of(moments),
+            span,
+            is_request: kind == kind::DISK_REQUEST,
+        };
+        works.into_iter().map(work).collect()
+    }
+}
+
+fn words(span: &Span<'_>) -> String {
+    let device = span.label(label::DEVICE).unwrap_or("a device");
+    match span.kind() {
+        kind::DISK_COMMIT => format!("the journal of {device} being committed"),
+        kind::DISK_WRITEBACK => format!("writeback to {device} ({})", span.name()),
+        kind::DISK_THROTTLE => format!("held back until more is written to {device}"),
+        _ => {
+            let issuer = span.label(label::ISSUER).unwrap_or("somebody");
+            let bytes = span.figure(figure::BYTES).filter(|bytes| *bytes > 0.0);
+            // Sizes differ from request to request: what was asked for together stays together.
+            let size = if bytes.is_some_and(|bytes| bytes >= LARGE_BYTES) { "large " } else { "" };
+            format!("{device}: a {size}{} by {issuer}", span.name())
+        }
+    }
+}
+
+/// A request that takes a disk longer than finding its place does: 256 KB are a millisecond at 250 MB/s.
+const LARGE_BYTES: f64 = 262_144.0;

@@ -1,0 +1,400 @@
+//! What one thread did in some moments: the headings of the ledger, each told by the record that knows most of it.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{FrameType, ProcessId, Role, Span, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use super::{Chains, End};
+use crate::intervals::Intervals;
+use crate::waits::{Heading, record};
+
+/// Methods of the JDK that only wait or hand on: the caller's is what tells.
+const TRANSPARENT: [&str; 6] =
+    ["java.lang.Thread.", "java.util.concurrent.", "jdk.internal.", "sun.misc.", "sun.nio.", "java.io."];
+
+/// Beginnings of functions of the kernel that wait for storage within a page fault.
+const STORAGE: [&str; 11] = [
+    "ext4_",
+    "xfs_",
+    "btrfs_",
+    "f2fs_",
+    "filemap_",
+    "folio_wait",
+    "io_schedule",
+    "jbd2_",
+    "blk_",
+    "submit_bio",
+    "swap_",
+];
+/// How the kernel waits until a file system is thawed (include/linux/fs.h, `sb_start_write`, on percpu-rwsem).
+const FROZEN: [&str; 2] = ["percpu_rwsem_wait", "__percpu_down_read"];
+
+/// A thing that a thread did.
+pub(super) struct Doing<'a> {
+    pub(super) heading: Heading,
+    pub(super) what: String,
+    pub(super) moments: Intervals,
+    /// The longest record that tells of it.
+    pub(super) span: Option<Span<'a>>,
+    /// The stack that shows it, where it is not the record's.
+    pub(super) stack: Option<StackId>,
+    pub(super) next: Next,
+}
+
+/// What it waited for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Next {
+    /// A thread: an owner, or who woke it.
+    Thread(ThreadId),
+    /// The end of a stop of its JVM.
+    Stop,
+    /// Storage.
+    Disk,
+    /// A CPU.
+    Cpu,
+    /// Something that is told by its name alone.
+    Named(String, EndKey),
+}
+
+/// [`End`], with an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum EndKey {
+    Running,
+    Outside,
+    Choice,
+    Unknown,
+}
+
+impl From<EndKey> for End {
+    fn from(key: EndKey) -> Self {
+        match key {
+            EndKey::Running => Self::Running,
+            EndKey::Outside => Self::Outside,
+            EndKey::Choice => Self::Choice,
+            EndKey::Unknown => Self::Unknown,
+        }
+    }
+}
+
+const fn ends(key: EndKey) -> Next {
+    Next::Named(String::new(), key)
+}
+
+type Key = (Heading, String, Next);
+
+/// Things under way to become [`Doing`]s.
+#[derive(Default)]
+struct Found<'a>(BTreeMap<Key, Seen<'a>>);
+
+/// When, and the longest record with its part of that, nanoseconds.
+type Seen<'a> = (Vec<(i64, i64)>, Option<(i64, Span<'a>)>);
+
+impl<'a> Found<'a> {
+    fn add(&mut self, key: Key, parts: Vec<(i64, i64)>, span: Option<Span<'a>>) {
+        let ns: i64 = parts.iter().map(|(from, to)| to.saturating_sub(*from)).sum();
+        let (moments, longest) = self.0.entry(key).or_default();
+        moments.extend(parts);
+        if let Some(span) = span.filter(|_| longest.as_ref().is_none_or(|(best, _)| ns > *best)) {
+            *longest = Some((ns, span));
+        }
+    }
+}
+
+impl<'a> Chains<'a> {
+    /// What a thread did in some moments, the longest first: all of them, without overlap.
+    pub(super) fn doings(&self, thread: ThreadId, moments: &Intervals) -> Vec<Doing<'a>> {
+        let Some(by_heading) = self.moments.by_heading(thread, &self.stacks) else {
+            return vec![self.not_seen(moments.clone())];
+        };
+        let mut found = Found::default();
+        let mut running = Intervals::default();
+        let mut lived = Intervals::default();
+        for heading in Heading::ALL {
+            let own = by_heading[heading.index()].and(moments);
+            if own.is_empty() {
+                continue;
+            }
+            lived = lived.or(&own);
+            match heading {
+                Heading::Unknown => lived = lived.without(&own),
+                _ if heading.is_running() => running = running.or(&own),
+                _ => self.off_the_cpu(thread, heading, own, &mut found),
+            }
+        }
+        let mut doings: Vec<Doing<'a>> = (found.0.into_iter())
+            .map(|((heading, what, next), (parts, longest))| Doing {
+                heading,
+                what,
+                moments: Intervals::of(parts),
+                span: longest.map(|(_, span)| span),
+                stack: None,
+                next,
+            })
+            .collect();
+        doings.extend((!running.is_empty()).then(|| self.ran(thread, running)));
+        let rest = moments.without(&lived);
+        doings.extend((!rest.is_empty()).then(|| self.not_seen(rest)));
+        doings.sort_by_key(|doing| std::cmp::Reverse(doing.moments.length_ns()));
+        doings
+    }
+
+    fn not_seen(&self, moments: Intervals) -> Doing<'a> {
+        Doing {
+            heading: Heading::Unknown,
+            what: "not seen".to_owned(),
+            moments,
+            span: None,
+            stack: None,
+            next: ends(EndKey::Unknown),
+        }
+    }
+
+    /// Time on a CPU, told by the samples in it.
+    fn ran(&self, thread: ThreadId, moments: Intervals) -> Doing<'a> {
+        let cpu = self.recording.on_cpu_kind();
+        let mut methods: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut stacks: FxHashMap<StackId, u32> = FxHashMap::default();
+        let within = |t_ns: i64| moments.within(t_ns, t_ns.saturating_add(1)).next().is_some();
+        for sample in self.moments.samples(thread) {
+            if Some(sample.kind) != cpu || !within(sample.t_ns) {
+                continue;
+            }
+            if let Some(method) = self.java_method(sample.stack, |_| false) {
+                *methods.entry(method).or_default() += 1;
+            }
+            if let Some(stack) = sample.stack {
+                *stacks.entry(stack).or_default() += 1;
+            }
+        }
+        let what = match methods.iter().max_by_key(|(_, count)| **count) {
+            Some((method, _)) => format!("running, mostly {method}"),
+            None => "running".to_owned(),
+        };
+        let stack = stacks.into_iter().max_by_key(|(id, count)| (*count, std::cmp::Reverse(*id)));
+        let stack = stack.map(|(stack, _)| stack);
+        Doing { heading: Heading::Running, what, moments, span: None, stack, next: ends(EndKey::Running) }
+    }
+
+    /// Time off the CPU under one heading, told by the locks it waited for, by calls that name a file or a peer, and by the
+    /// switches themselves.
+    fn off_the_cpu(&self, thread: ThreadId, heading: Heading, own: Intervals, found: &mut Found<'a>) {
+        let mut left = own;
+        let is_lock = matches!(
+            heading,
+            Heading::Monitor | Heading::Lock | Heading::NativeLock | Heading::Waiting | Heading::Blocked
+        );
+        let told = self.moments.told(thread);
+        if is_lock {
+            let locks = [kind::LOCK_MONITOR, kind::LOCK_PARK, kind::LOCK_NATIVE, kind::LOCK_WAIT];
+            let locks = told.iter().filter(|span| locks.contains(&span.kind()));
+            self.take(&mut left, locks, found, |span| self.lock(thread, heading, span));
+        }
+        let memory: &[&str] = match heading {
+            Heading::MapLock => &[kind::MEMORY_MAP_LOCK],
+            Heading::MemoryStall => &[kind::MEMORY_STALL],
+            _ => &[],
+        };
+        let naming = record::NAMING.into_iter().chain([kind::PAGE_FAULT, kind::DISK_SYNC]);
+        for kind in memory.iter().copied().chain(naming) {
+            if left.is_empty() {
+                return;
+            }
+            let spans = told.iter().filter(|span| span.kind() == kind);
+            self.take(&mut left, spans, found, |span| self.call(thread, heading, span));
+        }
+        let off = self.moments.off(thread);
+        let first = left.stretches().first().map_or(0, |s| s.0);
+        let last = left.stretches().last().map_or(0, |s| s.1);
+        // Times off the CPU do not overlap: their ends are in order too.
+        let near = off.partition_point(|span| span.t1_ns() <= first);
+        let off = off[near..].iter().take_while(|span| span.t0_ns() < last);
+        self.take(&mut left, off, found, |span| Some(self.switched(thread, heading, span)));
+        if !left.is_empty() {
+            let next = match heading {
+                _ if heading.is_stopped() => Next::Stop,
+                Heading::Disk => Next::Disk,
+                Heading::RunQueue => Next::Cpu,
+                _ => ends(end_of(heading)),
+            };
+            found.add((heading, heading.words().to_owned(), next), left.stretches().to_vec(), None);
+        }
+    }
+
+    /// Charges what is left to spans that tell what it was.
+    fn take<'s>(
+        &self,
+        left: &mut Intervals,
+        spans: impl Iterator<Item = &'s Span<'a>>,
+        found: &mut Found<'a>,
+        tell: impl Fn(&Span<'a>) -> Option<Key>,
+    ) where
+        'a: 's,
+    {
+        let mut taken: Vec<(i64, i64)> = Vec::new();
+        let mut until = i64::MIN;
+        let mut spans: Vec<&Span<'a>> =
+            spans.filter(|span| left.within(span.t0_ns(), span.t1_ns()).next().is_some()).collect();
+        spans.sort_by_key(|span| span.t0_ns());
+        for span in spans {
+            // Records of one kind may overlap (two sources): each moment once.
+            let from = span.t0_ns().max(until);
+            let parts: Vec<_> = left.within(from, span.t1_ns()).collect();
+            if parts.is_empty() {
+                continue;
+            }
+            let Some(key) = tell(span) else { continue };
+            until = until.max(span.t1_ns());
+            taken.extend(&parts);
+            found.add(key, parts, Some(*span));
+        }
+        *left = left.without(&Intervals::of(taken));
+    }
+
+    /// A lock, and who held it; of a condition, who ended the wait.
+    fn lock(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Option<Key> {
+        let heading_of_span = record::heading(span, &self.stacks);
+        // A pool's thread that waits for a task holds nobody up.
+        if heading_of_span.is_idle() {
+            return None;
+        }
+        let heading = if heading == Heading::Blocked { heading_of_span } else { heading };
+        let class = if span.name().is_empty() { "a lock" } else { span.name() };
+        if span.kind() == kind::LOCK_WAIT || (span.kind() == kind::LOCK_PARK && heading != Heading::Lock) {
+            let what = format!("waiting for another thread, on {class}");
+            let waker = span.label(label::WAKER).and_then(|name| self.by_name(span.process(), name));
+            let waker = waker.or_else(|| self.woken_by(thread, span)).filter(|other| *other != thread);
+            return Some((heading, what, waker.map_or(ends(EndKey::Unknown), Next::Thread)));
+        }
+        let owner = self.owner(span).filter(|owner| *owner != thread);
+        let holder = span.label(label::OWNER).map_or(String::new(), |owner| format!(" that {owner} held"));
+        let next = owner.map_or(ends(EndKey::Unknown), Next::Thread);
+        Some((heading, format!("waiting for {class}{holder}"), next))
+    }
+
+    /// A call that tells with what.
+    fn call(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Option<Key> {
+        let with = record::target(span);
+        let what = match (span.kind(), with) {
+            (kind::NET_DNS, _) => format!("resolving {}", span.name()),
+            (kind::NET_CONNECT, Some(peer)) => format!("connecting to {peer}"),
+            (kind::NET_TLS, Some(peer)) => format!("in a TLS handshake with {peer}"),
+            (kind::MEMORY_MAP_LOCK, _) => {
+                format!("waiting to {} the address space of its process", span.name())
+            }
+            (kind::MEMORY_STALL, _) => format!("waiting for memory: {}", span.name()),
+            (kind::PAGE_FAULT, Some(path)) => format!("in a {} page fault on {path}", span.name()),
+            (kind::PAGE_FAULT, None) => format!("in a {} page fault", span.name()),
+            (_, Some(with)) => format!("in {}() on {with}", span.name()),
+            _ => return None,
+        };
+        // A call's stack is taken when it returns; what it hung in stands in that of the switch.
+        Some(self.storage(heading, what, self.switched_out(thread, span).or(span.stack())))
+    }
+
+    /// The stack at which a thread was switched out for longest during a span.
+    fn switched_out(&self, thread: ThreadId, span: &Span<'_>) -> Option<StackId> {
+        let off = self.moments.off(thread);
+        let near = off.partition_point(|off| off.t1_ns() <= span.t0_ns());
+        let within = off[near..].iter().take_while(|off| off.t0_ns() < span.t1_ns());
+        within.max_by_key(|off| off.overlap_ns(span.t0_ns(), span.t1_ns()))?.stack()
+    }
+
+    /// A switch that no other record tells of.
+    fn switched(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Key {
+        let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
+        let place =
+            self.java_method(span.stack(), is_own).map_or(String::new(), |name| format!(" in {name}"));
+        let with = record::target(span).map_or(String::new(), |with| format!(" on {with}"));
+        let what = format!("{}{with}{place}", heading.words());
+        let role = self.recording.threads[thread.index()].role;
+        let waker = || self.woken_by(thread, span).filter(|other| *other != thread);
+        let next = match heading {
+            _ if heading.is_stopped() => Next::Stop,
+            Heading::Disk | Heading::PageFault => return self.storage(heading, what, span.stack()),
+            Heading::RunQueue => return (heading, heading.words().to_owned(), Next::Cpu),
+            // What the JVM's own threads wait for in a stop is what another of them does.
+            Heading::Idle if matches!(role, Role::Gc | Role::Vm) => {
+                waker().map_or(ends(EndKey::Choice), Next::Thread)
+            }
+            Heading::NativeLock | Heading::Waiting | Heading::Monitor | Heading::Lock => {
+                waker().map_or(ends(EndKey::Unknown), Next::Thread)
+            }
+            Heading::Child => match span.label(label::WAKER) {
+                Some(other) => Next::Named(format!("{other}, which ended the wait"), EndKey::Outside),
+                None => ends(EndKey::Outside),
+            },
+            _ => ends(end_of(heading)),
+        };
+        (heading, what, next)
+    }
+
+    /// A wait in a call or a fault: for storage, unless its heading or its stack says otherwise.
+    fn storage(&self, heading: Heading, what: String, stack: Option<StackId>) -> Key {
+        let next = match heading {
+            Heading::Disk | Heading::PageFault if self.has_frame(stack, &FROZEN) => {
+                Next::Named("a frozen file system".into(), EndKey::Outside)
+            }
+            Heading::Disk => Next::Disk,
+            Heading::PageFault if self.has_frame(stack, &STORAGE) => Next::Disk,
+            _ => ends(end_of(heading)),
+        };
+        (heading, what, next)
+    }
+
+    fn has_frame(&self, stack: Option<StackId>, beginnings: &[&str]) -> bool {
+        let mut at = stack;
+        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
+            let frame = self.recording.frames.get(node.frame.index());
+            let of_kernel = frame.filter(|frame| frame.frame_type == FrameType::Kernel);
+            let name = of_kernel.map_or("", |frame| self.recording.strings.get(frame.name));
+            if beginnings.iter().any(|beginning| name.starts_with(beginning)) {
+                return true;
+            }
+            at = node.parent;
+        }
+        false
+    }
+
+    /// The innermost Java method of a stack, beyond those that `skip` picks.
+    fn java_method(&self, stack: Option<StackId>, skip: impl Fn(&str) -> bool) -> Option<&'a str> {
+        crate::rules::java_method(self.recording, stack, skip)
+    }
+
+    /// Who held the lock of a wait.
+    pub(crate) fn owner(&self, wait: &Span<'_>) -> Option<ThreadId> {
+        match wait.figure(figure::OWNER_TID) {
+            Some(tid) => self.by_tid.get(&(tid as i64)).copied(),
+            None => self.by_name(wait.process(), wait.label(label::OWNER)?),
+        }
+    }
+
+    /// The thread of a process by its name, where only one has it.
+    fn by_name(&self, process: ProcessId, name: &str) -> Option<ThreadId> {
+        let name = self.recording.strings.find(name)?;
+        let threads = self.recording.threads.iter().enumerate();
+        let mut named = threads.filter(|(_, thread)| thread.process == process && thread.name == name);
+        let (first, second) = (named.next(), named.next());
+        first.filter(|_| second.is_none()).map(|(i, _)| ThreadId(i as u32))
+    }
+
+    /// The thread of the same process that ended the wait, as the switch at the end of a span tells.
+    fn woken_by(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
+        let off = self.moments.off(thread);
+        let last = off.partition_point(|off| off.t0_ns() < span.t1_ns()).checked_sub(1)?;
+        let waker = self.told_by_id(off[last].label(label::WAKER)?)?;
+        let process = |id: ThreadId| self.recording.threads[id.index()].process;
+        (process(waker) == process(thread)).then_some(waker)
+    }
+}
+
+/// Why a chain ends at a heading that names nothing to go on to.
+fn end_of(heading: Heading) -> EndKey {
+    match heading {
+        Heading::Network | Heading::Dns | Heading::Child | Heading::Throttled => EndKey::Outside,
+        Heading::Sleep | Heading::Idle => EndKey::Choice,
+        _ if heading.is_running() => EndKey::Running,
+        _ => EndKey::Unknown,
+    }
+}

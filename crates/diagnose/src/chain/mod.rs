@@ -1,0 +1,286 @@
+//! Wait-for chains: from a thread that did not get on to what runs, works or lies outside.
+//!
+//! ```text
+//! victim, moments ─▶ what it did then, by the ledger of threads ─┬─ a lock ──────▶ its owner ────────────┐
+//!                                                                ├─ a condition ─▶ who woke it ──────────┤ in the same
+//!                                                                ├─ stopped ─────▶ the parts of the stop ┤ moments
+//!                                                                │                 (last thread in, VM)  │
+//!                                                                ├─ a disk ──────▶ requests, journal     ▼
+//!                                                                └─ runs, sleeps, a peer, unknown: the end
+//! ```
+//!
+//! A chain is a tree. Every link stands for moments of the victim; those of a link are split over its next links without
+//! overlap and without a rest, so that the time of a chain's ends adds up to that of the victim (the redistribution of
+//! Zhou et al., "wPerf", OSDI 2018). What is not known is a link that says so.
+//!
+//! Limits. The owner of a lock is who held it when the wait began: where a lock changes hands during one wait, the first
+//! owner stands for all of them. Who woke a thread is taken to be what a thread that waits for no lock waited for; a timer
+//! that fires while a thread of the same process runs looks like that thread. Peers are not followed into other recordings.
+
+mod cpus;
+mod deadlock;
+mod disks;
+mod doings;
+mod stops;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use fathom_recording::{Recording, Role, Span, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::intervals::Intervals;
+use crate::thread_ledger::Moments;
+use crate::waits::Heading;
+use crate::waits::stack::ByStack;
+use crate::{Window, quantity};
+
+pub use stops::{Part, Stop, StopPart};
+
+/// Version of the JSON of `fathom chain`.
+pub const SCHEMA: &str = "fathom.chain/1";
+
+/// What a thread waited for, and what that waited for, to the end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Chain {
+    /// The thread that did not get on.
+    pub thread: String,
+    /// Its id at the kernel.
+    pub tid: Option<i64>,
+    /// Its process.
+    pub process: String,
+    /// The moments looked at: from the first …
+    pub from_ns: i64,
+    /// … to the last of them, nanoseconds on the recording's clock.
+    pub to_ns: i64,
+    /// How long they are together, milliseconds.
+    pub ms: f64,
+    /// What it did in them, the longest first; their times add up to `ms`.
+    pub links: Vec<Link>,
+}
+
+/// One link: what a thread, or a device, did while the links before waited for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Link {
+    /// The thread; `None` for a device, or where nobody knows.
+    pub thread: Option<String>,
+    /// Its id at the kernel.
+    pub tid: Option<i64>,
+    /// Its process; empty where it is not known.
+    pub process: String,
+    /// What its time is charged to, as in the ledger of threads; `None` for a device and for what was not followed.
+    pub heading: Option<Heading>,
+    /// What it did, in words: "waiting for shop.Cart that worker-7 held", "in write() on /var/log/app.log".
+    pub what: String,
+    /// Of the victim's time, milliseconds.
+    pub ms: f64,
+    /// The same as a share of the chain's time.
+    pub share: f64,
+    /// Stretches of time that it is made of.
+    pub times: usize,
+    /// The longest of them: its beginning, nanoseconds …
+    pub from_ns: i64,
+    /// … and its end.
+    pub to_ns: i64,
+    /// The stack that shows it, innermost frame first; empty where none was recorded.
+    pub stack: Vec<String>,
+    /// Where the record stands that tells of it; empty where none does.
+    pub source: String,
+    /// Why the chain ends here; `None` where it goes on.
+    pub end: Option<End>,
+    /// What it waited for in turn; their times add up to `ms`.
+    pub next: Vec<Link>,
+}
+
+/// Why a chain ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// On a CPU.
+    Running,
+    /// A disk at work.
+    Hardware,
+    /// Beyond what was recorded: a peer, another process, a quota, who froze a file system.
+    Outside,
+    /// By choice: asleep, or without work.
+    Choice,
+    /// Threads that wait for each other, and did so until the recording ended.
+    Deadlock,
+    /// Back at a thread of the chain: the lock has changed hands meanwhile.
+    Circle,
+    /// Too deep, too short or too many to be followed.
+    NotFollowed,
+    /// Nothing tells.
+    Unknown,
+}
+
+impl End {
+    /// In words; empty where the link says it itself.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Running | Self::Choice | Self::NotFollowed => "",
+            Self::Hardware => "the disk was at work",
+            Self::Outside => "outside of what was recorded",
+            Self::Deadlock => "a deadlock",
+            Self::Circle => "back at a thread of this chain: the lock changed hands meanwhile",
+            Self::Unknown => "what for is not known",
+        }
+    }
+}
+
+impl Link {
+    /// The longest of what it waited for, and of that, and so on, this link first.
+    pub fn heaviest(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |link| {
+            link.next.iter().reduce(|best, next| if next.ms > best.ms { next } else { best })
+        })
+    }
+}
+
+/// Frames of a link's stack that are kept: the innermost.
+const FRAMES: usize = 24;
+
+/// Chains of a recording. What it looks at is looked at once.
+pub struct Chains<'a> {
+    recording: &'a Recording,
+    stacks: ByStack,
+    moments: Moments<'a>,
+    by_tid: FxHashMap<i64, ThreadId>,
+}
+
+impl<'a> Chains<'a> {
+    /// Of a (sealed) recording.
+    pub fn of(recording: &'a Recording) -> Self {
+        let moments = Moments::of(recording);
+        let mut by_tid = FxHashMap::default();
+        // Where a number was used twice, the thread of which more is known.
+        let known = |id: &ThreadId| moments.off(*id).len() + moments.told(*id).len();
+        for (i, thread) in recording.threads.iter().enumerate() {
+            let (id, Some(tid)) = (ThreadId(i as u32), thread.tid) else { continue };
+            let best = by_tid.entry(tid).or_insert(id);
+            if known(&id) > known(best) {
+                *best = id;
+            }
+        }
+        Self { recording, stacks: ByStack::of(recording), moments, by_tid }
+    }
+
+    /// What a thread waited for in a window.
+    pub fn of_thread(&self, thread: ThreadId, window: Window) -> Chain {
+        self.during(thread, &Intervals::of_windows(&[window]))
+    }
+
+    /// What a thread waited for in some moments.
+    pub(crate) fn during(&self, thread: ThreadId, moments: &Intervals) -> Chain {
+        let (name, tid, process) = self.named(thread);
+        let ends = moments.stretches();
+        Chain {
+            thread: name,
+            tid,
+            process,
+            from_ns: ends.first().map_or(0, |s| s.0),
+            to_ns: ends.last().map_or(0, |s| s.1),
+            ms: moments.length_ms(),
+            links: walk::Walk::new(self, moments.length_ns()).links(thread, moments),
+        }
+    }
+
+    /// The application's threads that were held up most in a window, the worst first, each with how long, milliseconds. Time
+    /// that a thread spends running, asleep by choice or without work does not count.
+    pub fn victims(&self, window: Window) -> Vec<(ThreadId, f64)> {
+        let held_up = |thread: ThreadId| {
+            let by_heading = self.moments.by_heading(thread, &self.stacks)?;
+            let ms = |heading: &Heading| {
+                by_heading[heading.index()].length_within_ns(window.from_ns, window.to_ns) as f64 / 1e6
+            };
+            let ms: f64 = Heading::ALL.iter().filter(|h| h.is_held_up()).map(ms).sum();
+            (ms > 0.0).then_some((thread, ms))
+        };
+        // The first thread of a JVM's process only waits for the JVM's end.
+        let is_app = |id: &ThreadId| {
+            let row = &self.recording.threads[id.index()];
+            let jvm = self.recording.processes.get(row.process.index()).is_some_and(|process| process.jvm);
+            row.role == Role::App || (row.role == Role::Other && !jvm)
+        };
+        let mut victims: Vec<_> = self.moments.threads().filter(is_app).filter_map(held_up).collect();
+        victims.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        victims
+    }
+
+    /// When a thread was held up within a window.
+    pub(crate) fn held_up(&self, thread: ThreadId, window: Window) -> Intervals {
+        let Some(by_heading) = self.moments.by_heading(thread, &self.stacks) else {
+            return Intervals::default();
+        };
+        let held = Heading::ALL.iter().filter(|h| h.is_held_up());
+        Intervals::of(held.flat_map(|h| by_heading[h.index()].within(window.from_ns, window.to_ns)))
+    }
+
+    /// What a thread waited for in a window, without the time in which it ran, slept or had no work.
+    pub fn of_victim(&self, thread: ThreadId, window: Window) -> Chain {
+        self.during(thread, &self.held_up(thread, window))
+    }
+
+    /// What threads did in moments of each of them, in words with milliseconds, the longest first, and how much of it was
+    /// off the CPU.
+    pub(crate) fn did(&self, moments: &[(ThreadId, Intervals)]) -> (Vec<(String, f64)>, f64) {
+        let mut sums: FxHashMap<String, f64> = FxHashMap::default();
+        let mut off_ms = 0.0;
+        for (thread, moments) in moments {
+            for doing in self.doings(*thread, moments) {
+                if doing.heading == Heading::Unknown {
+                    continue;
+                }
+                off_ms += if doing.heading.is_running() { 0.0 } else { doing.moments.length_ms() };
+                *sums.entry(doing.what).or_default() += doing.moments.length_ms();
+            }
+        }
+        let mut did: Vec<_> = sums.into_iter().collect();
+        did.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        (did, off_ms)
+    }
+
+    /// Name, id and process of a thread.
+    fn named(&self, thread: ThreadId) -> (String, Option<i64>, String) {
+        let Some(row) = self.recording.threads.get(thread.index()) else { return Default::default() };
+        let process = self.recording.processes.get(row.process.index());
+        let name = self.recording.strings.get(row.name).trim();
+        let name = match row.tid {
+            Some(tid) if name.is_empty() => format!("thread {tid}"),
+            _ if name.is_empty() => "a thread without a name".to_owned(),
+            _ => name.to_owned(),
+        };
+        (name, row.tid, process.map_or_else(String::new, |p| p.name.clone()))
+    }
+
+    /// Frames of a stack, innermost first.
+    fn frames(&self, stack: Option<StackId>) -> Vec<String> {
+        let (mut frames, mut at) = (Vec::new(), stack);
+        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
+            if frames.len() == FRAMES {
+                break;
+            }
+            let frame = self.recording.frames.get(node.frame.index());
+            frames.extend(frame.map(|frame| self.recording.strings.get(frame.name).to_owned()));
+            at = node.parent;
+        }
+        frames
+    }
+
+    /// The thread of which a text says "name (id)", as switches name who woke a thread.
+    fn told_by_id(&self, text: &str) -> Option<ThreadId> {
+        let (_, tid) = text.strip_suffix(')')?.rsplit_once('(')?;
+        self.by_tid.get(&tid.parse().ok()?).copied()
+    }
+}
+
+/// Where a record stands and of which moment it speaks.
+fn position(span: &Span<'_>) -> String {
+    span.position()
+}
+
+/// A number of stretches in words, for what is put together.
+fn lesser(count: usize) -> String {
+    format!("{} more, each short", quantity::plural(count, "thing", "things"))
+}

@@ -1,0 +1,339 @@
+//! Chains in recordings put together by hand, where the ends are known.
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{FrameType, Role, Sink, SourceId, SpanRow, StackId};
+use proptest::prelude::*;
+
+use super::*;
+use crate::built::Built;
+
+const MS: i64 = 1_000_000;
+
+/// A JVM whose threads are watched for 100 s, thread by thread.
+struct World {
+    built: Built,
+    tids: Vec<ThreadId>,
+}
+
+impl World {
+    fn of(threads: &[(&str, Role)]) -> Self {
+        let mut built = Built::jvm("17", "G1", 100.0);
+        let mut world = |(i, (name, role)): (usize, &(&str, Role))| {
+            let id = built.recording.thread(built.jvm, Some(100 + i as i64), name, *role);
+            let jvm = built.jvm;
+            built.recording.span(&row(kind::SCHED_WATCHED, "", (0, 100_000), jvm, Some(id), None, &[], &[]));
+            id
+        };
+        let tids = threads.iter().enumerate().map(&mut world).collect();
+        Self { built, tids }
+    }
+
+    fn stack(&mut self, frames: &[(FrameType, &str)]) -> StackId {
+        let recording = &mut self.built.recording;
+        let stack = frames.iter().fold(None, |at, (frame_type, name)| {
+            let frame = recording.frame(name, "", *frame_type, -1);
+            Some(recording.stack(at, frame))
+        });
+        stack.unwrap()
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a row of a table")]
+    fn add(
+        &mut self,
+        kind: &str,
+        thread: usize,
+        name: &str,
+        ms: (i64, i64),
+        stack: &[(FrameType, &str)],
+        figures: &[(&str, f64)],
+        labels: &[(&str, &str)],
+    ) {
+        let stack = (!stack.is_empty()).then(|| self.stack(stack));
+        let (jvm, thread) = (self.built.jvm, Some(self.tids[thread]));
+        self.built.recording.span(&row(kind, name, ms, jvm, thread, stack, figures, labels));
+    }
+
+    /// A wait for a monitor, seen by the scheduler and by the locks' collector.
+    fn monitor(&mut self, thread: usize, owner: usize, ms: (i64, i64), labels: &[(&str, &str)]) {
+        let enter = [(FrameType::Jvm, "ObjectMonitor::enter"), (FrameType::Kernel, "futex_wait")];
+        self.add(kind::SCHED_OFF, thread, "sleeping", ms, &enter, &[], &[]);
+        let owner = [(figure::OWNER_TID, 100.0 + owner as f64)];
+        self.add(kind::LOCK_MONITOR, thread, "shop.Cart", ms, &[], &owner, labels);
+    }
+
+    fn chain(self, thread: usize, ms: (i64, i64)) -> Chain {
+        let thread = self.tids[thread];
+        let recording = self.built.sealed();
+        Chains::of(&recording).of_thread(thread, Window { from_ns: ms.0 * MS, to_ns: ms.1 * MS })
+    }
+
+    fn stops(self) -> Vec<Stop> {
+        let jvm = self.built.jvm;
+        let recording = self.built.sealed();
+        Chains::of(&recording).stops(jvm, Window { from_ns: 0, to_ns: 100_000 * MS }, 10)
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "a row of a table")]
+fn row<'a>(
+    kind: &'a str,
+    name: &'a str,
+    ms: (i64, i64),
+    process: fathom_recording::ProcessId,
+    thread: Option<ThreadId>,
+    stack: Option<StackId>,
+    figures: &'a [(&'a str, f64)],
+    labels: &'a [(&'a str, &'a str)],
+) -> SpanRow<'a> {
+    SpanRow {
+        kind,
+        name,
+        t0_ns: ms.0 * MS,
+        t1_ns: ms.1 * MS,
+        process,
+        thread,
+        stack,
+        source: SourceId(0),
+        line: 1,
+        key: -1,
+        parent: None,
+        figures,
+        labels,
+    }
+}
+
+/// The longest way as "thread: what", its last end.
+fn way(chain: &Chain) -> (Vec<String>, Option<End>) {
+    let first = &chain.links[0];
+    let said = |link: &Link| format!("{}: {}", link.thread.as_deref().unwrap_or("-"), link.what);
+    (first.heaviest().map(said).collect(), first.heaviest().last().and_then(|link| link.end))
+}
+
+/// Every link's next links share its time out, and so do the first ones the chain's.
+fn adds_up(ms: f64, links: &[Link]) {
+    let sum: f64 = links.iter().map(|link| link.ms).sum();
+    assert!((sum - ms).abs() < 1e-6, "{sum} of {ms}: {links:#?}");
+    for link in links {
+        assert_eq!(link.end.is_some(), link.next.is_empty(), "{link:#?}");
+        if !link.next.is_empty() {
+            adds_up(link.ms, &link.next);
+        }
+    }
+}
+
+const APPS: [(&str, Role); 4] =
+    [("a", Role::App), ("b", Role::App), ("c", Role::App), ("VM Thread", Role::Vm)];
+
+#[test]
+fn three_locks_in_a_row_lead_to_the_call_in_which_the_last_owner_hangs() {
+    let mut world = World::of(&APPS);
+    world.monitor(0, 1, (1_000, 3_000), &[]);
+    world.monitor(1, 2, (900, 3_000), &[]);
+    let write =
+        [(FrameType::Native, "write"), (FrameType::Kernel, "vfs_write"), (FrameType::Kernel, "io_schedule")];
+    let path = [(label::PATH, "/var/log/app.log")];
+    world.add(kind::SYSCALL, 2, "write", (800, 3_000), &write, &[], &path);
+    world.add(kind::SCHED_OFF, 2, "uninterruptible", (800, 3_000), &write, &[], &[]);
+    let disk = [(label::DEVICE, "vda"), (label::ISSUER, "kworker/u8:1")];
+    world.add(kind::DISK_REQUEST, 3, "write", (500, 2_800), &[], &[], &disk);
+    let chain = world.chain(0, (1_000, 3_000));
+    adds_up(chain.ms, &chain.links);
+    let (said, end) = way(&chain);
+    assert_eq!(
+        said,
+        [
+            "a: waiting for shop.Cart",
+            "b: waiting for shop.Cart",
+            "c: in write() on /var/log/app.log",
+            "-: vda: a write by kworker/u8:1",
+        ]
+    );
+    assert_eq!(end, Some(End::Hardware));
+    let disk = &chain.links[0].next[0].next[0].next;
+    assert_eq!((disk[0].ms, disk[1].ms, disk[1].end), (1_800.0, 200.0, Some(End::Unknown)));
+    assert_eq!(chain.links[0].next[0].next[0].stack[0], "io_schedule");
+}
+
+#[test]
+fn an_owner_that_runs_sleeps_or_has_no_cpu_is_the_end_of_the_chain() {
+    let mut world = World::of(&APPS);
+    world.monitor(0, 1, (1_000, 2_000), &[]);
+    let nap = [(FrameType::Interpreted, "java.lang.Thread.sleep"), (FrameType::Kernel, "futex_wait")];
+    world.add(kind::SCHED_OFF, 1, "sleeping", (1_000, 1_600), &nap, &[], &[]);
+    let queued = [(figure::RUNQ_NS, 300e6)];
+    world.add(
+        kind::SCHED_OFF,
+        1,
+        "preempted",
+        (1_600, 1_900),
+        &[],
+        &queued,
+        &[(label::RAN_INSTEAD, "stress (9)")],
+    );
+    let chain = world.chain(0, (1_000, 2_000));
+    adds_up(chain.ms, &chain.links);
+    let owner = &chain.links[0].next;
+    let ends: Vec<_> = owner.iter().map(|link| (link.heading, link.ms, link.end)).collect();
+    assert_eq!(
+        ends,
+        [
+            (Some(Heading::Sleep), 600.0, Some(End::Choice)),
+            (Some(Heading::RunQueue), 300.0, None),
+            (Some(Heading::Running), 100.0, Some(End::Running)),
+        ]
+    );
+    assert_eq!(
+        (owner[1].next[0].what.as_str(), owner[1].next[0].end),
+        ("stress (9) ran", Some(End::Running))
+    );
+}
+
+#[test]
+fn threads_that_wait_for_each_other_for_ever_are_a_deadlock_and_others_a_circle() {
+    for (labels, end) in [(&[(label::CUT, "the recording ended")][..], End::Deadlock), (&[][..], End::Circle)]
+    {
+        let mut world = World::of(&APPS);
+        world.monitor(0, 1, (1_000, 100_000), labels);
+        world.monitor(1, 2, (1_000, 100_000), labels);
+        world.monitor(2, 0, (1_000, 100_000), labels);
+        let chain = world.chain(0, (2_000, 100_000));
+        adds_up(chain.ms, &chain.links);
+        let (said, last) = way(&chain);
+        assert_eq!((said.len(), last), (3, Some(end)), "{said:?}");
+    }
+}
+
+#[test]
+fn an_owner_of_whom_nothing_is_known_is_told_as_unknown() {
+    let mut world = World::of(&APPS);
+    world.monitor(0, 77, (1_000, 2_000), &[]);
+    let chain = world.chain(0, (1_000, 2_000));
+    assert_eq!((chain.links.len(), chain.links[0].end), (1, Some(End::Unknown)));
+}
+
+/// A stop of 500 ms: a runs on for 300 ms of it, then the operation, then the log for 150 ms.
+fn stopped() -> World {
+    let mut world = World::of(&APPS);
+    let parts = [(figure::REACH_NS, 300e6), (figure::AT_NS, 190e6), (figure::LEAVE_NS, 10e6)];
+    world.built.span(kind::SAFEPOINT, "G1CollectForAllocation", 10.0, 500.0, &parts, &[]);
+    let block = [(FrameType::C2, "shop.Loop.count"), (FrameType::Jvm, "SafepointSynchronize::block")];
+    world.add(kind::SCHED_OFF, 0, "sleeping", (10_300, 10_500), &block, &[], &[]);
+    world.add(kind::SCHED_OFF, 1, "sleeping", (10_002, 10_500), &block, &[], &[]);
+    let nap = [(FrameType::Interpreted, "java.lang.Thread.sleep")];
+    world.add(kind::SCHED_OFF, 2, "sleeping", (0, 100_000), &nap, &[], &[]);
+    world.add(kind::SCHED_OFF, 3, "sleeping", (5_000, 9_999), &[], &[], &[(label::WAKER, "b (101)")]);
+    let write = [
+        (FrameType::Jvm, "LogFileStreamOutput::write"),
+        (FrameType::Kernel, "vfs_write"),
+        (FrameType::Kernel, "percpu_rwsem_wait"),
+    ];
+    let labels = [(label::SYSCALL, "write"), (label::PATH, "/mnt/gc.log")];
+    world.add(kind::SCHED_OFF, 3, "uninterruptible", (10_320, 10_470), &write, &[], &labels);
+    world
+}
+
+#[test]
+fn a_stop_is_cut_into_its_parts_with_the_last_thread_and_the_blocked_log() {
+    let stops = stopped().stops();
+    let [stop] = &stops[..] else { panic!("{stops:#?}") };
+    let parts: Vec<_> = stop.parts.iter().map(|part| (part.part, part.ms)).collect();
+    let expected =
+        [(Part::Reach, 300.0), (Part::Operation, 40.0), (Part::LogWrite, 150.0), (Part::Leave, 10.0)];
+    assert_eq!(parts, expected);
+    assert_eq!((stop.asked_by.as_deref(), stop.last_in.as_deref()), (Some("b"), Some("a")));
+    assert_eq!(stop.last_in_stack, ["SafepointSynchronize::block", "shop.Loop.count"]);
+    for part in &stop.parts {
+        adds_up(part.ms, &part.links);
+    }
+    assert_eq!(stop.parts[0].links[0].heading, Some(Heading::Running));
+    let write = &stop.parts[2].links[0];
+    assert_eq!(
+        (write.what.as_str(), write.next[0].end),
+        ("blocked: disk on /mnt/gc.log", Some(End::Outside))
+    );
+    assert_eq!(write.next[0].what, "a frozen file system");
+}
+
+#[test]
+fn the_chain_of_a_thread_that_was_stopped_leads_through_the_stop() {
+    let chain = stopped().chain(1, (10_002, 10_500));
+    adds_up(chain.ms, &chain.links);
+    let reach = chain
+        .links
+        .iter()
+        .flat_map(|link| &link.next)
+        .find(|link| link.what.contains("until all threads stood"));
+    let reach = reach.unwrap_or_else(|| panic!("{chain:#?}"));
+    assert_eq!((reach.ms, reach.next[0].thread.as_deref()), (298.0, Some("a")));
+    assert_eq!(reach.next[0].end, Some(End::Running));
+}
+
+#[test]
+fn nobody_near_the_end_means_who_ran_most_and_a_sleeper_is_never_the_last() {
+    let mut world = World::of(&APPS);
+    let parts = [(figure::REACH_NS, 300e6), (figure::AT_NS, 10e6)];
+    world.built.span(kind::SAFEPOINT, "Cleanup", 10.0, 310.0, &parts, &[]);
+    let nap = [(FrameType::Interpreted, "java.lang.Thread.sleep")];
+    world.add(kind::SCHED_OFF, 0, "sleeping", (0, 10_010), &nap, &[], &[]);
+    world.add(kind::SCHED_OFF, 0, "sleeping", (10_290, 100_000), &nap, &[], &[]);
+    world.add(kind::SCHED_OFF, 1, "sleeping", (0, 100_000), &nap, &[], &[]);
+    world.add(kind::SCHED_OFF, 2, "sleeping", (0, 100_000), &nap, &[], &[]);
+    let stop = &world.stops()[0];
+    assert_eq!(stop.last_in.as_deref(), Some("a"), "{stop:#?}");
+    assert!(stop.last_in_how.unwrap().contains("most of the time"));
+}
+
+#[test]
+fn one_stop_that_two_sources_tell_of_is_one() {
+    let mut world = stopped();
+    world.built.span(kind::SAFEPOINT, "stopped", 10.001, 498.0, &[], &[]);
+    world.built.pause("Pause Young", "", 10.31, 180.0, &[]);
+    assert_eq!(world.stops().len(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever waits there are, in any order and overlap: a chain ends, and its links add up.
+    #[test]
+    fn chains_of_any_waits_end_and_add_up(
+        waits in prop::collection::vec((0_usize..4, 0_usize..6, 0_i64..900, 1_i64..400, 0_u8..6), 0..60),
+    ) {
+        let mut world = World::of(&APPS);
+        for (thread, other, from, length, what) in waits {
+            let ms = (from, from + length);
+            let waker = format!("x ({})", 100 + other);
+            let enter = [(FrameType::Jvm, "ObjectMonitor::enter")];
+            match what {
+                0 => world.monitor(thread, other, ms, &[]),
+                1 => world.add(kind::SCHED_OFF, thread, "sleeping", ms, &[(FrameType::Jvm, "SafepointSynchronize::block")], &[], &[]),
+                2 => world.add(kind::SCHED_OFF, thread, "sleeping", ms, &[(FrameType::Kernel, "io_schedule")], &[], &[]),
+                3 => world.add(kind::SCHED_OFF, thread, "sleeping", ms, &enter, &[], &[(label::WAKER, &waker)]),
+                4 => {
+                    let parts = [(figure::REACH_NS, length as f64 * 4e5), (figure::LEAVE_NS, length as f64 * 2e5)];
+                    world.built.span(kind::SAFEPOINT, "Cleanup", from as f64 / 1e3, length as f64, &parts, &[]);
+                }
+                _ => world.add(kind::LOCK_WAIT, thread, "x", ms, &[], &[], &[(label::WAKER, "b")]),
+            }
+        }
+        let (jvm, threads) = (world.built.jvm, world.tids.clone());
+        let recording = world.built.sealed();
+        let chains = Chains::of(&recording);
+        let window = Window { from_ns: 50 * MS, to_ns: 1_200 * MS };
+        for thread in threads {
+            let chain = chains.of_thread(thread, window);
+            adds_up(chain.ms, &chain.links);
+            let chain = chains.of_victim(thread, window);
+            adds_up(chain.ms, &chain.links);
+        }
+        for stop in chains.stops(jvm, window, 20) {
+            let sum: f64 = stop.parts.iter().map(|part| part.ms).sum();
+            prop_assert!((sum - stop.ms).abs() < 1e-6);
+            for part in &stop.parts {
+                if !part.links.is_empty() {
+                    adds_up(part.ms, &part.links);
+                }
+            }
+        }
+    }
+}

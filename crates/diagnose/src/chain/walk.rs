@@ -1,0 +1,163 @@
+//! Following what a thread waited for, link by link, with bounds on depth and number.
+
+use fathom_recording::vocabulary::label;
+use fathom_recording::{Span, StackId, ThreadId};
+
+use super::doings::{Doing, Next};
+use super::{Chains, End, Link, lesser, position};
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+
+/// Threads that follow each other. Chains of real programs are three or four long; a longer one is a queue.
+const MOST_DEPTH: usize = 12;
+/// Things followed at one link; the others are put together.
+const MOST_NEXT: usize = 5;
+/// What is less of the victim's time than this is put together too.
+const LEAST_SHARE: f64 = 0.005;
+/// Links of one chain.
+const MOST_LINKS: usize = 200;
+
+/// One chain being followed.
+pub(super) struct Walk<'c, 'a> {
+    pub(super) chains: &'c Chains<'a>,
+    total_ns: i64,
+    left: usize,
+    /// The threads that lead here, each with whether the wait that led on from it never ended.
+    path: Vec<(ThreadId, bool)>,
+}
+
+impl<'c, 'a> Walk<'c, 'a> {
+    /// Of a chain that stands for so much time.
+    pub(super) fn new(chains: &'c Chains<'a>, total_ns: i64) -> Self {
+        Self { chains, total_ns, left: MOST_LINKS, path: Vec::new() }
+    }
+
+    /// What a thread did in some moments, and what it waited for then.
+    pub(super) fn links(&mut self, thread: ThreadId, moments: &Intervals) -> Vec<Link> {
+        let doings = self.chains.doings(thread, moments);
+        self.path.push((thread, false));
+        let links =
+            self.the_most(doings, |doing| doing.moments.clone(), |walk, doing| walk.follow(thread, doing));
+        self.path.pop();
+        links
+    }
+
+    /// Links of the first of some things, which come with the longest first; the rest becomes one.
+    pub(super) fn the_most<T>(
+        &mut self,
+        things: Vec<T>,
+        moments: impl Fn(&T) -> Intervals,
+        mut link: impl FnMut(&mut Self, T) -> Link,
+    ) -> Vec<Link> {
+        let (mut links, mut count, mut rest) = (Vec::new(), 0, Intervals::default());
+        for (i, thing) in things.into_iter().enumerate() {
+            let own = moments(&thing);
+            let is_short = (own.length_ns() as f64) < LEAST_SHARE * self.total_ns as f64;
+            if i > 0 && (is_short || i >= MOST_NEXT) || self.left == 0 {
+                count += 1;
+                rest = rest.or(&own);
+            } else {
+                self.left -= 1;
+                links.push(link(self, thing));
+            }
+        }
+        if count > 0 {
+            let mut link = self.link(None, None, lesser(count), &rest);
+            link.end = Some(End::NotFollowed);
+            links.push(link);
+        }
+        links
+    }
+
+    fn follow(&mut self, thread: ThreadId, doing: Doing<'a>) -> Link {
+        let mut link = self.link(Some(thread), Some(doing.heading), doing.what, &doing.moments);
+        self.cite(&mut link, doing.span.as_ref(), doing.stack);
+        let is_cut = doing.span.is_some_and(|span| span.label(label::CUT).is_some());
+        if let Some(last) = self.path.last_mut() {
+            last.1 = is_cut;
+        }
+        match doing.next {
+            Next::Thread(other) => self.on_to(&mut link, other, doing.heading, &doing.moments),
+            Next::Stop => {
+                let process = self.chains.recording.threads[thread.index()].process;
+                link.next = self.stop_links(process, &doing.moments);
+            }
+            Next::Cpu => link.next = self.cpu_links(thread, &doing.moments),
+            Next::Disk => link.next = self.disk_links(thread, &doing.moments),
+            Next::Named(name, end) if name.is_empty() => link.end = Some(end.into()),
+            Next::Named(name, end) => {
+                let mut next = self.link(None, None, name, &doing.moments);
+                next.end = Some(end.into());
+                link.next = vec![next];
+            }
+        }
+        if link.next.is_empty() && link.end.is_none() {
+            link.end = Some(End::Unknown);
+        }
+        link
+    }
+
+    /// Goes on to another thread in the same moments, unless the chain comes to its end there.
+    pub(super) fn on_to(&mut self, link: &mut Link, other: ThreadId, heading: Heading, moments: &Intervals) {
+        if let Some(at) = self.path.iter().position(|(thread, _)| *thread == other) {
+            let for_ever = self.path[at..].iter().all(|(_, cut)| *cut);
+            link.end = Some(match heading {
+                Heading::Idle => End::Choice,
+                _ if for_ever => End::Deadlock,
+                _ => End::Circle,
+            });
+        } else if self.path.len() >= MOST_DEPTH || self.left == 0 {
+            link.end = Some(End::NotFollowed);
+        } else {
+            link.next = self.links(other, moments);
+        }
+    }
+
+    /// Whether the chain leads through a thread.
+    pub(super) fn leads_through(&self, thread: ThreadId) -> bool {
+        self.path.len() >= MOST_DEPTH || self.path.iter().any(|(other, _)| *other == thread)
+    }
+
+    /// A link without what follows.
+    pub(super) fn link(
+        &self,
+        thread: Option<ThreadId>,
+        heading: Option<Heading>,
+        what: String,
+        moments: &Intervals,
+    ) -> Link {
+        let (name, tid, process) = match thread {
+            Some(thread) => {
+                let (name, tid, process) = self.chains.named(thread);
+                (Some(name), tid, process)
+            }
+            None => (None, None, String::new()),
+        };
+        let longest = moments.stretches().iter().max_by_key(|(from, to)| to.saturating_sub(*from));
+        let (from_ns, to_ns) = longest.copied().unwrap_or_default();
+        let ms = moments.length_ms();
+        let share = if self.total_ns > 0 { ms * 1e6 / self.total_ns as f64 } else { 0.0 };
+        Link {
+            thread: name,
+            tid,
+            process,
+            heading,
+            what,
+            ms,
+            share,
+            times: moments.stretches().len(),
+            from_ns,
+            to_ns,
+            stack: Vec::new(),
+            source: String::new(),
+            end: None,
+            next: Vec::new(),
+        }
+    }
+
+    /// Says where a link is known from.
+    pub(super) fn cite(&self, link: &mut Link, span: Option<&Span<'_>>, stack: Option<StackId>) {
+        link.stack = self.chains.frames(stack.or_else(|| span?.stack()));
+        link.source = span.map_or_else(String::new, position);
+    }
+}

@@ -1,0 +1,169 @@
+//! What shows a burst: rates, methods, tiers, waits in the queue, compiler threads, its beginning, the other JVMs, and what
+//! the JVM was stopped for meanwhile; and what can be done.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::kind;
+
+use super::{Burst, others};
+use crate::quantity::{count, millis, plural, share};
+use crate::rules::jit_case::{JitCase, Task, deepest, remedy, waits};
+use crate::{Case, Evidence, Window};
+
+/// Methods named.
+const NAMED: usize = 5;
+
+/// All that is told of the bursts.
+pub(super) fn evidence(
+    jit: &JitCase<'_, '_>,
+    bursts: &[Burst<'_>],
+    tasks: &[Task<'_>],
+    fresh: &[(&str, f64)],
+) -> Vec<Evidence> {
+    let case = jit.case;
+    let windows: Vec<Window> = bursts.iter().map(|b| b.window).collect();
+    let (slow, base) = (jit.per_s(&windows), jit.per_s(&case.base));
+    let mut all = vec![jit.evidence(format!(
+        "{} in these windows: {slow:.1} a second, {base:.2} in the base",
+        plural(jit.asked_in(&windows).count(), "compile task", "compile tasks"),
+    ))];
+    let named: Vec<&str> = fresh.iter().take(NAMED).map(|(method, _)| *method).collect();
+    all.push(jit.evidence(format!(
+        "{} not compiled before; dearest to compile: {}",
+        plural(fresh.len(), "method", "methods"),
+        named.join(", ")
+    )));
+    all.push(tiers(jit, tasks));
+    all.extend(queue(jit, tasks, &case.base));
+    if jit.lengths_known {
+        let busy = |compiler: &str, windows: &[Window]| share(jit.busy_share(compiler, windows));
+        all.push(jit.evidence(format!(
+            "compiler threads busy: C2 {} (base {}), C1 {} (base {})",
+            busy("c2", &windows),
+            busy("c2", &case.base),
+            busy("c1", &windows),
+            busy("c1", &case.base)
+        )));
+    }
+    all.extend(bursts.iter().map(|burst| onset(jit, burst)));
+    all.extend(beside(jit, &windows));
+    all.extend(stops(jit, &windows));
+    all
+}
+
+fn tiers(jit: &JitCase<'_, '_>, tasks: &[Task<'_>]) -> Evidence {
+    let mut tiers: BTreeMap<u8, usize> = BTreeMap::new();
+    for task in tasks {
+        *tiers.entry(task.tier).or_default() += 1;
+    }
+    let words: Vec<String> =
+        tiers.iter().map(|(tier, n)| format!("{} at tier {tier}", count(*n as f64))).collect();
+    let osr = tasks.iter().filter(|t| t.osr).count();
+    jit.evidence(format!(
+        "{}; {} of them on-stack replacements of running loops",
+        words.join(", "),
+        count(osr as f64)
+    ))
+}
+
+/// How long tasks waited: each compiler has a queue of its own.
+fn queue(jit: &JitCase<'_, '_>, tasks: &[Task<'_>], base: &[Window]) -> Option<Evidence> {
+    if !jit.queue_known {
+        return None;
+    }
+    let of = |top: bool| waits(tasks.iter().filter(move |t| t.is_top_tier() == top));
+    let usual = |top: bool| waits(jit.asked_in(base).filter(move |t| t.is_top_tier() == top));
+    let words = [("C2", true), ("C1", false)].into_iter().filter_map(|(name, top)| {
+        let d = of(top)?;
+        let usual = usual(top).map_or("none".into(), |d| millis(d.p95));
+        Some(format!(
+            "{name} p50 {}, p95 {}, max {} (base p95 {usual})",
+            millis(d.p50),
+            millis(d.p95),
+            millis(d.max)
+        ))
+    });
+    let words: Vec<String> = words.collect();
+    let depth = deepest(tasks.iter());
+    (!words.is_empty()).then(|| {
+        jit.evidence(format!("waits in the queue: {}; up to {depth} tasks waiting", words.join("; ")))
+    })
+}
+
+fn onset(jit: &JitCase<'_, '_>, burst: &Burst<'_>) -> Evidence {
+    let late_ns = burst.onset_ns.saturating_sub(burst.window.from_ns);
+    let word = if late_ns < 0 { "before" } else { "after" };
+    let length = millis(burst.window.length_ns() as f64 / 1e6);
+    let text = format!(
+        "the burst begins {} {word} the slow window of {length}, and fills {} of it",
+        millis(late_ns.unsigned_abs() as f64 / 1e6),
+        share(burst.stretches.length_ns() as f64 / burst.window.length_ns().max(1) as f64)
+    );
+    Evidence { at_ns: Some(burst.onset_ns), ..jit.evidence(text) }
+}
+
+/// The other JVMs: a neighbour without a burst shows that it is this one's doing.
+fn beside(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
+    let words: Vec<String> = others(jit)
+        .map(|other| {
+            let (slow, base) = (other.per_s(windows), other.per_s(&jit.case.base));
+            format!("{} {slow:.1} a second (base {base:.2})", jit.case.jvm_name(other.jvm))
+        })
+        .take(NAMED)
+        .collect();
+    (!words.is_empty())
+        .then(|| jit.evidence(format!("compile tasks of the other JVMs: {}", words.join(", "))))
+}
+
+/// What rules collections out, or not.
+fn stops(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
+    let case = jit.case;
+    let told = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().find(|kind| case.has(kind, jit.jvm))?;
+    let span = case.recording.spans_of(told).find(|s| s.process() == jit.jvm)?;
+    let of = |windows: &[Window]| case.stopped_ms(jit.jvm, windows) / Case::length_ms(windows).max(1.0);
+    Some(Evidence {
+        text: format!(
+            "collections and other safepoints stopped it for {} of these windows, {} of the base",
+            share(of(windows)),
+            share(of(&case.base))
+        ),
+        source: case.recording.sources.get(span.source().index()).map_or(String::new(), |s| s.name.clone()),
+        at_ns: None,
+    })
+}
+
+/// What can be done.
+pub(super) fn remedies(jit: &JitCase<'_, '_>) -> Vec<crate::Remedy> {
+    let cpus = jit
+        .case
+        .recording
+        .processes
+        .get(jit.jvm.index())
+        .and_then(|p| p.fact(fathom_recording::vocabulary::fact::COMPILER_THREADS))
+        .map_or(String::new(), |threads| format!(" (this JVM: {threads})"));
+    vec![
+        remedy(
+            "warm the path up before it takes load: send it some ten thousand calls of its own kind (C2 compiles a \
+             method after 5 000 to 15 000 calls and loops)",
+            "",
+            "the calls must take the same branches and types, or the code is thrown away again",
+        ),
+        remedy(
+            "an AOT cache with profiles of a training run: -XX:AOTCacheOutput=app.aot, then -XX:AOTCache=app.aot",
+            "JDK 25 (JEP 514, 515); on 24 the cache has classes and no profiles (JEP 483)",
+            "the training run must take the path",
+        ),
+        remedy(
+            &format!(
+                "more compiler threads: -XX:CICompilerCount=4 or more{cpus}, or more processors for the JVM"
+            ),
+            "all JDKs",
+            "the threads take processors from the application during the burst",
+        ),
+        remedy(
+            "as an experiment: -XX:TieredStopAtLevel=1, C1 only",
+            "all JDKs with tiered compilation (8 and later)",
+            "peak speed is a half to a third of C2's: to see what the burst costs, not to stay",
+        ),
+    ]
+}

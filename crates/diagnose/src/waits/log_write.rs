@@ -1,0 +1,65 @@
+//! Writes of the JVM to its own log that everybody waits for: those of the VM thread.
+//!
+//! Unified logging writes in the thread that logs (`LogFileStreamOutput::write`, logFileStreamOutput.cpp, JDK 9 on; JDK 8:
+//! `fileStream::write`, ostream.cpp), and the VM thread logs while all others are stopped. Its other writes (a heap
+//! dump, a thread dump) are none: the stack tells, or the path, where the command line names it as a log.
+
+use fathom_recording::vocabulary::{fact, kind, label};
+use fathom_recording::{ProcessId, Recording, Span, StackId};
+use rustc_hash::FxHashMap;
+
+/// Name of the thread that runs VM operations (vmThread.cpp).
+pub(crate) const VM_THREAD: &str = "VM Thread";
+
+/// System calls that write to a file.
+pub(crate) const WRITES: [&str; 4] = ["write", "writev", "pwrite64", "pwritev"];
+
+/// Functions of the JVM that write a line of a log to its file.
+const LOGGING: [&str; 6] = [
+    "LogFileStreamOutput::",
+    "LogFileOutput::",
+    "LogOutput::",
+    "gcLogFileStream::write",
+    "rotatingFileStream::write",
+    "fileStream::write",
+];
+
+/// Writes of the VM thread of a JVM to the JVM's log: calls, and times off the CPU in them.
+pub(crate) fn log_writes<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
+    let Some(name) = recording.strings.find(VM_THREAD) else { return Vec::new() };
+    let args = recording.processes.get(jvm.index()).and_then(|p| p.fact(fact::JVM_ARGS)).unwrap_or_default();
+    let is_vm = |span: &Span<'_>| {
+        let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
+        span.process() == jvm && thread.is_some_and(|thread| thread.name == name)
+    };
+    let mut known: FxHashMap<StackId, bool> = FxHashMap::default();
+    let mut is_log = |span: &Span<'_>| {
+        let logs = |stack| *known.entry(stack).or_insert_with(|| has_logging(recording, stack));
+        span.stack().is_some_and(logs) || span.label(label::PATH).is_some_and(|path| is_named(args, path))
+    };
+    let calls = recording.spans_of(kind::SYSCALL).filter(|span| WRITES.contains(&span.name()));
+    let switches = recording.spans_of(kind::SCHED_OFF);
+    let switches = switches.filter(|s| s.label(label::SYSCALL).is_some_and(|call| WRITES.contains(&call)));
+    calls.chain(switches).filter(is_vm).filter(|span| is_log(span)).collect()
+}
+
+fn has_logging(recording: &Recording, stack: StackId) -> bool {
+    let mut at = Some(stack);
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let frame = recording.frames.get(node.frame.index());
+        let name = frame.map_or("", |frame| recording.strings.get(frame.name));
+        if LOGGING.iter().any(|beginning| name.starts_with(beginning)) {
+            return true;
+        }
+        at = node.parent;
+    }
+    false
+}
+
+/// Whether the command line names a file as a log: "-Xlog:gc*:file=gc.log", "-Xloggc:gc.log". The kernel tells the whole path,
+/// people write less; "%p" and "%t" and the number of a rotated file are not written there.
+fn is_named(args: &str, path: &str) -> bool {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let options = args.split_whitespace().filter(|arg| arg.starts_with("-Xlog"));
+    !file.is_empty() && options.into_iter().any(|option| option.contains(file))
+}
