@@ -1,4 +1,5 @@
-//! A report of a made-up recording: `synthetic_report SPANS POINTS SAMPLES > page.html`.
+//! A report of a made-up recording: `synthetic_report SPANS POINTS SAMPLES > page.html`, or the recording itself:
+//! `synthetic_report SPANS POINTS SAMPLES OUT.fathom`.
 //!
 //! For the browser test and for measuring how the page opens and moves with a recording of a given size: half of the
 //! spans are compilations, the rest GC pauses, safepoints and deoptimisations; the points are three clients' throughput
@@ -6,6 +7,7 @@
 
 use std::io::{BufWriter, Write};
 
+use fathom_diagnose::chain::{Chain, End, Link, Part, Stop, StopPart};
 use fathom_diagnose::{
     BlindSpot, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Remedy, RuledOut,
     SCHEMA, Window, Windows,
@@ -24,12 +26,18 @@ const BASE: Window = Window { from_ns: 30 * S, to_ns: 270 * S };
 const EVIL: &str = "</script><img src=x onerror=\"document.title='owned'\">\u{202e}\x1b[2J";
 
 fn main() -> std::io::Result<()> {
-    let mut numbers = std::env::args().skip(1).map(|a| a.parse::<i64>().unwrap_or(0));
+    let mut numbers = std::env::args().skip(1).take(3).map(|a| a.parse::<i64>().unwrap_or(0));
     let (spans, points) = (numbers.next().unwrap_or(200_000), numbers.next().unwrap_or(100_000));
     let mut recording = Recording::new();
     fill_spans(&mut recording, spans);
     fill_points(&mut recording, points);
     fill_samples(&mut recording, numbers.next().unwrap_or(0));
+    if let Some(path) = std::env::args().nth(4) {
+        recording.sources.iter_mut().for_each(|source| source.covers_ns = Some((0, RUN_NS)));
+        recording.seal();
+        return fathom_recording::write(&recording, path.as_ref(), fathom_recording::Overwrite::Never)
+            .map_err(std::io::Error::other);
+    }
     recording.seal();
     let mut out = BufWriter::new(std::io::stdout().lock());
     fathom_render::html(&diagnosis(), &recording, &mut out)?;
@@ -220,6 +228,70 @@ fn fill_samples(recording: &mut Recording, samples: i64) {
     }
 }
 
+/// A worker that waits for another, which waits for a disk; the second holds a lock whose name tries to break out.
+fn chain() -> Chain {
+    let link = |thread: Option<&str>, what: &str, ms: f64, end: Option<End>, next: Vec<Link>| Link {
+        thread: thread.map(str::to_owned),
+        tid: None,
+        process: "server2".into(),
+        heading: None,
+        what: what.into(),
+        ms,
+        share: ms / 900.0,
+        times: 3,
+        from_ns: 310 * S,
+        to_ns: 311 * S,
+        stack: vec![EVIL.into(), "org.example.Store.commit".into(), "org.example.Worker.run".into()],
+        source: String::new(),
+        end,
+        next,
+    };
+    let disk = link(None, "write request on vda", 600.0, Some(End::Hardware), Vec::new());
+    let fsync = link(Some("http-exec-7"), "in fsync() on /var/data/log", 700.0, None, vec![disk]);
+    let lock = link(
+        Some("http-exec-3"),
+        &format!("waiting for {EVIL} that http-exec-7 held"),
+        800.0,
+        None,
+        vec![fsync],
+    );
+    let idle = link(Some("http-exec-3"), "asleep", 100.0, Some(End::Choice), Vec::new());
+    Chain {
+        thread: "http-exec-3".into(),
+        tid: Some(103),
+        process: "server2".into(),
+        from_ns: 310 * S,
+        to_ns: 312 * S,
+        ms: 900.0,
+        links: vec![lock, idle],
+    }
+}
+
+/// A stop whose last thread came late.
+fn stop() -> Stop {
+    let part = |part: Part, from_ms: i64, to_ms: i64| StopPart {
+        part,
+        words: part.words(),
+        from_ns: 320 * S + from_ms * 1_000_000,
+        to_ns: 320 * S + to_ms * 1_000_000,
+        ms: (to_ms - from_ms) as f64,
+        links: Vec::new(),
+    };
+    Stop {
+        process: "server2".into(),
+        operation: "G1CollectForAllocation".into(),
+        from_ns: 320 * S,
+        to_ns: 320 * S + 120_000_000,
+        ms: 120.0,
+        asked_by: Some("http-exec-1".into()),
+        last_in: Some("http-exec-2".into()),
+        last_in_how: Some("it was the last to block"),
+        last_in_stack: vec!["org.example.Loop.counted".into(), "org.example.Worker.run".into()],
+        parts: vec![part(Part::Reach, 0, 90), part(Part::Operation, 90, 118), part(Part::Leave, 118, 120)],
+        source: "gc.log:1234".into(),
+    }
+}
+
 fn diagnosis() -> Diagnosis {
     let evidence = |text: &str, at_s: i64| Evidence {
         text: text.into(),
@@ -288,6 +360,8 @@ fn diagnosis() -> Diagnosis {
             }],
             verify: vec!["run again: throughput stays above 350 tx/s".into()],
             windows: vec![SLOW],
+            chain: Some(chain()),
+            stop: Some(stop()),
         }],
         ruled_out: vec![RuledOut {
             rule: "gc".into(),

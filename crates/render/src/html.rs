@@ -10,7 +10,7 @@ use fathom_diagnose::{Diagnosis, Window};
 use fathom_recording::Recording;
 use flate2::Compression;
 
-use crate::samples::{Stacks, Threads, samples};
+use crate::samples::{SampleIndex, Stacks, Threads, samples};
 use crate::{json, lanes};
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
@@ -30,7 +30,7 @@ pub fn html(diagnosis: &Diagnosis, recording: &Recording, out: &mut impl Write) 
     let timeline = lanes::timeline(diagnosis, recording, range, &mut stacks, &mut threads);
     timeline.columns.write(&timeline.header, out)?;
     out.write_all(b"</script>\n    <script type=\"application/octet-stream\" id=\"fathom-samples\">")?;
-    let samples = samples(recording, range, None, stacks, threads);
+    let samples = samples(recording, &SampleIndex::of(recording), range, None, stacks, threads);
     samples.columns.write(&samples.header, out)?;
     out.write_all(b"</script>")?;
     out.write_all(after.as_bytes())
@@ -38,6 +38,8 @@ pub fn html(diagnosis: &Diagnosis, recording: &Recording, out: &mut impl Write) 
 
 /// A page whose data a server hands out: what [`html`] writes into the page, in parts.
 pub struct Parts {
+    /// Where the samples of a window are.
+    pub index: SampleIndex,
     /// The diagnosis as JSON.
     pub diagnosis: Vec<u8>,
     /// The lanes, deflated.
@@ -58,8 +60,9 @@ pub fn parts(diagnosis: &Diagnosis, recording: &Recording) -> io::Result<Parts> 
     let range = recording.covers_ns().unwrap_or((diagnosis.zero_ns, diagnosis.zero_ns));
     let (mut stacks, mut threads) = (Stacks::new(recording), Threads::all(recording));
     let timeline = lanes::timeline(diagnosis, recording, range, &mut stacks, &mut threads);
-    let samples = samples(recording, range, None, stacks, threads);
-    let mut parts = Parts { diagnosis: Vec::new(), lanes: Vec::new(), samples: Vec::new() };
+    let index = SampleIndex::of(recording);
+    let samples = samples(recording, &index, range, None, stacks, threads);
+    let mut parts = Parts { index, diagnosis: Vec::new(), lanes: Vec::new(), samples: Vec::new() };
     json::write_inside_html(diagnosis, &mut parts.diagnosis)?;
     timeline.columns.pack(&timeline.header, &mut parts.lanes, Compression::fast())?;
     samples.columns.pack(&samples.header, &mut parts.samples, Compression::fast())?;
@@ -67,9 +70,10 @@ pub fn parts(diagnosis: &Diagnosis, recording: &Recording) -> io::Result<Parts> 
 }
 
 /// The samples of some windows alone, in full where a browser can bear them; threads have the numbers of [`parts`].
-pub fn samples_within(recording: &Recording, windows: &[Window]) -> io::Result<Vec<u8>> {
+pub fn samples_within(recording: &Recording, index: &SampleIndex, windows: &[Window]) -> io::Result<Vec<u8>> {
     let range = recording.covers_ns().unwrap_or((0, 0));
-    let samples = samples(recording, range, Some(windows), Stacks::new(recording), Threads::all(recording));
+    let samples =
+        samples(recording, index, range, Some(windows), Stacks::new(recording), Threads::all(recording));
     let mut out = Vec::new();
     samples.columns.pack(&samples.header, &mut out, Compression::fast())?;
     Ok(out)
@@ -156,9 +160,39 @@ mod tests {
             lanes.iter().map(|l| l["title"].as_str().unwrap()).collect()
         };
         assert_eq!(titles(0), ["Throughput"]);
-        assert_eq!(titles(1), ["Heap", "GC pauses", "Compilations", "Compiler threads", "storage.write"]);
+        assert_eq!(titles(1), ["Heap", "GC pauses", "Compilations", "Compiler threads", "Storage write"]);
         let lines = header["groups"][0]["lanes"][0]["lines"].as_array().unwrap();
         assert_eq!(lines.iter().map(|l| l["name"].as_str().unwrap()).collect::<Vec<_>>(), ["sum", "a", "b"]);
+    }
+
+    #[test]
+    fn counts_are_lines_and_tables_and_never_waits() {
+        let mut r = recording(3, "x");
+        let thread = r.thread(fathom_recording::ProcessId(0), Some(2), "worker", Role::App);
+        for i in 0..4_i64 {
+            r.span(&SpanRow {
+                kind: kind::SYSCALL_TOTALS,
+                name: "futex",
+                t0_ns: i * 1_000_000_000,
+                t1_ns: (i + 1) * 1_000_000_000,
+                process: fathom_recording::ProcessId(0),
+                thread: Some(thread),
+                stack: None,
+                source: fathom_recording::SourceId(0),
+                line: 0,
+                key: -1,
+                parent: None,
+                figures: &[(figure::CALLS, 40.0), (figure::TOTAL_NS, 5e8)],
+                labels: &[],
+            });
+        }
+        r.seal();
+        let header = header(&page(&fixture::burst(), &r));
+        let lanes = header["groups"][1]["lanes"].as_array().unwrap();
+        let lane = lanes.iter().find(|l| l["title"] == "All system calls, time in them").unwrap();
+        assert_eq!((&lane["type"], &lane["lines"][0]["name"]), (&"lines".into(), &"futex".into()));
+        assert_eq!(header["counted"][0]["title"], "All system calls");
+        assert!(lanes.iter().all(|l| l["type"] == "lines" || l["title"] != "Syscall totals"));
     }
 
     #[test]

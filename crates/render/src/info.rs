@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_diagnose::quantity;
 use fathom_recording::clock::seconds;
+use fathom_recording::vocabulary::{kind, label, sample};
 use fathom_recording::{Placement, Process, ProcessId, Recording, Source, StackCensus};
 use serde_json::{Value, json};
 
@@ -21,6 +22,7 @@ const FACT: usize = 4_000;
 /// The recording described, as text of at most 100 columns (paths, arguments and samples of lines run on).
 pub fn text(recording: &Recording) -> String {
     let mut out = summary(recording);
+    kept_for(&mut out, recording);
     trouble(&mut out, recording);
     sources(&mut out, recording);
     placements(&mut out, recording);
@@ -55,6 +57,26 @@ fn period((from, to): (i64, i64), wall: bool) -> String {
     match (units::wall_clock(from), units::wall_clock(to)) {
         (Some(from), Some(to)) if wall => format!("{from} to {to}"),
         _ => format!("{} to {}", units::moment(from, 0), units::moment(to, 0)),
+    }
+}
+
+/// Slow things that are listed; a flood of them is one thing.
+const SLOW_LISTED: usize = 20;
+
+/// What was slow, of a recording that was kept for it.
+fn kept_for(out: &mut String, recording: &Recording) {
+    let slow = recording.spans_of(kind::SLOW);
+    let (all, from_ns) = (slow.len(), recording.covers_ns().map_or(0, |covers| covers.0));
+    let mut rows = table(&["kept for", "at", "lasted", "what"], &[3]);
+    for span in slow.take(SLOW_LISTED) {
+        let at = quantity::seconds(seconds(span.t0_ns().saturating_sub(from_ns)));
+        let lasted = quantity::seconds(seconds(span.duration_ns()));
+        let what = shortened(span.label(label::WHAT).unwrap_or_default(), FACT);
+        rows.add_row([shortened(span.name(), NAME), at, lasted, what]);
+    }
+    section(out, "Slow", &rows);
+    if all > SLOW_LISTED {
+        out.push_str(&format!("  and {} more\n", all - SLOW_LISTED));
     }
 }
 
@@ -168,12 +190,38 @@ fn series(out: &mut String, recording: &Recording) {
 }
 
 fn samples(out: &mut String, recording: &Recording) {
-    let mut rows = table(&["kind of sample", "count"], &[]);
-    for (kind, count) in recording.sample_kinds() {
-        rows.add_row([printable(kind).into_owned(), quantity::count(count as f64)]);
+    let mut rows = table(&["kind of sample", "count", "weight"], &[]);
+    for (kind, count, total) in weights(recording) {
+        let weight = crate::flame::weight(total as f64, sample::unit(kind));
+        rows.add_row([printable(kind).into_owned(), quantity::count(count as f64), weight]);
     }
     section(out, "Samples", &rows);
+    for source in &recording.sources {
+        let Some(sampling) = &source.sampling else { continue };
+        let unit = &sampling.unit;
+        let period = match sampling.period {
+            Some(period) => format!("every {}", crate::flame::weight(period as f64, unit)),
+            None => "a period that the kernel adapts".to_owned(),
+        };
+        out.push_str(&format!(
+            "\n{}: taken by {}, {period}, {} Hz a processor; a weight is of {}\n",
+            printable(&source.name),
+            printable(&sampling.event),
+            sampling.rate_hz,
+            printable(unit)
+        ));
+    }
     stacks(out, &StackCensus::of(recording));
+}
+
+/// Each kind of samples with their count and the sum of their weights.
+fn weights(recording: &Recording) -> Vec<(&str, usize, i64)> {
+    let sum = |kind: &str| {
+        let kind = recording.strings.find(kind);
+        let of_kind = recording.samples.iter().filter(|row| Some(row.kind) == kind);
+        of_kind.fold(0_i64, |sum, row| sum.saturating_add(row.weight))
+    };
+    recording.sample_kinds().into_iter().map(|(kind, count)| (kind, count, sum(kind))).collect()
 }
 
 /// How many stacks reach the roots of their threads; nothing where there are no CPU samples with stacks.
@@ -241,6 +289,9 @@ pub fn to_json(recording: &Recording) -> Value {
             "frames": recording.frames.len(),
             "stacks": recording.stacks.len(),
         },
+        "slow": recording.spans_of(kind::SLOW).map(|span| json!({
+            "trigger": span.name(), "t0_ns": span.t0_ns(), "t1_ns": span.t1_ns(), "what": span.label(label::WHAT),
+        })).collect::<Vec<_>>(),
         "sources": sources.iter().map(source_json).collect::<Vec<_>>(),
         "processes": recording.processes,
         "spans": recording.kinds().into_iter().map(|(kind, count)| {
@@ -252,6 +303,9 @@ pub fn to_json(recording: &Recording) -> Value {
             "source": s.info.source, "process": s.info.process, "points": s.t_ns.len(),
         })).collect::<Vec<_>>(),
         "samples": recording.sample_kinds().into_iter().collect::<BTreeMap<_, _>>(),
+        "sample_kinds": weights(recording).into_iter().map(|(kind, count, weight)| {
+            json!({"kind": kind, "count": count, "weight": weight, "unit": sample::unit(kind)})
+        }).collect::<Vec<_>>(),
         "stacks": {
             "samples": census.samples,
             "java_samples": census.java_samples,
@@ -275,7 +329,7 @@ fn source_json(source: &Source) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use fathom_recording::{Check, Sink, UnknownLine};
+    use fathom_recording::{Check, SampleRow, Sampling, Sink, UnknownLine};
 
     use super::*;
 
@@ -315,6 +369,36 @@ mod tests {
         }
         assert!(!head.contains("no pause is negative"));
         assert!(text.contains("1 of 2"), "{text}");
+    }
+
+    #[test]
+    fn samples_have_their_weight_in_its_unit_and_the_event_that_took_them() {
+        let mut recording = Recording::new();
+        let sampling = Sampling { event: "cycles".into(), unit: "cycles".into(), rate_hz: 99, period: None };
+        let name = "cpu".into();
+        let source = recording.add_source(Source { name, sampling: Some(sampling), ..Source::default() });
+        let process = recording.add_process(Process::default());
+        for weight in [30_000_000, 5_000_000] {
+            let kind = sample::CYCLES;
+            recording.sample(&SampleRow {
+                kind,
+                t_ns: 1,
+                process,
+                thread: None,
+                stack: None,
+                weight,
+                source,
+            });
+        }
+        recording.seal();
+        let text = text(&recording);
+        assert!(text.contains("35 Mcycles"), "{text}");
+        assert!(
+            text.contains("taken by cycles, a period that the kernel adapts, 99 Hz a processor"),
+            "{text}"
+        );
+        let expected = json!([{"kind": "cycles", "count": 2, "weight": 35_000_000, "unit": "cycles"}]);
+        assert_eq!(to_json(&recording)["sample_kinds"], expected);
     }
 
     #[test]

@@ -13,6 +13,9 @@ const FIGURE: usize = 10;
 const BAR: usize = 16;
 /// Columns for a group's name.
 const NAME: usize = 60;
+/// Columns of a file or a peer that was waited for, and how many are shown of a heading.
+const TARGET: usize = 64;
+const TARGETS: usize = 3;
 /// Growth of a share, in points, that is marked.
 const GREW: f64 = 0.01;
 
@@ -27,6 +30,9 @@ pub fn text(ledger: &ThreadLedger, zero_ns: i64, most: usize) -> String {
     }
     if let Some(operations) = ledger.operations {
         out.push_str(&format!("done      {} operations", quantity::count(operations.round())));
+        if let Some(of) = &ledger.operations_of {
+            out.push_str(&format!(" ({})", printable(of)));
+        }
         if let Some(base) = ledger.base_operations {
             out.push_str(&format!(", {} in the base", quantity::count(base.round())));
         }
@@ -53,12 +59,26 @@ fn one(out: &mut String, group: &GroupLedger, ledger: &ThreadLedger) {
     out.push_str(&format!("{}: {threads}, {time} of thread time\n", printable(&name)));
     let base = ledger.base.is_some();
     let operations = ledger.operations.is_some();
+    if let Some(operations) = ledger.operations.filter(|n| *n > 0.0) {
+        let ms = group.thread_ms / operations;
+        out.push_str(&format!("  {} of thread time for each operation\n", quantity::millis(ms)));
+    }
     let mut header = format!("  {}{}{}", left("", HEADING), right("time", FIGURE), right("share", FIGURE));
     header.push_str(&if base { right("base", FIGURE) } else { String::new() });
     header.push_str(&if operations { right("per op", FIGURE) } else { String::new() });
     out.push_str(&format!("{header}\n"));
     for spent in &group.spent {
         out.push_str(&line(spent, base, operations));
+        // What is less than a tenth of its heading would only make the list long.
+        for target in spent.on.iter().filter(|target| target.ms >= spent.ms * 0.1).take(TARGETS) {
+            let name = shortened(&target.name, TARGET);
+            let name = printable(&name);
+            out.push_str(&format!(
+                "    {}{}\n",
+                left(&name, TARGET),
+                right(&quantity::millis(target.ms), FIGURE)
+            ));
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Computes nothing that `diagnose` could have told it.
 
+pub mod chain;
 pub mod export;
 #[cfg(test)]
 mod fixture;
@@ -24,4 +25,5 @@ mod units;
 pub use html::{Parts, html, parts, samples_within, shell};
 pub use json::json;
 pub use printable::printable;
+pub use samples::SampleIndex;
 pub use terminal::{TerminalOptions, terminal};

@@ -4,16 +4,20 @@
 //! Composed several times with ever fewer details until it fits a screen; what was folded is counted and said.
 //! Colour only helps the eye: every word and figure stands there without it.
 
+mod detail;
+mod findings;
+mod ledger;
 mod page;
 
 use std::io::IsTerminal;
 
-use fathom_diagnose::{Diagnosis, Evidence, Finding, LedgerRow, Window};
+use fathom_diagnose::{Diagnosis, Window};
 use fathom_recording::clock::{SECOND_NS, seconds};
 
+use self::detail::{DETAILS, Detail};
 use self::page::{Ink, Page};
 use crate::printable::printable;
-use crate::text::{bar, cut, left, right, width, wrap};
+use crate::text::{cut, width, wrap};
 use crate::units;
 
 /// Lines that a screen is taken to hold. Laptops show 45 to 60; below that people scroll in any case.
@@ -70,106 +74,6 @@ pub fn terminal(diagnosis: &Diagnosis, options: TerminalOptions) -> String {
     }
     text
 }
-
-/// How much to show.
-struct Detail {
-    /// Findings with evidence and remedy; the others get one line each.
-    full: usize,
-    /// Findings in all.
-    findings: usize,
-    /// Evidence lines of the first finding, and of each other.
-    evidence: (usize, usize),
-    /// Whether to explain what a finding means and why it is as sure as it is.
-    explain: bool,
-    /// Remedies of a finding.
-    remedies: usize,
-    /// Rows of each of the lists below the findings.
-    ruled_out: usize,
-    not_seen: usize,
-    warnings: usize,
-    ledger: usize,
-}
-
-/// From generous to scarce; the first that fits the screen is taken, the last in any case.
-const DETAILS: [Detail; 7] = [
-    Detail {
-        full: 3,
-        findings: 6,
-        evidence: (4, 3),
-        explain: true,
-        remedies: 2,
-        ruled_out: 12,
-        not_seen: 6,
-        warnings: 4,
-        ledger: 10,
-    },
-    Detail {
-        full: 2,
-        findings: 6,
-        evidence: (4, 3),
-        explain: true,
-        remedies: 2,
-        ruled_out: 6,
-        not_seen: 4,
-        warnings: 3,
-        ledger: 7,
-    },
-    Detail {
-        full: 2,
-        findings: 5,
-        evidence: (4, 2),
-        explain: true,
-        remedies: 2,
-        ruled_out: 4,
-        not_seen: 2,
-        warnings: 2,
-        ledger: 4,
-    },
-    Detail {
-        full: 2,
-        findings: 5,
-        evidence: (4, 2),
-        explain: false,
-        remedies: 2,
-        ruled_out: 5,
-        not_seen: 3,
-        warnings: 2,
-        ledger: 5,
-    },
-    Detail {
-        full: 1,
-        findings: 4,
-        evidence: (4, 2),
-        explain: false,
-        remedies: 2,
-        ruled_out: 3,
-        not_seen: 2,
-        warnings: 1,
-        ledger: 4,
-    },
-    Detail {
-        full: 1,
-        findings: 3,
-        evidence: (3, 1),
-        explain: false,
-        remedies: 1,
-        ruled_out: 2,
-        not_seen: 1,
-        warnings: 1,
-        ledger: 2,
-    },
-    Detail {
-        full: 1,
-        findings: 2,
-        evidence: (2, 1),
-        explain: false,
-        remedies: 1,
-        ruled_out: 2,
-        not_seen: 1,
-        warnings: 1,
-        ledger: 2,
-    },
-];
 
 impl Page {
     fn compose(&mut self, diagnosis: &Diagnosis, detail: &Detail) {
@@ -234,100 +138,6 @@ impl Page {
         }
     }
 
-    fn findings(&mut self, diagnosis: &Diagnosis, detail: &Detail) {
-        if diagnosis.findings.is_empty() {
-            return;
-        }
-        self.heading("Findings", diagnosis.findings.len(), detail.findings);
-        for (i, finding) in diagnosis.findings.iter().take(detail.findings).enumerate() {
-            if i > 0 && i < detail.full {
-                self.blank();
-            }
-            self.finding_line(i + 1, finding, diagnosis, if i < detail.full { 3 } else { 1 });
-            if i < detail.full {
-                let evidence = if i == 0 { detail.evidence.0 } else { detail.evidence.1 };
-                self.finding_body(finding, diagnosis, evidence, detail);
-            }
-        }
-    }
-
-    /// Number, title, cost and bar on the right; the confidence word and the culprit below.
-    fn finding_line(&mut self, number: usize, finding: &Finding, diagnosis: &Diagnosis, title_lines: usize) {
-        let cost = units::duration_ms(finding.cost_ms);
-        let share = finding.share.filter(|s| s.is_finite());
-        let figures = match share {
-            Some(share) => format!("{}  {}", right(&cost, 8), right(&units::share(share), 6)),
-            None => right(&cost, 8),
-        };
-        let gauge = share.map(|s| format!("  {}", bar(s, 12, self.options.unicode))).unwrap_or_default();
-        let tail = width(&figures) + width(&gauge);
-        let room = self.options.width.saturating_sub(tail + 5);
-        let title = printable(&finding.title);
-        let mut lines = wrap(&title, room);
-        if lines.len() > title_lines {
-            lines.truncate(title_lines);
-            if let Some(last) = lines.last_mut() {
-                *last = format!("{} {}", cut(last, room - 4, ""), self.ellipsis());
-            }
-        }
-        for (i, line) in lines.iter().enumerate() {
-            if i == 0 {
-                let number = format!("{number:>2} ");
-                self.line(&[
-                    (Ink::Accent, &number),
-                    (Ink::Strong, &left(line, room + 2)),
-                    (Ink::Strong, &figures),
-                    (Ink::Accent, &gauge),
-                ]);
-            } else {
-                self.line(&[(Ink::Plain, "   "), (Ink::Strong, line)]);
-            }
-        }
-        let process = if finding.process.is_empty() || finding.culprit.contains(&finding.process) {
-            String::new()
-        } else {
-            format!(" · {}", finding.process)
-        };
-        let windows = match finding.windows.as_slice() {
-            [one] => format!(" · {}", window(one, diagnosis.zero_ns)),
-            _ => String::new(),
-        };
-        let who = format!("{} · {}{process}{windows}", finding.rule, finding.culprit);
-        let word = finding.confidence.word();
-        let who = cut(&printable(&who), self.options.width.saturating_sub(width(word) + 5), self.ellipsis());
-        self.line(&[(Ink::Plain, "   "), (Ink::Accent, word), (Ink::Faint, "  "), (Ink::Plain, &who)]);
-    }
-
-    fn finding_body(&mut self, finding: &Finding, diagnosis: &Diagnosis, evidence: usize, detail: &Detail) {
-        if detail.explain && !finding.meaning.is_empty() {
-            self.field("means", &finding.meaning, Ink::Plain);
-        }
-        let places: Vec<String> = finding.evidence.iter().map(|e| place(e, diagnosis.zero_ns)).collect();
-        for (i, item) in finding.evidence.iter().take(evidence).enumerate() {
-            // Figures in a row from one place: it is named below the last of them.
-            let named_below = i + 1 < evidence && places.get(i) == places.get(i + 1);
-            let place = places.get(i).filter(|_| !named_below).map_or("", String::as_str);
-            self.field_with_source(if i == 0 { "evidence" } else { "" }, &item.text, place);
-        }
-        let more = finding.evidence.len().saturating_sub(evidence);
-        if more > 0 {
-            self.field("", &format!("{} {more} more", self.ellipsis()), Ink::Faint);
-        }
-        if detail.explain && !finding.why_confidence.is_empty() {
-            self.field("sure?", &finding.why_confidence, Ink::Faint);
-        }
-        for (i, remedy) in finding.remedies.iter().take(detail.remedies).enumerate() {
-            let notes: Vec<&str> = [remedy.applies_to.as_str(), remedy.risk.as_str()]
-                .into_iter()
-                .filter(|s| !s.is_empty())
-                .collect();
-            self.field_with_source(if i == 0 { "do" } else { "or" }, &remedy.change, &notes.join("; "));
-        }
-        if let Some(verify) = finding.verify.first() {
-            self.field("check", verify, Ink::Plain);
-        }
-    }
-
     /// What could not be seen, and below each how to see it: whole sentences, for half a flag is of no use.
     fn not_seen(&mut self, diagnosis: &Diagnosis, limit: usize) {
         let spots = &diagnosis.blind_spots;
@@ -353,60 +163,6 @@ impl Page {
         }
     }
 
-    /// Where the time went, slow beside base, process by process, each named once. The process of the first finding
-    /// comes first.
-    fn ledger(&mut self, diagnosis: &Diagnosis, limit: usize) {
-        let seen = |row: &&LedgerRow| row.slow_ms.is_some() || row.base_ms.is_some();
-        let first = diagnosis.findings.first().map(|f| f.process.as_str());
-        let (own, others): (Vec<_>, Vec<_>) =
-            diagnosis.ledger.iter().filter(seen).partition(|row| first.is_none_or(|p| p == row.process));
-        let total = own.len() + others.len();
-        let mut rows = grown_most(own, limit);
-        rows.extend(others);
-        if rows.is_empty() {
-            return;
-        }
-        self.heading("Where the time went", total, limit);
-        let has_base = !diagnosis.windows.base.is_empty();
-        let name_width = self.options.width.saturating_sub(if has_base { 42 } else { 24 });
-        let columns =
-            if has_base { format!("{:>18}{:>18}", "slow", "base") } else { format!("{:>18}", "time") };
-        // The first process stands beside the names of the columns, which saves a line.
-        let mut process = rows.first().map(|row| &row.process);
-        let name = process.map_or(String::new(), |name| format!("   {}", printable(name)));
-        let name = left(&cut(&name, name_width + 3, self.ellipsis()), name_width + 3);
-        self.line(&[(Ink::Strong, &name), (Ink::Faint, &columns)]);
-        for row in rows.iter().take(limit) {
-            if process.replace(&row.process) != Some(&row.process) {
-                let name = printable(&row.process);
-                let room = self.options.width.saturating_sub(3);
-                self.line(&[(Ink::Plain, "   "), (Ink::Strong, &cut(&name, room, self.ellipsis()))]);
-            }
-            let beside = if row.in_sum { "" } else { " (beside)" };
-            let name = printable(&format!("  {}{beside}", row.heading)).into_owned();
-            let name = left(&cut(&name, name_width, self.ellipsis()), name_width);
-            let slow = amount(row.slow_ms, row.slow_share);
-            let base = if has_base { amount(row.base_ms, row.base_share) } else { String::new() };
-            let grew = match (row.slow_share, row.base_share) {
-                // Twice the share and at least a hundredth of the time: enough to be worth the eye.
-                (Some(slow), Some(base)) => has_base && slow > 2.0 * base && slow - base > 0.01,
-                _ => false,
-            };
-            let mark = match (grew, self.options.unicode) {
-                (true, true) => " ▲",
-                (true, false) => " ^",
-                _ => "",
-            };
-            self.line(&[
-                (Ink::Plain, "   "),
-                (Ink::Plain, &name),
-                (if grew { Ink::Strong } else { Ink::Plain }, &slow),
-                (Ink::Faint, &base),
-                (Ink::Accent, mark),
-            ]);
-        }
-    }
-
     fn warnings(&mut self, diagnosis: &Diagnosis, limit: usize) {
         if diagnosis.warnings.is_empty() {
             return;
@@ -420,40 +176,11 @@ impl Page {
     }
 }
 
-/// The rows of which most is to be seen, in their own order: those whose share grew most, when not all fit.
-fn grown_most(mut rows: Vec<&LedgerRow>, limit: usize) -> Vec<&LedgerRow> {
-    let grown = |row: &LedgerRow| row.slow_share.unwrap_or(0.0) - row.base_share.unwrap_or(0.0);
-    let mut shares: Vec<f64> = rows.iter().map(|row| grown(row)).collect();
-    shares.sort_by(|a, b| b.total_cmp(a));
-    if let Some(least) = limit.checked_sub(1).and_then(|last| shares.get(last)).copied() {
-        rows.retain(|row| grown(row) >= least);
-    }
-    rows
-}
-
-/// Where a figure stands, and of which moment it speaks.
-fn place(evidence: &Evidence, zero_ns: i64) -> String {
-    let at = evidence.at_ns.map(|at| format!("at {}", units::moment(at, zero_ns)));
-    let parts = [Some(evidence.source.clone()).filter(|source| !source.is_empty()), at];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
 /// A window as seconds since the zero of the diagnosis, with the digits that its length calls for.
 fn window(window: &Window, zero_ns: i64) -> String {
     let digits = if window.length_ns() >= SECOND_NS { 1 } else { 4 };
-    let at = |t_ns: i64| format!("{:.digits$}", seconds(t_ns.saturating_sub(zero_ns)));
+    let at = |t_ns: i64| units::decimals(seconds(t_ns.saturating_sub(zero_ns)), digits);
     format!("{} to {} s", at(window.from_ns), at(window.to_ns))
-}
-
-/// A ledger entry: time and share in eighteen columns.
-fn amount(ms: Option<f64>, share: Option<f64>) -> String {
-    match ms {
-        None => right("not seen", 18),
-        Some(ms) => {
-            let share = share.map_or(String::new(), units::share);
-            format!("{}{}", right(&units::duration_ms(ms), 10), right(&share, 8))
-        }
-    }
 }
 
 #[cfg(test)]

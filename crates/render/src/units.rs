@@ -22,7 +22,16 @@ pub fn rate(value: f64, unit: &str) -> String {
 /// A moment as seconds since `zero_ns`: "145.2 s". More digits where the whole run is short.
 pub fn moment(at_ns: i64, zero_ns: i64) -> String {
     let at_s = seconds(at_ns.saturating_sub(zero_ns));
-    if at_s.abs() < 10.0 { format!("{at_s:.3} s") } else { format!("{at_s:.1} s") }
+    format!("{} s", decimals(at_s, if at_s.abs() < 10.0 { 3 } else { 1 }))
+}
+
+/// A figure with so many decimals; what rounds to nothing is not below it.
+pub fn decimals(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.strip_prefix('-') {
+        Some(zero) if zero.chars().all(|c| matches!(c, '0' | '.')) => zero.to_owned(),
+        _ => text,
+    }
 }
 
 /// A moment on the wall clock, UTC: "2026-11-20 14:03:12 UTC".
@@ -56,6 +65,8 @@ mod tests {
     fn moments_count_from_zero_and_never_overflow() {
         assert_eq!(moment(145_230_000_000, 0), "145.2 s");
         assert_eq!(moment(1_500_000_000, 1_000_000_000), "0.500 s");
+        assert_eq!(moment(-40_000, 0), "0.000 s");
+        assert_eq!([-0.04, -0.06, -10.0].map(|at| decimals(at, 1)), ["0.0", "-0.1", "-10.0"]);
         assert!(moment(i64::MAX, i64::MIN).ends_with(" s"));
         assert_eq!(wall_clock(0).as_deref(), Some("1970-01-01 00:00:00 UTC"));
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use fathom_diagnose::stacks::Row;
-use fathom_recording::{FrameId, FrameType, ProcessId, Recording, StackId, ThreadId};
+use fathom_recording::{FrameId, FrameType, ProcessId, Recording, Series, StackId, ThreadId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -266,6 +266,14 @@ impl<'a> Made<'a> {
             }
         }
         made.spans(request);
+        // The profiler refuses a counter whose process has no thread, and with it the whole profile.
+        for series in &recording.series {
+            let process = made.home(series);
+            let has_thread = made.threads.keys().any(|key| key.0 == process.0);
+            if !has_thread && series.t_ns.iter().any(|t| request.in_window(*t, *t)) {
+                made.thread((process.0, None, String::new()));
+            }
+        }
         // A process without a main thread is not shown.
         let mut seen = None;
         for (key, thread) in &mut made.threads {
@@ -312,11 +320,17 @@ impl<'a> Made<'a> {
         }
     }
 
+    /// The process whose counter a series is; those of the machine stand with the first that there is.
+    fn home(&self, series: &Series) -> ProcessId {
+        let first = || self.threads.keys().next().map_or(ProcessId(0), |key| ProcessId(key.0));
+        series.info.process.unwrap_or_else(first)
+    }
+
     /// Counters hold differences from point to point.
     fn counters(&mut self, request: &Request<'_>) -> Vec<Value> {
         let mut counters = Vec::new();
         for series in &request.recording.series {
-            let process = series.info.process.unwrap_or(ProcessId(0));
+            let process = self.home(series);
             let at = self.threads.keys().position(|key| key.0 == process.0).unwrap_or(0);
             let (_, pid) = stacks::process(request.recording, process);
             let (mut time, mut count, mut last) = (Vec::new(), Vec::new(), 0.0);
@@ -335,10 +349,22 @@ impl<'a> Made<'a> {
             if !series.info.instance.is_empty() {
                 name.push_str(&format!(" {}", names::shown(&series.info.instance)));
             }
+            let unit = names::shown(&series.info.unit);
+            let bytes = unit == "bytes";
+            // How it is drawn, as of version 62; without it every counter is called memory and told in bytes.
+            let label = if unit.is_empty() || bytes { name.clone() } else { format!("{name} ({unit})") };
             counters.push(json!({
                 "name": name,
-                "category": "Memory",
-                "description": format!("{name}, {}", names::shown(&series.info.unit)),
+                "category": if bytes { "Memory" } else { "Other" },
+                "display": {
+                    "graphType": "line-accumulated",
+                    "unit": if bytes { "bytes" } else { "" },
+                    "color": "grey",
+                    "markerSchemaLocation": null,
+                    "sortWeight": 50,
+                    "label": label,
+                },
+                "description": format!("{name}, {unit}"),
                 "pid": pid.map_or_else(|| format!("process {}", process.0), |pid| pid.to_string()),
                 "mainThreadIndex": at,
                 "samples": {"length": time.len(), "time": time, "count": count},

@@ -98,6 +98,7 @@ pub(crate) fn weight(value: f64, unit: &str) -> String {
         "ns" if value.abs() < 1e4 => format!("{:.2} µs", value / 1e3),
         "ns" => quantity::millis(value / 1e6),
         "bytes" => quantity::bytes(value),
+        "cycles" => quantity::cycles(value),
         _ => quantity::count(value),
     }
 }

@@ -6,17 +6,17 @@
 use std::collections::BTreeMap;
 
 use fathom_diagnose::thread_ledger::{By, over_time as ledgers};
-use fathom_diagnose::{Diagnosis, Window};
+use fathom_diagnose::{Diagnosis, Heading, Window};
 use fathom_recording::Recording;
 use serde::Serialize;
 
 use super::short;
 use crate::payload::{ColumnId, Columns};
 
-/// Slices of a run: a tenth of an inch each on a screen.
-const SLICES: i64 = 120;
-/// Each slice goes through the rows of every thread once more; this many in all take about two seconds.
-const MOST_ROWS: usize = 10_000_000;
+/// Slices of a run: a few pixels each on a wide screen, on which the page also draws what each thread did.
+const SLICES: i64 = 240;
+/// Slices of all threads together; this many take about a second, and a page holds what the busiest did in each.
+const MOST_CELLS: usize = 200_000;
 /// Groups of one grouping, the busiest; the rest are one.
 const MOST_GROUPS: usize = 40;
 
@@ -67,10 +67,11 @@ pub(super) fn over_time(
     let place: BTreeMap<_, usize> = headings.keys().enumerate().map(|(i, heading)| (*heading, i)).collect();
     let mut groupings = Vec::new();
     for (at, (_, by)) in GROUPINGS.iter().enumerate() {
-        // The busiest of the whole run, in order; idle time is no business.
+        // The busiest of the whole run, in order; idle time is no business, and of unknown time nobody knows.
         let mut busy: BTreeMap<(&str, &str), f64> = BTreeMap::new();
         for group in slices.iter().flat_map(|slice| &slice[at]) {
-            let ms: f64 = group.spent.iter().filter(|s| !s.heading.is_idle()).map(|s| s.ms).sum();
+            let known = group.spent.iter().filter(|s| !s.heading.is_idle() && s.heading != Heading::Unknown);
+            let ms: f64 = known.map(|s| s.ms).sum();
             *busy.entry((&group.process, &group.name)).or_default() += ms;
         }
         let mut order: Vec<_> = busy.into_iter().collect();
@@ -106,8 +107,7 @@ pub(super) fn over_time(
 }
 
 fn edges(diagnosis: &Diagnosis, recording: &Recording, (from_ns, to_ns): (i64, i64)) -> Vec<i64> {
-    let rows = (recording.spans.len() + recording.samples.len()).max(1);
-    let slices = ((MOST_ROWS / rows) as i64).clamp(1, SLICES);
+    let slices = ((MOST_CELLS / recording.threads.len().max(1)) as i64).clamp(20, SLICES);
     let step = to_ns.saturating_sub(from_ns) / slices;
     let regular = (0..slices).map(|i| from_ns.saturating_add(step.saturating_mul(i)));
     let windows = diagnosis.windows.slow.iter().chain(&diagnosis.windows.base);

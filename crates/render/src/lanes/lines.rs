@@ -1,74 +1,28 @@
-//! Lanes of lines: the series of a recording, the heap around collections, the compiler's activity.
+//! Lanes of lines that are made of spans: the heap around collections, the compiler's activity.
 
 use std::collections::BTreeMap;
 
+use fathom_recording::ProcessId;
 use fathom_recording::clock::{SECOND_NS, seconds};
 use fathom_recording::vocabulary::{figure, kind};
-use fathom_recording::{ProcessId, Series, SeriesKind};
 
 use super::spans::compiler;
 use super::{Builder, Lane, Line, LineLane, MAX_POINTS, short};
 
-/// Lines in one lane; more cannot be told apart.
-const MAX_LINES: usize = 12;
 /// Steps in which events are counted over a whole run: about one for each pixel of the first look.
 const STEPS: i64 = 1_200;
 
 /// Points of a line: time from the page's origin and value; a value that is not a number is a gap.
-type Points = Vec<(i64, f64)>;
+pub(super) type Points = Vec<(i64, f64)>;
 
 impl Builder<'_, '_> {
-    /// The series of a process, or of none: one lane for each name, its instances and their sum as lines.
-    pub(super) fn series_lanes(&mut self, process: Option<ProcessId>) -> Vec<Lane> {
-        let recording = self.recording;
-        let mut by_name: BTreeMap<(&str, &str), Vec<&Series>> = BTreeMap::new();
-        for series in recording.series.iter().filter(|s| s.info.process == process && !s.t_ns.is_empty()) {
-            by_name.entry((&series.info.name, &series.info.unit)).or_default().push(series);
-        }
-        let mut lanes: Vec<(u8, Lane)> = Vec::new();
-        for ((name, unit), all) in by_name {
-            let adds_up = all.iter().all(|s| s.info.kind != SeriesKind::Latency);
-            let mut lines = Vec::new();
-            let mut note = String::new();
-            if all.len() > MAX_LINES {
-                note = format!("{MAX_LINES} of {} are drawn", all.len());
-            }
-            if all.len() > 1 && adds_up {
-                let sum = self.sum(&all);
-                lines.push(self.line("sum", true, sum, &mut note));
-            }
-            for series in all.iter().take(MAX_LINES) {
-                let title = if series.info.instance.is_empty() { name } else { &series.info.instance };
-                let points = self.with_gaps(series);
-                lines.push(self.line(title, all.len() == 1, points, &mut note));
-            }
-            let rate = all.iter().any(|s| s.info.kind == SeriesKind::Rate);
-            let id =
-                format!("series-{}-{name}-{unit}", process.map_or("all".into(), |p| p.index().to_string()));
-            let title = capitalised(&name.replace(['_', '.'], " "));
-            let lane = LineLane {
-                id: short(&id),
-                title: short(&title),
-                unit: short(unit),
-                steps: false,
-                note,
-                lines,
-            };
-            let middle = ["avg", "mean", "median"].iter().any(|word| name.contains(word));
-            lanes.push((if rate { 0 } else { 2 - u8::from(middle) }, Lane::Lines(lane)));
-        }
-        // Progress first, then the usual latency, then its other columns: the page folds what comes late.
-        lanes.sort_by_key(|(order, _)| *order);
-        lanes.into_iter().map(|(_, lane)| lane).collect()
-    }
-
     /// Heap in use before and after collections.
     pub(super) fn heap_lane(&mut self, process: ProcessId) -> Option<Lane> {
         let mut used: Points = Vec::new();
         let mut after: Points = Vec::new();
         let mut capacity: Points = Vec::new();
         for kind in [kind::GC_PAUSE, kind::GC_CONCURRENT] {
-            for span in self.spans_of(kind, process) {
+            for span in self.spans_of(kind, &[process]) {
                 let (t0, t1) = (self.since(span.t0_ns()), self.since(span.t1_ns()));
                 used.extend(span.figure(figure::HEAP_BEFORE_BYTES).map(|b| (t0, b)));
                 if let Some(bytes) = span.figure(figure::HEAP_AFTER_BYTES) {
@@ -95,6 +49,7 @@ impl Builder<'_, '_> {
                 title: "Heap".into(),
                 unit: "bytes".into(),
                 steps: false,
+                open: true,
                 note,
                 lines,
             })
@@ -110,7 +65,7 @@ impl Builder<'_, '_> {
             .find(|k| self.recording.spans_of(k).any(|s| s.process() == process));
         let Some(kind) = kind else { return Vec::new() };
         let mut counts = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
-        for span in self.spans_of(kind, process) {
+        for span in self.spans_of(kind, &[process]) {
             let bin = self.since(span.t0_ns()) / step;
             *counts[compiler(&span)].entry(bin).or_insert(0_u64) += 1;
         }
@@ -133,6 +88,7 @@ impl Builder<'_, '_> {
                 title: title.into(),
                 unit: unit.into(),
                 steps: true,
+                open: true,
                 note,
                 lines,
             })
@@ -150,7 +106,7 @@ impl Builder<'_, '_> {
     /// How many tasks wait, at each change.
     fn queue(&self, process: ProcessId) -> Points {
         let mut changes: Vec<(i64, i64)> = Vec::new();
-        for span in self.spans_of(kind::JIT_QUEUE, process) {
+        for span in self.spans_of(kind::JIT_QUEUE, &[process]) {
             if span.figure(figure::WAIT_KNOWN) != Some(0.0) && span.duration_ns() > 0 {
                 changes.push((self.since(span.t0_ns()), 1));
                 changes.push((self.since(span.t1_ns()), -1));
@@ -170,7 +126,7 @@ impl Builder<'_, '_> {
     }
 
     /// A line from points in order of time, thinned where there are too many; says so in the note.
-    fn line(&mut self, name: &str, main: bool, points: Points, note: &mut String) -> Line {
+    pub(super) fn line(&mut self, name: &str, main: bool, points: Points, note: &mut String) -> Line {
         let total = points.len();
         let points = thinned(points);
         if points.len() < total && !note.contains("lowest and highest") {
@@ -181,55 +137,6 @@ impl Builder<'_, '_> {
         let v = self.columns.figures(points.iter().map(|p| p.1));
         Line { name: short(name), main, t, v }
     }
-
-    /// A series with its gaps marked: where more than two and a half of its usual steps lie between two values.
-    fn with_gaps(&self, series: &Series) -> Points {
-        let usual = usual_step(&series.t_ns);
-        let mut points = Points::with_capacity(series.t_ns.len());
-        for (i, (t, value)) in series.t_ns.iter().zip(&series.value).enumerate() {
-            let before = i.checked_sub(1).and_then(|i| series.t_ns.get(i));
-            if let Some(before) =
-                before.filter(|b| usual > 0 && t.saturating_sub(**b) > usual.saturating_mul(5) / 2)
-            {
-                points.push((self.since(before.saturating_add(usual)), f64::NAN));
-            }
-            points.push((self.since(*t), *value));
-        }
-        points
-    }
-
-    /// The sum over instances on the grid of their usual step. A step in which an instance that was there before
-    /// and after says nothing is a gap: missing is not zero.
-    fn sum(&self, all: &[&Series]) -> Points {
-        let step = all.iter().map(|s| usual_step(&s.t_ns)).min().unwrap_or(0).max(1);
-        let bin = |t: i64| self.since(t).div_euclid(step);
-        let mut bins: BTreeMap<i64, (f64, usize)> = BTreeMap::new();
-        for series in all {
-            let mut own: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
-            for (t, value) in series.t_ns.iter().zip(&series.value) {
-                let entry = own.entry(bin(*t)).or_default();
-                *entry = (entry.0 + value, entry.1 + 1.0);
-            }
-            for (bin, (sum, n)) in own {
-                let entry = bins.entry(bin).or_default();
-                *entry = (entry.0 + sum / n, entry.1 + 1);
-            }
-        }
-        let covers: Vec<(i64, i64)> =
-            all.iter().filter_map(|s| Some((bin(*s.t_ns.first()?), bin(*s.t_ns.last()?)))).collect();
-        let value = |(at, (sum, n)): (i64, (f64, usize))| {
-            let expected = covers.iter().filter(|(from, to)| (*from..=*to).contains(&at)).count();
-            (at.saturating_mul(step), if n < expected { f64::NAN } else { sum })
-        };
-        bins.into_iter().map(value).collect()
-    }
-}
-
-/// Median distance of neighbouring times.
-fn usual_step(t_ns: &[i64]) -> i64 {
-    let mut steps: Vec<i64> = t_ns.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
-    let middle = steps.len() / 2;
-    if steps.is_empty() { 0 } else { *steps.select_nth_unstable(middle).1 }
 }
 
 /// A round step for counting over a range: a tenth of a second, a second, ten, a minute, ten …
@@ -278,11 +185,6 @@ fn thinned(points: Points) -> Points {
         kept.extend(of_stretch.into_iter().map(|i| points[i]));
     }
     kept
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]

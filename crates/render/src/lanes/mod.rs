@@ -3,13 +3,16 @@
 //! Bounded, whatever the recording holds: of more spans than [`MAX_SPANS`] the longest are kept, of more points than
 //! [`MAX_POINTS`] the lowest and highest of each stretch, and each lane says so in its `note`.
 
+mod counted;
+mod families;
 mod ledger;
 mod lines;
+mod series;
 mod spans;
 
 use std::collections::HashMap;
 
-use fathom_diagnose::{Diagnosis, quantity};
+use fathom_diagnose::{Causes, Diagnosis, quantity};
 use fathom_recording::vocabulary::fact;
 use fathom_recording::{Process, ProcessId, Recording, Span};
 use serde::Serialize;
@@ -25,6 +28,11 @@ const MAX_SPANS_IN_ALL: usize = 400_000;
 pub(crate) const MAX_POINTS: usize = 20_000;
 /// Characters of a name; method names with signatures pass 200, and an input may hold a megabyte.
 const MAX_NAME: usize = 300;
+
+/// Processes that are open at first when none of them is blamed.
+const OPEN_PROCESSES: usize = 2;
+/// Processes that are no JVMs and have a group of their own all the same.
+const MOST_PROCESSES: usize = 8;
 
 /// What the page calls the lanes of no particular process.
 const APPLICATION: &str = "Application";
@@ -44,6 +52,7 @@ pub(crate) struct Header {
     strings: Vec<String>,
     sources: Vec<String>,
     groups: Vec<Group>,
+    counted: Vec<counted::Counted>,
     ledger: Option<ledger::OverTime>,
 }
 
@@ -51,6 +60,8 @@ pub(crate) struct Header {
 struct Group {
     name: String,
     detail: String,
+    /// Whether it is open before anybody folds or unfolds it.
+    open: bool,
     lanes: Vec<Lane>,
 }
 
@@ -67,6 +78,8 @@ struct LineLane {
     title: String,
     unit: String,
     steps: bool,
+    /// As of the group.
+    open: bool,
     note: String,
     lines: Vec<Line>,
 }
@@ -127,9 +140,11 @@ pub(crate) fn timeline<'a>(
         string_ids: HashMap::new(),
         stacks,
         threads,
+        causes: Causes::of(recording),
     };
-    let mut processes: Vec<ProcessId> = (0..recording.processes.len()).map(|i| ProcessId(i as u32)).collect();
-    let lanes = processes.len().max(1) * spans::SPECS.len();
+    let processes: Vec<ProcessId> = (0..recording.processes.len()).map(|i| ProcessId(i as u32)).collect();
+    let (mut own, others) = apart(recording, &processes);
+    let lanes = (own.len() + 1) * spans::SPECS.len();
     builder.max_spans = (MAX_SPANS_IN_ALL / lanes).max(2_000);
     if recording.spans.len() <= MAX_SPANS_IN_ALL {
         builder.max_spans = MAX_SPANS;
@@ -138,17 +153,32 @@ pub(crate) fn timeline<'a>(
         let name = &recording.processes[p.index()].name;
         diagnosis.findings.iter().position(|f| &f.process == name).unwrap_or(usize::MAX)
     };
-    processes.sort_by_key(accused);
-    let mut groups =
-        vec![Group { name: APPLICATION.into(), detail: String::new(), lanes: builder.series_lanes(None) }];
-    for process in processes {
-        let mut lanes: Vec<Lane> = builder.heap_lane(process).into_iter().collect();
-        lanes.extend(builder.span_lanes(process));
-        lanes.extend(builder.series_lanes(Some(process)));
+    own.sort_by_key(accused);
+    let blamed = own.iter().filter(|p| accused(p) < usize::MAX).count();
+    let mut groups = vec![Group {
+        name: APPLICATION.into(),
+        detail: String::new(),
+        open: true,
+        lanes: builder.application_lanes(),
+    }];
+    for (i, process) in own.iter().enumerate() {
+        let mut lanes: Vec<Lane> = builder.heap_lane(*process).into_iter().collect();
+        lanes.extend(builder.span_lanes(&[*process]));
+        lanes.extend(builder.counted_lanes(*process));
+        lanes.extend(builder.process_lanes(*process));
         let told = &recording.processes[process.index()];
-        groups.push(Group { name: name_of(told, process), detail: detail(told), lanes });
+        let open = if blamed > 0 { i < blamed } else { i < OPEN_PROCESSES };
+        groups.push(Group { name: name_of(recording, *process), detail: detail(told), open, lanes });
     }
+    groups.extend(builder.machine_groups());
+    let mut lanes = builder.other_process_lanes(&others);
+    lanes.extend(builder.span_lanes(&others));
+    let detail = format!("{} of the machine, not looked into", others.len());
+    // Before what fathom itself took, which nobody asks for first.
+    let at = groups.len() - usize::from(groups.last().is_some_and(|g| g.name == "fathom itself"));
+    groups.insert(at, Group { name: "Other processes".into(), detail, open: true, lanes });
     groups.retain(|group| !group.lanes.is_empty());
+    let counted = builder.counted_tables(&own);
     let ledger = ledger::over_time(diagnosis, recording, (from_ns, to_ns), &mut builder.columns);
     let header = Header {
         schema: "fathom.lanes/1",
@@ -158,9 +188,30 @@ pub(crate) fn timeline<'a>(
         strings: builder.strings,
         sources: recording.sources.iter().map(|s| short(&s.name)).collect(),
         groups,
+        counted,
         ledger,
     };
     Timeline { header, columns: builder.columns }
+}
+
+/// Processes with a group of lanes each, and those that share one: of a machine that was recorded as a whole there may be
+/// hundreds, of which little more is known than their CPU time.
+fn apart(recording: &Recording, processes: &[ProcessId]) -> (Vec<ProcessId>, Vec<ProcessId>) {
+    let mut sampled = vec![false; recording.processes.len()];
+    for sample in recording.samples.iter() {
+        if let Some(seen) = sampled.get_mut(sample.process.index()) {
+            *seen = true;
+        }
+    }
+    let any_jvm = recording.processes.iter().any(|p| p.jvm);
+    let mut own = 0;
+    processes.iter().partition(|p| {
+        let told = &recording.processes[p.index()];
+        let alone =
+            told.jvm || (!any_jvm && own < MOST_PROCESSES) || (sampled[p.index()] && own < MOST_PROCESSES);
+        own += usize::from(alone);
+        alone
+    })
 }
 
 /// Everything that the lanes share while they are made.
@@ -168,6 +219,7 @@ struct Builder<'a, 'b> {
     recording: &'a Recording,
     stacks: &'b mut Stacks<'a>,
     threads: &'b mut Threads<'a>,
+    causes: Causes<'a>,
     origin_ns: i64,
     end_ns: i64,
     max_spans: usize,
@@ -185,8 +237,11 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    fn spans_of(&self, kind: &str, process: ProcessId) -> Vec<Span<'a>> {
-        self.recording.spans_of(kind).filter(|s| s.process() == process).collect()
+    fn spans_of(&self, kind: &str, processes: &[ProcessId]) -> Vec<Span<'a>> {
+        let mut wanted = vec![false; self.recording.processes.len()];
+        processes.iter().for_each(|p| wanted[p.index()] = true);
+        let of_these = |s: &Span<'_>| wanted.get(s.process().index()).copied().unwrap_or(false);
+        self.recording.spans_of(kind).filter(of_these).collect()
     }
 
     /// Nanoseconds from the origin of the page.
@@ -195,9 +250,13 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// The name of a process, or what stands for it.
-pub(crate) fn name_of(process: &Process, id: ProcessId) -> String {
+/// The name of a process, or what stands for it; with its pid where several go by one name.
+pub(crate) fn name_of(recording: &Recording, id: ProcessId) -> String {
+    let process = &recording.processes[id.index()];
+    let alike = |other: &&Process| other.jvm == process.jvm && other.name == process.name;
+    let several = process.jvm && recording.processes.iter().filter(alike).nth(1).is_some();
     match (process.name.is_empty(), process.pid) {
+        (false, Some(pid)) if several => format!("{} ({pid})", short(&process.name)),
         (false, _) => short(&process.name),
         (true, Some(pid)) => format!("process {pid}"),
         (true, None) => format!("process {}", id.index() + 1),

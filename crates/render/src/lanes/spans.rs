@@ -1,8 +1,12 @@
 //! Lanes of spans: one entry of [`SPECS`] each; kinds of spans that none of them names get a lane of their own.
 
+use std::collections::HashMap;
+
+use fathom_diagnose::Heading;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
+use super::families::title;
 use super::{Builder, Lane, Named, SpanLane};
 
 /// What a lane shows.
@@ -14,6 +18,8 @@ pub(super) struct Spec {
     classes: &'static [&'static str],
     /// Which of them a span belongs to.
     class: fn(&Span<'_>) -> usize,
+    /// Whether classes are what a thread waited for, told by its stack, in place of `classes`.
+    by_cause: bool,
     /// Whether spans lie on a row for each thread.
     by_thread: bool,
     /// Figures in nanoseconds that follow one another within a span.
@@ -30,6 +36,7 @@ const PLAIN: Spec = Spec {
     title: "",
     classes: &[""],
     class: |_| 0,
+    by_cause: false,
     by_thread: false,
     parts: &[],
     facts: &[],
@@ -37,7 +44,7 @@ const PLAIN: Spec = Spec {
 };
 
 /// The lanes of a process, from top to bottom.
-pub(super) const SPECS: [Spec; 18] = [
+pub(super) const SPECS: [Spec; 27] = [
     Spec {
         kinds: &[kind::GC_PAUSE],
         title: "GC pauses",
@@ -115,31 +122,22 @@ pub(super) const SPECS: [Spec; 18] = [
         ..PLAIN
     },
     Spec { kinds: &[kind::VM_OPERATION], title: "VM operations", ..PLAIN },
+    Spec { kinds: &[kind::SCHED_OFF], title: "Waits of threads", by_cause: true, by_thread: true, ..PLAIN },
     Spec {
-        kinds: &[kind::SCHED_OFF],
-        title: "Threads off the CPU",
-        classes: &["sleeping", "uninterruptible", "preempted", "stopped"],
-        class: |span| match span.name() {
-            "uninterruptible" => 1,
-            "preempted" => 2,
-            "stopped" => 3,
-            _ => 0,
-        },
-        by_thread: true,
-        ..PLAIN
-    },
-    Spec {
-        kinds: &[kind::LOCK_MONITOR, kind::LOCK_WAIT, kind::LOCK_PARK],
+        kinds: &[kind::LOCK_MONITOR, kind::LOCK_WAIT, kind::LOCK_PARK, kind::LOCK_NATIVE],
         title: "Locks and waits",
-        classes: &["monitor", "Object.wait", "park"],
+        classes: &["monitor", "Object.wait", "park", "native lock"],
         class: |span| match span.kind() {
             kind::LOCK_WAIT => 1,
             kind::LOCK_PARK => 2,
+            kind::LOCK_NATIVE => 3,
             _ => 0,
         },
         by_thread: true,
         ..PLAIN
     },
+    Spec { kinds: &[kind::THREAD_PINNED], title: "Virtual threads pinned", by_thread: true, ..PLAIN },
+    Spec { kinds: &[kind::SAFEPOINT_LATE], title: "Late to a safepoint", by_thread: true, ..PLAIN },
     Spec { kinds: &[kind::SYSCALL], title: "System calls", by_thread: true, ..PLAIN },
     Spec {
         kinds: &[kind::IO_FILE, kind::IO_SOCKET],
@@ -150,12 +148,37 @@ pub(super) const SPECS: [Spec; 18] = [
         ..PLAIN
     },
     Spec {
-        kinds: &[kind::NET_DNS, kind::NET_CONNECT, kind::NET_TLS],
+        kinds: &[kind::NET_DNS, kind::NET_CONNECT, kind::NET_TLS, kind::NET_RETRANSMIT],
         title: "Names, connections, handshakes",
-        classes: &["name", "connection", "TLS handshake"],
+        classes: &["name", "connection", "TLS handshake", "sent again"],
         class: |span| match span.kind() {
             kind::NET_CONNECT => 1,
             kind::NET_TLS => 2,
+            kind::NET_RETRANSMIT => 3,
+            _ => 0,
+        },
+        ..PLAIN
+    },
+    Spec { kinds: &[kind::DISK_SYNC], title: "Writing files back", by_thread: true, ..PLAIN },
+    Spec {
+        kinds: &[kind::DISK_REQUEST],
+        title: "Disk requests",
+        classes: &["read", "write", "flush", "other"],
+        class: |span| match span.name() {
+            "read" => 0,
+            "write" => 1,
+            "flush" => 2,
+            _ => 3,
+        },
+        ..PLAIN
+    },
+    Spec {
+        kinds: &[kind::DISK_COMMIT, kind::DISK_WRITEBACK, kind::DISK_THROTTLE],
+        title: "Journal, writeback, throttled writers",
+        classes: &["journal commit", "writeback", "throttled writer"],
+        class: |span| match span.kind() {
+            kind::DISK_WRITEBACK => 1,
+            kind::DISK_THROTTLE => 2,
             _ => 0,
         },
         ..PLAIN
@@ -172,6 +195,19 @@ pub(super) const SPECS: [Spec; 18] = [
         by_thread: true,
         ..PLAIN
     },
+    Spec {
+        kinds: &[kind::MEMORY_STALL, kind::MEMORY_MAP_LOCK],
+        title: "Held up for memory",
+        classes: &["direct reclaim", "compaction", "address space lock"],
+        class: |span| match (span.kind(), span.name()) {
+            (kind::MEMORY_MAP_LOCK, _) => 2,
+            (_, "compaction") => 1,
+            _ => 0,
+        },
+        by_thread: true,
+        ..PLAIN
+    },
+    Spec { kinds: &[kind::MEMORY_OOM], title: "Killed for want of memory", ..PLAIN },
     Spec { kinds: &[kind::EXCEPTION], title: "Exceptions", ..PLAIN },
     Spec { kinds: &[kind::THREAD_SLEEP], title: "Sleeping threads", by_thread: true, ..PLAIN },
     Spec {
@@ -181,57 +217,89 @@ pub(super) const SPECS: [Spec; 18] = [
         class: |span| usize::from(span.kind() == kind::THREAD_END),
         ..PLAIN
     },
+    Spec {
+        kinds: &[kind::CLASS_LOAD, kind::CLASS_UNLOAD],
+        title: "Classes",
+        classes: &["loaded", "unloaded"],
+        class: |span| usize::from(span.kind() == kind::CLASS_UNLOAD),
+        ..PLAIN
+    },
     Spec { kinds: &[kind::JVM_WARNING], title: "Warnings of the JVM", ..PLAIN },
+    Spec { kinds: &[kind::EVENT], title: "Other events", ..PLAIN },
 ];
 
 /// Kinds that other lanes show in another form: a run is the whole width, a nested collection part of its pause,
-/// the queue and the installations are counted in lines, and that a thread was watched is not something that it did.
-const NOT_DRAWN: [&str; 5] =
-    [kind::RUN, kind::GC_NESTED, kind::JIT_QUEUE, kind::JIT_INSTALL, kind::SCHED_WATCHED];
+/// the queue and the installations are counted in lines, that a thread was watched is not something that it did, and spans
+/// that are counts of many things in a stretch of time are lines and tables (`counted.rs`).
+const NOT_DRAWN: [&str; 8] = [
+    kind::RUN,
+    kind::GC_NESTED,
+    kind::JIT_QUEUE,
+    kind::JIT_INSTALL,
+    kind::SCHED_WATCHED,
+    kind::SYSCALL_TOTALS,
+    kind::PAGE_FAULTS,
+    kind::PAGE_FAULT_OFFSETS,
+];
 
 /// Labels and figures of a lane: more than any kind of record has; a file could name millions.
 const MAX_WORDS: usize = 24;
 
-/// Rows of threads in a lane; the last row takes all others.
-const MAX_ROWS: usize = 12;
+/// Rows of threads in a lane, those with most time on it; the last row takes all others.
+const MAX_ROWS: usize = 16;
+
+/// Of kinds of spans that have no lane above: what a new collector writes shows without a line here.
+const UNKNOWN: Spec = Spec { by_thread: true, ..PLAIN };
 
 /// Index of the spec before which the compiler's lines stand.
 const COMPILER_THREADS: usize = 4;
 
 impl<'a> Builder<'a, '_> {
-    /// All lanes of spans of a process that have something on them, with the compiler's activity between.
-    pub(super) fn span_lanes(&mut self, process: ProcessId) -> Vec<Lane> {
+    /// All lanes of spans of processes that have something on them, with the compiler's activity of a single one between.
+    pub(super) fn span_lanes(&mut self, processes: &[ProcessId]) -> Vec<Lane> {
         let mut lanes = Vec::new();
         for (i, spec) in SPECS.iter().enumerate() {
-            if i == COMPILER_THREADS {
-                lanes.extend(self.compile_lanes(process));
+            if let ([process], COMPILER_THREADS) = (processes, i) {
+                lanes.extend(self.compile_lanes(*process));
             }
-            lanes.extend(self.span_lane(process, spec, spec.kinds, spec.title));
+            lanes.extend(self.span_lane(processes, spec, spec.kinds, spec.title));
         }
         let recording = self.recording;
         for (kind, _) in recording.kinds() {
             let known = SPECS.iter().any(|s| s.kinds.contains(&kind)) || NOT_DRAWN.contains(&kind);
             if !known {
-                lanes.extend(self.span_lane(process, &PLAIN, &[kind], kind));
+                lanes.extend(self.span_lane(processes, &UNKNOWN, &[kind], &title(kind, "")));
             }
         }
         lanes
     }
 
-    fn span_lane(&mut self, process: ProcessId, spec: &Spec, kinds: &[&str], title: &str) -> Option<Lane> {
-        let mut spans: Vec<Span<'a>> = kinds.iter().flat_map(|k| self.spans_of(k, process)).collect();
+    fn span_lane(
+        &mut self,
+        processes: &[ProcessId],
+        spec: &Spec,
+        kinds: &[&str],
+        title: &str,
+    ) -> Option<Lane> {
+        let mut spans: Vec<Span<'a>> = kinds.iter().flat_map(|k| self.spans_of(k, processes)).collect();
         let total = spans.len();
         if total == 0 {
             return None;
         }
         let mut note = String::new();
         if total > self.max_spans {
-            spans.select_nth_unstable_by_key(self.max_spans, |s| std::cmp::Reverse(s.duration_ns()));
+            // Waiting for work is what most long waits are, and what nobody asks about.
+            let size = |s: &Span<'_>| {
+                let idle = spec.by_cause && self.causes.heading(s).is_idle();
+                std::cmp::Reverse(if idle { s.duration_ns() / 1_000 } else { s.duration_ns() })
+            };
+            spans.select_nth_unstable_by_key(self.max_spans, size);
             spans.truncate(self.max_spans);
             note = format!("the {} longest of {total} are drawn", self.max_spans);
         }
         spans.sort_by_key(Span::t0_ns);
-        let (rows, row_of) = self.rows(&spans, spec.by_thread);
+        let (classes, class_of) = self.classes(&spans, spec);
+        let (rows, row_of) = self.rows(&spans, spec, processes.len() > 1);
         let names: Vec<u64> = spans.iter().map(|s| self.string(s.name())).collect();
         let labels = self.labels(&spans, spec);
         let parts: Vec<Named> =
@@ -241,15 +309,19 @@ impl<'a> Builder<'a, '_> {
         let threads: Vec<u64> = spans.iter().map(|s| u64::from(self.threads.number(s.thread()))).collect();
         let origin = self.origin_ns;
         let columns = &mut self.columns;
+        let of = match processes {
+            [process] => format!("p{}", process.index()),
+            _ => "others".into(),
+        };
         Some(Lane::Spans(SpanLane {
-            id: format!("p{}-{}", process.index(), kinds.first().unwrap_or(&"")),
+            id: format!("{of}-{}", kinds.first().unwrap_or(&"")),
             title: title.into(),
             note,
-            classes: spec.classes.iter().map(|c| (*c).to_owned()).collect(),
+            classes,
             rows,
             t0: columns.delta(spans.iter().map(|s| s.t0_ns().saturating_sub(origin))),
-            duration: columns.small(spans.iter().map(|s| s.duration_ns().max(0) as u64)),
-            cls: columns.small(spans.iter().map(|s| (spec.class)(s) as u64)),
+            duration: columns.small(spans.iter().map(|s| rounded_ns(s.duration_ns().max(0) as u64))),
+            cls: columns.small(class_of.into_iter()),
             row: columns.small(row_of.into_iter()),
             name: columns.small(names.into_iter()),
             parts,
@@ -260,6 +332,27 @@ impl<'a> Builder<'a, '_> {
             stack: stacks.iter().any(|n| *n > 0).then(|| columns.small(stacks.into_iter())),
             thread: threads.iter().any(|n| *n > 0).then(|| columns.small(threads.into_iter())),
         }))
+    }
+
+    /// The classes that any of the spans is of, and which each is of.
+    fn classes(&self, spans: &[Span<'_>], spec: &Spec) -> (Vec<String>, Vec<u64>) {
+        let all: Vec<&str> = match spec.by_cause {
+            true => Heading::ALL.iter().map(|heading| heading.words()).collect(),
+            false => spec.classes.to_vec(),
+        };
+        let place = |s: &Span<'_>| match spec.by_cause {
+            true => Heading::ALL.iter().position(|h| *h == self.causes.heading(s)).unwrap_or(0),
+            false => (spec.class)(s),
+        };
+        let of: Vec<usize> = spans.iter().map(place).collect();
+        let mut places = vec![None; all.len()];
+        of.iter().for_each(|class| places[*class] = Some(0_u64));
+        let mut classes = Vec::new();
+        for (place, name) in places.iter_mut().zip(all).filter(|(place, _)| place.is_some()) {
+            *place = Some(classes.len() as u64);
+            classes.push(name.to_owned());
+        }
+        (classes, of.into_iter().map(|class| places[class].unwrap_or(0)).collect())
     }
 
     /// The labels that any of the spans has: those that the lane knows, then all others.
@@ -309,28 +402,53 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    /// Names of the rows, and the row of each span.
-    fn rows(&self, spans: &[Span<'_>], by_thread: bool) -> (Vec<String>, Vec<u64>) {
-        if !by_thread {
+    /// Names of the rows, and the row of each span: of processes where there are several, else of threads.
+    fn rows(&self, spans: &[Span<'_>], spec: &Spec, by_process: bool) -> (Vec<String>, Vec<u64>) {
+        let key = |s: &Span<'_>| match by_process {
+            true => Some(s.process().index()),
+            false => s.thread().map(|t| t.index()),
+        };
+        let told = spans.iter().any(|s| s.thread().is_some() && s.duration_ns() > 0);
+        if !by_process && !(spec.by_thread && (told || !spec.kinds.is_empty())) {
             return (vec![String::new()], vec![0; spans.len()]);
         }
-        let mut threads: Vec<_> = spans.iter().map(Span::thread).collect();
-        threads.sort_unstable();
-        threads.dedup();
-        let name = |thread: &Option<fathom_recording::ThreadId>| match thread {
-            Some(id) => crate::samples::thread_name(self.recording, *id),
+        let mut weights: HashMap<Option<usize>, i64> = HashMap::new();
+        for span in spans {
+            let idle = spec.by_cause && self.causes.heading(span).is_idle();
+            let weight = weights.entry(key(span)).or_default();
+            *weight = weight.saturating_add(if idle { 0 } else { span.duration_ns().max(1) });
+        }
+        let mut keys: Vec<Option<usize>> = weights.keys().copied().collect();
+        let others = (keys.len() > MAX_ROWS).then(|| keys.len() - MAX_ROWS + 1);
+        keys.sort_unstable_by_key(|key| (std::cmp::Reverse(weights[key]), *key));
+        keys.truncate(if others.is_some() { MAX_ROWS - 1 } else { MAX_ROWS });
+        let recording = self.recording;
+        let name = |key: &Option<usize>| match key {
+            Some(id) if by_process => {
+                let id = ProcessId(*id as u32);
+                super::name_of(recording, id)
+            }
+            Some(id) => crate::samples::thread_name(recording, fathom_recording::ThreadId(*id as u32)),
             None => "unknown thread".into(),
         };
-        let mut names: Vec<String> = threads.iter().take(MAX_ROWS).map(name).collect();
-        if let Some(last) = names.last_mut().filter(|_| threads.len() > MAX_ROWS) {
-            *last = format!("{} other threads", threads.len() - MAX_ROWS + 1);
-        }
-        let row_of = spans.iter().map(|s| {
-            let at = threads.binary_search(&s.thread()).unwrap_or(0);
-            at.min(MAX_ROWS - 1) as u64
-        });
-        (names, row_of.collect())
+        let mut named: Vec<(String, Option<usize>)> = keys.iter().map(|key| (name(key), *key)).collect();
+        named.sort_unstable();
+        let place: HashMap<Option<usize>, u64> =
+            named.iter().enumerate().map(|(row, (_, key))| (*key, row as u64)).collect();
+        let mut names: Vec<String> = named.into_iter().map(|(name, _)| name).collect();
+        let last = names.len() as u64;
+        names.extend(
+            others.map(|n| format!("{n} other {}", if by_process { "processes" } else { "threads" })),
+        );
+        let row_of = spans.iter().map(|s| place.get(&key(s)).copied().unwrap_or(last)).collect();
+        (names, row_of)
     }
+}
+
+/// The nearest number of 14 significant bits, four digits: three are shown, and the others are a fifth of the page.
+fn rounded_ns(ns: u64) -> u64 {
+    let left_out = (u64::BITS - ns.leading_zeros()).saturating_sub(14);
+    if left_out == 0 { ns } else { (ns.saturating_add(1 << (left_out - 1)) >> left_out) << left_out }
 }
 
 /// A figure's word as a name and a unit: words carry their unit at the end.
@@ -367,5 +485,19 @@ pub(super) fn compiler(span: &Span<'_>) -> usize {
         (_, Some(tier)) if (1.0..4.0).contains(&tier) => 0,
         (_, Some(tier)) if tier >= 4.0 => 1,
         _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_keep_four_digits_and_short_ones_all() {
+        for ns in [0, 1, 16_383, 123_456_789, 9_999_999_999_999, u64::MAX] {
+            let off = rounded_ns(ns).abs_diff(ns) as f64 / ns.max(1) as f64;
+            assert!(off < 1e-4, "{ns}");
+        }
+        assert_eq!(rounded_ns(16_383), 16_383);
     }
 }

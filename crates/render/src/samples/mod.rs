@@ -8,6 +8,7 @@
 //! nanoseconds to a thousandth of their mean: both only say noise beyond that, and noise is what a page is full of. Of more samples than [`MAX_SAMPLES`] those of one thread and one stack that lie close
 //! together become one with the sum of their weights, as coarsely as it takes; the page says so.
 
+mod index;
 mod stacks;
 mod thin;
 mod threads;
@@ -19,6 +20,7 @@ use fathom_recording::Recording;
 use fathom_recording::vocabulary::sample;
 use serde::Serialize;
 
+pub use index::SampleIndex;
 pub(crate) use stacks::Stacks;
 use stacks::StacksHeader;
 use threads::ThreadHeader;
@@ -30,12 +32,21 @@ use crate::payload::{ColumnId, Columns};
 
 /// Samples in one page: 8 MB, and a browser adds them up in 10 ms.
 pub(crate) const MAX_SAMPLES: usize = 2_000_000;
+/// Samples of the windows that a server is asked for: half a second of work on either side. Up to these, none is left out.
+pub(crate) const MAX_WITHIN: usize = 600_000;
 /// Steps of time in a run: finer than any screen.
 const STEPS: i64 = 2_000_000;
 
 /// Kinds that the page offers first.
-const FIRST: [&str; 6] =
-    [sample::CPU, sample::WALL, sample::OFF_CPU, sample::RUN_QUEUE, sample::LOCK, sample::ALLOC];
+const FIRST: [&str; 7] = [
+    sample::CPU,
+    sample::CYCLES,
+    sample::WALL,
+    sample::OFF_CPU,
+    sample::RUN_QUEUE,
+    sample::LOCK,
+    sample::ALLOC,
+];
 
 /// Samples with the columns that they point into.
 pub(crate) struct Samples {
@@ -86,22 +97,21 @@ pub(crate) struct Row {
 /// Takes the samples of a recording, which reaches from `origin_ns` to `end_ns`; of some windows, where these are named.
 pub(crate) fn samples<'a>(
     recording: &'a Recording,
+    index: &SampleIndex,
     (origin_ns, end_ns): (i64, i64),
     within: Option<&[Window]>,
     mut stacks: Stacks<'a>,
     mut threads: Threads<'a>,
 ) -> Samples {
-    let counts = |t: i64| within.is_none_or(|all| all.iter().any(|w| w.from_ns <= t && t < w.to_ns));
     let unit_ns = unit_ns(end_ns.saturating_sub(origin_ns));
     let mut columns = Columns::default();
     let mut kinds = Vec::new();
-    let total = recording.samples.iter().filter(|s| counts(s.t_ns)).count().max(1);
-    let mut found = recording.sample_kinds();
-    found.sort_by_key(|(kind, _)| FIRST.iter().position(|first| first == kind).unwrap_or(FIRST.len()));
-    for (kind, count) in found {
-        let Some(id) = recording.strings.find(kind) else { continue };
-        let mut rows: Vec<Row> = (recording.samples.iter())
-            .filter(|s| s.kind == id && counts(s.t_ns))
+    let chosen: Vec<Vec<&[u32]>> = index.kinds.iter().map(|of| of.within(recording, within)).collect();
+    let total = chosen.iter().flatten().map(|places| places.len()).sum::<usize>().max(1);
+    for (of, places) in index.kinds.iter().zip(chosen) {
+        let kind = recording.strings.get(of.kind);
+        let mut rows: Vec<Row> = (places.into_iter().flatten())
+            .filter_map(|place| recording.samples.get(*place as usize))
             .map(|s| Row {
                 t: s.t_ns.saturating_sub(origin_ns) / unit_ns,
                 node: stacks.node(s.stack),
@@ -109,8 +119,9 @@ pub(crate) fn samples<'a>(
                 weight: s.weight.max(0),
             })
             .collect();
-        rows.sort_by_key(|row| row.t);
-        let share = (MAX_SAMPLES as u128 * rows.len() as u128 / total as u128).max(1) as usize;
+        let count = of.places.len();
+        let most = if within.is_some() { MAX_WITHIN } else { MAX_SAMPLES };
+        let share = (most as u128 * rows.len() as u128 / total as u128).max(1) as usize;
         let note = thin::thin(&mut rows, share, unit_ns);
         let (nodes, ranks) = ranked(&rows);
         let weight_unit = weight_unit(&rows, kind);

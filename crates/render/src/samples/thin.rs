@@ -4,13 +4,16 @@ use std::collections::HashMap;
 
 use super::Row;
 
+/// Rows on which a step is tried.
+const PROBE: usize = 100_000;
+
 /// Brings rows (in order of time) down to `most`, and says how; an empty note when nothing was needed.
 pub(super) fn thin(rows: &mut Vec<Row>, most: usize, unit_ns: i64) -> String {
     let total = rows.len();
     if total <= most {
         return String::new();
     }
-    let mut step = 1_i64;
+    let mut step = first_step(rows, most);
     loop {
         step = step.saturating_mul(10);
         *rows = merged(rows, step);
@@ -35,6 +38,19 @@ pub(super) fn thin(rows: &mut Vec<Row>, most: usize, unit_ns: i64) -> String {
     format!(
         "{total} samples, without their times; the rarest stacks, {left:.1} % of the weight, are left out"
     )
+}
+
+/// A tenth of the step that brings the beginning of the rows down as far as all of them have to come: each step that fails
+/// on millions of rows costs as long as the one that does not.
+fn first_step(rows: &[Row], most: usize) -> i64 {
+    let probe = &rows[..rows.len().min(PROBE)];
+    let most = (most as u128 * probe.len() as u128 / rows.len() as u128) as usize;
+    let span = probe.last().map_or(0, |row| row.t.saturating_sub(probe[0].t));
+    let mut step = 1_i64;
+    while step.saturating_mul(10) <= span && merged(probe, step.saturating_mul(10)).len() > most {
+        step = step.saturating_mul(10);
+    }
+    step
 }
 
 /// Rows of one thread and node within a step as one, at the time of the first.
@@ -78,6 +94,16 @@ mod tests {
         assert_eq!(thinned.iter().map(|row| row.weight).sum::<i64>(), 300_000);
         assert!(note.contains("100000 samples") && note.contains("1000 ms"), "{note}");
         assert_eq!(thin(&mut thinned, 1_000, 1), "");
+    }
+
+    #[test]
+    fn many_rows_are_thinned_no_coarser_than_it_takes() {
+        // Two stacks in turn, a row each millisecond: ten milliseconds hold five of each, which become two rows.
+        let mut many = rows(400_000, 2);
+        let note = thin(&mut many, 200_000, 1_000_000);
+        assert!(many.len() <= 200_000 && many.len() > 50_000, "{}", many.len());
+        assert!(note.contains("10 ms"), "{note}");
+        assert_eq!(many.iter().map(|row| row.weight).sum::<i64>(), 1_200_000);
     }
 
     #[test]

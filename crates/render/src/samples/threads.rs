@@ -50,7 +50,7 @@ impl<'a> Threads<'a> {
             ThreadHeader {
                 name: short(&thread_name(self.recording, *id)),
                 tid: thread.tid,
-                process: name_of(&self.recording.processes[thread.process.index()], thread.process),
+                process: name_of(self.recording, thread.process),
                 role: thread.role,
             }
         };

@@ -1,0 +1,207 @@
+//! Wait-for chains and the parts of stops in words: a few lines below a finding, whole trees for `fathom chain`.
+
+use fathom_diagnose::chain::{Chain, End, Link, Stop, StopPart};
+use fathom_diagnose::quantity;
+
+use crate::text::wrap;
+use crate::{printable, units};
+
+/// Links of the longest way that stand below a finding.
+const BELOW_A_FINDING: usize = 4;
+/// Frames of a stack that a tree shows.
+const FRAMES: usize = 6;
+/// A link must be as much of its chain to be shown in a tree.
+const SHOWN_SHARE: f64 = 0.01;
+
+/// The longest way of a chain, a line a link; `corner` is what a next link begins with.
+pub(crate) fn below_a_finding(chain: &Chain, corner: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let Some(first) = longest(&chain.links) else { return lines };
+    lines.push(format!("{}, {}: {}", chain.thread, quantity::millis(chain.ms), said(first, &chain.thread)));
+    lines.extend(way(first, &chain.thread, corner));
+    lines
+}
+
+/// A stop in a line, and the longest way behind its longest part.
+pub(crate) fn stop_below_a_finding(stop: &Stop, corner: &str) -> Vec<String> {
+    let mut lines = vec![parts(stop)];
+    let part = stop.parts.iter().reduce(|best, part| if part.ms > best.ms { part } else { best });
+    if let Some(first) = part.and_then(|part| longest(&part.links)) {
+        lines.push(format!("{corner} {}", said(first, "")));
+        let thread = first.thread.as_deref().unwrap_or_default();
+        lines.extend(way(first, thread, &format!("  {corner}")));
+    }
+    lines
+}
+
+/// Whether a stop tells more than that it was one.
+pub(crate) fn is_told(stop: &Stop) -> bool {
+    stop.parts.len() > 1 || stop.parts.iter().any(|part| !part.links.is_empty())
+}
+
+fn longest(links: &[Link]) -> Option<&Link> {
+    links.iter().reduce(|best, link| if link.ms > best.ms { link } else { best })
+}
+
+/// What comes after a link on the longest way.
+fn way(first: &Link, thread: &str, corner: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut before = thread.to_owned();
+    for (depth, link) in first.heaviest().skip(1).take(BELOW_A_FINDING - 1).enumerate() {
+        lines.push(format!("{}{corner} {}", "  ".repeat(depth), said(link, &before)));
+        before = link.thread.clone().unwrap_or_default();
+    }
+    lines
+}
+
+/// One link: who, what, how much, why it is the last.
+fn said(link: &Link, before: &str) -> String {
+    let who = link.thread.as_deref().filter(|thread| *thread != before && !thread.is_empty());
+    let who = who.map_or(String::new(), |thread| format!("{thread}: "));
+    let end = link.end.map(End::words).filter(|words| !words.is_empty());
+    let end = end.map_or(String::new(), |words| format!(" ({words})"));
+    format!("{who}{}{end}, {} ({})", link.what, quantity::millis(link.ms), quantity::share(link.share))
+}
+
+/// Operation, length, who asked, parts.
+fn parts(stop: &Stop) -> String {
+    let asked = stop.asked_by.as_ref().map_or(String::new(), |by| format!(", asked by {by}"));
+    let part = |part: &StopPart| format!("{} {}", part.words, quantity::millis(part.ms));
+    let parts: Vec<String> = stop.parts.iter().map(part).collect();
+    let last = stop.last_in.as_ref().map_or(String::new(), |thread| format!("; last in: {thread}"));
+    format!("{} {}{asked}: {}{last}", stop.operation, quantity::millis(stop.ms), parts.join(", "))
+}
+
+/// Chains and stops as trees of at most so many columns.
+pub fn text(chains: &[Chain], stops: &[Stop], zero_ns: i64, width: usize) -> String {
+    let mut out = String::new();
+    for chain in chains {
+        let who = match chain.tid {
+            Some(tid) => format!("{} ({tid})", chain.thread),
+            None => chain.thread.clone(),
+        };
+        let of = if chain.process.is_empty() { String::new() } else { format!(" of {}", chain.process) };
+        let (from, to) = (units::moment(chain.from_ns, zero_ns), units::moment(chain.to_ns, zero_ns));
+        let head = format!("{who}{of}: {} between {from} and {to}", quantity::millis(chain.ms));
+        paragraph(&mut out, "", "", &head, width);
+        tree(&mut out, &chain.links, &chain.thread, "  ", width);
+        out.push('\n');
+    }
+    for stop in stops {
+        let at = units::moment(stop.from_ns, zero_ns);
+        paragraph(&mut out, "", "  ", &format!("stop at {at}: {}", parts(stop)), width);
+        if let Some(how) = stop.last_in_how {
+            let last = stop.last_in.as_deref().unwrap_or_default();
+            paragraph(&mut out, "  ", "    ", &format!("last in: {last}; {how}"), width);
+            stack(&mut out, &stop.last_in_stack, "    ", width);
+        }
+        for part in &stop.parts {
+            let head = format!("{}, {}", part.words, quantity::millis(part.ms));
+            paragraph(&mut out, "  ", "    ", &head, width);
+            tree(&mut out, &part.links, "", "    ", width);
+        }
+        out.push('\n');
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+fn tree(out: &mut String, links: &[Link], before: &str, indent: &str, width: usize) {
+    for link in links.iter().filter(|link| link.share >= SHOWN_SHARE) {
+        let times = match link.times {
+            0 | 1 => String::new(),
+            times => format!(", {times} times"),
+        };
+        let line = format!("{}{times}", said(link, before));
+        paragraph(out, indent, &format!("{indent}    "), &line, width);
+        // Where a chain goes on, the next link says why; at its end the stack does.
+        if link.next.is_empty() {
+            stack(out, &link.stack, &format!("{indent}    "), width);
+        }
+        let name = link.thread.as_deref().unwrap_or(before);
+        tree(out, &link.next, name, &format!("{indent}  "), width);
+    }
+}
+
+fn stack(out: &mut String, frames: &[String], indent: &str, width: usize) {
+    if frames.is_empty() {
+        return;
+    }
+    let more = if frames.len() > FRAMES { " ← …" } else { "" };
+    let shown: Vec<&str> = frames.iter().take(FRAMES).map(String::as_str).collect();
+    paragraph(out, indent, &format!("{indent}  "), &format!("at {}{more}", shown.join(" ← ")), width);
+}
+
+fn paragraph(out: &mut String, first: &str, others: &str, text: &str, width: usize) {
+    let room = width.saturating_sub(others.chars().count().max(first.chars().count())).max(30);
+    for (i, line) in wrap(&printable(text), room).iter().enumerate() {
+        out.push_str(if i == 0 { first } else { others });
+        out.push_str(line);
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(thread: Option<&str>, what: &str, ms: f64, end: Option<End>, next: Vec<Link>) -> Link {
+        Link {
+            thread: thread.map(str::to_owned),
+            tid: Some(7),
+            process: "Shop".into(),
+            heading: None,
+            what: what.into(),
+            ms,
+            share: ms / 2_000.0,
+            times: 3,
+            from_ns: 0,
+            to_ns: 1,
+            stack: vec!["pipe_read".into(), "Shop.read".into()],
+            source: "locks".into(),
+            end,
+            next,
+        }
+    }
+
+    fn chain() -> Chain {
+        let end = link(None, "writer (9)", 1_900.0, Some(End::Outside), vec![]);
+        let read = link(Some("holder"), "in read() on /tmp/fifo", 1_900.0, None, vec![end]);
+        let ran = link(Some("holder"), "running", 5.0, Some(End::Running), vec![]);
+        let waits =
+            link(Some("victim"), "waiting for a lock that holder held", 2_000.0, None, vec![ran, read]);
+        Chain {
+            thread: "victim".into(),
+            tid: Some(8),
+            process: "Shop".into(),
+            from_ns: 0,
+            to_ns: 3_000_000_000,
+            ms: 2_000.0,
+            links: vec![waits],
+        }
+    }
+
+    #[test]
+    fn below_a_finding_the_longest_way_is_told_and_a_thread_named_once() {
+        let lines = below_a_finding(&chain(), "└");
+        assert_eq!(
+            lines,
+            [
+                "victim, 2.00 s: waiting for a lock that holder held, 2.00 s (100 %)",
+                "└ holder: in read() on /tmp/fifo, 1.90 s (95 %)",
+                "  └ writer (9) (outside of what was recorded), 1.90 s (95 %)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_tree_shows_all_that_matters_and_no_line_is_too_wide_nor_active() {
+        let mut chain = chain();
+        chain.links[0].what = "waiting for \u{1b}[2J that is very long indeed ".repeat(5);
+        let text = text(&[chain], &[], 0, 60);
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+        assert!(text.contains("at pipe_read ← Shop.read") && !text.contains("running"), "{text}");
+    }
+}
