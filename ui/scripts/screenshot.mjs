@@ -1,7 +1,9 @@
 // Pictures of a report for README and docs: node scripts/screenshot.mjs REPORT.html OUT-DIR
 //
 // Writes report-light.png and report-dark.png: the verdict and the timeline at its side, as a wide screen shows them. The pictures in
-// docs/images are of crates/ingest/fixtures/elasql: (cd there; fathom report client* gc* jit* -o report.html).
+// docs/images are of crates/ingest/fixtures/elasql: (cd there; fathom report client* gc* jit* -o report.html). With ONLY=SELECTOR
+// it writes that part of the page alone, as report-recording.png, light, 980 pixels of it: ONLY=#timeline of `fathom record -p PID`
+// of ui/test/java/Orders.java (java Orders 60 DIR), with its throughput.csv.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -20,15 +22,21 @@ mkdirSync(out, { recursive: true });
 const width = Number(process.env["WIDTH"] ?? 1800);
 const height = Number(process.env["HEIGHT"] ?? 1180);
 const browser = await launch(executable);
-for (const scheme of ["light", "dark"]) {
+const only = process.env["ONLY"];
+for (const scheme of only ? ["light"] : ["light", "dark"]) {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
   page.on("console", (m) => m.type() === "error" && console.error(m.text()));
   page.on("pageerror", (e) => console.error(e));
   await page.goto(pathToFileURL(resolve(report)).href + (process.env["HASH"] ?? ""));
   await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
   await page.waitForTimeout(400);
-  const path = join(out, `report-${scheme}.png`);
-  await page.screenshot({ path, fullPage: process.env["FULL"] === "1" });
+  const path = join(out, only ? "report-recording.png" : `report-${scheme}.png`);
+  if (only) {
+    // The bar that stays in sight would lie over the lanes.
+    await page.evaluate(() => (document.querySelector(".chosen").style.position = "static"));
+    const box = await page.locator(only).boundingBox();
+    await page.screenshot({ path, fullPage: true, clip: { x: box.x - 16, y: box.y - 8, width: box.width + 32, height: Math.min(980, box.height) } });
+  } else await page.screenshot({ path, fullPage: process.env["FULL"] === "1" });
   // A third of the size with 96 colours, and no difference to see; ImageMagick is not needed otherwise.
   const smaller = spawnSync("convert", [path, "+dither", "-colors", "96", "-define", "png:compression-level=9", path]);
   if (smaller.error) console.error(`${path}: left large, ImageMagick's convert is not here`);

@@ -31,6 +31,7 @@ describe("moments", () => {
   it("get as many digits as tell them apart in the view", () => {
     expect([600e9, 10e9, 1e9, 1e6, 0].map(momentDigits)).toEqual([1, 2, 3, 6, 3]);
     expect(plain(moment(-35.9e9))).toBe("−35.9 s");
+    expect(plain(moment(-0.03e9))).toBe("0.0 s");
   });
 });
 

@@ -47,6 +47,9 @@ export function count(value: number): string {
 /** A value of a line or a fact with its unit. Bytes become MB and GB as the JVM means them (1024s). */
 export function quantity(value: number, unit: string): string {
   if (!Number.isFinite(value)) return "–";
+  if (unit === "share") return share(value);
+  // A rate of what has a unit of its own: "1.2 MB/s"; of what is counted: "12/s".
+  if (unit.endsWith("/s")) return `${unit === "1/s" || unit === "/s" ? quantity(value, "") : unit === "bytes/s" ? quantity(value, "bytes") : `${quantity(value, "")}${NB}${unit.slice(0, -2)}`}/s`;
   if (unit === "bytes") {
     const units = ["B", "kB", "MB", "GB", "TB"];
     let scaled = value;
@@ -66,8 +69,11 @@ export function quantity(value: number, unit: string): string {
 
 /** The same, short enough for an axis. */
 export function axisQuantity(value: number, unit: string): string {
+  if (unit === "share") return value === 0 ? "0" : `${+(value * 100).toPrecision(3)}${NB}%`;
+  if (unit === "bytes/s") return value === 0 ? "0" : `${quantity(value, "bytes")}/s`;
   if (unit === "bytes" || unit === "ns" || unit === "s" || unit === "ms") return value === 0 ? "0" : quantity(value, unit);
   const size = Math.abs(value);
+  if (size > 0 && size < 1e-3) return value.toExponential(1).replace(".0e", "e").replace("-", "−");
   if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)}${NB}M`;
   if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)}${NB}k`;
   return `${+value.toPrecision(3)}`;
@@ -81,7 +87,9 @@ export function momentDigits(widthNs: number): number {
 
 /** A moment, nanoseconds from the diagnosis' zero, as "145.2 s". */
 export function moment(ns: number, decimals = 1): string {
-  return `${(ns / 1e9).toFixed(decimals).replace("-", "−")}${NB}s`;
+  // What rounds to nothing is not before it.
+  const seconds = (ns / 1e9).toFixed(decimals).replace(/^-(?=[0.]+$)/, "");
+  return `${seconds.replace("-", "−")}${NB}s`;
 }
 
 /** A moment on the wall clock (UTC): "2026-11-20 14:03:12.345 UTC". */

@@ -1,6 +1,8 @@
 // Which colour and height each class of span has. The colours are those of Okabe and Ito, which people with any
 // kind of colour vision tell apart; heights, caps and the words in legend and details say the same without colour.
 
+import { headingLook, isQuiet } from "./headings";
+
 export interface Look {
   /** A colour of style.css. */
   ink: string;
@@ -24,6 +26,10 @@ const LOOKS: Record<string, Look> = {
   "uncommon trap": { ink: "c2", height: 1 },
   "dependency broken": { ink: "c4", height: 0.8 },
   "compile failed": { ink: "c6", height: 0.9 },
+  monitor: { ink: "c4", height: 0.85 },
+  "Object.wait": { ink: "c5", height: 0.5 },
+  park: { ink: "c1", height: 0.5 },
+  "native lock": { ink: "c2", height: 0.85 },
 };
 
 const PARTS: Record<string, Look> = {
@@ -37,6 +43,9 @@ const REST: Look = { ink: "quiet", height: 0.6 };
 const ORDER = ["c1", "c2", "c3", "c4", "c5", "c6"];
 
 export function classLook(name: string, index: number): Look {
+  const heading = headingLook(name);
+  // Where rows are thin, waiting for work is a line and what a thread had to wait for is tall.
+  if (heading) return { ink: heading.ink, height: isQuiet(name) ? 0.3 : 0.85 };
   return LOOKS[name] ?? { ink: ORDER[index % ORDER.length], height: 0.7 };
 }
 

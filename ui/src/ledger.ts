@@ -1,5 +1,6 @@
 // The ledger of a window: slices of the run added up.
 
+import { isQuiet } from "./headings";
 import type { LedgerOverTime } from "./model";
 import type { Range } from "./view";
 
@@ -12,11 +13,6 @@ export interface LedgerGroup {
   total: number;
   /** Of it what was not idle and not unknown. */
   busy: number;
-}
-
-/** Headings that say that a thread had nothing to do, or that nobody saw it. */
-export function isQuiet(heading: string): boolean {
-  return heading === "idle" || heading === "asleep" || heading === "unknown";
 }
 
 /** What groups spent some ranges on. A slice that lies in a range in part counts for that part. */

@@ -23,4 +23,10 @@ describe("a link", () => {
     for (const hash of ["", "#timeline", "#t=5..1", "#t=a..b", "#t=1..2<script>", "#w=%E0%A4%A"]) expect(read(hash)).toBeNull();
     expect(read("#t=1..2&n=evil&v=__proto__&w=9..1")).toEqual({ view: { from: 1, to: 2 }, at: null, choice: {} });
   });
+  it("holds how tables, ledger and flame graph are shown", () => {
+    const choice = { table: "p0-disk.sync|name", sort: "3a", filter: "fsync é", ledger: "pool", ledgerQuiet: true, inverted: true, search: "^java\\.(util|io)" };
+    const hash = write({ view: null, at: null, choice });
+    expect(read(hash)?.choice).toEqual(choice);
+    expect(read("#sort=3x")).toBeNull();
+  });
 });

@@ -51,6 +51,12 @@ export function write(link: Link): string {
   if (choice.stackView && choice.stackView !== "flame") put("v", choice.stackView);
   if (choice.heat) put("heat", choice.heat);
   if (choice.table) put("table", choice.table);
+  if (choice.sort) put("sort", choice.sort);
+  if (choice.filter) put("filter", choice.filter);
+  if (choice.ledger) put("ledger", choice.ledger);
+  if (choice.ledgerQuiet) put("idle", "shown");
+  if (choice.inverted) put("callers", "first");
+  if (choice.search) put("find", choice.search);
   const folds = Object.entries(choice.folds ?? {}).map(([id, open]) => `${open ? "+" : "-"}${encodeURIComponent(id)}`);
   if (folds.length > 0) put("f", folds.join(","));
   if (choice.order?.length) put("o", choice.order.map(encodeURIComponent).join(","));
@@ -121,6 +127,16 @@ const READERS: Record<string, (link: Link, value: string) => boolean> = {
   },
   heat: ({ choice }, value) => Boolean((choice.heat = value)),
   table: ({ choice }, value) => Boolean((choice.table = value)),
+  sort: ({ choice }, value) => {
+    const known = /^\d{1,3}[ad]$/.test(value);
+    if (known) choice.sort = value;
+    return known;
+  },
+  filter: ({ choice }, value) => Boolean((choice.filter = value)),
+  ledger: ({ choice }, value) => Boolean((choice.ledger = value)),
+  idle: ({ choice }, value) => (choice.ledgerQuiet = value === "shown"),
+  callers: ({ choice }, value) => (choice.inverted = value === "first"),
+  find: ({ choice }, value) => Boolean((choice.search = value)),
   f: ({ choice }, value) => {
     choice.folds = Object.fromEntries(value.split(",").map((text) => [decoded(text.slice(1)) ?? "", text.startsWith("+")]));
     return true;

@@ -2,6 +2,7 @@
 // Times of the diagnosis are nanoseconds on the recording's clock; times of lanes count from `originNs`.
 
 import type { SampleLane } from "./samples/lane";
+import type { StateLane } from "./states";
 
 export interface Window {
   from_ns: number;
@@ -35,6 +36,47 @@ export interface Finding {
   remedies: Remedy[];
   verify: string[];
   windows: Window[];
+  /** Of a finding about waits; absent in pages of a version before it. */
+  chain?: Chain | null;
+  /** Of a finding about stops: the longest of them. */
+  stop?: Stop | null;
+}
+
+/** What a thread waited for, and what that waited for, to the end. */
+export interface Chain extends Window {
+  thread: string;
+  tid: number | null;
+  process: string;
+  ms: number;
+  /** The longest first; their times add up to `ms`. */
+  links: ChainLink[];
+}
+
+export interface ChainLink extends Window {
+  /** Null for a device, or where nobody knows. */
+  thread: string | null;
+  what: string;
+  ms: number;
+  share: number;
+  times: number;
+  /** Innermost frame first. */
+  stack: string[];
+  source: string;
+  end: string | null;
+  next: ChainLink[];
+}
+
+/** A stop of a JVM, cut into parts. */
+export interface Stop extends Window {
+  process: string;
+  operation: string;
+  ms: number;
+  asked_by: string | null;
+  last_in: string | null;
+  last_in_how: string | null;
+  last_in_stack: string[];
+  parts: { part: string; words: string; from_ns: number; to_ns: number; ms: number; links: ChainLink[] }[];
+  source: string;
 }
 
 export interface LedgerRow {
@@ -95,6 +137,8 @@ export interface LineLane {
   unit: string;
   /** Whether a value holds until the next one (counts per second) or is joined to it by a line. */
   steps: boolean;
+  /** Whether it is open before anybody folds or unfolds it. */
+  open: boolean;
   lines: Line[];
   /** What was left out, in words; empty when nothing was. */
   note: string;
@@ -135,11 +179,13 @@ export interface SpanLane {
   note: string;
 }
 
-export type Lane = LineLane | SpanLane | SampleLane;
+export type Lane = LineLane | SpanLane | SampleLane | StateLane;
 
 export interface Group {
   name: string;
   detail: string;
+  /** Whether it is open before anybody folds or unfolds it. */
+  open: boolean;
   lanes: Lane[];
 }
 
@@ -151,8 +197,25 @@ export interface Lanes {
   strings: string[];
   sources: string[];
   groups: Group[];
+  counted: Counted[];
   /** What groups of threads spent each slice of the run on; null when nothing tells. */
   ledger: LedgerOverTime | null;
+}
+
+/** How often something happened in stretches of time, and how long all of it took; in order of their start. */
+export interface Counted {
+  id: string;
+  title: string;
+  process: string;
+  note: string;
+  t0: Float64Array;
+  duration: Float64Array;
+  name: Float64Array;
+  /** Threads of the samples, one too high. */
+  thread: Float64Array;
+  count: Float64Array;
+  /** Nanoseconds. */
+  time: Float64Array;
 }
 
 export interface LedgerOverTime {

@@ -7,7 +7,7 @@ import { LAYERS, layersIn, layersOf, sampleLane } from "./samples/lane";
 import { merge } from "./samples/merge";
 import type { SampleTable } from "./samples/table";
 import { SpanIndex } from "./spans";
-import { groupings, groupRows, keyOf } from "./tables";
+import { countRows, groupings, groupRows, keyOf } from "./tables";
 
 const S = 1e9;
 
@@ -99,4 +99,17 @@ describe("the lane of samples", () => {
     expect(all.reduce((sum, l) => sum + l[kernel], 0)).toBe(n);
     expect(all.reduce((sum, l) => sum + l[unknown], 0)).toBe(n);
   });
+});
+
+it("counts of a stretch that lies in the window in part count for that part", () => {
+  const table = {
+    id: "c", title: "", process: "", note: "",
+    t0: Float64Array.from([0, 100, 200]), duration: Float64Array.from([100, 100, 100]), name: Float64Array.from([0, 1, 0]),
+    thread: new Float64Array(3), count: Float64Array.from([10, 4, 6]), time: Float64Array.from([50, 20, 30]),
+  };
+  const rows = countRows(table, [{ from: 50, to: 200 }], [{ from: 200, to: 275 }], (i) => `n${table.name[i]}`);
+  expect(rows).toEqual([
+    { key: "n0", count: 5, timeNs: 25, baseCount: 9, baseTimeNs: 45 },
+    { key: "n1", count: 4, timeNs: 20, baseCount: 0, baseTimeNs: 0 },
+  ]);
 });

@@ -2,7 +2,7 @@
 //   u32 (little endian) length of the header · header (JSON) · columns, one after the other.
 // Columns are what is big: delta-coded times, small integers, 32-bit floats. Written by crates/render/src/payload.rs.
 
-import type { Fact, Group, Lane, Lanes } from "./model";
+import type { Counted, Fact, Group, Lane, Lanes } from "./model";
 import { parsePrintable } from "./printable";
 
 /** How a column of the payload is coded. */
@@ -24,6 +24,7 @@ interface RawLineLane {
   title: string;
   unit: string;
   steps: boolean;
+  open: boolean;
   note: string;
   lines: { name: string; main: boolean; t: number; v: number }[];
 }
@@ -57,7 +58,9 @@ interface Header {
   strings: string[];
   sources: string[];
   columns: Column[];
-  groups: { name: string; detail: string; lanes: (RawLineLane | RawSpanLane)[] }[];
+  groups: { name: string; detail: string; open: boolean; lanes: (RawLineLane | RawSpanLane)[] }[];
+  /** Absent in pages of a version before it. */
+  counted?: { id: string; title: string; process: string; note: string; t0: number; duration: number; name: number; thread: number; count: number; time: number }[];
   ledger: { edges: number; headings: string[]; groupings: { by: string; groups: { name: string; process: string }[]; spent: number }[] } | null;
 }
 
@@ -108,7 +111,16 @@ export function readLanes(bytes: Uint8Array): Lanes {
     edges: columns[header.ledger.edges],
     groupings: header.ledger.groupings.map((g) => ({ ...g, spent: columns[g.spent] })),
   };
-  return { originNs, from, to, strings, sources, groups, ledger };
+  const counted = (header.counted ?? []).map((raw): Counted => ({
+    ...raw,
+    t0: columns[raw.t0],
+    duration: columns[raw.duration],
+    name: columns[raw.name],
+    thread: columns[raw.thread],
+    count: columns[raw.count],
+    time: columns[raw.time],
+  }));
+  return { originNs, from, to, strings, sources, groups, counted, ledger };
 }
 
 /** What every payload is: a header of a schema, and columns. */
@@ -141,22 +153,28 @@ function readColumn(block: Uint8Array, column: Column): Float64Array {
     }
     return values;
   }
+  const delta = column.as === "delta";
   let at = 0;
   let sum = 0;
   for (let i = 0; i < column.n; i++) {
+    // Most numbers have one to four bytes and fit an integer of the machine.
     let byte = block[at++];
     let value = byte & 0x7f;
-    // Multiplied rather than shifted: values pass 32 bits.
-    for (let scale = 128; byte & 0x80; scale *= 128) {
+    for (let shift = 7; byte >= 0x80 && shift < 28; shift += 7) {
       byte = block[at++];
-      value += (byte & 0x7f) * scale;
+      value |= (byte & 0x7f) << shift;
     }
-    if (column.as === "delta") {
-      sum += value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-      values[i] = sum;
-    } else {
-      values[i] = value;
-    }
+    if (byte >= 0x80) {
+      let large = value;
+      // Multiplied rather than shifted: values pass 32 bits.
+      for (let scale = 2 ** 28; byte >= 0x80; scale *= 128) {
+        byte = block[at++];
+        large += (byte & 0x7f) * scale;
+      }
+      if (delta) values[i] = sum += large % 2 === 0 ? large / 2 : -(large + 1) / 2;
+      else values[i] = large;
+    } else if (delta) values[i] = sum += (value >>> 1) ^ -(value & 1);
+    else values[i] = value;
   }
   return values;
 }

@@ -80,6 +80,8 @@ export function refine(page: Page): () => void {
       if (page.rangesKey() !== key) return;
       page.exact = { key, table };
       page.state.set({});
+      // What the measurements wait for: two frames on, everything has been drawn with it.
+      requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("fathom-exact")));
     } catch {
       // What the page holds is shown: thinned, and it says so.
     }

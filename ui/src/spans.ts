@@ -10,6 +10,15 @@ export class SpanIndex {
   /** The longest duration on the lane. */
   readonly longestNs: number;
 
+  private static readonly known = new WeakMap<SpanLane, SpanIndex>();
+
+  /** The index of a lane, made once: plot, table and label of a lane ask it. */
+  static of(lane: SpanLane): SpanIndex {
+    let index = SpanIndex.known.get(lane);
+    if (!index) SpanIndex.known.set(lane, (index = new SpanIndex(lane)));
+    return index;
+  }
+
   constructor(readonly lane: SpanLane) {
     this.latestEnd = new Float64Array(lane.t0.length);
     let latest = -Infinity;

@@ -23,7 +23,19 @@ export interface Choice {
   heat: string;
   /** What the table lists, "lane:grouping"; empty: the first. */
   table: string;
-  /** Lanes folded (false) or unfolded by hand, by id. */
+  /** How the table's rows are ordered: number of the column and "d" (falling) or "a"; empty: as the table begins. */
+  sort: string;
+  /** What the first column of the table's rows has to hold. */
+  filter: string;
+  /** How the ledger groups threads; empty: by role. */
+  ledger: string;
+  /** Whether the ledger shows idle and unseen time. */
+  ledgerQuiet: boolean;
+  /** Whether the flame graph shows callers below what they called. */
+  inverted: boolean;
+  /** What is searched for in the flame graph. */
+  search: string;
+  /** Lanes folded (false) or unfolded by hand, by id; "table:" and the id for the table of a lane. */
   folds: Record<string, boolean>;
   /** Ids of the lanes of groups whose order was changed, in their new order. */
   order: string[];
@@ -39,6 +51,12 @@ export const NOTHING_CHOSEN: Choice = {
   stackView: "flame",
   heat: "",
   table: "",
+  sort: "",
+  filter: "",
+  ledger: "",
+  ledgerQuiet: false,
+  inverted: false,
+  search: "",
   folds: {},
   order: [],
 };

@@ -1,7 +1,7 @@
 // Spans of the window by something that they have in common: cause, file, peer, method, thread.
 
 import { SpanIndex } from "./spans";
-import type { SpanLane } from "./model";
+import type { Counted, SpanLane } from "./model";
 import type { Range } from "./view";
 
 /** By what the spans of a lane can be put together. */
@@ -76,6 +76,42 @@ function sums(index: SpanIndex, ranges: Range[], key: (i: number) => string): Ma
     }
   }
   return out;
+}
+
+export interface CountRow {
+  key: string;
+  count: number;
+  timeNs: number;
+  /** Scaled to the length of the window; null without a base. */
+  baseCount: number | null;
+  baseTimeNs: number | null;
+}
+
+/** Counts of a window by name or thread; a stretch that lies in it in part counts for that part. */
+export function countRows(table: Counted, windows: Range[], base: Range[], key: (i: number) => string): CountRow[] {
+  const rows = new Map<string, CountRow>();
+  const add = (ranges: Range[], into: (row: CountRow, count: number, time: number) => void): void => {
+    for (let i = 0; i < table.t0.length; i++) {
+      const [from, to] = [table.t0[i], table.t0[i] + table.duration[i]];
+      const within = ranges.reduce((sum, r) => sum + Math.max(0, Math.min(to, r.to) - Math.max(from, r.from)), 0);
+      if (within <= 0) continue;
+      const share = within / table.duration[i];
+      const name = key(i);
+      let row = rows.get(name);
+      if (!row) rows.set(name, (row = { key: name, count: 0, timeNs: 0, baseCount: base.length > 0 ? 0 : null, baseTimeNs: base.length > 0 ? 0 : null }));
+      into(row, table.count[i] * share, table.time[i] * share);
+    }
+  };
+  add(windows, (row, count, time) => {
+    row.count += count;
+    row.timeNs += time;
+  });
+  const scale = base.length > 0 ? length(windows) / length(base) : 0;
+  add(base, (row, count, time) => {
+    row.baseCount = (row.baseCount ?? 0) + count * scale;
+    row.baseTimeNs = (row.baseTimeNs ?? 0) + time * scale;
+  });
+  return [...rows.values()];
 }
 
 const length = (ranges: Range[]): number => ranges.reduce((sum, r) => sum + r.to - r.from, 0);

@@ -1,107 +1,109 @@
-// How the page bears a large recording: node test/bench.mjs [SAMPLES [SPANS]]
+// How the page bears large recordings, beside its goals and beside other viewers: node test/bench.mjs [page] [serve] [rivals]
 //
-// Prints size, time to open, time from the end of a brush until everything is drawn, and CPU of a frame while panning.
-// Fails on the size alone: the others depend on the machine. Set REPORT to measure a page that is there.
+// Three parts, all of them when none is named; each says how loaded the machine is, because what is told by the clock is told of
+// the machine as well:
+//   page    1 000 000 samples and 200 000 spans in a file
+//   serve   10 000 000 samples and 200 000 spans through `fathom serve`
+//   rivals  a recording of async-profiler in fathom's report, in speedscope and in async-profiler's own heatmap (rivals.mjs)
+// Builds what it measures in release mode; FATHOM names a binary, REPORT a page that is there, SAMPLES and SPANS other sizes.
+// Fails on the size of the page alone: the others depend on the machine.
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { findChromium, launch } from "../scripts/chromium.mjs";
+import { recordWithAsyncProfiler } from "./async-profiler.mjs";
+import { measure } from "./bench-page.mjs";
+import { compareViewers } from "./rivals.mjs";
 
 /** A page of a million samples and 200 000 spans is to be an attachment. */
 const MOST_MB = 6;
-const ROUNDS = 5;
 
 const executable = findChromium();
 if (!executable) {
   console.error("SKIPPED: no Chromium here (apt-get install chromium, or set CHROMIUM)");
   process.exit(0);
 }
-const [samples = "1000000", spans = "200000"] = process.argv.slice(2);
+const named = process.argv.slice(2);
+const parts = new Set(named.length > 0 ? named : ["page", "serve", "rivals"]);
 const folder = mkdtempSync(join(tmpdir(), "fathom-bench-"));
-const report = process.env["REPORT"] ? resolve(process.env["REPORT"]) : join(folder, "report.html");
-if (!process.env["REPORT"]) {
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  const args = ["run", "--quiet", "--release", "--package", "fathom-render", "--example", "synthetic_report", "--", spans, "100000", samples];
-  writeFileSync(report, execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 30, stdio: ["ignore", "pipe", "inherit"] }));
-}
-const megabytes = statSync(report).size / 1e6;
-console.log(`${samples} samples, ${spans} spans: page of ${megabytes.toFixed(2)} MB`);
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const spans = process.env["SPANS"] ?? "200000";
+const count = (n) => Number(n).toLocaleString("en").replaceAll(",", " ");
+const head = (text) => console.log(`\n${text} (load ${loadavg()[0].toFixed(1)} on ${cpus().length} processors)`);
+const missed = [];
+let goals = 0;
 
-const median = (all) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)];
-const told = (all) => `${median(all).toFixed(0)} ms (${Math.min(...all).toFixed(0)} to ${Math.max(...all).toFixed(0)})`;
+/** Prints a figure beside its goal. */
+function told({ what, goal = null, unit = "ms", values, more = "" }) {
+  const sorted = values.slice().sort((a, b) => a - b);
+  const [least, middle, most] = [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted[sorted.length - 1]];
+  const digits = unit === "ms" ? (middle < 100 && what.includes("frame") ? 1 : 0) : 2;
+  const figure = `${middle.toFixed(digits)} ${unit}${values.length > 1 ? ` (${least.toFixed(digits)} to ${most.toFixed(digits)})` : ""}`;
+  if (goal !== null) goals++;
+  if (goal !== null && middle > goal) missed.push(`${what}: ${figure}, goal ${goal} ${unit}`);
+  const verdict = goal === null ? "" : middle > goal ? "MISSED" : "met";
+  console.log(`  ${what.padEnd(52)} ${(goal === null ? "" : `goal ${goal} ${unit}`).padEnd(13)} ${figure.padEnd(26)} ${verdict.padEnd(7)} ${more}`.trimEnd());
+}
+
+const cargo = (...args) => execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 30, stdio: ["ignore", "pipe", "inherit"] });
+const synthetic = (samples, ...out) =>
+  cargo("run", "--quiet", "--release", "--package", "fathom-render", "--example", "synthetic_report", "--", spans, "100000", samples, ...out);
+let fathom = process.env["FATHOM"];
+if (!fathom && (parts.has("serve") || parts.has("rivals"))) {
+  cargo("build", "--quiet", "--release", "--package", "fathom", "--bin", "fathom");
+  fathom = join(root, "target/release/fathom");
+}
 const browser = await launch(executable);
-const opens = [];
-let page;
-for (let i = 0; i < ROUNDS; i++) {
-  await page?.close();
-  page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
-  page.on("pageerror", (e) => console.error(e));
-  await page.goto(pathToFileURL(report).href);
-  await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
-  opens.push(await page.evaluate(() => performance.getEntriesByName("fathom-ready")[0].startTime));
-}
-console.log(`opens from its file in ${told(opens)}`);
+let tooLarge = false;
 
-const plot = page.locator("[data-plot]:not(.axis-plot)").first();
-await plot.scrollIntoViewIfNeeded();
-await page.waitForTimeout(500);
-const box = await plot.boundingBox();
-const drawn = (action, ...args) =>
-  page.evaluate(
-    ([name, list]) =>
-      new Promise((done) => {
-        const start = performance.now();
-        globalThis.bench[name](...list);
-        requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)));
-      }),
-    [action, args],
-  );
-await page.evaluate(() => {
-  const at = (type, x, y, shiftKey) => new PointerEvent(type, { clientX: x, clientY: y, button: 0, bubbles: true, shiftKey });
-  globalThis.bench = {
-    brush(x0, x1, y, shift) {
-      const target = document.elementFromPoint(x0, y);
-      target.dispatchEvent(at("pointerdown", x0, y, shift));
-      window.dispatchEvent(at("pointermove", (x0 + x1) / 2, y, shift));
-      window.dispatchEvent(at("pointermove", x1, y, shift));
-      window.dispatchEvent(at("pointerup", x1, y, shift));
-    },
-  };
-});
-const y = box.y + box.height / 2;
-for (const [what, from, to, shift] of [["a twentieth of the run", 0.5, 0.55, false], ["half of the run", 0.2, 0.7, false], ["a base of a third", 0.1, 0.43, true], ["a twentieth, held against it", 0.5, 0.55, false]]) {
-  const times = [];
-  for (let i = 0; i < ROUNDS; i++) times.push(await drawn("brush", box.x + box.width * from + i, box.x + box.width * to + i, y, shift));
-  console.log(`a brush of ${what}: everything drawn after ${told(times)}`);
+if (parts.has("page")) {
+  const samples = process.env["SAMPLES"] ?? "1000000";
+  const report = process.env["REPORT"] ? resolve(process.env["REPORT"]) : join(folder, "report.html");
+  if (!process.env["REPORT"]) writeFileSync(report, synthetic(samples));
+  head(`A page of ${count(samples)} samples and ${count(spans)} spans, opened from its file`);
+  const megabytes = statSync(report).size / 1e6;
+  const size = samples === "1000000" && spans === "200000" ? MOST_MB : null;
+  tooLarge = size !== null && megabytes > size;
+  told({ what: "size", goal: size, unit: "MB", values: [megabytes] });
+  await measure(browser, pathToFileURL(report).href, told);
 }
 
-const session = await page.context().newCDPSession(page);
-await session.send("Performance.enable");
-const cpu = async () => (await session.send("Performance.getMetrics")).metrics.find((m) => m.name === "ThreadTime").value * 1000;
-const FRAMES = 120;
-for (const [what, zoom] of [["the whole run", 1], ["a hundredth", 10]]) {
-  const before = { cpu: await cpu(), wall: performance.now() };
-  await page.evaluate(async ([zoom, frames]) => {
-    document.querySelector(".lane-plot").focus();
-    const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
-    press("0");
-    for (let i = 0; i < zoom; i++) press("+");
-    for (let i = 0; i < frames; i++) {
-      press(i % 20 < 10 ? "ArrowRight" : "ArrowLeft");
-      await new Promise((done) => requestAnimationFrame(done));
-    }
-  }, [zoom, FRAMES]);
-  console.log(`a frame while panning over ${what}: ${((await cpu() - before.cpu) / FRAMES).toFixed(1)} ms of CPU, ${((performance.now() - before.wall) / FRAMES).toFixed(1)} ms by the clock`);
+if (parts.has("serve")) {
+  const samples = process.env["SAMPLES"] ?? "10000000";
+  const recording = join(folder, "large.fathom");
+  synthetic(samples, recording);
+  head(`A recording of ${count(samples)} samples and ${count(spans)} spans through fathom serve`);
+  const before = performance.now();
+  const server = spawn(fathom, ["serve", recording, "--port", "0", "--slow", "300s..330s", "--base", "30s..270s"], { stdio: ["ignore", "ignore", "pipe"] });
+  const address = await new Promise((found, failed) => {
+    let said = "";
+    server.stderr.on("data", (chunk) => {
+      said += chunk;
+      const match = /open (http:\/\/\S+)/.exec(said);
+      if (match) found(match[1]);
+    });
+    server.on("exit", () => failed(new Error(said)));
+  });
+  told({ what: "read, diagnosed and listening", unit: "s", values: [(performance.now() - before) / 1000] });
+  await measure(browser, address, told, { served: true });
+  server.kill();
+  rmSync(recording, { recursive: true });
 }
-const heap = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
-console.log(`${(heap / 1e6).toFixed(0)} MB of JavaScript heap`);
+
+if (parts.has("rivals")) {
+  const made = recordWithAsyncProfiler(folder, fathom);
+  if (typeof made === "string") console.error(`\nSKIPPED: other viewers: ${made}`);
+  else {
+    head(`${count(made.samples)} samples of async-profiler (wall clock, ${made.times} × ${made.seconds} s of Orders.java) in each viewer`);
+    await compareViewers({ browser, fathom, folder, recording: made.jfr, converter: made.converter, print: (line) => console.log(`  ${line}`) });
+  }
+}
+
 await browser.close();
 rmSync(folder, { recursive: true });
-if (megabytes > MOST_MB && samples === "1000000" && spans === "200000") {
-  console.error(`FAILED: more than ${MOST_MB} MB`);
-  process.exit(1);
-}
+if (goals > 0) console.log(`\n${goals - missed.length} of ${goals} goals met (load ${loadavg()[0].toFixed(1)})${missed.map((line) => `\n  missed: ${line}`).join("")}`);
+process.exit(tooLarge ? 1 : 0);

@@ -2,7 +2,8 @@
 //
 // Builds a report of a made-up recording (200 000 spans, 100 000 points, 200 000 samples, hostile names), opens it from its file, and
 // checks what no unit test can: that it loads nothing, that it can be moved by mouse, keys and links, that axe finds
-// nothing serious in light and dark, and how long it takes. Skips, loudly, where there is no Chromium.
+// nothing serious in light and dark. How long things take is printed and never asserted: that is of the machine, and
+// `npm run bench` holds it against its goals. Skips, loudly, where there is no Chromium.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -12,11 +13,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { findChromium, launch } from "../scripts/chromium.mjs";
-
-/** Opening is to feel immediate on a laptop; a loaded CI machine of two cores is given three times that. */
-const OPEN_MS = 1500 * 3;
-/** Sixty frames a second leave the page's thread this much of its own CPU time, however busy the machine is. */
-const FRAME_CPU_MS = 16.7;
+import { eventually, PATIENCE_MS } from "./eventually.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -39,6 +36,7 @@ const requests = [];
 
 async function open(options = {}, hash = "") {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   page.on("console", (m) => m.type() === "error" && problems.push(m.text()));
   page.on("pageerror", (e) => problems.push(String(e)));
@@ -70,16 +68,42 @@ const THROUGHPUT = "[data-plot='series-all-throughput-tx/s']";
 async function brush(page, from, to, shift = false) {
   const plot = page.locator(THROUGHPUT);
   await plot.scrollIntoViewIfNeeded();
-  await page.waitForTimeout(200);
-  const box = await plot.boundingBox();
+  const box = await still(plot);
   if (shift) await page.keyboard.down("Shift");
   await page.mouse.move(box.x + box.width * from, box.y + 30);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * to, box.y + 30, { steps: 5 });
   await page.mouse.up();
   if (shift) await page.keyboard.up("Shift");
-  await page.waitForTimeout(100);
 }
+
+/** Where an element is once the page has stopped moving under it. */
+async function still(locator) {
+  let last = await locator.boundingBox();
+  return eventually(async () => {
+    await new Promise((later) => setTimeout(later, 100));
+    const before = last;
+    last = await locator.boundingBox();
+    assert.deepEqual(last, before);
+    return last;
+  });
+}
+
+/** Text of the first that a selector names, once it is as expected. */
+const says = (page, selector, expected) =>
+  eventually(async () => {
+    const text = await page.innerText(selector);
+    assert.match(text, expected);
+    return text;
+  });
+
+/** The address' hash, once it is as expected. */
+const hashOf = (page, expected) =>
+  eventually(() => {
+    const { hash } = new URL(page.url());
+    assert.match(hash, expected);
+    return hash;
+  });
 
 const tests = {
   async "opens from its file without a request, an error or a name that breaks out"() {
@@ -94,7 +118,6 @@ const tests = {
     assert.notEqual(await page.title(), "owned");
     assert.deepEqual(requests.filter((url) => !url.startsWith(address)), []);
     console.log(`  open: ${page.openMs.toFixed(0)} ms, page ${(statSync(report).size / 1e6).toFixed(2)} MB`);
-    assert.ok(page.openMs < OPEN_MS, `opened in ${page.openMs} ms`);
   },
 
   async "zooms by wheel, pans by the axis, and goes back by double-click"() {
@@ -102,58 +125,59 @@ const tests = {
     const whole = await range(page);
     const plot = page.locator(THROUGHPUT);
     await plot.scrollIntoViewIfNeeded();
-    await page.waitForTimeout(400);
-    const box = await plot.boundingBox();
+    const box = await still(plot);
     const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
     await page.mouse.move(middle.x, middle.y);
     await page.mouse.wheel(0, -400);
-    const wheeled = await range(page);
-    assert.ok(wheeled.width < whole.width * 0.6, `${wheeled.width} of ${whole.width}`);
+    const wheeled = await eventually(async () => {
+      const now = await range(page);
+      assert.ok(now.width < whole.width * 0.6, `${now.width} of ${whole.width}`);
+      return now;
+    });
     const axis = await page.locator(".axis-plot").boundingBox();
     await page.mouse.move(axis.x + axis.width * 0.6, axis.y + 5);
     await page.mouse.down();
     await page.mouse.move(axis.x + axis.width * 0.3, axis.y + 5, { steps: 5 });
     await page.mouse.up();
-    const panned = await range(page);
-    assert.ok(panned.from > wheeled.from && Math.abs(panned.width - wheeled.width) < 1e-6);
-    await page.waitForTimeout(400);
-    assert.match(new URL(page.url()).hash, /^#t=[\d.]+\.\.[\d.]+$/, "the address holds the range");
+    await eventually(async () => {
+      const panned = await range(page);
+      assert.ok(panned.from > wheeled.from && Math.abs(panned.width - wheeled.width) < 1e-6);
+    });
+    await hashOf(page, /^#t=[\d.]+\.\.[\d.]+$/);
     await page.mouse.dblclick(middle.x, middle.y);
-    assert.deepEqual(await range(page), whole);
+    await eventually(async () => assert.deepEqual(await range(page), whole));
   },
 
   async "a brush sets the window of everything, a second one the base, and the address holds both"() {
     const page = await open();
     const whole = await range(page);
-    assert.match(await page.innerText("[data-chosen=window]"), /300.*330/, "at first the verdict's");
+    await says(page, "[data-chosen=window]", /300.*330/, "at first the verdict's");
     await brush(page, 0.2, 0.3);
     assert.deepEqual(await range(page), whole, "what is shown stays");
-    assert.match(await page.innerText("[data-chosen=window]"), /^1[12]\d\.\d+\ss – 1[78]\d\.\d+\ss/);
-    const told = await page.innerText("[data-told=stacks]");
-    assert.match(told, /samples in 1[12]\d/);
+    await says(page, "[data-chosen=window]", /^1[12]\d\.\d+\ss – 1[78]\d\.\d+\ss/);
+    await says(page, "[data-told=stacks]", /samples in 1[12]\d/);
     await brush(page, 0.5, 0.55, true);
-    assert.match(await page.innerText("[data-chosen=base]"), /^(29|30)\d\.\d+\ss – 33\d/);
-    assert.match(await page.innerText("[data-told=stacks]"), /held against (29|30)\d.*per second of wall time/);
-    await page.waitForTimeout(400);
-    const { hash } = new URL(page.url());
-    assert.match(hash, /w=1\d\d\.\d+\.\.1\d\d\.\d+&b=/);
+    await says(page, "[data-chosen=base]", /^(29|30)\d\.\d+\ss – 33\d/);
+    await says(page, "[data-told=stacks]", /held against (29|30)\d.*per second of wall time/);
+    const hash = await hashOf(page, /w=1\d\d\.\d+\.\.1\d\d\.\d+&b=/);
     const again = await open({}, hash);
-    assert.equal(await again.innerText("[data-chosen=window]"), await page.innerText("[data-chosen=window]"));
-    assert.equal(await again.innerText("[data-told=stacks]"), await page.innerText("[data-told=stacks]"));
+    await eventually(async () => {
+      assert.equal(await again.innerText("[data-chosen=window]"), await page.innerText("[data-chosen=window]"));
+      assert.equal(await again.innerText("[data-told=stacks]"), await page.innerText("[data-told=stacks]"));
+    });
     await page.click("text=As the verdict");
-    assert.match(await page.innerText("[data-chosen=window]"), /300.*330/);
+    await says(page, "[data-chosen=window]", /300.*330/);
   },
 
   async "compares: a frame that took more in the window is told apart from noise"() {
     const page = await open({}, "#k=cpu");
     await page.click("role=tab[name='What came, what went']");
-    const more = await page.innerText(".changes > div:nth-child(3)");
-    assert.match(more, /beyond noise/);
+    const more = await says(page, ".changes > div:nth-child(3)", /beyond noise/);
     assert.match(more, /\+[\d.]+\s(s|ms)/, "with the difference and its unit");
     await page.click("role=tab[name='In order of time']");
     await page.locator(".order canvas").waitFor();
     await page.selectOption("[data-control=normalisation]", "share");
-    assert.match(await page.innerText("[data-told=stacks]"), /as a share of all samples/);
+    await says(page, "[data-told=stacks]", /as a share of all samples/);
     await page.click("role=tab[name='Flame graph']");
     await page.fill(".flame-tools input", "Class12\\d");
     await page.locator("[data-flame=found]").filter({ hasText: /% in \d+ boxes/ }).waitFor();
@@ -163,20 +187,20 @@ const tests = {
     const page = await open();
     const plot = page.locator(".heat-plot");
     await plot.scrollIntoViewIfNeeded();
-    await page.waitForTimeout(300);
-    const box = await plot.boundingBox();
+    const box = await still(plot);
     await page.mouse.move(box.x + box.width * 0.25, box.y + 100);
     await page.mouse.down();
     await page.mouse.move(box.x + box.width * 0.5, box.y + 100, { steps: 4 });
     await page.mouse.up();
-    assert.match(await page.innerText("[data-chosen=window]"), /^1[45]\d\.\d+\ss – 30\d/);
+    await says(page, "[data-chosen=window]", /^1[45]\d\.\d+\ss – 30\d/);
     await page.selectOption("[data-control=heat]", "l:p0-gc.pause");
+    await says(page, "[data-panel=heat]", /how long over when/);
     await page.focus(".heat");
     for (const key of ["ArrowLeft", "Enter", "ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
-    assert.match(await page.innerText("[data-chosen=window]"), /^29\d\.\d+\ss – 30\d\.\d+\ss \(6\.00\ss\)/);
+    await says(page, "[data-chosen=window]", /^29\d\.\d+\ss – 30\d\.\d+\ss \(6\.00\ss\)/);
     await page.focus(".heat");
     await page.keyboard.press("ArrowUp");
-    assert.match(await page.innerText("[data-told=heat]"), /lasting \d.* to \d/);
+    await says(page, "[data-told=heat]", /lasting \d.* to \d/);
   },
 
   async "a table is of the brushed window, sorts, filters and is copied"() {
@@ -185,10 +209,17 @@ const tests = {
     const slow = await cells();
     assert.match(slow[0][2], /\s(s|ms)$/, "time with its unit");
     await page.click("[data-panel=tables] th:nth-child(2) button");
-    const counts = (await cells()).map((row) => Number(row[1].replace(/\s/g, "")));
-    assert.ok(counts.every((n, i) => i === 0 || n <= counts[i - 1]), String(counts));
+    await eventually(async () => {
+      const counts = (await cells()).map((row) => Number(row[1].replace(/\s/g, "")));
+      assert.ok(counts.every((n, i) => i === 0 || n <= counts[i - 1]), String(counts));
+    });
     await page.fill("[data-panel=tables] input[type=search]", "Class12.method");
-    assert.ok((await cells()).every((row) => row[0].includes("Class12.method")));
+    await eventually(async () => assert.ok((await cells()).every((row) => row[0].includes("Class12.method"))));
+    await page.click("role=tab[name='pool']");
+    const again = await open({}, await hashOf(page, /sort=1d&filter=Class12\.method&ledger=pool/));
+    const shown = (of) => of.$$eval("[data-panel=tables] tbody tr", (rows) => rows.map((r) => r.textContent));
+    await eventually(async () => assert.deepEqual(await shown(again), await shown(page), "the address holds order and filter"));
+    assert.equal(await again.getAttribute("role=tab[name='pool']", "aria-selected"), "true");
     await page.fill("[data-panel=tables] input[type=search]", "");
     await page.click("[data-panel=tables] >> text=Copy as CSV");
     await page.locator("[data-panel=tables] [role=status]").filter({ hasText: "rows copied as CSV" }).waitFor();
@@ -205,7 +236,7 @@ const tests = {
     await kept.waitFor();
     assert.match(await kept.innerText(), /Pause (Young|Full)[\s\S]*heap before[\s\S]*gc\.log:\d+/);
     await kept.locator("text=As window").click();
-    assert.match(await page.innerText("[data-chosen=window]"), /^60\.\d+/);
+    await says(page, "[data-chosen=window]", /^60\.\d+/);
     await page.evaluate(() => document.activeElement?.blur?.());
     await page.keyboard.press("Escape");
     await kept.waitFor({ state: "detached" });
@@ -215,20 +246,96 @@ const tests = {
     const page = await open();
     await page.focus("[data-plot='p0-gc.pause']");
     await page.keyboard.press("<");
-    await page.waitForTimeout(500);
     const lanes = () => page.$$eval("[data-lane^=p0]", (all) => all.map((l) => l.dataset.lane));
-    assert.deepEqual((await lanes()).slice(0, 2), ["p0-gc.pause", "p0-heap"]);
+    await eventually(async () => assert.deepEqual((await lanes()).slice(0, 2), ["p0-gc.pause", "p0-heap"]));
+    await eventually(async () => assert.ok(await page.$eval("[data-plot='p0-gc.pause']", (e) => e === document.activeElement)));
     await page.keyboard.press("f");
-    await page.waitForTimeout(500);
-    const again = await open({}, new URL(page.url()).hash);
+    const again = await open({}, await hashOf(page, /f=-p0-gc\.pause&o=/));
     assert.deepEqual((await again.$$eval("[data-lane^=p0]", (all) => all.map((l) => l.dataset.lane))).slice(0, 2), ["p0-gc.pause", "p0-heap"]);
     assert.equal(await again.locator("[data-plot='p0-gc.pause']").count(), 0, "still folded");
+  },
+
+  async "says who waited for whom, and cuts the longest stop into its parts, each with its place"() {
+    const page = await open();
+    const links = await page.innerText(".chain-links");
+    assert.match(links, /800\sms[\s\S]*that http-exec-7 held[\s\S]*http-exec-7: in fsync\(\) on \/var\/data\/log[\s\S]*write request on vda[\s\S]*the disk was at work/);
+    assert.match(await page.innerText(".stop-parts"), /until all threads stood 90\.0\sms[\s\S]*the operation 28\.0\sms/);
+    assert.match(await page.innerText(".finding"), /last in: http-exec-2 \(it was the last to block\)/);
+    await page.click(".chain-stack summary >> nth=0");
+    await page.locator(".chain-stack[open] li", { hasText: "org.example.Store.commit" }).first().waitFor();
+    await page.click(".chain-links .place >> nth=0");
+    await says(page, "[data-chosen=window]", /^310\.\d+\ss – 311/);
+  },
+
+  async "takes the window along as files, without a server"() {
+    const page = await open({ acceptDownloads: true }, "#k=cpu&w=100..130&b=none");
+    const told = Number((await page.innerText("[data-told=stacks]")).split(" samples")[0].replace(/\D/g, ""));
+    const take = async (id) => {
+      await page.click(".menu summary");
+      const [file] = await Promise.all([page.waitForEvent("download"), page.click(`[data-export=${id}]`)]);
+      return readFileSync(await file.path(), "utf8");
+    };
+    const folded = (await take("folded")).trimEnd().split("\n");
+    const weights = folded.map((line) => Number(/ (\d+)$/.exec(line)?.[1]));
+    const total = weights.reduce((a, b) => a + b, 0);
+    assert.ok(weights.every((w) => w > 0) && told > 0);
+    assert.equal(total, told * 10_000_000, "10 ms a sample");
+    const speedscope = JSON.parse(await take("speedscope"));
+    const [profile] = speedscope.profiles;
+    assert.equal(profile.weights.reduce((a, b) => a + b, 0), total);
+    assert.ok(profile.unit === "nanoseconds" && profile.samples.flat().every((f) => f < speedscope.shared.frames.length));
+    const samples = (await take("samples")).trimEnd().split("\n");
+    assert.equal(samples[0], "kind,time_s,process,thread,tid,weight,unit,stack");
+    assert.equal(samples.filter((line) => line.startsWith("cpu,")).length, told);
+    assert.ok(samples.slice(1).every((line) => Number(line.split(",")[1]) >= 100 && Number(line.split(",")[1]) < 130));
+    const spans = (await take("spans")).trimEnd().split("\n");
+    assert.match(spans[0], /^group,lane,name,kind,start_s,duration_ns/);
+    assert.ok(spans.some((line) => /GC pauses,Pause Young/.test(line)));
+    const series = (await take("series")).trimEnd().split("\n");
+    assert.ok(series.length > 1000 && series[1].startsWith("Application,Throughput,"));
+  },
+
+  async "tabs are one stop, and arrows walk them"() {
+    const page = await open({}, "#k=cpu");
+    await page.focus("role=tab[name='Flame graph']");
+    await page.keyboard.press("ArrowRight");
+    const chosen = () => page.$eval("[role=tab]:focus", (e) => [e.textContent, e.getAttribute("aria-selected"), e.tabIndex]);
+    const stands = (expected) => eventually(async () => assert.deepEqual(await chosen(), expected));
+    await stands(["In order of time", "true", 0]);
+    await page.locator(".order canvas").waitFor();
+    await page.keyboard.press("End");
+    await stands(["What came, what went", "true", 0]);
+    await page.keyboard.press("ArrowRight");
+    await stands(["Flame graph", "true", 0]);
+    assert.equal(await page.locator("[aria-label='View of the stacks'] [tabindex='0']").count(), 1);
+    const panel = await page.getAttribute("role=tab[name='Flame graph']", "aria-controls");
+    assert.equal(await page.locator(`#${panel}[role=tabpanel]`).count(), 1);
+  },
+
+  async "shows what each thread did, and adds it up as the ledger does"() {
+    const page = await open({}, "#t=300.0..330.0");
+    const plot = page.locator("[data-plot=states]");
+    await plot.scrollIntoViewIfNeeded();
+    await eventually(async () => {
+      const colours = await plot.locator("canvas").evaluate((canvas) => {
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(data.buffer)).size;
+      });
+      assert.ok(colours > 3, `${colours} colours`);
+    });
+    await plot.focus();
+    await page.keyboard.press("t");
+    const table = await says(page, "[data-lane=states] .lane-table", /running: Java, C2[\s\S]*http-exec-0/);
+    const row = table.split("\n").find((line) => line.startsWith("http-exec-0 "));
+    const seconds = [...row.matchAll(/([\d.]+)\s(s|ms)(?=\t|$)/g)].reduce((sum, [, n, unit]) => sum + Number(n) / (unit === "s" ? 1 : 1000), 0);
+    assert.ok(Math.abs(seconds - 30) < 0.1, `what a thread did in 30 s adds up to ${seconds} s`);
   },
 
   async "prints as light sheets without controls"() {
     const page = await open({ colorScheme: "dark" });
     await page.emulateMedia({ media: "print" });
-    assert.equal(await page.locator(".tools:visible, .tabs:visible").count(), 0);
+    assert.equal(await page.locator(".tools:visible, .tabs button[aria-selected=false]:visible, .menu:visible, .skip:visible").count(), 0);
+    assert.equal(await page.$eval(".chosen", (e) => getComputedStyle(e).position), "static", "nothing lies over the text");
     assert.ok(await page.locator("h1").isVisible());
     const pdf = await page.pdf({ format: "A4" });
     assert.ok(pdf.length > 20_000);
@@ -238,11 +345,9 @@ const tests = {
     const page = await open({}, "#k=cpu&w=all&b=none");
     const all = await page.innerText("[data-told=stacks]");
     await page.selectOption("[data-control=threads]", { label: "http-exec-0 · 100" });
-    const one = await page.innerText("[data-told=stacks]");
+    const one = await says(page, "[data-told=stacks]", /http-exec-0/);
     assert.notEqual(one, all);
-    assert.match(one, /http-exec-0/);
-    await page.waitForTimeout(400);
-    assert.match(new URL(page.url()).hash, /th=\d+/);
+    await hashOf(page, /th=\d+/);
   },
 
   async "is moved by keys alone"() {
@@ -250,22 +355,27 @@ const tests = {
     const whole = await range(page);
     await page.focus("[data-plot='p0-gc.pause']");
     await page.keyboard.press("+");
-    const closer = await range(page);
-    assert.ok(closer.width < whole.width);
+    const closer = await eventually(async () => {
+      const now = await range(page);
+      assert.ok(now.width < whole.width);
+      return now;
+    });
     await page.keyboard.press("ArrowRight");
-    assert.ok((await range(page)).from > closer.from);
+    await eventually(async () => assert.ok((await range(page)).from > closer.from));
     await page.keyboard.press("n");
     await page.locator("[role=status]").filter({ hasText: /Pause .*lasted/ }).waitFor();
     await page.keyboard.press("Escape");
-    assert.deepEqual(await range(page), whole);
+    await eventually(async () => assert.deepEqual(await range(page), whole));
     await page.keyboard.press("s");
-    const slow = await range(page);
-    assert.ok(slow.from > 280 && slow.to < 350);
+    const slow = await eventually(async () => {
+      const now = await range(page);
+      assert.ok(now.from > 280 && now.to < 350);
+      return now;
+    });
     await page.keyboard.press("w");
-    const chosen = await page.innerText("[data-chosen=window]");
-    assert.match(chosen, /^29\d/, chosen);
+    await says(page, "[data-chosen=window]", /^29\d/);
     await page.keyboard.press("c");
-    assert.match(await page.innerText("[data-chosen=window]"), /^300/);
+    await says(page, "[data-chosen=window]", /^300/);
     await page.keyboard.press("t");
     await page.locator(".lane-table table").waitFor({ state: "visible" });
     await page.keyboard.press("f");
@@ -281,11 +391,14 @@ const tests = {
   async "moves the timeline to the place that a figure comes from"() {
     const page = await open();
     await page.click("text=at 301.0");
-    const there = await range(page);
-    assert.ok(there.from < 301 && there.to > 301 && there.width < 100, JSON.stringify(there));
-    await page.waitForTimeout(900);
-    const seen = await page.locator("#timeline-title").boundingBox();
-    assert.ok(seen && seen.y < 900, "and brings it into sight");
+    await eventually(async () => {
+      const there = await range(page);
+      assert.ok(there.from < 301 && there.to > 301 && there.width < 100, JSON.stringify(there));
+    });
+    await eventually(async () => {
+      const seen = await page.locator("#timeline-title").boundingBox();
+      assert.ok(seen && seen.y < 900, "and brings it into sight");
+    });
     assert.equal(await page.locator(".mark-line").count(), 1);
   },
 
@@ -299,11 +412,12 @@ const tests = {
     const page = await open({}, "#t=60.0..60.2");
     const plot = page.locator("[data-plot='p0-gc.pause']");
     await plot.scrollIntoViewIfNeeded();
-    const box = await plot.boundingBox();
+    const box = await still(plot);
     let text = "";
     for (let x = 2; x < box.width && !text.includes("heap after"); x += 6) {
       await page.mouse.move(box.x + x, box.y + box.height - 8);
-      if (await page.locator(".tooltip").count()) text = await page.innerText(".tooltip");
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      text = await page.$eval(".tooltip", (e) => e.innerText).catch(() => "");
     }
     assert.match(text, /Pause (Young|Full)/);
     assert.match(text, /lasted/);
@@ -320,20 +434,43 @@ const tests = {
     }
   },
 
-  async "gives axe nothing serious to say in light and dark"() {
+  async "gives axe nothing serious to say in light and dark, whatever is open"() {
     for (const colorScheme of ["light", "dark"]) {
-      const page = await open({ colorScheme, bypassCSP: true });
-      await page.focus("[data-plot='p0-gc.pause']");
-      await page.keyboard.press("t");
+      const page = await open({ colorScheme, bypassCSP: true }, "#k=cpu");
       await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => globalThis.axe.run());
-      const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-      const told = serious.map((v) => `${colorScheme}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html + n.failureSummary).join("\n")}`);
-      assert.deepEqual(told, []);
+      const ask = async (what, within) => {
+        const { violations } = await page.evaluate((selector) => globalThis.axe.run(selector ?? document), within);
+        const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+        const told = serious.map((v) => `${colorScheme}, ${what}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html + n.failureSummary).join("\n")}`);
+        assert.deepEqual(told, []);
+      };
+      for (const id of ["p0-gc.pause", "states"]) {
+        await page.focus(`[data-plot='${id}']`);
+        await page.keyboard.press("t");
+      }
+      await ask("the page with lanes as tables");
+      for (const tab of ["In order of time", "What came, what went", "Flame graph"]) {
+        await page.click(`role=tab[name='${tab}']`);
+        await ask(tab, "#panel-stacks");
+      }
+      await page.click("#panel-stacks >> text=Table");
+      await ask("frames as a table", "#panel-stacks");
+      await page.click(".ledger-group summary");
+      await ask("a group of the ledger", "#ledger-panel");
+      await page.click(".menu summary");
+      await ask("exports", ".chosen");
+      await page.keyboard.press("Escape");
+      await page.locator(".menu[open]").waitFor({ state: "detached" });
+      await page.focus("[data-plot='p0-gc.pause']");
+      await page.keyboard.press("n");
+      await page.keyboard.press("Enter");
+      await ask("details", "[data-panel=details]");
+      await page.click("text=Keys");
+      await ask("the sheet of keys", "dialog[open]");
     }
   },
 
-  async "pans over 200 000 spans without stutter"() {
+  async "pans over 200 000 spans, each key moving it"() {
     const page = await open();
     await page.locator("[data-plot='p0-gc.pause']").scrollIntoViewIfNeeded();
     const session = await page.context().newCDPSession(page);
@@ -353,13 +490,14 @@ const tests = {
           await new Promise((done) => requestAnimationFrame(done));
         }
       }, [zoom, FRAMES]);
+    const whole = await range(page);
     for (const [zoom, what] of [[1, "over most of the run"], [6, "closer in"]]) {
       const before = { cpu: await cpuMs(), wall: performance.now() };
       await pan(zoom);
       const cpu = (await cpuMs() - before.cpu) / FRAMES;
       const wall = (performance.now() - before.wall) / FRAMES;
       console.log(`  a frame while panning ${what}: ${cpu.toFixed(1)} ms of CPU, ${wall.toFixed(1)} ms by the clock`);
-      assert.ok(cpu < FRAME_CPU_MS, `${cpu} ms of CPU a frame`);
+      await eventually(async () => assert.ok((await range(page)).width < whole.width));
     }
   },
 };

@@ -3,9 +3,10 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 
 import type { Page } from "../context";
-import { applyTheme, storedTheme, storeTheme, type Theme } from "../theme";
 import { read, write } from "../link";
+import { ownPrintKey, printPage } from "../print";
 import { isServed, refine } from "../served";
+import { useTheme } from "../useTheme";
 import type { Range } from "../view";
 import { Inputs, Ledger, NotSeen, RuledOut } from "./Facts";
 import { Heatmap } from "./Heatmap";
@@ -13,48 +14,17 @@ import { Help } from "./Help";
 import { SelectionBar } from "./SelectionBar";
 import { Stacks } from "./Stacks";
 import { Tables } from "./Tables";
-import { Timeline } from "./Timeline";
+import { Timeline } from "./timeline/Timeline";
 import { Verdict } from "./Verdict";
 
-const NEXT: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
-const NAMES: Record<Theme, string> = { auto: "as the system", light: "light", dark: "dark" };
 /** The address follows the view when it has come to rest. */
 const REST_MS = 250;
 
 export function App({ page, live }: { page: Page; live: boolean }) {
-  const [theme, setTheme] = useState<Theme>(storedTheme);
-  const [shown, setShown] = useState(0);
   const [help, setHelp] = useState(false);
   const [mark, setMark] = useState<number | null>(null);
 
-  /** Takes the colours of the moment and draws with them. */
-  const repaint = useCallback((next: Theme) => {
-    applyTheme(next);
-    setShown((n) => n + 1);
-    page.view.changed();
-  }, [page]);
-
-  const nextTheme = useCallback(() => {
-    const next = NEXT[theme];
-    setTheme(next);
-    storeTheme(next);
-    repaint(next);
-  }, [theme, repaint]);
-
-  // The system changes its mind, or the page is printed: on paper always light.
-  useEffect(() => {
-    const system = matchMedia("(prefers-color-scheme: dark)");
-    const follow = (): void => repaint(theme);
-    const before = (): void => repaint("light");
-    system.addEventListener("change", follow);
-    window.addEventListener("beforeprint", before);
-    window.addEventListener("afterprint", follow);
-    return () => {
-      system.removeEventListener("change", follow);
-      window.removeEventListener("beforeprint", before);
-      window.removeEventListener("afterprint", follow);
-    };
-  }, [theme, repaint]);
+  const { name: themeName, paint, next: nextTheme } = useTheme(useCallback(() => page.view.changed(), [page]));
 
   // Links move the timeline; the timeline writes its range into the address.
   useEffect(() => {
@@ -110,17 +80,17 @@ export function App({ page, live }: { page: Page; live: boolean }) {
     };
   }, [page, mark]);
 
+  useEffect(ownPrintKey, []);
   useEffect(() => (isServed() ? refine(page) : undefined), [page]);
 
-  const paint = `${theme}-${shown}`;
   return (
     <>
       <a class="skip" href="#timeline">To the timeline</a>
       <header class="top">
         <p class="brand">fathom <span>{page.diagnosis.version}</span>{live && <span class="live" role="status">● following the recording</span>}</p>
         <div class="tools">
-          <button type="button" onClick={nextTheme}>Theme: {NAMES[theme]}</button>
-          <button type="button" onClick={() => window.print()}>Print</button>
+          <button type="button" onClick={nextTheme}>Theme: {themeName}</button>
+          <button type="button" onClick={() => void printPage()}>Print</button>
           <button type="button" onClick={() => setHelp(true)} aria-haspopup="dialog">Keys</button>
         </div>
       </header>

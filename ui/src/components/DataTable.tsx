@@ -2,8 +2,10 @@
 
 import { useMemo, useState } from "preact/hooks";
 
+import type { Page } from "../context";
 import { copyText } from "../flame/Details";
 import { count } from "../format";
+import { useChoice } from "../hooks";
 
 export interface Column<Row> {
   title: string;
@@ -20,9 +22,10 @@ export interface Column<Row> {
 /** Rows that a person still reads; all are copied. */
 const MOST = 60;
 
-export function DataTable<Row>({ columns, rows, label, sortBy }: { columns: Column<Row>[]; rows: Row[]; label: string; sortBy: number }) {
-  const [sort, setSort] = useState({ column: sortBy, down: true });
-  const [wanted, setWanted] = useState("");
+export function DataTable<Row>({ page, columns, rows, label, sortBy }: { page: Page; columns: Column<Row>[]; rows: Row[]; label: string; sortBy: number }) {
+  const { sort: chosen, filter: wanted } = useChoice(page);
+  const sort = chosen === "" ? { column: sortBy, down: true } : { column: Math.min(Number.parseInt(chosen, 10), columns.length - 1), down: chosen.endsWith("d") };
+  const setSort = (to: { column: number; down: boolean }): void => page.state.set({ sort: `${to.column}${to.down ? "d" : "a"}` });
   const [said, setSaid] = useState("");
   const sorted = useMemo(() => {
     const column = columns[Math.min(sort.column, columns.length - 1)];
@@ -31,12 +34,12 @@ export function DataTable<Row>({ columns, rows, label, sortBy }: { columns: Colu
     const order = (a: Row, b: Row): number => {
       const [x, y] = [column.value(a), column.value(b)];
       if (typeof x === "string" || typeof y === "string") return String(x) < String(y) ? -1 : 1;
-      // What is not known comes last.
-      return (Number.isNaN(x) ? 1 : 0) - (Number.isNaN(y) ? 1 : 0) || x - y;
+      // What is not known comes last, whichever way.
+      return ((Number.isNaN(x) ? 1 : 0) - (Number.isNaN(y) ? 1 : 0)) * (sort.down ? -1 : 1) || x - y;
     };
     kept.sort(order);
-    return sort.down && typeof column.value(kept[0] ?? rows[0]) === "number" ? kept.reverse() : kept;
-  }, [rows, columns, sort, wanted]);
+    return sort.down ? kept.reverse() : kept;
+  }, [rows, columns, sort.column, sort.down, wanted]);
   const copy = (what: string, separator: string, quote: (text: string) => string): void => {
     const head = columns.map((c) => quote(c.unit ? `${c.title} (${c.unit})` : c.title)).join(separator);
     const body = sorted.map((row) => columns.map((c) => {
@@ -49,7 +52,7 @@ export function DataTable<Row>({ columns, rows, label, sortBy }: { columns: Colu
     <div class="data-table">
       <p class="flame-tools">
         <label><span class="unseen">Filter {label}</span>
-          <input type="search" placeholder={`Filter: ${columns[0].title.toLowerCase()}`} value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
+          <input type="search" placeholder={`Filter: ${columns[0].title.toLowerCase()}`} value={wanted} onInput={(e) => page.state.set({ filter: e.currentTarget.value })} />
         </label>
         <button type="button" onClick={() => copy("text", "\t", (t) => t.replace(/[\t\n]/g, " "))}>Copy as text</button>
         <button type="button" onClick={() => copy("CSV", ",", (t) => `"${guarded(t).replace(/"/g, '""')}"`)}>Copy as CSV</button>
@@ -61,9 +64,9 @@ export function DataTable<Row>({ columns, rows, label, sortBy }: { columns: Colu
           <thead>
             <tr>
               {columns.map((c, i) => (
-                <th key={c.title} scope="col" class={i === 0 ? "" : "number"} aria-sort={sort.column === i ? (sort.down && i > 0 ? "descending" : "ascending") : "none"}>
-                  <button type="button" class="sorter" onClick={() => setSort({ column: i, down: sort.column === i ? !sort.down : true })}>
-                    {c.title}{sort.column === i ? (sort.down && i > 0 ? " ▾" : " ▴") : ""}
+                <th key={c.title} scope="col" class={i === 0 ? "" : "number"} aria-sort={sort.column === i ? (sort.down ? "descending" : "ascending") : "none"}>
+                  <button type="button" class="sorter" onClick={() => setSort({ column: i, down: sort.column === i ? !sort.down : rows.length > 0 && typeof c.value(rows[0]) === "number" })}>
+                    {c.title}{sort.column === i ? (sort.down ? " ▾" : " ▴") : ""}
                   </button>
                 </th>
               ))}

@@ -20,6 +20,8 @@ const KEYS: [string, string][] = [
   ["t", "that lane as a table"],
   ["< >", "that lane up, down"],
   ["1 – 5", "to timeline, stacks, heatmap, tables, ledger"],
+  ["← → on a tab", "the other tabs"],
+  ["Ctrl P", "print, as a postmortem page"],
   ["d", "dark, light, as the system"],
   ["?", "this sheet"],
 ];

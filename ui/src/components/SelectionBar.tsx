@@ -2,6 +2,7 @@
 
 import type { Page } from "../context";
 import { useChoice } from "../hooks";
+import { ExportMenu } from "./ExportMenu";
 
 export function SelectionBar({ page }: { page: Page }) {
   const choice = useChoice(page);
@@ -29,6 +30,7 @@ export function SelectionBar({ page }: { page: Page }) {
         {(choice.windows !== null || choice.base !== null) && (
           <button type="button" onClick={() => page.state.set({ windows: null, base: null })}>As the verdict</button>
         )}
+        <ExportMenu page={page} />
       </div>
     </div>
   );

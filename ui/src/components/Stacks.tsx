@@ -11,6 +11,7 @@ import { aggregate, type Query } from "../samples/aggregate";
 import type { Normalisation } from "../samples/significance";
 import { STACK_VIEWS, type StackView } from "../state";
 import { Changes } from "./Changes";
+import { Tabs } from "./Tabs";
 import { TimeOrder } from "./TimeOrder";
 
 const TITLES: Record<StackView, string> = { flame: "Flame graph", order: "In order of time", changes: "What came, what went" };
@@ -25,15 +26,13 @@ export function Stacks({ page, theme }: { page: Page; theme: string }) {
   const data = stacksOf(page);
   if (!kind || !data) return null;
   const set = page.state.set.bind(page.state);
+  const view = choice.stackView === "changes" && !data.base ? "flame" : choice.stackView;
   return (
     <section class="panel" aria-labelledby="stacks" id="panel-stacks" data-panel="stacks">
       <header class="panel-head">
         <h2 id="stacks">Stacks</h2>
-        <div class="tabs" role="tablist" aria-label="View of the stacks">
-          {STACK_VIEWS.filter((v) => v !== "changes" || data.base).map((v) => (
-            <button key={v} type="button" role="tab" aria-selected={choice.stackView === v} onClick={() => set({ stackView: v })}>{TITLES[v]}</button>
-          ))}
-        </div>
+        <Tabs label="View of the stacks" prefix="stacks" chosen={view} onChoose={(stackView) => set({ stackView })}
+          tabs={STACK_VIEWS.filter((v) => v !== "changes" || data.base).map((id) => ({ id, title: TITLES[id] }))} />
         <div class="tools">
           <label>
             Samples{" "}
@@ -57,10 +56,12 @@ export function Stacks({ page, theme }: { page: Page; theme: string }) {
         {count(data.samples)} samples in {data.label}
         {data.base && `, held against ${data.base.label}, ${data.base.normalised}; what is within noise is grey`}
       </p>
+      <div role="tabpanel" id="stacks-panel" aria-labelledby={`stacks-tab-${view}`}>
       {data.samples === 0 && !data.base ? <p class="nothing">No sample of this kind lies in the window.</p>
-        : choice.stackView === "order" ? <TimeOrder page={page} theme={theme} kind={at} />
-        : choice.stackView === "changes" && data.base ? <Changes data={data} />
-        : <FlameGraph data={data} theme={theme} />}
+        : view === "order" ? <TimeOrder page={page} theme={theme} kind={at} />
+        : view === "changes" ? <Changes data={data} />
+        : <FlameGraph data={data} theme={theme} inverted={choice.inverted} search={choice.search} onShown={set} />}
+      </div>
     </section>
   );
 }

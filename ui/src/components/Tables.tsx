@@ -12,22 +12,34 @@ import { useChoice } from "../hooks";
 import type { SpanLane } from "../model";
 import type { SampleKind } from "../samples/table";
 import { SpanIndex } from "../spans";
-import { groupings, groupRows, keyOf, type GroupRow } from "../tables";
+import { countRows, groupings, groupRows, keyOf, type CountRow, type GroupRow } from "../tables";
 import type { Range } from "../view";
 import { DataTable, type Column } from "./DataTable";
 import { stacksOf } from "./Stacks";
 
 const FRAMES = "frames";
 const THREADS = "threads";
+/** Begins the id of a table of counts. */
+const COUNTED = "counted:";
+const COUNTED_BY = ["name", "thread"];
 
 export function Tables({ page }: { page: Page }) {
   const choice = useChoice(page);
   const lanes = useMemo(() => page.lanes.groups.flatMap((g) => g.lanes.filter((l): l is SpanLane => l.type === "spans").map((lane) => ({ lane, group: g.name }))), [page]);
   const sampled = page.samples.kinds.length > 0;
-  const tables = useMemo(() => [
-    ...(sampled ? [{ id: FRAMES, title: "Top frames" }, { id: THREADS, title: "Threads by samples" }] : []),
-    ...lanes.flatMap(({ lane, group }) => groupings(lane).map((g) => ({ id: `${lane.id}|${g.id}`, title: `${page.lanes.groups.length > 2 ? `${group}: ` : ""}${lane.title} by ${g.title}` }))),
+  const several = page.lanes.groups.length > 2;
+  const groups = useMemo((): { label: string; tables: { id: string; title: string }[] }[] => [
+    ...(sampled ? [{ label: "Samples", tables: [{ id: FRAMES, title: "Top frames" }, { id: THREADS, title: "Threads by samples" }] }] : []),
+    ...page.lanes.counted.map((c) => ({
+      label: several ? `${c.process}: ${c.title}` : c.title,
+      tables: COUNTED_BY.map((by) => ({ id: `${COUNTED}${c.id}|${by}`, title: `${c.title} by ${by}` })),
+    })),
+    ...lanes.map(({ lane, group }) => ({
+      label: several ? `${group}: ${lane.title}` : lane.title,
+      tables: groupings(lane).map((g) => ({ id: `${lane.id}|${g.id}`, title: `${lane.title} by ${g.title}` })),
+    })),
   ], [page, lanes, sampled]);
+  const tables = groups.flatMap((g) => g.tables);
   const id = tables.find((t) => t.id === choice.table)?.id ?? tables[0]?.id;
   if (id === undefined) return null;
   return (
@@ -38,20 +50,21 @@ export function Tables({ page }: { page: Page }) {
         <div class="tools">
           <label>
             Table{" "}
-            <select class="wide" value={id} data-control="table" onChange={(e) => page.state.set({ table: e.currentTarget.value })}>
-              {tables.map((t) => <option key={t.id} value={t.id}>{t.title}</option>)}
+            <select class="wide" value={id} data-control="table" onChange={(e) => page.state.set({ table: e.currentTarget.value, sort: "", filter: "" })}>
+              {groups.map((g) => <optgroup key={g.label} label={g.label}>{g.tables.map((t) => <option key={t.id} value={t.id}>{t.title}</option>)}</optgroup>)}
             </select>
           </label>
         </div>
       </header>
       {id === FRAMES ? <FrameTable page={page} /> : id === THREADS ? <ThreadTable page={page} />
+        : id.startsWith(COUNTED) ? <CountTable key={id} page={page} id={id.slice(COUNTED.length)} />
         : <SpanTable key={id} page={page} lane={lanes.find(({ lane }) => id.startsWith(`${lane.id}|`))?.lane ?? lanes[0].lane} by={id.slice(id.lastIndexOf("|") + 1)} />}
     </section>
   );
 }
 
 function SpanTable({ page, lane, by }: { page: Page; lane: SpanLane; by: string }) {
-  const index = useMemo(() => new SpanIndex(lane), [lane]);
+  const index = SpanIndex.of(lane);
   const [windows, base] = [page.windows(), page.base()];
   const key = JSON.stringify([windows, base]);
   const rows = useMemo(() => groupRows(index, windows, base, keyOf(lane, by, page.lanes.strings, page.samples.threads)), [index, by, key]);
@@ -68,7 +81,41 @@ function SpanTable({ page, lane, by }: { page: Page; lane: SpanLane; by: string 
   return (
     <>
       {lane.note !== "" && <p class="note">{lane.note}</p>}
-      <DataTable columns={columns} rows={rows} label={`${lane.title} by ${by}`} sortBy={lasting ? 2 : 1} />
+      <DataTable page={page} columns={columns} rows={rows} label={`${lane.title} by ${by}`} sortBy={lasting ? 2 : 1} />
+    </>
+  );
+}
+
+function CountTable({ page, id }: { page: Page; id: string }) {
+  const at = id.lastIndexOf("|");
+  const [name, by] = [id.slice(0, at), id.slice(at + 1)];
+  const table = page.lanes.counted.find((c) => c.id === name);
+  const [windows, base] = [page.windows(), page.base()];
+  const key = JSON.stringify([windows, base]);
+  const rows = useMemo(() => {
+    const { strings } = page.lanes;
+    const nameOf = by === "thread"
+      ? (i: number): string => page.samples.threads[(table?.thread[i] ?? 0) - 1]?.name ?? "threads with few"
+      : (i: number): string => strings[table?.name[i] ?? -1] ?? "";
+    return table ? countRows(table, windows, base, nameOf) : [];
+  }, [table, by, key]);
+  if (!table) return null;
+  const times = (value: number): string => quantity(Math.round(value * 10) / 10, "");
+  const columns: Column<CountRow>[] = [
+    { title: by, value: (r) => r.key },
+    { title: "count", value: (r) => r.count, text: (r) => times(r.count) },
+    { title: "time", unit: "ns", value: (r) => r.timeNs, text: (r) => duration(r.timeNs) },
+    { title: "mean", unit: "ns", value: (r) => r.timeNs / r.count, text: (r) => (r.count > 0 ? duration(r.timeNs / r.count) : "") },
+    ...(base.length > 0 ? [
+      { title: "base count", value: (r: CountRow) => r.baseCount ?? NaN, text: (r: CountRow) => times(r.baseCount ?? 0) },
+      { title: "base time", unit: "ns", value: (r: CountRow) => r.baseTimeNs ?? NaN, text: (r: CountRow) => duration(r.baseTimeNs ?? 0) },
+      { title: "more", unit: "ns", value: (r: CountRow) => r.timeNs - (r.baseTimeNs ?? 0), text: (r: CountRow) => duration(r.timeNs - (r.baseTimeNs ?? 0)) },
+    ] : []),
+  ];
+  return (
+    <>
+      {table.note !== "" && <p class="note">{table.note}</p>}
+      <DataTable page={page} columns={columns} rows={rows} label={`${table.title} by ${by}`} sortBy={2} />
     </>
   );
 }
@@ -90,7 +137,7 @@ function FrameTable({ page }: { page: Page }) {
       { title: "verdict", value: (r: FrameRow) => (r.selfChange ? verdict(r.selfChange) : "") },
     ] : []),
   ];
-  return <DataTable columns={columns} rows={rows} label={`Frames of ${data.kind} samples`} sortBy={2} />;
+  return <DataTable page={page} columns={columns} rows={rows} label={`Frames of ${data.kind} samples`} sortBy={2} />;
 }
 
 interface ThreadRow {
@@ -119,7 +166,7 @@ function ThreadTable({ page }: { page: Page }) {
     { title: "share", value: (r) => r.here / whole, text: (r) => share(r.here / whole) },
     ...(base.length > 0 ? [{ title: "base", unit: kind.unit, value: (r: ThreadRow) => r.base, text: (r: ThreadRow) => quantity(r.base, unit) }] : []),
   ];
-  return <DataTable columns={columns} rows={rows} label={`Threads by ${kind.kind} samples`} sortBy={4} />;
+  return <DataTable page={page} columns={columns} rows={rows} label={`Threads by ${kind.kind} samples`} sortBy={4} />;
 }
 
 function threadRows(page: Page, kind: SampleKind, windows: Range[], base: Range[]): ThreadRow[] {

@@ -1,12 +1,14 @@
 // What threads spent the window on, beside the base: one bar for each group, cut into headings.
 
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
 import type { Page } from "../context";
 import { duration, share } from "../format";
 import { useChoice } from "../hooks";
-import { cutsSlices, isQuiet, ledgerOf, type LedgerGroup } from "../ledger";
+import { isQuiet, swatchOf } from "../headings";
+import { cutsSlices, ledgerOf, type LedgerGroup } from "../ledger";
 import type { LedgerOverTime } from "../model";
+import { Tabs } from "./Tabs";
 
 const MOST = 12;
 const NAMES: Record<string, string> = { role: "role", pool: "pool", thread: "thread" };
@@ -14,9 +16,9 @@ const NAMES: Record<string, string> = { role: "role", pool: "pool", thread: "thr
 const grew = (here: number, base: number): boolean => here > 2 * base && here - base > 0.01;
 
 export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime }) {
-  useChoice(page);
-  const [by, setBy] = useState("role");
-  const [quiet, setQuiet] = useState(false);
+  const choice = useChoice(page);
+  const by = over.groupings.find((g) => g.by === choice.ledger)?.by ?? over.groupings[0]?.by ?? "role";
+  const quiet = choice.ledgerQuiet;
   const [windows, base] = [page.windows(), page.base()];
   const key = JSON.stringify([windows, base, by]);
   const here = useMemo(() => ledgerOf(over, by, windows), [over, key]);
@@ -34,7 +36,7 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
     <div class="bar-row">
       <span>{label}</span>
       <span class="stack" style={{ width: `${Math.max(0.3, (whole(group) / ns / most) * 100)}%` }}>
-        {used.map((h) => group.spent[h] > 0 && <span key={h} class="fill" style={{ flexGrow: group.spent[h], background: fillOf(over.headings[h]) }} title={`${over.headings[h]}: ${duration(group.spent[h])}`} />)}
+        {used.map((h) => group.spent[h] > 0 && <span key={h} class="fill" style={{ flexGrow: group.spent[h], background: swatchOf(over.headings[h]) }} title={`${over.headings[h]}: ${duration(group.spent[h])}`} />)}
       </span>
     </div>
   );
@@ -42,18 +44,17 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
     <div class="thread-ledger" data-panel="ledger">
       <div class="panel-head">
         <h3>Threads, by</h3>
-        <div class="tabs" role="tablist" aria-label="Grouping of threads">
-          {over.groupings.map((g) => <button key={g.by} type="button" role="tab" aria-selected={by === g.by} onClick={() => setBy(g.by)}>{NAMES[g.by] ?? g.by}</button>)}
-        </div>
-        <label class="tools"><input type="checkbox" checked={quiet} onChange={(e) => setQuiet(e.currentTarget.checked)} /> with idle and unseen time</label>
+        <Tabs label="Grouping of threads" prefix="ledger" chosen={by} onChoose={(ledger) => page.state.set({ ledger })} tabs={over.groupings.map((g) => ({ id: g.by, title: NAMES[g.by] ?? g.by }))} />
+        <label class="tools"><input type="checkbox" checked={quiet} onChange={(e) => page.state.set({ ledgerQuiet: e.currentTarget.checked })} /> with idle and unseen time</label>
       </div>
       <p class="note">
         Threads × time in {page.told(windows)}{base.length > 0 && `, beside ${page.told(base)}; bars are per second`}.
         {cutsSlices(over, [...windows, ...base]) && ` Ends that lie within a slice of ${duration((over.edges[over.edges.length - 1] - over.edges[0]) / (over.edges.length - 1))} take a share of it.`}
       </p>
       <ul class="layer-legend">
-        {used.map((h) => <li key={h}><span class="swatch" style={{ background: fillOf(over.headings[h]) }} aria-hidden="true" />{over.headings[h]}</li>)}
+        {used.map((h) => <li key={h}><span class="swatch" style={{ background: swatchOf(over.headings[h]) }} aria-hidden="true" />{over.headings[h]}</li>)}
       </ul>
+      <div role="tabpanel" id="ledger-panel" aria-labelledby={`ledger-tab-${by}`}>
       {shown.slice(0, MOST).map(({ group, base: b }) => (
         <details key={`${group.process}/${group.name}`} class="ledger-group">
           <summary>
@@ -66,7 +67,7 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
             <tbody>
               {over.headings.map((heading, h) => (group.spent[h] > 0 || (b?.spent[h] ?? 0) > 0) && (
                 <tr key={h} class={b && !isQuiet(heading) && grew(group.spent[h] / group.total, b.spent[h] / (b.total || 1)) ? "grew" : ""}>
-                  <th scope="row"><span class="swatch" style={{ background: fillOf(heading) }} aria-hidden="true" />{heading}
+                  <th scope="row"><span class="swatch" style={{ background: swatchOf(heading) }} aria-hidden="true" />{heading}
                     {b && !isQuiet(heading) && grew(group.spent[h] / group.total, b.spent[h] / (b.total || 1)) && <span class="mark"> ▲ grew</span>}</th>
                   <td class="number">{duration(group.spent[h])}</td><td class="number quiet">{share(group.spent[h] / group.total)}</td>
                   {b && <td class="number">{duration(b.spent[h])}</td>}{b && <td class="number quiet">{share(b.spent[h] / (b.total || 1))}</td>}
@@ -76,21 +77,9 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
           </table>
         </details>
       ))}
+      </div>
       {shown.length > MOST && <p class="note">{shown.length - MOST} more groups did or waited less.</p>}
       {shown.length === 0 && <p class="nothing">Nothing tells what threads did in this window.</p>}
     </div>
   );
-}
-
-/** Running in the colours of the flame graph, waiting in hatched ones, so that the two kinds are told apart without colour. */
-function fillOf(heading: string): string {
-  const running: [string, string][] = [["interpreted", "f-interpreted"], ["C1", "f-c1"], ["C2", "f-c2"], ["JVM", "f-jvm"], ["GC", "c2"], ["JIT", "c5"], ["native", "f-native"], ["kernel", "f-kernel"]];
-  if (heading.startsWith("running")) return `var(--${running.find(([word]) => heading.includes(word))?.[1] ?? "f-unknown"})`;
-  const hatch = (ink: string, angle: number): string => `repeating-linear-gradient(${angle}deg, var(--${ink}) 0 3px, var(--sheet) 3px 4px)`;
-  const waiting: [RegExp, string][] = [
-    [/CPU|quota/, hatch("c2", 45)], [/GC/, hatch("c6", -45)], [/safepoint/, hatch("c6", 45)], [/monitor/, hatch("c4", 45)],
-    [/lock$/, hatch("c4", -45)], [/disk/, hatch("c3", 45)], [/network/, hatch("c1", 45)], [/name/, hatch("c1", -45)],
-    [/fault/, hatch("c5", 45)], [/waiting/, hatch("c5", -45)],
-  ];
-  return waiting.find(([pattern]) => pattern.test(heading))?.[1] ?? hatch("quiet", 90);
 }

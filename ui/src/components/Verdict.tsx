@@ -3,6 +3,7 @@
 import type { Finding, Window } from "../model";
 import type { Page } from "../context";
 import { progress, durationMs, moment, share } from "../format";
+import { StopParts, WaitChain } from "./Chain";
 
 const WORDS = { proven: "proven", likely: "likely", "consistent-with": "consistent with" } as const;
 /** Shapes say the same as the words, colour says nothing of its own. */
@@ -141,6 +142,8 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
           </li>
         ))}
       </ul>
+      {finding.chain && <WaitChain chain={finding.chain} page={page} />}
+      {finding.stop && <StopParts stop={finding.stop} page={page} />}
       {finding.why_confidence !== "" && (
         <p class="why">
           <span class="lead">How sure:</span> {finding.why_confidence}

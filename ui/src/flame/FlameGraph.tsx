@@ -26,29 +26,35 @@ export interface FlameGraphProps {
   height?: number;
   /** Whether the page holds nothing else. */
   alone?: boolean;
-  /** Starts with the callers' tree. */
+  /** Whether the callers' tree is shown, and what is searched for: at first, and when the address says so. */
   inverted?: boolean;
+  search?: string;
+  /** Told when either is changed by hand. */
+  onShown?: (shown: { inverted: boolean; search: string }) => void;
   /** Asked for by the key d. */
   onTheme?: () => void;
 }
 
 const FONT = "12px Inter, ui-sans-serif, system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+/** What fits a sheet of A4 beside the rest of its section, CSS pixels. */
+const PAPER_HEIGHT = 860;
 /** The search runs when typing has come to rest. */
 const REST_MS = 120;
 
-export function FlameGraph({ data: given, theme, height, alone = false, inverted: startInverted = false, onTheme }: FlameGraphProps) {
-  const [inverted, setInverted] = useState(startInverted);
+export function FlameGraph({ data: given, theme, height, alone = false, inverted: askedInverted = false, search: asked = "", onShown, onTheme }: FlameGraphProps) {
+  const [inverted, setInverted] = useState(askedInverted);
   const [side, setSide] = useState<Side>("here");
   const [colours, setColours] = useState<"type" | "change">(given.base ? "change" : "type");
   const [root, setRoot] = useState(0);
   const [chosen, setChosen] = useState<number | null>(null);
   const [hover, setHover] = useState<{ node: number; x: number; y: number } | null>(null);
-  const [typed, setTyped] = useState("");
-  const [query, setQuery] = useState("");
+  const [typed, setTyped] = useState(asked);
+  const [query, setQuery] = useState(asked);
   const [table, setTable] = useState(false);
   const [help, setHelp] = useState(false);
   const [width, setWidth] = useState(0);
   const [rows, setRows] = useState(1);
+  const paper = usePaper();
   const section = useRef<HTMLElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -77,7 +83,16 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
     return () => clearTimeout(timer);
   }, [typed]);
 
-  const visible = height ?? Math.max(240, Math.min(rows * ROW + 2, (typeof innerHeight === "number" ? innerHeight : 800) - (alone ? 330 : 260)));
+  useEffect(() => setInverted(askedInverted), [askedInverted]);
+  useEffect(() => {
+    setTyped(asked);
+    setQuery(asked);
+  }, [asked]);
+  useEffect(() => {
+    if (query !== asked || inverted !== askedInverted) onShown?.({ inverted, search: query });
+  }, [query, inverted]);
+
+  const visible = paper ? Math.min(rows * ROW + 2, PAPER_HEIGHT) : height ?? Math.max(240, Math.min(rows * ROW + 2, (typeof innerHeight === "number" ? innerHeight : 800) - (alone ? 330 : 260)));
   const scene = useCallback((): Scene => ({
     data, laid, root: Math.min(root, data.parent.length - 1), matches: matches?.names ?? null, colours,
     top: scroller.current?.scrollTop ?? 0, width, height: visible, ink, font: FONT,
@@ -301,6 +316,21 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
       <FlameHelp open={help} onClose={() => setHelp(false)} />
     </section>
   );
+}
+
+/** Whether the page is laid out for paper, where nothing can be scrolled. */
+function usePaper(): boolean {
+  const [paper, setPaper] = useState(false);
+  useEffect(() => {
+    const [on, off] = [() => setPaper(true), () => setPaper(false)];
+    window.addEventListener("fathom-print", on);
+    window.addEventListener("afterprint", off);
+    return () => {
+      window.removeEventListener("fathom-print", on);
+      window.removeEventListener("afterprint", off);
+    };
+  }, []);
+  return paper;
 }
 
 function Tip({ data, node, shown, x, y }: { data: FlameData; node: number; shown: number; x: number; y: number }) {

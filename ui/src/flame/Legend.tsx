@@ -1,6 +1,6 @@
 // Which colour, letters and pattern mean what; only what is in the graph.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { ink } from "../theme";
 import { FRAME_TYPES, type FlameData } from "./data";
@@ -23,8 +23,11 @@ const CHANGES: Entry[] = [
 ];
 
 export function Legend({ data, colours, theme }: { data: FlameData; colours: "type" | "change"; theme: string }) {
-  const present = new Set(data.type.subarray(1));
-  const entries = colours === "change" ? CHANGES : FRAME_TYPES.map((_, i) => i).filter((i) => present.has(i)).map((i): Entry => look(i));
+  const entries = useMemo(() => {
+    if (colours === "change") return CHANGES;
+    const below = data.type.subarray(1);
+    return FRAME_TYPES.map((_, i) => i).filter((i) => below.includes(i)).map((i): Entry => look(i));
+  }, [data, colours]);
   return (
     <ul class="flame-legend" aria-label="Legend">
       {entries.map((entry) => (

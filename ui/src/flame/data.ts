@@ -77,6 +77,8 @@ export interface FlameData {
   /** Weight of the node with all below it. */
   total: Float64Array;
   mix: FlameMix | null;
+  /** Whether a node's frame stands among its callers too, 1 or 0; walked for where this is absent. */
+  recursive?: Uint8Array | null;
   base: FlameBase | null;
   /** What a reader should know: losses, what was left out. */
   notes: string[];

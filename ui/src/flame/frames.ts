@@ -23,37 +23,37 @@ export function frames(data: FlameData): FrameRow[] {
   const [selfVariance, totalVariance] = [new Float64Array(count), new Float64Array(count)];
   const typeOf = new Int32Array(count).fill(-1);
   const heaviest = new Float64Array(count).fill(-1);
+  const again = data.recursive ?? null;
   for (let i = 1; i < parent.length; i++) {
     const id = name[i];
+    const here = data.total[i];
     self[id] += data.self[i];
-    if (data.total[i] > heaviest[id]) {
-      heaviest[id] = data.total[i];
+    if (here > heaviest[id]) {
+      heaviest[id] = here;
       typeOf[id] = data.type[i];
     }
-    if (base) {
-      baseSelf[id] += base.self[i];
-      if (base.selfError[i] > 0) selfVariance[id] += base.selfError[i] ** 2;
-    }
-    if (recursive(parent, name, i)) continue;
-    total[id] += data.total[i];
-    if (base) {
-      baseTotal[id] += base.total[i];
-      if (base.totalError[i] > 0) totalVariance[id] += base.totalError[i] ** 2;
-    }
+    const once = again ? again[i] === 0 : !recursive(parent, name, i);
+    if (once) total[id] += here;
+    if (!base) continue;
+    const [own, all] = [base.selfError[i], base.totalError[i]];
+    baseSelf[id] += base.self[i];
+    if (own > 0) selfVariance[id] += own * own;
+    if (!once) continue;
+    baseTotal[id] += base.total[i];
+    if (all > 0) totalVariance[id] += all * all;
   }
   const rows: FrameRow[] = [];
+  const judge = (id: number, here: Float64Array, there: Float64Array, variance: Float64Array, errors: Float64Array | undefined, limit: number): Change =>
+    compare(here[id], there[id] * (base?.scale ?? 1), errors ? errors[id] : variance[id] > 0 ? Math.sqrt(variance[id]) : NaN, limit);
   for (let id = 0; id < count; id++) {
     if (typeOf[id] < 0) continue;
-    const judge = (here: Float64Array, there: Float64Array, error: number, limit: number): Change =>
-      compare(here[id], there[id] * (base?.scale ?? 1), error, limit);
-    const root = (variance: Float64Array): number => (variance[id] > 0 ? Math.sqrt(variance[id]) : NaN);
     rows.push({
       name: id,
       type: typeOf[id],
       self: self[id],
       total: total[id],
-      selfChange: base && judge(self, baseSelf, base.frames ? base.frames.selfError[id] : root(selfVariance), (base.frames ?? base).selfLimit),
-      totalChange: base && judge(total, baseTotal, base.frames ? base.frames.totalError[id] : root(totalVariance), (base.frames ?? base).totalLimit),
+      selfChange: base && judge(id, self, baseSelf, selfVariance, base.frames?.selfError, (base.frames ?? base).selfLimit),
+      totalChange: base && judge(id, total, baseTotal, totalVariance, base.frames?.totalError, (base.frames ?? base).totalLimit),
     });
   }
   return rows;

@@ -113,6 +113,7 @@ export function invert(data: FlameData): FlameData {
     total,
     self: ends(outParents, total),
     mix: outMix,
+    recursive: null,
     base: outBase,
   };
 }

@@ -48,27 +48,27 @@ function ranks(names: string[]): Int32Array {
   return rank;
 }
 
-/** Children of each node, sorted by name: two counting sorts, because a graph may have a million nodes. */
+/** Children of each node, sorted by name: two counting sorts in plain loops, because a graph may have a million nodes. */
 function children(data: FlameData): { first: Int32Array; child: Int32Array } {
   const { parent, name, names } = data;
   const n = parent.length;
   const rank = ranks(names);
-  const byName = countingSort(Int32Array.from({ length: n }, (_, i) => i), (i) => rank[name[i]], names.length).sorted;
-  const { sorted, starts } = countingSort(byName, (i) => parent[i] + 1, n + 1);
-  // Bucket 0 is the root's; bucket i + 1 holds the children of i.
+  const at = new Int32Array(names.length + 1);
+  for (let i = 0; i < n; i++) at[rank[name[i]] + 1]++;
+  for (let k = 0; k < names.length; k++) at[k + 1] += at[k];
+  const byName = new Int32Array(n);
+  for (let i = 0; i < n; i++) byName[at[rank[name[i]]]++] = i;
+  // The root is nobody's child.
   const first = new Int32Array(n + 1);
-  for (let i = 0; i <= n; i++) first[i] = (i + 1 <= n ? starts[i + 1] : n) - starts[1];
-  return { first, child: sorted.subarray(starts[1]) };
-}
-
-function countingSort(items: Int32Array, key: (item: number) => number, keys: number): { sorted: Int32Array; starts: Int32Array } {
-  const starts = new Int32Array(keys + 1);
-  for (const item of items) starts[key(item) + 1]++;
-  for (let k = 0; k < keys; k++) starts[k + 1] += starts[k];
-  const at = starts.slice();
-  const sorted = new Int32Array(items.length);
-  for (const item of items) sorted[at[key(item)]++] = item;
-  return { sorted, starts };
+  for (let i = 1; i < n; i++) first[parent[i] + 1]++;
+  for (let i = 0; i < n; i++) first[i + 1] += first[i];
+  const next = first.slice();
+  const child = new Int32Array(Math.max(0, n - 1));
+  for (let k = 0; k < n; k++) {
+    const i = byName[k];
+    if (i > 0) child[next[parent[i]]++] = i;
+  }
+  return { first, child };
 }
 
 /** The node at a place: `value` is across, in the unit of the weights from the whole graph's left edge. */

@@ -1,44 +1,18 @@
 // The page of `fathom flame`: reads the graphs that stand in it and shows one of them.
 
 import { render } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import "../style.css";
-import { applyTheme, storedTheme, storeTheme, type Theme } from "../theme";
+import { applyTheme, storedTheme } from "../theme";
+import { useTheme } from "../useTheme";
 import { decodeFlame, type FlamePage } from "./decode";
 import { FlameGraph } from "./FlameGraph";
 import { weight } from "./words";
 
-const NEXT: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
-const NAMES: Record<Theme, string> = { auto: "as the system", light: "light", dark: "dark" };
-
 function Page({ page }: { page: FlamePage }) {
-  const [theme, setTheme] = useState<Theme>(storedTheme);
-  const [painted, setPainted] = useState(0);
+  const { name: themeName, paint, next: nextTheme } = useTheme();
   const [at, setAt] = useState(0);
-  const repaint = useCallback((next: Theme) => {
-    applyTheme(next);
-    setPainted((n) => n + 1);
-  }, []);
-  const nextTheme = useCallback(() => {
-    const next = NEXT[theme];
-    setTheme(next);
-    storeTheme(next);
-    repaint(next);
-  }, [theme, repaint]);
-  useEffect(() => {
-    const system = matchMedia("(prefers-color-scheme: dark)");
-    const follow = (): void => repaint(theme);
-    const before = (): void => repaint("light");
-    system.addEventListener("change", follow);
-    window.addEventListener("beforeprint", before);
-    window.addEventListener("afterprint", follow);
-    return () => {
-      system.removeEventListener("change", follow);
-      window.removeEventListener("beforeprint", before);
-      window.removeEventListener("afterprint", follow);
-    };
-  }, [theme, repaint]);
   const graph = page.graphs[at];
   return (
     <>
@@ -55,7 +29,7 @@ function Page({ page }: { page: FlamePage }) {
               </select>
             </label>
           )}
-          <button type="button" onClick={nextTheme}>Theme: {NAMES[theme]}</button>
+          <button type="button" onClick={nextTheme}>Theme: {themeName}</button>
         </div>
       </header>
       <main>
@@ -64,7 +38,7 @@ function Page({ page }: { page: FlamePage }) {
           {[page.about, graph?.label, graph?.base ? `held against ${graph.base.label}, ${graph.base.normalised}` : ""].filter(Boolean).join(" · ")}
         </p>
         {graph ? (
-          <FlameGraph key={at} data={graph} theme={`${theme}-${painted}`} alone inverted={page.inverted} onTheme={nextTheme} />
+          <FlameGraph key={at} data={graph} theme={paint} alone inverted={page.inverted} onTheme={nextTheme} />
         ) : (
           <p>There is no sample in it.</p>
         )}

@@ -3,9 +3,9 @@
 import { FRAME_TYPES } from "../flame/data";
 import type { SampleKind, SampleTable } from "./table";
 
-/** Layers from bottom to top; the colours are those of the flame graph. */
+/** Layers from bottom to top; the colours are those of the flame graph, stronger, as no text stands on them. */
 export const LAYERS = ["interpreted", "C1", "C2", "JVM", "native", "kernel", "unknown"] as const;
-export const LAYER_INKS = ["f-interpreted", "f-c1", "f-c2", "f-jvm", "f-native", "f-kernel", "f-unknown"];
+export const LAYER_INKS = ["l-interpreted", "l-c1", "l-c2", "l-jvm", "l-native", "l-kernel", "l-unknown"];
 const OF_TYPE: Record<string, number> = { interpreted: 0, C1: 1, C2: 2, inlined: 2, stub: 3, JVM: 3, native: 4, kernel: 5 };
 const UNKNOWN = LAYERS.length - 1;
 
@@ -25,6 +25,7 @@ export interface SampleLane {
   id: string;
   title: string;
   unit: string;
+  open: boolean;
   note: string;
   kind: SampleKind;
   rows: SampleRow[];
@@ -39,28 +40,33 @@ export interface SampleLane {
   bins: Float32Array;
 }
 
-export function sampleLane(table: SampleTable, kind: SampleKind, from: number, to: number): SampleLane {
+export function sampleLane(table: SampleTable, kind: SampleKind, from: number, to: number, open = true): SampleLane {
   const { rows, rowOf } = rowsOf(table, kind);
   const n = kind.t.length;
   const layerOf = FRAME_TYPES.map((type) => OF_TYPE[type] ?? UNKNOWN);
   const layer = new Uint8Array(n);
   const first = new Int32Array(rows.length + 1);
+  const { t, node, thread, weight } = kind;
+  const { type } = table.stacks;
   for (let i = 0; i < n; i++) {
-    layer[i] = kind.node[i] === 0 ? UNKNOWN : layerOf[table.stacks.type[kind.node[i] - 1]];
-    first[rowOf[kind.thread[i]] + 1]++;
+    layer[i] = node[i] === 0 ? UNKNOWN : layerOf[type[node[i] - 1]];
+    first[rowOf[thread[i]] + 1]++;
   }
   for (let r = 0; r < rows.length; r++) first[r + 1] += first[r];
   const at = first.slice();
   const order = new Int32Array(n);
   const binNs = Math.max(1, (to - from) / BINS);
   const bins = new Float32Array(rows.length * BINS * LAYERS.length);
+  // Samples stand in order of time: the bin only moves on.
+  let bin = 0;
+  let end = from + binNs;
   for (let i = 0; i < n; i++) {
-    const row = rowOf[kind.thread[i]];
+    const row = rowOf[thread[i]];
     order[at[row]++] = i;
-    const bin = Math.min(BINS - 1, Math.max(0, Math.floor((kind.t[i] - from) / binNs)));
-    bins[(row * BINS + bin) * LAYERS.length + layer[i]] += kind.weight[i];
+    while (t[i] >= end && bin < BINS - 1) end = from + (++bin + 1) * binNs;
+    bins[(row * BINS + bin) * LAYERS.length + layer[i]] += weight[i];
   }
-  return { type: "samples", id: `samples-${kind.kind}`, title: `${kind.kind} samples`, unit: kind.unit, note: kind.note, kind, rows, order, first, layer, from, binNs, bins };
+  return { type: "samples", id: `samples-${kind.kind}`, title: `${kind.kind} samples`, unit: kind.unit, open, note: kind.note, kind, rows, order, first, layer, from, binNs, bins };
 }
 
 /** The threads with most weight have rows of their own, in the order of their names. */
@@ -69,7 +75,12 @@ function rowsOf(table: SampleTable, kind: SampleKind): { rows: SampleRow[]; rowO
   for (let i = 0; i < kind.t.length; i++) weights[kind.thread[i]] += kind.weight[i];
   const used = Array.from(weights.keys()).filter((thread) => weights[thread] > 0).sort((a, b) => weights[b] - weights[a]);
   const own = used.length > MOST_ROWS ? used.slice(0, MOST_ROWS - 1) : used;
-  const nameOf = (thread: number): string => table.threads[thread - 1]?.name ?? "no thread known";
+  const processes = new Set(used.map((thread) => table.threads[thread - 1]?.process ?? ""));
+  const nameOf = (thread: number): string => {
+    const told = table.threads[thread - 1];
+    if (!told) return "no thread known";
+    return processes.size > 1 ? `${told.name} ${told.process}` : told.name;
+  };
   own.sort((a, b) => nameOf(a).localeCompare(nameOf(b), "en", { numeric: true }));
   const rowOf = new Int32Array(weights.length).fill(Math.min(own.length, MOST_ROWS - 1));
   own.forEach((thread, row) => (rowOf[thread] = row));
@@ -87,13 +98,15 @@ export function layersOf(lane: SampleLane, from: number, to: number, columns: nu
   if (perColumn >= lane.binNs) {
     const firstBin = Math.max(0, Math.floor((from - lane.from) / lane.binNs));
     const lastBin = Math.min(BINS, Math.ceil((to - lane.from) / lane.binNs));
+    const columnOf = Int32Array.from({ length: Math.max(0, lastBin - firstBin) }, (_, k) => Math.floor((lane.from + (firstBin + k + 0.5) * lane.binNs - from) / perColumn));
+    const { bins } = lane;
     for (let row = 0; row < lane.rows.length; row++) {
       for (let bin = firstBin; bin < lastBin; bin++) {
-        const column = Math.floor((lane.from + (bin + 0.5) * lane.binNs - from) / perColumn);
+        const column = columnOf[bin - firstBin];
         if (column < 0 || column >= columns) continue;
         const source = (row * BINS + bin) * L;
         const target = (row * columns + column) * L;
-        for (let l = 0; l < L; l++) out[target + l] += lane.bins[source + l];
+        for (let l = 0; l < L; l++) out[target + l] += bins[source + l];
       }
     }
     return out;

@@ -42,3 +42,45 @@ export function merge(parent: Int32Array, name: Int32Array): Merged {
   }
   return { of, parent: outParent.slice(0, count), name: outName.slice(0, count) };
 }
+
+const RECURSIVE = new WeakMap<Merged, Uint8Array>();
+
+/** Which nodes have their own frame among their callers, 1 each; found once, on a walk that counts the frames above it. */
+export function recursion(tree: Merged): Uint8Array {
+  const known = RECURSIVE.get(tree);
+  if (known) return known;
+  const { parent, name } = tree;
+  const n = parent.length;
+  const out = new Uint8Array(n);
+  RECURSIVE.set(tree, out);
+  // Children of each node and the roots as lists: the first, and each one's next.
+  const first = new Int32Array(n + 1).fill(-1);
+  const next = new Int32Array(n);
+  let frames = 0;
+  for (let i = n - 1; i >= 0; i--) {
+    next[i] = first[parent[i] + 1];
+    first[parent[i] + 1] = i;
+    frames = Math.max(frames, name[i] + 1);
+  }
+  const above = new Int32Array(frames);
+  let at = first[0];
+  while (at >= 0) {
+    if (above[name[at]] > 0) out[at] = 1;
+    above[name[at]]++;
+    if (first[at + 1] >= 0) {
+      at = first[at + 1];
+      continue;
+    }
+    // Up until there is one beside it.
+    for (;;) {
+      above[name[at]]--;
+      if (next[at] >= 0) {
+        at = next[at];
+        break;
+      }
+      at = parent[at];
+      if (at < 0) return out;
+    }
+  }
+  return out;
+}

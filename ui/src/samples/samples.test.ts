@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { FRAME_TYPES, change } from "../flame/data";
 import { aggregate, type Query } from "./aggregate";
-import { merge } from "./merge";
+import { merge, recursion } from "./merge";
 import { order } from "./order";
 import { choose, tidy } from "./select";
 import { cut, limit, twoSided } from "./significance";
@@ -131,6 +131,14 @@ describe("the choice of samples", () => {
     expect(tidy([{ from: 5, to: 9 }, { from: 0, to: 6 }, { from: 20, to: 20 }])).toEqual([{ from: 0, to: 9 }]);
     const one = table(["a"], [[1, 0, 1, 1], [5, 0, 1, 1], [8, 0, 1, 1]]);
     expect(Array.from(choose(one.kinds[0], [{ from: 0, to: 6 }, { from: 4, to: 8 }], null).rows)).toEqual([0, 1]);
+  });
+});
+
+describe("frames that call themselves", () => {
+  it("are told from those above them, on every path", () => {
+    // a → b → a → c, a → b → b, and a root b of its own with a below it.
+    const tree = merge(Int32Array.from([-1, 0, 1, 2, 1, -1, 5, 6]), Int32Array.from([0, 1, 0, 2, 1, 1, 0, 1]));
+    expect(Array.from(recursion(tree))).toEqual([0, 0, 1, 0, 1, 0, 0, 1]);
   });
 });
 

@@ -81,7 +81,7 @@ export function readSamples(bytes: Uint8Array): SampleTable {
   const { threads } = header;
   const kinds = header.kinds.map((raw): SampleKind => {
     const t = columns[raw.t];
-    for (let i = 0; i < t.length; i++) t[i] *= header.unit_ns;
+    if (header.unit_ns !== 1) for (let i = 0; i < t.length; i++) t[i] *= header.unit_ns;
     const [nodes, rank] = [columns[raw.nodes], columns[raw.rank]];
     const node = new Int32Array(t.length);
     for (let i = 0; i < node.length; i++) node[i] = nodes[rank[i]];

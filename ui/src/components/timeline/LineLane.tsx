@@ -3,12 +3,13 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
-import type { Detail, Page } from "../context";
-import { decimate, indexBefore, raw } from "../decimate";
-import { axisQuantity, quantity } from "../format";
-import { lineInk } from "../inks";
-import type { LineLane } from "../model";
-import { ink } from "../theme";
+import type { Detail, Page } from "../../context";
+import { decimate, indexBefore, raw } from "../../decimate";
+import { axisQuantity, quantity } from "../../format";
+import { lineInk } from "../../inks";
+import type { LineLane } from "../../model";
+import { ink } from "../../theme";
+import { drawInSight } from "./insight";
 
 /** Pixels for the figures of the axis, left of the plot. */
 export const AXIS = 64;
@@ -19,33 +20,35 @@ export function LinePlot({ lane, page, theme }: { lane: LineLane; page: Page; th
   useEffect(() => {
     const element = host.current;
     if (!element) return;
-    const plot = new uPlot(options(lane, element.clientWidth), points(lane, page, element.clientWidth), element);
+    // Made when it is first drawn.
+    let plot: uPlot | null = null;
     const redraw = (): void => {
       const width = element.clientWidth;
-      if (width !== plot.width) plot.setSize({ width, height: LINE_HEIGHT });
       const data = points(lane, page, width);
+      if (plot === null) plot = new uPlot(options(lane, width), data, element);
+      else if (width !== plot.width) plot.setSize({ width, height: LINE_HEIGHT });
+      const made = plot;
       // Where lines are dense, strokes wider than a pixel look the same and cost a lot: 36 ms a frame and not 9.5 in
       // the browser test, whose canvas is drawn without a graphics card.
       const dense = data[0].length > width;
-      lane.lines.forEach((line, i) => (plot.series[i + 1].width = dense ? 1 : line.main ? 1.75 : 1.25));
-      plot.batch(() => {
-        plot.setData(data, false);
-        plot.setScale("x", { min: page.view.from, max: page.view.to });
+      lane.lines.forEach((line, i) => (made.series[i + 1].width = dense ? 1 : line.main ? 1.75 : 1.25));
+      made.batch(() => {
+        made.setData(data, false);
+        made.setScale("x", { min: page.view.from, max: page.view.to });
       });
     };
-    redraw();
     page.handles.set(lane.id, {
       describe: (t) => describe(lane, page, t),
       step: () => null,
     });
-    const unsubscribe = page.view.subscribe(redraw);
+    const stop = drawInSight(element, page, redraw);
     return () => {
-      unsubscribe();
+      stop();
       page.handles.delete(lane.id);
-      plot.destroy();
+      plot?.destroy();
     };
   }, [lane, page, theme]);
-  return <div class="line-plot" ref={host} aria-hidden="true" />;
+  return <div class="line-plot" ref={host} style={{ minHeight: `${LINE_HEIGHT}px` }} aria-hidden="true" />;
 }
 
 function points(lane: LineLane, page: Page, width: number): uPlot.AlignedData {

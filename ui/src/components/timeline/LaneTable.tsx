@@ -2,12 +2,13 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-import type { Page } from "../context";
-import { lowerBound } from "../decimate";
-import { duration, quantity } from "../format";
-import type { Lane, LineLane, SpanLane } from "../model";
-import { LAYERS, layersIn, type SampleLane } from "../samples/lane";
-import { SpanIndex } from "../spans";
+import type { Page } from "../../context";
+import { lowerBound } from "../../decimate";
+import { duration, quantity } from "../../format";
+import type { Lane, LineLane, SpanLane } from "../../model";
+import { LAYERS, layersIn, type SampleLane } from "../../samples/lane";
+import { SpanIndex } from "../../spans";
+import { statesIn, usedHeadings, type StateLane } from "../../states";
 
 /** Rows that a person still reads. */
 const ROWS = 100;
@@ -17,13 +18,14 @@ export function LaneTable({ lane, page }: { lane: Lane; page: Page }) {
   useEffect(() => page.view.subscribe(() => redraw((n) => n + 1)), [page]);
   return (
     <div class="lane-table scroll" tabIndex={0} role="region" aria-label={`${lane.title} as a table`}>
-      {lane.type === "spans" ? <SpanRows lane={lane} page={page} /> : lane.type === "lines" ? <LineRows lane={lane} page={page} /> : <SampleRows lane={lane} page={page} />}
+      {lane.type === "spans" ? <SpanRows lane={lane} page={page} /> : lane.type === "lines" ? <LineRows lane={lane} page={page} />
+        : lane.type === "states" ? <StateRows lane={lane} page={page} /> : <SampleRows lane={lane} page={page} />}
     </div>
   );
 }
 
 function SpanRows({ lane, page }: { lane: SpanLane; page: Page }) {
-  const { indices, total } = new SpanIndex(lane).longest(page.view.from, page.view.to, ROWS);
+  const { indices, total } = SpanIndex.of(lane).longest(page.view.from, page.view.to, ROWS);
   const { strings, sources } = page.lanes;
   const facts = lane.facts.filter((f) => indices.some((i) => !Number.isNaN(f.values[i])));
   const labels = lane.labels.filter((l) => indices.some((i) => l.values[i] > 0));
@@ -91,6 +93,29 @@ function SampleRows({ lane, page }: { lane: SampleLane; page: Page }) {
             {Array.from(layersIn(lane, r, page.view.from, page.view.to), (v, l) => <td class="number" key={l}>{v > 0 ? quantity(v, unit) : ""}</td>)}
           </tr>
         ))}
+      </tbody>
+    </table>
+  );
+}
+
+function StateRows({ lane, page }: { lane: StateLane; page: Page }) {
+  const used = usedHeadings(lane);
+  return (
+    <table>
+      <caption>What threads did in view</caption>
+      <thead>
+        <tr><th scope="col">Thread</th>{used.map((h) => <th scope="col" class="number" key={h}>{lane.headings[h]}</th>)}</tr>
+      </thead>
+      <tbody>
+        {lane.rows.map((row, r) => {
+          const spent = statesIn(lane, r, page.view.from, page.view.to);
+          return (
+            <tr key={r}>
+              <th scope="row">{row.name}</th>
+              {used.map((h) => <td class="number" key={h}>{spent[h] > 0 ? duration(spent[h]) : ""}</td>)}
+            </tr>
+          );
+        })}
       </tbody>
     </table>
   );

@@ -1,34 +1,36 @@
 // A lane of spans on a canvas of its own: pauses, safepoints, compilations, events.
 
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
-import type { Detail, Page } from "../context";
-import { duration, quantity } from "../format";
-import { classLook, partLook } from "../inks";
-import type { SpanLane } from "../model";
-import { layout, SpanIndex } from "../spans";
-import { ink } from "../theme";
+import type { Detail, Page } from "../../context";
+import { duration, quantity } from "../../format";
+import { classLook, partLook } from "../../inks";
+import type { SpanLane } from "../../model";
+import { layout, SpanIndex } from "../../spans";
+import { ink } from "../../theme";
+import { drawInSight } from "./insight";
+import { TOP } from "./SampleLane";
 
-const ROW = 11;
+/** Of a lane with a row for each thread, whose names stand beside it. */
+export const SPAN_ROW = 14;
 const SINGLE_ROW = 34;
 const MARGIN = 5;
 
 export function spanHeight(lane: SpanLane): number {
-  return lane.rows.length > 1 ? lane.rows.length * ROW + 2 * MARGIN : SINGLE_ROW + 2 * MARGIN;
+  return lane.rows.length > 1 ? lane.rows.length * SPAN_ROW + 4 : SINGLE_ROW + 2 * MARGIN;
 }
 
 export function SpanPlot({ lane, page, theme }: { lane: SpanLane; page: Page; theme: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const index = useMemo(() => new SpanIndex(lane), [lane]);
+  const index = SpanIndex.of(lane);
   const height = spanHeight(lane);
   useEffect(() => {
     const element = canvas.current;
     if (!element) return;
     const redraw = (): void => draw(element, index, page, height);
-    redraw();
     page.handles.set(lane.id, {
       describe(t, y, perPixel) {
-        const row = lane.rows.length > 1 ? Math.floor((y - MARGIN) / ROW) : 0;
+        const row = lane.rows.length > 1 ? Math.floor((y - TOP) / SPAN_ROW) : 0;
         // Three pixels on either side: small things can be pointed at, too.
         const hit = index.hit(t - 3 * perPixel, t + 3 * perPixel, row);
         return hit && describeSpan(lane, page, hit.index, hit.others);
@@ -38,9 +40,9 @@ export function SpanPlot({ lane, page, theme }: { lane: SpanLane; page: Page; th
         return i === null ? null : { t: lane.t0[i], detail: describeSpan(lane, page, i, 0) };
       },
     });
-    const unsubscribe = page.view.subscribe(redraw);
+    const stop = drawInSight(element, page, redraw);
     return () => {
-      unsubscribe();
+      stop();
       page.handles.delete(lane.id);
     };
   }, [lane, page, index, height, theme]);
@@ -72,9 +74,11 @@ function draw(canvas: HTMLCanvasElement, index: SpanIndex, page: Page, height: n
   const { lane } = index;
   const looks = lane.classes.map((name, i) => classLook(name, i));
   const parts = [...lane.parts.map((p) => partLook(p.name)), partLook(undefined)];
-  const row = lane.rows.length > 1 ? ROW : SINGLE_ROW;
+  const many = lane.rows.length > 1;
+  const row = many ? SPAN_ROW : SINGLE_ROW;
+  const margin = many ? 0 : MARGIN;
   context.fillStyle = ink("line");
-  context.fillRect(0, height - MARGIN, width, 1);
+  for (let r = 1; r <= Math.max(1, lane.rows.length); r++) context.fillRect(0, margin + r * row - (many ? 1 : 0), width, 1);
   let last = "";
   const fill = (name: string, x: number, y: number, w: number, h: number): void => {
     // Setting a colour parses it, which costs more than the rectangle.
@@ -84,8 +88,8 @@ function draw(canvas: HTMLCanvasElement, index: SpanIndex, page: Page, height: n
   layout(index, page.view.from, page.view.to, width, (x, w, r, cls, part, longestNs) => {
     const look = part < 0 ? (looks[cls] ?? parts[parts.length - 1]) : parts[part];
     const share = index.tall ? index.heightOf(longestNs) * (part < 0 ? 1 : look.height) : look.height;
-    const tall = Math.max(2, Math.round((row - (lane.rows.length > 1 ? 2 : 0)) * share));
-    const top = MARGIN + (r + 1) * row - tall;
+    const tall = Math.max(2, Math.round((row - (many ? 2 : 0)) * share));
+    const top = margin + (r + 1) * row - (many ? 1 : 0) - tall;
     fill(look.ink, x, top, w, tall);
     if (index.tall && part < 0 && look.capped) fill("ink", x - 1, Math.max(0, top - 2), w + 2, 2);
   });

@@ -1,0 +1,98 @@
+// What each thread did over time, on a CPU by layer and waiting by cause: the ledger's slices as a lane.
+
+import { isQuiet } from "./headings";
+import type { LedgerOverTime } from "./model";
+
+export interface StateLane {
+  type: "states";
+  id: string;
+  title: string;
+  note: string;
+  headings: string[];
+  rows: { name: string; threads: number }[];
+  /** Slices of the run, one more edge than slices. */
+  edges: Float64Array;
+  sliceNs: number;
+  /** Nanoseconds: `spent[(row * slices + slice) * headings + heading]`. */
+  spent: Float64Array;
+}
+
+/** Rows of the lane: the busiest threads. */
+const MOST_ROWS = 16;
+
+/** Null when nothing tells what single threads did. */
+export function stateLane(over: LedgerOverTime | null): StateLane | null {
+  const grouping = over?.groupings.find((g) => g.by === "thread");
+  if (!over || !grouping || grouping.groups.length === 0) return null;
+  const [H, G, slices] = [over.headings.length, grouping.groups.length, over.edges.length - 1];
+  // Groups come with the busiest first; "all others" would be many threads on one row.
+  const shown = grouping.groups.map((_, g) => g).filter((g) => grouping.groups[g].process !== "" || grouping.groups[g].name !== "all others").slice(0, MOST_ROWS);
+  const several = new Set(grouping.groups.map((g) => g.process).filter((p) => p !== "")).size > 1;
+  const nameOf = (g: number): string => (several ? `${grouping.groups[g].name} ${grouping.groups[g].process}` : grouping.groups[g].name);
+  shown.sort((a, b) => nameOf(a).localeCompare(nameOf(b), "en", { numeric: true }));
+  const spent = new Float64Array(shown.length * slices * H);
+  shown.forEach((g, row) => {
+    for (let s = 0; s < slices; s++) {
+      for (let h = 0; h < H; h++) spent[(row * slices + s) * H + h] = grouping.spent[(s * G + g) * H + h] * 1000;
+    }
+  });
+  return {
+    type: "states",
+    id: "states",
+    title: "What threads did",
+    note: grouping.groups.length > shown.length ? `the ${shown.length} busiest threads` : "",
+    headings: over.headings,
+    rows: shown.map((g) => ({ name: nameOf(g), threads: 1 })),
+    edges: over.edges,
+    sliceNs: slices > 0 ? (over.edges[slices] - over.edges[0]) / slices : 0,
+    spent,
+  };
+}
+
+/** Headings that any row spent time on, those of work and waiting first. */
+export function usedHeadings(lane: StateLane): number[] {
+  const H = lane.headings.length;
+  const used = new Set<number>();
+  for (let i = 0; i < lane.spent.length; i++) if (lane.spent[i] > 0) used.add(i % H);
+  return [...used].sort((a, b) => Number(isQuiet(lane.headings[a])) - Number(isQuiet(lane.headings[b])) || a - b);
+}
+
+/**
+ * What fills each of `full` steps of height in every slice of every row, from the ground up: the place of a heading in
+ * `order`, 255 for nothing. Made once, because a slice is wider than a pixel on any screen and drawing need only repeat it.
+ */
+export function levels(lane: StateLane, order: number[], full: number): Uint8Array {
+  const H = lane.headings.length;
+  const slices = lane.edges.length - 1;
+  const out = new Uint8Array(lane.rows.length * slices * full).fill(255);
+  for (let row = 0; row < lane.rows.length; row++) {
+    for (let s = 0; s < slices; s++) {
+      const length = (lane.edges[s + 1] - lane.edges[s]) * lane.rows[row].threads;
+      const at = (row * slices + s) * full;
+      let sum = 0;
+      let y = 0;
+      for (let p = 0; p < order.length && length > 0; p++) {
+        const spent = lane.spent[(row * slices + s) * H + order[p]];
+        if (spent === 0) continue;
+        sum += spent;
+        const top = Math.min(full, Math.round((sum / length) * full));
+        for (; y < top; y++) out[at + y] = p;
+      }
+    }
+  }
+  return out;
+}
+
+/** Time by heading of one row in a range. */
+export function statesIn(lane: StateLane, row: number, from: number, to: number): Float64Array {
+  const H = lane.headings.length;
+  const slices = lane.edges.length - 1;
+  const out = new Float64Array(H);
+  for (let s = 0; s < slices; s++) {
+    const [a, b] = [lane.edges[s], lane.edges[s + 1]];
+    const within = Math.min(b, to) - Math.max(a, from);
+    if (within <= 0 || b <= a) continue;
+    for (let h = 0; h < H; h++) out[h] += lane.spent[(row * slices + s) * H + h] * (within / (b - a));
+  }
+  return out;
+}
