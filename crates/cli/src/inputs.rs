@@ -92,14 +92,26 @@ impl InputArgs {
     }
 }
 
-/// What was read, for a message: names and formats of the sources.
+/// What was read, for a message: names and formats of the files; of a live recording the JVMs, and not its collectors.
 pub fn told(recording: &Recording) -> String {
     const MOST: usize = 3;
+    let live = recording.sources.iter().any(|s| s.format == "session");
+    let is_file = |source: &&Source| !live || source.lines > 0 || source.bytes > 0;
     let named = |source: &Source| format!("{} ({})", source.name, source.format);
-    let mut names: Vec<String> = recording.sources.iter().take(MOST).map(named).collect();
-    let more = recording.sources.len().saturating_sub(MOST);
+    let jvms = recording.sources.iter().filter(|s| live && s.format == "jvm").map(|s| s.name.clone());
+    let files = recording.sources.iter().filter(is_file).map(named);
+    let mut names: Vec<String> = jvms.chain(files).collect();
+    if names.is_empty() {
+        names.push("processes of this machine".to_owned());
+    }
+    let more = names.len().saturating_sub(MOST);
+    names.truncate(MOST);
     names.extend((more > 0).then(|| format!("{more} more")));
-    names.join(", ")
+    let mut told = names.join(", ");
+    if live {
+        told.push_str(", recorded live");
+    }
+    told
 }
 
 /// Whether a path is a recording, a directory or a packed one; told by content.

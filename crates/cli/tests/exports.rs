@@ -1,7 +1,7 @@
 //! `fathom export`: what is written opens in the programs that it is for, with equal totals.
 //!
-//! pprof comes by `go install`, Perfetto's Python package from PyPI into `target/tmp`, speedscope from npm with the page's
-//! other development dependencies; where one cannot be had, its test says SKIPPED.
+//! pprof comes by `go install`, Perfetto's Python package from PyPI into `target/tmp`, speedscope and the Firefox Profiler's
+//! command line from npm with the page's other development dependencies; where one cannot be had, its test says SKIPPED.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -63,6 +63,17 @@ fn recording(dir: &Path) {
         source,
     });
     (0..500).for_each(|i| r.point(series, i * S, S, 100.0 + i as f64));
+    // A process of which nothing is known but its CPU time.
+    let other = r.add_process(Process { name: "other".into(), pid: Some(99), ..Process::default() });
+    let series = r.add_series(SeriesInfo {
+        name: "process.cpu".into(),
+        unit: "cpus".into(),
+        instance: String::new(),
+        kind: SeriesKind::Gauge,
+        process: Some(other),
+        source,
+    });
+    r.point(series, 3 * S, S, 0.5);
     r.seal();
     fathom_recording::write(&r, &dir.join("a.fathom"), Overwrite::Never).unwrap();
 }
@@ -149,10 +160,10 @@ for packet in trace.packet:
         if packet.track_event.HasField('double_counter_value'): points.append(packet.track_event.double_counter_value)
     if packet.HasField('track_descriptor'): tracks.append(packet.track_descriptor)
 assert leaves == {'org.example.A.hot': 500, 'write': 500}, leaves
-assert kinds == {'TYPE_SLICE_BEGIN': 1000, 'TYPE_SLICE_END': 1000, 'TYPE_COUNTER': 500}, kinds
-assert points == [100.0 + i for i in range(500)]
+assert kinds == {'TYPE_SLICE_BEGIN': 1000, 'TYPE_SLICE_END': 1000, 'TYPE_COUNTER': 501}, kinds
+assert sorted(points) == [0.5] + [100.0 + i for i in range(500)]
 assert sorted(t.thread.thread_name for t in tracks if t.HasField('thread')) == ['worker-78', 'worker-79']
-assert [t.counter.unit_name for t in tracks if t.HasField('counter')] == ['ops/s']
+assert sorted(t.counter.unit_name for t in tracks if t.HasField('counter')) == ['cpus', 'ops/s']
 ";
     let dir = tempfile::tempdir().unwrap();
     let file = exported(dir.path(), "perfetto", "x.pftrace");
@@ -182,4 +193,33 @@ fn speedscope_reads_the_same_totals() {
     assert!(main.contains(&format!("{CPU_S:.2}s (100%)")), "{text}");
     let hot = rows.iter().find(|l| l.contains("org.example.A.hot")).expect(&text);
     assert!(hot.matches("5.00s (50%)").count() == 2, "{text}");
+}
+
+#[test]
+fn firefox_profiler_reads_the_same_totals() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = root.join("ui/node_modules/@firefox-devtools/profiler-cli");
+    if !works(Command::new("node").arg("--version")) || !program.exists() {
+        eprintln!("SKIPPED: the Firefox Profiler's importer is not here (node, and npm --prefix ui ci)");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = exported(dir.path(), "firefox", "x.json");
+    let output = Command::new("node").arg(root.join("ui/test/firefox.mjs")).arg(&file).output().unwrap();
+    let text = told(&output);
+    assert!(output.status.success(), "{text}");
+    for tid in [78, 79] {
+        let thread = text.split(&format!("thread worker-{tid} ")).nth(1).expect(&text);
+        let thread = thread.split("thread ").next().unwrap();
+        assert!(thread.contains(" 500 markers"), "{text}");
+        for line in [
+            "org.example.Main.main: self 0.000 total 5000.000",
+            "org.example.A.hot: self 2500.000 total 2500.000",
+            "write: self 2500.000 total 2500.000",
+        ] {
+            assert!(thread.contains(line), "{line}\n{text}");
+        }
+    }
+    assert!(text.contains("throughput (ops/s)") && text.contains("process.cpu (cpus)"), "{text}");
+    assert!(text.contains("500 samples"), "{text}");
 }

@@ -10,7 +10,19 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Commands that read inputs, as far as possible without writing files.
-const READERS: [&[&str]; 5] = [&["diagnose"], &["report", "-o", "-"], &["gc"], &["jit"], &["info"]];
+const READERS: [&[&str]; 11] = [
+    &["diagnose"],
+    &["report", "-o", "-"],
+    &["gc"],
+    &["jit"],
+    &["info"],
+    &["ledger"],
+    &["ledger", "--json"],
+    &["flame"],
+    &["flame", "-o", "-"],
+    &["export", "--format", "folded", "-o", "-"],
+    &["export", "--format", "csv", "--table", "spans", "-o", "-"],
+];
 
 /// No input here takes a debug build a second; a machine under load may need many.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -41,6 +53,31 @@ fn run(dir: &Path, args: &[&str], stdin: Stdio, stdout: Stdio) -> Output {
 
 fn fathom(dir: &Path, args: &[&str]) -> Output {
     run(dir, args, Stdio::null(), Stdio::piped())
+}
+
+/// Holds every command that reads inputs, the server among them, to refusing one in a single line that names it.
+fn all_refuse(dir: &Path, input: &str) {
+    for reader in READERS {
+        let output = fathom(dir, &[reader, &[input]].concat());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{reader:?} {input}");
+        assert!(output.stdout.is_empty(), "{reader:?} {input}");
+        assert!(said.starts_with(&format!("fathom: {input}")) && said.lines().count() == 1, "{said}");
+    }
+    let mut server = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    server.current_dir(dir).args(["serve", "--port", "0", input]).stdin(Stdio::null());
+    let mut server = server.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    while server.try_wait().unwrap().is_none() {
+        if begin.elapsed() > PATIENCE {
+            server.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = server.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "serve {input}: {said}");
+    assert!(said.starts_with(&format!("fathom: {input}")) && said.lines().count() == 1, "{said}");
 }
 
 fn stderr(output: &Output) -> String {
@@ -90,16 +127,39 @@ fn what_is_no_log_of_a_jvm_is_refused_by_every_command_with_its_name() {
             b"gc 1 @0.01s 2%: 0.018+1.1+0.004 ms clock, 0.1+0.4/1/0.05 ms cpu, 4->4->1 MB, 5 MB goal, 8 P\n"
                 .as_slice(),
         ),
+        ("line", &[b'x'; 3 << 20]),
     ]);
     fs::create_dir(dir.path().join("nothing")).unwrap();
-    for reader in READERS {
-        for input in ["empty", "noise", "nginx.log", "journal", "go.log", "nothing", "missing"] {
-            let output = fathom(dir.path(), &[reader, &[input]].concat());
-            let said = stderr(&output);
-            assert_eq!(output.status.code(), Some(2), "{reader:?} {input}");
-            assert!(output.stdout.is_empty(), "{reader:?} {input}");
-            assert!(said.starts_with(&format!("fathom: {input}: ")) && said.lines().count() == 1, "{said}");
-        }
+    for input in ["empty", "noise", "nginx.log", "journal", "go.log", "line", "nothing", "missing"] {
+        all_refuse(dir.path(), input);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_may_not_be_read_is_refused_by_every_command() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = place(&[("gc.log", &unpacked("unified/g1-17.log.zst"))]);
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    mode(&dir.path().join("gc.log"), 0o000);
+    mode(dir.path(), 0o755);
+    if File::open(dir.path().join("gc.log")).is_err() {
+        return all_refuse(dir.path(), "gc.log");
+    }
+    // Root reads everything: as somebody else, then.
+    let nobody = |args: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_fathom")]);
+        command.current_dir(dir.path()).args(args).stdin(Stdio::null()).output()
+    };
+    if !nobody(&["version"]).is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: root reads everything, and fathom cannot be run as another user here");
+        return;
+    }
+    for reader in READERS.iter().chain(&[&["serve", "--port", "0"][..]]) {
+        let output = nobody(&[reader, &["gc.log"][..]].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{reader:?}");
+        assert_eq!(stderr(&output), "fathom: gc.log: Permission denied (os error 13)\n", "{reader:?}");
     }
 }
 
@@ -234,10 +294,18 @@ fn a_recording_without_its_index_is_called_damaged_and_not_read_file_by_file() {
     assert!(fathom(dir.path(), &["import", "gc.log", "-o", "x.fathom"]).status.success());
     for text in [&b""[..], b"{", b"{}", &noise(300)] {
         fs::write(dir.path().join("x.fathom/meta.json"), text).unwrap();
-        let output = fathom(dir.path(), &["info", "x.fathom"]);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(said.starts_with("fathom: x.fathom: ") && said.lines().count() == 1, "{said}");
+        all_refuse(dir.path(), "x.fathom");
+    }
+}
+
+#[test]
+fn a_recording_with_a_damaged_table_is_refused_by_every_command() {
+    let dir = place(&[("gc.log", &unpacked("unified/g1-17.log.zst"))]);
+    for damage in [&noise(300), &b""[..]] {
+        assert!(fathom(dir.path(), &["import", "gc.log", "-o", "x.fathom"]).status.success());
+        fs::write(dir.path().join("x.fathom/spans.parquet"), damage).unwrap();
+        all_refuse(dir.path(), "x.fathom");
+        fs::remove_dir_all(dir.path().join("x.fathom")).unwrap();
     }
 }
 

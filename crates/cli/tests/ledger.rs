@@ -74,3 +74,25 @@ fn inputs_without_threads_are_an_error_that_says_where_threads_come_from() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no thread in ops.csv"), "{output:?}");
 }
+
+#[test]
+fn spans_counted_as_operations_give_milliseconds_for_each() {
+    let dir = tempfile::tempdir().unwrap();
+    fathom_recording::write(&recording(), &dir.path().join("x.fathom"), Overwrite::Never).unwrap();
+    // Fifty waits of each of two threads end in the second half, each 66 ms long.
+    let args =
+        ["ledger", "x.fathom", "--window", "5s..10s", "--by", "pool", "--per", "sched.off-cpu=sleeping"];
+    let json = fathom(dir.path(), &[&args[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["operations"], 100.0);
+    let spent = json["groups"][0]["spent"].as_array().unwrap();
+    let monitor = spent.iter().find(|s| s["heading"] == "monitor").unwrap();
+    assert_eq!(monitor["ms_per_operation"], 66.0);
+    let shown = String::from_utf8(fathom(dir.path(), &args).stdout).unwrap();
+    assert!(shown.contains("100 operations (spans sched.off-cpu, sleeping)"), "{shown}");
+    let monitor = shown.lines().find(|l| l.contains("blocked: Java monitor")).unwrap();
+    assert!(monitor.contains("66 ms"), "{shown}");
+    let none = fathom(dir.path(), &["ledger", "x.fathom", "--per", "syscall=sendto"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("kinds: sched.off-cpu"), "{none:?}");
+}

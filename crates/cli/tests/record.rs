@@ -64,10 +64,11 @@ fn jdks() -> Option<&'static (Vec<PathBuf>, tempfile::TempDir)> {
         let home = |jdk: &serde_json::Value| PathBuf::from(jdk["home"].as_str().unwrap());
         let compiler = all.iter().find(|jdk| jdk["javac"] == true).map(home)?;
         let classes = tempfile::tempdir().unwrap();
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Collects.java");
+        let sources = ["Collects", "Forks"];
+        let sources = sources.map(|name| format!("{}/tests/java/{name}.java", env!("CARGO_MANIFEST_DIR")));
         let mut javac = Command::new(compiler.join("bin/javac"));
         let compiled =
-            javac.args(["--release", "11", "-d"]).arg(classes.path()).arg(source).status().unwrap();
+            javac.args(["--release", "11", "-d"]).arg(classes.path()).args(sources).status().unwrap();
         assert!(compiled.success());
         // Another user runs it too.
         std::fs::set_permissions(classes.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -118,10 +119,13 @@ fn count(recording: &Recording, kind: &str) -> usize {
 /// `fathom record`, running, once it has begun to write.
 fn recording(dir: &Path, args: &[&str]) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
-    command.current_dir(dir).arg("record").args(args).args(["--without", "sched", "-o", "x.fathom"]);
+    command.current_dir(dir).arg("record").args(args).args(["-o", "x.fathom"]);
     let child = Running(command.stderr(Stdio::piped()).spawn().unwrap());
-    let written =
-        || std::fs::metadata(dir.join("x.fathom/spool/spans.arrows.zst")).is_ok_and(|info| info.len() > 2000);
+    let has = |rows: &str, bytes: u64| {
+        let file = dir.join(format!("x.fathom/spool/{rows}.arrows.zst"));
+        std::fs::metadata(file).is_ok_and(|info| info.len() > bytes)
+    };
+    let written = || has("spans", 2000) && has("series_points", 500);
     let patience = Instant::now() + Duration::from_secs(60);
     while !written() {
         assert!(Instant::now() < patience, "nothing was written");
@@ -145,7 +149,7 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
         let dir = tempfile::tempdir().unwrap();
         let log = format!("-Xlog:gc*,safepoint:file={}:uptime", dir.path().join("gc.log").display());
         let jvm = jvm(home, classes.path(), &[&log], 60);
-        let args = ["record", "-p", &jvm.pid(), "-d", "4s", "-o", "x.fathom", "--without", "sched"];
+        let args = ["record", "-p", &jvm.pid(), "-d", "4s", "-o", "x.fathom"];
         let output = fathom(dir.path(), &args);
         let shown = format!("{}: {}", home.display(), said(&output));
         assert!(output.status.success() && shown.contains("gc.log, which the JVM"), "{shown}");
@@ -153,17 +157,29 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
 
         let recording = open(dir.path(), "x.fathom");
         let [live, log] = pauses(&recording);
-        let (from, to) = recording.spans_of(kind::RUN).map(|s| (s.t0_ns(), s.t1_ns())).next().unwrap();
+        let watched = recording.spans_of(kind::RUN).find(|s| s.name() == "watched by probes").unwrap();
+        let (from, to) = (watched.t0_ns(), watched.t1_ns());
         let inner: Vec<_> = log.iter().filter(|p| p.0 > from + STAMPS_NS && p.1 < to - STAMPS_NS).collect();
         assert!(inner.len() >= 2, "{shown}: {log:?}");
-        for pause in &inner {
-            let near = |l: &&(i64, i64)| (l.0 - pause.0).abs() < STAMPS_NS;
-            assert!(live.iter().any(|l| near(&l)), "{shown}: no probe saw {pause:?} of {live:?}");
-        }
+        // What a busy machine made it lose is counted, and nothing else is missing.
+        let lost: u64 = recording
+            .sources
+            .iter()
+            .filter(|source| source.format == "jvm-events")
+            .map(|source| source.lost)
+            .sum();
+        let unseen = |pause: &&&(i64, i64)| !live.iter().any(|l| (l.0 - pause.0).abs() < STAMPS_NS);
+        let unseen: Vec<_> = inner.iter().filter(unseen).collect();
+        assert!(unseen.len() as u64 <= lost, "{shown}: no probe saw {unseen:?} of {live:?}");
         // The log tells of each only once, and so do the probes, from when they were attached on.
         let seen = live.iter().filter(|p| p.0 > from + STAMPS_NS && p.1 < to - STAMPS_NS).count();
-        // At forty collections a second some are not told by the probes.
-        assert!(seen.abs_diff(inner.len()) <= 2 + inner.len() / 10, "{shown}: {seen} and {}", inner.len());
+        // One at either edge, where the log's stamps are less sure than the probes'.
+        eprintln!("{}: {seen} pauses by probes, {} by the log", home.display(), inner.len());
+        assert!(
+            seen.abs_diff(inner.len()) <= 2 + inner.len() / 200 + lost as usize,
+            "{shown}: {seen} and {}",
+            inner.len()
+        );
         let causes: Vec<_> =
             recording.spans_of(kind::GC_PAUSE).filter_map(|s| s.label(label::CAUSE)).collect();
         assert!(causes.contains(&"System.gc()"), "{shown}: {causes:?}");
@@ -252,9 +268,9 @@ fn a_killed_fathom_leaves_a_recording_that_opens_as_cut_and_nothing_in_the_kerne
 #[test]
 fn the_end_of_the_target_ends_the_recording() {
     let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
-    let jvm = jvm(&homes[0], classes.path(), &[], 4);
+    let jvm = jvm(&homes[0], classes.path(), &[], 15);
     let dir = tempfile::tempdir().unwrap();
-    let args = ["record", "-p", &jvm.pid(), "-d", "120s", "-o", "x.fathom", "--without", "sched"];
+    let args = ["record", "-p", &jvm.pid(), "-d", "120s", "-o", "x.fathom"];
     let output = fathom(dir.path(), &args);
     assert!(output.status.success(), "{}", said(&output));
     assert!(said(&output).contains("what was recorded has ended"), "{}", said(&output));
@@ -266,8 +282,8 @@ fn a_command_is_recorded_to_its_end_and_its_status_told() {
     let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
     let dir = tempfile::tempdir().unwrap();
     let (java, classes) = (homes[0].join("bin/java"), classes.path().to_str().unwrap().to_owned());
-    let command = [java.to_str().unwrap(), "-XX:+UseSerialGC", "-cp", &classes, "Collects", "2"];
-    let record = ["record", "-o", "x.fathom", "--without", "sched", "--"];
+    let command = [java.to_str().unwrap(), "-XX:+UseSerialGC", "-cp", &classes, "Collects", "4"];
+    let record = ["record", "-o", "x.fathom", "--"];
     let output = fathom(dir.path(), &[&record[..], &command].concat());
     assert!(output.status.success() && said(&output).contains("exit status: 7"), "{}", said(&output));
     let recording = open(dir.path(), "x.fathom");
@@ -275,6 +291,32 @@ fn a_command_is_recorded_to_its_end_and_its_status_told() {
     assert_eq!(jvms, ["Collects"]);
     let threads: Vec<_> = recording.spans_of(kind::THREAD_START).map(|s| s.name().to_owned()).collect();
     assert!(count(&recording, kind::CLASS_LOAD) > 0 && !threads.is_empty(), "{}", said(&output));
+}
+
+/// A child that lives for a few milliseconds is gone before anybody looks at `/proc`.
+#[test]
+fn children_and_threads_that_live_for_milliseconds_are_recorded() {
+    let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let (java, classes) = (homes[0].join("bin/java"), classes.path().to_str().unwrap().to_owned());
+    let command = [java.to_str().unwrap(), "-XX:+UseSerialGC", "-cp", &classes, "Forks", "40"];
+    let output =
+        fathom(dir.path(), &[&["record", "-F", "997", "-o", "x.fathom", "--"][..], &command].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let recording = open(dir.path(), "x.fathom");
+    let shells = recording.processes.iter().filter(|p| p.name == "sh").count();
+    let names: Vec<_> = recording.processes.iter().map(|p| p.name.as_str()).collect();
+    assert!((38..=42).contains(&shells), "{shells} of 40: {names:?}");
+    let watched: Vec<_> = recording
+        .spans_of(kind::SCHED_WATCHED)
+        .filter(|s| {
+            let name = s.thread().map(|t| recording.strings.get(recording.threads[t.index()].name));
+            name.is_some_and(|name| name.starts_with("burner-"))
+        })
+        .collect();
+    // Each burns 5 ms, whatever it waits beside. One that waits for its first turn has not got its name yet.
+    assert!(watched.len() >= 25, "{} of 40 threads", watched.len());
+    assert!(watched.iter().all(|s| s.duration_ns() >= 4_000_000), "{}", said(&output));
 }
 
 #[test]
@@ -294,7 +336,7 @@ fn processes_of_a_cgroup_are_recorded_with_its_quota() {
     assert!(limit("cgroup.procs", &jvm.pid()));
     let dir = tempfile::tempdir().unwrap();
     let name = format!("/{}", group.file_name().unwrap().to_str().unwrap());
-    let args = ["record", "--cgroup", &name, "-d", "3s", "-o", "x.fathom", "--without", "sched"];
+    let args = ["record", "--cgroup", &name, "-d", "3s", "-o", "x.fathom"];
     let output = fathom(dir.path(), &args);
     let pid = i64::from(jvm.0.id());
     drop(jvm);
@@ -353,11 +395,108 @@ fn what_cannot_be_recorded_is_one_sentence_and_leaves_nothing() {
     }
 }
 
+/// A process that keeps a processor busy.
+fn busy() -> Running {
+    Running(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+}
+
+fn info(dir: &Path, name: &str) -> serde_json::Value {
+    let output = fathom(dir, &["info", name, "--json"]);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What a recording says that its CPU samples were taken by.
+fn sampling(info: &serde_json::Value) -> serde_json::Value {
+    let sources = info["sources"].as_array().unwrap();
+    sources.iter().find(|source| source["format"] == "cpu").unwrap()["sampling"].clone()
+}
+
+#[test]
+fn a_sample_by_the_clock_weighs_the_time_between_two_ticks_and_the_recording_says_so() {
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let (dir, busy) = (tempfile::tempdir().unwrap(), busy());
+    let args = ["record", "-p", &busy.pid(), "-d", "2s", "-F", "499", "-o", "x.fathom"];
+    let output = fathom(dir.path(), &args);
+    assert!(output.status.success(), "{}", said(&output));
+    let (recording, told) = (open(dir.path(), "x.fathom"), info(dir.path(), "x.fathom"));
+    let period_ns = 1_000_000_000 / 499;
+    let cpu = recording.strings.find("cpu");
+    let weights: Vec<i64> =
+        recording.samples.iter().filter(|s| Some(s.kind) == cpu).map(|s| s.weight).collect();
+    assert!(!weights.is_empty() && weights.iter().all(|ns| *ns == period_ns), "{weights:?}");
+    let expected =
+        serde_json::json!({"event": "cpu-clock", "unit": "ns", "rate_hz": 499, "period": period_ns});
+    assert_eq!(sampling(&told), expected);
+    let kinds = told["sample_kinds"].as_array().unwrap();
+    let kind = kinds.iter().find(|kind| kind["kind"] == "cpu").unwrap();
+    assert_eq!((&kind["unit"], kind["weight"].as_i64()), (&"ns".into(), Some(weights.iter().sum())));
+}
+
+#[test]
+fn cycles_are_sampled_where_they_are_counted_and_refused_in_one_sentence_where_not() {
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let check = fathom(Path::new("."), &["check", "--json"]);
+    let check: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
+    let item = check["items"].as_array().unwrap().iter().find(|item| item["id"] == "pmu").unwrap();
+    let (dir, busy) = (tempfile::tempdir().unwrap(), busy());
+    let args = ["record", "-p", &busy.pid(), "-d", "2s", "--event", "cycles", "-o", "x.fathom"];
+    let output = fathom(dir.path(), &args);
+    if item["state"] != "works" {
+        eprintln!("SKIPPED in part: this machine counts no cycles");
+        assert_eq!((output.status.code(), said(&output).lines().count()), (Some(3), 1), "{}", said(&output));
+        assert!(said(&output).contains("--event cpu-clock"), "{}", said(&output));
+        assert!(item["not_seen"].as_str().unwrap().contains("--event cycles"), "{item}");
+        assert!(!dir.path().join("x.fathom").exists());
+        return;
+    }
+    assert!(output.status.success(), "{}", said(&output));
+    let told = info(dir.path(), "x.fathom");
+    let sampling = sampling(&told);
+    assert_eq!((&sampling["event"], &sampling["unit"]), (&"cycles".into(), &"cycles".into()));
+    assert!(told["samples"]["cycles"].as_u64().is_some_and(|n| n > 0) && told["samples"]["cpu"].is_null());
+}
+
+#[test]
+fn the_flight_recorder_is_not_asked_for_cycles() {
+    let (dir, busy) = (tempfile::tempdir().unwrap(), busy());
+    let args = ["record", "-p", &busy.pid(), "--engine", "jfr", "--event", "cycles", "-o", "x.fathom"];
+    let output = fathom(dir.path(), &args);
+    assert_eq!((output.status.code(), said(&output).lines().count()), (Some(3), 1), "{}", said(&output));
+    assert!(said(&output).contains("eBPF engine") && !dir.path().join("x.fathom").exists());
+}
+
+#[test]
+fn one_collector_alone_is_a_recording_where_all_others_were_left_out() {
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let (busy, dir) = (busy(), tempfile::tempdir().unwrap());
+    let others = ["cpu", "sched", "host", "jvm-counters", "jvm-events", "locks", "memory", "disk", "network"];
+    let without: Vec<&str> = others.iter().flat_map(|id| ["--without", id]).collect();
+    let pid = busy.pid();
+    let record = |place: &str, more: &[&str]| {
+        let args = ["record", "-p", &pid, "-d", "1s", "-o", place];
+        fathom(dir.path(), &[&args[..], &without, more].concat())
+    };
+    let output = record("x.fathom", &[]);
+    assert!(output.status.success(), "{}", said(&output));
+    let formats: Vec<String> =
+        open(dir.path(), "x.fathom").sources.iter().map(|source| source.format.clone()).collect();
+    assert_eq!(formats.iter().filter(|format| *format == "syscalls").count(), 1, "{formats:?}");
+    assert!(others.iter().all(|id| !formats.iter().any(|format| format == id)), "{formats:?}");
+    // Nothing at all is no recording.
+    assert_eq!(record("y.fathom", &["--without", "syscalls"]).status.code(), Some(3));
+}
+
 #[test]
 fn a_process_that_is_no_jvm_is_recorded_with_a_remark() {
     let dir = tempfile::tempdir().unwrap();
     let sleep = Running(Command::new("sleep").arg("60").spawn().unwrap());
-    let args = ["record", "-p", &sleep.pid(), "-d", "2500ms", "-o", "x.fathom", "--without", "sched"];
+    let args = ["record", "-p", &sleep.pid(), "-d", "2500ms", "-o", "x.fathom"];
     let output = fathom(dir.path(), &args);
     assert!(output.status.success() && said(&output).contains("no JVM"), "{}", said(&output));
     let recording = open(dir.path(), "x.fathom");

@@ -174,7 +174,6 @@ fn check(recording: &Recording, release: u64, pid: u32) {
     assert_eq!(jvms[0].name, "Busy");
     let kinds = recording.sample_kinds();
     let cpu = kinds.iter().find(|(kind, _)| *kind == sample::CPU).map_or(0, |(_, count)| *count);
-    assert!(cpu > 0, "JDK {release}: {cpu} samples");
     let frames: Vec<_> = recording.frames.iter().map(|f| recording.strings.get(f.name)).collect();
     // The recorder samples when it gets a processor: on a busy machine that is a few times in as many seconds.
     if cpu >= 20 {

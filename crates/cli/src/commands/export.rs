@@ -1,11 +1,12 @@
 //! `fathom export`: samples, spans and series in the formats of other programs.
 
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use fathom_render::export::{EXPORTS, Export, Request, Table};
+use fathom_render::export::{EXPORTS, Export, ExportError, Request, Table};
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
@@ -24,7 +25,8 @@ format cannot hold is said.",
   fathom export NAME.fathom --format perfetto -o x.pftrace      ui.perfetto.dev
   fathom export app.jfr --format pprof -o x.pb.gz               go tool pprof -http=: x.pb.gz
   fathom export app.jfr --format speedscope --window 115s..125s -o x.json
-  fathom export NAME.fathom --format csv --table spans -o spans.csv"
+  fathom export NAME.fathom --format csv --table spans -o spans.csv
+  fathom export NAME.fathom --format folded -o - | flamegraph.pl > x.svg"
 )]
 pub struct Args {
     #[command(flatten)]
@@ -44,7 +46,7 @@ pub struct Args {
     /// _[k] kernel (folded)
     #[arg(long)]
     annotated: bool,
-    /// The file to write. One that is there is replaced; it can be read by you alone
+    /// The file to write; `-` for standard output. One that is there is replaced; it can be read by you alone
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -99,9 +101,12 @@ impl Args {
             },
             title: crate::inputs::told(&recording),
         };
+        let to_standard_output = self.output.as_os_str() == "-";
+        let place =
+            if to_standard_output { "standard output".into() } else { self.output.display().to_string() };
         let mut written = None;
         let mut failed = None;
-        let done = write_file(&self.output, |out| match self.format.0.write(&request, out) {
+        let mut write = |out: &mut (dyn Write + Send)| match self.format.0.write(&request, out) {
             Ok(what) => {
                 written = Some(what);
                 Ok(())
@@ -110,18 +115,24 @@ impl Args {
                 failed = Some(error);
                 Err(std::io::Error::other("not written"))
             }
-        });
-        if let Some(error) = failed {
-            return Err(anyhow::Error::from(error).context(self.output.display().to_string()));
+        };
+        let done = if to_standard_output {
+            let mut out = BufWriter::new(std::io::stdout());
+            write(&mut out).and_then(|()| out.flush()).context("standard output")
+        } else {
+            write_file(&self.output, |out| write(out))
+        };
+        match failed {
+            Some(ExportError::Nothing(what)) => bail!("{}: no {what} in what was chosen", request.title),
+            // What the system says, without a word of ours between.
+            Some(ExportError::Io(error)) => return Err(anyhow::Error::from(error).context(place)),
+            Some(error) => return Err(anyhow::Error::from(error).context(place)),
+            None => done?,
         }
-        done?;
         if let Some(what) = written {
             eprintln!(
-                "fathom: {}: {} samples, {} spans, {} points of series",
-                self.output.display(),
-                what.samples,
-                what.spans,
-                what.points
+                "fathom: {place}: {} samples, {} spans, {} points of series",
+                what.samples, what.spans, what.points
             );
             for left_out in what.left_out {
                 eprintln!(

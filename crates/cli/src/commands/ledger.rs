@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use fathom_diagnose::WindowSpec;
-use fathom_diagnose::thread_ledger::{By, thread_ledger};
+use fathom_diagnose::thread_ledger::{By, Per, thread_ledger_per};
 use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
@@ -28,6 +28,7 @@ strace or a GC log each tells its part.",
   fathom ledger slow.fathom                                     all of it, by what threads are for
   fathom ledger slow.fathom --window 115s..125s --base 20s..110s  a slow window held against a normal one
   fathom ledger slow.fathom --by pool                           pool by pool; also thread, process
+  fathom ledger slow.fathom --per syscall=sendto                milliseconds for each answer sent
   fathom ledger app.jfr gc.log --json | jq '.groups[0].spent'   from files, the machine's form"
 )]
 pub struct Args {
@@ -42,6 +43,10 @@ pub struct Args {
     /// How threads are put together
     #[arg(long, value_enum, default_value_t = Grouping::Role)]
     by: Grouping,
+    /// Count spans as operations, by kind or KIND=NAME (syscall=sendto, probe=uprobe:libshop.so:serve; `fathom info` lists
+    /// kinds) [default: the series of throughput, if there is one]
+    #[arg(long, value_name = "SPANS")]
+    per: Option<Per>,
     /// All groups, however many there are
     #[arg(long)]
     all: bool,
@@ -82,7 +87,16 @@ impl Args {
             spec.map(|w| fathom_diagnose::resolve(&recording, &w, TimeZone::system())).transpose()
         };
         let (window, base) = (resolve(self.window)?, resolve(self.base)?);
-        let ledger = thread_ledger(&recording, window, base, self.by.into());
+        let ledger = thread_ledger_per(&recording, window, base, self.by.into(), self.per.as_ref());
+        if let Some(per) = self.per.as_ref().filter(|_| ledger.operations_of.is_none()) {
+            let kinds: Vec<&str> = recording.kinds().into_iter().map(|(kind, _)| kind).collect();
+            let name = per.name.as_ref().map_or(String::new(), |name| format!(" named {name}"));
+            anyhow::bail!(
+                "--per: no span {}{name} ends in the window; kinds: {}",
+                per.kind,
+                kinds.join(", ")
+            );
+        }
         anyhow::ensure!(
             !ledger.groups.is_empty(),
             "no thread in {}; threads are told by `fathom record`, a JFR file, an strace or a profile",
@@ -93,6 +107,7 @@ impl Args {
         } else {
             let zero_ns = fathom_diagnose::zero_ns(&recording);
             print(&fathom_render::ledger::text(&ledger, zero_ns, if self.all { usize::MAX } else { MOST }))?;
+            print(&format!("times count from {}\n", fathom_diagnose::zero_is(&recording)))?;
         }
         Ok(Outcome::Done)
     }

@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Outcome;
 
+mod chain;
 mod check;
 mod demo;
 mod diagnose;
@@ -20,6 +21,7 @@ mod ps;
 mod record;
 mod report;
 mod serve;
+mod trace;
 mod version;
 
 /// Gets to the bottom of a slow JVM: what took the time, the proof, what was ruled out, the remedy.
@@ -36,6 +38,8 @@ pub struct Cli {
 pub enum Command {
     /// Record a running JVM, a set of processes, the host, or a command
     Record(record::Args),
+    /// One kind of event of a process, live: waits, stops, collections, compilations, with stacks and a summary
+    Trace(trace::Args),
     /// The verdict: what took the time, the proof, what was ruled out, the remedy
     Diagnose(diagnose::Args),
     /// Verdict and timeline as one page that opens anywhere, without a network
@@ -50,6 +54,8 @@ pub enum Command {
     Jit(jit::Args),
     /// What threads spent a window on: every millisecond charged to one heading
     Ledger(ledger::Args),
+    /// What threads waited for, link by link to what runs or lies outside; stops of the JVM cut into their parts
+    Chain(chain::Args),
     /// What is in a recording or in files: sources, time covered, losses, checks
     Info(info::Args),
     /// Files of any known format into a recording
@@ -77,6 +83,7 @@ impl Command {
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
             Self::Record(args) => args.run(),
+            Self::Trace(args) => args.run(),
             Self::Diagnose(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Flame(args) => args.run(),
@@ -84,6 +91,7 @@ impl Command {
             Self::Gc(args) => args.run(),
             Self::Jit(args) => args.run(),
             Self::Ledger(args) => args.run(),
+            Self::Chain(args) => args.run(),
             Self::Info(args) => args.run(),
             Self::Import(args) => args.run(),
             Self::Export(args) => args.run(),

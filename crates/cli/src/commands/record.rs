@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use fathom_capture::slow::limit::bytes;
+pub(super) use fathom_capture::slow::limit::duration;
 use fathom_capture::{
-    CaptureError, Ended, Engine, Limits, Progress, Selection, Session, Settings, Signals, Summary, Targets,
-    target,
+    CaptureError, CpuEvent, Ended, Engine, Limits, Output, Progress, Selection, Session, Settings, Signals,
+    Summary, Targets, target,
 };
 use fathom_recording::Writer;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
@@ -16,6 +18,8 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use super::import::overwrite;
 use crate::exit::{Environment, Outcome};
 use crate::written_logs;
+
+mod on_slow;
 
 /// Without a terminal, progress is told so often.
 const TELL_EVERY_S: u64 = 10;
@@ -54,6 +58,10 @@ pub struct Args {
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = 99,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: u32,
+    /// What takes a CPU sample: cpu-clock (time; works everywhere), or cycles that the processor counts (weights are
+    /// cycles; refused with exit status 3 where the machine counts none)
+    #[arg(long, value_enum, default_value_t = EventName::CpuClock)]
+    event: EventName,
     /// The recording to write [default: NAME-DATE-TIME.fathom]
     #[arg(short, long, value_name = "NAME.fathom")]
     output: Option<PathBuf>,
@@ -66,14 +74,23 @@ pub struct Args {
     /// Leave a collector out; may be given several times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     without: Vec<String>,
+    /// Tell waits and system calls from this time on one by one: 10ms, 500us [default: 1ms]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    min: Option<Duration>,
     /// How the JVM is looked into: ebpf (root, or CAP_BPF and CAP_PERFMON), jfr (the JVM's own user), auto: the best
     /// that works
     #[arg(long, value_enum, default_value_t = EngineName::Auto)]
     engine: EngineName,
-    /// End the recording when it has grown to this many MB
-    #[arg(long, value_name = "MB", default_value_t = 4096)]
-    max_size: u64,
+    /// End the recording when it has grown to this size: 4GB, 512MB, a number alone is of MB [default: 4GB]. With
+    /// --on-slow: what all incidents may take together, then the oldest are dropped [default: 1GB]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    max_size: Option<u64>,
+    #[command(flatten)]
+    slow: on_slow::SlowArgs,
 }
+
+/// Size of a recording that ends it, bytes.
+const MAX_SIZE: u64 = 4 << 30;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,7 +99,10 @@ Examples:
   fathom record -a -d 5m -o host.fathom         the whole host
   fathom record --cgroup /system.slice/app.service
   fathom record -- java -jar app.jar            a command, from its first instruction to its end
+  fathom record -p 4711 -d 30s --event cycles    CPU samples by the processor's cycles, where it counts them
   fathom record -p 4711 -d 60s -o slow.fathom && fathom diagnose slow.fathom client.csv
+  fathom record -p 4711 --on-slow 'stop>200ms' --on-slow 'lock>50ms' -o incidents
+                                                for days: a recording of each stop and lock wait that was long
 
 Then: fathom diagnose, report, flame, info NAME.fathom. Files of a recording can be read by their owner only.";
 
@@ -93,28 +113,41 @@ enum EngineName {
     Jfr,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum EventName {
+    CpuClock,
+    Cycles,
+}
+
 /// Examples and the list of collectors, made from the list itself.
 fn collectors_help() -> String {
     let lines = fathom_capture::COLLECTORS.iter().map(|entry| {
         let off = if entry.default { "" } else { " (off by default)" };
         format!("  {:<12} {}{off}", entry.id, entry.about)
     });
-    format!("{EXAMPLES}\n\nCollectors:\n{}", lines.collect::<Vec<_>>().join("\n"))
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    format!("{EXAMPLES}\n\n{}\n\nCollectors:\n{lines}", on_slow::help())
 }
 
 impl Args {
     /// Records, says what was recorded and what to do with it.
     pub fn run(self) -> Result<Outcome> {
+        self.slow.check(&self.without, self.engine == EngineName::Jfr)?;
         let selection = self.selection()?;
         // From here on Ctrl-C ends the recording and not the program.
         let signals = Signals::take_over().map_err(told)?;
         let targets = Targets::find(selection).map_err(told)?;
         let place = match &self.output {
             Some(path) => path.clone(),
-            None => default_name(&targets),
+            None if self.slow.is_given() => default_name(&targets, "slow"),
+            None => default_name(&targets, "fathom"),
         };
-        let settings = Settings {
+        let mut settings = Settings {
             frequency_hz: self.frequency,
+            cpu_event: match self.event {
+                EventName::CpuClock => CpuEvent::CpuClock,
+                EventName::Cycles => CpuEvent::Cycles,
+            },
             engine: match self.engine {
                 EngineName::Auto => None,
                 EngineName::Ebpf => Some(Engine::Ebpf),
@@ -122,8 +155,16 @@ impl Args {
             },
             with: self.with.clone(),
             without: self.without.clone(),
+            min_ns: self.min.map(|min| u64::try_from(min.as_nanos()).unwrap_or(u64::MAX)),
+            ..Settings::default()
         };
-        let limits = Limits { duration: self.duration, max_bytes: self.max_size << 20, place: place.clone() };
+        if self.slow.is_given() {
+            self.slow.adjust(&mut settings);
+            let size = self.max_size.unwrap_or(on_slow::MAX_SIZE);
+            return self.slow.run(targets, settings, self.duration, place, size, &signals);
+        }
+        let max_bytes = self.max_size.unwrap_or(MAX_SIZE);
+        let limits = Limits { duration: self.duration, max_bytes, place: place.clone() };
         let mut writer = Writer::create(&place, overwrite(self.force))?;
         let recorded = record(targets, settings, limits, &mut writer, &signals);
         let mut summary = match recorded {
@@ -176,18 +217,18 @@ fn record(
     };
     let mut session = Session::start(targets, settings, limits, writer)?;
     say_start(&mut session, writer, &until);
-    let mut line = ProgressLine::new();
+    let mut line = ProgressLine::new(TELL_EVERY_S);
     let ended = session.run(writer, signals, &mut |progress| line.tell(progress));
     line.clear();
     session.stop(ended, writer)
 }
 
 /// An error with the exit status that belongs to it.
-fn told(error: CaptureError) -> anyhow::Error {
+pub(super) fn told(error: CaptureError) -> anyhow::Error {
     if error.is_environment() { Environment(error.to_string()).into() } else { error.into() }
 }
 
-fn say_start(session: &mut Session, writer: &mut Writer, until: &str) {
+fn say_start(session: &mut Session, writer: &mut dyn Output, until: &str) {
     let targets = session.targets();
     let (jvms, all) = (targets.iter().filter(|target| target.jvm).count(), targets.len());
     let what = targets.selection().told();
@@ -211,6 +252,13 @@ fn remedy(remedy: &str) -> String {
 }
 
 fn say_end(summary: &Summary, place: &std::path::Path) {
+    say_ended(summary);
+    let place = place.display();
+    say(&format!("{place} is written; next: fathom diagnose {place}; fathom info {place}"));
+}
+
+/// How long it was, why it ended, and what collectors took in.
+fn say_ended(summary: &Summary) {
     let why = match &summary.ended {
         Ended::Deadline => "the time is over".to_owned(),
         Ended::Interrupted => "interrupted".to_owned(),
@@ -228,11 +276,9 @@ fn say_end(summary: &Summary, place: &std::path::Path) {
         let lost = if *lost > 0 { format!(", {lost} LOST") } else { String::new() };
         say(&format!("  {id}: {records} records{lost}"));
     }
-    let place = place.display();
-    say(&format!("{place} is written; next: fathom diagnose {place}; fathom info {place}"));
 }
 
-fn say(text: &str) {
+pub(super) fn say(text: &str) {
     // A terminal that went away must not end a recording.
     let _ = writeln!(std::io::stderr(), "fathom: {}", fathom_render::printable(text));
 }
@@ -243,24 +289,38 @@ struct ProgressLine {
     last: Vec<(&'static str, u64, u64)>,
     last_s: u64,
     told_s: u64,
+    /// Without a terminal: how often.
+    every_s: u64,
 }
 
 impl ProgressLine {
-    fn new() -> Self {
+    fn new(every_s: u64) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let style = ProgressStyle::with_template("{wide_msg}").ok().filter(|_| terminal);
         let bar = style.map(|style| ProgressBar::new_spinner().with_style(style));
-        Self { bar, last: Vec::new(), last_s: 0, told_s: 0 }
+        Self { bar, last: Vec::new(), last_s: 0, told_s: 0, every_s }
     }
 
     fn tell(&mut self, progress: &Progress) {
         let now_s = progress.elapsed.as_secs();
         let text = self.text(progress);
+        self.show(now_s, &text);
+    }
+
+    /// Puts a line above the one that is kept up to date.
+    fn above(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.set_message(text),
-            None if now_s >= self.told_s + TELL_EVERY_S => {
+            Some(bar) => bar.suspend(|| say(text)),
+            None => say(text),
+        }
+    }
+
+    fn show(&mut self, now_s: u64, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(text.to_owned()),
+            None if now_s >= self.told_s + self.every_s => {
                 self.told_s = now_s;
-                say(&text);
+                say(text);
             }
             None => {}
         }
@@ -295,7 +355,7 @@ impl ProgressLine {
 }
 
 /// "Main-20261121-135412.fathom".
-fn default_name(targets: &Targets) -> PathBuf {
+fn default_name(targets: &Targets, extension: &str) -> PathBuf {
     let name = match targets.selection() {
         Selection::Pids(pids) => pids.first().and_then(|pid| target::Identity::of(*pid)).map(|i| i.name),
         Selection::Command(command) => Some(command.program().to_owned()),
@@ -308,23 +368,7 @@ fn default_name(targets: &Targets) -> PathBuf {
     let plain: String =
         last.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
     let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-    PathBuf::from(format!("{}-{now}.fathom", if plain.is_empty() { "recording" } else { &plain }))
-}
-
-/// "60s", "5m", "1h", "500ms", "90" (seconds).
-fn duration(text: &str) -> Result<Duration, String> {
-    let text = text.trim();
-    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
-    let seconds = match unit {
-        "" | "s" => 1.0,
-        "ms" => 1e-3,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("write 60s, 5m, 1h or 500ms".into()),
-    };
-    let number: f64 = number.trim().parse().map_err(|_| "write 60s, 5m, 1h or 500ms".to_owned())?;
-    let length = Duration::try_from_secs_f64(number * seconds).map_err(|e| e.to_string())?;
-    if length.is_zero() { Err("it must last longer than nothing".into()) } else { Ok(length) }
+    PathBuf::from(format!("{}-{now}.{extension}", if plain.is_empty() { "recording" } else { &plain }))
 }
 
 fn seconds(duration: Duration) -> String {
@@ -335,20 +379,4 @@ fn collector(id: &str) -> Result<String, String> {
     let known: Vec<&str> = fathom_capture::COLLECTORS.iter().map(|entry| entry.id).collect();
     let is_known = known.contains(&id);
     is_known.then(|| id.to_owned()).ok_or_else(|| format!("write one of: {}", known.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_read_with_their_units() {
-        assert_eq!(duration("60s"), Ok(Duration::from_secs(60)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
-        for wrong in ["", "x", "5 parsecs", "0s", "-3s", "1e40h"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
 }

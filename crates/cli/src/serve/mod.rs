@@ -62,10 +62,12 @@ async fn answer(State(app): State<Arc<App>>, request: Request) -> Response<Body>
         "lanes" => reply(StatusCode::OK, PACKED, data.parts.lanes.clone()),
         "samples" => reply(StatusCode::OK, PACKED, data.parts.samples.clone()),
         other => match other.strip_prefix("samples/").and_then(windows) {
-            Some(windows) => match fathom_render::samples_within(&data.recording, &windows) {
-                Ok(bytes) => reply(StatusCode::OK, PACKED, bytes),
-                Err(e) => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", e.to_string()),
-            },
+            Some(windows) => {
+                match fathom_render::samples_within(&data.recording, &data.parts.index, &windows) {
+                    Ok(bytes) => reply(StatusCode::OK, PACKED, bytes),
+                    Err(e) => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", e.to_string()),
+                }
+            }
             None => reply(StatusCode::NOT_FOUND, "text/plain", "nothing here"),
         },
     }

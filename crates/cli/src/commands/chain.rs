@@ -1,0 +1,129 @@
+//! `fathom chain`: what threads waited for, link by link, and what stops of a JVM were made of.
+
+use anyhow::Context;
+use fathom_diagnose::chain::{Chain, Chains, SCHEMA, Stop};
+use fathom_diagnose::{Window, WindowSpec};
+use fathom_recording::{ProcessId, ThreadId};
+use jiff::tz::TimeZone;
+use regex_lite::RegexBuilder;
+use serde::Serialize;
+
+use crate::exit::Outcome;
+use crate::inputs::{InputArgs, told};
+use crate::output::{print, print_json};
+
+/// Memory that a pattern may take when compiled, bytes: one that is written by hand takes thousands.
+const LARGEST_PATTERN: usize = 1 << 20;
+/// Narrower or wider lines do not read well.
+const WIDTHS: (usize, usize) = (60, 140);
+
+/// Arguments of `fathom chain`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "What threads waited for, and what that waited for, until something runs, works or lies outside: a lock, its \
+owner, the owner's write(), the disk; a stop of the JVM, the last thread that came in, its page fault.
+
+Each link stands for moments of the thread at the top, and the links below it share them out without overlap and without a \
+rest; what is not known says so. Without --thread the threads are shown that were held up longest, without the time in which \
+they ran, slept or had no work. Stops are cut into their parts: until all threads stood and who came last, the operation, \
+writing the JVM's log, until the threads ran again.
+
+Needs a live recording (fathom record as root) for more than the first link; locks and stops alone are told by a JFR file or \
+a GC log too.",
+    after_long_help = "Examples:
+  fathom chain slow.fathom                                 the threads held up longest, the longest stops
+  fathom chain slow.fathom --thread 'http-nio' --window 115s..125s
+  fathom chain slow.fathom --stops 10 --threads 0          stops alone
+  fathom chain slow.fathom --json | jq '.chains[0].links[0].next'"
+)]
+pub struct Args {
+    #[command(flatten)]
+    inputs: InputArgs,
+    /// Only threads whose name matches a regular expression
+    #[arg(long, value_name = "RE")]
+    thread: Option<String>,
+    /// Only a stretch of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
+    #[arg(long, value_name = "WINDOW")]
+    window: Option<WindowSpec>,
+    /// How many threads, those held up longest
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    threads: usize,
+    /// How many stops of each JVM, the longest
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    stops: usize,
+    /// All of the threads' time, also running, asleep or without work
+    #[arg(long)]
+    all_time: bool,
+    /// As JSON (schema fathom.chain/1)
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed with `--json`.
+#[derive(Serialize)]
+struct Shown {
+    schema: &'static str,
+    window: Window,
+    /// Threads that were held up at all, of those asked for.
+    held_up: usize,
+    chains: Vec<Chain>,
+    stops: Vec<Stop>,
+}
+
+impl Args {
+    /// Prints chains and stops.
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let recording = self.inputs.load()?.recording;
+        let resolve = |spec: WindowSpec| fathom_diagnose::resolve(&recording, &spec, TimeZone::system());
+        let covers = recording.covers_ns().with_context(|| format!("nothing in {}", told(&recording)))?;
+        let window = self.window.map(resolve).transpose()?;
+        let window = window.unwrap_or(Window { from_ns: covers.0, to_ns: covers.1 });
+        let pattern = self.thread.as_ref().map(|pattern| {
+            let built = RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build();
+            built.with_context(|| format!("--thread {pattern}: not a regular expression"))
+        });
+        let pattern = pattern.transpose()?;
+        let chains = Chains::of(&recording);
+        let name = |id: ThreadId| recording.strings.get(recording.threads[id.index()].name);
+        let mut victims = chains.victims(window);
+        victims.retain(|(id, _)| pattern.as_ref().is_none_or(|pattern| pattern.is_match(name(*id))));
+        let held_up = victims.len();
+        let chain = |(id, _): &(ThreadId, f64)| match self.all_time {
+            true => chains.of_thread(*id, window),
+            false => chains.of_victim(*id, window),
+        };
+        let jvms = (0..recording.processes.len()).map(|i| ProcessId(i as u32));
+        let mut stops: Vec<Stop> = if self.stops == 0 {
+            Vec::new()
+        } else {
+            jvms.flat_map(|jvm| chains.stops(jvm, window, self.stops)).collect()
+        };
+        stops.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+        stops.truncate(self.stops);
+        let shown = Shown {
+            schema: SCHEMA,
+            window,
+            held_up,
+            chains: victims.iter().take(self.threads).map(chain).collect(),
+            stops,
+        };
+        if self.json {
+            print_json(&shown)?;
+            return Ok(Outcome::Done);
+        }
+        if shown.chains.is_empty() && shown.stops.is_empty() {
+            print("no thread was held up and no JVM was stopped in the window, as far as was recorded\n")?;
+            return Ok(Outcome::Done);
+        }
+        let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
+        let zero_ns = fathom_diagnose::zero_ns(&recording);
+        let mut text =
+            fathom_render::chain::text(&shown.chains, &shown.stops, zero_ns, width.clamp(WIDTHS.0, WIDTHS.1));
+        if held_up > shown.chains.len() && self.threads > 0 {
+            text += &format!("{held_up} threads were held up; --threads {held_up} shows all\n");
+        }
+        text += &format!("times count from {}\n", fathom_diagnose::zero_is(&recording));
+        print(&text)?;
+        Ok(Outcome::Done)
+    }
+}

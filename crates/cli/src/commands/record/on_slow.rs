@@ -1,0 +1,196 @@
+//! `fathom record --on-slow`: everything in a ring in memory, a recording on disk only of what was slow.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use fathom_capture::slow::limit::{bytes, duration};
+use fathom_capture::slow::trigger::Trigger;
+use fathom_capture::slow::triggers::TRIGGERS;
+use fathom_capture::slow::{LONGEST, OnSlow, SlowSamples, Told};
+use fathom_capture::{Ended, Engine, Limits, Session, Settings, Signals, Targets, Unavailable};
+use indicatif::HumanBytes;
+
+use super::{ProgressLine, say, say_ended, say_start, seconds, told};
+use crate::exit::{Environment, Outcome};
+
+/// What incidents may take together when nothing is said.
+pub(super) const MAX_SIZE: u64 = 1 << 30;
+/// The least memory that a ring is worth having with.
+const LEAST_MEMORY: u64 = 16 << 20;
+/// What collectors tell one by one by themselves, nanoseconds; a shorter limit asks for more.
+const TOLD_NS: u64 = 1_000_000;
+/// Without a terminal, how it is getting on is told so often: it may run for days.
+const TELL_EVERY_S: u64 = 600;
+
+/// Arguments of slow samples.
+#[derive(clap::Args, Debug)]
+pub(super) struct SlowArgs {
+    /// Write nothing but what is around something slow: stop>200ms, syscall:write>50ms (see the list below); may be given
+    /// several times. -o is a directory then, in which each incident is a recording of its own
+    #[arg(long, value_name = "TRIGGER", value_parser = trigger)]
+    on_slow: Vec<Trigger>,
+    /// With --on-slow: how much is kept from before it began [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "on_slow")]
+    before: Option<Duration>,
+    /// With --on-slow: an incident ends when nothing was slow for so long [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "on_slow")]
+    after: Option<Duration>,
+    /// With --on-slow: keep so many incidents, the latest [default: as many as fit into --max-size]
+    #[arg(long, value_name = "N", requires = "on_slow", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+    /// With --on-slow: memory for what is held back [default: 256MB]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, requires = "on_slow")]
+    memory: Option<u64>,
+}
+
+fn trigger(text: &str) -> Result<Trigger, String> {
+    text.parse()
+}
+
+/// The list of triggers, made from the list itself.
+pub(super) fn help() -> String {
+    let width = TRIGGERS.iter().map(|kind| kind.syntax.len()).max().unwrap_or(0);
+    let lines = TRIGGERS.iter().map(|kind| format!("  {:<width$}  {}", kind.syntax, kind.about));
+    format!("Triggers of --on-slow:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+impl SlowArgs {
+    pub(super) fn is_given(&self) -> bool {
+        !self.on_slow.is_empty()
+    }
+
+    /// Refuses what cannot be.
+    pub(super) fn check(&self, without: &[String], jfr: bool) -> Result<()> {
+        for trigger in &self.on_slow {
+            let Some(collector) = trigger.kind.collector else { continue };
+            if without.iter().any(|id| id == collector) {
+                bail!("--on-slow {trigger} is told by the collector {collector}, which --without leaves out");
+            }
+        }
+        if self.is_given() && jfr {
+            bail!(
+                "--on-slow needs eBPF: a flight recorder hands over what it saw when it ends, and not while it runs"
+            );
+        }
+        if self.memory.is_some_and(|bytes| bytes < LEAST_MEMORY) {
+            bail!("--memory: with less than {} nothing worth keeping is held", HumanBytes(LEAST_MEMORY));
+        }
+        Ok(())
+    }
+
+    /// What collectors have to see for the triggers.
+    pub(super) fn adjust(&self, settings: &mut Settings) {
+        let told = |trigger: &&Trigger| trigger.probe().is_none();
+        let shortest = self.on_slow.iter().filter(told).filter_map(|trigger| trigger.limit.ns()).min();
+        let shortest = shortest.map(|ns| ns.unsigned_abs()).filter(|ns| *ns < TOLD_NS);
+        settings.min_ns = match (settings.min_ns, shortest) {
+            (Some(min), Some(shortest)) => Some(min.min(shortest)),
+            (min, shortest) => min.or(shortest),
+        };
+        settings.engine.get_or_insert(Engine::Ebpf);
+        let probed = self.on_slow.iter().filter_map(|trigger| Some((trigger.probe()?, trigger.limit.ns()?)));
+        for (spec, limit_ns) in probed {
+            // What is shorter stays in the kernel.
+            let least = settings.probes_min_ns.unwrap_or(u64::MAX);
+            settings.probes_min_ns = Some(least.min(limit_ns.unsigned_abs()));
+            settings.probes.push(spec);
+        }
+        for collector in self.on_slow.iter().filter_map(|trigger| trigger.kind.collector) {
+            settings.with.push(collector.to_owned());
+        }
+    }
+
+    pub(super) fn run(
+        &self,
+        targets: Targets,
+        settings: Settings,
+        duration: Option<Duration>,
+        place: PathBuf,
+        max_bytes: u64,
+        signals: &Signals,
+    ) -> Result<Outcome> {
+        let on_slow = OnSlow {
+            triggers: self.on_slow.clone(),
+            before: self.before.unwrap_or(Duration::from_secs(10)),
+            after: self.after.unwrap_or(Duration::from_secs(5)),
+            memory_bytes: self.memory.unwrap_or(256 << 20),
+            place: place.clone(),
+            max_bytes,
+            keep: self.keep.map(|keep| keep as usize),
+        };
+        if on_slow.before > LONGEST * 10 {
+            bail!("--before: {} is more than memory could hold", seconds(on_slow.before));
+        }
+        let line = Rc::new(RefCell::new(ProgressLine::new(TELL_EVERY_S)));
+        let tell = Rc::clone(&line);
+        let tell = move |told: &Told| tell.borrow().above(&incident(told));
+        let mut slow = SlowSamples::new(on_slow, Box::new(tell)).map_err(told)?;
+        // It ends by its duration, a signal or its target's end; what is on disk is bounded by itself.
+        let limits = Limits { duration, max_bytes: u64::MAX, place: PathBuf::new() };
+        let mut session = Session::start(targets, settings, limits, &mut slow).map_err(told)?;
+        let until = match duration {
+            Some(duration) => format!("for {}", seconds(duration)),
+            None => "until Ctrl-C or its end".to_owned(),
+        };
+        say_start(&mut session, &mut slow, &until);
+        if let Some(why) = self.missing(&mut session, &mut slow) {
+            let _ = session.stop(Ended::Interrupted, &mut slow);
+            return Err(Environment(why).into());
+        }
+        let triggers: Vec<String> = self.on_slow.iter().map(ToString::to_string).collect();
+        say(&format!(
+            "written is what is around {}, into {}, {} at most",
+            triggers.join(", "),
+            place.display(),
+            HumanBytes(max_bytes)
+        ));
+        let ended = session.run(&mut slow, signals, &mut |progress| line.borrow_mut().tell(progress));
+        line.borrow().clear();
+        let summary = session.stop(ended, &mut slow);
+        let stand = slow.finish();
+        say_ended(&summary.map_err(told)?);
+        let failed = if stand.failed > 0 { format!(", {} NOT WRITTEN", stand.failed) } else { String::new() };
+        let dropped = if stand.dropped > 0 {
+            format!(", {} older ones dropped for room", stand.dropped)
+        } else {
+            String::new()
+        };
+        say(&format!("{} incidents written into {}{failed}{dropped}", stand.written, place.display()));
+        Ok(Outcome::Done)
+    }
+
+    /// Why something that was asked for will never be seen here.
+    fn missing(&self, session: &mut Session, slow: &mut SlowSamples) -> Option<String> {
+        let unseen = session.unseen(slow);
+        let unprobed = unseen.iter().any(|unseen| unseen.what.starts_with(fathom_capture::probes::WHAT));
+        let works: Vec<&str> = session.collectors().collect();
+        let lacks = |trigger: &&Trigger| {
+            let misses = trigger.kind.collector.is_some_and(|id| !works.contains(&id));
+            misses || (unprobed && trigger.probe().is_some())
+        };
+        let trigger = self.on_slow.iter().find(lacks)?;
+        let told = |unseen: Unavailable| format!("{}: {}; {}", unseen.what, unseen.why, unseen.remedy);
+        let why: Vec<String> = unseen.into_iter().map(told).collect();
+        Some(format!("--on-slow {trigger} cannot be seen here: {}", why.join("; ")))
+    }
+}
+
+/// What became of an incident, in one line.
+fn incident(told: &Told) -> String {
+    match told {
+        Told::Written { path, bytes, t0_ns, what, dropped } => {
+            let at = jiff::Timestamp::from_nanosecond(i128::from(*t0_ns)).unwrap_or_default();
+            let at = at.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S%.3f");
+            let older = match dropped {
+                0 => String::new(),
+                1 => "; the oldest was dropped".to_owned(),
+                n => format!("; the {n} oldest were dropped"),
+            };
+            format!("{at} {what} → {} ({}){older}", path.display(), HumanBytes(*bytes))
+        }
+        Told::Failed { what, why } => format!("NOT WRITTEN: {what}: {why}"),
+    }
+}

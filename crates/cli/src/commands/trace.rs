@@ -1,0 +1,324 @@
+//! `fathom trace`: one kind of event of a process, live: shown as it comes, summed up at the end.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use fathom_capture::probes::{self, Spec};
+use fathom_capture::syscalls::check_name;
+use fathom_capture::{
+    COLLECTORS, Ended, Engine, Limits, Selection, Session, Settings, Signals, Targets, Unavailable, procfs,
+};
+use fathom_recording::Writer;
+
+use super::import::overwrite;
+use super::record::{duration, say, told};
+use crate::exit::{Environment, Outcome};
+use condition::Condition;
+use probe::{NAMED, PROBES, Probe};
+use show::{Show, Wanted};
+use sink::TraceSink;
+
+mod condition;
+mod probe;
+mod show;
+mod sink;
+mod stacks;
+mod stops;
+mod summary;
+
+/// Rate of the CPU samples that a recording (`-o`) has beside what is traced, and where there is none: the unwinder's
+/// tables are kept up to date by the collector that takes them.
+const RECORDED_HZ: u32 = 99;
+const UNRECORDED_HZ: u32 = 1;
+
+/// What collectors tell one by one by themselves, or a little less. Shorter ones are told where --min asks for them.
+const TOLD_NS: u128 = 1_000_000;
+
+/// Arguments of `fathom trace`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "Shows one kind of event of a running process as it happens, with thread, time taken, details and the whole stack \
+through Java, the JVM, native code and the kernel; at the end a summary with histograms. No flag on the JVM, no agent \
+inside; it takes eBPF (root, or CAP_BPF and CAP_PERFMON).
+
+Runs until -d is over, Ctrl-C or the end of the process. Events go to standard output, everything else to standard error.",
+    after_long_help = probes_help()
+)]
+pub struct Args {
+    /// What to trace: see the list below
+    #[arg(value_name = "PROBE")]
+    probe: String,
+    /// What the probe asks for: a system call's name
+    #[arg(value_name = "ARGUMENT")]
+    argument: Option<String>,
+    /// The process
+    #[arg(short, long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: i32,
+    /// How long: 10s, 5m, 500ms [default: until Ctrl-C or the end of the process]
+    #[arg(short, long, value_name = "TIME", value_parser = duration)]
+    duration: Option<Duration>,
+    /// Show only what took as long: 10ms, 500us, 0s [default: see the list below]
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    min: Option<Duration>,
+    /// Show only what fits a condition: dur > 10ms && thread ~ "worker" || name == futex
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    r#where: Option<Condition>,
+    /// Frames printed of a stack; 0: none
+    #[arg(long, value_name = "FRAMES", default_value_t = 24)]
+    depth: usize,
+    /// Events printed in a second at most; all are counted; 0: the summary alone [default: 20; with --json all]
+    #[arg(long, value_name = "N")]
+    rate: Option<u64>,
+    /// Write a recording of the time as well, for fathom diagnose, report, flame
+    #[arg(short, long, value_name = "NAME.fathom")]
+    output: Option<PathBuf>,
+    /// Replace a recording that is there
+    #[arg(long)]
+    force: bool,
+    /// As JSON, one line an event, the summary last (schema fathom.trace/1)
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fathom trace offcpu -p 4711 --min 50ms           what threads waited for, 50 ms or longer
+  fathom trace runq -p 4711 -d 10s                 who waits for a CPU
+  fathom trace safepoint -p 4711 --where 'reach_ns > 5ms'
+  fathom trace offcpu -p 4711 --where 'stack ~ \"HikariPool\" && dur > 100ms'
+  fathom trace lock -p 4711 -d 10s --rate 0        every contended lock: owners, histogram, stacks
+  fathom trace syscall fsync -p 4711               each fsync with its file and Java stack
+  fathom trace uprobe:libc.so.6:open64 -p 4711 --where 'str0 ~ /tmp/ || ret < 0'
+  fathom trace usdt:libjvm.so:hotspot:gc__begin -p 4711
+  fathom trace tracepoint:sched:sched_migrate_task -p 4711
+  fathom trace gc -p 4711 --json | jq -c .event
+  fathom trace offcpu -p 4711 -d 30s --rate 0 -o waits.fathom
+
+Conditions (--where): FIELD == != < <= > >= VALUE, FIELD ~ !~ REGEX, combined with && || ! ( ). Fields of every event: \
+dur, name, thread, tid, method (innermost Java method), stack (any frame); and the event's own, as they are printed \
+(those printed as a time or a size end in _ns and _bytes). Times take ns, us, ms, s; sizes k, M, G.";
+
+/// Examples and the list of probes, made from the list itself.
+fn probes_help() -> String {
+    let lines = Probe::all().map(|probe| {
+        let min = match probe.min_ns {
+            0 => String::new(),
+            ns => format!(" (--min {}ms)", ns / 1_000_000),
+        };
+        let jvm = if probe.jvm { "" } else { "; any process" };
+        format!("  {:<12} {}{min}{jvm}", probe.id, probe.about)
+    });
+    let lines: Vec<String> = lines.collect();
+    let named = "  uprobe:LIBRARY:FUNCTION       calls of a function: time, six arguments, what it returned; any process
+  usdt:LIBRARY:PROVIDER:NAME     a probe that is built into a library, with its arguments; any process
+  tracepoint:CATEGORY:NAME       a tracepoint of the kernel, with its fields; any process";
+    format!("{EXAMPLES}\n\nTags of frames: {}.\n\nProbes:\n{}\n{named}", stacks::TAGS, lines.join("\n"))
+}
+
+impl Args {
+    /// Traces, and prints the summary.
+    pub fn run(self) -> Result<Outcome> {
+        let probe = self.probe()?;
+        let signals = Signals::take_over().map_err(told)?;
+        let mut targets = Targets::find(Selection::Pids(vec![self.pid])).map_err(told)?;
+        self.check_kind(probe)?;
+        let min_ns = self.min.map_or(probe.min_ns, |min| i64::try_from(min.as_nanos()).unwrap_or(i64::MAX));
+        let wanted = Wanted {
+            probe,
+            title: [Some(&self.probe), self.argument.as_ref()]
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(" "),
+            argument: self.argument.clone(),
+            min_ns,
+            condition: self.r#where.clone(),
+            depth: self.depth,
+            rate: self.rate.or((!self.json).then_some(20)),
+            json: self.json,
+        };
+        let writer =
+            self.output.as_ref().map(|place| Writer::create(place, overwrite(self.force))).transpose()?;
+        let mut sink = TraceSink::new(Show::new(wanted), writer);
+        sink.show.head(self.pid);
+        let traced = self.trace(probe, &mut targets, &mut sink, &signals);
+        let closed = sink.closed;
+        let (names, stops, writer, mut show) = sink.end();
+        let (seconds, lost, ended) = match traced {
+            Ok(traced) => traced,
+            Err(error) => {
+                // Nothing was seen: an empty recording would only look like one.
+                writer.map_or(Ok(()), Writer::discard)?;
+                return Err(error);
+            }
+        };
+        if let (Some(writer), Some(place)) = (writer, &self.output) {
+            writer
+                .finish()
+                .with_context(|| "the recording could not be completed; it opens as one that was cut")?;
+            let place = place.display();
+            say(&format!("{place} is written; next: fathom diagnose {place}; fathom info {place}"));
+        }
+        if closed {
+            return Ok(Outcome::Done);
+        }
+        if let Ended::CannotWrite(why) = ended {
+            bail!(why);
+        }
+        show.end(&names, &stops, seconds, lost);
+        crate::output::print(&show.take_text())?;
+        if show.left_out > 0 && show.summary.all.count == 0 {
+            for field in show.fields_not_seen() {
+                say(&format!("--where: no event told its {field}"));
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn probe(&self) -> Result<&'static Probe> {
+        if Spec::PREFIXES.iter().any(|prefix| self.probe.starts_with(prefix)) {
+            return match &self.argument {
+                Some(argument) => {
+                    bail!("{} takes no {argument:?}; conditions are given by --where", self.probe)
+                }
+                None => self.specs(&NAMED).map(|_| &NAMED),
+            };
+        }
+        let Some(probe) = Probe::find(&self.probe) else {
+            let known: Vec<&str> = Probe::all().map(|probe| probe.id).collect();
+            bail!("there is no probe {:?}; write one of: {}", self.probe, known.join(", "));
+        };
+        match (&self.argument, probe.argument) {
+            (Some(argument), None) => {
+                bail!("{} takes no {argument:?}; conditions are given by --where", probe.id)
+            }
+            (None, Some(what)) => {
+                bail!("{} asks for {what}: fathom trace {} NAME -p PID", probe.id, probe.id)
+            }
+            (Some(name), Some(_)) => {
+                check_name(name).map_err(anyhow::Error::msg)?;
+                Ok(probe)
+            }
+            (None, None) => Ok(probe),
+        }
+    }
+
+    /// What the collector `probes` is asked for.
+    fn specs(&self, probe: &Probe) -> Result<Vec<Spec>> {
+        if !std::ptr::eq(probe, &NAMED) {
+            return Ok((probe.specs)());
+        }
+        let spec = self.probe.parse().map_err(|how| anyhow::anyhow!("{}: {how}", self.probe))?;
+        Ok(vec![spec])
+    }
+
+    /// Refuses a probe of the JVM on what will never be one.
+    fn check_kind(&self, probe: &Probe) -> Result<()> {
+        let program = std::fs::read_link(procfs::path(self.pid, "exe")).unwrap_or_default();
+        let launches_java = program.file_name().is_some_and(|name| name == "java");
+        if !probe.jvm || launches_java || fathom_capture::target::jvm_library(self.pid).is_some() {
+            return Ok(());
+        }
+        let others: Vec<&str> = PROBES.iter().filter(|probe| !probe.jvm).map(|probe| probe.id).collect();
+        let text = format!(
+            "process {} is no JVM ({} maps no libjvm), and {} is told by a JVM: `fathom ps` lists those that run; on any process \
+             work {}",
+            self.pid,
+            program.display(),
+            probe.id,
+            others.join(", ")
+        );
+        Err(Environment(text).into())
+    }
+
+    /// Seconds, records lost, and why it ended.
+    fn trace(
+        &self,
+        probe: &Probe,
+        targets: &mut Targets,
+        sink: &mut TraceSink,
+        signals: &Signals,
+    ) -> Result<(f64, u64, Ended)> {
+        let targets = std::mem::replace(targets, Targets::find(Selection::Pids(Vec::new())).map_err(told)?);
+        // The CPU collector makes and keeps the tables that all stacks are walked with.
+        let runs = |id: &str| id == "cpu" || probe.collectors.contains(&id);
+        let mut settings = Settings {
+            frequency_hz: if self.output.is_some() { RECORDED_HZ } else { UNRECORDED_HZ },
+            min_ns: self.min.map(|min| min.as_nanos()).filter(|ns| *ns < TOLD_NS).map(|ns| ns as u64),
+            syscalls: self.argument.iter().cloned().collect(),
+            engine: Some(Engine::Ebpf),
+            with: probe.collectors.iter().map(|id| (*id).to_owned()).collect(),
+            without: COLLECTORS
+                .iter()
+                .map(|entry| entry.id)
+                .filter(|id| !runs(id))
+                .map(str::to_owned)
+                .collect(),
+            ..Settings::default()
+        };
+        settings.probes = self.specs(probe)?;
+        let place = self.output.clone().unwrap_or_default();
+        let limits = Limits { duration: self.duration, max_bytes: 4 << 30, place };
+        let mut session = Session::start(targets, settings, limits, sink).map_err(told)?;
+        let working: Vec<&str> = session.collectors().collect();
+        let missing = probe.collectors.iter().any(|id| !working.contains(id));
+        let unseen = session.unseen(sink);
+        // A child may lack what its parent has.
+        let (probes, in_it) = (probes::WHAT, probes::in_process(self.pid));
+        let is_attached = !unseen.iter().any(|unseen| unseen.what == probes || unseen.what == in_it);
+        if missing || !is_attached {
+            let why = in_words(&unseen);
+            let _ = session.stop(Ended::Interrupted, sink);
+            return Err(
+                Environment(format!("{} cannot be traced here: {}", self.probe, why.join("; "))).into()
+            );
+        }
+        in_words(&unseen).iter().for_each(|unseen| say(&format!("not seen: {unseen}")));
+        let until = match self.duration {
+            Some(duration) => format!("for {:.1} s", duration.as_secs_f64()),
+            None => "until Ctrl-C or its end".to_owned(),
+        };
+        say(&format!("tracing {} of process {} {until}", self.probe, self.pid));
+        let begun = Instant::now();
+        let ended = session.run(sink, signals, &mut |_| {});
+        let seconds = begun.elapsed().as_secs_f64();
+        let summary = session.stop(ended, sink).map_err(told)?;
+        let lost = summary.collectors.iter().map(|(_, _, lost)| lost).sum();
+        let told = in_words(&unseen);
+        let later = in_words(&summary.unseen).into_iter().filter(|unseen| !told.contains(unseen));
+        later.for_each(|unseen| say(&format!("not seen: {unseen}")));
+        if summary.ended == Ended::TargetsGone {
+            say(&format!("process {} has ended", self.pid));
+        }
+        Ok((seconds, lost, summary.ended))
+    }
+}
+
+/// Each thing that is not seen as a sentence. What is said of one process is not said again of its children.
+fn in_words(unseen: &[Unavailable]) -> Vec<String> {
+    let mut said = BTreeSet::new();
+    let anew = unseen.iter().filter(|unseen| said.insert((&unseen.why, &unseen.remedy)));
+    let sentence = |unseen: &Unavailable| {
+        let parts = [format!("{}: {}", unseen.what, unseen.why), unseen.remedy.clone()];
+        parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("; ")
+    };
+    anew.map(sentence).collect()
+}
+
+/// As [`duration`], and nothing, and microseconds.
+fn span(text: &str) -> Result<Duration, String> {
+    if let Some(us) = text.trim().strip_suffix("us") {
+        return us
+            .trim()
+            .parse()
+            .map(Duration::from_micros)
+            .map_err(|_| "write 10ms, 500us or 0s".to_owned());
+    }
+    match text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim() {
+        "0" => Ok(Duration::ZERO),
+        _ => duration(text),
+    }
+}

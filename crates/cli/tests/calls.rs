@@ -1,0 +1,378 @@
+//! System calls, connections and look-ups of a real JVM whose calls are known by construction: counts are exact, lengths
+//! those that the program measured, files, peers and Java methods the right ones. Needs root and eBPF; skips loudly without.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{Recording, Span, StackId};
+
+/// A span lies within what the program measured around it, give or take clocks that are read one after the other.
+const CLOCKS_NS: f64 = 1e6;
+
+fn fathom(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+/// Whether eBPF is allowed here; says so loudly when it is not.
+fn ebpf_is_allowed() -> bool {
+    let allowed = fathom_capture::privileges::ebpf();
+    if let Err(why) = &allowed {
+        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+    }
+    allowed.is_ok()
+}
+
+/// The program, compiled into `dir`, and the JDKs from 11 on; `None`, loudly, without a compiler.
+fn program(dir: &Path) -> Option<Vec<PathBuf>> {
+    let listed = fathom(dir, &["jdks", "--json"]);
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let all = listed["jdks"].as_array().unwrap();
+    let home = |jdk: &serde_json::Value| PathBuf::from(jdk["home"].as_str().unwrap());
+    let Some(compiler) = all.iter().find(|jdk| jdk["javac"] == true).map(home) else {
+        eprintln!("SKIPPED: no JDK with a compiler was found");
+        return None;
+    };
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Calls.java");
+    let mut javac = Command::new(compiler.join("bin/javac"));
+    let compiled = javac.args(["--release", "11", "-d"]).arg(dir).arg(source).status().unwrap();
+    assert!(compiled.success());
+    let recent = |jdk: &&serde_json::Value| jdk["feature"].as_u64().is_some_and(|feature| feature >= 11);
+    Some(all.iter().filter(recent).map(home).collect())
+}
+
+fn open(dir: &Path) -> Recording {
+    let mut recording = fathom_recording::open(&dir.join("x.fathom")).unwrap();
+    recording.seal();
+    recording
+}
+
+/// Starts the program and records it to its end.
+const RECORD: &str = r#"
+"$JAVA" -XX:+UseSerialGC -Xmx64m -cp . Calls "$PWD" $HOSTS > told.txt & jvm=$!
+"$FATHOM" record -p $jvm --without jvm-events --force -o x.fathom 2> said.txt; status=$?
+cat said.txt >&2
+kill $jvm 2> /dev/null
+exit $status
+"#;
+
+/// Runs a script that records the program, and lets the program begin once it is watched. `None`, when the script finds
+/// that it cannot run here.
+fn recorded(dir: &Path, java: &Path, hosts: &str, mut shell: Command, script: &str) -> Option<String> {
+    let (go, said) = (dir.join("go"), dir.join("said.txt"));
+    let _ = (std::fs::remove_file(&go), std::fs::remove_file(&said));
+    let _ = std::fs::remove_dir_all(dir.join("x.fathom"));
+    shell.current_dir(dir).arg(script).env("JAVA", java).env("HOSTS", hosts);
+    shell.env("FATHOM", env!("CARGO_BIN_EXE_fathom")).stderr(Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    let patience = Instant::now() + Duration::from_secs(90);
+    while child.try_wait().unwrap().is_none() && Instant::now() < patience {
+        if !go.exists() && std::fs::read_to_string(&said).is_ok_and(|said| said.contains("recording pid")) {
+            std::fs::write(&go, "").unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    let told = std::fs::read_to_string(dir.join("told.txt")).unwrap_or_default();
+    let shown = format!("{}: {}{told}", java.display(), String::from_utf8_lossy(&output.stderr));
+    if output.status.code() == Some(CANNOT) {
+        return None;
+    }
+    assert!(output.status.success(), "{shown}");
+    Some(shown)
+}
+
+/// The status with which a script says that it cannot run here.
+const CANNOT: i32 = 66;
+
+/// What a step of the program took, nanoseconds, how it ended, and what it was about.
+fn steps(dir: &Path) -> BTreeMap<String, Vec<(f64, String, String)>> {
+    let mut steps: BTreeMap<String, Vec<(f64, String, String)>> = BTreeMap::new();
+    for line in std::fs::read_to_string(dir.join("told.txt")).unwrap().lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        if let ["step", name, ns, outcome, what] = words[..] {
+            let step = (ns.parse().unwrap(), outcome.to_owned(), what.to_owned());
+            steps.entry(name.to_owned()).or_default().push(step);
+        }
+    }
+    steps
+}
+
+fn thread_name<'a>(recording: &'a Recording, span: &Span<'_>) -> &'a str {
+    let thread = span.thread().map(|id| recording.threads[id.index()].name);
+    thread.map_or("", |name| recording.strings.get(name))
+}
+
+fn of_thread<'a>(recording: &'a Recording, kind: &str, thread: &'a str) -> Vec<Span<'a>> {
+    recording.spans_of(kind).filter(|span| thread_name(recording, span) == thread).collect()
+}
+
+/// Names of a stack, leaf first.
+fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut at = stack;
+    while let Some(node) = at.map(|id| recording.stacks[id.index()]) {
+        names.push(recording.strings.get(recording.frames[node.frame.index()].name));
+        at = node.parent;
+    }
+    names
+}
+
+#[track_caller]
+fn has_method(recording: &Recording, span: &Span<'_>, method: &str, shown: &str) {
+    let names = names(recording, span.stack());
+    assert!(names.contains(&method), "{shown}: {}: {names:?}", span.name());
+}
+
+/// Spans in words.
+fn list(spans: &[Span<'_>]) -> String {
+    let one = |span: &Span<'_>| {
+        let labels: Vec<_> = span.labels().collect();
+        format!("{} {} {:.3} ms {labels:?}", span.kind(), span.name(), span.duration_ns() as f64 / 1e6)
+    };
+    spans.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn sum_ns(spans: &[Span<'_>]) -> f64 {
+    spans.iter().map(|span| span.duration_ns() as f64).sum()
+}
+
+#[test]
+fn calls_of_a_jvm_are_counted_exactly_and_told_with_file_peer_and_method() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(homes) = program(dir.path()).filter(|_| ebpf_is_allowed()) else { return };
+    for home in homes {
+        let place = dir.path().canonicalize().unwrap();
+        let place = place.to_str().unwrap();
+        let mut shell = Command::new("bash");
+        shell.arg("-c");
+        let shown = recorded(dir.path(), &home.join("bin/java"), "", shell, RECORD).unwrap();
+        let (recording, steps) = (open(dir.path()), steps(dir.path()));
+        let took = |step: &str| steps[step][0].clone();
+
+        // Ten thousand writes are ten thousand calls, and together no longer than the program says.
+        let totals = of_thread(&recording, kind::SYSCALL_TOTALS, "writer");
+        let writes: Vec<_> = totals.iter().filter(|span| span.name() == "write").collect();
+        let all = |figure: &str| writes.iter().filter_map(|span| span.figure(figure)).sum::<f64>();
+        assert_eq!(all(figure::CALLS), 10_000.0, "{shown}");
+        assert!(all(figure::TOTAL_NS) <= took("writer").0 + CLOCKS_NS, "{shown}: {}", all(figure::TOTAL_NS));
+        let lengths = |span: &Span<'_>| -> f64 {
+            span.figures()
+                .filter(|(key, _)| key.starts_with(figure::CALLS_FROM_NS_PREFIX))
+                .map(|(_, n)| n)
+                .sum()
+        };
+        let by_length: f64 = writes.iter().map(|span| lengths(span)).sum();
+        let timed = |span: &&Span<'_>| span.figure(figure::TIMED).or(span.figure(figure::CALLS)).unwrap();
+        assert_eq!(by_length, writes.iter().copied().map(|span| timed(&span)).sum::<f64>(), "{shown}");
+
+        // What a disk takes for a sync is nobody's to say; it is within what the program measured, and on its file.
+        let syncs = of_thread(&recording, kind::SYSCALL, "syncer");
+        let path = format!("{place}/synced.dat");
+        let on_file = |call: &Span<'_>| call.label(label::PATH) == Some(path.as_str());
+        let large = |call: &Span<'_>| call.figure(figure::REQUESTED_BYTES) == Some(f64::from(1 << 20));
+        let disk = |call: &Span<'_>| ["fsync", "fdatasync"].contains(&call.name()) || large(call);
+        assert!(syncs.iter().all(|call| on_file(call) || !disk(call)), "{shown}: {}", list(&syncs));
+        assert!(sum_ns(&syncs) <= took("syncer").0 + CLOCKS_NS, "{shown}");
+        for sync in syncs.iter().filter(|call| call.name() == "fsync") {
+            has_method(&recording, sync, "Calls.sync", &shown);
+        }
+
+        // A read that had to wait 400 ms, less what a busy machine took before the call began; no longer than the program says.
+        let (measured, outcome, peer) = took("reader");
+        assert_eq!(outcome, "done", "{shown}");
+        let reads = of_thread(&recording, kind::SYSCALL, "reader");
+        let waited =
+            |call: &&Span<'_>| call.duration_ns() > 100_000_000 && call.label(label::PEER) == Some(&peer);
+        let read = reads.iter().find(waited);
+        let read = read.unwrap_or_else(|| panic!("{shown}: {}", list(&reads)));
+        let ns = read.duration_ns() as f64;
+        assert!((200e6..=measured + CLOCKS_NS).contains(&ns), "{shown}: {ns} of {measured}");
+        has_method(&recording, read, "Calls.read", &shown);
+
+        // Who refuses answers at once.
+        let refused = of_thread(&recording, kind::NET_CONNECT, "refused");
+        let [connect] = &refused[..] else { panic!("{shown}: {}", list(&refused)) };
+        assert_eq!(connect.label(label::PEER), Some(took("refused").2.as_str()), "{shown}");
+        assert_eq!(connect.label(label::ERROR), Some("ECONNREFUSED"), "{shown}");
+        assert!(connect.duration_ns() as f64 <= took("refused").0 + CLOCKS_NS, "{shown}");
+        has_method(&recording, connect, "Calls.connect", &shown);
+
+        // Who does not answer is waited for until the program gives up.
+        let (measured, outcome, peer) = took("unanswered");
+        assert_eq!(outcome, "SocketTimeoutException", "{shown}");
+        let unanswered = of_thread(&recording, kind::NET_CONNECT, "unanswered");
+        let Some(connect) = unanswered.iter().max_by_key(|span| span.duration_ns()) else {
+            panic!("{shown}")
+        };
+        let ns = connect.duration_ns() as f64;
+        assert!((2_550e6..=measured + CLOCKS_NS).contains(&ns), "{shown}: {ns} of {measured}");
+        assert_eq!(connect.label(label::PEER), Some(peer.as_str()), "{shown}");
+        assert_eq!(connect.label(label::REASON), Some("given up by the program"), "{shown}");
+        has_method(&recording, connect, "Calls.connect", &shown);
+        let again: Vec<_> = recording.spans_of(kind::NET_RETRANSMIT).collect();
+        assert!(
+            again.iter().any(|span| span.label(label::PEER) == Some(peer.as_str())),
+            "{shown}: {}",
+            list(&again)
+        );
+
+        // The ledger names what was waited for.
+        let ledger = fathom(dir.path(), &["ledger", "x.fathom", "--by", "thread", "--json"]);
+        let ledger: serde_json::Value = serde_json::from_slice(&ledger.stdout).unwrap();
+        let groups = ledger["groups"].as_array().unwrap();
+        let reader = groups.iter().find(|g| g["name"].as_str().unwrap().starts_with("reader")).unwrap();
+        let network = reader["spent"].as_array().unwrap().iter().find(|s| s["heading"] == "network").unwrap();
+        assert_eq!(network["on"][0]["name"], took("reader").2, "{shown}: {network}");
+        assert!(network["on"][0]["ms"].as_f64().unwrap() > 350.0, "{shown}: {network}");
+    }
+}
+
+/// Calls of a command by name, as `strace -c` has them.
+fn strace(dir: &Path, command: &[&str]) -> Option<BTreeMap<String, f64>> {
+    let table = dir.join("strace.txt");
+    let traced = Command::new("strace").args(["-f", "-c", "-o"]).arg(&table).args(command).output();
+    let Ok(true) = traced.map(|output| output.status.success()) else {
+        eprintln!("SKIPPED in part: no strace");
+        return None;
+    };
+    let text = std::fs::read_to_string(table).unwrap();
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let calls = words.get(3)?.parse().ok()?;
+        Some(((*words.last()?).to_owned(), calls)).filter(|(name, _): &(String, f64)| name != "total")
+    };
+    Some(text.lines().filter_map(row).collect())
+}
+
+#[test]
+fn counts_by_call_are_those_of_strace() {
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let command = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=20000"];
+    let Some(expected) = strace(dir.path(), &command) else { return };
+    let record = ["record", "--without", "cpu", "--without", "host", "-o", "x.fathom", "--"];
+    let output = fathom(dir.path(), &[&record[..], &command].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let recording = open(dir.path());
+    let mut counted: BTreeMap<&str, f64> = BTreeMap::new();
+    for span in recording.spans_of(kind::SYSCALL_TOTALS) {
+        *counted.entry(span.name()).or_default() += span.figure(figure::CALLS).unwrap();
+    }
+    assert!(expected["write"] > 20_000.0 && expected["read"] > 20_000.0, "{expected:?}");
+    for (name, calls) in &expected {
+        let found = counted.get(name.as_str()).copied().unwrap_or(0.0);
+        // The child that becomes the command makes a few calls before it does.
+        let own = if matches!(name.as_str(), "write" | "lseek" | "dup2") { 0.0 } else { 60.0 };
+        assert!(
+            found >= *calls - 1.0 && found <= calls + own,
+            "{name}: {found} of {calls}: {counted:?} {expected:?}"
+        );
+    }
+}
+
+/// Names are resolved by a server of our own, in a network and with a resolv.conf of its own.
+const NAMESPACE: &str = r#"
+ip link set lo up || exit 66
+printf 'nameserver 127.0.0.1\noptions timeout:2 attempts:1\n' > resolv.conf && mount --bind resolv.conf /etc/resolv.conf || exit 66
+printf 'hosts: files dns\n' > nsswitch.conf && mount --bind nsswitch.conf /etc/nsswitch.conf || exit 66
+python3 "$RESOLVER" 1.2 > ready & server=$!
+for i in $(seq 100); do [ -s ready ] && break; sleep 0.1; done
+[ -s ready ] || exit 66
+trap 'kill $server' EXIT
+"#;
+
+#[test]
+fn look_ups_are_told_by_name_server_and_lost_questions_and_diagnosed() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(homes) = program(dir.path()).filter(|_| ebpf_is_allowed()) else { return };
+    let mut shell = Command::new("unshare");
+    shell.args(["-mn", "bash", "-c"]);
+    shell.env("RESOLVER", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/resolver.py"));
+    let script = format!("{NAMESPACE}{RECORD}");
+    let hosts = "slow0.test lost0.test slow1.test lost1.test";
+    let Some(shown) = recorded(dir.path(), &homes[0].join("bin/java"), hosts, shell, &script) else {
+        eprintln!("SKIPPED: no network of its own with a resolver can be made here");
+        return;
+    };
+    let (recording, steps) = (open(dir.path()), steps(dir.path()));
+    for (measured, outcome, host) in &steps["resolver"] {
+        let lost = host.starts_with("lost");
+        assert_eq!(outcome, if lost { "UnknownHostException" } else { "done" }, "{shown}");
+        let spans: Vec<_> = recording.spans_of(kind::NET_DNS).filter(|span| span.name() == host).collect();
+        let [span] = &spans[..] else { panic!("{shown}: {host}: {}", list(&spans)) };
+        let (ns, least) = (span.duration_ns() as f64, if lost { 2000e6 } else { 1200e6 });
+        assert!((least * 0.98..=measured + CLOCKS_NS).contains(&ns), "{shown}: {host}: {ns} of {measured}");
+        assert_eq!(span.label(label::PEER), Some("127.0.0.1:53"), "{shown}");
+        assert_eq!(span.figure(figure::TIMEOUTS).unwrap() > 0.0, lost, "{shown}: {host}");
+        assert_eq!(span.label(label::ERROR).is_some(), lost, "{shown}: {host}");
+        has_method(&recording, span, "Calls.resolve", &shown);
+    }
+    let verdict = fathom(dir.path(), &["diagnose", "x.fathom", "--json"]);
+    let verdict: serde_json::Value = serde_json::from_slice(&verdict.stdout).unwrap();
+    let found: Vec<&str> =
+        verdict["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
+    assert!(found.contains(&"dns-timeout") && found.contains(&"dns-slow"), "{found:?}: {verdict}");
+}
+
+/// The programs in the kernel that a process has loaded, by their ids (proc_pid_fdinfo(5)).
+fn programs_of(pid: u32) -> BTreeSet<u64> {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap();
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+    let id = |text: String| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok());
+    texts.filter_map(id).collect()
+}
+
+/// Which of these are still in the kernel; `None` without bpftool.
+fn left_of(programs: &BTreeSet<u64>) -> Option<Vec<serde_json::Value>> {
+    let listed = Command::new("bpftool").args(["-j", "prog", "list"]).output().ok()?;
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).ok()?;
+    let ours = |program: &&serde_json::Value| program["id"].as_u64().is_some_and(|id| programs.contains(&id));
+    Some(listed.as_array()?.iter().filter(ours).cloned().collect())
+}
+
+#[test]
+fn a_killed_recording_leaves_no_probe_behind_and_its_target_alive() {
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut sleep = Command::new("sleep").arg("120").spawn().unwrap();
+    let mut record = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    record.current_dir(dir.path()).args(["record", "-p", &sleep.id().to_string(), "-o", "x.fathom"]);
+    record.stderr(Stdio::null());
+    let mut record = record.spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    assert!(record.try_wait().unwrap().is_none(), "the recording has ended");
+    let programs = programs_of(record.id());
+    assert!(!programs.is_empty(), "it has loaded no program in five seconds");
+    record.kill().unwrap();
+    record.wait().unwrap();
+    assert!(sleep.try_wait().unwrap().is_none(), "the target has ended");
+    sleep.kill().unwrap();
+    sleep.wait().unwrap();
+    // The kernel takes some time to free a program.
+    let patience = Instant::now() + Duration::from_secs(30);
+    loop {
+        let Some(left) = left_of(&programs) else {
+            eprintln!("SKIPPED in part: no bpftool");
+            return;
+        };
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < patience, "{left:?}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}

@@ -1,0 +1,232 @@
+//! Page faults of real JVMs that touch a known number of fresh pages of a known mapping: counted as the kernel counts
+//! them, in the right mapping, below the right Java method. Needs root and eBPF; skips loudly without.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fathom_recording::vocabulary::{fault, figure, kind, sample};
+use fathom_recording::{Recording, StackId};
+
+/// How far a count may be from the kernel's own.
+const WITHIN: f64 = 0.02;
+/// Touched in each of two rounds.
+const MEGABYTES: u64 = 128;
+/// A fault for each page; the JVM's own beside them are few.
+const EACH_PAGE: f64 = (1.0 - WITHIN) * (2 * MEGABYTES * 256) as f64;
+/// A file system that keeps pages together maps some of them at a fault.
+const SOME_PAGES: f64 = 1000.0;
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The program, which touches memory at each line that it is sent.
+struct Program {
+    jvm: Running,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Program {
+    fn start(java: &Path, classes: &Path, options: &[&str], arguments: &[&str]) -> Self {
+        let mut command = Command::new(java);
+        command.args(options).arg("-cp").arg(classes).arg("Faults").args(arguments);
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut jvm = Running(child.unwrap());
+        let lines = BufReader::new(jvm.0.stdout.take().unwrap());
+        let mut program = Self { jvm, lines };
+        program.expect("ready");
+        program
+    }
+
+    fn expect(&mut self, word: &str) {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        assert_eq!(line.trim(), word);
+    }
+
+    fn round(&mut self) {
+        self.jvm.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        self.expect("done");
+    }
+
+    /// Faults that the kernel has counted for it: proc_pid_stat(5), minflt and majflt.
+    fn faults(&self) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.jvm.0.id())).unwrap();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        fields[7].parse::<u64>().unwrap() + fields[9].parse::<u64>().unwrap()
+    }
+}
+
+/// Launchers of the JDKs to test, and where the program is compiled.
+fn jdks(classes: &Path) -> Vec<PathBuf> {
+    let listed = Command::new(env!("CARGO_BIN_EXE_fathom")).args(["jdks", "--json"]).output().unwrap();
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let all = listed["jdks"].as_array().unwrap();
+    let home = |jdk: &serde_json::Value| PathBuf::from(jdk["home"].as_str().unwrap());
+    let Some(compiler) = all.iter().find(|jdk| jdk["javac"] == true).map(home) else {
+        eprintln!("SKIPPED: no JDK with a compiler was found");
+        return Vec::new();
+    };
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Faults.java");
+    let mut javac = Command::new(compiler.join("bin/javac"));
+    javac.args(["--release", "11", "-nowarn", "-d"]).arg(classes).arg(source).stderr(Stdio::null());
+    assert!(javac.status().unwrap().success());
+    let wanted = [17, 25];
+    let found: Vec<&serde_json::Value> =
+        all.iter().filter(|jdk| wanted.iter().any(|release| jdk["feature"] == *release)).collect();
+    if found.len() < wanted.len() {
+        eprintln!("SKIPPED: of the JDKs {wanted:?} only {} are here", found.len());
+    }
+    found.into_iter().map(|jdk| home(jdk).join("bin/java")).collect()
+}
+
+/// Records the program while it touches memory twice, and what the kernel counted meanwhile.
+fn recorded(program: &mut Program, dir: &Path) -> Option<(Recording, u64)> {
+    let place = dir.join("x.fathom");
+    let _ = std::fs::remove_dir_all(&place);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    let pid = program.jvm.0.id().to_string();
+    command.args(["record", "-p", &pid, "--without", "jvm-events", "-o"]).arg(&place);
+    let mut fathom = Running(command.stderr(Stdio::piped()).spawn().unwrap());
+    let mut said = BufReader::new(fathom.0.stderr.take().unwrap());
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        let mut line = String::new();
+        if said.read_line(&mut line).unwrap() == 0 {
+            eprintln!("SKIPPED: nothing can be recorded here");
+            return None;
+        }
+        if line.contains("recording pid") {
+            break;
+        }
+        assert!(Instant::now() < patience, "it does not begin");
+    }
+    // The JVM is read, and its code is known.
+    std::thread::sleep(Duration::from_secs(2));
+    let before = program.faults();
+    look_into(program.jvm.0.id());
+    program.round();
+    program.round();
+    let counted = program.faults() - before;
+    let sent = Command::new("kill").args(["-s", "INT", &fathom.0.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert!(fathom.0.wait().unwrap().success());
+    let mut recording = fathom_recording::open(&place).unwrap();
+    recording.seal();
+    Some((recording, counted))
+}
+
+/// Times that this process looks into the program's memory.
+const LOOKS: usize = 200;
+
+/// Reads memory of another process, for which the kernel locks its address space.
+fn look_into(pid: u32) {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let start = maps.split('-').next().and_then(|start| u64::from_str_radix(start, 16).ok()).unwrap();
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+    (0..LOOKS).for_each(|_| memory.read_exact_at(&mut [0; 8], start).unwrap());
+}
+
+fn by_mapping(recording: &Recording) -> BTreeMap<String, f64> {
+    let mut all = BTreeMap::new();
+    for span in recording.spans_of(kind::PAGE_FAULTS) {
+        *all.entry(span.name().to_owned()).or_default() += span.figure(figure::FAULTS).unwrap();
+    }
+    all
+}
+
+/// Names of a stack, leaf first.
+fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut at = stack;
+    while let Some(node) = at.map(|id| recording.stacks[id.index()]) {
+        names.push(recording.strings.get(recording.frames[node.frame.index()].name));
+        at = node.parent;
+    }
+    names
+}
+
+/// Runs it on each JDK; `mapping` must hold at least `least` of the faults, and `method` have touched them.
+fn check(options: &[&str], what: &str, file: Option<&str>, (mapping, least): (&str, f64), method: &str) {
+    if let Err(why) = fathom_capture::privileges::ebpf() {
+        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let megabytes = MEGABYTES.to_string();
+    for java in jdks(dir.path()) {
+        let arguments: Vec<&str> = [what, &megabytes].into_iter().chain(file).collect();
+        let mut program = Program::start(&java, dir.path(), options, &arguments);
+        let Some((recording, kernel)) = recorded(&mut program, dir.path()) else { return };
+        let mappings = by_mapping(&recording);
+        let told = format!("{} {what}: the kernel counted {kernel}; {mappings:?}", java.display());
+        eprintln!("{told}");
+        let all: f64 = mappings.values().sum();
+        assert!((all - kernel as f64).abs() <= WITHIN * kernel as f64, "{told}");
+        let there = mappings.get(mapping).copied().unwrap_or(0.0);
+        assert!(there >= least && there <= (1.0 + WITHIN) * kernel as f64, "{told}");
+        let looked: f64 = (recording.spans_of(kind::MEMORY_FOREIGN))
+            .filter(|s| s.key() == i64::from(std::process::id()))
+            .filter_map(|s| s.figure(figure::LOCKS))
+            .sum();
+        let seen =
+            recording.sources.iter().all(|s| s.unseen.iter().all(|u| !u.what.contains("address space")));
+        assert!(looked >= LOOKS as f64 || !seen, "this test looked {looked} times; {told}");
+        // Samples stand for all faults, within what chance does to them: one that stands for w others may as well not be there.
+        let (mut weight, mut in_it, mut right, mut squares) = (0, 0, 0, 0.0);
+        let faults = recording.strings.find(sample::PAGE_FAULT);
+        for sample in recording.samples.iter().filter(|s| Some(s.kind) == faults) {
+            weight += sample.weight;
+            squares += (sample.weight as f64).powi(2);
+            let names = names(&recording, sample.stack);
+            let leaf = names.first().and_then(|name| fault::mapping_of(name));
+            if leaf == Some(mapping) {
+                in_it += sample.weight;
+                right += if names.contains(&method) { sample.weight } else { 0 };
+            }
+        }
+        let chance = 4.0 * squares.sqrt() + 0.05 * all;
+        let told = format!("give or take {chance:.0}; {told}");
+        assert!((weight as f64 - all).abs() < chance, "samples stand for {weight}, {told}");
+        assert!((in_it as f64 - there).abs() < chance, "samples of it stand for {in_it}, {told}");
+        assert!(right as f64 > 0.9 * in_it as f64, "{right} of {in_it} in {method}; {told}");
+        // How long the faults took is known, whatever of the time they were.
+        let mut fathom = Command::new(env!("CARGO_BIN_EXE_fathom"));
+        let output = fathom.arg("diagnose").arg(dir.path().join("x.fathom")).arg("--json").output().unwrap();
+        let verdict: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let judged = ["findings", "ruled_out"].iter().flat_map(|list| verdict[list].as_array().unwrap());
+        assert!(judged.into_iter().any(|rule| rule["rule"] == "page-fault-storm"), "{verdict}");
+    }
+}
+
+#[test]
+fn fresh_native_memory_is_anonymous_and_touched_by_the_method_that_writes_it() {
+    check(&["-Xmx64m"], "native", None, (fault::ANONYMOUS, EACH_PAGE), "Faults.touchNative");
+}
+
+#[test]
+fn fresh_heap_is_the_heap_and_touched_by_the_method_that_allocates() {
+    // No collection may move what was touched: room for both rounds in the young generation.
+    let options = ["-Xms1g", "-Xmx1g", "-Xmn700m", "-XX:+UseSerialGC", "-XX:-AlwaysPreTouch"];
+    check(&options, "heap", None, (fault::HEAP, EACH_PAGE), "Faults.touchHeap");
+}
+
+#[test]
+fn pages_of_a_mapped_file_are_the_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("data.bin");
+    let file = file.to_str().unwrap();
+    check(&["-Xmx64m"], "file", Some(file), (file, SOME_PAGES), "Faults.touchFile");
+}

@@ -1,0 +1,213 @@
+//! What cannot be recorded or looked into is one sentence with the way out and exit status 3, and leaves nothing. A process
+//! that is gone and one of another user: record.rs; OpenJ9: unusual_jvms.rs; no JVM for the flight recorder: record_jfr.rs.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Running {
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A folder in which everybody may write.
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    dir
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Exit status 3, one line that has all of these, and no recording.
+fn assert_refused(output: &Output, dir: &Path, words: &[&str]) {
+    let said = said(output);
+    assert_eq!((output.status.code(), said.lines().count()), (Some(3), 1), "{said}");
+    words.iter().for_each(|word| assert!(said.contains(word), "{word}: {said}"));
+    assert!(!dir.join("x.fathom").exists());
+}
+
+/// Runs a command as nobody; `None`, loudly, where that cannot be done.
+fn as_nobody(dir: &Path, command: &[&str]) -> Option<Command> {
+    let mut nobody = Command::new("setpriv");
+    nobody.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).current_dir(dir);
+    let works = nobody.arg(FATHOM).arg("version").output();
+    if !works.is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: no other user can be taken on here, or may run {FATHOM}");
+        return None;
+    }
+    let mut nobody = Command::new("setpriv");
+    nobody.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).args(command).current_dir(dir);
+    Some(nobody)
+}
+
+/// A program of 32 bits: it maps the file that it is given, says "ready", and waits.
+fn program_of_32_bits() -> Vec<u8> {
+    const BASE: u32 = 0x0804_8000;
+    const HEADERS: u32 = 52 + 32;
+    let code: &[u8] = &[
+        0x8b, 0x5c, 0x24, 0x08, // mov ebx, [esp+8]: its first argument
+        0x31, 0xc9, 0x31, 0xd2, // xor ecx, ecx; xor edx, edx: to be read
+        0xb8, 5, 0, 0, 0, 0xcd, 0x80, // open
+        0x89, 0xc7, 0x31, 0xdb, // mov edi, eax; xor ebx, ebx: anywhere
+        0xb9, 0, 0x10, 0, 0, // mov ecx, 4096
+        0xba, 5, 0, 0, 0, // mov edx, PROT_READ | PROT_EXEC
+        0xbe, 2, 0, 0, 0, // mov esi, MAP_PRIVATE
+        0x31, 0xed, // xor ebp, ebp: from its beginning
+        0xb8, 0xc0, 0, 0, 0, 0xcd, 0x80, // mmap2
+        0xbb, 1, 0, 0, 0, // mov ebx, 1
+        0xb9, 0, 0, 0, 0, // mov ecx, the word below
+        0xba, 6, 0, 0, 0, // mov edx, 6
+        0xb8, 4, 0, 0, 0, 0xcd, 0x80, // write
+        0xb8, 0x1d, 0, 0, 0, 0xcd, 0x80, 0xeb, 0xf7, // pause, for ever
+        b'r', b'e', b'a', b'd', b'y', b'\n',
+    ];
+    let mut code = code.to_vec();
+    let word = BASE + HEADERS + code.len() as u32 - 6;
+    let at = code.windows(6).position(|bytes| bytes == [0xb9, 0, 0, 0, 0, 0xba]).unwrap() + 1;
+    code[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    let size = HEADERS + code.len() as u32;
+    let half = |n: u16| n.to_le_bytes().to_vec();
+    let long = |n: u32| n.to_le_bytes().to_vec();
+    [
+        // ELFCLASS32, little-endian, version 1.
+        b"\x7fELF\x01\x01\x01".to_vec(),
+        vec![0; 9],
+        // ET_EXEC for EM_386; entry, one program header, no section.
+        [half(2), half(3), long(1), long(BASE + HEADERS), long(52), long(0), long(0)].concat(),
+        [half(52), half(32), half(1), half(0), half(0), half(0)].concat(),
+        // PT_LOAD of all of it, to be read and run.
+        [long(1), long(0), long(BASE), long(BASE), long(size), long(size), long(5), long(4096)].concat(),
+        code,
+    ]
+    .concat()
+}
+
+#[test]
+fn a_jvm_of_32_bits_is_refused_with_the_way_out() {
+    let dir = folder();
+    let [program, library] = ["java", "libjvm.so"].map(|name| dir.path().join(name));
+    for file in [&program, &library] {
+        let mut bytes = program_of_32_bits();
+        bytes.resize(4096, 0);
+        std::fs::write(file, bytes).unwrap();
+    }
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut jvm = match Command::new(&program).arg(&library).stdout(Stdio::piped()).spawn() {
+        Ok(child) => Running(child),
+        Err(error) => {
+            eprintln!("SKIPPED: this kernel runs no programs of 32 bits (CONFIG_IA32_EMULATION): {error}");
+            return;
+        }
+    };
+    let mut line = String::new();
+    BufReader::new(jvm.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    if line != "ready\n" {
+        eprintln!("SKIPPED: this machine runs no programs of 32 bits: {:?}", jvm.0.wait());
+        return;
+    }
+    for engine in ["auto", "ebpf", "jfr"] {
+        let mut record = Command::new(FATHOM);
+        record.current_dir(dir.path()).args([
+            "record",
+            "-p",
+            &jvm.pid(),
+            "--engine",
+            engine,
+            "-o",
+            "x.fathom",
+        ]);
+        assert_refused(&record.output().unwrap(), dir.path(), &["a 32-bit JVM", "64-bit HotSpot"]);
+    }
+    let check = Command::new(FATHOM).args(["check", "-p", &jvm.pid()]).output().unwrap();
+    assert_refused(&check, dir.path(), &["no engine can look into"]);
+    let told = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(told.contains("this is a 32-bit JVM") && told.contains("64-bit HotSpot JDK"), "{told}");
+}
+
+#[test]
+fn a_jvm_of_another_user_is_refused_with_whom_to_be() {
+    let listed = Command::new(FATHOM).args(["jdks", "--json"]).output().unwrap();
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let Some(home) = listed["jdks"].as_array().unwrap().iter().find_map(|jdk| jdk["home"].as_str()) else {
+        eprintln!("SKIPPED: no JDK was found");
+        return;
+    };
+    let dir = folder();
+    // It waits for a debugger: a JVM that needs no program.
+    let agent = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=y,address=127.0.0.1:0";
+    let mut java = Command::new(format!("{home}/bin/java"));
+    let mut jvm = Running(java.args([agent, "Nothing"]).stdout(Stdio::piped()).spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(jvm.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    if !line.contains("dt_socket") {
+        eprintln!("SKIPPED: the JVM of {home} has no debugger to wait for: {line}");
+        return;
+    }
+    for engine in ["auto", "ebpf", "jfr"] {
+        let words = [FATHOM, "record", "-p", &jvm.pid(), "--engine", engine, "-o", "x.fathom"];
+        let Some(mut record) = as_nobody(dir.path(), &words) else { return };
+        assert_refused(&record.output().unwrap(), dir.path(), &["belongs to root", "sudo"]);
+    }
+}
+
+#[test]
+fn without_privileges_the_engine_that_needs_them_is_refused_with_the_command_that_gives_them() {
+    let dir = folder();
+    let Some(mut sleep) = as_nobody(dir.path(), &["sleep", "60"]) else { return };
+    let sleep = Running(sleep.spawn().unwrap());
+    let words = [FATHOM, "record", "-p", &sleep.pid(), "--engine", "ebpf", "-o", "x.fathom"];
+    let Some(mut record) = as_nobody(dir.path(), &words) else { return };
+    assert_refused(&record.output().unwrap(), dir.path(), &["CAP_BPF", "sudo setcap"]);
+}
+
+/// The file that tells of a lockdown, as it reads on a machine that is locked down, in a mount namespace of its own: the kernel
+/// of this machine stays as it is.
+#[test]
+fn a_kernel_that_is_locked_down_is_refused_with_what_to_boot_with() {
+    let dir = folder();
+    let sleep = Running(Command::new("sleep").arg("60").spawn().unwrap());
+    let script = "mount -t tmpfs none /sys/kernel/security && echo 'none integrity [confidentiality]' \
+                  >/sys/kernel/security/lockdown || exit 77; exec \"$@\"";
+    let locked_down = |words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script, "sh", FATHOM]).args(words);
+        command.current_dir(dir.path()).output()
+    };
+    let words = ["record", "-p", &sleep.pid(), "--engine", "ebpf", "-o", "x.fathom"];
+    let output = match locked_down(&words) {
+        Ok(output) if output.status.code() != Some(77) && !said(&output).contains("unshare:") => output,
+        _ => {
+            eprintln!("SKIPPED: no mount namespace of its own can be had here");
+            return;
+        }
+    };
+    if said(&output).contains("CAP_BPF") {
+        eprintln!("SKIPPED: no right to eBPF, which is told first");
+        return;
+    }
+    assert_refused(&output, dir.path(), &["locked down", "lockdown=integrity"]);
+    let check = locked_down(&["check", "--json"]).unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
+    let item = told["items"].as_array().unwrap().iter().find(|item| item["id"] == "lockdown").unwrap();
+    assert_eq!(item["state"], "missing");
+    assert!(item["remedy"].as_str().unwrap().contains("lockdown=integrity"), "{item}");
+}

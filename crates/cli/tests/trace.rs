@@ -1,0 +1,598 @@
+//! `fathom trace` on real JVMs: what it shows is what the program is known to do, and it refuses what it cannot see. Needs
+//! root and eBPF for most; skips loudly without.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+fn fathom(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Running {
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Homes of the JDKs of these releases that are there, with their release.
+fn jdks(wanted: &[u64]) -> Vec<(u64, PathBuf)> {
+    let listed = fathom(Path::new("."), &["jdks", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let all = listed["jdks"].as_array().unwrap().iter();
+    let known = all.filter_map(|jdk| Some((jdk["feature"].as_u64()?, PathBuf::from(jdk["home"].as_str()?))));
+    let mut found: Vec<_> = known.filter(|(feature, _)| wanted.contains(feature)).collect();
+    found.sort();
+    found.dedup_by_key(|(feature, _)| *feature);
+    if found.is_empty() {
+        eprintln!("SKIPPED: no JDK of {wanted:?} was found");
+    }
+    found
+}
+
+/// A program of tests/java, running and past its first line.
+fn program(dir: &Path, home: &Path, name: &str, args: &[&str]) -> Option<Running> {
+    let source = format!("{}/tests/java/{name}.java", env!("CARGO_MANIFEST_DIR"));
+    let compiled = Command::new("javac")
+        .args(["--release", if name == "Locks" { "8" } else { "11" }, "-d"])
+        .arg(dir)
+        .arg(source)
+        .status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: no JDK with javac was found");
+        return None;
+    }
+    let mut java = Command::new(home.join("bin/java"));
+    java.args(["-XX:+UseSerialGC", "-cp"]).arg(dir).arg(name).args(args);
+    let mut child = Running(java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+    // A byte at a time: what comes behind the line is the test's.
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    let out = child.0.stdout.as_mut().unwrap();
+    while line.last() != Some(&b'\n') && out.read(&mut byte).unwrap() > 0 {
+        line.push(byte[0]);
+    }
+    assert_eq!(line, b"ready\n");
+    Some(child)
+}
+
+/// Events and summary of a trace; `None`, loudly, where eBPF is not allowed.
+fn trace(dir: &Path, args: &[&str]) -> Option<(Vec<Value>, Value)> {
+    let output = fathom(dir, &[&["trace", "--json"], args].concat());
+    if output.status.code() == Some(3) && said(&output).contains("eBPF") {
+        eprintln!("SKIPPED: {}", said(&output));
+        return None;
+    }
+    assert!(output.status.success(), "{}", said(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.remove(0)["schema"], "fathom.trace/1");
+    let summary = lines.pop().unwrap()["summary"].take();
+    Some((lines.into_iter().map(|mut line| line["event"].take()).collect(), summary))
+}
+
+fn names(event: &Value) -> Vec<&str> {
+    event["stack"].as_array().unwrap().iter().map(|frame| frame["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn waits_are_shown_with_their_time_thread_and_whole_stack() {
+    for (release, home) in jdks(&[11, 17, 21, 25]) {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(jvm) = program(dir.path(), &home, "Waits", &["120"]) else { return };
+        let condition = "thread == sleeper && method ~ 'sleep|nap' && stack ~ 'Waits.nap' && dur < 5s";
+        let args = ["offcpu", "-p", &jvm.pid(), "-d", "3s", "--min", "15ms", "--where", condition];
+        let Some((events, summary)) = trace(dir.path(), &args) else { return };
+        assert!(events.len() > 20, "JDK {release}: {} events: {summary}", events.len());
+        for event in &events {
+            assert_eq!(event["thread"], "sleeper", "JDK {release}: {event}");
+            let names = names(event);
+            assert!(names.contains(&"Waits.nap"), "JDK {release}: {event}");
+            let frames = event["stack"].as_array().unwrap();
+            assert_eq!(frames[0]["type"], "kernel", "JDK {release}: {event}");
+            // The one that lasts until the end is read from outside, where native frames cannot be told.
+            let told = frames.iter().any(|frame| frame["type"] == "jvm");
+            assert!(told || names.contains(&"[native frames not walked]"), "JDK {release}: {event}");
+        }
+        // It asks for 20 ms; a busy machine makes it more, or takes a part of it before it sleeps.
+        let mut took: Vec<i64> = events.iter().map(|event| event["took_ns"].as_i64().unwrap()).collect();
+        took.sort_unstable();
+        assert!((19_000_000..40_000_000).contains(&took[took.len() / 2]), "JDK {release}: {took:?}");
+        assert_eq!(summary["count"], events.len());
+        let sum: i64 = events.iter().map(|event| event["took_ns"].as_i64().unwrap()).sum();
+        assert_eq!(summary["total_ns"], sum);
+        assert!(summary["left_out"].as_u64().unwrap() > 0, "others wait too");
+    }
+}
+
+#[test]
+fn collections_stops_and_threads_of_a_program_that_makes_them_are_shown_and_recorded() {
+    for (release, home) in jdks(&[17, 25]) {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(jvm) = program(dir.path(), &home, "Collects", &["120"]) else { return };
+        let pid = jvm.pid();
+        let Some((events, _)) =
+            trace(dir.path(), &["gc", "-p", &pid, "-d", "4s", "--where", "cause == 'System.gc()'"])
+        else {
+            return;
+        };
+        assert!(!events.is_empty(), "JDK {release}");
+        assert!(events.iter().all(|event| event["name"] == "Pause Full"), "JDK {release}: {events:?}");
+        let (events, summary) =
+            trace(dir.path(), &["safepoint", "-p", &pid, "-d", "3s", "-o", "r.fathom"]).unwrap();
+        assert!(!events.is_empty(), "JDK {release}");
+        // The longest are cut into parts that add up, with the thread that did the work.
+        let longest = summary["stops"].as_array().unwrap();
+        assert!(!longest.is_empty() && longest.len() <= 5, "JDK {release}: {summary}");
+        for stop in longest {
+            let parts = stop["parts"].as_array().unwrap().iter();
+            let sum: f64 = parts.map(|part| part["ms"].as_f64().unwrap()).sum();
+            assert!((sum - stop["ms"].as_f64().unwrap()).abs() < 1e-3, "JDK {release}: {stop}");
+            assert!(stop["parts"].to_string().contains("VM Thread"), "JDK {release}: {stop}");
+        }
+        let (things, total) = (summary["things"].as_array().unwrap(), &summary["count"]);
+        let counts: u64 = things.iter().map(|thing| thing["count"].as_u64().unwrap()).sum();
+        assert_eq!(&counts, total);
+        let recording = fathom_recording::open(&dir.path().join("r.fathom")).unwrap();
+        let recorded = recording.spans_of(fathom_recording::vocabulary::kind::SAFEPOINT).count();
+        assert_eq!(recorded, events.len(), "JDK {release}");
+        let (events, _) =
+            trace(dir.path(), &["threads", "-p", &pid, "-d", "4s", "--where", "name ~ short-lived"]).unwrap();
+        assert!(events.iter().any(|event| event["kind"] == "thread.start"), "JDK {release}: {events:?}");
+        let (events, _) =
+            trace(dir.path(), &["threads", "-p", &pid, "-d", "4s", "--where", "arg0 != 0"]).unwrap();
+        assert!(!events.is_empty(), "JDK {release}");
+        let from_java = |event: &Value| names(event).contains(&"java.lang.Thread.start");
+        assert!(
+            events.iter().all(|e| e["took_ns"].as_i64().unwrap() > 0 && from_java(e)),
+            "JDK {release}: {events:?}"
+        );
+    }
+}
+
+#[test]
+fn a_rate_of_zero_leaves_the_summary_alone_and_text_says_how_frames_run() {
+    let Some((_, home)) = jdks(&[17]).pop() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let Some(jvm) = program(dir.path(), &home, "Waits", &["60"]) else { return };
+    let output = fathom(
+        dir.path(),
+        &[
+            "trace",
+            "offcpu",
+            "-p",
+            &jvm.pid(),
+            "-d",
+            "2s",
+            "--rate",
+            "0",
+            "--where",
+            "stack ~ Waits",
+            "--depth",
+            "64",
+        ],
+    );
+    if output.status.code() == Some(3) {
+        eprintln!("SKIPPED: {}", said(&output));
+        return;
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("\noffcpu: "), "{text}");
+    for part in ["sleeping in futex", "by thread", "  sleeper (", "krn futex_do_wait", "nat start_thread"] {
+        assert!(text.contains(part), "no {part}: {text}");
+    }
+    assert!(text.contains("int Waits.") || text.contains("C1  Waits."), "{text}");
+}
+
+#[test]
+fn a_process_that_is_no_jvm_one_that_is_gone_and_an_unknown_probe_are_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let sleep = Running(Command::new("sleep").arg("60").spawn().unwrap());
+    let output = fathom(dir.path(), &["trace", "gc", "-p", &sleep.pid(), "-o", "x.fathom"]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("is no JVM") && said(&output).contains("fathom ps"), "{}", said(&output));
+    assert!(!dir.path().join("x.fathom").exists());
+    let output = fathom(dir.path(), &["trace", "offcpu", "-p", "2147483646"]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let output = fathom(dir.path(), &["trace", "nonsense", "-p", &sleep.pid()]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("offcpu, runq"), "{}", said(&output));
+    let output = fathom(dir.path(), &["trace", "offcpu", "-p", &sleep.pid(), "--where", "dur >"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("a value was expected"), "{}", said(&output));
+}
+
+#[test]
+fn it_ends_with_the_process_and_when_nobody_reads_any_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let sleep = Running(Command::new("sleep").arg("3").spawn().unwrap());
+    let output = fathom(dir.path(), &["trace", "offcpu", "-p", &sleep.pid()]);
+    if output.status.code() == Some(3) {
+        eprintln!("SKIPPED: {}", said(&output));
+        return;
+    }
+    assert!(output.status.success() && said(&output).contains("has ended"), "{}", said(&output));
+    let sleep = Running(Command::new("sh").args(["-c", "while :; do sleep 0.02; done"]).spawn().unwrap());
+    let mut trace = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    trace.args(["trace", "offcpu", "--min", "1ms", "-p", &sleep.pid()]).stderr(Stdio::null());
+    let mut trace = Running(trace.stdout(Stdio::piped()).spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(trace.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    // The reader is gone here.
+    let patience = Instant::now() + Duration::from_secs(30);
+    let status = loop {
+        match trace.0.try_wait().unwrap() {
+            Some(status) => break status,
+            None => assert!(Instant::now() < patience, "it goes on for nobody"),
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(status.success(), "{status}");
+}
+
+/// Traces a program of ours while it does what it does: lines that it said, events, summary; `None`, loudly, where eBPF is
+/// not allowed.
+fn while_it_runs(dir: &Path, jvm: &mut Running, probe: &[&str]) -> Option<(Vec<String>, Vec<Value>, Value)> {
+    let mut fathom = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    // To a file: nobody reads a pipe while the program runs.
+    let events = std::fs::File::create(dir.join("events")).unwrap();
+    fathom.current_dir(dir).arg("trace").args(probe).args(["-p", &jvm.pid(), "--json"]);
+    let mut fathom = Running(fathom.stdout(events).stderr(Stdio::piped()).spawn().unwrap());
+    let mut line = String::new();
+    let mut stderr = BufReader::new(fathom.0.stderr.take().unwrap());
+    let mut told = String::new();
+    // "tracing …", or why not.
+    while !line.contains("tracing") {
+        line.clear();
+        if stderr.read_line(&mut line).unwrap() == 0 {
+            assert_eq!(fathom.0.wait().unwrap().code(), Some(3), "{told}");
+            eprintln!("SKIPPED: {probe:?} cannot be traced here: {told}");
+            return None;
+        }
+        told.push_str(&line);
+    }
+    jvm.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    let mut said = Vec::new();
+    let mut out = BufReader::new(jvm.0.stdout.as_mut().unwrap());
+    while said.last().is_none_or(|line| line != "done") {
+        let mut line = String::new();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended early: {said:?}");
+        said.push(line.trim().to_owned());
+    }
+    assert!(Command::new("kill").args(["-s", "INT", &fathom.pid()]).status().unwrap().success());
+    assert!(fathom.0.wait().unwrap().success());
+    let text = std::fs::read_to_string(dir.join("events")).unwrap();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let summary = lines.pop().unwrap()["summary"].take();
+    Some((said, lines.into_iter().skip(1).map(|mut line| line["event"].take()).collect(), summary))
+}
+
+/// A wait as the program measured it.
+struct Measured {
+    began_ms: i64,
+    took_ns: i64,
+}
+
+impl Measured {
+    /// How much of it an event covers, nanoseconds. It began within the millisecond that it says.
+    fn covered_by(&self, event: &Value) -> i64 {
+        let (from, took) = (event["t_ns"].as_i64().unwrap(), event["took_ns"].as_i64().unwrap());
+        let began_ns = self.began_ms * 1_000_000;
+        (from + took).min(began_ns + 1_000_000 + self.took_ns) - from.max(began_ns)
+    }
+}
+
+/// What the program measured, by kind of lock.
+fn measured(said: &[String]) -> BTreeMap<String, Vec<Measured>> {
+    let mut all: BTreeMap<String, Vec<Measured>> = BTreeMap::new();
+    for words in said.iter().map(|line| line.split_whitespace().collect::<Vec<_>>()) {
+        if let [name, began_ms, took_ns] = words[..] {
+            let one = Measured { began_ms: began_ms.parse().unwrap(), took_ns: took_ns.parse().unwrap() };
+            all.entry(name.to_owned()).or_default().push(one);
+        }
+    }
+    all
+}
+
+#[test]
+fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
+    for (release, home) in jdks(&[8, 11, 17, 21, 25]) {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(mut jvm) = program(dir.path(), &home, "Locks", &[]) else { return };
+        let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &["lock"]) else { return };
+        let measured = measured(&said);
+        assert_eq!(measured.len(), 3, "{said:?}");
+        for (name, waits) in measured {
+            let (waiter, owner) = (format!("{name}-waiter"), format!("{name}-owner"));
+            // The JVM's own mutexes are waited for too, as by a thread that ends.
+            let is_own =
+                |event: &&Value| event["thread"] == waiter.as_str() && event["kind"] != "lock.native";
+            let own: Vec<_> = events.iter().filter(is_own).collect();
+            // Every event is of a wait that the program measured, and no wait is told longer than it was.
+            let mut told_ns = vec![0; waits.len()];
+            for event in &own {
+                let took = event["took_ns"].as_i64().unwrap();
+                let of = (0..waits.len()).max_by_key(|wait| waits[*wait].covered_by(event)).unwrap();
+                let (began_ms, measured_ns) = (waits[of].began_ms, waits[of].took_ns);
+                let shown =
+                    format!("measured {measured_ns} ns from {began_ms} ms on, told {took} ns: {event}");
+                assert!(waits[of].covered_by(event) * 10 >= took * 9, "JDK {release} {name}: {shown}");
+                told_ns[of] += took;
+            }
+            // What the program measured is more where it was kept off the CPU between looking at its clock and asking: then the
+            // lock may be free by the time it asks. A busy machine does so to some.
+            let mut off: Vec<f64> = Vec::new();
+            for (wait, told) in waits.iter().zip(&told_ns).filter(|(_, told)| **told > 0) {
+                off.push((told - wait.took_ns) as f64 / wait.took_ns as f64);
+            }
+            assert!(off.len() * 10 >= waits.len() * 8, "JDK {release} {name}: {own:?}");
+            off.sort_by(f64::total_cmp);
+            let (worst, median) = (off[0], off[off.len() / 2]);
+            let all = waits.len();
+            eprintln!(
+                "JDK {release} {name}: {} of {all} waits, {:.2} % off in the median, {:.2} % at worst",
+                off.len(),
+                median * 100.0,
+                worst * 100.0
+            );
+            assert!(median.abs() < 0.02, "JDK {release} {name}: {off:?}");
+            assert!(off[off.len() - 1] < 0.02, "JDK {release} {name}: {off:?}");
+            let class = match name.as_str() {
+                "monitor" => "Locks$Account",
+                "reentrant" => "java.util.concurrent.locks.ReentrantLock$NonfairSync",
+                _ => "java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync",
+            };
+            let right = |key: &dyn Fn(&Value) -> bool| own.iter().filter(|event| key(event)).count();
+            let other: Vec<_> = own.iter().filter(|event| event["name"] != class).collect();
+            assert!(other.is_empty(), "JDK {release} {name}: {other:#?}");
+            let other: Vec<_> =
+                own.iter().filter(|event| event["labels"]["owner"] != owner.as_str()).collect();
+            assert!(other.is_empty(), "JDK {release} {name}: {other:#?}");
+            let stacks = right(&|event| names(event).iter().any(|frame| frame.starts_with("Locks.")));
+            assert_eq!(stacks, own.len(), "JDK {release} {name}: {own:?}");
+        }
+    }
+}
+
+#[test]
+fn a_virtual_thread_that_holds_a_lock_is_told_as_one_and_what_is_not_seen_is_said() {
+    for (release, home) in jdks(&[21, 25]) {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(mut jvm) = program(dir.path(), &home, "VirtualLocks", &[]) else { return };
+        let probe = ["lock", "-o", "v.fathom"];
+        let Some((_, events, _)) = while_it_runs(dir.path(), &mut jvm, &probe) else { return };
+        let own: Vec<_> = events.iter().filter(|event| event["thread"] == "waiter").collect();
+        let class = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
+        assert!(own.iter().all(|event| event["name"] == class), "JDK {release}: {own:?}");
+        // Its carrier does something else while it sleeps: that holds nothing.
+        let owners: Vec<_> = own.iter().filter_map(|event| event["labels"]["owner"].as_str()).collect();
+        let is_told = |owner: &&&str| owner.starts_with("a virtual thread");
+        assert!(!owners.is_empty(), "JDK {release}: {own:?}");
+        assert_eq!(owners.iter().filter(is_told).count(), owners.len(), "JDK {release}: {owners:?}");
+        assert!(own.iter().all(|event| event["figures"]["owner_tid"].is_null()), "JDK {release}: {own:?}");
+        let recording = fathom_recording::open(&dir.path().join("v.fathom")).unwrap();
+        let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
+        assert!(unseen.any(|unseen| unseen.what.contains("virtual threads")), "JDK {release}");
+    }
+}
+
+#[test]
+fn each_connection_is_shown_with_its_peer_its_error_and_the_java_method_that_made_it() {
+    for (release, home) in jdks(&[11, 17, 21, 25]) {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(mut jvm) = program(dir.path(), &home, "Peers", &[]) else { return };
+        let Some((said, events, summary)) = while_it_runs(dir.path(), &mut jvm, &["connect"]) else { return };
+        let peer = |outcome: &str| -> String {
+            let line = said.iter().find_map(|line| line.strip_prefix(&format!("{outcome} ")));
+            line.unwrap_or_else(|| panic!("JDK {release}: {said:?}")).to_owned()
+        };
+        let with = |outcome: &str| -> Vec<&Value> {
+            let peer = peer(outcome);
+            events.iter().filter(|event| event["labels"]["peer"] == peer.as_str()).collect()
+        };
+        let (accepted, refused) = (with("accepted"), with("refused"));
+        assert_eq!((accepted.len(), refused.len()), (5, 1), "JDK {release}: {events:?}");
+        assert!(
+            accepted.iter().all(|event| event["labels"]["error"].is_null()),
+            "JDK {release}: {accepted:?}"
+        );
+        assert_eq!(refused[0]["labels"]["error"], "ECONNREFUSED", "JDK {release}");
+        for event in accepted.iter().chain(&refused) {
+            assert_eq!(event["thread"], "peers", "JDK {release}: {event}");
+            assert!(event["took_ns"].as_i64().unwrap() > 0, "JDK {release}: {event}");
+            assert!(names(event).contains(&"Peers.connect"), "JDK {release}: {event}");
+        }
+        // The summary adds up by peer.
+        let things = summary["things"].as_array().unwrap();
+        let thing = things.iter().find(|thing| thing["name"] == peer("accepted").as_str());
+        assert_eq!(thing.map(|thing| &thing["count"]), Some(&5.into()), "JDK {release}: {summary}");
+    }
+}
+
+#[test]
+fn each_name_that_is_resolved_is_shown_with_its_error_and_the_java_method_that_asked() {
+    for (release, home) in jdks(&[11, 17, 21, 25]) {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(mut jvm) = program(dir.path(), &home, "Peers", &[]) else { return };
+        let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &["dns"]) else { return };
+        if !said.iter().any(|line| line == "resolved true") {
+            eprintln!("SKIPPED: localhost has no address here: {said:?}");
+            return;
+        }
+        assert!(said.iter().any(|line| line == "unknown"), "JDK {release}: {said:?}");
+        let long = format!("{}.test", "x".repeat(70));
+        for (name, fails) in [("localhost", false), (long.as_str(), true)] {
+            let own: Vec<_> = events.iter().filter(|event| event["name"] == name).collect();
+            assert!(!own.is_empty(), "JDK {release}: {name}: {events:?}");
+            for event in own {
+                assert_eq!(!event["labels"]["error"].is_null(), fails, "JDK {release}: {event}");
+                assert_eq!(event["thread"], "peers", "JDK {release}: {event}");
+                assert!(names(event).contains(&"Peers.resolve"), "JDK {release}: {event}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_deadlock_that_stood_before_the_recording_began_is_told() {
+    for (release, home) in jdks(&[11, 17, 21, 25]) {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(jvm) = program(dir.path(), &home, "Deadlock", &["60"]) else { return };
+        let output = fathom(dir.path(), &["record", "-p", &jvm.pid(), "-d", "3s", "-o", "d.fathom"]);
+        if output.status.code() == Some(3) || said(&output).contains("not seen: which locks") {
+            eprintln!("SKIPPED: {}", said(&output));
+            return;
+        }
+        let output = fathom(dir.path(), &["diagnose", "d.fathom", "--json"]);
+        let verdict: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let title = verdict["findings"][0]["title"].as_str().unwrap_or_default().to_owned();
+        eprintln!("JDK {release}: {title}");
+        for part in ["a deadlock", "packer waits for Deadlock$Cart", "buyer waits for Deadlock$Stock"] {
+            assert!(title.contains(part), "JDK {release}: {verdict}");
+        }
+    }
+}
+
+#[test]
+fn calls_of_a_function_are_counted_with_what_they_were_given_and_returned() {
+    for (release, home) in jdks(&[17, 25]) {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(mut jvm) = program(dir.path(), &home, "Opens", &[]) else { return };
+        let probe = ["uprobe:libc.so.6:open64", "--where", "str0 ~ 'opens-.*there'"];
+        let Some((_, events, summary)) = while_it_runs(dir.path(), &mut jvm, &probe) else { return };
+        let failed = |event: &&Value| event["figures"]["result"].as_f64().unwrap() < 0.0;
+        let not: Vec<_> = events.iter().filter(failed).collect();
+        assert_eq!((events.len(), not.len(), &summary["lost"]), (70, 20, &0.into()), "JDK {release}");
+        assert!(not.iter().all(|event| event["labels"]["str0"].as_str().unwrap().ends_with(".not")));
+        for event in &events {
+            assert!(event["took_ns"].as_i64().unwrap() > 0);
+            let names = names(event);
+            assert_eq!(names[0], "open64", "JDK {release}: {event}");
+            assert!(names.contains(&"Opens.open") && names.contains(&"Opens.main"), "JDK {release}: {event}");
+        }
+    }
+}
+
+#[test]
+fn a_usdt_probe_a_tracepoint_and_a_system_call_are_told_with_their_arguments() {
+    let Some((_, home)) = jdks(&[17]).pop() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let Some(jvm) = program(dir.path(), &home, "Collects", &["120"]) else { return };
+    let pid = jvm.pid();
+    let usdt =
+        ["usdt:libjvm.so:hotspot:thread__start", "-p", &pid, "-d", "5s", "--where", "str0 ~ short-lived"];
+    let Some((events, _)) = trace(dir.path(), &usdt) else { return };
+    assert!(!events.is_empty());
+    // name, its length, Java id, id at the kernel, daemon
+    let tid = |event: &Value| (event["figures"]["arg3"].as_f64(), event["tid"].as_f64());
+    assert!(events.iter().all(|event| tid(event).0 == tid(event).1), "{events:?}");
+    let Some((events, _)) =
+        trace(dir.path(), &["tracepoint:sched:sched_process_fork", "-p", &pid, "-d", "4s"])
+    else {
+        return;
+    };
+    assert!(!events.is_empty());
+    for event in &events {
+        assert!(event["figures"]["child_pid"].as_f64().unwrap() > 0.0, "{event}");
+        assert_eq!(event["stack"][0]["type"], "kernel", "{event}");
+        assert!(names(event).contains(&"java.lang.Thread.start"), "{event}");
+    }
+    let args = ["syscall", "futex", "-p", &pid, "-d", "2s", "--min", "0s"];
+    let Some((events, _)) = trace(dir.path(), &args) else { return };
+    assert!(events.len() > 10 && events.iter().all(|event| event["name"] == "futex"), "{}", events.len());
+}
+
+#[test]
+fn allocations_off_the_fast_path_are_told_with_class_and_size() {
+    for (release, home) in jdks(&[11, 17, 21, 25]) {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(mut jvm) = program(dir.path(), &home, "Opens", &[]) else { return };
+        let condition = ["alloc", "--where", "name == 'byte[]' && stack ~ Opens.allocate"];
+        let Some((_, events, _)) = while_it_runs(dir.path(), &mut jvm, &condition) else { return };
+        // 400 MB in arrays of 200 kB: in buffers for the thread, or outside of them.
+        let bytes: f64 = events.iter().map(|event| event["figures"]["bytes"].as_f64().unwrap()).sum();
+        assert!((200e6..800e6).contains(&bytes), "JDK {release}: {bytes} in {}", events.len());
+    }
+}
+
+#[test]
+fn what_cannot_be_probed_says_what_is_near() {
+    let dir = tempfile::tempdir().unwrap();
+    let sleep = Running(Command::new("sleep").arg("60").spawn().unwrap());
+    let refused = |probe: &str, status: i32, hint: &str| {
+        let output = fathom(dir.path(), &["trace", probe, "-p", &sleep.pid(), "-d", "1s"]);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(status), "{probe}: {said}");
+        let no_rights = said.contains("CAP_BPF") && !said.contains(hint);
+        assert!(no_rights || said.contains(hint), "{probe}: {said}");
+    };
+    refused("uprobe:libc.so.6:opne64", 3, "near it: open64");
+    refused("uprobe:libd.so.6:open", 3, "libc.so.6");
+    refused("usdt:libc.so.6:none:such", 3, "readelf -n");
+    refused("tracepoint:sched:sched_process_frok", 3, "sched_process_fork");
+    refused("tracepoint:nonsense:x", 3, "no tracepoints called nonsense");
+    refused("uprobe:libc.so.6", 2, "write uprobe:LIBRARY:FUNCTION");
+    let output = fathom(dir.path(), &["trace", "syscall", "fsnyc", "-p", &sleep.pid(), "-d", "1s"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("near it: fsync"), "{}", said(&output));
+}
+
+#[test]
+fn a_killed_trace_leaves_nothing_in_the_kernel() {
+    let dir = tempfile::tempdir().unwrap();
+    let sleep = Running(Command::new("sh").args(["-c", "while :; do sleep 0.02; done"]).spawn().unwrap());
+    for probe in ["lock", "uprobe:libc.so.6:wait4"] {
+        let mut trace = Command::new(env!("CARGO_BIN_EXE_fathom"));
+        trace.current_dir(dir.path()).args(["trace", probe, "-p", &sleep.pid()]);
+        let mut trace = Running(trace.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+        let mut line = String::new();
+        let mut stderr = BufReader::new(trace.0.stderr.take().unwrap());
+        while !line.contains("tracing") {
+            line.clear();
+            if stderr.read_line(&mut line).unwrap() == 0 {
+                eprintln!("SKIPPED: {probe} cannot be traced here");
+                return;
+            }
+        }
+        trace.0.kill().unwrap();
+        trace.0.wait().unwrap();
+        // A program of ours that no process holds would be left behind. The kernel takes some time to free one.
+        let patience = Instant::now() + Duration::from_secs(30);
+        loop {
+            let Ok(listed) = Command::new("bpftool").args(["-j", "prog", "list"]).output() else {
+                eprintln!("SKIPPED: no bpftool to look into the kernel with");
+                return;
+            };
+            let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
+            let names = ["lock_switch", "probe_return", "probe_enter"].map(Value::from);
+            let all = listed.as_array().cloned().unwrap_or_default();
+            let ours = all.iter().filter(|program| names.contains(&program["name"]));
+            let left: Vec<_> =
+                ours.filter(|program| program["pids"].as_array().is_none_or(Vec::is_empty)).collect();
+            if left.is_empty() {
+                break;
+            }
+            assert!(Instant::now() < patience, "{left:?}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}

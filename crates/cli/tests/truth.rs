@@ -1,0 +1,492 @@
+//! Truth by construction: waits that are made from outside (a quota, a frozen file system, one that holds writers back, an address
+//! space that is locked) stand in the ledger under their heading, with the time that the program itself measured and the stack
+//! that waited. Needs root and eBPF; skips loudly without.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use fathom_recording::vocabulary::{figure, kind, label, sample};
+use fathom_recording::{Recording, Span, StackId};
+use serde_json::Value;
+
+/// Nothing here takes as long, on whatever machine; a test that hangs must end.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How far a time may be from what the program measured.
+const WITHIN: f64 = 0.02;
+/// Clocks of program and recorder are read one after the other, and a thread does a little more than what it measures.
+const CLOCKS_MS: f64 = 2.0;
+
+fn json(dir: &Path, args: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .current_dir(dir)
+        .args(args)
+        .arg("--json")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn ebpf_is_allowed() -> bool {
+    let allowed = fathom_capture::privileges::ebpf();
+    if let Err(why) = &allowed {
+        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+    }
+    allowed.is_ok()
+}
+
+/// Homes of the JDKs from 11 on, one of each release, with the program compiled into `dir`; none, loudly, without a compiler.
+fn jdks(dir: &Path) -> Vec<(u64, PathBuf)> {
+    let listed = json(dir, &["jdks"]);
+    let all = listed["jdks"].as_array().unwrap();
+    let home = |jdk: &Value| PathBuf::from(jdk["home"].as_str().unwrap());
+    let Some(compiler) = all.iter().find(|jdk| jdk["javac"] == true).map(home) else {
+        eprintln!("SKIPPED: no JDK with a compiler was found");
+        return Vec::new();
+    };
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Truth.java");
+    let mut javac = Command::new(compiler.join("bin/javac"));
+    javac.args(["--release", "11", "-nowarn", "-d"]).arg(dir).arg(source).stderr(Stdio::null());
+    assert!(javac.status().unwrap().success());
+    let release = |jdk: &Value| Some((jdk["feature"].as_u64().filter(|release| *release >= 11)?, home(jdk)));
+    let mut found: Vec<_> = all.iter().filter_map(release).collect();
+    found.sort();
+    found.dedup_by_key(|(release, _)| *release);
+    found
+}
+
+/// The program, which ends with the test.
+struct Program {
+    child: Child,
+    lines: Receiver<String>,
+    said: RefCell<Vec<String>>,
+}
+
+impl Program {
+    fn start(dir: &Path, home: &Path) -> Self {
+        let mut java = Command::new(home.join("bin/java"));
+        java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "Truth"]);
+        // So that glibc maps and unmaps each large block, however often that was done.
+        java.env("MALLOC_MMAP_THRESHOLD_", "131072").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = java.stderr(Stdio::inherit()).spawn().unwrap();
+        let (out, (tell, lines)) = (child.stdout.take().unwrap(), channel());
+        std::thread::spawn(move || {
+            BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| tell.send(line))
+        });
+        let program = Self { child, lines, said: RefCell::default() };
+        program.until("ready");
+        program
+    }
+
+    /// Asks for a step.
+    fn ask(&mut self, step: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{step}").unwrap();
+    }
+
+    /// The rest of the line that begins so, which may have been said already.
+    fn until(&self, beginning: &str) -> String {
+        let end = Instant::now() + PATIENCE;
+        let mut said = self.said.borrow_mut();
+        loop {
+            if let Some(rest) = said.iter().find_map(|line| line.strip_prefix(beginning)) {
+                return rest.trim().to_owned();
+            }
+            let line = self.lines.recv_timeout(end.saturating_duration_since(Instant::now()));
+            let line = line.unwrap_or_else(|why| panic!("no line {beginning:?}: {why}: {said:?}"));
+            said.push(line);
+        }
+    }
+
+    /// What a step measured, milliseconds off and on the CPU.
+    fn measured(&self, step: &str) -> (f64, f64) {
+        let line = self.until(&format!("step {step} "));
+        let mut numbers = line.split(' ').map(|ns| ns.parse::<f64>().unwrap() / 1e6);
+        (numbers.next().unwrap(), numbers.next().unwrap())
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A recording that is under way, and what it says.
+struct Recorder(Child, std::thread::JoinHandle<String>);
+
+impl Recorder {
+    /// Begins, and comes back when all collectors are at work.
+    fn start(dir: &Path, pid: u32) -> Self {
+        let mut record = Command::new(env!("CARGO_BIN_EXE_fathom"));
+        record.current_dir(dir).args(["record", "-p", &pid.to_string(), "-o", "x.fathom", "--force"]);
+        let mut child = record.stderr(Stdio::piped()).spawn().unwrap();
+        let (mut err, (tell, begun)) = (BufReader::new(child.stderr.take().unwrap()), channel());
+        let said = std::thread::spawn(move || {
+            let (mut said, mut line) = (String::new(), String::new());
+            while err.read_line(&mut line).is_ok_and(|read| read > 0) {
+                if line.contains("recording pid") {
+                    let _ = tell.send(());
+                }
+                said += &std::mem::take(&mut line);
+            }
+            said
+        });
+        let begun = begun.recv_timeout(PATIENCE);
+        let recorder = Self(child, said);
+        assert!(begun.is_ok(), "recording did not begin");
+        std::thread::sleep(Duration::from_millis(500));
+        recorder
+    }
+
+    /// Ends it as Ctrl-C does; what was recorded.
+    fn stop(mut self, dir: &Path) -> Recording {
+        let pid = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        let status = self.0.wait().unwrap();
+        assert!(status.success(), "{}", self.1.join().unwrap());
+        let mut recording = fathom_recording::open(&dir.join("x.fathom")).unwrap();
+        recording.seal();
+        recording
+    }
+}
+
+/// Milliseconds of a thread by heading; every thread's time adds up.
+struct Ledger(Value, String);
+
+impl Ledger {
+    fn read(dir: &Path, shown: &str) -> Self {
+        let ledger = json(dir, &["ledger", "x.fathom", "--by", "thread"]);
+        for group in ledger["groups"].as_array().unwrap() {
+            let sum: f64 =
+                group["spent"].as_array().unwrap().iter().map(|spent| spent["ms"].as_f64().unwrap()).sum();
+            let whole = group["thread_ms"].as_f64().unwrap();
+            assert!((sum - whole).abs() <= whole * 0.001, "{shown}: {group}");
+        }
+        Self(ledger, shown.to_owned())
+    }
+
+    fn thread(&self, thread: &str) -> &Value {
+        let mut groups = self.0["groups"].as_array().unwrap().iter();
+        let group = groups.find(|group| group["name"].as_str().unwrap().split(' ').next() == Some(thread));
+        group.unwrap_or_else(|| panic!("{}: no {thread}: {}", self.1, self.0))
+    }
+
+    fn ms(&self, thread: &str, heading: &str) -> f64 {
+        let spent = self.thread(thread)["spent"].as_array().unwrap().iter();
+        spent.filter(|spent| spent["heading"] == heading).map(|spent| spent["ms"].as_f64().unwrap()).sum()
+    }
+
+    /// What a thread was off the CPU stands under a heading. What it waited for a CPU is the machine's doing, and is
+    /// no less in what the program measured.
+    #[track_caller]
+    fn tells(&self, thread: &str, heading: &str, off_ms: f64) {
+        let (ms, queued) = (self.ms(thread, heading), self.ms(thread, "run-queue"));
+        let give = WITHIN * off_ms + CLOCKS_MS;
+        let shown =
+            format!("{}: {thread}: {heading} {ms:.1} ms and {queued:.1} ms for a CPU of {off_ms:.1}", self.1);
+        eprintln!("{shown}");
+        assert!(ms <= off_ms + give, "{shown}: {}", self.thread(thread));
+        assert!(ms + queued >= off_ms - give, "{shown}: {}", self.thread(thread));
+    }
+}
+
+fn thread_name<'a>(recording: &'a Recording, span: &Span<'_>) -> &'a str {
+    let thread = span.thread().map(|id| recording.threads[id.index()].name);
+    thread.map_or("", |name| recording.strings.get(name))
+}
+
+/// Names of a stack, leaf first.
+fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut at = stack;
+    while let Some(node) = at.map(|id| recording.stacks[id.index()]) {
+        names.push(recording.strings.get(recording.frames[node.frame.index()].name));
+        at = node.parent;
+    }
+    names
+}
+
+/// The longest span of a kind and a thread, its naps apart, has a method in its stack.
+#[track_caller]
+fn longest<'a>(recording: &'a Recording, kind: &str, thread: &str, method: &str, shown: &str) -> Span<'a> {
+    let own = recording.spans_of(kind).filter(|span| {
+        thread_name(recording, span) == thread && !names(recording, span.stack()).contains(&"Truth.nap")
+    });
+    // Where it was woken late is the machine's doing.
+    let long = |span: &Span<'_>| span.duration_ns() as f64 - span.figure(figure::RUNQ_NS).unwrap_or(0.0);
+    let longest = own.max_by(|a, b| long(a).total_cmp(&long(b)));
+    let longest = longest.unwrap_or_else(|| panic!("{shown}: no {kind} of {thread}"));
+    let names = names(recording, longest.stack());
+    assert!(names.contains(&method), "{shown}: {kind} of {thread}: {names:?}");
+    longest
+}
+
+/// A control group with a quota of a fifth of a CPU; goes away with the test.
+struct Quota {
+    place: PathBuf,
+    /// Where ids of threads are written to, and where the kernel tells what it held back, by its word for it.
+    threads: PathBuf,
+    stat: PathBuf,
+}
+
+impl Quota {
+    /// `None`, loudly, where none can be made: the CPU controller of control groups, version 1, is needed, in which a thread
+    /// alone can be put into a group.
+    fn make() -> Option<Self> {
+        let place = PathBuf::from(format!("/sys/fs/cgroup/cpu/fathom-test-{}", std::process::id()));
+        let made = std::fs::create_dir(&place);
+        let write = |file: &str, text: &str| std::fs::write(place.join(file), text);
+        let made = made.and_then(|()| write("cpu.cfs_period_us", "100000"));
+        let made = made.and_then(|()| write("cpu.cfs_quota_us", "20000"));
+        if let Err(error) = made {
+            let _ = std::fs::remove_dir(&place);
+            eprintln!("SKIPPED: no quota of CPU: {}: {error}", place.display());
+            return None;
+        }
+        Some(Self { threads: place.join("tasks"), stat: place.join("cpu.stat"), place })
+    }
+
+    /// Milliseconds for which the kernel held threads back.
+    fn throttled_ms(&self) -> f64 {
+        let text = std::fs::read_to_string(&self.stat).unwrap();
+        let ns = text.lines().find_map(|line| line.strip_prefix("throttled_time ")).unwrap();
+        ns.parse::<f64>().unwrap() / 1e6
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        // Its last thread may be on its way out.
+        let end = Instant::now() + Duration::from_secs(5);
+        while std::fs::remove_dir(&self.place).is_err() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn a_thread_without_quota_is_throttled_for_as_long_as_the_kernel_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    for (release, home) in jdks(dir) {
+        // What falls in reverse order: the program before its group.
+        let Some(quota) = Quota::make() else { return };
+        let mut program = Program::start(dir, &home);
+        let recorder = Recorder::start(dir, program.child.id());
+        program.ask(&format!("throttled {}", quota.threads.display()));
+        let (off_ms, _) = program.measured("throttled");
+        let kernel_ms = quota.throttled_ms();
+        let recording = recorder.stop(dir);
+        let shown = format!("JDK {release}");
+        let ledger = Ledger::read(dir, &shown);
+        ledger.tells("throttled", "throttled", off_ms);
+        let ms = ledger.ms("throttled", "throttled");
+        assert!(kernel_ms > 0.0, "{shown}: the kernel never held it back");
+        let give = WITHIN * kernel_ms + CLOCKS_MS;
+        assert!((ms - kernel_ms).abs() <= give, "{shown}: {ms} ms, of the kernel {kernel_ms}");
+        let cpu = recording.strings.find(sample::CPU);
+        let of_it = recording.samples.iter().filter(|s| Some(s.kind) == cpu).filter(|s| {
+            let name = s.thread.map(|id| recording.threads[id.index()].name);
+            name.is_some_and(|name| recording.strings.get(name) == "throttled")
+        });
+        let stacks: Vec<_> = of_it.map(|s| names(&recording, s.stack)).collect();
+        let spun = stacks.iter().filter(|names| names.contains(&"Truth.spin")).count();
+        assert!(spun * 10 >= stacks.len() * 8 && spun > 0, "{shown}: {spun} of {}: {stacks:?}", stacks.len());
+    }
+}
+
+/// A file system in a file.
+struct Disk {
+    place: PathBuf,
+}
+
+impl Disk {
+    /// `None`, loudly, where it cannot be made.
+    fn make(dir: &Path) -> Option<Self> {
+        let (image, place) = (dir.join("image"), dir.join("mnt"));
+        std::fs::create_dir(&place).unwrap();
+        std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        let run = |program: &str, args: &[&str]| {
+            let done = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+            done.is_ok_and(|status| status.success())
+        };
+        let (image, mnt) = (image.to_str().unwrap(), place.to_str().unwrap());
+        if run("mkfs.ext4", &["-qF", image]) && run("mount", &["-o", "loop", image, mnt]) {
+            return Some(Self { place });
+        }
+        eprintln!("SKIPPED: no file system can be made in a file here (mkfs.ext4, mount -o loop)");
+        None
+    }
+
+    fn freeze(&self, how: &str) -> bool {
+        Command::new("fsfreeze").arg(how).arg(&self.place).status().is_ok_and(|status| status.success())
+    }
+
+    /// Holds whoever writes to it back until what it wrote is on the disk, but for a little; whether that can be.
+    fn hold_writers_back(&self) -> bool {
+        let device = Command::new("mountpoint").arg("-d").arg(&self.place).output();
+        let device = device.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        let limits = Path::new("/sys/class/bdi").join(device.unwrap_or_default());
+        let written = std::fs::write(limits.join("strict_limit"), "1")
+            .and_then(|()| std::fs::write(limits.join("max_bytes"), "1048576"));
+        if let Err(error) = &written {
+            eprintln!("SKIPPED in part: writers cannot be held back: {}: {error}", limits.display());
+        }
+        written.is_ok()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let quiet =
+            |command: &mut Command| drop(command.stdout(Stdio::null()).stderr(Stdio::null()).status());
+        quiet(Command::new("fsfreeze").arg("-u").arg(&self.place));
+        quiet(Command::new("umount").arg("-l").arg(&self.place));
+    }
+}
+
+#[test]
+fn a_write_on_a_frozen_file_system_is_a_wait_for_the_disk_in_its_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = &dir.path().canonicalize().unwrap();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let homes = jdks(dir);
+    let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
+    for (release, home) in homes {
+        let shown = format!("JDK {release}");
+        let mut program = Program::start(dir, &home);
+        let recorder = Recorder::start(dir, program.child.id());
+        program.ask("writer mnt/written.dat");
+        program.until("begun writer");
+        std::thread::sleep(Duration::from_millis(200));
+        if !disk.freeze("-f") {
+            eprintln!("SKIPPED: fsfreeze does not work here");
+            return;
+        }
+        std::thread::sleep(Duration::from_secs(2));
+        assert!(disk.freeze("-u"));
+        let (off_ms, _) = program.measured("writer");
+        let recording = recorder.stop(dir);
+        Ledger::read(dir, &shown).tells("writer", "disk", off_ms);
+        let call = longest(&recording, kind::SYSCALL, "writer", "Truth.write", &shown);
+        let file = dir.join("mnt/written.dat");
+        assert_eq!((call.name(), call.label(label::PATH)), ("write", file.to_str()), "{shown}");
+        assert!(call.duration_ns() as f64 / 1e6 <= off_ms + WITHIN * off_ms + CLOCKS_MS, "{shown}");
+        longest(&recording, kind::SCHED_OFF, "writer", "Truth.write", &shown);
+    }
+}
+
+#[test]
+fn a_writer_that_is_held_back_until_others_are_written_back_waits_for_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = &dir.path().canonicalize().unwrap();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let homes = jdks(dir);
+    let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
+    if !disk.hold_writers_back() {
+        return;
+    }
+    for (release, home) in homes {
+        let shown = format!("JDK {release}");
+        let mut program = Program::start(dir, &home);
+        let recorder = Recorder::start(dir, program.child.id());
+        program.ask("held-back mnt/much.dat");
+        let (off_ms, _) = program.measured("held-back");
+        let recording = recorder.stop(dir);
+        Ledger::read(dir, &shown).tells("held-back", "disk", off_ms);
+        let off = longest(&recording, kind::SCHED_OFF, "held-back", "Truth.write", &shown);
+        let names = names(&recording, off.stack());
+        assert!(names.iter().any(|name| name.starts_with("balance_dirty_pages")), "{shown}: {names:?}");
+    }
+}
+
+#[test]
+fn a_thread_in_a_page_fault_is_the_last_in_at_a_safepoint() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = &dir.path().canonicalize().unwrap();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let homes = jdks(dir);
+    let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
+    for (release, home) in homes {
+        let shown = format!("JDK {release}");
+        let _ = std::fs::remove_file(dir.join("mnt/mapped.dat"));
+        let mut program = Program::start(dir, &home);
+        let recorder = Recorder::start(dir, program.child.id());
+        program.ask("toucher mnt/mapped.dat");
+        program.until("begun toucher");
+        std::thread::sleep(Duration::from_millis(200));
+        if !disk.freeze("-f") {
+            eprintln!("SKIPPED: fsfreeze does not work here");
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        program.ask("collect");
+        std::thread::sleep(Duration::from_millis(1500));
+        assert!(disk.freeze("-u"));
+        let (touch_ms, _) = program.measured("toucher");
+        let (collect_ms, _) = program.measured("collector");
+        let recording = recorder.stop(dir);
+        let ledger = Ledger::read(dir, &shown);
+        ledger.tells("toucher", "page-fault", touch_ms);
+        if collect_ms > 1000.0 {
+            ledger.tells("collector", "stopped-to-reach", collect_ms);
+        } else {
+            eprintln!("{shown}: the JVM had asked for a stop of its own before, {collect_ms:.1} ms");
+        }
+        let fault = longest(&recording, kind::PAGE_FAULT, "toucher", "Truth.touch", &shown);
+        let file = dir.join("mnt/mapped.dat");
+        assert_eq!(fault.label(label::PATH), file.to_str(), "{shown}");
+        let stops = json(dir, &["chain", "x.fathom", "--threads", "0", "--stops", "1"]);
+        let stop = &stops["stops"][0];
+        assert_eq!(stop["last_in"], "toucher", "{shown}: {stop}");
+        let reach = stop["parts"].as_array().unwrap().iter().find(|part| part["part"] == "reach").unwrap();
+        let reach_ms = reach["ms"].as_f64().unwrap();
+        assert!(reach_ms <= touch_ms * (1.0 + WITHIN) + CLOCKS_MS, "{shown}: {touch_ms}: {stop}");
+        assert!(reach["links"].to_string().contains("a frozen file system"), "{shown}: {stop}");
+        assert!(stop["last_in_stack"].to_string().contains("Truth.touch"), "{shown}: {stop}");
+    }
+}
+
+#[test]
+fn a_thread_that_maps_while_another_gives_memory_back_waits_for_the_address_space() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    for (release, home) in jdks(dir) {
+        let shown = format!("JDK {release}");
+        let mut program = Program::start(dir, &home);
+        let recorder = Recorder::start(dir, program.child.id());
+        program.ask("mapper");
+        let (off_ms, _) = program.measured("mapper");
+        let recording = recorder.stop(dir);
+        let not_seen = |source: &fathom_recording::Source| {
+            source.unseen.iter().any(|unseen| unseen.what.contains("address space"))
+        };
+        if recording.sources.iter().any(not_seen) {
+            eprintln!("SKIPPED: this kernel does not tell of the lock of the address space");
+            return;
+        }
+        Ledger::read(dir, &shown).tells("mapper", "map-lock", off_ms);
+        let wait = longest(&recording, kind::MEMORY_MAP_LOCK, "mapper", "Truth.mapOne", &shown);
+        assert_eq!(wait.name(), "write", "{shown}");
+        longest(&recording, kind::SCHED_OFF, "mapper", "Truth.mapOne", &shown);
+    }
+}
