@@ -31,7 +31,7 @@ test-ui:
 	npm --prefix ui test --silent
 	npm --prefix ui run --silent browser
 
-bench: ## fathom beside its rivals, one interleaved run (MEGABYTES=400 ROUNDS=3 JITWATCH=class path)
+bench: ## fathom beside its rivals, interleaved runs (PARTS='logs profilers observers' MEGABYTES=400 ROUNDS=3 JITWATCH=class path)
 	bench/run
 
 lint: ## formatting, clippy, dependencies' licences and advisories; all warnings are errors

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""What a profiler takes from its target: throughput and latency with none, fathom, and async-profiler, in turn.
+
+    sudo bench/profilers/loss.py            # a quarter of an hour, on a machine that does nothing else
+
+Two JVMs that are warm and rest until they are asked to work for some seconds: one is only ever recorded from outside, into the
+other async-profiler is loaded, and each has its own turns with none beside it, so that what stays loaded is not held against the
+wrong one. Turns of all ways are interleaved and rotated; a figure is the median over rounds of the ratio to the turn with
+none in the same round and JVM, with the smallest and the largest. A profiler has begun before its turn does: what it takes to
+begin is told by `measure.py --parts start`.
+"""
+import argparse, collections, os, signal, statistics, subprocess, time
+from pathlib import Path
+
+import measure
+
+OUTSIDE = [("none", None, []), ("fathom", 99, measure.ONLY_CPU), ("fathom", 999, measure.ONLY_CPU), ("fathom, all collectors", 99, [])]
+INSIDE = [("none", None, []), ("async-profiler", 99, []), ("async-profiler", 999, [])]
+
+
+def turn(jvm, seconds):
+    """(operations a second, median, 99th percentile in nanoseconds)."""
+    jvm.child.stdin.write(f"{seconds}\n")
+    jvm.child.stdin.flush()
+    # async-profiler prints what it does.
+    words = next(words for words in map(str.split, jvm.child.stdout) if words[:1] == ["turn"])
+    return tuple(map(float, words[1:]))
+
+
+def recorded(options, jvm, hz, without):
+    """A turn with fathom beside it: the figures, and what fathom itself took (CPU seconds, megabytes)."""
+    place = options.work / "loss.fathom"
+    measure.run("rm", "-rf", place)
+    words = [options.fathom, "record", "-F", hz, "-p", jvm.pid, "-o", place, *without]
+    recorder = subprocess.Popen([str(w) for w in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(options.settle)
+    figures = turn(jvm, options.seconds)
+    recorder.send_signal(signal.SIGINT)
+    _, status, usage = os.wait4(recorder.pid, 0)
+    if os.waitstatus_to_exitcode(status):
+        raise SystemExit(f"{' '.join(map(str, words))} has failed")
+    return figures, (usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def one(options, jvm, way, own):
+    tool, hz, without = way
+    if tool == "none":
+        time.sleep(options.settle)
+        return turn(jvm, options.seconds)
+    if tool == "async-profiler":
+        profiler = measure.AsyncProfiler(jvm, "")
+        profiler.start(hz)
+        time.sleep(options.settle)
+        figures = turn(jvm, options.seconds)
+        profiler.stop()
+        return figures
+    figures, took = recorded(options, jvm, hz, without)
+    own[f"{tool}, {hz} Hz"].append(took)
+    return figures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fathom", default=measure.ROOT / "target/release/fathom", type=Path)
+    parser.add_argument("--jdk", default=os.environ.get("JAVA_HOME", "/usr/lib/jvm/java-17-openjdk-amd64"), help="with javac and jcmd")
+    parser.add_argument("--loads", nargs="*", default=["service", "javac"])
+    parser.add_argument("--seconds", type=int, default=6, help="of a turn")
+    parser.add_argument("--settle", type=float, default=3, help="seconds before a turn, for a profiler to begin")
+    parser.add_argument("--warm", type=int, default=20, help="seconds of work of each JVM before the first turn")
+    parser.add_argument("--rounds", type=int, default=6)
+    options = parser.parse_args()
+    measure.prepare(options)
+    own = collections.defaultdict(list)
+    print(f"{measure.run(options.fathom, '--version').stdout.strip()}, async-profiler {measure.AP_VERSION}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before, turns of {options.seconds} s, {options.rounds} rounds")
+    for load in options.loads:
+        found = collections.defaultdict(list)
+        with measure.Jvm(options.jdk, [], ["Loads", load, "turns"]) as outside, measure.Jvm(options.jdk, [], ["Loads", load, "turns"]) as inside:
+            for jvm in (outside, inside):
+                turn(jvm, options.warm)
+            for number in range(options.rounds):
+                measure.say(f"{load}, round {number + 1} of {options.rounds}")
+                for place, jvm, ways in (("outside", outside, OUTSIDE), ("inside", inside, INSIDE)):
+                    shift = number % len(ways)
+                    here = {(way[0], way[1]): one(options, jvm, way, own) for way in ways[shift:] + ways[:shift]}
+                    base = here.pop(("none", None))
+                    found[place, "none", None].append(base)
+                    for (tool, hz), figures in here.items():
+                        found[place, tool, hz].append(tuple(a / b for a, b in zip(figures, base)))
+        print(f"\n### {load}\n\n| beside it | throughput | median latency | 99th percentile |\n|---|---|---|---|")
+        for place, ways in (("outside", OUTSIDE), ("inside", INSIDE)):
+            for tool, hz, _ in ways:
+                columns = list(zip(*found[place, tool, hz]))
+                if hz is None:
+                    rates, medians, tails = columns
+                    print(f"| none (JVM {'with the agent loaded' if place == 'inside' else 'recorded from outside'}) | {statistics.median(rates):.1f} /s ({min(rates):.1f} … {max(rates):.1f}) | {statistics.median(medians) / 1e3:.0f} µs | {statistics.median(tails) / 1e3:.0f} µs ({min(tails) / 1e3:.0f} … {max(tails) / 1e3:.0f}) |")
+                    continue
+                cells = [f"{100 * (statistics.median(c) - 1):+.1f} % ({100 * (min(c) - 1):+.1f} … {100 * (max(c) - 1):+.1f})" for c in columns]
+                print(f"| {tool}, {hz} Hz | " + " | ".join(cells) + " |", flush=True)
+    print(f"\n| fathom itself, {options.seconds + options.settle:.0f} s | CPU seconds, start included | peak MB |\n|---|---|---|")
+    for way, took in own.items():
+        print(f"| {way} | {statistics.median(t[0] for t in took):.2f} | {max(t[1] for t in took):.0f} |")
+    print(f"\nLoad of the machine at the end: {os.getloadavg()[0]:.1f}")
+    measure.run("rm", "-rf", options.work)
+
+
+if __name__ == "__main__":
+    main()
