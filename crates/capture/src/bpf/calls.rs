@@ -5,11 +5,13 @@
 //! work, collectors hang their programs on the tracepoints themselves.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::rc::Rc;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, Result};
+use libbpf_rs::{Link, MapCore, MapFlags, MapMut, OpenObject, ProgramMut, Result};
 
 use super::object::{place, skeleton};
 use super::silence;
@@ -42,7 +44,8 @@ pub(crate) struct Calls {
 #[derive(Default)]
 struct Root {
     link: Option<Link>,
-    users: usize,
+    /// Slots that lead somewhere.
+    taken: BTreeSet<u32>,
 }
 
 impl Calls {
@@ -70,37 +73,47 @@ impl Calls {
         Ok(())
     }
 
-    /// Hands calls to a program until what is returned is dropped. `slots`: numbers of calls, [`WAITS`] or [`EVERY`].
+    /// Hands calls to a program until what is returned is dropped. `slots`: numbers of calls, [`WAITS`] or [`EVERY`]. An error if
+    /// one of them leads to another program: that one would be told of its calls no more, and nobody would notice.
     pub(crate) fn hand(self: &Rc<Self>, program: BorrowedFd<'_>, way: Way, slots: &[u32]) -> Result<Handed> {
         let roots = &mut *self.roots.borrow_mut();
-        let [entering, leaving] = roots;
-        let (root, map, first) = match way {
-            Way::In => (entering, &self.loaded.maps.entering, &self.loaded.progs.enters_call),
-            Way::Out => (leaving, &self.loaded.maps.leaving, &self.loaded.progs.leaves_call),
-        };
-        for slot in slots {
-            map.update(&slot.to_ne_bytes(), &program.as_raw_fd().to_ne_bytes(), MapFlags::ANY)?;
+        let root = &mut roots[way as usize];
+        if let Some(slot) = slots.iter().find(|slot| root.taken.contains(slot)) {
+            let why = format!("system calls of slot {slot} are handed to another program already");
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why).into());
         }
-        if root.link.is_none() {
-            root.link = Some(first.attach()?);
+        let (map, first) = self.way(way);
+        let handed = slots.iter().try_for_each(|slot| {
+            root.taken.insert(*slot);
+            map.update(&slot.to_ne_bytes(), &program.as_raw_fd().to_ne_bytes(), MapFlags::ANY)
+        });
+        let attached = handed.and_then(|()| match root.link {
+            Some(_) => Ok(()),
+            None => first.attach().map(|link| root.link = Some(link)),
+        });
+        if let Err(error) = attached {
+            self.empty(root, way, slots);
+            return Err(error);
         }
-        root.users += 1;
         Ok(Handed { calls: Rc::clone(self), way, slots: slots.to_vec() })
     }
 
-    /// Hands nothing to these any more.
-    fn take_back(&self, way: Way, slots: &[u32]) {
-        let [entering, leaving] = &mut *self.roots.borrow_mut();
-        let (root, map) = match way {
-            Way::In => (entering, &self.loaded.maps.entering),
-            Way::Out => (leaving, &self.loaded.maps.leaving),
-        };
-        for slot in slots {
-            // Not there any more is as good as deleted.
-            let _ = map.delete(&slot.to_ne_bytes());
+    /// Where the slots of a way are, and the program that reads them.
+    fn way(&self, way: Way) -> (&MapMut<'static>, &ProgramMut<'static>) {
+        match way {
+            Way::In => (&self.loaded.maps.entering, &self.loaded.progs.enters_call),
+            Way::Out => (&self.loaded.maps.leaving, &self.loaded.progs.leaves_call),
         }
-        root.users -= 1;
-        if root.users == 0 {
+    }
+
+    /// Hands nothing to these any more.
+    fn empty(&self, root: &mut Root, way: Way, slots: &[u32]) {
+        for slot in slots {
+            root.taken.remove(slot);
+            // Not there any more is as good as deleted.
+            let _ = self.way(way).0.delete(&slot.to_ne_bytes());
+        }
+        if root.taken.is_empty() {
             root.link = None;
         }
     }
@@ -115,6 +128,34 @@ pub(crate) struct Handed {
 
 impl Drop for Handed {
     fn drop(&mut self) {
-        self.calls.take_back(self.way, &self.slots);
+        let root = &mut self.calls.roots.borrow_mut()[self.way as usize];
+        self.calls.empty(root, self.way, &self.slots);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No system call has this number.
+    const NOBODYS: u32 = 400;
+
+    #[test]
+    fn a_slot_leads_to_one_program_until_it_is_given_back() {
+        if let Err(why) = crate::privileges::ebpf() {
+            eprintln!("SKIPPED: {}: {}", why.what, why.why);
+            return;
+        }
+        let calls = Calls::load().unwrap();
+        let program = calls.loaded.progs.enters_call.as_fd();
+        let first = calls.hand(program, Way::In, &[NOBODYS]).unwrap();
+        let again =
+            calls.hand(program, Way::In, &[NOBODYS + 1, NOBODYS]).err().map(|error| error.to_string());
+        assert!(again.is_some_and(|why| why.contains("slot 400")));
+        assert!(calls.hand(program, Way::In, &[NOBODYS + 1]).is_ok(), "the refused one took nothing");
+        let out = calls.loaded.progs.leaves_call.as_fd();
+        assert!(calls.hand(out, Way::Out, &[NOBODYS]).is_ok(), "the other way has slots of its own");
+        drop(first);
+        assert!(calls.hand(program, Way::In, &[NOBODYS]).is_ok());
     }
 }
