@@ -12,7 +12,7 @@ operations. A load is named NAME[:EVENTS A SECOND[:THREADS]]; 0: as many as the 
 
 Turns of all tools are interleaved and their order moves on with each round; a figure is the median over the rounds of the ratio
 to the turns with nothing in the same round and JVM (there are two: "nothing, once more" is one against the other, and shows what
-of a difference is noise), with the smallest and the largest. Tools that load something into the JVM have one of their own. A tool
+of a difference is noise), with its 95 % interval; up to five rounds, with the smallest and the largest. Tools that load something into the JVM have one of their own. A tool
 has begun before its turn does. What a tool has counted is held against what the program has counted itself, and, of switches and
 faults, against what the kernel has counted for its threads. A tool that does not work here is listed with what it said.
 """
@@ -119,10 +119,6 @@ def one_round(options, jvm, some, number, kept, place):
             kept.ratios[way.name].append(tuple(a / b - 1 for a, b in zip(here[way.name].figures(), base)))
 
 
-def spread(values, digits=1):
-    return f"{100 * statistics.median(values):+.{digits}f} % ({100 * min(values):+.{digits}f} … {100 * max(values):+.{digits}f})"
-
-
 def program(load):
     name, _, more = load.partition(":")
     rate, _, threads = more.partition(":")
@@ -138,10 +134,10 @@ def show(options, load, kept):
     for name, rounds in kept.ratios.items():
         own = kept.own.get(name)
         took = f"{statistics.median(o[0] for o in own):.2f} | {max(o[1] for o in own):.0f}" if own else "- | -"
-        print(f"| {name} | " + " | ".join(spread(column) for column in zip(*rounds)) + f" | {took} |")
+        print(f"| {name} | " + " | ".join(measure.spread(column) for column in zip(*rounds)) + f" | {took} |")
     print("\n| tool | what | how many, against the truth | how long |\n|---|---|---|---|")
     for (name, what), errors in kept.errors.items():
-        cells = [spread(some, 2) if (some := [e for e in column if e is not None]) else "does not tell" for column in zip(*errors)]
+        cells = [measure.spread(some, 2) if (some := [e for e in column if e is not None]) else "does not tell" for column in zip(*errors)]
         print(f"| {name} | {what} | " + " | ".join(cells) + " |")
     for name, lost in kept.lost.items():
         print(f"\nLost or left out, as {name} says itself: {lost}")

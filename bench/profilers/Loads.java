@@ -70,10 +70,12 @@ public class Loads {
 
     /** Works when it is asked to: a line of standard input is a number of seconds; rests otherwise, with all of its code compiled. */
     static void turns(Runnable operation, int threads) throws Exception {
+        var process = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         System.out.println("ready");
         java.io.BufferedReader in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            long begin = System.nanoTime(), end = begin + Long.parseLong(line.trim()) * 1_000_000_000L;
+            long cpu = process.getProcessCpuTime(), begin = System.nanoTime();
+            long end = begin + (long) (Double.parseDouble(line.trim()) * 1e9);
             List<long[]> took = new ArrayList<>();
             int[] counts = new int[threads];
             List<Thread> all = new ArrayList<>();
@@ -96,6 +98,7 @@ public class Loads {
                 thread.join();
             }
             double seconds = (System.nanoTime() - begin) / 1e9;
+            cpu = process.getProcessCpuTime() - cpu;
             int count = Arrays.stream(counts).sum(), at = 0;
             long[] sorted = new long[count];
             for (int i = 0; i < threads; i++) {
@@ -103,7 +106,7 @@ public class Loads {
                 at += counts[i];
             }
             Arrays.sort(sorted);
-            System.out.printf("turn %.3f %d %d%n", count / seconds, sorted[count / 2], sorted[Math.min(count - 1, count * 99 / 100)]);
+            System.out.printf("turn %.3f %d %d %d%n", count / seconds, sorted[count / 2], sorted[Math.min(count - 1, (int) (count * 0.99))], cpu / count);
         }
     }
 

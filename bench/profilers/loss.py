@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """What a profiler takes from its target: throughput and latency with none, fathom, and async-profiler, in turn.
 
-    sudo bench/profilers/loss.py            # a quarter of an hour, on a machine that does nothing else
+    sudo bench/profilers/loss.py            # half an hour, on a machine that does nothing else
+    sudo bench/profilers/loss.py --tools fathom --loads javac --rounds 30
 
 Two JVMs that are warm and rest until they are asked to work for some seconds: one is only ever recorded from outside, into the
 other async-profiler is loaded, and each has its own turns with none beside it, so that what stays loaded is not held against the
 wrong one. Turns of all ways are interleaved and rotated; a figure is the median over rounds of the ratio to the turn with
-none in the same round and JVM, with the smallest and the largest. A profiler has begun before its turn does: what it takes to
-begin is told by `measure.py --parts start`.
+none in the same round and JVM, with its 95 % interval. The CPU time of an operation (all threads of the JVM) tells what is taken
+from the target itself; throughput tells, too, of the processors that the profiler runs on meanwhile. A profiler has begun before
+its turn does: what it takes to begin is told by `measure.py --parts start`.
 """
-import argparse, collections, os, signal, statistics, subprocess, time
+import argparse, collections, contextlib, os, signal, statistics, subprocess, time
 from pathlib import Path
 
 import measure
@@ -19,7 +21,7 @@ INSIDE = [("none", None, []), ("async-profiler", 99, []), ("async-profiler", 999
 
 
 def turn(jvm, seconds):
-    """(operations a second, median, 99th percentile in nanoseconds)."""
+    """(operations a second, median, 99th percentile and CPU time of an operation in nanoseconds)."""
     jvm.child.stdin.write(f"{seconds}\n")
     jvm.child.stdin.flush()
     # async-profiler prints what it does.
@@ -64,37 +66,40 @@ def main():
     parser.add_argument("--fathom", default=measure.ROOT / "target/release/fathom", type=Path)
     parser.add_argument("--jdk", default=os.environ.get("JAVA_HOME", "/usr/lib/jvm/java-17-openjdk-amd64"), help="with javac and jcmd")
     parser.add_argument("--loads", nargs="*", default=["service", "javac"])
-    parser.add_argument("--seconds", type=int, default=6, help="of a turn")
-    parser.add_argument("--settle", type=float, default=3, help="seconds before a turn, for a profiler to begin")
+    parser.add_argument("--tools", nargs="*", default=["fathom", "async-profiler"])
+    parser.add_argument("--seconds", type=float, default=4, help="of a turn")
+    parser.add_argument("--settle", type=float, default=2.5, help="seconds before a turn, for a profiler to begin")
     parser.add_argument("--warm", type=int, default=20, help="seconds of work of each JVM before the first turn")
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=12)
     options = parser.parse_args()
     measure.prepare(options)
     own = collections.defaultdict(list)
-    print(f"{measure.run(options.fathom, '--version').stdout.strip()}, async-profiler {measure.AP_VERSION}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before, turns of {options.seconds} s, {options.rounds} rounds")
+    print(f"{measure.run(options.fathom, '--version').stdout.strip()}, async-profiler {measure.AP_VERSION}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before, turns of {options.seconds:g} s, {options.rounds} rounds")
+    places = [(place, ways) for place, ways in (("outside", OUTSIDE), ("inside", INSIDE)) if ways[-1][0].split(",")[0] in options.tools]
     for load in options.loads:
         found = collections.defaultdict(list)
-        with measure.Jvm(options.jdk, [], ["Loads", load, "turns"]) as outside, measure.Jvm(options.jdk, [], ["Loads", load, "turns"]) as inside:
-            for jvm in (outside, inside):
+        with contextlib.ExitStack() as stack:
+            jvms = {place: stack.enter_context(measure.Jvm(options.jdk, [], ["Loads", load, "turns"])) for place, _ in places}
+            for jvm in jvms.values():
                 turn(jvm, options.warm)
             for number in range(options.rounds):
                 measure.say(f"{load}, round {number + 1} of {options.rounds}")
-                for place, jvm, ways in (("outside", outside, OUTSIDE), ("inside", inside, INSIDE)):
+                for place, ways in places:
                     shift = number % len(ways)
-                    here = {(way[0], way[1]): one(options, jvm, way, own) for way in ways[shift:] + ways[:shift]}
+                    here = {(way[0], way[1]): one(options, jvms[place], way, own) for way in ways[shift:] + ways[:shift]}
                     base = here.pop(("none", None))
                     found[place, "none", None].append(base)
                     for (tool, hz), figures in here.items():
-                        found[place, tool, hz].append(tuple(a / b for a, b in zip(figures, base)))
-        print(f"\n### {load}\n\n| beside it | throughput | median latency | 99th percentile |\n|---|---|---|---|")
-        for place, ways in (("outside", OUTSIDE), ("inside", INSIDE)):
+                        found[place, tool, hz].append(tuple(a / b - 1 for a, b in zip(figures, base)))
+        print(f"\n### {load}\n\n| beside it | throughput | median latency | 99th percentile | CPU an operation |\n|---|---|---|---|---|")
+        for place, ways in places:
             for tool, hz, _ in ways:
                 columns = list(zip(*found[place, tool, hz]))
                 if hz is None:
-                    rates, medians, tails = columns
-                    print(f"| none (JVM {'with the agent loaded' if place == 'inside' else 'recorded from outside'}) | {statistics.median(rates):.1f} /s ({min(rates):.1f} … {max(rates):.1f}) | {statistics.median(medians) / 1e3:.0f} µs | {statistics.median(tails) / 1e3:.0f} µs ({min(tails) / 1e3:.0f} … {max(tails) / 1e3:.0f}) |")
+                    rates, medians, tails, cpu = columns
+                    print(f"| none (JVM {'with the agent loaded' if place == 'inside' else 'recorded from outside'}) | {statistics.median(rates):.1f} /s ({min(rates):.1f} … {max(rates):.1f}) | {statistics.median(medians) / 1e3:.0f} µs | {statistics.median(tails) / 1e3:.0f} µs ({min(tails) / 1e3:.0f} … {max(tails) / 1e3:.0f}) | {statistics.median(cpu) / 1e3:.0f} µs |")
                     continue
-                cells = [f"{100 * (statistics.median(c) - 1):+.1f} % ({100 * (min(c) - 1):+.1f} … {100 * (max(c) - 1):+.1f})" for c in columns]
+                cells = [measure.spread(column) for column in columns]
                 print(f"| {tool}, {hz} Hz | " + " | ".join(cells) + " |", flush=True)
     print(f"\n| fathom itself, {options.seconds + options.settle:.0f} s | CPU seconds, start included | peak MB |\n|---|---|---|")
     for way, took in own.items():

@@ -33,6 +33,16 @@ def run(*command, **options):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
 
 
+def spread(values, digits=1):
+    """Ratios less one: their median, and where the true one lies at 95 % by the ranks; all that there is, when that is too few."""
+    values, n = sorted(values), len(values)
+    below = lambda k: sum(math.comb(n, i) for i in range(k + 1)) / 2**n
+    cut = next((k for k in reversed(range(n // 2)) if below(k) <= 0.025), None)
+    ends = (values[cut], values[-1 - cut]) if cut is not None else (values[0], values[-1])
+    known = "95 %: " if cut is not None else ""
+    return f"{100 * statistics.median(values):+.{digits}f} % ({known}{100 * ends[0]:+.{digits}f} … {100 * ends[1]:+.{digits}f})"
+
+
 class Jvm:
     """A program that runs until it is closed."""
 
