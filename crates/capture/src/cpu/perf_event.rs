@@ -1,6 +1,6 @@
 //! Events of each processor as perf events (perf_event_open(2)).
 
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_CPU_CLOCK` of linux/perf_event.h.
 const SOFTWARE: u32 = 1;
@@ -23,6 +23,8 @@ pub enum SoftwareEvent {
 const EXCLUDE_IDLE: u64 = 1 << 7;
 /// Bit of `freq`: what is called the period is a rate, and the kernel chooses the period that keeps it.
 const FREQUENCY: u64 = 1 << 10;
+/// `PERF_EVENT_IOC_PERIOD`.
+const SET_PERIOD: libc::c_ulong = 0x4008_2404;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOEXEC: libc::c_ulong = 1 << 3;
 
@@ -56,6 +58,15 @@ pub fn cycles(cpu: u32, rate_hz: u32) -> std::io::Result<OwnedFd> {
 /// Each event of a kind on a processor, whatever runs on it.
 pub fn each(event: SoftwareEvent, cpu: u32) -> std::io::Result<OwnedFd> {
     open(SOFTWARE, event as u64, 1, 0, cpu)
+}
+
+/// From now on one in `period` of an event that came one by one.
+pub fn every(event: BorrowedFd<'_>, period: u64) -> std::io::Result<()> {
+    // SAFETY: the kernel reads the number, which outlives the call, and writes nothing.
+    match unsafe { libc::ioctl(event.as_raw_fd(), SET_PERIOD, &raw const period) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
 }
 
 /// Hits of a tracepoint, by its number in the kernel's list.

@@ -19,10 +19,20 @@ const FORGOTTEN: u32 = 3;
 /// Series that are told.
 const MOST_SERIES: usize = 4096;
 
+/// Mappings of which it is known how long their faults take.
+const MOST_SHAPES: usize = 16_384;
+
+/// A mapping of a process.
+type Place = (ProcessId, String);
+
 /// Counts as they were when told last.
 #[derive(Default)]
 pub(super) struct Told {
     places: HashMap<Vec<u8>, (Numbers, u32)>,
+    /// Faults of a process in a mapping, of the stretches in which some of them were timed.
+    timed: HashMap<Place, Numbers>,
+    /// Faults that were not looked at, and ones that were not timed.
+    unseen: [u64; 2],
     stalls: HashMap<(u32, u32), (u64, u64)>,
     calls: HashMap<(u32, u32), (u64, u64)>,
     foreign: HashMap<(u32, u32), (u64, u64)>,
@@ -36,18 +46,24 @@ pub(super) struct Stretch {
     pub(super) to_ns: i64,
 }
 
+impl Stretch {
+    fn seconds(self) -> f64 {
+        (self.to_ns - self.from_ns).max(1) as f64 / 1e9
+    }
+}
+
 impl Told {
-    /// Tells what came since the last time.
+    /// Tells what came since the last time; how many faults a second. `one_in`: how many a fault that was counted stands for.
     pub(super) fn tell(
         &mut self,
         program: &Program,
         mappings: &mut Mappings,
-        stretch: Stretch,
+        (stretch, one_in): (Stretch, u64),
         cx: &mut Context<'_>,
-    ) {
+    ) -> f64 {
         let mut values: Vec<(ProcessId, live::Word, String, f64)> = Vec::new();
-        let seconds = (stretch.to_ns - stretch.from_ns).max(1) as f64 / 1e9;
-        self.faults(program, mappings, stretch, cx, &mut values, seconds);
+        let seconds = stretch.seconds();
+        let faults = self.faults(program, mappings, (stretch, one_in), cx, &mut values);
         for (key, count, ns) in risen(&mut self.stalls, &program.stalls()) {
             let Some(what) = What::of(key.1).filter(|_| count > 0) else { continue };
             let process = cx.process(key.0.cast_signed());
@@ -72,17 +88,23 @@ impl Told {
             span(kind::MEMORY_FOREIGN, &by.name, i64::from(key.1), stretch, (process, None), &figures, cx);
         }
         self.points(values, stretch, cx);
+        faults as f64 / seconds
+    }
+
+    /// Faults that others stand for, and ones that were counted and not timed.
+    pub(super) fn unseen(&self) -> [u64; 2] {
+        self.unseen
     }
 
     fn faults(
         &mut self,
         program: &Program,
         mappings: &mut Mappings,
-        stretch: Stretch,
+        (stretch, one_in): (Stretch, u64),
         cx: &mut Context<'_>,
         values: &mut Vec<(ProcessId, live::Word, String, f64)>,
-        seconds: f64,
-    ) {
+    ) -> u64 {
+        let seconds = stretch.seconds();
         let mut by_thread: HashMap<(u32, u32, String), Numbers> = HashMap::new();
         for (key, counts) in program.places() {
             let (before, quiet) = self.places.get(&key).copied().unwrap_or_default();
@@ -101,26 +123,69 @@ impl Told {
             by_thread.entry((counts.pid, counts.tid, name)).or_default().add(rise);
             self.places.insert(key, (counts.numbers, 0));
         }
-        let mut by_mapping: HashMap<(ProcessId, String), (Numbers, Numbers)> = HashMap::new();
+        let mut by_mapping: HashMap<Place, (Numbers, Numbers)> = HashMap::new();
+        for ((pid, _, name), numbers) in &by_thread {
+            let process = cx.process(pid.cast_signed());
+            by_mapping.entry((process, name.clone())).or_default().0.add(*numbers);
+        }
+        self.remember(&by_mapping);
         for ((pid, tid, name), numbers) in by_thread {
             let process = cx.process(pid.cast_signed());
-            let (all, few) = by_mapping.entry((process, name.clone())).or_default();
-            all.add(numbers);
-            if numbers.faults() < OWN_ROW {
+            let place = (process, name);
+            if let Some((_, few)) = by_mapping.get_mut(&place).filter(|_| numbers.faults() < OWN_ROW) {
                 few.add(numbers);
                 continue;
             }
-            let thread = cx.thread(pid.cast_signed(), tid.cast_signed());
-            span(kind::PAGE_FAULTS, &name, -1, stretch, (process, Some(thread)), &figures(numbers), cx);
+            let (thread, figures) =
+                (cx.thread(pid.cast_signed(), tid.cast_signed()), self.figures(numbers, &place));
+            span(kind::PAGE_FAULTS, &place.1, -1, stretch, (process, Some(thread)), &figures, cx);
         }
-        for ((process, name), (all, few)) in by_mapping {
+        let mut faults = 0;
+        for (place, (all, few)) in by_mapping {
+            let process = place.0;
             if few.faults() > 0 {
-                span(kind::PAGE_FAULTS, &name, -1, stretch, (process, None), &figures(few), cx);
+                let figures = self.figures(few, &place);
+                span(kind::PAGE_FAULTS, &place.1, -1, stretch, (process, None), &figures, cx);
             }
-            cx.source_mut().records += all.faults();
-            values.push((process, live::PROCESS_FAULTS, name.clone(), all.faults() as f64 / seconds));
-            values.push((process, live::PROCESS_FAULT_TIME, name, all.all_ns() / 1e9 / seconds));
+            let ns = all.as_timed(self.shape(all, &place)).ns;
+            faults += all.faults();
+            self.unseen[0] += all.minor - all.minor / one_in;
+            self.unseen[1] += all.faults().saturating_sub(all.timed);
+            values.push((process, live::PROCESS_FAULTS, place.1.clone(), all.faults() as f64 / seconds));
+            values.push((process, live::PROCESS_FAULT_TIME, place.1, ns as f64 / 1e9 / seconds));
         }
+        cx.source_mut().records += faults;
+        faults
+    }
+
+    /// Keeps what is known of faults that were timed, the newer the more, for stretches in which none is.
+    fn remember(&mut self, by_mapping: &HashMap<Place, (Numbers, Numbers)>) {
+        if self.timed.len() >= MOST_SHAPES {
+            self.timed.clear();
+        }
+        for (place, (all, _)) in by_mapping.iter().filter(|(_, (all, _))| all.timed > 0) {
+            let known = self.timed.entry(place.clone()).or_default();
+            *known = known.halved();
+            known.add(*all);
+        }
+    }
+
+    /// What tells how long faults took: they themselves; or, if none of them was timed, those of the last stretch where some were.
+    fn shape(&self, numbers: Numbers, place: &Place) -> Numbers {
+        if numbers.timed > 0 { numbers } else { self.timed.get(place).copied().unwrap_or_default() }
+    }
+
+    fn figures(&self, numbers: Numbers, place: &Place) -> Vec<(&'static str, f64)> {
+        let all = numbers.as_timed(self.shape(numbers, place));
+        let mut figures = vec![
+            (figure::FAULTS, all.faults() as f64),
+            (figure::MAJOR, all.major as f64),
+            (figure::PROTECT, all.protect as f64),
+            (figure::IN_KERNEL, all.in_kernel as f64),
+            (figure::FAULT_NS, all.ns as f64),
+        ];
+        figures.extend((numbers.timed < numbers.faults()).then_some((figure::TIMED, numbers.timed as f64)));
+        figures
     }
 
     /// Points of the stretch; a series that has none now and was not zero before falls to zero.
@@ -169,16 +234,6 @@ fn risen(
         risen.push((count.key, rise(count.numbers.0, last.0), rise(count.numbers.1, last.1)));
     }
     risen
-}
-
-fn figures(numbers: Numbers) -> [(&'static str, f64); 5] {
-    [
-        (figure::FAULTS, numbers.faults() as f64),
-        (figure::MAJOR, numbers.major as f64),
-        (figure::PROTECT, numbers.protect as f64),
-        (figure::IN_KERNEL, numbers.in_kernel as f64),
-        (figure::FAULT_NS, numbers.all_ns()),
-    ]
 }
 
 pub(super) fn span(

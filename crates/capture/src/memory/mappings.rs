@@ -14,9 +14,11 @@ use fathom_recording::vocabulary::fault;
 use super::record::FaultMapping;
 use crate::unwind::SharedEngine;
 
-/// How often the mappings of a process are read at most: a JVM's take a millisecond, and a program that maps memory a
-/// thousand times a second would be read a thousand times.
-const SHORTEST: Duration = Duration::from_millis(300);
+/// The share of the time that the mappings of a process are read for at most: a JVM's take a millisecond, and a program that maps
+/// memory a thousand times a second would be read a thousand times.
+const SHARE: u32 = 50;
+/// How often it is looked whether a JVM can be read yet.
+const TRY_EVERY: Duration = Duration::from_millis(300);
 /// Names of a process that are told apart; a program may map files by the million.
 const MOST_NAMES: usize = 200;
 /// Mappings of more are [`OTHER_FILES`].
@@ -41,7 +43,8 @@ pub(super) struct Mappings {
 #[derive(Default)]
 struct Space {
     all: Vec<Mapping>,
-    read: Option<Instant>,
+    /// When they may be read again; `None`: at once.
+    next: Option<Instant>,
     bounds: Option<HeapBounds>,
     code: Vec<Range<u64>>,
     tried: Option<Instant>,
@@ -54,6 +57,11 @@ impl Mappings {
     /// What is known of a process is void.
     pub(super) fn forget(&mut self, pid: u32) {
         self.processes.remove(&pid);
+    }
+
+    /// Those that are new at the end of a recording are worth one more look.
+    pub(super) fn look_once_more(&mut self) {
+        self.processes.values_mut().for_each(|space| space.next = None);
     }
 
     /// What an address is in, in the words of the vocabulary. `address`: of a fault; the mapping's start where many
@@ -81,7 +89,7 @@ impl Mappings {
 impl Space {
     /// The parts of the address space that the JVM knows of, once it can be read.
     fn learn_jvm(&mut self, pid: u32, engine: Option<&SharedEngine>) {
-        if self.bounds.is_some() || self.tried.is_some_and(|tried| tried.elapsed() < SHORTEST) {
+        if self.bounds.is_some() || self.tried.is_some_and(|tried| tried.elapsed() < TRY_EVERY) {
             return;
         }
         self.tried = Some(Instant::now());
@@ -181,9 +189,10 @@ impl Space {
     }
 
     fn read(&mut self, pid: u32) {
-        if self.read.is_none_or(|read| read.elapsed() >= SHORTEST) {
-            self.read = Some(Instant::now());
+        let begin = Instant::now();
+        if self.next.is_none_or(|next| begin >= next) {
             self.all = maps::read(pid).unwrap_or_default();
+            self.next = Some(Instant::now() + SHARE * begin.elapsed());
         }
     }
 }
@@ -219,7 +228,7 @@ mod tests {
         let heap = 0x4000_0000..0x5000_0000;
         let mut space = Space {
             all: maps::parse(text),
-            read: Some(Instant::now()),
+            next: Some(Instant::now() + Duration::from_secs(3600)),
             bounds: Some(HeapBounds { heap: Some(heap.clone()), classes: Some(0x9000_0000..0x1_9000_0000) }),
             code: std::iter::once(0x6000_0000..0x6100_0000).collect(),
             ..Space::default()

@@ -5,11 +5,12 @@
 //!   reclaim, compaction,                        └─ one fault in n with its stack, stalls that are long ──▶ samples, spans
 //!   mmap_lock, OOM, mmap …
 //! ```
-//! Every fault that the kernel counts for a process is counted here too, and timed. The stack of one in n is taken, n
-//! following the rate, so that a storm of faults costs no more stacks than a breeze.
+//! Every fault that the kernel counts for a process is counted here too, and timed, up to the rate of a storm ([`pace`]). The
+//! stack of one in n is taken, n following the rate, so that a storm of faults costs no more stacks than a breeze.
 
 mod counts;
 mod mappings;
+mod pace;
 mod program;
 mod record;
 
@@ -28,6 +29,7 @@ use crate::unwind::SharedEngine;
 use crate::unwind::samples::Sample;
 use counts::{Stretch, Told};
 use mappings::Mappings;
+use pace::Pace;
 use program::Program;
 use record::{Tail, What};
 
@@ -49,6 +51,8 @@ const SECOND_NS: i64 = 1_000_000_000;
 const SHORTEST_NS: i64 = 200_000_000;
 /// How often the offsets of faults within their pages are told.
 const OFFSETS_NS: i64 = 10_000_000_000;
+/// Faults that are not timed without a storm: those under way when it begins, and of threads whose slots were taken.
+const SOME_UNTIMED: u64 = 1000;
 /// Bytes of a page that one figure of the offsets stands for: a cache line.
 const LINE: u64 = 64;
 /// Lines of a page.
@@ -61,6 +65,7 @@ struct Memory {
     engine: Option<SharedEngine>,
     mappings: Mappings,
     told: Told,
+    pace: Pace,
     /// Faults by cache line within their pages.
     offsets: HashMap<ProcessId, [u64; LINES]>,
     /// When counts were told last, and offsets.
@@ -122,9 +127,11 @@ impl Collector for Memory {
         if let Some(program) = &mut self.program {
             program.detach();
         }
+        self.mappings.look_once_more();
         self.take(cx);
         self.tell(cx);
         self.tell_offsets(cx);
+        self.tell_limits(cx);
         (self.program, self.engine) = (None, None);
     }
 
@@ -136,13 +143,36 @@ impl Collector for Memory {
 impl Memory {
     /// Tells what was counted.
     fn tell(&mut self, cx: &mut Context<'_>) {
-        let Some(program) = &self.program else { return };
+        let Some(program) = &mut self.program else { return };
         let now_ns = monotonic_ns();
         let stretch = Stretch { from_ns: self.told_ns, to_ns: now_ns };
-        self.told.tell(program, &mut self.mappings, stretch, cx);
+        let one_in = program.one_in();
+        let rate = self.told.tell(program, &mut self.mappings, (stretch, one_in), cx);
+        if stretch.to_ns - stretch.from_ns >= SECOND_NS {
+            program.look(self.pace.next(rate));
+        }
         let lost = program.lost();
         cx.source_mut().lost = lost;
         self.told_ns = now_ns;
+    }
+
+    /// What a storm of faults was too strong for.
+    fn tell_limits(&self, cx: &mut Context<'_>) {
+        let [uncounted, untimed] = self.told.unseen();
+        let limits = [
+            (uncounted, "page faults: others of their processes stand for them"),
+            (
+                untimed,
+                "page faults' times, and which of them took long: they are taken to be as long as others",
+            ),
+        ];
+        for (count, what) in limits.into_iter().filter(|(count, _)| *count > SOME_UNTIMED) {
+            cx.unseen(Unavailable {
+                what: format!("{count} {what}"),
+                why: "there were more page faults a second than can be looked at one by one".into(),
+                remedy: "none is needed: counts and times stand for all of them".into(),
+            });
+        }
     }
 
     fn tell_offsets(&mut self, cx: &mut Context<'_>) {

@@ -1,13 +1,13 @@
 //! The programs in the kernel: loaded, attached, read.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
-
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ProgramMut};
 
+use super::pace::{Look, Pace};
 use super::record::{Counts, name_of, pair};
 use crate::bpf::calls::{Calls, Handed, Way};
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
@@ -75,6 +75,11 @@ pub(super) struct Counted {
 /// The loaded programs. Fields are dropped in their order: links before what they run on.
 pub(super) struct Program {
     links: Vec<Link>,
+    /// Minor faults of each processor, as perf events.
+    minor: Vec<OwnedFd>,
+    look: Look,
+    /// Whether the kernel tells when a fault begins.
+    times: bool,
     handed: Option<Handed>,
     ring: Ring<Box<[u8]>>,
     loaded: MemorySkel<'static>,
@@ -116,7 +121,7 @@ impl Program {
         loaded.attach().map_err(failed("attaching"))?;
         let handed = calls.map(|calls| calls.hand(loaded.progs.on_call.as_fd(), Way::In, &SPACE_CALLS));
         let handed = handed.transpose().map_err(failed("attaching"))?;
-        let mut links = Vec::new();
+        let (mut links, mut minor) = (Vec::new(), Vec::new());
         for cpu in perf_event::online() {
             let events = [
                 (SoftwareEvent::MinorFaults, &loaded.progs.on_minor),
@@ -128,12 +133,16 @@ impl Program {
                     why: format!("perf_event_open for processor {cpu}: {error}"),
                     remedy: "run fathom as root, or lower kernel.perf_event_paranoid".into(),
                 })?;
+                if event == SoftwareEvent::MinorFaults {
+                    minor.extend(fd.try_clone());
+                }
                 // libbpf closes the event with the link; when there is no link, nobody else does.
                 links.push(program.attach_perf_event(fd.as_raw_fd()).map_err(failed("attaching"))?);
                 let _ = fd.into_raw_fd();
             }
         }
-        Ok((Self { links, handed, ring, loaded }, unseen))
+        let times = loaded.links.on_fault_user.is_some();
+        Ok((Self { links, minor, look: Pace::EACH, times, handed, ring, loaded }, unseen))
     }
 
     /// Watches a process; `false`: as many as can be watched are watched already.
@@ -149,8 +158,30 @@ impl Program {
     /// Counts no more; what was counted can still be read.
     pub(super) fn detach(&mut self) {
         self.links.clear();
+        self.minor.clear();
         self.handed = None;
         self.loaded.links = skeleton::MemoryLinks::default();
+    }
+
+    /// How many a fault that is counted stands for.
+    pub(super) fn one_in(&self) -> u64 {
+        self.look.one_in
+    }
+
+    /// Looks at faults as it is told; where the kernel refuses, as before.
+    pub(super) fn look(&mut self, look: Look) {
+        if look.one_in != self.look.one_in
+            && self.minor.iter().all(|event| perf_event::every(event.as_fd(), look.one_in).is_ok())
+        {
+            self.look.one_in = look.one_in;
+        }
+        if look.timed != self.look.timed && self.times {
+            let (programs, links) = (&self.loaded.progs, &mut self.loaded.links);
+            let on = |program: &ProgramMut<'_>| look.timed.then(|| program.attach().ok()).flatten();
+            links.on_fault_user = on(&programs.on_fault_user);
+            links.on_fault_kernel = on(&programs.on_fault_kernel);
+            self.look.timed = look.timed;
+        }
     }
 
     /// Readable when much waits.

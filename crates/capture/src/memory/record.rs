@@ -93,9 +93,9 @@ pub(super) struct Counts {
 pub(super) struct Numbers {
     pub(super) minor: u64,
     pub(super) major: u64,
+    /// Of those that were timed.
     pub(super) protect: u64,
     pub(super) in_kernel: u64,
-    /// How long those took that were timed.
     pub(super) ns: u64,
     pub(super) timed: u64,
 }
@@ -123,14 +123,32 @@ impl Numbers {
         self.timed += other.timed;
     }
 
+    /// Half of what tells how long they took.
+    pub(super) fn halved(self) -> Self {
+        let Self { protect, in_kernel, ns, timed, .. } = self;
+        Self {
+            protect: protect / 2,
+            in_kernel: in_kernel / 2,
+            ns: ns / 2,
+            timed: timed / 2,
+            ..Self::default()
+        }
+    }
+
     /// All faults.
     pub(super) fn faults(self) -> u64 {
         self.minor + self.major
     }
 
-    /// How long all of them took, when those that were not timed took as long as the others.
-    pub(super) fn all_ns(self) -> f64 {
-        if self.timed == 0 { 0.0 } else { self.ns as f64 * self.faults() as f64 / self.timed as f64 }
+    /// All of them, if they are in their times and causes as the timed ones of `shape`.
+    pub(super) fn as_timed(self, shape: Self) -> Self {
+        let share = |part: u64| {
+            if shape.timed == 0 {
+                return 0;
+            }
+            (part as f64 * self.faults() as f64 / shape.timed as f64).round() as u64
+        };
+        Self { protect: share(shape.protect), in_kernel: share(shape.in_kernel), ns: share(shape.ns), ..self }
     }
 }
 
@@ -224,7 +242,7 @@ mod tests {
         let before = Numbers { minor: 10, timed: 10, ns: 1000, ..Numbers::default() };
         let now = Numbers { minor: 30, timed: 20, ns: 2000, ..Numbers::default() };
         let rise = now.since(before);
-        assert_eq!((rise.faults(), rise.all_ns()), (20, 2000.0));
+        assert_eq!((rise.faults(), rise.as_timed(rise).ns), (20, 2000));
         assert_eq!(before.since(now), before, "a count that began anew");
     }
 }
