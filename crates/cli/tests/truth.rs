@@ -4,157 +4,38 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
-use std::cell::RefCell;
-use std::io::{BufRead, BufReader, Write};
+mod live;
+
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::{figure, kind, label, sample};
-use fathom_recording::{Recording, Span, StackId};
+use fathom_recording::{Recording, Span};
+use live::disk::Disk;
+use live::process::Talking;
+use live::recorded::{ledger, names, of_thread};
+use live::recorder::Recorder;
+use live::{ebpf_is_allowed, jdks, json};
 use serde_json::Value;
 
-/// Nothing here takes as long, on whatever machine; a test that hangs must end.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// How far a time may be from what the program measured.
 const WITHIN: f64 = 0.02;
 /// Clocks of program and recorder are read one after the other, and a thread does a little more than what it measures.
 const CLOCKS_MS: f64 = 2.0;
 
-fn json(dir: &Path, args: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .current_dir(dir)
-        .args(args)
-        .arg("--json")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+/// The program, ready.
+fn program(dir: &Path, home: &Path) -> Talking {
+    let mut java = Command::new(home.join("bin/java"));
+    java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "Truth"]);
+    // So that glibc maps and unmaps each large block, however often that was done.
+    Talking::start(java.env("MALLOC_MMAP_THRESHOLD_", "131072"))
 }
 
-fn ebpf_is_allowed() -> bool {
-    let allowed = fathom_capture::privileges::ebpf();
-    if let Err(why) = &allowed {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
-    }
-    allowed.is_ok()
-}
-
-/// Homes of the JDKs from 11 on, one of each release, with the program compiled into `dir`; none, loudly, without a compiler.
-fn jdks(dir: &Path) -> Vec<(u64, PathBuf)> {
-    let listed = json(dir, &["jdks"]);
-    let all = listed["jdks"].as_array().unwrap();
-    let home = |jdk: &Value| PathBuf::from(jdk["home"].as_str().unwrap());
-    let Some(compiler) = all.iter().find(|jdk| jdk["javac"] == true).map(home) else {
-        eprintln!("SKIPPED: no JDK with a compiler was found");
-        return Vec::new();
-    };
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Truth.java");
-    let mut javac = Command::new(compiler.join("bin/javac"));
-    javac.args(["--release", "11", "-nowarn", "-d"]).arg(dir).arg(source).stderr(Stdio::null());
-    assert!(javac.status().unwrap().success());
-    let release = |jdk: &Value| Some((jdk["feature"].as_u64().filter(|release| *release >= 11)?, home(jdk)));
-    let mut found: Vec<_> = all.iter().filter_map(release).collect();
-    found.sort();
-    found.dedup_by_key(|(release, _)| *release);
-    found
-}
-
-/// The program, which ends with the test.
-struct Program {
-    child: Child,
-    lines: Receiver<String>,
-    said: RefCell<Vec<String>>,
-}
-
-impl Program {
-    fn start(dir: &Path, home: &Path) -> Self {
-        let mut java = Command::new(home.join("bin/java"));
-        java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "Truth"]);
-        // So that glibc maps and unmaps each large block, however often that was done.
-        java.env("MALLOC_MMAP_THRESHOLD_", "131072").stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = java.stderr(Stdio::inherit()).spawn().unwrap();
-        let (out, (tell, lines)) = (child.stdout.take().unwrap(), channel());
-        std::thread::spawn(move || {
-            BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| tell.send(line))
-        });
-        let program = Self { child, lines, said: RefCell::default() };
-        program.until("ready");
-        program
-    }
-
-    /// Asks for a step.
-    fn ask(&mut self, step: &str) {
-        writeln!(self.child.stdin.as_mut().unwrap(), "{step}").unwrap();
-    }
-
-    /// The rest of the line that begins so, which may have been said already.
-    fn until(&self, beginning: &str) -> String {
-        let end = Instant::now() + PATIENCE;
-        let mut said = self.said.borrow_mut();
-        loop {
-            if let Some(rest) = said.iter().find_map(|line| line.strip_prefix(beginning)) {
-                return rest.trim().to_owned();
-            }
-            let line = self.lines.recv_timeout(end.saturating_duration_since(Instant::now()));
-            let line = line.unwrap_or_else(|why| panic!("no line {beginning:?}: {why}: {said:?}"));
-            said.push(line);
-        }
-    }
-
-    /// What a step measured, milliseconds off and on the CPU.
-    fn measured(&self, step: &str) -> (f64, f64) {
-        let line = self.until(&format!("step {step} "));
-        let mut numbers = line.split(' ').map(|ns| ns.parse::<f64>().unwrap() / 1e6);
-        (numbers.next().unwrap(), numbers.next().unwrap())
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A recording that is under way, and what it says.
-struct Recorder(Child, std::thread::JoinHandle<String>);
-
-impl Recorder {
-    /// Begins, and comes back when all collectors are at work.
-    fn start(dir: &Path, pid: u32) -> Self {
-        let mut record = Command::new(env!("CARGO_BIN_EXE_fathom"));
-        record.current_dir(dir).args(["record", "-p", &pid.to_string(), "-o", "x.fathom", "--force"]);
-        let mut child = record.stderr(Stdio::piped()).spawn().unwrap();
-        let (mut err, (tell, begun)) = (BufReader::new(child.stderr.take().unwrap()), channel());
-        let said = std::thread::spawn(move || {
-            let (mut said, mut line) = (String::new(), String::new());
-            while err.read_line(&mut line).is_ok_and(|read| read > 0) {
-                if line.contains("recording pid") {
-                    let _ = tell.send(());
-                }
-                said += &std::mem::take(&mut line);
-            }
-            said
-        });
-        let begun = begun.recv_timeout(PATIENCE);
-        let recorder = Self(child, said);
-        assert!(begun.is_ok(), "recording did not begin");
-        std::thread::sleep(Duration::from_millis(500));
-        recorder
-    }
-
-    /// Ends it as Ctrl-C does; what was recorded.
-    fn stop(mut self, dir: &Path) -> Recording {
-        let pid = self.0.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-        let status = self.0.wait().unwrap();
-        assert!(status.success(), "{}", self.1.join().unwrap());
-        let mut recording = fathom_recording::open(&dir.join("x.fathom")).unwrap();
-        recording.seal();
-        recording
-    }
+/// What a step measured, milliseconds off the CPU.
+fn off_ms(program: &mut Talking, step: &str) -> f64 {
+    let line = program.until(&format!("step {step} "));
+    line.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e6
 }
 
 /// Milliseconds of a thread by heading; every thread's time adds up.
@@ -162,14 +43,7 @@ struct Ledger(Value, String);
 
 impl Ledger {
     fn read(dir: &Path, shown: &str) -> Self {
-        let ledger = json(dir, &["ledger", "x.fathom", "--by", "thread"]);
-        for group in ledger["groups"].as_array().unwrap() {
-            let sum: f64 =
-                group["spent"].as_array().unwrap().iter().map(|spent| spent["ms"].as_f64().unwrap()).sum();
-            let whole = group["thread_ms"].as_f64().unwrap();
-            assert!((sum - whole).abs() <= whole * 0.001, "{shown}: {group}");
-        }
-        Self(ledger, shown.to_owned())
+        Self(ledger(dir, shown), shown.to_owned())
     }
 
     fn thread(&self, thread: &str) -> &Value {
@@ -197,28 +71,11 @@ impl Ledger {
     }
 }
 
-fn thread_name<'a>(recording: &'a Recording, span: &Span<'_>) -> &'a str {
-    let thread = span.thread().map(|id| recording.threads[id.index()].name);
-    thread.map_or("", |name| recording.strings.get(name))
-}
-
-/// Names of a stack, leaf first.
-fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut at = stack;
-    while let Some(node) = at.map(|id| recording.stacks[id.index()]) {
-        names.push(recording.strings.get(recording.frames[node.frame.index()].name));
-        at = node.parent;
-    }
-    names
-}
-
 /// The longest span of a kind and a thread, its naps apart, has a method in its stack.
 #[track_caller]
 fn longest<'a>(recording: &'a Recording, kind: &str, thread: &str, method: &str, shown: &str) -> Span<'a> {
-    let own = recording.spans_of(kind).filter(|span| {
-        thread_name(recording, span) == thread && !names(recording, span.stack()).contains(&"Truth.nap")
-    });
+    let own = of_thread(recording, kind, thread).into_iter();
+    let own = own.filter(|span| !names(recording, span.stack()).contains(&"Truth.nap"));
     // Where it was woken late is the machine's doing.
     let long = |span: &Span<'_>| span.duration_ns() as f64 - span.figure(figure::RUNQ_NS).unwrap_or(0.0);
     let longest = own.max_by(|a, b| long(a).total_cmp(&long(b)));
@@ -278,13 +135,13 @@ fn a_thread_without_quota_is_throttled_for_as_long_as_the_kernel_says() {
     if !ebpf_is_allowed() {
         return;
     }
-    for (release, home) in jdks(dir) {
+    for (release, home) in jdks::with_program(dir, "Truth") {
         // What falls in reverse order: the program before its group.
         let Some(quota) = Quota::make() else { return };
-        let mut program = Program::start(dir, &home);
-        let recorder = Recorder::start(dir, program.child.id());
-        program.ask(&format!("throttled {}", quota.threads.display()));
-        let (off_ms, _) = program.measured("throttled");
+        let mut program = program(dir, &home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell(&format!("throttled {}", quota.threads.display()));
+        let off_ms = off_ms(&mut program, "throttled");
         let kernel_ms = quota.throttled_ms();
         let recording = recorder.stop(dir);
         let shown = format!("JDK {release}");
@@ -305,56 +162,6 @@ fn a_thread_without_quota_is_throttled_for_as_long_as_the_kernel_says() {
     }
 }
 
-/// A file system in a file.
-struct Disk {
-    place: PathBuf,
-}
-
-impl Disk {
-    /// `None`, loudly, where it cannot be made.
-    fn make(dir: &Path) -> Option<Self> {
-        let (image, place) = (dir.join("image"), dir.join("mnt"));
-        std::fs::create_dir(&place).unwrap();
-        std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
-        let run = |program: &str, args: &[&str]| {
-            let done = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
-            done.is_ok_and(|status| status.success())
-        };
-        let (image, mnt) = (image.to_str().unwrap(), place.to_str().unwrap());
-        if run("mkfs.ext4", &["-qF", image]) && run("mount", &["-o", "loop", image, mnt]) {
-            return Some(Self { place });
-        }
-        eprintln!("SKIPPED: no file system can be made in a file here (mkfs.ext4, mount -o loop)");
-        None
-    }
-
-    fn freeze(&self, how: &str) -> bool {
-        Command::new("fsfreeze").arg(how).arg(&self.place).status().is_ok_and(|status| status.success())
-    }
-
-    /// Holds whoever writes to it back until what it wrote is on the disk, but for a little; whether that can be.
-    fn hold_writers_back(&self) -> bool {
-        let device = Command::new("mountpoint").arg("-d").arg(&self.place).output();
-        let device = device.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-        let limits = Path::new("/sys/class/bdi").join(device.unwrap_or_default());
-        let written = std::fs::write(limits.join("strict_limit"), "1")
-            .and_then(|()| std::fs::write(limits.join("max_bytes"), "1048576"));
-        if let Err(error) = &written {
-            eprintln!("SKIPPED in part: writers cannot be held back: {}: {error}", limits.display());
-        }
-        written.is_ok()
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let quiet =
-            |command: &mut Command| drop(command.stdout(Stdio::null()).stderr(Stdio::null()).status());
-        quiet(Command::new("fsfreeze").arg("-u").arg(&self.place));
-        quiet(Command::new("umount").arg("-l").arg(&self.place));
-    }
-}
-
 #[test]
 fn a_write_on_a_frozen_file_system_is_a_wait_for_the_disk_in_its_call() {
     let dir = tempfile::tempdir().unwrap();
@@ -362,22 +169,21 @@ fn a_write_on_a_frozen_file_system_is_a_wait_for_the_disk_in_its_call() {
     if !ebpf_is_allowed() {
         return;
     }
-    let homes = jdks(dir);
+    let homes = jdks::with_program(dir, "Truth");
     let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
     for (release, home) in homes {
         let shown = format!("JDK {release}");
-        let mut program = Program::start(dir, &home);
-        let recorder = Recorder::start(dir, program.child.id());
-        program.ask("writer mnt/written.dat");
+        let mut program = program(dir, &home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell("writer mnt/written.dat");
         program.until("begun writer");
         std::thread::sleep(Duration::from_millis(200));
-        if !disk.freeze("-f") {
-            eprintln!("SKIPPED: fsfreeze does not work here");
+        if !disk.freeze() {
             return;
         }
         std::thread::sleep(Duration::from_secs(2));
-        assert!(disk.freeze("-u"));
-        let (off_ms, _) = program.measured("writer");
+        disk.thaw();
+        let off_ms = off_ms(&mut program, "writer");
         let recording = recorder.stop(dir);
         Ledger::read(dir, &shown).tells("writer", "disk", off_ms);
         let call = longest(&recording, kind::SYSCALL, "writer", "Truth.write", &shown);
@@ -395,17 +201,17 @@ fn a_writer_that_is_held_back_until_others_are_written_back_waits_for_the_disk()
     if !ebpf_is_allowed() {
         return;
     }
-    let homes = jdks(dir);
+    let homes = jdks::with_program(dir, "Truth");
     let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
     if !disk.hold_writers_back() {
         return;
     }
     for (release, home) in homes {
         let shown = format!("JDK {release}");
-        let mut program = Program::start(dir, &home);
-        let recorder = Recorder::start(dir, program.child.id());
-        program.ask("held-back mnt/much.dat");
-        let (off_ms, _) = program.measured("held-back");
+        let mut program = program(dir, &home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell("held-back mnt/much.dat");
+        let off_ms = off_ms(&mut program, "held-back");
         let recording = recorder.stop(dir);
         Ledger::read(dir, &shown).tells("held-back", "disk", off_ms);
         let off = longest(&recording, kind::SCHED_OFF, "held-back", "Truth.write", &shown);
@@ -421,26 +227,25 @@ fn a_thread_in_a_page_fault_is_the_last_in_at_a_safepoint() {
     if !ebpf_is_allowed() {
         return;
     }
-    let homes = jdks(dir);
+    let homes = jdks::with_program(dir, "Truth");
     let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
     for (release, home) in homes {
         let shown = format!("JDK {release}");
         let _ = std::fs::remove_file(dir.join("mnt/mapped.dat"));
-        let mut program = Program::start(dir, &home);
-        let recorder = Recorder::start(dir, program.child.id());
-        program.ask("toucher mnt/mapped.dat");
+        let mut program = program(dir, &home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell("toucher mnt/mapped.dat");
         program.until("begun toucher");
         std::thread::sleep(Duration::from_millis(200));
-        if !disk.freeze("-f") {
-            eprintln!("SKIPPED: fsfreeze does not work here");
+        if !disk.freeze() {
             return;
         }
         std::thread::sleep(Duration::from_millis(500));
-        program.ask("collect");
+        program.tell("collect");
         std::thread::sleep(Duration::from_millis(1500));
-        assert!(disk.freeze("-u"));
-        let (touch_ms, _) = program.measured("toucher");
-        let (collect_ms, _) = program.measured("collector");
+        disk.thaw();
+        let touch_ms = off_ms(&mut program, "toucher");
+        let collect_ms = off_ms(&mut program, "collector");
         let recording = recorder.stop(dir);
         let ledger = Ledger::read(dir, &shown);
         ledger.tells("toucher", "page-fault", touch_ms);
@@ -470,12 +275,12 @@ fn a_thread_that_maps_while_another_gives_memory_back_waits_for_the_address_spac
     if !ebpf_is_allowed() {
         return;
     }
-    for (release, home) in jdks(dir) {
+    for (release, home) in jdks::with_program(dir, "Truth") {
         let shown = format!("JDK {release}");
-        let mut program = Program::start(dir, &home);
-        let recorder = Recorder::start(dir, program.child.id());
-        program.ask("mapper");
-        let (off_ms, _) = program.measured("mapper");
+        let mut program = program(dir, &home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell("mapper");
+        let off_ms = off_ms(&mut program, "mapper");
         let recording = recorder.stop(dir);
         let not_seen = |source: &fathom_recording::Source| {
             source.unseen.iter().any(|unseen| unseen.what.contains("address space"))

@@ -1,0 +1,47 @@
+//! What the tests with live JVMs share: fathom and what it answers, the JDKs of this machine and programs of `tests/java` on
+//! them, a recording that is under way, what came of it, and a disk that can be frozen. What a machine cannot do is told with
+//! SKIPPED.
+
+#![allow(dead_code, reason = "each test is compiled with all of it, and uses a part")]
+
+pub mod disk;
+pub mod jdks;
+pub mod kernel;
+pub mod process;
+pub mod recorded;
+pub mod recorder;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// The program that is tested.
+pub const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
+
+/// Runs fathom in a folder, to its end.
+pub fn fathom(dir: &Path, args: &[&str]) -> Output {
+    Command::new(FATHOM).current_dir(dir).args(args).output().unwrap()
+}
+
+/// What a command of fathom that succeeds answers with `--json`.
+#[track_caller]
+pub fn json(dir: &Path, args: &[&str]) -> Value {
+    let output = fathom(dir, &[args, &["--json"]].concat());
+    assert!(output.status.success(), "{args:?}: {}", said(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What a command said beside its answer.
+pub fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Whether eBPF is allowed here; says so loudly when it is not.
+pub fn ebpf_is_allowed() -> bool {
+    let allowed = fathom_capture::privileges::ebpf();
+    if let Err(why) = &allowed {
+        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+    }
+    allowed.is_ok()
+}
