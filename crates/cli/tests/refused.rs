@@ -3,38 +3,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
-use std::io::{BufRead, BufReader};
+mod live;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
-const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
-
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Running {
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use live::process::{Running, Talking};
+use live::{FATHOM, fathom, jdks, said};
 
 /// A folder in which everybody may write.
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     dir
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Exit status 3, one line that has all of these, and no recording.
@@ -111,33 +93,22 @@ fn a_jvm_of_32_bits_is_refused_with_the_way_out() {
         std::fs::write(file, bytes).unwrap();
     }
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut jvm = match Command::new(&program).arg(&library).stdout(Stdio::piped()).spawn() {
-        Ok(child) => Running(child),
+    let mut jvm = match Talking::spawn(Command::new(&program).arg(&library)) {
+        Ok(jvm) => jvm,
         Err(error) => {
             eprintln!("SKIPPED: this kernel runs no programs of 32 bits (CONFIG_IA32_EMULATION): {error}");
             return;
         }
     };
-    let mut line = String::new();
-    BufReader::new(jvm.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    if line != "ready\n" {
-        eprintln!("SKIPPED: this machine runs no programs of 32 bits: {:?}", jvm.0.wait());
+    if jvm.line() != Some("ready") {
+        eprintln!("SKIPPED: this machine runs no programs of 32 bits: {:?}", jvm.process.0.wait());
         return;
     }
     for engine in ["auto", "ebpf", "jfr"] {
-        let mut record = Command::new(FATHOM);
-        record.current_dir(dir.path()).args([
-            "record",
-            "-p",
-            &jvm.pid(),
-            "--engine",
-            engine,
-            "-o",
-            "x.fathom",
-        ]);
-        assert_refused(&record.output().unwrap(), dir.path(), &["a 32-bit JVM", "64-bit HotSpot"]);
+        let args = ["record", "-p", &jvm.pid(), "--engine", engine, "-o", "x.fathom"];
+        assert_refused(&fathom(dir.path(), &args), dir.path(), &["a 32-bit JVM", "64-bit HotSpot"]);
     }
-    let check = Command::new(FATHOM).args(["check", "-p", &jvm.pid()]).output().unwrap();
+    let check = fathom(dir.path(), &["check", "-p", &jvm.pid()]);
     assert_refused(&check, dir.path(), &["no engine can look into"]);
     let told = String::from_utf8_lossy(&check.stdout).into_owned();
     assert!(told.contains("this is a 32-bit JVM") && told.contains("64-bit HotSpot JDK"), "{told}");
@@ -145,21 +116,17 @@ fn a_jvm_of_32_bits_is_refused_with_the_way_out() {
 
 #[test]
 fn a_jvm_of_another_user_is_refused_with_whom_to_be() {
-    let listed = Command::new(FATHOM).args(["jdks", "--json"]).output().unwrap();
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
-    let Some(home) = listed["jdks"].as_array().unwrap().iter().find_map(|jdk| jdk["home"].as_str()) else {
+    let Some((_, home)) = jdks::all().into_iter().next() else {
         eprintln!("SKIPPED: no JDK was found");
         return;
     };
     let dir = folder();
     // It waits for a debugger: a JVM that needs no program.
     let agent = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=y,address=127.0.0.1:0";
-    let mut java = Command::new(format!("{home}/bin/java"));
-    let mut jvm = Running(java.args([agent, "Nothing"]).stdout(Stdio::piped()).spawn().unwrap());
-    let mut line = String::new();
-    BufReader::new(jvm.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut jvm = Talking::spawn(Command::new(home.join("bin/java")).args([agent, "Nothing"])).unwrap();
+    let line = jvm.line().unwrap_or_default();
     if !line.contains("dt_socket") {
-        eprintln!("SKIPPED: the JVM of {home} has no debugger to wait for: {line}");
+        eprintln!("SKIPPED: the JVM of {} has no debugger to wait for: {line}", home.display());
         return;
     }
     for engine in ["auto", "ebpf", "jfr"] {
@@ -173,7 +140,7 @@ fn a_jvm_of_another_user_is_refused_with_whom_to_be() {
 fn without_privileges_the_engine_that_needs_them_is_refused_with_the_command_that_gives_them() {
     let dir = folder();
     let Some(mut sleep) = as_nobody(dir.path(), &["sleep", "60"]) else { return };
-    let sleep = Running(sleep.spawn().unwrap());
+    let sleep = Running::start(&mut sleep);
     let words = [FATHOM, "record", "-p", &sleep.pid(), "--engine", "ebpf", "-o", "x.fathom"];
     let Some(mut record) = as_nobody(dir.path(), &words) else { return };
     assert_refused(&record.output().unwrap(), dir.path(), &["CAP_BPF", "sudo setcap"]);
@@ -184,7 +151,7 @@ fn without_privileges_the_engine_that_needs_them_is_refused_with_the_command_tha
 #[test]
 fn a_kernel_that_is_locked_down_is_refused_with_what_to_boot_with() {
     let dir = folder();
-    let sleep = Running(Command::new("sleep").arg("60").spawn().unwrap());
+    let sleep = Running::start(Command::new("sleep").arg("60"));
     let script = "mount -t tmpfs none /sys/kernel/security && echo 'none integrity [confidentiality]' \
                   >/sys/kernel/security/lockdown || exit 77; exec \"$@\"";
     let locked_down = |words: &[&str]| {

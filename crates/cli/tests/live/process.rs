@@ -34,7 +34,7 @@ impl Drop for Running {
         if matches!(self.0.try_wait(), Ok(None)) {
             let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.0.id()));
             for child in children.unwrap_or_default().split_whitespace() {
-                let _ = Command::new("kill").args(["-s", "KILL", child]).status();
+                let _ = Command::new("kill").args(["-s", "KILL", child]).stderr(Stdio::null()).status();
             }
             let _ = self.0.kill();
             let _ = self.0.wait();
