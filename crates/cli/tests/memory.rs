@@ -3,15 +3,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
+mod live;
+
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use fathom_recording::Recording;
 use fathom_recording::vocabulary::{fault, figure, kind, sample};
-use fathom_recording::{Recording, StackId};
+use live::process::Talking;
+use live::recorded::names;
+use live::recorder::Recorder;
+use live::{ebpf_is_allowed, jdks};
 
 /// How far a count may be from the kernel's own.
 const WITHIN: f64 = 0.02;
@@ -22,48 +27,24 @@ const EACH_PAGE: f64 = (1.0 - WITHIN) * (2 * MEGABYTES * 256) as f64;
 /// A file system that keeps pages together maps some of them at a fault.
 const SOME_PAGES: f64 = 1000.0;
 
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// The program, which touches memory at each line that it is sent.
-struct Program {
-    jvm: Running,
-    lines: BufReader<ChildStdout>,
-}
+struct Program(Talking);
 
 impl Program {
     fn start(java: &Path, classes: &Path, options: &[&str], arguments: &[&str]) -> Self {
         let mut command = Command::new(java);
         command.args(options).arg("-cp").arg(classes).arg("Faults").args(arguments);
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let mut jvm = Running(child.unwrap());
-        let lines = BufReader::new(jvm.0.stdout.take().unwrap());
-        let mut program = Self { jvm, lines };
-        program.expect("ready");
-        program
-    }
-
-    fn expect(&mut self, word: &str) {
-        let mut line = String::new();
-        self.lines.read_line(&mut line).unwrap();
-        assert_eq!(line.trim(), word);
+        Self(Talking::start(command.stderr(Stdio::null())))
     }
 
     fn round(&mut self) {
-        self.jvm.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
-        self.expect("done");
+        self.0.tell("");
+        assert_eq!(self.0.line(), Some("done"));
     }
 
     /// Faults that the kernel has counted for it: proc_pid_stat(5), minflt and majflt.
     fn faults(&self) -> u64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.jvm.0.id())).unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.pid())).unwrap();
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         fields[7].parse::<u64>().unwrap() + fields[9].parse::<u64>().unwrap()
     }
@@ -71,61 +52,21 @@ impl Program {
 
 /// Launchers of the JDKs to test, and where the program is compiled.
 fn jdks(classes: &Path) -> Vec<PathBuf> {
-    let listed = Command::new(env!("CARGO_BIN_EXE_fathom")).args(["jdks", "--json"]).output().unwrap();
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
-    let all = listed["jdks"].as_array().unwrap();
-    let home = |jdk: &serde_json::Value| PathBuf::from(jdk["home"].as_str().unwrap());
-    let Some(compiler) = all.iter().find(|jdk| jdk["javac"] == true).map(home) else {
-        eprintln!("SKIPPED: no JDK with a compiler was found");
-        return Vec::new();
-    };
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Faults.java");
-    let mut javac = Command::new(compiler.join("bin/javac"));
-    javac.args(["--release", "11", "-nowarn", "-d"]).arg(classes).arg(source).stderr(Stdio::null());
-    assert!(javac.status().unwrap().success());
-    let wanted = [17, 25];
-    let found: Vec<&serde_json::Value> =
-        all.iter().filter(|jdk| wanted.iter().any(|release| jdk["feature"] == *release)).collect();
-    if found.len() < wanted.len() {
-        eprintln!("SKIPPED: of the JDKs {wanted:?} only {} are here", found.len());
-    }
-    found.into_iter().map(|jdk| home(jdk).join("bin/java")).collect()
+    let there = jdks::compile(classes, 11, &["Faults"]).map_or_else(Vec::new, |_| jdks::of(&[17, 25]));
+    there.into_iter().map(|(_, home)| home.join("bin/java")).collect()
 }
 
 /// Records the program while it touches memory twice, and what the kernel counted meanwhile.
-fn recorded(program: &mut Program, dir: &Path) -> Option<(Recording, u64)> {
-    let place = dir.join("x.fathom");
-    let _ = std::fs::remove_dir_all(&place);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
-    let pid = program.jvm.0.id().to_string();
-    command.args(["record", "-p", &pid, "--without", "jvm-events", "-o"]).arg(&place);
-    let mut fathom = Running(command.stderr(Stdio::piped()).spawn().unwrap());
-    let mut said = BufReader::new(fathom.0.stderr.take().unwrap());
-    let patience = Instant::now() + Duration::from_secs(60);
-    loop {
-        let mut line = String::new();
-        if said.read_line(&mut line).unwrap() == 0 {
-            eprintln!("SKIPPED: nothing can be recorded here");
-            return None;
-        }
-        if line.contains("recording pid") {
-            break;
-        }
-        assert!(Instant::now() < patience, "it does not begin");
-    }
+fn recorded(program: &mut Program, dir: &Path) -> (Recording, u64) {
+    let recorder = Recorder::record(dir, &program.0.pid(), &["--without", "jvm-events"]);
     // The JVM is read, and its code is known.
     std::thread::sleep(Duration::from_secs(2));
     let before = program.faults();
-    look_into(program.jvm.0.id());
+    look_into(program.0.process.0.id());
     program.round();
     program.round();
     let counted = program.faults() - before;
-    let sent = Command::new("kill").args(["-s", "INT", &fathom.0.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    assert!(fathom.0.wait().unwrap().success());
-    let mut recording = fathom_recording::open(&place).unwrap();
-    recording.seal();
-    Some((recording, counted))
+    (recorder.stop(dir), counted)
 }
 
 /// Times that this process looks into the program's memory.
@@ -147,21 +88,9 @@ fn by_mapping(recording: &Recording) -> BTreeMap<String, f64> {
     all
 }
 
-/// Names of a stack, leaf first.
-fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut at = stack;
-    while let Some(node) = at.map(|id| recording.stacks[id.index()]) {
-        names.push(recording.strings.get(recording.frames[node.frame.index()].name));
-        at = node.parent;
-    }
-    names
-}
-
 /// Runs it on each JDK; `mapping` must hold at least `least` of the faults, and `method` have touched them.
 fn check(options: &[&str], what: &str, file: Option<&str>, (mapping, least): (&str, f64), method: &str) {
-    if let Err(why) = fathom_capture::privileges::ebpf() {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+    if !ebpf_is_allowed() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -169,7 +98,7 @@ fn check(options: &[&str], what: &str, file: Option<&str>, (mapping, least): (&s
     for java in jdks(dir.path()) {
         let arguments: Vec<&str> = [what, &megabytes].into_iter().chain(file).collect();
         let mut program = Program::start(&java, dir.path(), options, &arguments);
-        let Some((recording, kernel)) = recorded(&mut program, dir.path()) else { return };
+        let (recording, kernel) = recorded(&mut program, dir.path());
         let mappings = by_mapping(&recording);
         let told = format!("{} {what}: the kernel counted {kernel}; {mappings:?}", java.display());
         eprintln!("{told}");

@@ -3,124 +3,50 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
-use std::io::{BufRead, BufReader};
+mod live;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::{fact, kind, label};
+use live::process::{Running, Talking};
+use live::recorded::{count, open, thread_name};
+use live::recorder::Recorder;
+use live::{FATHOM, ebpf_is_allowed, fathom, json, kernel, said};
+use serde_json::Value;
 
 /// How far a log's stamps may be from the probes': its own are rounded to milliseconds and written when a loaded machine
 /// gets to it.
 const STAMPS_NS: i64 = 250_000_000;
 
-fn fathom(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Running {
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-
-    fn signal(&self, signal: &str) {
-        let sent = Command::new("kill").args(["-s", signal, &self.pid()]).status().unwrap();
-        assert!(sent.success());
-    }
-
-    /// Its exit code, and what it said.
-    fn end(mut self) -> (Option<i32>, String) {
-        let mut said = String::new();
-        let stderr = self.0.stderr.take().map(BufReader::new);
-        stderr.into_iter().flat_map(BufRead::lines).for_each(|line| said.push_str(&(line.unwrap() + "\n")));
-        (self.0.wait().unwrap().code(), said)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Homes of all JDKs from 11 on, and where the program is compiled; `None`, loudly, without a compiler.
+/// Homes of the JDKs from 11 on, and where the programs are compiled; `None`, loudly, without a compiler.
 fn jdks() -> Option<&'static (Vec<PathBuf>, tempfile::TempDir)> {
     static JDKS: OnceLock<Option<(Vec<PathBuf>, tempfile::TempDir)>> = OnceLock::new();
     let found = JDKS.get_or_init(|| {
-        let listed = fathom(Path::new("."), &["jdks", "--json"]);
-        let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
-        let all = listed["jdks"].as_array().unwrap();
-        let home = |jdk: &serde_json::Value| PathBuf::from(jdk["home"].as_str().unwrap());
-        let compiler = all.iter().find(|jdk| jdk["javac"] == true).map(home)?;
         let classes = tempfile::tempdir().unwrap();
-        let sources = ["Collects", "Forks"];
-        let sources = sources.map(|name| format!("{}/tests/java/{name}.java", env!("CARGO_MANIFEST_DIR")));
-        let mut javac = Command::new(compiler.join("bin/javac"));
-        let compiled =
-            javac.args(["--release", "11", "-d"]).arg(classes.path()).args(sources).status().unwrap();
-        assert!(compiled.success());
+        live::jdks::compile(classes.path(), 11, &["Collects", "Forks"])?;
         // Another user runs it too.
         std::fs::set_permissions(classes.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        let recent = |jdk: &&serde_json::Value| jdk["feature"].as_u64().is_some_and(|feature| feature >= 11);
-        Some((all.iter().filter(recent).map(home).collect(), classes))
+        let recent = live::jdks::all().into_iter().filter(|(release, _)| *release >= 11);
+        Some((recent.map(|(_, home)| home).collect(), classes))
     });
-    if found.is_none() {
-        eprintln!("SKIPPED: no JDK with a compiler was found");
-    }
     found.as_ref()
 }
 
 /// The program on a JDK, running.
-fn jvm(home: &Path, classes: &Path, options: &[&str], seconds: u32) -> Running {
-    let mut command = Command::new(home.join("bin/java"));
-    command
-        .args(["-Xmx64m", "-XX:+UseSerialGC", "-Dmy.password=hunter2"])
-        .args(options)
-        .arg("-cp")
-        .arg(classes);
-    let child = command.args(["Collects", &seconds.to_string()]).stdout(Stdio::piped()).spawn();
-    let mut child = Running(child.unwrap());
-    let mut line = String::new();
-    BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, "ready\n");
-    child
-}
-
-/// Whether eBPF is allowed here; says so loudly when it is not.
-fn ebpf_is_allowed() -> bool {
-    let allowed = fathom_capture::privileges::ebpf();
-    if let Err(why) = &allowed {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
-    }
-    allowed.is_ok()
-}
-
-fn open(dir: &Path, name: &str) -> Recording {
-    let mut recording = fathom_recording::open(&dir.join(name)).unwrap();
-    recording.seal();
-    recording
-}
-
-fn count(recording: &Recording, kind: &str) -> usize {
-    recording.spans_of(kind).count()
+fn jvm(home: &Path, classes: &Path, options: &[&str], seconds: u32) -> Talking {
+    let mut java = Command::new(home.join("bin/java"));
+    java.args(["-Xmx64m", "-XX:+UseSerialGC", "-Dmy.password=hunter2"]).args(options);
+    Talking::start(java.arg("-cp").arg(classes).args(["Collects", &seconds.to_string()]))
 }
 
 /// `fathom record`, running, once it has begun to write.
-fn recording(dir: &Path, args: &[&str]) -> Running {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
-    command.current_dir(dir).arg("record").args(args).args(["-o", "x.fathom"]);
-    let child = Running(command.stderr(Stdio::piped()).spawn().unwrap());
+fn recording(dir: &Path, pid: &str) -> Recorder {
+    let recorder = Recorder::record(dir, pid, &[]);
     let has = |rows: &str, bytes: u64| {
         let file = dir.join(format!("x.fathom/spool/{rows}.arrows.zst"));
         std::fs::metadata(file).is_ok_and(|info| info.len() > bytes)
@@ -131,7 +57,7 @@ fn recording(dir: &Path, args: &[&str]) -> Running {
         assert!(Instant::now() < patience, "nothing was written");
         std::thread::sleep(Duration::from_millis(50));
     }
-    child
+    recorder
 }
 
 /// The pauses that probes saw, and those that the log tells of, in order of their start.
@@ -198,18 +124,15 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
 
         // Read by a command, each pause is there once, with the recording alone and with its log beside it.
         for inputs in [&["x.fathom"][..], &["x.fathom", "gc.log"]] {
-            let gc = fathom(dir.path(), &[&["info", "--json"], inputs].concat());
-            let info: serde_json::Value = serde_json::from_slice(&gc.stdout).unwrap();
+            let info = json(dir.path(), &[&["info"], inputs].concat());
             let spans = info["spans"].as_array().unwrap();
             let told = spans.iter().find(|s| s["kind"] == kind::GC_PAUSE).unwrap()["count"].as_u64().unwrap();
             let whole = std::fs::read_to_string(dir.path().join("gc.log")).unwrap();
             let once = whole.lines().filter(|l| l.contains("Pause") && l.ends_with("ms")).count() as u64;
             assert!(told <= once, "{shown}: {inputs:?}: {told} of {once}");
         }
-        let verdict = fathom(dir.path(), &["diagnose", "x.fathom", "--json"]);
-        let verdict: serde_json::Value = serde_json::from_slice(&verdict.stdout).unwrap();
-        let known =
-            |row: &serde_json::Value| row["heading"] == "stopped: GC" && row["slow_ms"].as_f64() > Some(0.0);
+        let verdict = json(dir.path(), &["diagnose", "x.fathom"]);
+        let known = |row: &Value| row["heading"] == "stopped: GC" && row["slow_ms"].as_f64() > Some(0.0);
         assert!(verdict["ledger"].as_array().unwrap().iter().any(known), "{shown}: {verdict}");
     }
 }
@@ -220,9 +143,8 @@ fn signals_end_a_recording_in_order() {
     let jvm = jvm(&homes[0], classes.path(), &[], 120);
     for (signal, word) in [("INT", "interrupted"), ("TERM", "told to end")] {
         let dir = tempfile::tempdir().unwrap();
-        let recording = recording(dir.path(), &["-p", &jvm.pid()]);
-        recording.signal(signal);
-        let (code, said) = recording.end();
+        let recording = recording(dir.path(), &jvm.pid());
+        let (code, said) = recording.end(signal);
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains(word) && said.contains("fathom diagnose x.fathom"), "{said}");
         let place = dir.path().join("x.fathom");
@@ -238,31 +160,15 @@ fn a_killed_fathom_leaves_a_recording_that_opens_as_cut_and_nothing_in_the_kerne
     let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
     let mut jvm = jvm(&homes[0], classes.path(), &[], 120);
     let dir = tempfile::tempdir().unwrap();
-    let recording = recording(dir.path(), &["-p", &jvm.pid()]);
-    recording.signal("KILL");
-    assert_eq!(recording.end().0, None);
+    let recording = recording(dir.path(), &jvm.pid());
+    assert_eq!(recording.end("KILL").0, None);
     let opened = open(dir.path(), "x.fathom");
     assert!(opened.cut && !opened.spans.is_empty() && !opened.series.is_empty());
-    assert!(jvm.0.try_wait().unwrap().is_none(), "the JVM has ended");
+    assert!(jvm.process.0.try_wait().unwrap().is_none(), "the JVM has ended");
     let shown = fathom(dir.path(), &["info", "x.fathom"]);
     assert!(String::from_utf8_lossy(&shown.stdout).contains("CUT"));
-    // A program of ours that no process holds would be left behind. The kernel takes some time to free one.
-    let patience = Instant::now() + Duration::from_secs(30);
-    loop {
-        let Ok(listed) = Command::new("bpftool").args(["-j", "prog", "list"]).output() else {
-            eprintln!("SKIPPED in part: no bpftool");
-            return;
-        };
-        let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
-        let ours = listed.as_array().unwrap().iter().filter(|program| program["name"] == "jvm_probe");
-        let left: Vec<_> =
-            ours.filter(|program| program["pids"].as_array().is_none_or(Vec::is_empty)).collect();
-        if left.is_empty() {
-            return;
-        }
-        assert!(Instant::now() < patience, "{left:?}");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    // A program of ours that no process holds would be left behind.
+    kernel::has_no_program(|program| kernel::is_left_behind(program, &["jvm_probe"]));
 }
 
 #[test]
@@ -309,10 +215,7 @@ fn children_and_threads_that_live_for_milliseconds_are_recorded() {
     assert!((38..=42).contains(&shells), "{shells} of 40: {names:?}");
     let watched: Vec<_> = recording
         .spans_of(kind::SCHED_WATCHED)
-        .filter(|s| {
-            let name = s.thread().map(|t| recording.strings.get(recording.threads[t.index()].name));
-            name.is_some_and(|name| name.starts_with("burner-"))
-        })
+        .filter(|span| thread_name(&recording, span).starts_with("burner-"))
         .collect();
     // Each burns 5 ms, whatever it waits beside. One that waits for its first turn has not got its name yet.
     assert!(watched.len() >= 25, "{} of 40 threads", watched.len());
@@ -338,7 +241,7 @@ fn processes_of_a_cgroup_are_recorded_with_its_quota() {
     let name = format!("/{}", group.file_name().unwrap().to_str().unwrap());
     let args = ["record", "--cgroup", &name, "-d", "3s", "-o", "x.fathom"];
     let output = fathom(dir.path(), &args);
-    let pid = i64::from(jvm.0.id());
+    let pid = i64::from(jvm.process.0.id());
     drop(jvm);
     std::fs::remove_dir(&group).unwrap();
     assert!(output.status.success(), "{}", said(&output));
@@ -366,8 +269,7 @@ fn what_cannot_be_recorded_is_one_sentence_and_leaves_nothing() {
     assert!(said(&command).contains("/no/such/program") && empty());
 
     // Another user's process, without any rights.
-    let sleep = Running(Command::new("sleep").arg("60").spawn().unwrap());
-    let fathom = env!("CARGO_BIN_EXE_fathom");
+    let sleep = Running::start(Command::new("sleep").arg("60"));
     let mut other = Command::new("setpriv");
     other.args([
         "--reuid",
@@ -375,7 +277,7 @@ fn what_cannot_be_recorded_is_one_sentence_and_leaves_nothing() {
         "--regid",
         "65534",
         "--clear-groups",
-        fathom,
+        FATHOM,
         "record",
         "-o",
         "x.fathom",
@@ -397,16 +299,11 @@ fn what_cannot_be_recorded_is_one_sentence_and_leaves_nothing() {
 
 /// A process that keeps a processor busy.
 fn busy() -> Running {
-    Running(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
-}
-
-fn info(dir: &Path, name: &str) -> serde_json::Value {
-    let output = fathom(dir, &["info", name, "--json"]);
-    serde_json::from_slice(&output.stdout).unwrap()
+    Running::start(Command::new("sh").args(["-c", "while :; do :; done"]))
 }
 
 /// What a recording says that its CPU samples were taken by.
-fn sampling(info: &serde_json::Value) -> serde_json::Value {
+fn sampling(info: &Value) -> Value {
     let sources = info["sources"].as_array().unwrap();
     sources.iter().find(|source| source["format"] == "cpu").unwrap()["sampling"].clone()
 }
@@ -420,7 +317,7 @@ fn a_sample_by_the_clock_weighs_the_time_between_two_ticks_and_the_recording_say
     let args = ["record", "-p", &busy.pid(), "-d", "2s", "-F", "499", "-o", "x.fathom"];
     let output = fathom(dir.path(), &args);
     assert!(output.status.success(), "{}", said(&output));
-    let (recording, told) = (open(dir.path(), "x.fathom"), info(dir.path(), "x.fathom"));
+    let (recording, told) = (open(dir.path(), "x.fathom"), json(dir.path(), &["info", "x.fathom"]));
     let period_ns = 1_000_000_000 / 499;
     let cpu = recording.strings.find("cpu");
     let weights: Vec<i64> =
@@ -440,7 +337,7 @@ fn cycles_are_sampled_where_they_are_counted_and_refused_in_one_sentence_where_n
         return;
     }
     let check = fathom(Path::new("."), &["check", "--json"]);
-    let check: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
+    let check: Value = serde_json::from_slice(&check.stdout).unwrap();
     let item = check["items"].as_array().unwrap().iter().find(|item| item["id"] == "pmu").unwrap();
     let (dir, busy) = (tempfile::tempdir().unwrap(), busy());
     let args = ["record", "-p", &busy.pid(), "-d", "2s", "--event", "cycles", "-o", "x.fathom"];
@@ -454,7 +351,7 @@ fn cycles_are_sampled_where_they_are_counted_and_refused_in_one_sentence_where_n
         return;
     }
     assert!(output.status.success(), "{}", said(&output));
-    let told = info(dir.path(), "x.fathom");
+    let told = json(dir.path(), &["info", "x.fathom"]);
     let sampling = sampling(&told);
     assert_eq!((&sampling["event"], &sampling["unit"]), (&"cycles".into(), &"cycles".into()));
     assert!(told["samples"]["cycles"].as_u64().is_some_and(|n| n > 0) && told["samples"]["cpu"].is_null());
@@ -495,7 +392,7 @@ fn one_collector_alone_is_a_recording_where_all_others_were_left_out() {
 #[test]
 fn a_process_that_is_no_jvm_is_recorded_with_a_remark() {
     let dir = tempfile::tempdir().unwrap();
-    let sleep = Running(Command::new("sleep").arg("60").spawn().unwrap());
+    let sleep = Running::start(Command::new("sleep").arg("60"));
     let args = ["record", "-p", &sleep.pid(), "-d", "2500ms", "-o", "x.fathom"];
     let output = fathom(dir.path(), &args);
     assert!(output.status.success() && said(&output).contains("no JVM"), "{}", said(&output));

@@ -3,50 +3,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
-use std::io::{BufRead, BufReader};
+mod live;
+
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 
-/// A JVM that ends with the test.
-struct Jvm(Child);
-
-impl Drop for Jvm {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn fathom(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
-}
+use live::process::Talking;
+use live::recorded::ledger;
+use live::{fathom, jdks, said};
 
 /// The program, running; `None`, and a line about it, where there is no JDK.
-fn program(dir: &Path) -> Option<Jvm> {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Waits.java");
-    let compiled = Command::new("javac").args(["--release", "11", "-d"]).arg(dir).arg(source).status();
-    if !compiled.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: no JDK with javac was found");
-        return None;
-    }
-    let mut child = Command::new("java")
-        .args(["-XX:+UseSerialGC", "-cp"])
-        .arg(dir)
-        .args(["Waits", "120"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line.trim(), "ready");
-    Some(Jvm(child))
-}
-
-/// Milliseconds by thread and heading.
-fn ledger(dir: &Path) -> serde_json::Value {
-    let output = fathom(dir, &["ledger", "x.fathom", "--by", "thread", "--json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+fn program(dir: &Path) -> Option<Talking> {
+    let home = jdks::compile(dir, 11, &["Waits"])?;
+    let mut java = Command::new(home.join("bin/java"));
+    Some(Talking::start(java.args(["-XX:+UseSerialGC", "-cp"]).arg(dir).args(["Waits", "120"])))
 }
 
 fn thread<'a>(ledger: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
@@ -68,21 +38,15 @@ fn share(thread: &serde_json::Value, words: &[&str]) -> f64 {
 fn known_waits_stand_in_the_ledger_and_every_threads_time_adds_up() {
     let dir = tempfile::tempdir().unwrap();
     let Some(jvm) = program(dir.path()) else { return };
-    let pid = jvm.0.id().to_string();
-    let args = ["record", "-p", &pid, "-d", "6s", "-o", "x.fathom", "--without", "jvm-events"];
+    let args = ["record", "-p", &jvm.pid(), "-d", "6s", "-o", "x.fathom", "--without", "jvm-events"];
     let output = fathom(dir.path(), &args);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = said(&output);
     if output.status.code() == Some(3) && said.contains("eBPF") {
         eprintln!("SKIPPED: the scheduler cannot be watched here: {said}");
         return;
     }
     assert!(output.status.success(), "{said}");
-    let ledger = ledger(dir.path());
-    for group in ledger["groups"].as_array().unwrap() {
-        let sum: f64 = group["spent"].as_array().unwrap().iter().map(|s| s["ms"].as_f64().unwrap()).sum();
-        let whole = group["thread_ms"].as_f64().unwrap();
-        assert!((sum - whole).abs() <= whole * 0.001, "{group}");
-    }
+    let ledger = ledger(dir.path(), "Waits");
     // What waits for a CPU is the machine's doing, and stands apart from what the program does; and so does what was sampled
     // before the last collector had begun, or after the first had ended, which takes its time on a busy machine.
     let on_its_own = |name: &str, words: &[&str]| {
