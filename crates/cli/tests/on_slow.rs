@@ -3,15 +3,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
+mod live;
+
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdin, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::{kind, label};
+use live::process::Talking;
+use live::recorder::Recorder;
+use live::{FATHOM, ebpf_is_allowed, fathom, jdks, json, said};
 
 const S: i64 = 1_000_000_000;
 /// `O_NONBLOCK` of Linux on x86-64 and AArch64.
@@ -19,54 +24,9 @@ const O_NONBLOCK: i32 = 0o4000;
 /// How long things are held up. The limits are half of that: what a busy machine does by itself is shorter.
 const HELD: Duration = Duration::from_secs(4);
 
-fn fathom(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Whether eBPF is allowed here; says so loudly when it is not.
-fn ebpf_is_allowed() -> bool {
-    let allowed = fathom_capture::privileges::ebpf();
-    if let Err(why) = &allowed {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
-    }
-    allowed.is_ok()
-}
-
-/// A JDK, and the program compiled into `dir`; `None`, loudly, without a compiler.
-fn program(dir: &Path) -> Option<PathBuf> {
-    let listed = fathom(dir, &["jdks", "--json"]);
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
-    let jdks = listed["jdks"].as_array().unwrap();
-    let compiler = jdks.iter().find(|jdk| jdk["javac"] == true && jdk["feature"].as_u64() >= Some(11));
-    let Some(home) = compiler.map(|jdk| PathBuf::from(jdk["home"].as_str().unwrap())) else {
-        eprintln!("SKIPPED: no JDK with a compiler was found");
-        return None;
-    };
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Slow.java");
-    let mut javac = Command::new(home.join("bin/javac"));
-    assert!(javac.args(["--release", "11", "-d"]).arg(dir).arg(source).status().unwrap().success());
-    Some(home)
-}
-
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// The program, with its log in a pipe that this test reads, or does not.
 struct Jvm {
-    child: Running,
-    to: ChildStdin,
-    from: BufReader<std::process::ChildStdout>,
+    program: Talking,
     log: File,
 }
 
@@ -84,28 +44,13 @@ impl Jvm {
             ".",
             "Slow",
         ]);
-        let mut child = Running(java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
-        let to = child.0.stdin.take().unwrap();
-        let from = BufReader::new(child.0.stdout.take().unwrap());
-        let mut jvm = Self { child, to, from, log };
-        assert_eq!(jvm.line(), "ready");
-        jvm
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.from.read_line(&mut line).unwrap();
-        line.trim().to_owned()
-    }
-
-    fn tell(&mut self, what: &str) {
-        writeln!(self.to, "{what}").unwrap();
+        Self { program: Talking::start(&mut java), log }
     }
 
     /// A collection whose pause is held up by the write to its log.
     fn stop(&mut self) {
         while self.log.write(&[b'x'; 512]).is_ok() {}
-        self.tell("gc");
+        self.program.tell("gc");
         std::thread::sleep(HELD);
         // It goes on as soon as there is room in the pipe, which is kept empty from here on.
         let mut log = self.log.try_clone().unwrap();
@@ -121,53 +66,28 @@ impl Jvm {
                 }
             }
         });
-        assert_eq!(self.line(), "done");
+        assert_eq!(self.program.line(), Some("done"));
     }
 
     fn lock(&mut self) {
-        self.tell(&format!("lock {}", HELD.as_millis()));
-        assert_eq!(self.line(), "done");
+        self.program.tell(&format!("lock {}", HELD.as_millis()));
+        assert_eq!(self.program.line(), Some("done"));
     }
 }
 
 /// `fathom record --on-slow`, watching.
-struct Watching {
-    child: Running,
-    stderr: BufReader<ChildStderr>,
-    said: String,
+fn watching(dir: &Path, args: &[&str]) -> Recorder {
+    let mut record = Command::new(FATHOM);
+    record.current_dir(dir).arg("record").args(args).args(["-o", "incidents"]);
+    let watching = Recorder::start(&mut record, "written is what is around");
+    watching.unwrap_or_else(|(_, said)| panic!("it does not watch: {said}"))
 }
 
-impl Watching {
-    fn start(dir: &Path, args: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
-        command.current_dir(dir).arg("record").args(args).args(["-o", "incidents"]);
-        let mut child = Running(command.stderr(Stdio::piped()).spawn().unwrap());
-        let stderr = BufReader::new(child.0.stderr.take().unwrap());
-        let mut watching = Self { child, stderr, said: String::new() };
-        watching.until("written is what is around");
-        watching
-    }
-
-    /// Reads on until a line has some text, which it must.
-    fn until(&mut self, text: &str) -> String {
-        loop {
-            let mut line = String::new();
-            assert!(self.stderr.read_line(&mut line).unwrap() > 0, "no {text:?}: {}", self.said);
-            self.said.push_str(&line);
-            if line.contains(text) {
-                return line;
-            }
-        }
-    }
-
-    /// Ends it in order; what it said since the beginning.
-    fn end(mut self, signal: &str) -> String {
-        let pid = self.child.0.id().to_string();
-        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
-        self.stderr.read_to_string(&mut self.said).unwrap();
-        assert_eq!(self.child.0.wait().unwrap().code(), Some(0), "{}", self.said);
-        self.said
-    }
+/// Ends it in order; what it said since the beginning.
+fn end(watching: Recorder, signal: &str) -> String {
+    let (code, said) = watching.end(signal);
+    assert_eq!(code, Some(0), "{said}");
+    said
 }
 
 fn incidents(dir: &Path) -> Vec<String> {
@@ -179,8 +99,7 @@ fn incidents(dir: &Path) -> Vec<String> {
 }
 
 fn open(dir: &Path, name: &str) -> Recording {
-    let mut recording = fathom_recording::open(&dir.join("incidents").join(name)).unwrap();
-    recording.seal();
+    let recording = live::recorded::open(&dir.join("incidents"), name);
     assert!(!recording.cut);
     recording
 }
@@ -201,9 +120,9 @@ fn slow(recording: &Recording) -> Vec<(String, String)> {
 fn a_long_stop_and_a_long_lock_among_quiet_time_are_an_incident_each() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let Some(home) = program(dir).filter(|_| ebpf_is_allowed()) else { return };
+    let Some(home) = jdks::compile(dir, 11, &["Slow"]).filter(|_| ebpf_is_allowed()) else { return };
     let mut jvm = Jvm::start(dir, &home);
-    let pid = jvm.child.0.id().to_string();
+    let pid = jvm.program.pid();
     let misspelt = "uprobe:libjvm.so:JVM_CG>2s";
     let output = fathom(dir, &["record", "-p", &pid, "--on-slow", misspelt, "-o", "incidents"]);
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
@@ -212,7 +131,7 @@ fn a_long_stop_and_a_long_lock_among_quiet_time_are_an_incident_each() {
     let triggers = ["stop>2s", "syscall:write>2s", "lock>2s", "uprobe:libjvm.so:JVM_GC>2s"];
     let triggers: Vec<&str> = triggers.iter().flat_map(|trigger| ["--on-slow", *trigger]).collect();
     let args = [&["-p", &pid, "--before", "3s", "--after", "1s"][..], &triggers].concat();
-    let mut watching = Watching::start(dir, &args);
+    let mut watching = watching(dir, &args);
     std::thread::sleep(Duration::from_secs(5));
     assert_eq!(incidents(dir), [""; 0]);
 
@@ -221,12 +140,12 @@ fn a_long_stop_and_a_long_lock_among_quiet_time_are_an_incident_each() {
     assert!(line.contains("stop>2s: ") && line.contains("syscall:write>2s: "), "{line}");
     assert!(line.contains("gc.log, thread VM Thread"), "{line}");
     assert!(line.contains("uprobe:libjvm.so:JVM_GC>2s: 4.") && line.contains("thread main"), "{line}");
-    assert_eq!(incidents(dir).len(), 1, "{}", watching.said);
+    assert_eq!(incidents(dir).len(), 1, "{}", watching.said());
     // What is slow as it ends is written too.
     std::thread::sleep(Duration::from_secs(5));
     jvm.lock();
     std::thread::sleep(Duration::from_millis(500));
-    let said = watching.end("TERM");
+    let said = end(watching, "TERM");
     assert!(said.contains("2 incidents written"), "{said}");
     let names = incidents(dir);
     assert!(names.len() == 2 && names[1].ends_with("-lock.fathom"), "{said}: {names:?}");
@@ -277,11 +196,10 @@ fn a_long_stop_and_a_long_lock_among_quiet_time_are_an_incident_each() {
     let verdict = fathom(dir, &["diagnose", &format!("incidents/{}", names[0])]);
     assert!(String::from_utf8_lossy(&verdict.stdout).contains("GenCollectFull"), "{}", said_of(&verdict));
     for name in &names {
-        let verdict = fathom(dir, &["diagnose", &format!("incidents/{name}"), "--json"]);
-        let json: serde_json::Value = serde_json::from_slice(&verdict.stdout).unwrap();
-        let how = json["windows"]["how"].as_str().unwrap();
+        let verdict = json(dir, &["diagnose", &format!("incidents/{name}")]);
+        let how = verdict["windows"]["how"].as_str().unwrap();
         assert!(how.starts_with("what was recorded as slow"), "{name}: {how}");
-        assert!(!json["windows"]["slow"].as_array().unwrap().is_empty(), "{name}: {json}");
+        assert!(!verdict["windows"]["slow"].as_array().unwrap().is_empty(), "{name}: {verdict}");
     }
 }
 
@@ -293,19 +211,19 @@ fn said_of(output: &Output) -> String {
 fn a_series_that_leaves_what_is_usual_is_an_incident() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let Some(home) = program(dir).filter(|_| ebpf_is_allowed()) else { return };
+    let Some(home) = jdks::compile(dir, 11, &["Slow"]).filter(|_| ebpf_is_allowed()) else { return };
     let mut jvm = Jvm::start(dir, &home);
-    let pid = jvm.child.0.id().to_string();
+    let pid = jvm.program.pid();
     let args = ["-p", &pid, "--before", "3s", "--after", "1s", "--on-slow", "series:process.threads>300%"];
-    let mut watching = Watching::start(dir, &args);
+    let mut watching = watching(dir, &args);
     // What is usual is known from twenty points on, one a second or fewer.
     std::thread::sleep(Duration::from_secs(35));
-    assert_eq!(incidents(dir), [""; 0], "{}", watching.said);
-    jvm.tell("threads 10000");
+    assert_eq!(incidents(dir), [""; 0], "{}", watching.said());
+    jvm.program.tell("threads 10000");
     let line = watching.until("→");
     assert!(line.contains("process.threads of Slow (") && line.contains("usually"), "{line}");
-    assert_eq!(jvm.line(), "done");
-    let said = watching.end("INT");
+    assert_eq!(jvm.program.line(), Some("done"));
+    let said = end(watching, "INT");
     let names = incidents(dir);
     assert!(names[0].ends_with("-series.fathom"), "{said}: {names:?}");
     let recording = open(dir, &names[0]);

@@ -3,76 +3,33 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
-use std::io::{BufRead, BufReader};
+mod live;
+
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Recording, StackCensus};
-
-/// A process that ends with the test, and all that it started.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.0.id()));
-        for child in children.unwrap_or_default().split_whitespace() {
-            let _ = Command::new("kill").args(["-9", child]).status();
-        }
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn fathom(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
-}
+use live::process::Talking;
+use live::recorded::{count, open};
+use live::recorder::Recorder;
+use live::{FATHOM, ebpf_is_allowed, fathom, jdks, said};
 
 /// A JDK with a compiler, and a folder with the compiled program; `None`, loudly, where something is missing.
 fn jdk() -> Option<(PathBuf, tempfile::TempDir)> {
-    if let Err(why) = fathom_capture::privileges::ebpf() {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+    if !ebpf_is_allowed() {
         return None;
     }
-    let listed = fathom(Path::new("."), &["jdks", "--json"]);
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
-    let jdk = listed["jdks"].as_array().unwrap().iter().find(|jdk| jdk["javac"] == true);
-    let Some(home) = jdk.map(|jdk| PathBuf::from(jdk["home"].as_str().unwrap())) else {
-        eprintln!("SKIPPED: no JDK with a compiler was found");
-        return None;
-    };
     let dir = tempfile::tempdir().unwrap();
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Collects.java");
-    let mut javac = Command::new(home.join("bin/javac"));
-    assert!(javac.args(["--release", "11", "-d"]).arg(dir.path()).arg(source).status().unwrap().success());
-    Some((home, dir))
-}
-
-/// Starts a command that ends in the program, and waits until it runs.
-fn start(command: &mut Command) -> Running {
-    let mut child = Running(command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap());
-    let mut line = String::new();
-    BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, "ready\n");
-    child
+    Some((jdks::compile(dir.path(), 11, &["Collects"])?, dir))
 }
 
 /// Records a process for some seconds.
 fn record(dir: &Path, pid: &str) -> (Recording, String) {
     let output = fathom(dir, &["record", "-p", pid, "-d", "4s", "-F", "499", "-o", "x.fathom"]);
     assert!(output.status.success(), "{}", said(&output));
-    let mut recording = fathom_recording::open(&dir.join("x.fathom")).unwrap();
-    recording.seal();
-    (recording, said(&output))
-}
-
-fn count(recording: &Recording, kind: &str) -> usize {
-    recording.spans_of(kind).count()
+    (open(dir, "x.fathom"), said(&output))
 }
 
 fn stacks_are_whole(recording: &Recording, what: &str) {
@@ -98,9 +55,9 @@ fn a_jvm_in_namespaces_of_its_own_whose_files_are_not_there_outside_is_recorded_
     );
     let mut command = Command::new("unshare");
     command.args(["--pid", "--mount", "--fork", "--mount-proc", "sh", "-c", &script]);
-    let jvm = start(&mut command);
+    let jvm = Talking::start(&mut command);
     assert!(!inside.join("bin/java").exists(), "the namespace is not its own");
-    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", jvm.0.id())).unwrap();
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", jvm.pid())).unwrap();
     let (recording, said) = record(dir.path(), children.trim());
     stacks_are_whole(&recording, &said);
     assert!(count(&recording, kind::GC_PAUSE) > 5 && count(&recording, kind::SCHED_OFF) > 5, "{said}");
@@ -114,14 +71,13 @@ fn fathom_within_a_pid_namespace_sees_what_it_sees_outside() {
          code=$?; kill -9 $!; exit $code",
         home = home.display(),
         options = OPTIONS.join(" "),
-        fathom = env!("CARGO_BIN_EXE_fathom"),
+        fathom = FATHOM,
     );
     let mut command = Command::new("unshare");
     command.args(["--pid", "--mount", "--fork", "--mount-proc", "sh", "-c", &script]);
     let output = command.current_dir(dir.path()).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
-    let mut recording = fathom_recording::open(&dir.path().join("x.fathom")).unwrap();
-    recording.seal();
+    let recording = open(dir.path(), "x.fathom");
     stacks_are_whole(&recording, &said(&output));
     for kind in [kind::GC_PAUSE, kind::SCHED_OFF, kind::SCHED_WATCHED] {
         assert!(count(&recording, kind) > 5, "{kind}: {}", said(&output));
@@ -165,8 +121,8 @@ fn a_libjvm_without_probes_is_watched_by_its_functions_and_a_stripped_one_is_sai
     let stripped = ["--strip-all", "--remove-section=.note.stapsdt"];
     for (name, options) in [("no-probes", &without_probes[..]), ("stripped", &stripped[..])] {
         let Some(java) = copy_with_another_libjvm(&home, &dir.path().join(name), options) else { return };
-        let jvm = start(Command::new(java).args(OPTIONS).args(["-cp", classes, "Collects", "60"]));
-        let pid = jvm.0.id().to_string();
+        let jvm = Talking::start(Command::new(java).args(OPTIONS).args(["-cp", classes, "Collects", "60"]));
+        let pid = jvm.pid();
         let (recording, said) = record(dir.path(), &pid);
         stacks_are_whole(&recording, &said);
         let check = fathom(dir.path(), &["check", "-p", &pid]);
@@ -205,32 +161,26 @@ fn compilations_and_classes_of_a_libjvm_without_probes_are_told_by_its_functions
         return;
     };
     let compiled_at_once = ["-Xcomp", "-XX:TieredStopAtLevel=1", "-cp", dir.path().to_str().unwrap()];
-    let jvm = start(Command::new(java).args(OPTIONS).args(compiled_at_once).args(["Collects", "300"]));
-    let pid = jvm.0.id().to_string();
-    let mut record = Command::new(env!("CARGO_BIN_EXE_fathom"));
-    record.current_dir(dir.path()).args(["record", "-p", &pid, "--without", "cpu", "-o", "x.fathom"]);
-    let mut record = Running(record.stderr(Stdio::piped()).spawn().unwrap());
-    // What it says first, it says when everything is attached.
-    let mut lines = BufReader::new(record.0.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let mut said: Vec<String> = lines.by_ref().take(1).collect();
+    let jvm =
+        Talking::start(Command::new(java).args(OPTIONS).args(compiled_at_once).args(["Collects", "300"]));
+    let pid = jvm.pid();
+    let recorder = Recorder::record(dir.path(), &pid, &["--without", "cpu"]);
     let started = Command::new(jcmd).args([&pid, "ManagementAgent.start_local"]).output().unwrap();
     assert!(started.status.success(), "{started:?}");
-    assert!(Command::new("kill").args(["-INT", &record.0.id().to_string()]).status().unwrap().success());
-    said.extend(lines);
-    assert!(record.0.wait().unwrap().success(), "{said:?}");
-    let mut recording = fathom_recording::open(&dir.path().join("x.fathom")).unwrap();
-    recording.seal();
+    let (code, said) = recorder.end("INT");
+    assert_eq!(code, Some(0), "{said}");
+    let recording = open(dir.path(), "x.fathom");
     let of_the_agent = |kind: &str| {
         let all = recording.spans_of(kind).filter(|span| span.name().starts_with("jdk.internal.agent."));
         all.map(|span| (span.name().to_owned(), span.figure(figure::TIER))).collect::<Vec<_>>()
     };
     let (classes, compiles) = (of_the_agent(kind::CLASS_LOAD), of_the_agent(kind::JIT_COMPILE));
-    assert!(classes.iter().any(|(name, _)| name == "jdk.internal.agent.Agent"), "{classes:?} {said:?}");
+    assert!(classes.iter().any(|(name, _)| name == "jdk.internal.agent.Agent"), "{classes:?} {said}");
     assert!(
         !compiles.is_empty() && compiles.iter().all(|(_, tier)| *tier == Some(1.0)),
-        "{compiles:?} {said:?}"
+        "{compiles:?} {said}"
     );
-    assert!(!said.iter().any(|line| line.contains("not seen: compilations")), "{said:?}");
+    assert!(!said.contains("not seen: compilations"), "{said}");
 }
 
 /// There is no OpenJ9 to be had here: what counts is what is mapped.
@@ -242,16 +192,12 @@ fn a_jvm_of_another_make_is_refused_in_one_sentence() {
     let script = "import mmap, sys, time\nf = open(sys.argv[1], 'rb')\nm = mmap.mmap(f.fileno(), 4096, prot=mmap.PROT_READ)\n\
                   print('ready', flush=True)\ntime.sleep(60)";
     let mut command = Command::new("python3");
-    command.args(["-c", script]).arg(&library).stdout(Stdio::piped());
-    let Ok(child) = command.spawn() else {
+    let Ok(mut jvm) = Talking::spawn(command.args(["-c", script]).arg(&library)) else {
         eprintln!("SKIPPED: no python3");
         return;
     };
-    let mut child = Running(child);
-    let mut line = String::new();
-    BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let output =
-        fathom(dir.path(), &["record", "-p", &child.0.id().to_string(), "-d", "1s", "-o", "x.fathom"]);
+    jvm.until("ready");
+    let output = fathom(dir.path(), &["record", "-p", &jvm.pid(), "-d", "1s", "-o", "x.fathom"]);
     assert_eq!((output.status.code(), said(&output).lines().count()), (Some(3), 1), "{}", said(&output));
     assert!(said(&output).contains("is OpenJ9, and fathom reads 64-bit HotSpot only"), "{}", said(&output));
     assert!(!dir.path().join("x.fathom").exists());
