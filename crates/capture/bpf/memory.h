@@ -12,6 +12,13 @@ struct memory_config {
 	__u32 pad;
 };
 
+/* In a storm not each fault comes to the program. (The kernel leaves the period that it tells in the event as it was when a period
+ * of one is set, so that user space says it.) */
+struct fault_look {
+	__u64 one_in;        /* each that comes stands for so many; 0: for itself */
+	__u64 timed_from_ns; /* what is kept of faults that began before is not true */
+};
+
 /* A mapping as a fault found it. */
 struct fault_mapping {
 	__u64 start; /* where it could not be looked at: an address in it */

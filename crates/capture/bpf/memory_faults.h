@@ -44,6 +44,9 @@ struct {
 	__type(value, struct fault_counts);
 } fresh SEC(".maps");
 
+/* What user space wants to be looked at: see src/memory/pace.rs. */
+volatile struct fault_look look = {};
+
 static __always_inline int fault_begins(__u64 address, __u64 code)
 {
 	if ((__s64)address < 0)
@@ -170,8 +173,7 @@ static __always_inline int fault_ends(struct bpf_perf_event_data *ctx, bool majo
 	struct ids ids;
 	__u32 zero = 0;
 	__u64 address = ctx->addr;
-	/* In a storm not each fault comes here: see src/memory/pace.rs. */
-	__u64 stands_for = ctx->sample_period ?: 1;
+	__u64 stands_for = look.one_in ?: 1;
 
 	if (!is_target(&ids))
 		return 0;
@@ -184,6 +186,8 @@ static __always_inline int fault_ends(struct bpf_perf_event_data *ctx, bool majo
 	struct fault_counts *counts = NULL;
 
 	slot->fault_ns = 0;
+	if (from < look.timed_from_ns)
+		from = 0;
 	if (address >= slot->map_start && address < slot->map_end) {
 		struct fault_key key = {.tid = slot->tid, .start = slot->map_start};
 

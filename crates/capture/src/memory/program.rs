@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ProgramMut};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
 use super::pace::{Look, Pace};
 use super::record::{Counts, name_of, pair};
@@ -13,6 +13,7 @@ use crate::bpf::calls::{Calls, Handed, Way};
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
 use crate::bpf::ring::Ring;
 use crate::bpf::{self, pid_namespace, silence, unavailable};
+use crate::clock::monotonic_ns;
 use crate::collector::Unavailable;
 use crate::cpu::perf_event::{self, SoftwareEvent};
 use crate::unwind::SharedEngine;
@@ -170,16 +171,23 @@ impl Program {
 
     /// Looks at faults as it is told; where the kernel refuses, as before.
     pub(super) fn look(&mut self, look: Look) {
+        let Some(told) = self.loaded.maps.bss_data.as_deref_mut() else { return };
         if look.one_in != self.look.one_in
             && self.minor.iter().all(|event| perf_event::every(event.as_fd(), look.one_in).is_ok())
         {
+            told.look.one_in = look.one_in;
             self.look.one_in = look.one_in;
         }
         if look.timed != self.look.timed && self.times {
             let (programs, links) = (&self.loaded.progs, &mut self.loaded.links);
-            let on = |program: &ProgramMut<'_>| look.timed.then(|| program.attach().ok()).flatten();
-            links.on_fault_user = on(&programs.on_fault_user);
-            links.on_fault_kernel = on(&programs.on_fault_kernel);
+            if look.timed {
+                (links.on_fault_user, links.on_fault_kernel) =
+                    (programs.on_fault_user.attach().ok(), programs.on_fault_kernel.attach().ok());
+                told.look.timed_from_ns = monotonic_ns().cast_unsigned();
+            } else {
+                told.look.timed_from_ns = u64::MAX;
+                (links.on_fault_user, links.on_fault_kernel) = (None, None);
+            }
             self.look.timed = look.timed;
         }
     }
