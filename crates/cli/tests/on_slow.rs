@@ -16,7 +16,7 @@ use fathom_recording::Recording;
 use fathom_recording::vocabulary::{kind, label};
 use live::process::Talking;
 use live::recorder::Recorder;
-use live::{FATHOM, ebpf_is_allowed, fathom, jdks, json, said};
+use live::{FATHOM, ebpf_is_allowed, fathom, jdks, json, patiently, said};
 
 const S: i64 = 1_000_000_000;
 /// `O_NONBLOCK` of Linux on x86-64 and AArch64.
@@ -118,89 +118,98 @@ fn slow(recording: &Recording) -> Vec<(String, String)> {
 
 #[test]
 fn a_long_stop_and_a_long_lock_among_quiet_time_are_an_incident_each() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    let Some(home) = jdks::compile(dir, 11, &["Slow"]).filter(|_| ebpf_is_allowed()) else { return };
-    let mut jvm = Jvm::start(dir, &home);
-    let pid = jvm.program.pid();
-    let misspelt = "uprobe:libjvm.so:JVM_CG>2s";
-    let output = fathom(dir, &["record", "-p", &pid, "--on-slow", misspelt, "-o", "incidents"]);
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert!(said(&output).contains("near it: JVM_GC"), "{}", said(&output));
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let Some(home) = jdks::compile(dir, 11, &["Slow"]).filter(|_| ebpf_is_allowed()) else { return };
+        let mut jvm = Jvm::start(dir, &home);
+        let pid = jvm.program.pid();
+        let misspelt = "uprobe:libjvm.so:JVM_CG>2s";
+        let output = fathom(dir, &["record", "-p", &pid, "--on-slow", misspelt, "-o", "incidents"]);
+        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+        assert!(said(&output).contains("near it: JVM_GC"), "{}", said(&output));
 
-    let triggers = ["stop>2s", "syscall:write>2s", "lock>2s", "uprobe:libjvm.so:JVM_GC>2s"];
-    let triggers: Vec<&str> = triggers.iter().flat_map(|trigger| ["--on-slow", *trigger]).collect();
-    let args = [&["-p", &pid, "--before", "3s", "--after", "1s"][..], &triggers].concat();
-    let mut watching = watching(dir, &args);
-    std::thread::sleep(Duration::from_secs(5));
-    assert_eq!(incidents(dir), [""; 0]);
+        let triggers = ["stop>2s", "syscall:write>2s", "lock>2s", "uprobe:libjvm.so:JVM_GC>2s"];
+        let triggers: Vec<&str> = triggers.iter().flat_map(|trigger| ["--on-slow", *trigger]).collect();
+        let args = [&["-p", &pid, "--before", "3s", "--after", "1s"][..], &triggers].concat();
+        let mut watching = watching(dir, &args);
+        std::thread::sleep(Duration::from_secs(5));
+        assert_eq!(incidents(dir), [""; 0]);
 
-    jvm.stop();
-    let line = watching.until("→");
-    assert!(line.contains("stop>2s: ") && line.contains("syscall:write>2s: "), "{line}");
-    assert!(line.contains("gc.log, thread VM Thread"), "{line}");
-    assert!(line.contains("uprobe:libjvm.so:JVM_GC>2s: 4.") && line.contains("thread main"), "{line}");
-    assert_eq!(incidents(dir).len(), 1, "{}", watching.said());
-    // What is slow as it ends is written too.
-    std::thread::sleep(Duration::from_secs(5));
-    jvm.lock();
-    std::thread::sleep(Duration::from_millis(500));
-    let said = end(watching, "TERM");
-    assert!(said.contains("2 incidents written"), "{said}");
-    let names = incidents(dir);
-    assert!(names.len() == 2 && names[1].ends_with("-lock.fathom"), "{said}: {names:?}");
-    assert!(!dir.join("incidents/.unfinished").exists());
+        jvm.stop();
+        let line = watching.until("→");
+        assert!(line.contains("stop>2s: ") && line.contains("syscall:write>2s: "), "{line}");
+        assert!(line.contains("gc.log, thread VM Thread"), "{line}");
+        assert!(line.contains("uprobe:libjvm.so:JVM_GC>2s: 4.") && line.contains("thread main"), "{line}");
+        assert_eq!(incidents(dir).len(), 1, "{}", watching.said());
+        // What is slow as it ends is written too.
+        std::thread::sleep(Duration::from_secs(5));
+        jvm.lock();
+        std::thread::sleep(Duration::from_millis(500));
+        let said = end(watching, "TERM");
+        assert!(said.contains("2 incidents written"), "{said}");
+        let names = incidents(dir);
+        assert!(names.len() == 2 && names[1].ends_with("-lock.fathom"), "{said}: {names:?}");
+        assert!(!dir.join("incidents/.unfinished").exists());
 
-    let stop = open(dir, &names[0]);
-    let triggers: Vec<String> = slow(&stop).into_iter().map(|(trigger, _)| trigger).collect();
-    assert!(triggers.contains(&"stop>2s".to_owned()) && !triggers.contains(&"lock>2s".to_owned()), "{said}");
-    let held_ns = HELD.as_nanos() as i64;
-    let longest = |recording: &Recording, kind| recording.spans_of(kind).map(|s| s.duration_ns()).max();
-    assert!(longest(&stop, kind::SAFEPOINT) >= Some(held_ns - S / 10), "{said}");
-    assert!(longest(&stop, kind::SYSCALL) >= Some(held_ns - S / 10), "{said}");
-    let (from, to) = stop.covers_ns().unwrap();
-    let pause = stop.spans_of(kind::SAFEPOINT).max_by_key(|s| s.duration_ns()).unwrap();
-    assert!((2 * S..=3 * S + S / 10).contains(&(pause.t0_ns() - from)), "{said}: {}", pause.t0_ns() - from);
-    assert!((S / 2..=S + S / 10).contains(&(to - pause.t1_ns())), "{said}: {}", to - pause.t1_ns());
+        let stop = open(dir, &names[0]);
+        let triggers: Vec<String> = slow(&stop).into_iter().map(|(trigger, _)| trigger).collect();
+        assert!(
+            triggers.contains(&"stop>2s".to_owned()) && !triggers.contains(&"lock>2s".to_owned()),
+            "{said}"
+        );
+        let held_ns = HELD.as_nanos() as i64;
+        let longest = |recording: &Recording, kind| recording.spans_of(kind).map(|s| s.duration_ns()).max();
+        assert!(longest(&stop, kind::SAFEPOINT) >= Some(held_ns - S / 10), "{said}");
+        assert!(longest(&stop, kind::SYSCALL) >= Some(held_ns - S / 10), "{said}");
+        let (from, to) = stop.covers_ns().unwrap();
+        let pause = stop.spans_of(kind::SAFEPOINT).max_by_key(|s| s.duration_ns()).unwrap();
+        assert!(
+            (2 * S..=3 * S + S / 10).contains(&(pause.t0_ns() - from)),
+            "{said}: {}",
+            pause.t0_ns() - from
+        );
+        assert!((S / 2..=S + S / 10).contains(&(to - pause.t1_ns())), "{said}: {}", to - pause.t1_ns());
 
-    let lock = open(dir, &names[1]);
-    let told = slow(&lock);
-    assert!(
-        told.iter().any(|(trigger, what)| trigger == "lock>2s"
-            && what.contains("held by holder")
-            && what.contains("waited for by victim")),
-        "{said}: {told:?}"
-    );
+        let lock = open(dir, &names[1]);
+        let told = slow(&lock);
+        assert!(
+            told.iter().any(|(trigger, what)| trigger == "lock>2s"
+                && what.contains("held by holder")
+                && what.contains("waited for by victim")),
+            "{said}: {told:?}"
+        );
 
-    // Threads that sleep all through it are told as they are elsewhere: watched, and off the CPU.
-    for recording in [&stop, &lock] {
-        let (from, to) = recording.covers_ns().unwrap();
-        let watched = recording.spans_of(kind::SCHED_WATCHED);
-        let through = watched.filter(|s| s.t0_ns() <= from + S / 10 && s.t1_ns() >= to - S / 10).count();
-        assert!(through > 5, "{said}: {through}");
-    }
-    for name in &names {
-        let place = format!("incidents/{name}");
-        let info = fathom(dir, &["info", &place]);
-        assert!(String::from_utf8_lossy(&info.stdout).contains("kept for"), "{}", said_of(&info));
-        for args in [
-            &["diagnose", &place][..],
-            &["ledger", &place],
-            &["report", &place, "-o", "x.html"],
-            &["flame", &place, "--kind", "sched.off-cpu", "-o", "x.svg"],
-        ] {
-            let output = fathom(dir, args);
-            assert!(output.status.success(), "{args:?}: {}", said_of(&output));
+        // Threads that sleep all through it are told as they are elsewhere: watched, and off the CPU.
+        for recording in [&stop, &lock] {
+            let (from, to) = recording.covers_ns().unwrap();
+            let watched = recording.spans_of(kind::SCHED_WATCHED);
+            let through = watched.filter(|s| s.t0_ns() <= from + S / 10 && s.t1_ns() >= to - S / 10).count();
+            assert!(through > 5, "{said}: {through}");
         }
-    }
-    let verdict = fathom(dir, &["diagnose", &format!("incidents/{}", names[0])]);
-    assert!(String::from_utf8_lossy(&verdict.stdout).contains("GenCollectFull"), "{}", said_of(&verdict));
-    for name in &names {
-        let verdict = json(dir, &["diagnose", &format!("incidents/{name}")]);
-        let how = verdict["windows"]["how"].as_str().unwrap();
-        assert!(how.starts_with("what was recorded as slow"), "{name}: {how}");
-        assert!(!verdict["windows"]["slow"].as_array().unwrap().is_empty(), "{name}: {verdict}");
-    }
+        for name in &names {
+            let place = format!("incidents/{name}");
+            let info = fathom(dir, &["info", &place]);
+            assert!(String::from_utf8_lossy(&info.stdout).contains("kept for"), "{}", said_of(&info));
+            for args in [
+                &["diagnose", &place][..],
+                &["ledger", &place],
+                &["report", &place, "-o", "x.html"],
+                &["flame", &place, "--kind", "sched.off-cpu", "-o", "x.svg"],
+            ] {
+                let output = fathom(dir, args);
+                assert!(output.status.success(), "{args:?}: {}", said_of(&output));
+            }
+        }
+        let verdict = fathom(dir, &["diagnose", &format!("incidents/{}", names[0])]);
+        assert!(String::from_utf8_lossy(&verdict.stdout).contains("GenCollectFull"), "{}", said_of(&verdict));
+        for name in &names {
+            let verdict = json(dir, &["diagnose", &format!("incidents/{name}")]);
+            let how = verdict["windows"]["how"].as_str().unwrap();
+            assert!(how.starts_with("what was recorded as slow"), "{name}: {how}");
+            assert!(!verdict["windows"]["slow"].as_array().unwrap().is_empty(), "{name}: {verdict}");
+        }
+    });
 }
 
 fn said_of(output: &Output) -> String {
@@ -209,27 +218,30 @@ fn said_of(output: &Output) -> String {
 
 #[test]
 fn a_series_that_leaves_what_is_usual_is_an_incident() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    let Some(home) = jdks::compile(dir, 11, &["Slow"]).filter(|_| ebpf_is_allowed()) else { return };
-    let mut jvm = Jvm::start(dir, &home);
-    let pid = jvm.program.pid();
-    let args = ["-p", &pid, "--before", "3s", "--after", "1s", "--on-slow", "series:process.threads>300%"];
-    let mut watching = watching(dir, &args);
-    // What is usual is known from twenty points on, one a second or fewer.
-    std::thread::sleep(Duration::from_secs(35));
-    assert_eq!(incidents(dir), [""; 0], "{}", watching.said());
-    jvm.program.tell("threads 10000");
-    let line = watching.until("→");
-    assert!(line.contains("process.threads of Slow (") && line.contains("usually"), "{line}");
-    assert_eq!(jvm.program.line(), Some("done"));
-    let said = end(watching, "INT");
-    let names = incidents(dir);
-    assert!(names[0].ends_with("-series.fathom"), "{said}: {names:?}");
-    let recording = open(dir, &names[0]);
-    assert!(!slow(&recording).is_empty(), "{said}");
-    let threads = recording.series.iter().find(|s| s.info.name == "process.threads").unwrap();
-    assert!(threads.value.iter().any(|threads| *threads > 100.0), "{said}: {:?}", threads.value);
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let Some(home) = jdks::compile(dir, 11, &["Slow"]).filter(|_| ebpf_is_allowed()) else { return };
+        let mut jvm = Jvm::start(dir, &home);
+        let pid = jvm.program.pid();
+        let args =
+            ["-p", &pid, "--before", "3s", "--after", "1s", "--on-slow", "series:process.threads>300%"];
+        let mut watching = watching(dir, &args);
+        // What is usual is known from twenty points on, one a second or fewer.
+        std::thread::sleep(Duration::from_secs(35));
+        assert_eq!(incidents(dir), [""; 0], "{}", watching.said());
+        jvm.program.tell("threads 10000");
+        let line = watching.until("→");
+        assert!(line.contains("process.threads of Slow (") && line.contains("usually"), "{line}");
+        assert_eq!(jvm.program.line(), Some("done"));
+        let said = end(watching, "INT");
+        let names = incidents(dir);
+        assert!(names[0].ends_with("-series.fathom"), "{said}: {names:?}");
+        let recording = open(dir, &names[0]);
+        assert!(!slow(&recording).is_empty(), "{said}");
+        let threads = recording.series.iter().find(|s| s.info.name == "process.threads").unwrap();
+        assert!(threads.value.iter().any(|threads| *threads > 100.0), "{said}: {:?}", threads.value);
+    });
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use live::process::{Running, Talking};
 use live::recorder::Recorder;
-use live::{FATHOM, fathom, jdks, json, kernel, said};
+use live::{FATHOM, fathom, jdks, json, kernel, patiently, said};
 use serde_json::Value;
 
 /// A program of tests/java, ready; `None`, loudly, without a compiler.
@@ -44,77 +44,82 @@ fn names(event: &Value) -> Vec<&str> {
 
 #[test]
 fn waits_are_shown_with_their_time_thread_and_whole_stack() {
-    for (release, home) in jdks::of(&[11, 17, 21, 25]) {
-        let dir = tempfile::tempdir().unwrap();
-        let Some(jvm) = program(dir.path(), &home, "Waits", &["120"]) else { return };
-        let condition = "thread == sleeper && method ~ 'sleep|nap' && stack ~ 'Waits.nap' && dur < 5s";
-        let args = ["offcpu", "-p", &jvm.pid(), "-d", "3s", "--min", "15ms", "--where", condition];
-        let Some((events, summary)) = trace(dir.path(), &args) else { return };
-        assert!(events.len() > 20, "JDK {release}: {} events: {summary}", events.len());
-        for event in &events {
-            assert_eq!(event["thread"], "sleeper", "JDK {release}: {event}");
-            let names = names(event);
-            assert!(names.contains(&"Waits.nap"), "JDK {release}: {event}");
-            let frames = event["stack"].as_array().unwrap();
-            assert_eq!(frames[0]["type"], "kernel", "JDK {release}: {event}");
-            // The one that lasts until the end is read from outside, where native frames cannot be told.
-            let told = frames.iter().any(|frame| frame["type"] == "jvm");
-            assert!(told || names.contains(&"[native frames not walked]"), "JDK {release}: {event}");
+    patiently(|| {
+        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some(jvm) = program(dir.path(), &home, "Waits", &["120"]) else { return };
+            let condition = "thread == sleeper && method ~ 'sleep|nap' && stack ~ 'Waits.nap' && dur < 5s";
+            let args = ["offcpu", "-p", &jvm.pid(), "-d", "3s", "--min", "15ms", "--where", condition];
+            let Some((events, summary)) = trace(dir.path(), &args) else { return };
+            assert!(events.len() > 20, "JDK {release}: {} events: {summary}", events.len());
+            for event in &events {
+                assert_eq!(event["thread"], "sleeper", "JDK {release}: {event}");
+                let names = names(event);
+                assert!(names.contains(&"Waits.nap"), "JDK {release}: {event}");
+                let frames = event["stack"].as_array().unwrap();
+                assert_eq!(frames[0]["type"], "kernel", "JDK {release}: {event}");
+                // The one that lasts until the end is read from outside, where native frames cannot be told.
+                let told = frames.iter().any(|frame| frame["type"] == "jvm");
+                assert!(told || names.contains(&"[native frames not walked]"), "JDK {release}: {event}");
+            }
+            // It asks for 20 ms; a busy machine makes it more, or takes a part of it before it sleeps.
+            let mut took: Vec<i64> = events.iter().map(|event| event["took_ns"].as_i64().unwrap()).collect();
+            took.sort_unstable();
+            assert!((19_000_000..40_000_000).contains(&took[took.len() / 2]), "JDK {release}: {took:?}");
+            assert_eq!(summary["count"], events.len());
+            let sum: i64 = events.iter().map(|event| event["took_ns"].as_i64().unwrap()).sum();
+            assert_eq!(summary["total_ns"], sum);
+            assert!(summary["left_out"].as_u64().unwrap() > 0, "others wait too");
         }
-        // It asks for 20 ms; a busy machine makes it more, or takes a part of it before it sleeps.
-        let mut took: Vec<i64> = events.iter().map(|event| event["took_ns"].as_i64().unwrap()).collect();
-        took.sort_unstable();
-        assert!((19_000_000..40_000_000).contains(&took[took.len() / 2]), "JDK {release}: {took:?}");
-        assert_eq!(summary["count"], events.len());
-        let sum: i64 = events.iter().map(|event| event["took_ns"].as_i64().unwrap()).sum();
-        assert_eq!(summary["total_ns"], sum);
-        assert!(summary["left_out"].as_u64().unwrap() > 0, "others wait too");
-    }
+    });
 }
 
 #[test]
 fn collections_stops_and_threads_of_a_program_that_makes_them_are_shown_and_recorded() {
-    for (release, home) in jdks::of(&[17, 25]) {
-        let dir = tempfile::tempdir().unwrap();
-        let Some(jvm) = program(dir.path(), &home, "Collects", &["120"]) else { return };
-        let pid = jvm.pid();
-        let Some((events, _)) =
-            trace(dir.path(), &["gc", "-p", &pid, "-d", "4s", "--where", "cause == 'System.gc()'"])
-        else {
-            return;
-        };
-        assert!(!events.is_empty(), "JDK {release}");
-        assert!(events.iter().all(|event| event["name"] == "Pause Full"), "JDK {release}: {events:?}");
-        let (events, summary) =
-            trace(dir.path(), &["safepoint", "-p", &pid, "-d", "3s", "-o", "r.fathom"]).unwrap();
-        assert!(!events.is_empty(), "JDK {release}");
-        // The longest are cut into parts that add up, with the thread that did the work.
-        let longest = summary["stops"].as_array().unwrap();
-        assert!(!longest.is_empty() && longest.len() <= 5, "JDK {release}: {summary}");
-        for stop in longest {
-            let parts = stop["parts"].as_array().unwrap().iter();
-            let sum: f64 = parts.map(|part| part["ms"].as_f64().unwrap()).sum();
-            assert!((sum - stop["ms"].as_f64().unwrap()).abs() < 1e-3, "JDK {release}: {stop}");
-            assert!(stop["parts"].to_string().contains("VM Thread"), "JDK {release}: {stop}");
+    patiently(|| {
+        for (release, home) in jdks::of(&[17, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some(jvm) = program(dir.path(), &home, "Collects", &["120"]) else { return };
+            let pid = jvm.pid();
+            let Some((events, _)) =
+                trace(dir.path(), &["gc", "-p", &pid, "-d", "4s", "--where", "cause == 'System.gc()'"])
+            else {
+                return;
+            };
+            assert!(!events.is_empty(), "JDK {release}");
+            assert!(events.iter().all(|event| event["name"] == "Pause Full"), "JDK {release}: {events:?}");
+            let (events, summary) =
+                trace(dir.path(), &["safepoint", "-p", &pid, "-d", "3s", "-o", "r.fathom"]).unwrap();
+            assert!(!events.is_empty(), "JDK {release}");
+            // The longest are cut into parts that add up, with the thread that did the work.
+            let longest = summary["stops"].as_array().unwrap();
+            assert!(!longest.is_empty() && longest.len() <= 5, "JDK {release}: {summary}");
+            for stop in longest {
+                let parts = stop["parts"].as_array().unwrap().iter();
+                let sum: f64 = parts.map(|part| part["ms"].as_f64().unwrap()).sum();
+                assert!((sum - stop["ms"].as_f64().unwrap()).abs() < 1e-3, "JDK {release}: {stop}");
+                assert!(stop["parts"].to_string().contains("VM Thread"), "JDK {release}: {stop}");
+            }
+            let (things, total) = (summary["things"].as_array().unwrap(), &summary["count"]);
+            let counts: u64 = things.iter().map(|thing| thing["count"].as_u64().unwrap()).sum();
+            assert_eq!(&counts, total);
+            let recording = fathom_recording::open(&dir.path().join("r.fathom")).unwrap();
+            let recorded = recording.spans_of(fathom_recording::vocabulary::kind::SAFEPOINT).count();
+            assert_eq!(recorded, events.len(), "JDK {release}");
+            let (events, _) =
+                trace(dir.path(), &["threads", "-p", &pid, "-d", "4s", "--where", "name ~ short-lived"])
+                    .unwrap();
+            assert!(events.iter().any(|event| event["kind"] == "thread.start"), "JDK {release}: {events:?}");
+            let (events, _) =
+                trace(dir.path(), &["threads", "-p", &pid, "-d", "4s", "--where", "arg0 != 0"]).unwrap();
+            assert!(!events.is_empty(), "JDK {release}");
+            let from_java = |event: &Value| names(event).contains(&"java.lang.Thread.start");
+            assert!(
+                events.iter().all(|e| e["took_ns"].as_i64().unwrap() > 0 && from_java(e)),
+                "JDK {release}: {events:?}"
+            );
         }
-        let (things, total) = (summary["things"].as_array().unwrap(), &summary["count"]);
-        let counts: u64 = things.iter().map(|thing| thing["count"].as_u64().unwrap()).sum();
-        assert_eq!(&counts, total);
-        let recording = fathom_recording::open(&dir.path().join("r.fathom")).unwrap();
-        let recorded = recording.spans_of(fathom_recording::vocabulary::kind::SAFEPOINT).count();
-        assert_eq!(recorded, events.len(), "JDK {release}");
-        let (events, _) =
-            trace(dir.path(), &["threads", "-p", &pid, "-d", "4s", "--where", "name ~ short-lived"]).unwrap();
-        assert!(events.iter().any(|event| event["kind"] == "thread.start"), "JDK {release}: {events:?}");
-        let (events, _) =
-            trace(dir.path(), &["threads", "-p", &pid, "-d", "4s", "--where", "arg0 != 0"]).unwrap();
-        assert!(!events.is_empty(), "JDK {release}");
-        let from_java = |event: &Value| names(event).contains(&"java.lang.Thread.start");
-        assert!(
-            events.iter().all(|e| e["took_ns"].as_i64().unwrap() > 0 && from_java(e)),
-            "JDK {release}: {events:?}"
-        );
-    }
+    });
 }
 
 #[test]
@@ -252,222 +257,246 @@ fn measured(said: &[String]) -> BTreeMap<String, Vec<Measured>> {
 
 #[test]
 fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
-    for (release, home) in jdks::of(&[8, 11, 17, 21, 25]) {
-        let dir = tempfile::tempdir().unwrap();
-        let Some(mut jvm) = program(dir.path(), &home, "Locks", &[]) else { return };
-        let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &["lock"]) else { return };
-        let measured = measured(&said);
-        assert_eq!(measured.len(), 3, "{said:?}");
-        for (name, waits) in measured {
-            let (waiter, owner) = (format!("{name}-waiter"), format!("{name}-owner"));
-            // The JVM's own mutexes are waited for too, as by a thread that ends.
-            let is_own =
-                |event: &&Value| event["thread"] == waiter.as_str() && event["kind"] != "lock.native";
-            let own: Vec<_> = events.iter().filter(is_own).collect();
-            // Every event is of a wait that the program measured, and no wait is told longer than it was.
-            let mut told_ns = vec![0; waits.len()];
-            for event in &own {
-                let took = event["took_ns"].as_i64().unwrap();
-                let of = (0..waits.len()).max_by_key(|wait| waits[*wait].covered_by(event)).unwrap();
-                let (began_ms, measured_ns) = (waits[of].began_ms, waits[of].took_ns);
-                let shown =
-                    format!("measured {measured_ns} ns from {began_ms} ms on, told {took} ns: {event}");
-                assert!(waits[of].covered_by(event) * 10 >= took * 9, "JDK {release} {name}: {shown}");
-                told_ns[of] += took;
+    patiently(|| {
+        for (release, home) in jdks::of(&[8, 11, 17, 21, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some(mut jvm) = program(dir.path(), &home, "Locks", &[]) else { return };
+            let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &["lock"]) else { return };
+            let measured = measured(&said);
+            assert_eq!(measured.len(), 3, "{said:?}");
+            for (name, waits) in measured {
+                let (waiter, owner) = (format!("{name}-waiter"), format!("{name}-owner"));
+                // The JVM's own mutexes are waited for too, as by a thread that ends.
+                let is_own =
+                    |event: &&Value| event["thread"] == waiter.as_str() && event["kind"] != "lock.native";
+                let own: Vec<_> = events.iter().filter(is_own).collect();
+                // Every event is of a wait that the program measured, and no wait is told longer than it was.
+                let mut told_ns = vec![0; waits.len()];
+                for event in &own {
+                    let took = event["took_ns"].as_i64().unwrap();
+                    let of = (0..waits.len()).max_by_key(|wait| waits[*wait].covered_by(event)).unwrap();
+                    let (began_ms, measured_ns) = (waits[of].began_ms, waits[of].took_ns);
+                    let shown =
+                        format!("measured {measured_ns} ns from {began_ms} ms on, told {took} ns: {event}");
+                    assert!(waits[of].covered_by(event) * 10 >= took * 9, "JDK {release} {name}: {shown}");
+                    told_ns[of] += took;
+                }
+                // What the program measured is more where it was kept off the CPU between looking at its clock and asking: then the
+                // lock may be free by the time it asks. A busy machine does so to some.
+                let mut off: Vec<f64> = Vec::new();
+                for (wait, told) in waits.iter().zip(&told_ns).filter(|(_, told)| **told > 0) {
+                    off.push((told - wait.took_ns) as f64 / wait.took_ns as f64);
+                }
+                assert!(off.len() * 10 >= waits.len() * 8, "JDK {release} {name}: {own:?}");
+                off.sort_by(f64::total_cmp);
+                let (worst, median) = (off[0], off[off.len() / 2]);
+                let all = waits.len();
+                eprintln!(
+                    "JDK {release} {name}: {} of {all} waits, {:.2} % off in the median, {:.2} % at worst",
+                    off.len(),
+                    median * 100.0,
+                    worst * 100.0
+                );
+                assert!(median.abs() < 0.02, "JDK {release} {name}: {off:?}");
+                assert!(off[off.len() - 1] < 0.02, "JDK {release} {name}: {off:?}");
+                let class = match name.as_str() {
+                    "monitor" => "Locks$Account",
+                    "reentrant" => "java.util.concurrent.locks.ReentrantLock$NonfairSync",
+                    _ => "java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync",
+                };
+                let right = |key: &dyn Fn(&Value) -> bool| own.iter().filter(|event| key(event)).count();
+                let other: Vec<_> = own.iter().filter(|event| event["name"] != class).collect();
+                assert!(other.is_empty(), "JDK {release} {name}: {other:#?}");
+                let other: Vec<_> =
+                    own.iter().filter(|event| event["labels"]["owner"] != owner.as_str()).collect();
+                assert!(other.is_empty(), "JDK {release} {name}: {other:#?}");
+                let stacks = right(&|event| names(event).iter().any(|frame| frame.starts_with("Locks.")));
+                assert_eq!(stacks, own.len(), "JDK {release} {name}: {own:?}");
             }
-            // What the program measured is more where it was kept off the CPU between looking at its clock and asking: then the
-            // lock may be free by the time it asks. A busy machine does so to some.
-            let mut off: Vec<f64> = Vec::new();
-            for (wait, told) in waits.iter().zip(&told_ns).filter(|(_, told)| **told > 0) {
-                off.push((told - wait.took_ns) as f64 / wait.took_ns as f64);
-            }
-            assert!(off.len() * 10 >= waits.len() * 8, "JDK {release} {name}: {own:?}");
-            off.sort_by(f64::total_cmp);
-            let (worst, median) = (off[0], off[off.len() / 2]);
-            let all = waits.len();
-            eprintln!(
-                "JDK {release} {name}: {} of {all} waits, {:.2} % off in the median, {:.2} % at worst",
-                off.len(),
-                median * 100.0,
-                worst * 100.0
-            );
-            assert!(median.abs() < 0.02, "JDK {release} {name}: {off:?}");
-            assert!(off[off.len() - 1] < 0.02, "JDK {release} {name}: {off:?}");
-            let class = match name.as_str() {
-                "monitor" => "Locks$Account",
-                "reentrant" => "java.util.concurrent.locks.ReentrantLock$NonfairSync",
-                _ => "java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync",
-            };
-            let right = |key: &dyn Fn(&Value) -> bool| own.iter().filter(|event| key(event)).count();
-            let other: Vec<_> = own.iter().filter(|event| event["name"] != class).collect();
-            assert!(other.is_empty(), "JDK {release} {name}: {other:#?}");
-            let other: Vec<_> =
-                own.iter().filter(|event| event["labels"]["owner"] != owner.as_str()).collect();
-            assert!(other.is_empty(), "JDK {release} {name}: {other:#?}");
-            let stacks = right(&|event| names(event).iter().any(|frame| frame.starts_with("Locks.")));
-            assert_eq!(stacks, own.len(), "JDK {release} {name}: {own:?}");
         }
-    }
+    });
 }
 
 #[test]
 fn a_virtual_thread_that_holds_a_lock_is_told_as_one_and_what_is_not_seen_is_said() {
-    for (release, home) in jdks::of(&[21, 25]) {
-        let dir = tempfile::tempdir().unwrap();
-        let Some(mut jvm) = program(dir.path(), &home, "VirtualLocks", &[]) else { return };
-        let probe = ["lock", "-o", "v.fathom"];
-        let Some((_, events, _)) = while_it_runs(dir.path(), &mut jvm, &probe) else { return };
-        let own: Vec<_> = events.iter().filter(|event| event["thread"] == "waiter").collect();
-        let class = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
-        assert!(own.iter().all(|event| event["name"] == class), "JDK {release}: {own:?}");
-        // Its carrier does something else while it sleeps: that holds nothing.
-        let owners: Vec<_> = own.iter().filter_map(|event| event["labels"]["owner"].as_str()).collect();
-        let is_told = |owner: &&&str| owner.starts_with("a virtual thread");
-        assert!(!owners.is_empty(), "JDK {release}: {own:?}");
-        assert_eq!(owners.iter().filter(is_told).count(), owners.len(), "JDK {release}: {owners:?}");
-        assert!(own.iter().all(|event| event["figures"]["owner_tid"].is_null()), "JDK {release}: {own:?}");
-        let recording = fathom_recording::open(&dir.path().join("v.fathom")).unwrap();
-        let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
-        assert!(unseen.any(|unseen| unseen.what.contains("virtual threads")), "JDK {release}");
-    }
+    patiently(|| {
+        for (release, home) in jdks::of(&[21, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some(mut jvm) = program(dir.path(), &home, "VirtualLocks", &[]) else { return };
+            let probe = ["lock", "-o", "v.fathom"];
+            let Some((_, events, _)) = while_it_runs(dir.path(), &mut jvm, &probe) else { return };
+            let own: Vec<_> = events.iter().filter(|event| event["thread"] == "waiter").collect();
+            let class = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
+            assert!(own.iter().all(|event| event["name"] == class), "JDK {release}: {own:?}");
+            // Its carrier does something else while it sleeps: that holds nothing.
+            let owners: Vec<_> = own.iter().filter_map(|event| event["labels"]["owner"].as_str()).collect();
+            let is_told = |owner: &&&str| owner.starts_with("a virtual thread");
+            assert!(!owners.is_empty(), "JDK {release}: {own:?}");
+            assert_eq!(owners.iter().filter(is_told).count(), owners.len(), "JDK {release}: {owners:?}");
+            assert!(
+                own.iter().all(|event| event["figures"]["owner_tid"].is_null()),
+                "JDK {release}: {own:?}"
+            );
+            let recording = fathom_recording::open(&dir.path().join("v.fathom")).unwrap();
+            let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
+            assert!(unseen.any(|unseen| unseen.what.contains("virtual threads")), "JDK {release}");
+        }
+    });
 }
 
 #[test]
 fn each_connection_is_shown_with_its_peer_its_error_and_the_java_method_that_made_it() {
-    for (release, home) in jdks::of(&[11, 17, 21, 25]) {
-        let dir = tempfile::tempdir().unwrap();
-        let Some(mut jvm) = program(dir.path(), &home, "Peers", &[]) else { return };
-        let Some((said, events, summary)) = while_it_runs(dir.path(), &mut jvm, &["connect"]) else { return };
-        let peer = |outcome: &str| -> String {
-            let line = said.iter().find_map(|line| line.strip_prefix(&format!("{outcome} ")));
-            line.unwrap_or_else(|| panic!("JDK {release}: {said:?}")).to_owned()
-        };
-        let with = |outcome: &str| -> Vec<&Value> {
-            let peer = peer(outcome);
-            events.iter().filter(|event| event["labels"]["peer"] == peer.as_str()).collect()
-        };
-        let (accepted, refused) = (with("accepted"), with("refused"));
-        assert_eq!((accepted.len(), refused.len()), (5, 1), "JDK {release}: {events:?}");
-        assert!(
-            accepted.iter().all(|event| event["labels"]["error"].is_null()),
-            "JDK {release}: {accepted:?}"
-        );
-        assert_eq!(refused[0]["labels"]["error"], "ECONNREFUSED", "JDK {release}");
-        for event in accepted.iter().chain(&refused) {
-            assert_eq!(event["thread"], "peers", "JDK {release}: {event}");
-            assert!(event["took_ns"].as_i64().unwrap() > 0, "JDK {release}: {event}");
-            assert!(names(event).contains(&"Peers.connect"), "JDK {release}: {event}");
+    patiently(|| {
+        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some(mut jvm) = program(dir.path(), &home, "Peers", &[]) else { return };
+            let Some((said, events, summary)) = while_it_runs(dir.path(), &mut jvm, &["connect"]) else {
+                return;
+            };
+            let peer = |outcome: &str| -> String {
+                let line = said.iter().find_map(|line| line.strip_prefix(&format!("{outcome} ")));
+                line.unwrap_or_else(|| panic!("JDK {release}: {said:?}")).to_owned()
+            };
+            let with = |outcome: &str| -> Vec<&Value> {
+                let peer = peer(outcome);
+                events.iter().filter(|event| event["labels"]["peer"] == peer.as_str()).collect()
+            };
+            let (accepted, refused) = (with("accepted"), with("refused"));
+            assert_eq!((accepted.len(), refused.len()), (5, 1), "JDK {release}: {events:?}");
+            assert!(
+                accepted.iter().all(|event| event["labels"]["error"].is_null()),
+                "JDK {release}: {accepted:?}"
+            );
+            assert_eq!(refused[0]["labels"]["error"], "ECONNREFUSED", "JDK {release}");
+            for event in accepted.iter().chain(&refused) {
+                assert_eq!(event["thread"], "peers", "JDK {release}: {event}");
+                assert!(event["took_ns"].as_i64().unwrap() > 0, "JDK {release}: {event}");
+                assert!(names(event).contains(&"Peers.connect"), "JDK {release}: {event}");
+            }
+            // The summary adds up by peer.
+            let things = summary["things"].as_array().unwrap();
+            let thing = things.iter().find(|thing| thing["name"] == peer("accepted").as_str());
+            assert_eq!(thing.map(|thing| &thing["count"]), Some(&5.into()), "JDK {release}: {summary}");
         }
-        // The summary adds up by peer.
-        let things = summary["things"].as_array().unwrap();
-        let thing = things.iter().find(|thing| thing["name"] == peer("accepted").as_str());
-        assert_eq!(thing.map(|thing| &thing["count"]), Some(&5.into()), "JDK {release}: {summary}");
-    }
+    });
 }
 
 #[test]
 fn each_name_that_is_resolved_is_shown_with_its_error_and_the_java_method_that_asked() {
-    for (release, home) in jdks::of(&[11, 17, 21, 25]) {
-        let dir = tempfile::tempdir().unwrap();
-        let Some(mut jvm) = program(dir.path(), &home, "Peers", &[]) else { return };
-        let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &["dns"]) else { return };
-        if !said.iter().any(|line| line == "resolved true") {
-            eprintln!("SKIPPED: localhost has no address here: {said:?}");
-            return;
-        }
-        assert!(said.iter().any(|line| line == "unknown"), "JDK {release}: {said:?}");
-        let long = format!("{}.test", "x".repeat(70));
-        for (name, fails) in [("localhost", false), (long.as_str(), true)] {
-            let own: Vec<_> = events.iter().filter(|event| event["name"] == name).collect();
-            assert!(!own.is_empty(), "JDK {release}: {name}: {events:?}");
-            for event in own {
-                assert_eq!(!event["labels"]["error"].is_null(), fails, "JDK {release}: {event}");
-                assert_eq!(event["thread"], "peers", "JDK {release}: {event}");
-                assert!(names(event).contains(&"Peers.resolve"), "JDK {release}: {event}");
+    patiently(|| {
+        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some(mut jvm) = program(dir.path(), &home, "Peers", &[]) else { return };
+            let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &["dns"]) else { return };
+            if !said.iter().any(|line| line == "resolved true") {
+                eprintln!("SKIPPED: localhost has no address here: {said:?}");
+                return;
+            }
+            assert!(said.iter().any(|line| line == "unknown"), "JDK {release}: {said:?}");
+            let long = format!("{}.test", "x".repeat(70));
+            for (name, fails) in [("localhost", false), (long.as_str(), true)] {
+                let own: Vec<_> = events.iter().filter(|event| event["name"] == name).collect();
+                assert!(!own.is_empty(), "JDK {release}: {name}: {events:?}");
+                for event in own {
+                    assert_eq!(!event["labels"]["error"].is_null(), fails, "JDK {release}: {event}");
+                    assert_eq!(event["thread"], "peers", "JDK {release}: {event}");
+                    assert!(names(event).contains(&"Peers.resolve"), "JDK {release}: {event}");
+                }
             }
         }
-    }
+    });
 }
 
 #[test]
 fn a_deadlock_that_stood_before_the_recording_began_is_told() {
-    for (release, home) in jdks::of(&[11, 17, 21, 25]) {
-        let dir = tempfile::tempdir().unwrap();
-        let Some(jvm) = program(dir.path(), &home, "Deadlock", &["60"]) else { return };
-        let output = fathom(dir.path(), &["record", "-p", &jvm.pid(), "-d", "3s", "-o", "d.fathom"]);
-        if output.status.code() == Some(3) || said(&output).contains("not seen: which locks") {
-            eprintln!("SKIPPED: {}", said(&output));
-            return;
+    patiently(|| {
+        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some(jvm) = program(dir.path(), &home, "Deadlock", &["60"]) else { return };
+            let output = fathom(dir.path(), &["record", "-p", &jvm.pid(), "-d", "3s", "-o", "d.fathom"]);
+            if output.status.code() == Some(3) || said(&output).contains("not seen: which locks") {
+                eprintln!("SKIPPED: {}", said(&output));
+                return;
+            }
+            let verdict = json(dir.path(), &["diagnose", "d.fathom"]);
+            let title = verdict["findings"][0]["title"].as_str().unwrap_or_default().to_owned();
+            eprintln!("JDK {release}: {title}");
+            for part in ["a deadlock", "packer waits for Deadlock$Cart", "buyer waits for Deadlock$Stock"] {
+                assert!(title.contains(part), "JDK {release}: {verdict}");
+            }
         }
-        let verdict = json(dir.path(), &["diagnose", "d.fathom"]);
-        let title = verdict["findings"][0]["title"].as_str().unwrap_or_default().to_owned();
-        eprintln!("JDK {release}: {title}");
-        for part in ["a deadlock", "packer waits for Deadlock$Cart", "buyer waits for Deadlock$Stock"] {
-            assert!(title.contains(part), "JDK {release}: {verdict}");
-        }
-    }
+    });
 }
 
 #[test]
 fn calls_of_a_function_are_counted_with_what_they_were_given_and_returned() {
-    for (release, home) in jdks::of(&[17, 25]) {
-        let dir = tempfile::tempdir().unwrap();
-        let Some(mut jvm) = program(dir.path(), &home, "Opens", &[]) else { return };
-        let probe = ["uprobe:libc.so.6:open64", "--where", "str0 ~ 'opens-.*there'"];
-        let Some((_, events, summary)) = while_it_runs(dir.path(), &mut jvm, &probe) else { return };
-        let failed = |event: &&Value| event["figures"]["result"].as_f64().unwrap() < 0.0;
-        let not: Vec<_> = events.iter().filter(failed).collect();
-        assert_eq!((events.len(), not.len(), &summary["lost"]), (70, 20, &0.into()), "JDK {release}");
-        assert!(not.iter().all(|event| event["labels"]["str0"].as_str().unwrap().ends_with(".not")));
-        for event in &events {
-            assert!(event["took_ns"].as_i64().unwrap() > 0);
-            let names = names(event);
-            assert_eq!(names[0], "open64", "JDK {release}: {event}");
-            assert!(names.contains(&"Opens.open") && names.contains(&"Opens.main"), "JDK {release}: {event}");
+    patiently(|| {
+        for (release, home) in jdks::of(&[17, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some(mut jvm) = program(dir.path(), &home, "Opens", &[]) else { return };
+            let probe = ["uprobe:libc.so.6:open64", "--where", "str0 ~ 'opens-.*there'"];
+            let Some((_, events, summary)) = while_it_runs(dir.path(), &mut jvm, &probe) else { return };
+            let failed = |event: &&Value| event["figures"]["result"].as_f64().unwrap() < 0.0;
+            let not: Vec<_> = events.iter().filter(failed).collect();
+            assert_eq!((events.len(), not.len(), &summary["lost"]), (70, 20, &0.into()), "JDK {release}");
+            assert!(not.iter().all(|event| event["labels"]["str0"].as_str().unwrap().ends_with(".not")));
+            for event in &events {
+                assert!(event["took_ns"].as_i64().unwrap() > 0);
+                let names = names(event);
+                assert_eq!(names[0], "open64", "JDK {release}: {event}");
+                assert!(
+                    names.contains(&"Opens.open") && names.contains(&"Opens.main"),
+                    "JDK {release}: {event}"
+                );
+            }
         }
-    }
+    });
 }
 
 #[test]
 fn a_usdt_probe_a_tracepoint_and_a_system_call_are_told_with_their_arguments() {
-    let Some((_, home)) = jdks::of(&[17]).pop() else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let Some(jvm) = program(dir.path(), &home, "Collects", &["120"]) else { return };
-    let pid = jvm.pid();
-    let usdt =
-        ["usdt:libjvm.so:hotspot:thread__start", "-p", &pid, "-d", "5s", "--where", "str0 ~ short-lived"];
-    let Some((events, _)) = trace(dir.path(), &usdt) else { return };
-    assert!(!events.is_empty());
-    // name, its length, Java id, id at the kernel, daemon
-    let tid = |event: &Value| (event["figures"]["arg3"].as_f64(), event["tid"].as_f64());
-    assert!(events.iter().all(|event| tid(event).0 == tid(event).1), "{events:?}");
-    let Some((events, _)) =
-        trace(dir.path(), &["tracepoint:sched:sched_process_fork", "-p", &pid, "-d", "4s"])
-    else {
-        return;
-    };
-    assert!(!events.is_empty());
-    for event in &events {
-        assert!(event["figures"]["child_pid"].as_f64().unwrap() > 0.0, "{event}");
-        assert_eq!(event["stack"][0]["type"], "kernel", "{event}");
-        assert!(names(event).contains(&"java.lang.Thread.start"), "{event}");
-    }
-    let args = ["syscall", "futex", "-p", &pid, "-d", "2s", "--min", "0s"];
-    let Some((events, _)) = trace(dir.path(), &args) else { return };
-    assert!(events.len() > 10 && events.iter().all(|event| event["name"] == "futex"), "{}", events.len());
+    patiently(|| {
+        let Some((_, home)) = jdks::of(&[17]).pop() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let Some(jvm) = program(dir.path(), &home, "Collects", &["120"]) else { return };
+        let pid = jvm.pid();
+        let usdt =
+            ["usdt:libjvm.so:hotspot:thread__start", "-p", &pid, "-d", "5s", "--where", "str0 ~ short-lived"];
+        let Some((events, _)) = trace(dir.path(), &usdt) else { return };
+        assert!(!events.is_empty());
+        // name, its length, Java id, id at the kernel, daemon
+        let tid = |event: &Value| (event["figures"]["arg3"].as_f64(), event["tid"].as_f64());
+        assert!(events.iter().all(|event| tid(event).0 == tid(event).1), "{events:?}");
+        let Some((events, _)) =
+            trace(dir.path(), &["tracepoint:sched:sched_process_fork", "-p", &pid, "-d", "4s"])
+        else {
+            return;
+        };
+        assert!(!events.is_empty());
+        for event in &events {
+            assert!(event["figures"]["child_pid"].as_f64().unwrap() > 0.0, "{event}");
+            assert_eq!(event["stack"][0]["type"], "kernel", "{event}");
+            assert!(names(event).contains(&"java.lang.Thread.start"), "{event}");
+        }
+        let args = ["syscall", "futex", "-p", &pid, "-d", "2s", "--min", "0s"];
+        let Some((events, _)) = trace(dir.path(), &args) else { return };
+        assert!(events.len() > 10 && events.iter().all(|event| event["name"] == "futex"), "{}", events.len());
+    });
 }
 
 #[test]
 fn allocations_off_the_fast_path_are_told_with_class_and_size() {
-    for (release, home) in jdks::of(&[11, 17, 21, 25]) {
-        let dir = tempfile::tempdir().unwrap();
-        let Some(mut jvm) = program(dir.path(), &home, "Opens", &[]) else { return };
-        let condition = ["alloc", "--where", "name == 'byte[]' && stack ~ Opens.allocate"];
-        let Some((_, events, _)) = while_it_runs(dir.path(), &mut jvm, &condition) else { return };
-        // 400 MB in arrays of 200 kB: in buffers for the thread, or outside of them.
-        let bytes: f64 = events.iter().map(|event| event["figures"]["bytes"].as_f64().unwrap()).sum();
-        assert!((200e6..800e6).contains(&bytes), "JDK {release}: {bytes} in {}", events.len());
-    }
+    patiently(|| {
+        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some(mut jvm) = program(dir.path(), &home, "Opens", &[]) else { return };
+            let condition = ["alloc", "--where", "name == 'byte[]' && stack ~ Opens.allocate"];
+            let Some((_, events, _)) = while_it_runs(dir.path(), &mut jvm, &condition) else { return };
+            // 400 MB in arrays of 200 kB: in buffers for the thread, or outside of them.
+            let bytes: f64 = events.iter().map(|event| event["figures"]["bytes"].as_f64().unwrap()).sum();
+            assert!((200e6..800e6).contains(&bytes), "JDK {release}: {bytes} in {}", events.len());
+        }
+    });
 }
 
 #[test]

@@ -16,7 +16,7 @@ use live::disk::Disk;
 use live::process::Talking;
 use live::recorded::{ledger, names, of_thread};
 use live::recorder::Recorder;
-use live::{ebpf_is_allowed, jdks, json};
+use live::{ebpf_is_allowed, jdks, json, patiently};
 use serde_json::Value;
 
 /// How far a time may be from what the program measured.
@@ -130,168 +130,183 @@ impl Drop for Quota {
 
 #[test]
 fn a_thread_without_quota_is_throttled_for_as_long_as_the_kernel_says() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    if !ebpf_is_allowed() {
-        return;
-    }
-    for (release, home) in jdks::with_program(dir, "Truth") {
-        // What falls in reverse order: the program before its group.
-        let Some(quota) = Quota::make() else { return };
-        let mut program = program(dir, &home);
-        let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell(&format!("throttled {}", quota.threads.display()));
-        let off_ms = off_ms(&mut program, "throttled");
-        let kernel_ms = quota.throttled_ms();
-        let recording = recorder.stop(dir);
-        let shown = format!("JDK {release}");
-        let ledger = Ledger::read(dir, &shown);
-        ledger.tells("throttled", "throttled", off_ms);
-        let ms = ledger.ms("throttled", "throttled");
-        assert!(kernel_ms > 0.0, "{shown}: the kernel never held it back");
-        let give = WITHIN * kernel_ms + CLOCKS_MS;
-        assert!((ms - kernel_ms).abs() <= give, "{shown}: {ms} ms, of the kernel {kernel_ms}");
-        let cpu = recording.strings.find(sample::CPU);
-        let of_it = recording.samples.iter().filter(|s| Some(s.kind) == cpu).filter(|s| {
-            let name = s.thread.map(|id| recording.threads[id.index()].name);
-            name.is_some_and(|name| recording.strings.get(name) == "throttled")
-        });
-        let stacks: Vec<_> = of_it.map(|s| names(&recording, s.stack)).collect();
-        let spun = stacks.iter().filter(|names| names.contains(&"Truth.spin")).count();
-        assert!(spun * 10 >= stacks.len() * 8 && spun > 0, "{shown}: {spun} of {}: {stacks:?}", stacks.len());
-    }
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        if !ebpf_is_allowed() {
+            return;
+        }
+        for (release, home) in jdks::with_program(dir, "Truth") {
+            // What falls in reverse order: the program before its group.
+            let Some(quota) = Quota::make() else { return };
+            let mut program = program(dir, &home);
+            let recorder = Recorder::record(dir, &program.pid(), &[]);
+            program.tell(&format!("throttled {}", quota.threads.display()));
+            let off_ms = off_ms(&mut program, "throttled");
+            let kernel_ms = quota.throttled_ms();
+            let recording = recorder.stop(dir);
+            let shown = format!("JDK {release}");
+            let ledger = Ledger::read(dir, &shown);
+            ledger.tells("throttled", "throttled", off_ms);
+            let ms = ledger.ms("throttled", "throttled");
+            assert!(kernel_ms > 0.0, "{shown}: the kernel never held it back");
+            let give = WITHIN * kernel_ms + CLOCKS_MS;
+            assert!((ms - kernel_ms).abs() <= give, "{shown}: {ms} ms, of the kernel {kernel_ms}");
+            let cpu = recording.strings.find(sample::CPU);
+            let of_it = recording.samples.iter().filter(|s| Some(s.kind) == cpu).filter(|s| {
+                let name = s.thread.map(|id| recording.threads[id.index()].name);
+                name.is_some_and(|name| recording.strings.get(name) == "throttled")
+            });
+            let stacks: Vec<_> = of_it.map(|s| names(&recording, s.stack)).collect();
+            let spun = stacks.iter().filter(|names| names.contains(&"Truth.spin")).count();
+            assert!(
+                spun * 10 >= stacks.len() * 8 && spun > 0,
+                "{shown}: {spun} of {}: {stacks:?}",
+                stacks.len()
+            );
+        }
+    });
 }
 
 #[test]
 fn a_write_on_a_frozen_file_system_is_a_wait_for_the_disk_in_its_call() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = &dir.path().canonicalize().unwrap();
-    if !ebpf_is_allowed() {
-        return;
-    }
-    let homes = jdks::with_program(dir, "Truth");
-    let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
-    for (release, home) in homes {
-        let shown = format!("JDK {release}");
-        let mut program = program(dir, &home);
-        let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell("writer mnt/written.dat");
-        program.until("begun writer");
-        std::thread::sleep(Duration::from_millis(200));
-        if !disk.freeze() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = &dir.path().canonicalize().unwrap();
+        if !ebpf_is_allowed() {
             return;
         }
-        std::thread::sleep(Duration::from_secs(2));
-        disk.thaw();
-        let off_ms = off_ms(&mut program, "writer");
-        let recording = recorder.stop(dir);
-        Ledger::read(dir, &shown).tells("writer", "disk", off_ms);
-        let call = longest(&recording, kind::SYSCALL, "writer", "Truth.write", &shown);
-        let file = dir.join("mnt/written.dat");
-        assert_eq!((call.name(), call.label(label::PATH)), ("write", file.to_str()), "{shown}");
-        assert!(call.duration_ns() as f64 / 1e6 <= off_ms + WITHIN * off_ms + CLOCKS_MS, "{shown}");
-        longest(&recording, kind::SCHED_OFF, "writer", "Truth.write", &shown);
-    }
+        let homes = jdks::with_program(dir, "Truth");
+        let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
+        for (release, home) in homes {
+            let shown = format!("JDK {release}");
+            let mut program = program(dir, &home);
+            let recorder = Recorder::record(dir, &program.pid(), &[]);
+            program.tell("writer mnt/written.dat");
+            program.until("begun writer");
+            std::thread::sleep(Duration::from_millis(200));
+            if !disk.freeze() {
+                return;
+            }
+            std::thread::sleep(Duration::from_secs(2));
+            disk.thaw();
+            let off_ms = off_ms(&mut program, "writer");
+            let recording = recorder.stop(dir);
+            Ledger::read(dir, &shown).tells("writer", "disk", off_ms);
+            let call = longest(&recording, kind::SYSCALL, "writer", "Truth.write", &shown);
+            let file = dir.join("mnt/written.dat");
+            assert_eq!((call.name(), call.label(label::PATH)), ("write", file.to_str()), "{shown}");
+            assert!(call.duration_ns() as f64 / 1e6 <= off_ms + WITHIN * off_ms + CLOCKS_MS, "{shown}");
+            longest(&recording, kind::SCHED_OFF, "writer", "Truth.write", &shown);
+        }
+    });
 }
 
 #[test]
 fn a_writer_that_is_held_back_until_others_are_written_back_waits_for_the_disk() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = &dir.path().canonicalize().unwrap();
-    if !ebpf_is_allowed() {
-        return;
-    }
-    let homes = jdks::with_program(dir, "Truth");
-    let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
-    if !disk.hold_writers_back() {
-        return;
-    }
-    for (release, home) in homes {
-        let shown = format!("JDK {release}");
-        let mut program = program(dir, &home);
-        let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell("held-back mnt/much.dat");
-        let off_ms = off_ms(&mut program, "held-back");
-        let recording = recorder.stop(dir);
-        Ledger::read(dir, &shown).tells("held-back", "disk", off_ms);
-        let off = longest(&recording, kind::SCHED_OFF, "held-back", "Truth.write", &shown);
-        let names = names(&recording, off.stack());
-        assert!(names.iter().any(|name| name.starts_with("balance_dirty_pages")), "{shown}: {names:?}");
-    }
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = &dir.path().canonicalize().unwrap();
+        if !ebpf_is_allowed() {
+            return;
+        }
+        let homes = jdks::with_program(dir, "Truth");
+        let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
+        if !disk.hold_writers_back() {
+            return;
+        }
+        for (release, home) in homes {
+            let shown = format!("JDK {release}");
+            let mut program = program(dir, &home);
+            let recorder = Recorder::record(dir, &program.pid(), &[]);
+            program.tell("held-back mnt/much.dat");
+            let off_ms = off_ms(&mut program, "held-back");
+            let recording = recorder.stop(dir);
+            Ledger::read(dir, &shown).tells("held-back", "disk", off_ms);
+            let off = longest(&recording, kind::SCHED_OFF, "held-back", "Truth.write", &shown);
+            let names = names(&recording, off.stack());
+            assert!(names.iter().any(|name| name.starts_with("balance_dirty_pages")), "{shown}: {names:?}");
+        }
+    });
 }
 
 #[test]
 fn a_thread_in_a_page_fault_is_the_last_in_at_a_safepoint() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = &dir.path().canonicalize().unwrap();
-    if !ebpf_is_allowed() {
-        return;
-    }
-    let homes = jdks::with_program(dir, "Truth");
-    let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
-    for (release, home) in homes {
-        let shown = format!("JDK {release}");
-        let _ = std::fs::remove_file(dir.join("mnt/mapped.dat"));
-        let mut program = program(dir, &home);
-        let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell("toucher mnt/mapped.dat");
-        program.until("begun toucher");
-        std::thread::sleep(Duration::from_millis(200));
-        if !disk.freeze() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = &dir.path().canonicalize().unwrap();
+        if !ebpf_is_allowed() {
             return;
         }
-        std::thread::sleep(Duration::from_millis(500));
-        program.tell("collect");
-        std::thread::sleep(Duration::from_millis(1500));
-        disk.thaw();
-        let touch_ms = off_ms(&mut program, "toucher");
-        let collect_ms = off_ms(&mut program, "collector");
-        let recording = recorder.stop(dir);
-        let ledger = Ledger::read(dir, &shown);
-        ledger.tells("toucher", "page-fault", touch_ms);
-        if collect_ms > 1000.0 {
-            ledger.tells("collector", "stopped-to-reach", collect_ms);
-        } else {
-            eprintln!("{shown}: the JVM had asked for a stop of its own before, {collect_ms:.1} ms");
+        let homes = jdks::with_program(dir, "Truth");
+        let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
+        for (release, home) in homes {
+            let shown = format!("JDK {release}");
+            let _ = std::fs::remove_file(dir.join("mnt/mapped.dat"));
+            let mut program = program(dir, &home);
+            let recorder = Recorder::record(dir, &program.pid(), &[]);
+            program.tell("toucher mnt/mapped.dat");
+            program.until("begun toucher");
+            std::thread::sleep(Duration::from_millis(200));
+            if !disk.freeze() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(500));
+            program.tell("collect");
+            std::thread::sleep(Duration::from_millis(1500));
+            disk.thaw();
+            let touch_ms = off_ms(&mut program, "toucher");
+            let collect_ms = off_ms(&mut program, "collector");
+            let recording = recorder.stop(dir);
+            let ledger = Ledger::read(dir, &shown);
+            ledger.tells("toucher", "page-fault", touch_ms);
+            if collect_ms > 1000.0 {
+                ledger.tells("collector", "stopped-to-reach", collect_ms);
+            } else {
+                eprintln!("{shown}: the JVM had asked for a stop of its own before, {collect_ms:.1} ms");
+            }
+            let fault = longest(&recording, kind::PAGE_FAULT, "toucher", "Truth.touch", &shown);
+            let file = dir.join("mnt/mapped.dat");
+            assert_eq!(fault.label(label::PATH), file.to_str(), "{shown}");
+            let stops = json(dir, &["chain", "x.fathom", "--threads", "0", "--stops", "1"]);
+            let stop = &stops["stops"][0];
+            assert_eq!(stop["last_in"], "toucher", "{shown}: {stop}");
+            let reach =
+                stop["parts"].as_array().unwrap().iter().find(|part| part["part"] == "reach").unwrap();
+            let reach_ms = reach["ms"].as_f64().unwrap();
+            assert!(reach_ms <= touch_ms * (1.0 + WITHIN) + CLOCKS_MS, "{shown}: {touch_ms}: {stop}");
+            assert!(reach["links"].to_string().contains("a frozen file system"), "{shown}: {stop}");
+            assert!(stop["last_in_stack"].to_string().contains("Truth.touch"), "{shown}: {stop}");
         }
-        let fault = longest(&recording, kind::PAGE_FAULT, "toucher", "Truth.touch", &shown);
-        let file = dir.join("mnt/mapped.dat");
-        assert_eq!(fault.label(label::PATH), file.to_str(), "{shown}");
-        let stops = json(dir, &["chain", "x.fathom", "--threads", "0", "--stops", "1"]);
-        let stop = &stops["stops"][0];
-        assert_eq!(stop["last_in"], "toucher", "{shown}: {stop}");
-        let reach = stop["parts"].as_array().unwrap().iter().find(|part| part["part"] == "reach").unwrap();
-        let reach_ms = reach["ms"].as_f64().unwrap();
-        assert!(reach_ms <= touch_ms * (1.0 + WITHIN) + CLOCKS_MS, "{shown}: {touch_ms}: {stop}");
-        assert!(reach["links"].to_string().contains("a frozen file system"), "{shown}: {stop}");
-        assert!(stop["last_in_stack"].to_string().contains("Truth.touch"), "{shown}: {stop}");
-    }
+    });
 }
 
 #[test]
 fn a_thread_that_maps_while_another_gives_memory_back_waits_for_the_address_space() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    if !ebpf_is_allowed() {
-        return;
-    }
-    for (release, home) in jdks::with_program(dir, "Truth") {
-        let shown = format!("JDK {release}");
-        let mut program = program(dir, &home);
-        let recorder = Recorder::record(dir, &program.pid(), &[]);
-        program.tell("mapper");
-        let off_ms = off_ms(&mut program, "mapper");
-        let recording = recorder.stop(dir);
-        let not_seen = |source: &fathom_recording::Source| {
-            source.unseen.iter().any(|unseen| unseen.what.contains("address space"))
-        };
-        if recording.sources.iter().any(not_seen) {
-            eprintln!("SKIPPED: this kernel does not tell of the lock of the address space");
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        if !ebpf_is_allowed() {
             return;
         }
-        Ledger::read(dir, &shown).tells("mapper", "map-lock", off_ms);
-        let wait = longest(&recording, kind::MEMORY_MAP_LOCK, "mapper", "Truth.mapOne", &shown);
-        assert_eq!(wait.name(), "write", "{shown}");
-        longest(&recording, kind::SCHED_OFF, "mapper", "Truth.mapOne", &shown);
-    }
+        for (release, home) in jdks::with_program(dir, "Truth") {
+            let shown = format!("JDK {release}");
+            let mut program = program(dir, &home);
+            let recorder = Recorder::record(dir, &program.pid(), &[]);
+            program.tell("mapper");
+            let off_ms = off_ms(&mut program, "mapper");
+            let recording = recorder.stop(dir);
+            let not_seen = |source: &fathom_recording::Source| {
+                source.unseen.iter().any(|unseen| unseen.what.contains("address space"))
+            };
+            if recording.sources.iter().any(not_seen) {
+                eprintln!("SKIPPED: this kernel does not tell of the lock of the address space");
+                return;
+            }
+            Ledger::read(dir, &shown).tells("mapper", "map-lock", off_ms);
+            let wait = longest(&recording, kind::MEMORY_MAP_LOCK, "mapper", "Truth.mapOne", &shown);
+            assert_eq!(wait.name(), "write", "{shown}");
+            longest(&recording, kind::SCHED_OFF, "mapper", "Truth.mapOne", &shown);
+        }
+    });
 }

@@ -14,7 +14,7 @@ use fathom_recording::{Recording, Span};
 use live::process::Talking;
 use live::recorded::{ledger, names, of_thread};
 use live::recorder::Recorder;
-use live::{ebpf_is_allowed, jdks, json};
+use live::{ebpf_is_allowed, jdks, json, patiently};
 
 /// Records the program; the recording, and for how long it surely was, from when the late threads had begun.
 fn recorded(dir: &Path, home: &Path) -> (Recording, Duration, Duration) {
@@ -50,52 +50,58 @@ fn hangs<'a>(recording: &'a Recording, kind: &str, thread: &str, shown: &str) ->
 
 #[test]
 fn calls_and_locks_that_hang_to_the_end_are_told_with_their_time_so_far() {
-    if !ebpf_is_allowed() {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let dir = &dir.path().canonicalize().unwrap();
-    let (read, open) = (dir.join("read.fifo"), dir.join("open.fifo"));
-    assert!(Command::new("mkfifo").args([&read, &open]).status().unwrap().success());
-    // Both ends, so that whoever opens it to read need not wait, and whoever reads it does.
-    let _writer = std::fs::OpenOptions::new().read(true).write(true).open(&read).unwrap();
-    for (release, home) in jdks::with_program(dir, "Hangs") {
-        let (recording, sure, most) = recorded(dir, &home);
-        let most_ns = most.as_nanos() as i64;
-        for (when, least) in [("early", sure), ("late", Duration::from_secs(1))] {
-            let shown = format!("JDK {release}, {when}");
-            let is_told = |span: &Span<'_>, method: &str| {
-                let ns = span.duration_ns();
-                assert!(ns >= least.as_nanos() as i64 && ns <= most_ns, "{shown}: {}: {ns}", span.name());
-                let names = names(&recording, span.stack());
-                assert!(names.contains(&method), "{shown}: {}: {names:?}", span.name());
-            };
-            let early = when == "early";
-            for (what, path, calls) in
-                [("reader", &read, ["read", "read"]), ("opener", &open, ["openat", "open"])]
-            {
-                let call = hangs(&recording, kind::SYSCALL, &format!("{when}-{what}"), &shown);
-                is_told(&call, "Hangs.read");
-                assert!(calls.contains(&call.name()), "{shown}: {}", call.name());
-                assert_eq!(call.label(label::PATH), path.to_str(), "{shown}");
-                assert_eq!(call.figure(figure::RESULT), None, "{shown}");
-                let cut = call.label(label::CUT).unwrap();
-                assert_eq!(cut.contains("began before the recording"), early, "{shown}: {cut}");
-                let off = hangs(&recording, kind::SCHED_OFF, &format!("{when}-{what}"), &shown);
-                is_told(&off, "Hangs.read");
-            }
-            let wait = hangs(&recording, kind::LOCK_MONITOR, &format!("{when}-waiter"), &shown);
-            assert_eq!((wait.name(), wait.label(label::OWNER)), ("Hangs$Shelf", Some("holder")), "{shown}");
-            let ns = wait.duration_ns();
-            assert!(ns >= 1_000_000_000 && ns <= most_ns, "{shown}: {ns}");
+    patiently(|| {
+        if !ebpf_is_allowed() {
+            return;
         }
-        let shown = format!("JDK {release}");
-        ledger(dir, &shown);
-        // The file that it hangs on stands in the chain.
-        let chains = json(dir, &["chain", "x.fathom", "--thread", "^early-reader$", "--stops", "0"]);
-        let links = chains["chains"][0]["links"].as_array().unwrap();
-        // What waits before system calls are watched is told by the switch alone.
-        let what = format!("in read() on {}", read.display());
-        assert!(links.iter().any(|link| link["what"] == what.as_str()), "{shown}: {chains}");
-    }
+        let dir = tempfile::tempdir().unwrap();
+        let dir = &dir.path().canonicalize().unwrap();
+        let (read, open) = (dir.join("read.fifo"), dir.join("open.fifo"));
+        assert!(Command::new("mkfifo").args([&read, &open]).status().unwrap().success());
+        // Both ends, so that whoever opens it to read need not wait, and whoever reads it does.
+        let _writer = std::fs::OpenOptions::new().read(true).write(true).open(&read).unwrap();
+        for (release, home) in jdks::with_program(dir, "Hangs") {
+            let (recording, sure, most) = recorded(dir, &home);
+            let most_ns = most.as_nanos() as i64;
+            for (when, least) in [("early", sure), ("late", Duration::from_secs(1))] {
+                let shown = format!("JDK {release}, {when}");
+                let is_told = |span: &Span<'_>, method: &str| {
+                    let ns = span.duration_ns();
+                    assert!(ns >= least.as_nanos() as i64 && ns <= most_ns, "{shown}: {}: {ns}", span.name());
+                    let names = names(&recording, span.stack());
+                    assert!(names.contains(&method), "{shown}: {}: {names:?}", span.name());
+                };
+                let early = when == "early";
+                for (what, path, calls) in
+                    [("reader", &read, ["read", "read"]), ("opener", &open, ["openat", "open"])]
+                {
+                    let call = hangs(&recording, kind::SYSCALL, &format!("{when}-{what}"), &shown);
+                    is_told(&call, "Hangs.read");
+                    assert!(calls.contains(&call.name()), "{shown}: {}", call.name());
+                    assert_eq!(call.label(label::PATH), path.to_str(), "{shown}");
+                    assert_eq!(call.figure(figure::RESULT), None, "{shown}");
+                    let cut = call.label(label::CUT).unwrap();
+                    assert_eq!(cut.contains("began before the recording"), early, "{shown}: {cut}");
+                    let off = hangs(&recording, kind::SCHED_OFF, &format!("{when}-{what}"), &shown);
+                    is_told(&off, "Hangs.read");
+                }
+                let wait = hangs(&recording, kind::LOCK_MONITOR, &format!("{when}-waiter"), &shown);
+                assert_eq!(
+                    (wait.name(), wait.label(label::OWNER)),
+                    ("Hangs$Shelf", Some("holder")),
+                    "{shown}"
+                );
+                let ns = wait.duration_ns();
+                assert!(ns >= 1_000_000_000 && ns <= most_ns, "{shown}: {ns}");
+            }
+            let shown = format!("JDK {release}");
+            ledger(dir, &shown);
+            // The file that it hangs on stands in the chain.
+            let chains = json(dir, &["chain", "x.fathom", "--thread", "^early-reader$", "--stops", "0"]);
+            let links = chains["chains"][0]["links"].as_array().unwrap();
+            // What waits before system calls are watched is told by the switch alone.
+            let what = format!("in read() on {}", read.display());
+            assert!(links.iter().any(|link| link["what"] == what.as_str()), "{shown}: {chains}");
+        }
+    });
 }

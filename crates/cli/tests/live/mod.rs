@@ -11,6 +11,7 @@ pub mod process;
 pub mod recorded;
 pub mod recorder;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -35,6 +36,19 @@ pub fn json(dir: &Path, args: &[&str]) -> Value {
 /// What a command said beside its answer.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs a test that measures what takes how long. A busy machine takes its time from the program, from fathom and from the test,
+/// where none of them looks: what fails is tried twice more, loudly, on a machine that may be less busy by then.
+pub fn patiently(test: impl Fn()) {
+    for _ in 0..2 {
+        if catch_unwind(AssertUnwindSafe(&test)).is_ok() {
+            return;
+        }
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        eprintln!("TRIED AGAIN: it failed, see above; load of the machine: {}", load.trim());
+    }
+    test();
 }
 
 /// Whether eBPF is allowed here; says so loudly when it is not.
