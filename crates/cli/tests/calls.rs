@@ -5,16 +5,17 @@
 
 mod live;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Recording, Span};
+use live::kernel::Programs;
 use live::process::Running;
 use live::recorded::{ledger, names, of_thread, open};
-use live::{FATHOM, ebpf_is_allowed, fathom, jdks, json, kernel, patiently, said};
+use live::{FATHOM, ebpf_is_allowed, fathom, jdks, json, patiently, said};
 
 /// A span lies within what the program measured around it, give or take clocks that are read one after the other.
 const CLOCKS_NS: f64 = 1e6;
@@ -288,14 +289,6 @@ fn look_ups_are_told_by_name_server_and_lost_questions_and_diagnosed() {
     });
 }
 
-/// The programs in the kernel that a process has loaded, by their ids (proc_pid_fdinfo(5)).
-fn programs_of(pid: u32) -> BTreeSet<u64> {
-    let files = std::fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap();
-    let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
-    let id = |text: String| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok());
-    texts.filter_map(id).collect()
-}
-
 #[test]
 fn a_killed_recording_leaves_no_probe_behind_and_its_target_alive() {
     if !ebpf_is_allowed() {
@@ -308,10 +301,9 @@ fn a_killed_recording_leaves_no_probe_behind_and_its_target_alive() {
     let mut record = Running::start(record.stderr(Stdio::null()));
     std::thread::sleep(Duration::from_secs(5));
     assert!(record.0.try_wait().unwrap().is_none(), "the recording has ended");
-    let programs = programs_of(record.0.id());
-    assert!(!programs.is_empty(), "it has loaded no program in five seconds");
+    let programs = Programs::of(record.0.id());
     record.0.kill().unwrap();
     record.0.wait().unwrap();
     assert!(sleep.0.try_wait().unwrap().is_none(), "the target has ended");
-    kernel::has_no_program(|program| program["id"].as_u64().is_some_and(|id| programs.contains(&id)));
+    programs.are_gone();
 }

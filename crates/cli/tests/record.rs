@@ -16,7 +16,7 @@ use fathom_recording::vocabulary::{fact, kind, label};
 use live::process::{Running, Talking};
 use live::recorded::{count, open, thread_name};
 use live::recorder::Recorder;
-use live::{FATHOM, ebpf_is_allowed, fathom, json, kernel, patiently, said};
+use live::{FATHOM, ebpf_is_allowed, fathom, json, patiently, said};
 use serde_json::Value;
 
 /// How far a log's stamps may be from the probes': its own are rounded to milliseconds and written when a loaded machine
@@ -165,14 +165,14 @@ fn a_killed_fathom_leaves_a_recording_that_opens_as_cut_and_nothing_in_the_kerne
     let mut jvm = jvm(&homes[0], classes.path(), &[], 120);
     let dir = tempfile::tempdir().unwrap();
     let recording = recording(dir.path(), &jvm.pid());
+    let programs = recording.programs();
     assert_eq!(recording.end("KILL").0, None);
     let opened = open(dir.path(), "x.fathom");
     assert!(opened.cut && !opened.spans.is_empty() && !opened.series.is_empty());
     assert!(jvm.process.0.try_wait().unwrap().is_none(), "the JVM has ended");
     let shown = fathom(dir.path(), &["info", "x.fathom"]);
     assert!(String::from_utf8_lossy(&shown.stdout).contains("CUT"));
-    // A program of ours that no process holds would be left behind.
-    kernel::has_no_program(|program| kernel::is_left_behind(program, &["jvm_probe"]));
+    programs.are_gone();
 }
 
 #[test]

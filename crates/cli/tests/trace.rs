@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use live::process::{Running, Talking};
 use live::recorder::Recorder;
-use live::{FATHOM, fathom, jdks, json, kernel, patiently, said};
+use live::{FATHOM, fathom, jdks, json, patiently, said};
 use serde_json::Value;
 
 /// A program of tests/java, ready; `None`, loudly, without a compiler.
@@ -532,9 +532,8 @@ fn a_killed_trace_leaves_nothing_in_the_kernel() {
             eprintln!("SKIPPED: {probe} cannot be traced here");
             return;
         };
+        let programs = trace.programs();
         trace.end("KILL");
-        // A program of ours that no process holds would be left behind.
-        let names = ["lock_switch", "probe_return", "probe_enter"];
-        kernel::has_no_program(|program| kernel::is_left_behind(program, &names));
+        programs.are_gone();
     }
 }

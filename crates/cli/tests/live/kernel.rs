@@ -1,32 +1,40 @@
-//! What fathom has left behind in the kernel.
+//! What fathom has loaded into the kernel, and whether it is gone.
 
-use std::process::Command;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use libbpf_rs::query::ProgInfoIter;
 
-/// Of the programs in the kernel (`bpftool prog list`) none of this sort is left. Cannot be told, loudly, without bpftool.
-#[track_caller]
-pub fn has_no_program(of_this_sort: impl Fn(&Value) -> bool) {
-    // The kernel takes some time to free a program.
-    let patience = Instant::now() + Duration::from_secs(30);
-    loop {
-        let Ok(listed) = Command::new("bpftool").args(["-j", "prog", "list"]).output() else {
-            eprintln!("SKIPPED in part: no bpftool to look into the kernel with");
-            return;
-        };
-        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
-        let programs = listed.as_array().into_iter().flatten();
-        let left: Vec<_> = programs.filter(|program| of_this_sort(program)).collect();
-        if left.is_empty() {
-            return;
-        }
-        assert!(Instant::now() < patience, "{left:?}");
-        std::thread::sleep(Duration::from_millis(200));
+/// Programs in the kernel, by their ids, which are not given to others later.
+pub struct Programs(BTreeSet<u32>);
+
+impl Programs {
+    /// Those that a process has loaded (proc_pid_fdinfo(5)); it must have some.
+    #[track_caller]
+    pub fn of(pid: u32) -> Self {
+        let files = std::fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap();
+        let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+        let id =
+            |text: String| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok());
+        let ids: BTreeSet<u32> = texts.filter_map(id).collect();
+        assert!(!ids.is_empty(), "process {pid} has loaded no program");
+        Self(ids)
     }
-}
 
-/// Whether a program has one of these names and no process holds it.
-pub fn is_left_behind(program: &Value, names: &[&str]) -> bool {
-    names.iter().any(|name| program["name"] == *name) && program["pids"].as_array().is_none_or(Vec::is_empty)
+    /// None of them is left.
+    #[track_caller]
+    pub fn are_gone(&self) {
+        // The kernel takes some time to free a program.
+        let patience = Instant::now() + Duration::from_secs(30);
+        loop {
+            let left: Vec<_> = (ProgInfoIter::default().filter(|program| self.0.contains(&program.id)))
+                .map(|program| (program.id, program.name))
+                .collect();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < patience, "{left:?}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
 }

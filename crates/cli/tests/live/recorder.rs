@@ -7,6 +7,7 @@ use std::time::Duration;
 use fathom_recording::Recording;
 
 use super::FATHOM;
+use super::kernel::Programs;
 use super::process::{Lines, Running};
 use super::recorded::open;
 
@@ -50,6 +51,12 @@ impl Recorder {
     /// What it has said so far.
     pub fn said(&self) -> String {
         self.err.said().join("\n")
+    }
+
+    /// What it has loaded into the kernel.
+    #[track_caller]
+    pub fn programs(&self) -> Programs {
+        Programs::of(self.process.0.id())
     }
 
     /// Ends it by a signal; its exit code, where it ended by itself then, and all that it said.
