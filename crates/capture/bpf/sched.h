@@ -8,6 +8,7 @@
 /* What user space asks for. */
 struct sched_config {
 	__u64 min_ns; /* waits as long are told one by one, shorter ones once they add up to it */
+	__u64 starts; /* whether starts of threads are told (starts.h) */
 };
 
 /* What an event tells. */

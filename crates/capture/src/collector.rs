@@ -152,6 +152,8 @@ pub struct Shared {
     pub(crate) ended_ns: Option<u64>,
     /// What threads asked of resolvers, seen by `syscalls`.
     pub(crate) questions: crate::questions::Questions,
+    /// Starts of threads, of which `sched` and `jvm-events` see a part each. Written by `sched`.
+    pub(crate) starts: crate::starts::Starts,
     /// See [`Shared::calls`].
     calls: OnceCell<Option<Rc<Calls>>>,
 }

@@ -20,6 +20,7 @@ use libbpf_rs::{MapCore, MapFlags};
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::perf_memory::PerfMemory;
+use crate::starts::Told;
 use crate::target::{Change, Target, TargetEvent};
 use assembly::Assembly;
 use budget::{Budget, Verdict};
@@ -213,6 +214,16 @@ impl JvmEvents {
         }
     }
 
+    /// Says what will be told of starts of threads, for whoever waits for the rest of one.
+    fn expect_starts(&self, cx: &mut Context<'_>) {
+        cx.shared.starts.seen(monotonic_ns().max(0).cast_unsigned());
+        for jvm in self.jvms.values() {
+            let is_on = |group: usize| jvm.groups.get(group).is_some_and(|group| !group.links.is_empty());
+            let told = Told { java: is_on(probes::THREADS), calls: is_on(probes::STARTS) };
+            cx.shared.starts.expect(jvm.target.pid, told);
+        }
+    }
+
     /// Takes probes off that are hit too often, and puts them back when it is time.
     fn keep_budgets(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &mut self.loaded else { return };
@@ -339,6 +350,7 @@ impl Collector for JvmEvents {
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        self.expect_starts(cx);
         self.take_records(cx);
         self.keep_budgets(cx);
         self.find_causes(cx);

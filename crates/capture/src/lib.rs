@@ -38,6 +38,7 @@ mod questions;
 pub mod sched;
 pub mod session;
 pub mod slow;
+mod starts;
 pub mod symbols;
 pub mod syscalls;
 pub mod target;

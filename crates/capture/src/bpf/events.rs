@@ -67,7 +67,22 @@ impl<E: 'static> Events<E> {
         cx: &mut Context<'_>,
     ) -> Option<StackId> {
         let record = self.waiting.remove(&(tid, stack_ns))?;
-        let sample = Sample::parse(&record)?;
+        self.walked(pid, &record, cx)
+    }
+
+    /// The same, and leaves it there for another event with the same stamp.
+    pub(crate) fn shared_stack(
+        &mut self,
+        (pid, tid): (u32, u32),
+        stack_ns: u64,
+        cx: &mut Context<'_>,
+    ) -> Option<StackId> {
+        let record = self.waiting.get(&(tid, stack_ns))?;
+        self.walked(pid, record, cx)
+    }
+
+    fn walked(&self, pid: u32, record: &Record, cx: &mut Context<'_>) -> Option<StackId> {
+        let sample = Sample::parse(record)?;
         let is_jvm = cx.targets.get(pid.cast_signed()).is_some_and(|target| target.jvm);
         self.engine.as_ref()?.borrow_mut().stack(&sample, is_jvm, cx.sink)
     }

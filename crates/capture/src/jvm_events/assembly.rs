@@ -172,7 +172,12 @@ impl Assembly {
             Kind::CompileEnd => self.compile_end(record, cx),
             Kind::ClassLoaded => self.event(cx, kind::CLASS_LOAD, &names::class(&record.text(0)), record),
             Kind::ClassUnloaded => self.event(cx, kind::CLASS_UNLOAD, &names::class(&record.text(0)), record),
-            Kind::ThreadStart => self.thread_event(cx, kind::THREAD_START, record),
+            Kind::ThreadStart => {
+                self.thread_event(cx, kind::THREAD_START, record);
+                cx.shared.starts.in_java(record.tid, t_ns, &record.text(0));
+            }
+            Kind::StartCalled => cx.shared.starts.call(record.tid, t_ns, false),
+            Kind::StartReturned => cx.shared.starts.call(record.tid, t_ns, true),
             Kind::ThreadStop => self.thread_event(cx, kind::THREAD_END, record),
         }
     }

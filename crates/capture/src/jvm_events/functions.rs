@@ -88,6 +88,13 @@ const CLASS_FUNCTIONS: [Function; 1] = [function(
     Tells::Address,
 )];
 
+/// The native side of `Thread.start` (`JVM_StartThread`, src/hotspot/share/prims/jvm.cpp, JDK 8 to 25): from the call to where
+/// the new thread is let go. No probe tells of it, and every libjvm exports it.
+pub const START_FUNCTIONS: [Function; 2] = [
+    function(Kind::StartReturned, "JVM_StartThread", true, Tells::Nothing),
+    function(Kind::StartCalled, "JVM_StartThread", false, Tells::Nothing),
+];
+
 /// Groups of probes that functions can stand in for: an index of `GROUPS`, and the functions.
 pub const STAND_INS: [(usize, &[Function]); 3] = [
     (probes::OPERATIONS, &OPERATION_FUNCTIONS),

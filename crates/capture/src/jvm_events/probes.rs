@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ObjectBuilder, UprobeOpts, UsdtOpts};
 
-use super::functions::Function;
+use super::functions::{self, Function};
 use super::record::Record;
 use crate::bpf::ring::Ring;
 use crate::perf_memory::PerfMemory;
@@ -30,6 +30,8 @@ pub enum Kind {
     ClassUnloaded,
     ThreadStart,
     ThreadStop,
+    StartCalled,
+    StartReturned,
 }
 
 /// A probe of libjvm: its arguments are strings first (address and length each), then numbers.
@@ -52,6 +54,8 @@ pub struct Group {
     /// What else tells of it, when they are hit too often.
     pub instead: &'static str,
     probes: &'static [Probe],
+    /// Functions that every libjvm exports, where there is no probe.
+    functions: &'static [Function],
 }
 
 /// How many of the first groups tell of stops: without them, a stretch without a stop says nothing.
@@ -62,9 +66,13 @@ pub const OPERATIONS: usize = 1;
 pub const COMPILATIONS: usize = 3;
 /// The group of classes.
 pub const CLASSES: usize = 4;
+/// The group of threads that get to Java, and of those that end.
+pub const THREADS: usize = 5;
+/// The group of calls that start threads.
+pub const STARTS: usize = 6;
 
 /// All groups (hotspot.d, hs_private.d: the same in JDK 11 to 25).
-pub const GROUPS: [Group; 6] = [
+pub const GROUPS: [Group; 7] = [
     Group {
         what: "collections",
         instead: "a GC log: -Xlog:gc*:file=gc.log",
@@ -73,6 +81,7 @@ pub const GROUPS: [Group; 6] = [
             probe(Kind::GcBegin, "hotspot", "gc__begin", 0, 1),
             probe(Kind::GcEnd, "hotspot", "gc__end", 0, 0),
         ],
+        functions: &[],
     },
     Group {
         what: "safepoints and VM operations",
@@ -84,6 +93,7 @@ pub const GROUPS: [Group; 6] = [
             probe(Kind::OperationBegin, "hotspot", "vmops__begin", 1, 1),
             probe(Kind::OperationEnd, "hotspot", "vmops__end", 1, 1),
         ],
+        functions: &[],
     },
     // Hit once for every space of the heap, some thirty times a collection: the first to go.
     Group {
@@ -94,6 +104,7 @@ pub const GROUPS: [Group; 6] = [
             probe(Kind::PoolBegin, "hotspot", "mem__pool__gc__begin", 2, 4),
             probe(Kind::PoolEnd, "hotspot", "mem__pool__gc__end", 2, 4),
         ],
+        functions: &[],
     },
     Group {
         what: "compilations",
@@ -103,6 +114,7 @@ pub const GROUPS: [Group; 6] = [
             probe(Kind::CompileBegin, "hotspot", "method__compile__begin", 4, 0),
             probe(Kind::CompileEnd, "hotspot", "method__compile__end", 4, 1),
         ],
+        functions: &[],
     },
     Group {
         what: "loaded and unloaded classes",
@@ -112,6 +124,7 @@ pub const GROUPS: [Group; 6] = [
             probe(Kind::ClassLoaded, "hotspot", "class__loaded", 1, 2),
             probe(Kind::ClassUnloaded, "hotspot", "class__unloaded", 1, 2),
         ],
+        functions: &[],
     },
     Group {
         what: "started and ended threads",
@@ -121,11 +134,18 @@ pub const GROUPS: [Group; 6] = [
             probe(Kind::ThreadStart, "hotspot", "thread__start", 1, 3),
             probe(Kind::ThreadStop, "hotspot", "thread__stop", 1, 3),
         ],
+        functions: &[],
+    },
+    Group {
+        what: "calls of Thread.start",
+        instead: "the kernel's part of thread starts, and CPU samples",
+        probes: &[],
+        functions: &functions::START_FUNCTIONS,
     },
 ];
 
 /// Every kind of probe, to read a kind back.
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 16] = [
     Kind::GcBegin,
     Kind::GcEnd,
     Kind::PoolBegin,
@@ -140,6 +160,8 @@ const KINDS: [Kind; 14] = [
     Kind::ClassUnloaded,
     Kind::ThreadStart,
     Kind::ThreadStop,
+    Kind::StartCalled,
+    Kind::StartReturned,
 ];
 
 impl Kind {
@@ -151,7 +173,11 @@ impl Kind {
 
 /// The group of a kind, an index of [`GROUPS`].
 pub fn group_of(kind: Kind) -> usize {
-    GROUPS.iter().position(|group| group.probes.iter().any(|probe| probe.kind == kind)).unwrap_or(usize::MAX)
+    let tells = |group: &Group| {
+        group.probes.iter().any(|probe| probe.kind == kind)
+            || group.functions.iter().any(|function| function.kind == kind)
+    };
+    GROUPS.iter().position(tells).unwrap_or(usize::MAX)
 }
 
 /// The program in the kernel, with its maps. Dropping it takes everything down.
@@ -224,7 +250,11 @@ impl Loaded {
             let attached = program.attach_usdt_with_opts(pid, &library, probe.provider, probe.name, opts);
             attached.map_err(|error| format!("{}: {error}", probe.name))
         };
-        group.probes.iter().map(attach).collect()
+        let mut links = group.probes.iter().map(attach).collect::<Result<Vec<Link>, String>>()?;
+        if !group.functions.is_empty() {
+            links.extend(self.attach_functions(group.functions, pid, slot)?);
+        }
+        Ok(links)
     }
 }
 

@@ -2,9 +2,11 @@
 //!
 //! `bpf/sched.bpf.c` sums up in the kernel; here waits become rows: those from [`MIN_NS`] on a span each
 //! ([`kind::SCHED_OFF`]), shorter ones samples that stand for all of them since the last. A thread's [`kind::SCHED_WATCHED`]
-//! says from when to when nothing of it was missed, so that what is not waiting was running.
+//! says from when to when nothing of it was missed, so that what is not waiting was running. Starts of a JVM's threads are put
+//! together from what the program sees of them and what the JVM's probes tell ([`crate::starts`]): [`kind::THREAD_STARTUP`].
 
 mod event;
+mod start_event;
 
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
@@ -19,15 +21,19 @@ use syscalls::Sysno;
 use crate::bpf::calls::{Calls, Handed, WAITS, Way};
 use crate::bpf::events::Events;
 use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::ring::Ring;
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::jvm_events;
 use crate::kernel_symbols::KernelSymbols;
 use crate::procfs::Stat;
-use crate::target::Change;
+use crate::starts::Start;
+use crate::target::{Change, Target};
 use crate::unwind::{SharedEngine, asleep};
 use crate::{TargetEvent, procfs};
 use event::{Event, asleep_since, off_ns, seen_from_ns};
+use start_event::{Part, StartEvent};
 
 skeleton!("sched");
 use skeleton::{SchedSkel, SchedSkelBuilder};
@@ -38,7 +44,7 @@ const WHAT: &str = "what threads wait for";
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
     id: "sched",
-    about: "every switch of the targets' threads: what they waited for, how long for a CPU, who woke them",
+    about: "every switch of the targets' threads: what they waited for, how long for a CPU, who woke them; their starts",
     engine: Engine::Ebpf,
     essential: true,
     default: true,
@@ -73,13 +79,17 @@ struct Watched {
 /// The collector.
 #[derive(Default)]
 struct Sched {
-    handed: Option<Handed>,
+    handed: Vec<Handed>,
     loaded: Option<SchedSkel<'static>>,
     events: Option<Events<Event>>,
+    /// Parts of starts of threads, where those are told.
+    starts: Option<Ring<StartEvent>>,
     threads: HashMap<u32, Watched>,
     wakers: Wakers,
     /// Events and threads lost so far.
     lost: u64,
+    /// The same of parts of starts.
+    lost_starts: u64,
     attached_ns: u64,
 }
 
@@ -89,15 +99,30 @@ impl Collector for Sched {
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
         let calls = cx.shared.calls();
         let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), calls.as_deref());
-        let mut loaded = load(whole_host, min_ns, shared)?;
+        // Those of a JVM, which is known for one where its own events are seen.
+        let tells_starts = cx.settings.wants(&jvm_events::ENTRY, Engine::Ebpf);
+        let mut loaded = load(whole_host, (min_ns, tells_starts), shared)?;
         self.attached_ns = monotonic_ns().max(0).cast_unsigned();
         let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
         let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
-        let handed = calls.map(|calls| calls.hand(loaded.progs.on_sys_exit.as_fd(), Way::Out, &[WAITS]));
-        self.handed = handed.transpose().map_err(|error| unavailable(WHAT, "attaching", &error))?;
+        let attaching = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
+        if let Some(calls) = calls {
+            let exit = calls.hand(loaded.progs.on_sys_exit.as_fd(), Way::Out, &[WAITS]);
+            self.handed.push(exit.map_err(attaching)?);
+            if tells_starts {
+                let numbers = [Sysno::clone, Sysno::clone3].map(|call| call.id().cast_unsigned());
+                let enter = calls.hand(loaded.progs.on_clone_enter.as_fd(), Way::In, &numbers);
+                self.handed.push(enter.map_err(attaching)?);
+            }
+        }
+        if tells_starts {
+            let starts = Ring::over(&loaded.maps.starts, StartEvent::parse, MOST_EVENTS);
+            self.starts = Some(starts.map_err(attaching)?);
+            cx.shared.starts.are_wanted = true;
+        }
         self.loaded = Some(loaded);
         if KernelSymbols::are_hidden() {
             cx.unseen(Unavailable {
@@ -115,6 +140,8 @@ impl Collector for Sched {
             // What is still on its way belongs to what the process was. What breaks down is told by the next turn.
             let _ = self.drain(cx);
             self.unwatch_process(pid, event.at_ns, cx);
+            let of_it = cx.shared.starts.take_all(Some(pid), |_| event.target.jvm);
+            of_it.iter().for_each(|start| write_start(start, &event.target, event.at_ns, cx));
         }
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.targets;
@@ -149,10 +176,20 @@ impl Collector for Sched {
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        // Before the stacks, which come before what they belong to.
+        let starts = self.starts.as_mut().map(Ring::take).unwrap_or_default();
         let events = self.events.as_mut().map(Events::take).unwrap_or_default();
+        for event in &starts {
+            self.take_start(event, cx);
+        }
         for event in &events {
             self.take(event, cx);
         }
+        let now_ns = monotonic_ns().max(0).cast_unsigned();
+        let jvms: HashSet<u32> =
+            cx.targets.iter().filter(|target| target.jvm).map(|target| target.pid.cast_unsigned()).collect();
+        let told = cx.shared.starts.take(|pid| jvms.contains(&pid));
+        write_starts(&told, now_ns, cx);
         self.count_losses(cx);
         Ok(())
     }
@@ -171,8 +208,11 @@ impl Collector for Sched {
         // What breaks down now was told when it did.
         let _ = self.drain(cx);
         self.still_off(now_ns, cx);
+        let told = cx.shared.starts.take_all(None, |_| true);
+        write_starts(&told, now_ns, cx);
         cx.shared.ended_ns = Some(now_ns);
-        (self.handed, self.events, self.loaded) = (None, None, None);
+        self.handed.clear();
+        (self.events, self.starts, self.loaded) = (None, None, None);
         let left: Vec<u32> = self.threads.keys().copied().collect();
         for tid in left {
             self.unwatch(tid, now_ns, cx);
@@ -257,6 +297,25 @@ impl Sched {
         self.threads.insert(tid, watched);
         if event.ended() {
             self.unwatch(tid, event.on_ns, cx);
+            cx.shared.starts.ended(tid, event.on_ns);
+        }
+    }
+
+    fn take_start(&mut self, event: &StartEvent, cx: &mut Context<'_>) {
+        cx.source_mut().records += 1;
+        let of = event.of;
+        match event.part {
+            Part::Cloned { stack_ns, is_shared } => {
+                let thread = (of.pid, of.parent);
+                let events = self.events.as_mut();
+                let stack = events.and_then(|events| match is_shared {
+                    true => events.shared_stack(thread, stack_ns, cx),
+                    false => events.stack(thread, stack_ns, cx),
+                });
+                cx.shared.starts.cloned(of, event.ends_ns, stack);
+            }
+            Part::Ran => cx.shared.starts.ran(of, event.ends_ns.1),
+            Part::Waited => cx.shared.starts.waited(of, event.ends_ns),
         }
     }
 
@@ -319,6 +378,17 @@ impl Sched {
     fn count_losses(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
+        let lost_starts = counted(&loaded.maps.losses, 2) + cx.shared.starts.lost;
+        let without_stack = counted(&loaded.maps.losses, 3);
+        cx.source_mut().lost += lost_starts - self.lost_starts;
+        self.lost_starts = lost_starts;
+        if without_stack > 0 {
+            cx.unseen(Unavailable {
+                what: "stacks of some of the threads' starts".into(),
+                why: "more than 2000 a second and processor are not walked".into(),
+                remedy: "flame graphs of CPU samples show who starts threads".into(),
+            });
+        }
         if lost == self.lost {
             return;
         }
@@ -384,6 +454,54 @@ impl Sched {
     }
 }
 
+/// Writes starts of threads of targets that live.
+fn write_starts(starts: &[Start], now_ns: u64, cx: &mut Context<'_>) {
+    for start in starts {
+        if let Some(target) =
+            cx.targets.get(start.child.pid.cast_signed()).filter(|target| target.jvm).cloned()
+        {
+            write_start(start, &target, now_ns, cx);
+        }
+    }
+}
+
+/// Writes the start of a thread, as what its parent did.
+fn write_start(start: &Start, target: &Target, now_ns: u64, cx: &mut Context<'_>) {
+    let (from_ns, to_ns) = start.lasted_ns(now_ns);
+    let took = |(from, to): (u64, u64)| to.saturating_sub(from) as f64;
+    let known = |ends: &(u64, u64)| ends.0 > 0;
+    let mut figures = vec![(figure::NEW_TID, f64::from(start.child.tid))];
+    figures.extend(start.call_ns.map(|ends| (figure::CALL_NS, took(ends))));
+    figures.extend(start.cloned_ns.filter(known).map(|ends| (figure::CLONE_NS, took(ends))));
+    figures.extend(start.waited_ns().map(|ns| (figure::WAITED_NS, ns as f64)));
+    figures.extend(start.ran_ns.map(|ran_ns| (figure::RUNQ_NS, took((start.child.born_ns, ran_ns)))));
+    let java_ns = start.java.as_ref().map(|java| (start.child.born_ns, java.t_ns));
+    figures.extend(java_ns.map(|ends| (figure::TO_JAVA_NS, took(ends))));
+    let cut = [(label::CUT, "the recording ended before it ran")];
+    let labels = if start.ran_ns.is_none() { &cut[..] } else { &[] };
+    let comm = || procfs::read_to_string(procfs::path(start.child.tid.cast_signed(), "comm"));
+    let name = match &start.java {
+        Some(java) => java.name.clone(),
+        None => comm().map(|comm| comm.trim_end().to_owned()).unwrap_or_default(),
+    };
+    let parent = cx.targets.thread_of(target, start.child.parent.cast_signed(), None, cx.sink);
+    cx.sink.span(&SpanRow {
+        kind: kind::THREAD_STARTUP,
+        name: &name,
+        t0_ns: cx.clock.epoch_ns(from_ns.cast_signed()),
+        t1_ns: cx.clock.epoch_ns(to_ns.cast_signed()),
+        process: target.process,
+        thread: Some(parent),
+        stack: start.stack,
+        source: cx.source,
+        line: 0,
+        key: -1,
+        parent: None,
+        figures: &figures,
+        labels,
+    });
+}
+
 /// Names of threads that woke others: the kernel's.
 struct Wakers {
     names: HashMap<u32, Option<String>>,
@@ -412,7 +530,7 @@ impl Wakers {
 /// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
 fn load(
     whole_host: bool,
-    min_ns: u64,
+    (min_ns, tells_starts): (u64, bool),
     (engine, targets, calls): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Calls>),
 ) -> Result<SchedSkel<'static>, Unavailable> {
     silence();
@@ -420,13 +538,19 @@ fn load(
     let mut open = SchedSkelBuilder::default().open(place()).map_err(failed("opening"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.config.min_ns = min_ns;
+        data.config.starts = u64::from(tells_starts);
         data.own_pid = std::process::id();
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();
     }
     share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
     if let Some(calls) = calls {
-        calls.take_over(open.open_object_mut(), &["on_sys_exit"]).map_err(failed("sharing the calls of"))?;
+        calls
+            .take_over(open.open_object_mut(), &["on_sys_exit", "on_clone_enter"])
+            .map_err(failed("sharing the calls of"))?;
+    }
+    if !tells_starts {
+        open.progs.on_clone_enter.set_autoload(false);
     }
     open.load().map_err(failed("loading"))
 }

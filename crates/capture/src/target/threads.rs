@@ -178,7 +178,12 @@ impl Threads {
         name: &str,
         jvm: bool,
     ) -> ThreadId {
-        self.put(sink, process, tid, name, jvm, None)
+        let row = self.put(sink, process, tid, name, jvm, None);
+        // Whoever saw it before had only the kernel's name, perhaps that of its maker.
+        if self.unsettled.remove(&(process, tid)).is_some_and(|unsettled| unsettled.name != name) {
+            sink.rename_thread(row, name, if jvm { Role::of_named(name, None) } else { Role::Other });
+        }
+        row
     }
 
     fn put(

@@ -121,6 +121,17 @@ pub const BYTES: &str = "bytes";
 pub const RUNQ_NS: &str = "runq_ns";
 /// Of `runq_ns`, at its beginning: how long the thread's control group had no CPU quota left.
 pub const THROTTLED_NS: &str = "throttled_ns";
+/// Id of the thread that was started, on [`super::kind::THREAD_STARTUP`]; there, `runq_ns` is how long it waited for its first
+/// turn on a CPU.
+pub const NEW_TID: &str = "new_tid";
+/// How long its caller was in `Thread.start`: the JVM's side of it, to the return.
+pub const CALL_NS: &str = "call_ns";
+/// Of it, how long in the system call that makes a thread.
+pub const CLONE_NS: &str = "clone_ns";
+/// Of it, how long the caller was off the CPU until the new thread said that it was up, and the caller had a CPU again.
+pub const WAITED_NS: &str = "waited_ns";
+/// From when the kernel had made the thread until it ran Java.
+pub const TO_JAVA_NS: &str = "to_java_ns";
 /// How long it may take before it is slow, on [`super::kind::SLOW`].
 pub const LIMIT_NS: &str = "limit_ns";
 /// Times that a thread ran on another CPU than before.

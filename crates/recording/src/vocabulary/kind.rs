@@ -46,6 +46,10 @@ pub const CLASS_LOAD: &str = "class.load";
 pub const CLASS_UNLOAD: &str = "class.unload";
 /// Event: a thread began to run. `name`: its name.
 pub const THREAD_START: &str = "thread.start";
+/// The start of a thread, from the call of `Thread.start` (else from `clone`) until it got to Java (else until it ran for the
+/// first time). `name`: the new thread's; `thread`, `stack`: who started it; figures `new_tid`, `call_ns`, `clone_ns`, `waited_ns`,
+/// `runq_ns`, `to_java_ns`, those that were seen. The parts overlap: they are on two threads.
+pub const THREAD_STARTUP: &str = "thread.startup";
 /// Event: a thread ended. `name`: its name.
 pub const THREAD_END: &str = "thread.end";
 /// `Thread.sleep`. `thread`: the one that slept.

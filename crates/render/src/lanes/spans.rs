@@ -44,7 +44,7 @@ const PLAIN: Spec = Spec {
 };
 
 /// The lanes of a process, from top to bottom.
-pub(super) const SPECS: [Spec; 27] = [
+pub(super) const SPECS: [Spec; 28] = [
     Spec {
         kinds: &[kind::GC_PAUSE],
         title: "GC pauses",
@@ -210,6 +210,7 @@ pub(super) const SPECS: [Spec; 27] = [
     Spec { kinds: &[kind::MEMORY_OOM], title: "Killed for want of memory", ..PLAIN },
     Spec { kinds: &[kind::EXCEPTION], title: "Exceptions", ..PLAIN },
     Spec { kinds: &[kind::THREAD_SLEEP], title: "Sleeping threads", by_thread: true, ..PLAIN },
+    Spec { kinds: &[kind::THREAD_STARTUP], title: "Threads being started", by_thread: true, ..PLAIN },
     Spec {
         kinds: &[kind::THREAD_START, kind::THREAD_END],
         title: "Threads that began and ended",
