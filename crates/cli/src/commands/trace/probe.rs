@@ -49,10 +49,21 @@ pub struct Shown {
     pub took_ns: fn(&SpanRow<'_>) -> Option<i64>,
     /// What it is summed up by.
     pub by: fn(&SpanRow<'_>) -> String,
+    /// Figures that are summed up beside it, each with what it is.
+    pub parts: &'static [(&'static str, &'static str)],
 }
 
+/// What of a thread's start took how long; they overlap.
+const PARTS_OF_STARTS: [(&str, &str); 5] = [
+    (figure::CALL_NS, "its caller was in Thread.start (call)"),
+    (figure::CLONE_NS, "of it in the system call that makes a thread (clone)"),
+    (figure::WAITED_NS, "of it off the CPU until the new thread was up (waited)"),
+    (figure::RUNQ_NS, "the new thread waited for its first turn on a CPU (runq)"),
+    (figure::TO_JAVA_NS, "from when the kernel had made it until it ran Java (to_java)"),
+];
+
 const fn whole(kind: &'static str, by: fn(&SpanRow<'_>) -> String) -> Shown {
-    Shown { kind, took_ns: length, by }
+    Shown { kind, took_ns: length, by, parts: &[] }
 }
 
 /// All of them, in the order of the help.
@@ -75,7 +86,7 @@ pub static PROBES: &[Probe] = &[
         jvm: false,
         min_ns: 1_000_000,
         collectors: &["sched"],
-        shows: &[Shown { kind: kind::SCHED_OFF, took_ns: on_run_queue, by: name }],
+        shows: &[Shown { took_ns: on_run_queue, ..whole(kind::SCHED_OFF, name) }],
         samples: &[],
         specs: Vec::new,
     },
@@ -88,7 +99,7 @@ pub static PROBES: &[Probe] = &[
         collectors: &["locks"],
         shows: &[
             whole(kind::LOCK_MONITOR, lock),
-            Shown { kind: kind::LOCK_PARK, took_ns: length_for_a_lock, by: lock },
+            Shown { took_ns: length_for_a_lock, ..whole(kind::LOCK_PARK, lock) },
             whole(kind::LOCK_NATIVE, lock),
         ],
         samples: &[],
@@ -130,19 +141,17 @@ pub static PROBES: &[Probe] = &[
     },
     Probe {
         id: "threads",
-        about: "threads that start and end, and what each Thread.start took its caller",
+        about: "threads that start: who started them, with its stack, and what took how long; threads that end",
         argument: None,
         jvm: true,
         min_ns: 0,
-        collectors: &["jvm-events", "probes"],
+        collectors: &["jvm-events", "sched"],
         shows: &[
-            whole(kind::THREAD_START, start),
+            Shown { parts: &PARTS_OF_STARTS, ..whole(kind::THREAD_STARTUP, start) },
             whole(kind::THREAD_END, end),
-            Shown { kind: kind::PROBE, took_ns: length, by: call_of_start },
         ],
         samples: &[],
-        // The native side of Thread.start (src/hotspot/share/prims/jvm.cpp): exported by every libjvm.
-        specs: || vec![Spec::Uprobe { library: "libjvm.so".into(), symbol: "JVM_StartThread".into() }],
+        specs: Vec::new,
     },
     Probe {
         id: "dns",
@@ -173,7 +182,7 @@ pub static PROBES: &[Probe] = &[
         jvm: false,
         min_ns: 1_000_000,
         collectors: &["syscalls"],
-        shows: &[Shown { kind: kind::SYSCALL, took_ns: length_on_a_file, by: call_and_file }],
+        shows: &[Shown { took_ns: length_on_a_file, ..whole(kind::SYSCALL, call_and_file) }],
         samples: &[],
         specs: Vec::new,
     },
@@ -287,12 +296,10 @@ fn compiler(span: &SpanRow<'_>) -> String {
     format!("{what}{}", of_label(span, label::COMPILER).unwrap_or("a compiler"))
 }
 
-fn start(_: &SpanRow<'_>) -> String {
-    "start".into()
-}
-
-fn call_of_start(_: &SpanRow<'_>) -> String {
-    "Thread.start, for its caller".into()
+/// Those that Java asked for, and the JVM's own.
+fn start(span: &SpanRow<'_>) -> String {
+    let is_called = span.figures.iter().any(|(key, _)| *key == figure::CALL_NS);
+    if is_called { "start, from Thread.start to Java" } else { "start, from clone on" }.into()
 }
 
 fn end(_: &SpanRow<'_>) -> String {

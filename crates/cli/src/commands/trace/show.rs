@@ -72,6 +72,8 @@ struct Event<'a> {
     by: String,
     t0_ns: i64,
     took_ns: i64,
+    /// Figures that are summed up beside it.
+    parts: &'static [(&'static str, &'static str)],
     /// How many it stands for.
     count: u64,
     process: ProcessId,
@@ -132,6 +134,7 @@ impl Show {
             by: (shown.by)(row),
             t0_ns: row.t0_ns,
             took_ns,
+            parts: shown.parts,
             count: 1,
             process: row.process,
             thread: row.thread,
@@ -154,6 +157,7 @@ impl Show {
             by,
             t0_ns: row.t_ns,
             took_ns: 0,
+            parts: &[],
             count: row.weight.max(0).unsigned_abs(),
             process: row.process,
             thread: row.thread,
@@ -173,6 +177,16 @@ impl Show {
         let by = |wanted| event.labels.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
         let owner = by(label::OWNER).or_else(|| by(label::WAKER));
         self.summary.add((&event.by, &thread, owner), event.stack, (event.count, event.took_ns));
+        for (key, what) in event.parts {
+            let figure = event.figures.iter().find(|(name, _)| name == key);
+            if let Some((_, ns)) = figure {
+                self.summary.add_part(&event.by, what, *ns as i64);
+            }
+        }
+        // Threads end as often as they begin: those lines would take the room of the ones that tell something.
+        if event.kind == kind::THREAD_END && !self.wanted.json {
+            return;
+        }
         if self.wanted.rate.is_some_and(|rate| self.in_second >= rate) {
             self.unprinted += u64::from(self.wanted.rate != Some(0));
             return;
@@ -231,8 +245,7 @@ impl Show {
         let took = if event.took_ns > 0 { took(event.took_ns) } else { String::new() };
         // The name is the thread's: it does not tell what became of it.
         let what = match event.kind {
-            kind::THREAD_START => "starts: ",
-            kind::THREAD_END => "ends: ",
+            kind::THREAD_STARTUP => "starts ",
             _ => "",
         };
         let _ = write!(
@@ -301,6 +314,10 @@ impl Show {
             .map(|(name, thing)| {
                 let mut told = with("name", json!(name), &thing.all);
                 told["histogram_us"] = histogram_json(&thing.all);
+                if !thing.parts.is_empty() {
+                    let parts = thing.parts.iter();
+                    told["parts"] = parts.map(|(what, tally)| with("name", json!(what), tally)).collect();
+                }
                 told["threads"] = list(&thing.threads);
                 told["owners"] = list(&thing.owners);
                 let stacks = dearest(&thing.stacks).into_iter();
@@ -352,6 +369,12 @@ impl Show {
             let _ = writeln!(out, "\n{}", printable(name));
             if thing.all.total_ns > 0 {
                 histogram(&mut out, &thing.all);
+            }
+            if !thing.parts.is_empty() {
+                out.push_str("  parts; they overlap\n");
+            }
+            for (what, tally) in &thing.parts {
+                let _ = writeln!(out, "  {}  {what}", row(tally));
             }
             let lists = [("by thread", &thing.threads), ("held or ended by", &thing.owners)];
             let says_something = |tallies: &HashMap<String, Tally>| tallies.keys().any(|name| name != "-");

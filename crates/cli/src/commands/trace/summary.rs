@@ -72,6 +72,8 @@ pub struct Thing {
     pub owners: HashMap<String, Tally>,
     /// By stack.
     pub stacks: HashMap<StackId, Tally>,
+    /// Parts of it, in their order.
+    pub parts: Vec<(&'static str, Tally)>,
 }
 
 /// All that was seen.
@@ -105,6 +107,20 @@ impl Summary {
             stack.filter(|s| thing.stacks.contains_key(s) || thing.stacks.len() < MOST_WITHIN)
         {
             thing.stacks.entry(stack).or_default().add(count, took_ns);
+        }
+    }
+
+    /// Adds a part of an event that was added before.
+    pub fn add_part(&mut self, by: &str, what: &'static str, took_ns: i64) {
+        let by = if self.things.contains_key(by) { by } else { OTHERS };
+        let Some(thing) = self.things.get_mut(by) else { return };
+        match thing.parts.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, tally)) => tally.add(1, took_ns),
+            None => {
+                let mut tally = Tally::default();
+                tally.add(1, took_ns);
+                thing.parts.push((what, tally));
+            }
         }
     }
 

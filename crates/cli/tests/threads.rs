@@ -1,0 +1,293 @@
+//! Starts of threads against what the program itself measured: how many, by whom, from where, how long `Thread.start` took and how
+//! long it was until the thread ran; on a machine with room, and on one processor that others burn. Needs root and eBPF; skips
+//! loudly without.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use fathom_recording::vocabulary::{figure, kind};
+use serde_json::Value;
+
+/// Threads that are started while it is watched.
+const STARTS: usize = 200;
+/// The same where each waits for a processor for milliseconds.
+const CROWDED: usize = 60;
+/// What lies between the program's clock and the probes, at each start, nanoseconds: their traps around `Thread.start`, and what Java
+/// does from its first probe to `run()`.
+const AROUND_CALL_NS: f64 = 40_000.0;
+const AROUND_RUN_NS: f64 = 150_000.0;
+/// Of twenty starts, so many may have more: a busy machine puts a thread aside there now and then, for milliseconds.
+const PUT_ASIDE: usize = 1;
+/// From when a thread is made until it is put into a run queue.
+const BORN_NS: f64 = 50_000.0;
+/// No figure is above what was measured around it, but for what reading a clock takes.
+const CLOCK_NS: f64 = 1_000.0;
+
+fn fathom(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
+}
+
+fn ebpf_is_allowed() -> bool {
+    let allowed = fathom_capture::privileges::ebpf();
+    if let Err(why) = &allowed {
+        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+    }
+    allowed.is_ok()
+}
+
+/// Homes of the JDKs from 11 on, one of each release, with the program compiled into `dir`; none, loudly, without a compiler.
+fn jdks(dir: &Path) -> Vec<(u64, PathBuf)> {
+    let listed = fathom(dir, &["jdks", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Starts.java");
+    let compiled = Command::new("javac").args(["--release", "11", "-d"]).arg(dir).arg(source).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: no JDK with javac was found");
+        return Vec::new();
+    }
+    let all = listed["jdks"].as_array().unwrap().iter();
+    let known = all.filter_map(|jdk| Some((jdk["feature"].as_u64()?, PathBuf::from(jdk["home"].as_str()?))));
+    let mut found: Vec<_> = known.filter(|(feature, _)| *feature >= 11).collect();
+    found.sort();
+    found.dedup_by_key(|(feature, _)| *feature);
+    if found.is_empty() {
+        eprintln!("SKIPPED: no JDK from 11 on was found");
+    }
+    found
+}
+
+/// The program, which ends with the test.
+struct Program {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+/// What the program measured of a start, nanoseconds.
+#[derive(Clone, Copy)]
+struct Own {
+    call_ns: f64,
+    to_run_ns: f64,
+    /// For a processor by then; of a kernel that does not count it, none.
+    queued_ns: Option<f64>,
+}
+
+impl Program {
+    /// Running and past its first line. `processor`: the only one that it may run on.
+    fn start(dir: &Path, home: &Path, starts: usize, burners: usize, processor: Option<&str>) -> Self {
+        let java = home.join("bin/java");
+        let mut command = match processor {
+            Some(processor) => {
+                let mut command = Command::new("taskset");
+                command.args(["-c", processor]).arg(java);
+                command
+            }
+            None => Command::new(java),
+        };
+        command.args(["-XX:+UseSerialGC", "-cp"]).arg(dir).arg("Starts");
+        command.args([starts.to_string(), burners.to_string()]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let mut program = Self { child, out };
+        assert_eq!(program.line(), "ready");
+        program
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Lets it start its threads, and takes what it says of each.
+    fn go(&mut self) -> HashMap<String, Own> {
+        self.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        let mut own = HashMap::new();
+        loop {
+            let line = self.line();
+            if line == "done" {
+                return own;
+            }
+            let mut words = line.split(' ');
+            let name = words.next().unwrap().to_owned();
+            let [call_ns, to_run_ns] = [(); 2].map(|()| words.next().unwrap().parse().unwrap());
+            let queued_ns = words.next().unwrap().parse().ok();
+            own.insert(name, Own { call_ns, to_run_ns, queued_ns });
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A fathom that watches a program: once it does, `during` is run, and what it printed is given.
+fn watched<T>(dir: &Path, pid: u32, args: &[&str], during: impl FnOnce() -> T) -> (T, String) {
+    let mut fathom = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    fathom.current_dir(dir).args(args).args(["-p", &pid.to_string()]);
+    let mut child = fathom.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut all = String::new();
+    while !["tracing ", "recording "].iter().any(|begins| all.contains(begins)) {
+        assert!(said.read_line(&mut all).unwrap() > 0, "{all}");
+    }
+    let out = child.stdout.take().unwrap();
+    let printed = std::thread::spawn(move || std::io::read_to_string(out).unwrap());
+    let done = during();
+    // Parts of a start that do not come are waited for, for a second.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let rest = std::io::read_to_string(said).unwrap();
+    assert!(child.wait().unwrap().success(), "{all}{rest}");
+    (done, printed.join().unwrap())
+}
+
+/// Starts that `fathom trace threads --json` told of, of threads that one of the program's own has started.
+fn traced(printed: &str) -> Vec<Value> {
+    let lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let events: Vec<Value> = lines.map(|mut line| line["event"].take()).collect();
+    let is_one = |event: &Value| event["kind"] == kind::THREAD_STARTUP && event["thread"] == "main";
+    events.into_iter().filter(is_one).collect()
+}
+
+fn figure_of(event: &Value, key: &str) -> f64 {
+    event["figures"][key].as_f64().unwrap_or_else(|| panic!("no {key}: {event}"))
+}
+
+fn sum<'a>(events: impl IntoIterator<Item = &'a Value>, key: &str) -> f64 {
+    events.into_iter().map(|event| figure_of(event, key)).sum()
+}
+
+/// What fathom told of each start is what the program measured around it, less what lies between. Pairs of both, nanoseconds.
+fn holds(what: &str, pairs: &[(f64, f64)], around_ns: f64) {
+    let mut between: Vec<f64> = pairs.iter().map(|(told, own)| own - told).collect();
+    between.sort_by(f64::total_cmp);
+    let kept = &between[..pairs.len() - pairs.len() * PUT_ASIDE / 20];
+    let between_ns = kept.iter().sum::<f64>() / kept.len() as f64;
+    let (told_ns, own_ns) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    let middle = between[between.len() / 2];
+    let shown = format!(
+        "{what}: {:.3} ms of {:.3} ms, {:.1} us less in the middle, {:.1} at least",
+        told_ns / 1e6,
+        own_ns / 1e6,
+        middle / 1e3,
+        between[0] / 1e3
+    );
+    eprintln!("{shown}");
+    assert!(between[0] > -CLOCK_NS && middle < around_ns, "{shown}");
+    assert!(between_ns < around_ns, "{between_ns} ns less of most: {shown}");
+}
+
+/// The times of all starts: in `Thread.start`, and until they ran.
+fn check_times(what: &str, events: &[Value], own: &HashMap<String, Own>) {
+    let pairs = |told: fn(&Value) -> f64, measured: fn(&Own) -> f64| -> Vec<(f64, f64)> {
+        events.iter().map(|event| (told(event), measured(&own[event["name"].as_str().unwrap()]))).collect()
+    };
+    let calls = pairs(|event| figure_of(event, figure::CALL_NS), |own| own.call_ns);
+    holds(&format!("{what}: in Thread.start"), &calls, AROUND_CALL_NS);
+    let runs = pairs(|event| event["took_ns"].as_f64().unwrap(), |own| own.to_run_ns);
+    holds(&format!("{what}: until it ran"), &runs, AROUND_RUN_NS);
+    // The first wait for a processor is one of those that the kernel has counted by then; it begins a little before that count.
+    let queued = events.iter().filter_map(|event| {
+        let counted = own[event["name"].as_str().unwrap()].queued_ns?;
+        Some(figure_of(event, figure::RUNQ_NS) - counted)
+    });
+    let mut over: Vec<f64> = queued.collect();
+    over.sort_by(f64::total_cmp);
+    assert!(over.get(over.len() / 2).is_none_or(|over| *over < BORN_NS), "{what}: {over:?}");
+}
+
+/// What must hold of every start whatever the machine does: each thread once, its parent, its stack, its parts.
+fn check_each(release: u64, events: &[Value], own: &HashMap<String, Own>) {
+    let names: HashSet<&str> = events.iter().map(|event| event["name"].as_str().unwrap()).collect();
+    let strange: Vec<_> = events.iter().filter(|e| !own.contains_key(e["name"].as_str().unwrap())).collect();
+    assert!(strange.is_empty(), "JDK {release}: {strange:?}");
+    let missing: Vec<_> = own.keys().filter(|name| !names.contains(name.as_str())).collect();
+    assert!(missing.is_empty() && events.len() == own.len(), "JDK {release}: {missing:?} of {}", own.len());
+    for event in events {
+        let shown = format!("JDK {release}: {event}");
+        assert_eq!(event["thread"], "main", "{shown}");
+        let frames: Vec<&str> =
+            event["stack"].as_array().unwrap().iter().map(|frame| frame["name"].as_str().unwrap()).collect();
+        for frame in
+            ["pthread_create", "JVM_StartThread", "java.lang.Thread.start", "Starts.startOne", "Starts.main"]
+        {
+            assert!(frames.iter().any(|name| name.starts_with(frame)), "{frame}: {shown}");
+        }
+        let [call, clone, waited, runq, to_java] =
+            [figure::CALL_NS, figure::CLONE_NS, figure::WAITED_NS, figure::RUNQ_NS, figure::TO_JAVA_NS]
+                .map(|key| figure_of(event, key));
+        assert!(clone > 0.0 && clone + waited <= call, "{shown}");
+        assert!(runq > 0.0 && runq < to_java, "{shown}");
+        assert!(to_java <= event["took_ns"].as_f64().unwrap(), "{shown}");
+    }
+}
+
+#[test]
+fn every_start_is_told_with_its_caller_and_takes_what_the_program_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    for (release, home) in jdks(dir.path()).into_iter().filter(|_| ebpf_is_allowed()) {
+        let mut program = Program::start(dir.path(), &home, STARTS, 0, None);
+        let pid = program.child.id();
+        let args = ["trace", "threads", "--json"];
+        let (own, printed) = watched(dir.path(), pid, &args, || program.go());
+        let events = traced(&printed);
+        check_each(release, &events, &own);
+        check_times(&format!("JDK {release}"), &events, &own);
+    }
+}
+
+/// With more threads than one processor can run, a new one waits for its turn for milliseconds, and its parent for it: that is
+/// what starts cost then, and what is told.
+#[test]
+fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {
+    let dir = tempfile::tempdir().unwrap();
+    for (release, home) in jdks(dir.path()).into_iter().filter(|_| ebpf_is_allowed()) {
+        // One that this process may use.
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+        let last = allowed.rsplit([',', '-']).next().unwrap();
+        let mut program = Program::start(dir.path(), &home, CROWDED, 3, Some(last));
+        let pid = program.child.id();
+        let args = ["trace", "threads", "--json"];
+        let (own, printed) = watched(dir.path(), pid, &args, || program.go());
+        let events = traced(&printed);
+        check_each(release, &events, &own);
+        check_times(&format!("JDK {release}, crowded"), &events, &own);
+        // What a start costs is waiting: for a processor, and for the new thread, which waits for one.
+        // It cannot run while its parent does.
+        let (waited_ns, call_ns) = (sum(&events, figure::WAITED_NS), sum(&events, figure::CALL_NS));
+        let shown = format!("JDK {release}, crowded: waited {waited_ns} of {call_ns}");
+        eprintln!("{shown}");
+        assert!(waited_ns > 0.3 * call_ns, "{shown}");
+    }
+}
+
+#[test]
+fn a_recording_has_the_starts_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some((release, home)) = jdks(dir.path()).into_iter().rfind(|_| ebpf_is_allowed()) else { return };
+    let mut program = Program::start(dir.path(), &home, STARTS, 0, None);
+    let pid = program.child.id();
+    let (own, _) = watched(dir.path(), pid, &["record", "-o", "x.fathom"], || program.go());
+    let recording = fathom_recording::open(&dir.path().join("x.fathom")).unwrap();
+    let starts: Vec<_> =
+        recording.spans_of(kind::THREAD_STARTUP).filter(|span| span.name().starts_with("started-")).collect();
+    assert_eq!(starts.len(), own.len(), "JDK {release}");
+    for span in starts {
+        let parent = span.thread().map(|id| recording.strings.get(recording.threads[id.index()].name));
+        assert_eq!(parent, Some("main"), "JDK {release}: {}", span.name());
+        assert!(span.stack().is_some(), "JDK {release}: {}", span.name());
+        for key in [figure::CALL_NS, figure::CLONE_NS, figure::WAITED_NS, figure::RUNQ_NS, figure::TO_JAVA_NS]
+        {
+            assert!(span.figure(key).is_some(), "JDK {release}: {}: no {key}", span.name());
+        }
+    }
+}
