@@ -4,12 +4,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
+mod live;
+
 use std::collections::{HashMap, HashSet};
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 use fathom_recording::vocabulary::{figure, kind};
+use live::process::Talking;
+use live::recorder::Recorder;
+use live::{FATHOM, ebpf_is_allowed, jdks, patiently};
 use serde_json::Value;
 
 /// Threads that are started while it is watched.
@@ -27,44 +33,8 @@ const BORN_NS: f64 = 50_000.0;
 /// No figure is above what was measured around it, but for what reading a clock takes.
 const CLOCK_NS: f64 = 1_000.0;
 
-fn fathom(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
-}
-
-fn ebpf_is_allowed() -> bool {
-    let allowed = fathom_capture::privileges::ebpf();
-    if let Err(why) = &allowed {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
-    }
-    allowed.is_ok()
-}
-
-/// Homes of the JDKs from 11 on, one of each release, with the program compiled into `dir`; none, loudly, without a compiler.
-fn jdks(dir: &Path) -> Vec<(u64, PathBuf)> {
-    let listed = fathom(dir, &["jdks", "--json"]);
-    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Starts.java");
-    let compiled = Command::new("javac").args(["--release", "11", "-d"]).arg(dir).arg(source).status();
-    if !compiled.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: no JDK with javac was found");
-        return Vec::new();
-    }
-    let all = listed["jdks"].as_array().unwrap().iter();
-    let known = all.filter_map(|jdk| Some((jdk["feature"].as_u64()?, PathBuf::from(jdk["home"].as_str()?))));
-    let mut found: Vec<_> = known.filter(|(feature, _)| *feature >= 11).collect();
-    found.sort();
-    found.dedup_by_key(|(feature, _)| *feature);
-    if found.is_empty() {
-        eprintln!("SKIPPED: no JDK from 11 on was found");
-    }
-    found
-}
-
-/// The program, which ends with the test.
-struct Program {
-    child: Child,
-    out: BufReader<ChildStdout>,
-}
+/// The program, which starts its threads when it is told to.
+struct Program(Talking);
 
 /// What the program measured of a start, nanoseconds.
 #[derive(Clone, Copy)]
@@ -88,26 +58,15 @@ impl Program {
             None => Command::new(java),
         };
         command.args(["-XX:+UseSerialGC", "-cp"]).arg(dir).arg("Starts");
-        command.args([starts.to_string(), burners.to_string()]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        let mut program = Self { child, out };
-        assert_eq!(program.line(), "ready");
-        program
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
+        Self(Talking::start(command.args([starts.to_string(), burners.to_string()])))
     }
 
     /// Lets it start its threads, and takes what it says of each.
     fn go(&mut self) -> HashMap<String, Own> {
-        self.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        self.0.tell("");
         let mut own = HashMap::new();
         loop {
-            let line = self.line();
+            let line = self.0.line().unwrap();
             if line == "done" {
                 return own;
             }
@@ -120,33 +79,19 @@ impl Program {
     }
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// A fathom that watches a program: once it does, `during` is run, and what it printed is given.
-fn watched<T>(dir: &Path, pid: u32, args: &[&str], during: impl FnOnce() -> T) -> (T, String) {
-    let mut fathom = Command::new(env!("CARGO_BIN_EXE_fathom"));
-    fathom.current_dir(dir).args(args).args(["-p", &pid.to_string()]);
-    let mut child = fathom.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    let mut all = String::new();
-    while !["tracing ", "recording "].iter().any(|begins| all.contains(begins)) {
-        assert!(said.read_line(&mut all).unwrap() > 0, "{all}");
-    }
-    let out = child.stdout.take().unwrap();
-    let printed = std::thread::spawn(move || std::io::read_to_string(out).unwrap());
+fn watched<T>(dir: &Path, pid: &str, args: &[&str], during: impl FnOnce() -> T) -> (T, String) {
+    let printed = dir.join("printed");
+    let mut fathom = Command::new(FATHOM);
+    fathom.current_dir(dir).args(args).args(["-p", pid]).stdout(File::create(&printed).unwrap());
+    let begun = if args[0] == "trace" { "tracing " } else { "recording " };
+    let watching = Recorder::start(&mut fathom, begun).unwrap_or_else(|(_, said)| panic!("{said}"));
     let done = during();
     // Parts of a start that do not come are waited for, for a second.
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
-    let rest = std::io::read_to_string(said).unwrap();
-    assert!(child.wait().unwrap().success(), "{all}{rest}");
-    (done, printed.join().unwrap())
+    std::thread::sleep(Duration::from_millis(500));
+    let (code, said) = watching.end("INT");
+    assert_eq!(code, Some(0), "{said}");
+    (done, std::fs::read_to_string(printed).unwrap())
 }
 
 /// Starts that `fathom trace threads --json` told of, of threads that one of the program's own has started.
@@ -232,62 +177,80 @@ fn check_each(release: u64, events: &[Value], own: &HashMap<String, Own>) {
 
 #[test]
 fn every_start_is_told_with_its_caller_and_takes_what_the_program_measured() {
-    let dir = tempfile::tempdir().unwrap();
-    for (release, home) in jdks(dir.path()).into_iter().filter(|_| ebpf_is_allowed()) {
-        let mut program = Program::start(dir.path(), &home, STARTS, 0, None);
-        let pid = program.child.id();
-        let args = ["trace", "threads", "--json"];
-        let (own, printed) = watched(dir.path(), pid, &args, || program.go());
-        let events = traced(&printed);
-        check_each(release, &events, &own);
-        check_times(&format!("JDK {release}"), &events, &own);
-    }
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        for (release, home) in
+            jdks::with_program(dir.path(), "Starts").into_iter().filter(|_| ebpf_is_allowed())
+        {
+            let mut program = Program::start(dir.path(), &home, STARTS, 0, None);
+            let pid = program.0.pid();
+            let args = ["trace", "threads", "--json"];
+            let (own, printed) = watched(dir.path(), &pid, &args, || program.go());
+            let events = traced(&printed);
+            check_each(release, &events, &own);
+            check_times(&format!("JDK {release}"), &events, &own);
+        }
+    });
 }
 
 /// With more threads than one processor can run, a new one waits for its turn for milliseconds, and its parent for it: that is
 /// what starts cost then, and what is told.
 #[test]
 fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {
-    let dir = tempfile::tempdir().unwrap();
-    for (release, home) in jdks(dir.path()).into_iter().filter(|_| ebpf_is_allowed()) {
-        // One that this process may use.
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
-        let last = allowed.rsplit([',', '-']).next().unwrap();
-        let mut program = Program::start(dir.path(), &home, CROWDED, 3, Some(last));
-        let pid = program.child.id();
-        let args = ["trace", "threads", "--json"];
-        let (own, printed) = watched(dir.path(), pid, &args, || program.go());
-        let events = traced(&printed);
-        check_each(release, &events, &own);
-        check_times(&format!("JDK {release}, crowded"), &events, &own);
-        // What a start costs is waiting: for a processor, and for the new thread, which waits for one.
-        // It cannot run while its parent does.
-        let (waited_ns, call_ns) = (sum(&events, figure::WAITED_NS), sum(&events, figure::CALL_NS));
-        let shown = format!("JDK {release}, crowded: waited {waited_ns} of {call_ns}");
-        eprintln!("{shown}");
-        assert!(waited_ns > 0.3 * call_ns, "{shown}");
-    }
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        for (release, home) in
+            jdks::with_program(dir.path(), "Starts").into_iter().filter(|_| ebpf_is_allowed())
+        {
+            // One that this process may use.
+            let status = std::fs::read_to_string("/proc/self/status").unwrap();
+            let allowed =
+                status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+            let last = allowed.rsplit([',', '-']).next().unwrap();
+            let mut program = Program::start(dir.path(), &home, CROWDED, 3, Some(last));
+            let pid = program.0.pid();
+            let args = ["trace", "threads", "--json"];
+            let (own, printed) = watched(dir.path(), &pid, &args, || program.go());
+            let events = traced(&printed);
+            check_each(release, &events, &own);
+            check_times(&format!("JDK {release}, crowded"), &events, &own);
+            // What a start costs is waiting: for a processor, and for the new thread, which waits for one.
+            // It cannot run while its parent does.
+            let (waited_ns, call_ns) = (sum(&events, figure::WAITED_NS), sum(&events, figure::CALL_NS));
+            let shown = format!("JDK {release}, crowded: waited {waited_ns} of {call_ns}");
+            eprintln!("{shown}");
+            assert!(waited_ns > 0.3 * call_ns, "{shown}");
+        }
+    });
 }
 
 #[test]
 fn a_recording_has_the_starts_too() {
-    let dir = tempfile::tempdir().unwrap();
-    let Some((release, home)) = jdks(dir.path()).into_iter().rfind(|_| ebpf_is_allowed()) else { return };
-    let mut program = Program::start(dir.path(), &home, STARTS, 0, None);
-    let pid = program.child.id();
-    let (own, _) = watched(dir.path(), pid, &["record", "-o", "x.fathom"], || program.go());
-    let recording = fathom_recording::open(&dir.path().join("x.fathom")).unwrap();
-    let starts: Vec<_> =
-        recording.spans_of(kind::THREAD_STARTUP).filter(|span| span.name().starts_with("started-")).collect();
-    assert_eq!(starts.len(), own.len(), "JDK {release}");
-    for span in starts {
-        let parent = span.thread().map(|id| recording.strings.get(recording.threads[id.index()].name));
-        assert_eq!(parent, Some("main"), "JDK {release}: {}", span.name());
-        assert!(span.stack().is_some(), "JDK {release}: {}", span.name());
-        for key in [figure::CALL_NS, figure::CLONE_NS, figure::WAITED_NS, figure::RUNQ_NS, figure::TO_JAVA_NS]
-        {
-            assert!(span.figure(key).is_some(), "JDK {release}: {}: no {key}", span.name());
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let Some((release, home)) =
+            jdks::with_program(dir.path(), "Starts").into_iter().rfind(|_| ebpf_is_allowed())
+        else {
+            return;
+        };
+        let mut program = Program::start(dir.path(), &home, STARTS, 0, None);
+        let pid = program.0.pid();
+        let (own, _) = watched(dir.path(), &pid, &["record", "-o", "x.fathom", "--force"], || program.go());
+        let recording = fathom_recording::open(&dir.path().join("x.fathom")).unwrap();
+        let starts: Vec<_> = recording
+            .spans_of(kind::THREAD_STARTUP)
+            .filter(|span| span.name().starts_with("started-"))
+            .collect();
+        assert_eq!(starts.len(), own.len(), "JDK {release}");
+        for span in starts {
+            let parent = span.thread().map(|id| recording.strings.get(recording.threads[id.index()].name));
+            assert_eq!(parent, Some("main"), "JDK {release}: {}", span.name());
+            assert!(span.stack().is_some(), "JDK {release}: {}", span.name());
+            for key in
+                [figure::CALL_NS, figure::CLONE_NS, figure::WAITED_NS, figure::RUNQ_NS, figure::TO_JAVA_NS]
+            {
+                assert!(span.figure(key).is_some(), "JDK {release}: {}: no {key}", span.name());
+            }
         }
-    }
+    });
 }

@@ -109,7 +109,10 @@ fn collections_stops_and_threads_of_a_program_that_makes_them_are_shown_and_reco
             let (events, _) =
                 trace(dir.path(), &["threads", "-p", &pid, "-d", "4s", "--where", "name ~ short-lived"])
                     .unwrap();
-            assert!(events.iter().any(|event| event["kind"] == "thread.startup"), "JDK {release}: {events:?}");
+            assert!(
+                events.iter().any(|event| event["kind"] == "thread.startup"),
+                "JDK {release}: {events:?}"
+            );
             let (events, _) =
                 trace(dir.path(), &["threads", "-p", &pid, "-d", "4s", "--where", "call_ns > 0"]).unwrap();
             assert!(!events.is_empty(), "JDK {release}");
