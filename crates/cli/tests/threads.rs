@@ -15,7 +15,7 @@ use std::time::Duration;
 use fathom_recording::vocabulary::{figure, kind};
 use live::process::Talking;
 use live::recorder::Recorder;
-use live::{FATHOM, ebpf_is_allowed, jdks, patiently};
+use live::{FATHOM, ebpf_is_allowed, jdks, json, patiently};
 use serde_json::Value;
 
 /// Threads that are started while it is watched.
@@ -92,6 +92,13 @@ fn watched<T>(dir: &Path, pid: &str, args: &[&str], during: impl FnOnce() -> T) 
     let (code, said) = watching.end("INT");
     assert_eq!(code, Some(0), "{said}");
     (done, std::fs::read_to_string(printed).unwrap())
+}
+
+/// A processor that this process may use.
+fn processor() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    allowed.rsplit([',', '-']).next().unwrap().to_owned()
 }
 
 /// Starts that `fathom trace threads --json` told of, of threads that one of the program's own has started.
@@ -202,12 +209,7 @@ fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {
         for (release, home) in
             jdks::with_program(dir.path(), "Starts").into_iter().filter(|_| ebpf_is_allowed())
         {
-            // One that this process may use.
-            let status = std::fs::read_to_string("/proc/self/status").unwrap();
-            let allowed =
-                status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
-            let last = allowed.rsplit([',', '-']).next().unwrap();
-            let mut program = Program::start(dir.path(), &home, CROWDED, 3, Some(last));
+            let mut program = Program::start(dir.path(), &home, CROWDED, 3, Some(&processor()));
             let pid = program.0.pid();
             let args = ["trace", "threads", "--json"];
             let (own, printed) = watched(dir.path(), &pid, &args, || program.go());
@@ -252,5 +254,26 @@ fn a_recording_has_the_starts_too() {
                 assert!(span.figure(key).is_some(), "JDK {release}: {}: no {key}", span.name());
             }
         }
+    });
+}
+
+#[test]
+fn slow_starts_are_named_as_the_cause_with_who_starts_them_and_what_takes_the_time() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let jdks = jdks::with_program(dir.path(), "Starts");
+        let Some((release, home)) = jdks.into_iter().rfind(|_| ebpf_is_allowed()) else { return };
+        let mut program = Program::start(dir.path(), &home, CROWDED, 12, Some(&processor()));
+        let pid = program.0.pid();
+        let (own, _) = watched(dir.path(), &pid, &["record", "-o", "x.fathom", "--force"], || program.go());
+        let verdict = json(dir.path(), &["diagnose", "x.fathom"]);
+        let findings = verdict["findings"].as_array().unwrap();
+        let found = findings.iter().find(|finding| finding["rule"] == "thread-start-slow");
+        let found = found.unwrap_or_else(|| panic!("JDK {release}: {verdict}"));
+        assert_eq!(found["culprit"], "Starts.startOne", "JDK {release}: {found}");
+        let title = found["title"].as_str().unwrap();
+        assert!(title.ends_with("most of it the new thread waiting for a CPU"), "JDK {release}: {title}");
+        let slow = title.split(' ').next().unwrap().parse::<usize>().unwrap();
+        assert!(slow > 0 && slow <= own.len(), "JDK {release}: {title}");
     });
 }

@@ -26,6 +26,7 @@ mod lock_contended_monitor;
 mod log_write;
 mod page_fault_storm;
 mod safepoint_slow_to_reach;
+mod thread_start_slow;
 mod wait_case;
 
 use crate::Rule;
@@ -54,4 +55,5 @@ pub const RULES: &[&dyn Rule] = &[
     &lock_contended_juc::LockContendedJuc,
     &dns_timeout::DnsTimeout,
     &dns_slow::DnsSlow,
+    &thread_start_slow::ThreadStartSlow,
 ];

@@ -1,0 +1,306 @@
+//! `thread-start-slow`: threads are started while others wait for them, and it takes long until they run.
+
+use std::collections::HashMap;
+
+use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::{ProcessId, Recording, Span};
+
+use super::gc_case::remedy;
+use super::wait_case::{Waits, java_method};
+use crate::intervals::Intervals;
+use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
+
+/// A start that takes as long is slow, milliseconds: one on a machine with room takes a tenth to a third of one.
+const SLOW_MS: f64 = 2.0;
+/// Starts cited.
+const CITED: usize = 3;
+/// Packages whose methods only hand a start on.
+const HAND_ON: [&str; 3] = ["java.lang.", "java.util.concurrent.", "jdk.internal."];
+
+/// The rule.
+pub struct ThreadStartSlow;
+
+/// What of a start may take long. The parts are one behind the other, but for the end of `clone()`, when the new thread may run already.
+#[derive(Clone, Copy)]
+enum Part {
+    /// The lock of the address space, held by whoever maps memory or gives it back.
+    MapLock,
+    /// The new thread's waits for a CPU.
+    RunQueue,
+    /// The rest of the system call.
+    Clone,
+    /// What the JVM and the C library do before and behind it on the caller's side.
+    Call,
+    /// From its first turn until it runs Java.
+    ToJava,
+}
+
+impl Part {
+    const ALL: [Self; 5] = [Self::MapLock, Self::RunQueue, Self::Clone, Self::Call, Self::ToJava];
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::MapLock => "waits for the lock of the address space",
+            Self::RunQueue => "the new thread waiting for a CPU",
+            Self::Clone => "the kernel's clone()",
+            Self::Call => "Thread.start beside it",
+            Self::ToJava => "the new thread on its way to Java",
+        }
+    }
+
+    fn remedies(self) -> Vec<Remedy> {
+        let pool = remedy(
+            "keep threads: an executor with a bound, or virtual threads (JDK 21)",
+            "the code that starts them",
+            "threads that are kept hold their stacks",
+        );
+        let own = match self {
+            Self::MapLock => remedy(
+                "fewer mappings made and given back: MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, reused buffers, no heap that \
+                 shrinks and grows (-Xms = -Xmx)",
+                "glibc, the JVM",
+                "memory is kept",
+            ),
+            Self::RunQueue => remedy(
+                "a CPU for the new thread: fewer that compute at once, more CPUs, a larger quota",
+                "the host or the control group",
+                "others get less",
+            ),
+            Self::Clone | Self::Call => remedy(
+                "a newer kernel (from 6.1 on mappings are found in a tree that does not slow down with their number) and fewer mappings",
+                "/proc/PID/maps tells how many there are",
+                "an update of the host",
+            ),
+            Self::ToJava => remedy(
+                "smaller stacks (-Xss) and no touching of them in advance; the JVM's lock of its list of threads is held by thread dumps",
+                "the JVM's flags, the monitoring",
+                "deep recursion needs its stack",
+            ),
+        };
+        vec![pool, own]
+    }
+}
+
+impl Rule for ThreadStartSlow {
+    fn id(&self) -> &'static str {
+        "thread-start-slow"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Cpu
+    }
+
+    fn about(&self) -> &'static str {
+        "Who starts a thread for a piece of work waits until the kernel has made it, the JVM has set it up and a CPU is free for \
+         it; a profile shows next to nothing of that, as nobody runs meanwhile.\n\n\
+         **Evidence.** Starts from the call of `Thread.start` until the new thread runs Java, as `fathom record` sees them, cut into \
+         parts: the wait for the lock of the address space (a new stack is mapped), `clone()`, the new thread's waits for a \
+         CPU, the rest. From 2 ms on a start is slow. The part that took most names the culprit.\n\n\
+         **Look-alikes.** Where the new thread waits for a CPU, all threads do: the machine or its quota is too small, and the \
+         start only shows it. Work that waits in an executor's queue for a thread that exists is no start.\n\n\
+         **Ruled out** by the longest start seen."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        // Those that the JVM makes for itself (compilers, collectors) keep nobody waiting.
+        let by_java = |span: &Span<'_>| span.figure(figure::CALL_NS).is_some();
+        let Some(all) = Waits::of(case, jvm, kind::THREAD_STARTUP, by_java) else {
+            return Judgement::NotApplicable;
+        };
+        let long = |span: &Span<'_>| by_java(span) && span.duration_ns() as f64 / 1e6 >= SLOW_MS;
+        let Some(waits) = Waits::of(case, jvm, kind::THREAD_STARTUP, long) else {
+            return Judgement::NotApplicable;
+        };
+        if all.slow.is_empty() {
+            return Judgement::NotApplicable;
+        }
+        let starts = quantity::plural(all.slow.len(), "start of a thread", "starts of threads");
+        if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
+            let longest = quantity::millis(all.longest_ms());
+            return all.ruled_out(format!("the longest of {starts} took {longest}"));
+        }
+        let sure = match case.share(waits.cost_ms()) {
+            Some(share) if share >= 0.5 => {
+                (Confidence::Proven, "the starts were timed and explain half of the loss or more")
+            }
+            Some(_) => (Confidence::Likely, "the starts were timed; they explain less than half of the loss"),
+            None => {
+                (Confidence::Likely, "the starts were timed; no series shows what they cost the application")
+            }
+        };
+        let mut parts = Part::ALL.map(|part| (part, 0.0));
+        let cutter = Cutter::of(case.recording, jvm);
+        for wait in &waits.slow {
+            for ((_, sum), ms) in parts.iter_mut().zip(cutter.cut(&wait.span)) {
+                *sum += ms;
+            }
+        }
+        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut finding = waits.finding(self, sure);
+        let most = parts[0].0;
+        finding.title = format!(
+            "{} took {} until they ran, the longest {}: most of it {}",
+            quantity::plural(waits.slow.len(), "start of a thread", "starts of threads"),
+            quantity::millis(waits.total_ms()),
+            quantity::millis(waits.longest_ms()),
+            most.words()
+        );
+        let from = |span: &Span<'_>| {
+            let hands_on = |name: &str| HAND_ON.iter().any(|package| name.starts_with(package));
+            java_method(case.recording, span.stack(), hands_on).unwrap_or("unknown code").to_owned()
+        };
+        let sites = waits.by(from);
+        finding.culprit.clone_from(&sites[0].0);
+        finding.meaning = "Work that is handed to a new thread begins when that thread runs; who starts many pays for each.".into();
+        let list: Vec<String> = (parts.iter().filter(|(_, ms)| *ms > 0.0))
+            .map(|(part, ms)| format!("{} {}", quantity::millis(*ms), part.words()))
+            .collect();
+        let of = format!("{} of {starts} took {} or more", waits.slow.len(), quantity::millis(SLOW_MS));
+        finding.evidence.push(waits.summed(format!("{of}: {}", list.join(", "))));
+        let sites: Vec<String> =
+            sites.iter().take(CITED).map(|(site, g)| format!("{site} ({} of them)", g.count)).collect();
+        finding.evidence.push(waits.summed(format!("started by {}", sites.join(", "))));
+        finding.evidence.extend(waits.longest(CITED, |span| format!("until {} ran", span.name())));
+        finding.remedies = most.remedies();
+        finding.verify = vec![
+            "fathom trace threads -p PID: each start and its parts after the change".into(),
+            "fathom ledger REC --by thread: the callers wait no more".into(),
+        ];
+        Judgement::Found(Box::new(finding))
+    }
+}
+
+/// What threads of a JVM waited for, by the thread's id, in order.
+struct ByThread(HashMap<Option<i64>, Vec<Stretch>>);
+
+/// From, to, and the figure asked for, nanoseconds.
+type Stretch = (i64, i64, f64);
+
+impl ByThread {
+    fn of(recording: &Recording, jvm: ProcessId, kind: &str, figure: &str) -> Self {
+        let mut by: HashMap<Option<i64>, Vec<Stretch>> = HashMap::new();
+        for span in recording.spans_of(kind).filter(|span| span.process() == jvm) {
+            let stretch = (span.t0_ns(), span.t1_ns(), span.figure(figure).unwrap_or(0.0));
+            by.entry(tid(recording, &span)).or_default().push(stretch);
+        }
+        by.values_mut().for_each(|stretches| stretches.sort_unstable_by_key(|(from, ..)| *from));
+        Self(by)
+    }
+
+    /// Those of a thread that lie within a span.
+    fn within<'b>(&'b self, tid: Option<i64>, span: &Span<'_>) -> impl Iterator<Item = &'b Stretch> {
+        let (from, to) = (span.t0_ns(), span.t1_ns());
+        let of_it = self.0.get(&tid).map_or(&[][..], Vec::as_slice);
+        let first = of_it.partition_point(|stretch| stretch.0 < from);
+        of_it[first..].iter().take_while(move |stretch| stretch.0 < to).filter(move |stretch| stretch.1 <= to)
+    }
+}
+
+/// Id of the thread that a span is of.
+fn tid(recording: &Recording, span: &Span<'_>) -> Option<i64> {
+    recording.threads.get(span.thread()?.index())?.tid
+}
+
+/// Cuts starts into their parts.
+struct Cutter<'a> {
+    recording: &'a Recording,
+    locked: ByThread,
+    queued: ByThread,
+}
+
+impl<'a> Cutter<'a> {
+    fn of(recording: &'a Recording, jvm: ProcessId) -> Self {
+        let locked = ByThread::of(recording, jvm, kind::MEMORY_MAP_LOCK, figure::RUNQ_NS);
+        let queued = ByThread::of(recording, jvm, kind::SCHED_OFF, figure::RUNQ_NS);
+        Self { recording, locked, queued }
+    }
+
+    /// Milliseconds of each of [`Part::ALL`].
+    fn cut(&self, span: &Span<'_>) -> [f64; 5] {
+        let ms = |key: &str| span.figure(key).filter(|ns| ns.is_finite() && *ns > 0.0).unwrap_or(0.0) / 1e6;
+        let (caller, new) = (tid(self.recording, span), span.figure(figure::NEW_TID).map(|tid| tid as i64));
+        let locked = self.locked.within(caller, span);
+        let locked = locked.chain(self.locked.within(new, span).filter(|_| new.is_some() && new != caller));
+        let locked_ms = Intervals::of(locked.map(|(from, to, _)| (*from, *to))).length_ms();
+        // Between its first turn and Java it may wait for a CPU again: for the caller lets it go on only when it has one.
+        let queued = self.queued.within(new, span).filter(|_| new.is_some());
+        let queued_ms = queued.map(|(.., runq_ns)| runq_ns).sum::<f64>() / 1e6;
+        let (call, waited) = (ms(figure::CALL_NS), ms(figure::WAITED_NS));
+        let (first, to_java) = (ms(figure::RUNQ_NS), ms(figure::TO_JAVA_NS));
+        let queued = queued_ms.max(first).min(to_java.max(first));
+        let mut clone = ms(figure::CLONE_NS);
+        let mut aside = (call - clone - waited).max(0.0);
+        let mut to_java = (to_java - queued).max(0.0);
+        // The lock is waited for within one of these.
+        let mut left = locked_ms;
+        for part in [&mut clone, &mut aside, &mut to_java] {
+            let taken = left.min(*part);
+            *part -= taken;
+            left -= taken;
+        }
+        [locked_ms, queued, clone, aside, to_java]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Finding;
+    use crate::built::{Built, judged};
+
+    /// Twenty starts, half a second apart; nanoseconds of each part.
+    fn starts(ms: f64, call: f64, clone: f64, queued: f64) -> Built {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        for i in 0..20 {
+            let figures = [
+                (figure::CALL_NS, call * 1e6),
+                (figure::CLONE_NS, clone * 1e6),
+                (figure::RUNQ_NS, queued * 1e6),
+                (figure::TO_JAVA_NS, (ms - call) * 1e6),
+            ];
+            built.span(kind::THREAD_STARTUP, &format!("worker-{i}"), f64::from(i) * 0.5, ms, &figures, &[]);
+        }
+        built
+    }
+
+    fn found(recording: &Recording) -> Box<Finding> {
+        match judged(&ThreadStartSlow, recording) {
+            Judgement::Found(finding) => finding,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_part_that_took_most_is_named() {
+        let queued = found(&starts(100.0, 1.0, 0.5, 98.0).sealed());
+        assert!(
+            queued.title.starts_with("20 starts of threads took 2.00 s until they ran"),
+            "{}",
+            queued.title
+        );
+        assert!(queued.title.contains("waiting for a CPU"), "{}", queued.title);
+        let cloned = found(&starts(100.0, 99.0, 98.0, 0.1).sealed());
+        assert!(cloned.title.contains("clone()"), "{}", cloned.title);
+    }
+
+    #[test]
+    fn the_lock_of_the_address_space_is_told_from_what_it_is_waited_for_in() {
+        let mut built = starts(100.0, 99.0, 1.0, 0.1);
+        for i in 0..20 {
+            built.span(kind::MEMORY_MAP_LOCK, "write", f64::from(i) * 0.5 + 0.005, 90.0, &[], &[]);
+        }
+        let locked = found(&built.sealed());
+        assert!(locked.title.contains("the lock of the address space"), "{}", locked.title);
+    }
+
+    #[test]
+    fn quick_starts_and_threads_that_the_jvm_makes_for_itself_are_no_cause() {
+        assert!(matches!(
+            judged(&ThreadStartSlow, &starts(0.3, 0.2, 0.05, 0.02).sealed()),
+            Judgement::RuledOut { .. }
+        ));
+        let mut compiler = Built::jvm("17", "G1", 10.0);
+        compiler.span(kind::THREAD_STARTUP, "C2 CompilerThread1", 1.0, 900.0, &[(figure::RUNQ_NS, 8e8)], &[]);
+        assert!(matches!(judged(&ThreadStartSlow, &compiler.sealed()), Judgement::NotApplicable));
+    }
+}
