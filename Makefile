@@ -18,6 +18,9 @@ demo: ## run a real JVM that gets slow, and let fathom say why
 	$(CARGO) build --release -j $(JOBS) --bin fathom
 	target/release/fathom demo
 
+# What the tests in the browser need was built by those in Rust.
+test: export FATHOM = $(CURDIR)/target/debug/fathom
+test: export EXAMPLES = $(CURDIR)/target/debug/examples
 test: setup test-rust test-ui ## all tests, with real JVMs and a real browser
 	@echo "make test: all passed; lines with SKIPPED above name what this machine could not run"
 

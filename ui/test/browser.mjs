@@ -6,7 +6,6 @@
 // `npm run bench` holds it against its goals. Skips, loudly, where there is no Chromium.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +13,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { eventually, PATIENCE_MS } from "./eventually.mjs";
+import { example } from "./example.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -21,12 +21,10 @@ if (!executable) {
   process.exit(0);
 }
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "fathom-report-"));
 // REPORT names a page that was made before, for a quicker round while the page is changed.
 const report = process.env["REPORT"] ?? join(folder, "report.html");
-const args = ["run", "--quiet", "--release", "--package", "fathom-render", "--example", "synthetic_report", "--", "200000", "100000", "200000"];
-if (!process.env["REPORT"]) writeFileSync(report, execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }));
+if (!process.env["REPORT"]) writeFileSync(report, example("fathom-render", "synthetic_report", "200000", "100000", "200000"));
 const address = pathToFileURL(report).href;
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 

@@ -6,7 +6,6 @@
 // redraws take is printed. Skips, loudly, where there is no Chromium. FLAME=page.html takes a page that is there.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +13,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
+import { example } from "./example.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -21,13 +21,9 @@ if (!executable) {
   process.exit(0);
 }
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "fathom-flame-"));
 const file = process.env["FLAME"] ?? join(folder, "flame.html");
-if (!process.env["FLAME"]) {
-  const args = ["run", "--quiet", "--package", "fathom-render", "--example", "synthetic_flame", "--", "100000", "2000"];
-  writeFileSync(file, execFileSync("cargo", args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }));
-}
+if (!process.env["FLAME"]) writeFileSync(file, example("fathom-render", "synthetic_flame", "100000", "2000"));
 const address = pathToFileURL(file).href;
 const axe = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 
