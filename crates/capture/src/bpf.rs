@@ -4,6 +4,7 @@ pub(crate) mod calls;
 pub(crate) mod events;
 pub(crate) mod object;
 pub(crate) mod ring;
+pub(crate) mod words;
 
 use std::os::unix::fs::MetadataExt;
 use std::sync::Once;

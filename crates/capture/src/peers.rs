@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::bpf::words;
+
 /// Bytes of `struct socket_ends`.
 pub(crate) const ENDS_BYTES: usize = 44;
 
@@ -29,7 +31,7 @@ impl Ends {
     /// From the bytes of an event; `None` when there are too few.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..ENDS_BYTES)?;
-        let short = |at: usize| bytes.get(at..at + 2)?.first_chunk().map(|b| u16::from_ne_bytes(*b));
+        let short = |at: usize| words::short(bytes, at);
         let family = short(0)?;
         let address = |at: usize, port: u16| {
             let all: [u8; 16] = *bytes.get(at..at + 16)?.first_chunk()?;

@@ -1,5 +1,7 @@
 //! What the program in the kernel tells and counts: `bpf/disk.h`, byte by byte.
 
+use crate::bpf::words::{long, text, word};
+
 /// Bytes of a device's or file's name.
 const NAME: usize = 32;
 /// Bytes of `struct disk_event`.
@@ -82,19 +84,6 @@ pub(super) fn sync_name(number: u32) -> &'static str {
         306 => "syncfs",
         _ => "sync",
     }
-}
-
-fn long(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b))
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b))
-}
-
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 impl Event {

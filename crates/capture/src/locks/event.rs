@@ -2,6 +2,8 @@
 
 use fathom_hotspot::locks::{LockConstants, Waiting, WaitsFor};
 
+use crate::bpf::words;
+
 /// Bytes of an event.
 pub(super) const SIZE: usize = 80;
 
@@ -16,7 +18,7 @@ pub(super) enum Told {
 impl Told {
     /// From the bytes of the ring buffer; `None` when they are none.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let word = |at: usize| words::word(bytes, at);
         if bytes.len() >= SIZE && word(68)? == 0 {
             return Some(Self::Unknown(word(60)?));
         }
@@ -67,8 +69,8 @@ impl Event {
     /// An event from the bytes of the ring buffer or of the map of waits; `None` when they are none, or no wait.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..SIZE)?;
-        let long = |at: usize| bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
-        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let long = |at: usize| words::long(bytes, at);
+        let word = |at: usize| words::word(bytes, at);
         let waited = match word(68)? {
             1 => Waited::Monitor,
             2 => Waited::Wait,

@@ -1,5 +1,7 @@
 //! What the program in the kernel tells and counts: `bpf/memory.h`, byte by byte.
 
+use crate::bpf::words::{long, text, word};
+
 /// Bytes of a mapping's name.
 const NAME: usize = 32;
 /// Bytes of `struct fault_mapping`.
@@ -150,19 +152,6 @@ impl Numbers {
         };
         Self { protect: share(shape.protect), in_kernel: share(shape.in_kernel), ns: share(shape.ns), ..self }
     }
-}
-
-fn long(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b))
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b))
-}
-
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 impl FaultMapping {

@@ -1,5 +1,6 @@
 //! What the programs in the kernel tell: `bpf/network.h`, byte by byte.
 
+use crate::bpf::words;
 use crate::peers::Ends;
 
 /// Bytes of `struct network_event`.
@@ -40,8 +41,8 @@ impl Event {
     /// From the bytes of the ring buffer or of a map; `None` when they are none.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..EVENT)?;
-        let long = |at: usize| bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
-        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let long = |at: usize| words::long(bytes, at);
+        let word = |at: usize| words::word(bytes, at);
         let text = |from: usize, to: usize| {
             let text = bytes.get(from..to)?.split(|byte| *byte == 0).next()?;
             Some(String::from_utf8_lossy(text).into_owned())
@@ -83,7 +84,7 @@ impl Again {
     /// From the bytes of a map's value.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..AGAIN)?;
-        let long = |at: usize| bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
+        let long = |at: usize| words::long(bytes, at);
         let pid = u32::from_ne_bytes(*bytes.get(60..64)?.first_chunk()?);
         Some(Self { segments: long(0)?, inode: long(8)?, ends: Ends::parse(bytes.get(16..)?)?, pid })
     }

@@ -1,5 +1,7 @@
 //! What the program in the kernel tells: `bpf/probe.h`, byte by byte.
 
+use crate::bpf::words;
+
 const ARGUMENTS: usize = 8;
 const TEXTS: usize = 2;
 const TEXT_BYTES: usize = 64;
@@ -35,9 +37,9 @@ impl Event {
     /// An event from the bytes of the ring buffer; `None` when they are none.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..SIZE)?;
-        let long = |at: usize| bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
-        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
-        let short = |at: usize| bytes.get(at..at + 2)?.first_chunk().map(|b| u16::from_ne_bytes(*b));
+        let long = |at: usize| words::long(bytes, at);
+        let word = |at: usize| words::word(bytes, at);
+        let short = |at: usize| words::short(bytes, at);
         let count = usize::from(short(108)?).min(ARGUMENTS);
         let text = |i: usize| {
             let at = TEXTS_AT + i * TEXT_BYTES;

@@ -1,5 +1,7 @@
 //! The record of a tracepoint: its fields by name, as its `format` file tells them (Documentation/trace/events.rst).
 
+use crate::bpf::words::text;
+
 /// Bytes of a `format` file that are read, and fields of it.
 const LARGEST: usize = 64 << 10;
 const MOST_FIELDS: usize = 64;
@@ -109,11 +111,6 @@ fn field(line: &str) -> Option<Field> {
         Kind::Number
     };
     Some(Field { name: name.to_owned(), offset, size, signed, kind })
-}
-
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 fn number(bytes: &[u8], signed: bool) -> Option<i128> {

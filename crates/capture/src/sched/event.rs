@@ -1,5 +1,7 @@
 //! What the program in the kernel tells: `bpf/sched.h`, byte by byte.
 
+use crate::bpf::words;
+
 /// Frames of the kernel in an event.
 const KERNEL_FRAMES: usize = 32;
 /// Bytes of an event.
@@ -77,8 +79,8 @@ impl Event {
     /// An event from the bytes of the ring buffer; `None` when they are none.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..SIZE)?;
-        let long = |at: usize| bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
-        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let long = |at: usize| words::long(bytes, at);
+        let word = |at: usize| words::word(bytes, at);
         let depth = (word(68)? as usize).min(KERNEL_FRAMES);
         let comm = bytes.get(72..88)?.split(|b| *b == 0).next()?;
         Some(Self {

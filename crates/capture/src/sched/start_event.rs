@@ -1,5 +1,6 @@
 //! A part of a thread's start, as the program in the kernel tells it: `bpf/starts.h`, byte by byte.
 
+use crate::bpf::words;
 use crate::starts::Child;
 
 /// Bytes of a `struct start_event`.
@@ -30,8 +31,8 @@ impl StartEvent {
     /// From the bytes of the ring buffer; `None` when they are none.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..SIZE)?;
-        let long = |at: usize| bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
-        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let long = |at: usize| words::long(bytes, at);
+        let word = |at: usize| words::word(bytes, at);
         let part = match word(32)? {
             1 => Part::Cloned { stack_ns: long(24)?, is_shared: word(48)? != 0 },
             2 => Part::Ran,

@@ -1,5 +1,6 @@
 //! What the program in the kernel tells of a long call: `struct call_event` of `bpf/syscalls.h`, byte by byte.
 
+use crate::bpf::words;
 use crate::peers::Ends;
 
 /// Bytes of the head; text follows.
@@ -65,9 +66,9 @@ impl Event {
     /// From the bytes of the ring buffer; `None` when they are none.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (head, text) = bytes.split_at_checked(HEAD)?;
-        let long = |at: usize| head.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
-        let word = |at: usize| head.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
-        let short = |at: usize| head.get(at..at + 2)?.first_chunk().map(|b| u16::from_ne_bytes(*b));
+        let long = |at: usize| words::long(head, at);
+        let word = |at: usize| words::word(head, at);
+        let short = |at: usize| words::short(head, at);
         let (kind, flags) = (head[106], head[107]);
         let kind = match kind {
             1 => Kind::Call,

@@ -6,6 +6,7 @@ use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::{figure, kind};
 use libbpf_rs::{MapCore, MapFlags};
 
+use crate::bpf::words;
 use crate::{Context, procfs};
 
 use super::calls;
@@ -72,8 +73,8 @@ impl Total {
 
     fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..TOTAL)?;
-        let long = |at: usize| bytes.get(at..at + 8)?.first_chunk().map(|b| u64::from_ne_bytes(*b));
-        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let long = |at: usize| words::long(bytes, at);
+        let word = |at: usize| words::word(bytes, at);
         let mut lengths = [0; LENGTHS];
         for (i, length) in lengths.iter_mut().enumerate() {
             *length = word(48 + 4 * i)?;

@@ -9,6 +9,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::bpf::object::{place, skeleton};
 use crate::bpf::ring::Ring;
+use crate::bpf::words;
 use crate::bpf::{pid_namespace, silence, unavailable};
 use crate::collector::Unavailable;
 
@@ -41,7 +42,7 @@ impl Birth {
     /// Of the bytes of the ring buffer; `None` when they are none of ours.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..BYTES)?;
-        let word = |at: usize| bytes.get(at..at + 4)?.first_chunk().map(|b| u32::from_ne_bytes(*b));
+        let word = |at: usize| words::word(bytes, at);
         let comm = bytes.get(24..40)?.split(|byte| *byte == 0).next()?;
         Some(Self {
             t_ns: bytes.first_chunk().map(|b| u64::from_ne_bytes(*b))?,
