@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId, Unseen};
 
-use crate::bpf::calls::Calls;
+use crate::bpf::relay::Relay;
 use crate::clock::monotonic_ns;
 use crate::cpu::CpuEvent;
 use crate::{Clock, TargetEvent, Targets, WrittenFile};
@@ -154,14 +154,14 @@ pub struct Shared {
     pub(crate) questions: crate::questions::Questions,
     /// Starts of threads, of which `sched` and `jvm-events` see a part each. Written by `sched`.
     pub(crate) starts: crate::starts::Starts,
-    /// See [`Shared::calls`].
-    calls: OnceCell<Option<Rc<Calls>>>,
+    /// See [`Shared::relay`].
+    relay: OnceCell<Option<Rc<Relay>>>,
 }
 
 impl Shared {
-    /// The programs on the tracepoints of system calls; `None` where they cannot be loaded, and each collector attaches its own.
-    pub(crate) fn calls(&self) -> Option<Rc<Calls>> {
-        self.calls.get_or_init(|| Calls::load().ok()).clone()
+    /// The programs on the tracepoints of system calls and switches; `None` where they cannot be loaded, and each collector attaches its own.
+    pub(crate) fn relay(&self) -> Option<Rc<Relay>> {
+        self.relay.get_or_init(|| Relay::load().ok()).clone()
     }
 }
 
