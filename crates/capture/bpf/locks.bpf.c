@@ -71,7 +71,8 @@ struct {
 /* What was done since the beginning of a window. */
 struct budget {
 	__u64 since_ns;
-	__u64 asked;
+	__u64 asked; /* when they went to sleep */
+	__u64 asked_later;
 	__u64 walked;
 };
 
@@ -242,7 +243,7 @@ static __always_inline struct budget *budget_of(__u64 now)
 
 	if (budget && now - budget->since_ns >= BUDGET_WINDOW_NS) {
 		budget->since_ns = now;
-		budget->asked = budget->walked = 0;
+		budget->asked = budget->asked_later = budget->walked = 0;
 	}
 	return budget;
 }
@@ -253,6 +254,14 @@ static __always_inline bool may_ask(__u64 now)
 	struct budget *budget = budget_of(now);
 
 	return budget && budget->asked++ < ASKED_IN_A_WINDOW;
+}
+
+/* The same when its sleep was long and is over. */
+static __always_inline bool may_ask_later(__u64 now)
+{
+	struct budget *budget = budget_of(now);
+
+	return budget && budget->asked_later++ < ASKED_IN_A_WINDOW;
 }
 
 /* Whether one more stack may be walked. */
@@ -396,11 +405,8 @@ static __always_inline bool is_held(const struct lock_event *wait)
 
 /* Whether a wait for a lock that is over is told: each for one that is held, as they make up what a lock costs; for work the
  * longer ones, where there are many. */
-static __always_inline bool tells(struct lock_event *wait)
+static __always_inline bool tells(struct lock_event *wait, bool is_longer, __u64 now)
 {
-	__u64 length = wait->on_ns - wait->off_ns, now = wait->on_ns;
-	struct pace *pace = own_pace();
-
 	if (is_held(wait)) {
 		if (may_walk(now))
 			wait->stack_ns = send_stack();
@@ -408,11 +414,11 @@ static __always_inline bool tells(struct lock_event *wait)
 			lost(2);
 		return true;
 	}
-	if (length < told_from(pace, min_ns, now)) {
+	if (!is_longer) {
 		lost(3);
 		return false;
 	}
-	count_told(pace, min_ns, now);
+	count_told(own_pace(), min_ns, now);
 	wait->stack_ns = send_stack();
 	return true;
 }
@@ -428,14 +434,16 @@ static __always_inline int futex_returns(struct pt_regs___fathom *regs)
 
 	if (!wait || !wait->off_ns || !since)
 		return 0;
-	wait->on_ns = *since;
-	bool is_long = wait->on_ns >= wait->off_ns + min_ns, is_lock = wait->kind != LOCK_NONE, is_told = false;
+	/* Since before it slept: it was seen to fall asleep, and did not. */
+	wait->on_ns = *since < wait->off_ns ? wait->off_ns : *since;
+	__u64 now = wait->on_ns, length = now - wait->off_ns, from_ns = told_from(own_pace(), min_ns, now);
+	bool is_long = length >= min_ns, is_lock = wait->kind != LOCK_NONE, is_told = false;
 
 	if (wait->kind == LOCK_LATER)
-		is_lock = is_long && may_ask(wait->on_ns) && find_later(wait, regs);
+		is_lock = is_long && (length >= from_ns || may_ask_later(now)) && find_later(wait, regs);
 	wait->stack_ns = 0;
 	if (is_long && is_lock)
-		is_told = tells(wait);
+		is_told = tells(wait, length >= from_ns, now);
 	if (is_told) {
 		/* From here on its owner is of no more interest. */
 		if (wait->later)

@@ -14,8 +14,9 @@ enum lock_kind {
 
 /*
  * To find out what a thread waits for takes some 0.4 µs, as much as putting it to sleep, and to walk its stack ten. A thread whose
- * last sleeps were not told, as they were short, is asked at once only as long as a processor has asked fewer than this in a window,
- * and so is one whose sleep was longer than expected when it is over. All others are asked always.
+ * last sleeps were not told, as they were short, is asked at once only as long as a processor has asked fewer than this in a window.
+ * So is, when its sleep is over, one that slept for long enough to be told though not where many do (pace.h). All others are asked
+ * always.
  */
 #define BRIEF_SLEEPS 16
 #define BUDGET_WINDOW_NS 10000000ULL

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use fathom_recording::Span;
-use fathom_recording::vocabulary::kind;
+use fathom_recording::vocabulary::{kind, label};
 use live::process::Talking;
 use live::recorded::{self, ledger};
 use live::{fathom, jdks, patiently, said};
@@ -135,6 +135,13 @@ fn of_very_many_waits_the_long_ones_are_told_and_the_others_summed_up_and_it_say
             .map(|span| span.t1_ns() - span.t0_ns())
             .sum();
         assert!(waiting > 4_000_000_000, "one of two nearly always waits for the other: {waiting} ns of 6 s");
+        // So is that of a thread which sleeps so often that it is not asked what for: with who holds it.
+        let visits = recorded::of_thread(&recording, kind::LOCK_MONITOR, "guest");
+        let long: Vec<_> =
+            visits.iter().filter(|visit| visit.t1_ns() - visit.t0_ns() >= 50_000_000).collect();
+        let by_keeper = long.iter().filter(|visit| visit.label(label::OWNER) == Some("keeper")).count();
+        assert!(long.len() >= 8, "it waits four times a second: {}", long.len());
+        assert!(by_keeper * 10 >= long.len() * 9, "the keeper held {by_keeper} of {} times", long.len());
         let info = live::json(dir.path(), &["info", "x.fathom"]);
         let unseen = info["sources"].as_array().unwrap().iter().flat_map(|s| s["unseen"].as_array().unwrap());
         let unseen: Vec<&str> = unseen.map(|unseen| unseen["what"].as_str().unwrap()).collect();

@@ -290,10 +290,8 @@ impl LockWaits {
     /// Gives a wait of a thread that was not asked the owner that was seen while it lasted.
     fn complete(&mut self, event: &mut Event) {
         let seen = self.found.remove(&event.tid).filter(|(off_ns, _)| *off_ns == event.off_ns);
-        match seen.and_then(|(_, seen)| seen).filter(|seen| seen.lock == event.lock) {
-            Some(seen) => (event.owner, event.owner_tid) = (seen.owner, seen.owner_tid),
-            None if matches!(event.waited, Waited::Monitor | Waited::Park) => self.ownerless += 1,
-            None => {}
+        if let Some(seen) = seen.and_then(|(_, seen)| seen).filter(|seen| seen.lock == event.lock) {
+            (event.owner, event.owner_tid, event.later) = (seen.owner, seen.owner_tid, false);
         }
     }
 
@@ -376,6 +374,7 @@ impl LockWaits {
         let by_another = |waker: &u32| *waker > 0 && *waker != event.tid && self.is_of(event.pid, *waker);
         let waker = Some(event.waker).filter(by_another);
         let by_waker = owner.is_none();
+        self.ownerless += u64::from(event.later && has_owner && by_waker);
         let owner = owner.or(waker.filter(|_| has_owner));
         let on_carrier =
             owner.is_some_and(|tid| self.jvms.get(&event.pid).is_some_and(|jvm| jvm.is_carrier(tid)));
@@ -473,7 +472,7 @@ impl LockWaits {
             cx.unseen(Unavailable {
                 what: format!("{count} {what}"),
                 why: why.into(),
-                remedy: "fathom record --min with a longer time".into(),
+                remedy: "fathom record --min with a longer time: fewer are asked for".into(),
             });
         }
     }

@@ -390,7 +390,9 @@ impl Sched {
                 why:
                     "there were more than a processor tells in a second, 1000, and they were the shorter ones"
                         .into(),
-                remedy: "nothing is missing in sums; fathom record --min with a longer time".into(),
+                remedy:
+                    "none is needed for sums; fathom record --min sets from which length on they are told"
+                        .into(),
             });
         }
     }
