@@ -18,8 +18,8 @@
 #define PACE_WINDOW_NS 100000000ULL
 /* Told in a window by a processor, so that it spends one hundredth of its time on them. */
 #define PACE_MOST 100
-/* However many they are, waits as long are told. */
-#define PACE_LONGEST_NS 1000000000ULL
+/* However many they are, waits as long are told: nanoseconds. */
+const volatile __u64 always_ns = 1000000000ULL;
 
 struct pace {
 	__u64 since_ns; /* beginning of the window */
@@ -33,6 +33,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct pace);
 } paces SEC(".maps");
+
+static __always_inline __u64 doubled(__u64 from_ns)
+{
+	if (from_ns >= always_ns)
+		return from_ns;
+	return 2 * from_ns < always_ns ? 2 * from_ns : always_ns;
+}
 
 static __always_inline struct pace *own_pace(void)
 {
@@ -52,10 +59,10 @@ static __always_inline __u64 told_from(struct pace *pace, __u64 least_ns, __u64 
 		/* By the rate: nothing may have been told for long. */
 		__u64 told = pace->told * PACE_WINDOW_NS / length;
 
-		if (told > PACE_MOST && from_ns < PACE_LONGEST_NS)
-			from_ns *= 2;
-		else if (told < PACE_MOST / 4 && from_ns > least_ns)
-			from_ns /= 2;
+		if (told > PACE_MOST)
+			from_ns = doubled(from_ns);
+		else if (told < PACE_MOST / 4)
+			from_ns = from_ns / 2 > least_ns ? from_ns / 2 : least_ns;
 		pace->since_ns = now;
 		pace->told = 0;
 		pace->from_ns = from_ns;
@@ -72,10 +79,7 @@ static __always_inline void count_told(struct pace *pace, __u64 least_ns, __u64 
 	if (pace->told < 2 * PACE_MOST)
 		return;
 	/* No need to wait for the end of the window. */
-	__u64 from_ns = pace->from_ns ?: least_ns;
-
-	if (from_ns < PACE_LONGEST_NS)
-		pace->from_ns = 2 * from_ns;
+	pace->from_ns = doubled(pace->from_ns ?: least_ns);
 	pace->since_ns = now;
 	pace->told = 0;
 }

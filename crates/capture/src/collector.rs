@@ -103,6 +103,8 @@ pub struct Settings {
     pub cpu_event: CpuEvent,
     /// Waits, system calls and faults as long are told one by one, nanoseconds; `None`: each collector's own default.
     pub min_ns: Option<u64>,
+    /// Waits as long are told one by one however many there are (`bpf/pace.h`), nanoseconds.
+    pub always_ns: u64,
     /// System calls that are told one by one, by name, also those in which a thread waits by choice (futex, epoll_wait);
     /// empty: all others.
     pub syscalls: Vec<String>,
@@ -124,6 +126,7 @@ impl Default for Settings {
             frequency_hz: 99,
             cpu_event: CpuEvent::CpuClock,
             min_ns: None,
+            always_ns: 1_000_000_000,
             syscalls: Vec::new(),
             probes: Vec::new(),
             probes_min_ns: None,

@@ -511,7 +511,7 @@ impl Collector for LockWaits {
         let whole_host = matches!(cx.targets.selection(), Selection::All);
         let relay = cx.shared.relay();
         let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
-        let mut loaded = load(whole_host, self.min_ns, shared)?;
+        let mut loaded = load(whole_host, (self.min_ns, cx.settings.always_ns), shared)?;
         let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
         let events = Events::over(&maps.events, &maps.samples, Told::parse, MOST_EVENTS, engine);
@@ -595,7 +595,7 @@ impl Collector for LockWaits {
 /// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
 fn load(
     whole_host: bool,
-    min_ns: u64,
+    (min_ns, always_ns): (u64, u64),
     (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
 ) -> Result<LocksSkel<'static>, Unavailable> {
     silence();
@@ -603,6 +603,7 @@ fn load(
     let mut open = LocksSkelBuilder::default().open(place()).map_err(failed("opening"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.min_ns = min_ns;
+        data.always_ns = always_ns;
         data.own_pid = std::process::id();
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();

@@ -101,7 +101,7 @@ impl Collector for Sched {
         let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
         // Those of a JVM, which is known for one where its own events are seen.
         let tells_starts = cx.settings.wants(&jvm_events::ENTRY, Engine::Ebpf);
-        let mut loaded = load(whole_host, (min_ns, tells_starts), shared)?;
+        let mut loaded = load(whole_host, (min_ns, cx.settings.always_ns), tells_starts, shared)?;
         self.attached_ns = monotonic_ns().max(0).cast_unsigned();
         let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
@@ -552,7 +552,8 @@ impl Wakers {
 /// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
 fn load(
     whole_host: bool,
-    (min_ns, tells_starts): (u64, bool),
+    (min_ns, always_ns): (u64, u64),
+    tells_starts: bool,
     (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
 ) -> Result<SchedSkel<'static>, Unavailable> {
     silence();
@@ -560,6 +561,7 @@ fn load(
     let mut open = SchedSkelBuilder::default().open(place()).map_err(failed("opening"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.config.min_ns = min_ns;
+        data.always_ns = always_ns;
         data.config.starts = u64::from(tells_starts);
         data.own_pid = std::process::id();
         data.all_processes = u8::from(whole_host);
