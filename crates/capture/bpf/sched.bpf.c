@@ -220,6 +220,7 @@ static __always_inline void tell(struct thread *thread, struct task_struct___fat
 	}
 	bpf_ringbuf_submit(event, 0);
 	thread->told_off_ns = 0;
+	thread->kernel_bytes = 0;
 	thread->owed_ns = thread->owed_runq_ns = 0;
 	thread->owed_count = thread->owed_migrations = 0;
 }
@@ -317,6 +318,14 @@ static __always_inline bool has_waited(const struct thread *thread, __u64 from_n
 	return thread->told_off_ns || thread->owed_ns + thread->owed_runq_ns >= from_ns;
 }
 
+/* The kernel's part of the stack of a wait that is over, while it still stands. */
+static __always_inline void keep_kernel_stack(struct thread *thread, struct task_struct___fathom *task)
+{
+	long bytes = bpf_get_task_stack((void *)task, thread->kernel, sizeof(thread->kernel), 0);
+
+	thread->kernel_bytes = bytes > 0 ? bytes : 0;
+}
+
 /* `from_ns`: waits as long are told. */
 static __always_inline void switched_in(struct thread *thread, struct task_struct___fathom *prev, struct task_struct___fathom *next,
 					__u64 now, __u64 from_ns)
@@ -337,6 +346,9 @@ static __always_inline void switched_in(struct thread *thread, struct task_struc
 		thread->owed_ns += length - runq_ns;
 		thread->owed_runq_ns += runq_ns;
 		thread->owed_count += 1;
+		/* They are told when this call returns, with the stack of this one. */
+		if (!thread->told_off_ns && has_waited(thread, from_ns) && syscall_of(next) >= 0)
+			keep_kernel_stack(thread, next);
 		return;
 	}
 	/* A long wait that was not told yet (the thread did not return from its system call) goes first, stackless. */
@@ -358,9 +370,7 @@ static __always_inline void switched_in(struct thread *thread, struct task_struc
 	/* Who had the CPU until now; the idle task is nobody. */
 	thread->told_instead = tid_of(prev);
 	BPF_CORE_READ_STR_INTO(&thread->told_instead_comm, prev, comm);
-	long bytes = bpf_get_task_stack((void *)next, thread->kernel, sizeof(thread->kernel), 0);
-
-	thread->kernel_bytes = bytes > 0 ? bytes : 0;
+	keep_kernel_stack(thread, next);
 	if (thread->told_syscall < 0)
 		tell(thread, next, SCHED_WAITED, now, 0);
 }
@@ -408,7 +418,7 @@ static __always_inline __u64 send_stack(struct thread *thread)
 	if (!w)
 		return 0;
 	walk_current(w);
-	__u32 frames = w->sample.frames, bytes = thread->told_off_ns ? thread->kernel_bytes : 0;
+	__u32 frames = w->sample.frames, bytes = thread->kernel_bytes;
 
 	if (frames > MOST_FRAMES)
 		frames = MOST_FRAMES;
@@ -465,6 +475,8 @@ static __always_inline int call_returns(void)
 	if (thread->start.parent)
 		tell_ran(thread, task, bpf_ktime_get_ns());
 
+	if (!is_wait)
+		thread->kernel_bytes = 0;
 	if (!is_wait && !has_made)
 		return 0;
 	__u64 now = bpf_ktime_get_ns(), stack_ns = 0;
