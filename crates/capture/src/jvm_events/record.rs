@@ -1,6 +1,7 @@
 //! A record as the eBPF program writes it (`bpf/jvm_events.h`).
 
 use super::probes::Kind;
+use crate::bpf::words;
 
 /// Sizes in `bpf/jvm_events.h`.
 const STRINGS: usize = 4;
@@ -35,12 +36,11 @@ impl Record {
     /// Of the bytes of the ring buffer; `None` when they are none of ours.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..BYTES)?;
-        let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-        let half = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let (long, word) = (|at| words::long(bytes, at), |at| words::word(bytes, at));
         let mut record = Self {
-            t_ns: word(0)? as i64,
-            slot: half(8)?,
-            tid: half(12)? as i32,
+            t_ns: long(0)?.cast_signed(),
+            slot: word(8)?,
+            tid: word(12)?.cast_signed(),
             kind: Kind::of(*bytes.get(16)?)?,
             of_function: false,
             strings: [(0, [0; STRING_BYTES]); STRINGS],
@@ -48,12 +48,12 @@ impl Record {
         };
         for (i, (length, text)) in record.strings.iter_mut().enumerate() {
             let at = LENGTHS_AT + 2 * i;
-            *length = u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?);
+            *length = words::short(bytes, at)?;
             let at = STRINGS_AT + i * STRING_BYTES;
             text.copy_from_slice(bytes.get(at..at + STRING_BYTES)?);
         }
         for (i, number) in record.numbers.iter_mut().enumerate() {
-            *number = word(NUMBERS_AT + 8 * i)? as i64;
+            *number = long(NUMBERS_AT + 8 * i)?.cast_signed();
         }
         Some(record)
     }

@@ -43,10 +43,7 @@ impl Event {
         let bytes = bytes.get(..EVENT)?;
         let long = |at: usize| words::long(bytes, at);
         let word = |at: usize| words::word(bytes, at);
-        let text = |from: usize, to: usize| {
-            let text = bytes.get(from..to)?.split(|byte| *byte == 0).next()?;
-            Some(String::from_utf8_lossy(text).into_owned())
-        };
+        let text = |from: usize, to: usize| bytes.get(from..to).map(words::text);
         let kind = match bytes.get(36)? {
             1 => Kind::Connect,
             2 => Kind::Lookup,
@@ -85,7 +82,7 @@ impl Again {
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..AGAIN)?;
         let long = |at: usize| words::long(bytes, at);
-        let pid = u32::from_ne_bytes(*bytes.get(60..64)?.first_chunk()?);
+        let pid = words::word(bytes, 60)?;
         Some(Self { segments: long(0)?, inode: long(8)?, ends: Ends::parse(bytes.get(16..)?)?, pid })
     }
 }

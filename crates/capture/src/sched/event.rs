@@ -25,14 +25,14 @@ pub(super) fn asleep_since(off_ns: u64, size: usize) -> Vec<u8> {
 
 /// When a `struct thread` was switched out; `None`: it is on a CPU.
 pub(super) fn off_ns(thread: &[u8]) -> Option<u64> {
-    let off_ns = thread.get(OFF_AT..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))?;
+    let off_ns = words::long(thread, OFF_AT)?;
     (off_ns != 0).then_some(off_ns)
 }
 
 /// When a `struct thread` was made, else switched out for the first time that was seen; `None`: it is on a CPU, since nobody knows
 /// when.
 pub(super) fn seen_from_ns(thread: &[u8]) -> Option<u64> {
-    let born_ns = thread.get(BORN_AT..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))?;
+    let born_ns = words::long(thread, BORN_AT)?;
     Some(born_ns).filter(|ns| *ns != 0).or_else(|| off_ns(thread))
 }
 
@@ -82,7 +82,6 @@ impl Event {
         let long = |at: usize| words::long(bytes, at);
         let word = |at: usize| words::word(bytes, at);
         let depth = (word(68)? as usize).min(KERNEL_FRAMES);
-        let comm = bytes.get(72..88)?.split(|b| *b == 0).next()?;
         Some(Self {
             off_ns: long(0)?,
             on_ns: long(8)?,
@@ -96,13 +95,12 @@ impl Event {
             syscall: word(56)?.cast_signed(),
             state: word(60)?,
             kind: word(64)?,
-            comm: String::from_utf8_lossy(comm).into_owned(),
+            comm: words::text(bytes.get(72..88)?),
             stack_ns: long(88)?,
             born_ns: long(96)?,
             instead: word(104)?,
             migrations: word(108)?,
-            instead_comm: String::from_utf8_lossy(bytes.get(112..128)?.split(|b| *b == 0).next()?)
-                .into_owned(),
+            instead_comm: words::text(bytes.get(112..128)?),
             kernel: (0..depth).filter_map(|i| long(KERNEL_AT + 8 * i)).filter(|pc| *pc != 0).collect(),
         })
     }

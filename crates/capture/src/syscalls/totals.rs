@@ -32,9 +32,9 @@ struct Key {
 impl Key {
     fn parse(bytes: &[u8]) -> Option<Self> {
         Some(Self {
-            tid: u32::from_ne_bytes(*bytes.get(..4)?.first_chunk()?),
-            number: u16::from_ne_bytes(*bytes.get(4..6)?.first_chunk()?),
-            end: u16::from_ne_bytes(*bytes.get(6..8)?.first_chunk()?),
+            tid: words::word(bytes, 0)?,
+            number: words::short(bytes, 4)?,
+            end: words::short(bytes, 6)?,
         })
     }
 

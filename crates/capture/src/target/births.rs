@@ -43,13 +43,12 @@ impl Birth {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..BYTES)?;
         let word = |at: usize| words::word(bytes, at);
-        let comm = bytes.get(24..40)?.split(|byte| *byte == 0).next()?;
         Some(Self {
-            t_ns: bytes.first_chunk().map(|b| u64::from_ne_bytes(*b))?,
+            t_ns: words::long(bytes, 0)?,
             pid: i32::try_from(word(8)?).ok()?,
             forked: word(16)? == 1,
             heir: word(20)? == 1,
-            comm: String::from_utf8_lossy(comm).into_owned(),
+            comm: words::text(bytes.get(24..40)?),
         })
     }
 }
