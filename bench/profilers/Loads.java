@@ -37,7 +37,7 @@ public class Loads {
             case "deep" -> () -> sink += deep(500);
             default -> throw new IllegalArgumentException(args[0]);
         };
-        int threads = args[0].equals("javac") || args[0].equals("service") ? 2 : 1;
+        int threads = args[0].equals("javac") || args[0].equals("service") || args[1].equals("turns") ? 2 : 1;
         if (fixed) {
             // Warm first: what is measured is compiled.
             run(operation, threads, Math.max(amount / 4, 2));

@@ -9,14 +9,16 @@ other async-profiler is loaded, and each has its own turns with none beside it, 
 wrong one. Turns of all ways are interleaved and rotated; a figure is the median over rounds of the ratio to the turn with
 none in the same round and JVM, with its 95 % interval. The CPU time of an operation (all threads of the JVM) tells what is taken
 from the target itself; throughput tells, too, of the processors that the profiler runs on meanwhile. A profiler has begun before
-its turn does: what it takes to begin is told by `measure.py --parts start`.
+its turn does: what it takes to begin is told by `measure.py --parts start`. "none, once more" shows what of a difference is noise,
+and perf without stacks what the timer alone takes: on a virtual machine each of its interrupts may leave the guest.
 """
-import argparse, collections, contextlib, os, signal, statistics, subprocess, time
+import argparse, collections, contextlib, os, shutil, signal, statistics, subprocess, time
 from pathlib import Path
 
 import measure
 
-OUTSIDE = [("none", None, []), ("fathom", 99, measure.ONLY_CPU), ("fathom", 999, measure.ONLY_CPU), ("fathom, all collectors", 99, [])]
+AGAIN = "none, once more"
+OUTSIDE = [("none", None, []), ("fathom", 99, measure.ONLY_CPU), ("perf, no stacks", 99, []), ("fathom", 999, measure.ONLY_CPU), (AGAIN, 0, []), ("perf, no stacks", 999, []), ("fathom, all collectors", 99, [])]
 INSIDE = [("none", None, []), ("async-profiler", 99, []), ("async-profiler", 999, [])]
 
 
@@ -44,11 +46,24 @@ def recorded(options, jvm, hz, without):
     return figures, (usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
+def sampled_by_perf(options, jvm, hz):
+    """A turn with the same timer on all processors, whose samples hold an address and no stack."""
+    words = ["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", str(hz), "-o", str(options.work / "loss.data")]
+    perf = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(options.settle)
+    figures = turn(jvm, options.seconds)
+    perf.send_signal(signal.SIGINT)
+    perf.wait()
+    return figures
+
+
 def one(options, jvm, way, own):
     tool, hz, without = way
-    if tool == "none":
+    if tool in ("none", AGAIN):
         time.sleep(options.settle)
         return turn(jvm, options.seconds)
+    if tool.startswith("perf"):
+        return sampled_by_perf(options, jvm, hz)
     if tool == "async-profiler":
         profiler = measure.AsyncProfiler(jvm, "")
         profiler.start(hz)
@@ -65,7 +80,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fathom", default=measure.ROOT / "target/release/fathom", type=Path)
     parser.add_argument("--jdk", default=os.environ.get("JAVA_HOME", "/usr/lib/jvm/java-17-openjdk-amd64"), help="with javac and jcmd")
-    parser.add_argument("--loads", nargs="*", default=["service", "javac"])
+    parser.add_argument("--loads", nargs="*", default=["service", "javac", "shares"])
     parser.add_argument("--tools", nargs="*", default=["fathom", "async-profiler"])
     parser.add_argument("--seconds", type=float, default=4, help="of a turn")
     parser.add_argument("--settle", type=float, default=2.5, help="seconds before a turn, for a profiler to begin")
@@ -74,8 +89,9 @@ def main():
     options = parser.parse_args()
     measure.prepare(options)
     own = collections.defaultdict(list)
+    outside = [way for way in OUTSIDE if shutil.which("perf") or not way[0].startswith("perf")]
     print(f"{measure.run(options.fathom, '--version').stdout.strip()}, async-profiler {measure.AP_VERSION}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before, turns of {options.seconds:g} s, {options.rounds} rounds")
-    places = [(place, ways) for place, ways in (("outside", OUTSIDE), ("inside", INSIDE)) if ways[-1][0].split(",")[0] in options.tools]
+    places = [(place, ways) for place, ways in (("outside", outside), ("inside", INSIDE)) if ways[-1][0].split(",")[0] in options.tools]
     for load in options.loads:
         found = collections.defaultdict(list)
         with contextlib.ExitStack() as stack:
@@ -100,7 +116,7 @@ def main():
                     print(f"| none (JVM {'with the agent loaded' if place == 'inside' else 'recorded from outside'}) | {statistics.median(rates):.1f} /s ({min(rates):.1f} … {max(rates):.1f}) | {statistics.median(medians) / 1e3:.0f} µs | {statistics.median(tails) / 1e3:.0f} µs ({min(tails) / 1e3:.0f} … {max(tails) / 1e3:.0f}) | {statistics.median(cpu) / 1e3:.0f} µs |")
                     continue
                 cells = [measure.spread(column) for column in columns]
-                print(f"| {tool}, {hz} Hz | " + " | ".join(cells) + " |", flush=True)
+                print(f"| {tool if tool == AGAIN else f'{tool}, {hz} Hz'} | " + " | ".join(cells) + " |", flush=True)
     print(f"\n| fathom itself, {options.seconds + options.settle:.0f} s | CPU seconds, start included | peak MB |\n|---|---|---|")
     for way, took in own.items():
         print(f"| {way} | {statistics.median(t[0] for t in took):.2f} | {max(t[1] for t in took):.0f} |")

@@ -57,23 +57,27 @@ static __always_inline __u32 power_of(__u64 ns)
 	return power < CALL_LENGTHS ? power : CALL_LENGTHS - 1;
 }
 
+/* The total of a thread's calls of a number and an end; NULL when there is no room for one more. */
+static __always_inline struct call_total *total_of(struct call_key *key, __u32 pid)
+{
+	struct call_total *total = bpf_map_lookup_elem(&totals, key);
+	struct scratch *s;
+
+	if (total || !(s = scratch()))
+		return total;
+	s->fresh.pid = pid;
+	if (bpf_map_update_elem(&totals, key, &s->fresh, BPF_NOEXIST))
+		lost(1);
+	return bpf_map_lookup_elem(&totals, key);
+}
+
 static __always_inline void count_call(struct caller *caller, __u64 length, __s64 result, bool coarse)
 {
 	struct call_key key = { .tid = caller->tid, .nr = caller->nr, .end = end_of(result) };
-	struct call_total *total = bpf_map_lookup_elem(&totals, &key);
+	struct call_total *total = total_of(&key, caller->pid);
 
-	if (!total) {
-		struct scratch *s = scratch();
-
-		if (!s)
-			return;
-		s->fresh.pid = caller->pid;
-		if (bpf_map_update_elem(&totals, &key, &s->fresh, BPF_NOEXIST))
-			lost(1);
-		total = bpf_map_lookup_elem(&totals, &key);
-		if (!total)
-			return;
-	}
+	if (!total)
+		return;
 	total->count += 1;
 	if (coarse) {
 		total->coarse += length > 0;

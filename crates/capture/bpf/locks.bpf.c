@@ -3,8 +3,11 @@
  * Which lock a thread waits for, read out of the JVM's memory at the moment when the thread goes to sleep: then it is its
  * own memory, and what stands in it is true.
  *
- *   futex(): switched out ──▶ monitor? Object.wait? parked? mutex? whose? ──▶ woken: by whom ──▶ switched in
+ *   futex(): switched out ──▶ monitor? Object.wait? parked? mutex? whose? ──▶ woken: by whom
  *            back from the call ──▶ long enough: stack, event
+ *
+ * Of a thread that sleeps very often (locks.h) it is read when it is back from a long sleep: its own memory still says what it
+ * waited for, but the lock says who holds it by then.
  */
 #include "unwind_port.h"
 #include "unwind.h"
@@ -12,6 +15,8 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "calls.h"
+#include "switches.h"
+#include "pace.h"
 #include "locks.h"
 
 #define MAX_THREADS 65536
@@ -49,7 +54,7 @@ struct {
 	__type(value, __u64);
 } java_threads SEC(".maps");
 
-/* What a thread waits for, or has waited for until now; off_ns is 0 when that was told. */
+/* What a thread waits for, or has waited for until now; off_ns is 0 when that is over. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_THREADS);
@@ -63,10 +68,26 @@ struct {
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-/* [0] events that found no room, [1] threads that found no room. */
+/* What was done since the beginning of a window. */
+struct budget {
+	__u64 since_ns;
+	__u64 asked; /* when they went to sleep */
+	__u64 asked_later;
+	__u64 walked;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct budget);
+} budgets SEC(".maps");
+
+/* [0] events that found no room, [1] threads that found no room, [2] waits for a lock without their stack, as there were too many,
+ * [3] waits for work that were long enough to be told and too many. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 4);
 	__type(key, __u32);
 	__type(value, __u64);
 } losses SEC(".maps");
@@ -207,6 +228,66 @@ static __always_inline void ask(__u32 pid, __u32 tid, __u64 now)
 	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
+/* When the thread that runs on a processor was switched to: that is when a wait ended that it returns from. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} runs_since SEC(".maps");
+
+static __always_inline struct budget *budget_of(__u64 now)
+{
+	__u32 zero = 0;
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
+
+	if (budget && now - budget->since_ns >= BUDGET_WINDOW_NS) {
+		budget->since_ns = now;
+		budget->asked = budget->asked_later = budget->walked = 0;
+	}
+	return budget;
+}
+
+/* Whether one more thread that sleeps often may be asked. */
+static __always_inline bool may_ask(__u64 now)
+{
+	struct budget *budget = budget_of(now);
+
+	return budget && budget->asked++ < ASKED_IN_A_WINDOW;
+}
+
+/* The same when its sleep was long and is over. */
+static __always_inline bool may_ask_later(__u64 now)
+{
+	struct budget *budget = budget_of(now);
+
+	return budget && budget->asked_later++ < ASKED_IN_A_WINDOW;
+}
+
+/* Whether one more stack may be walked. */
+static __always_inline bool may_walk(__u64 now)
+{
+	struct budget *budget = budget_of(now);
+
+	return budget && budget->walked++ < WALKED_IN_A_WINDOW;
+}
+
+/* What the current thread waits for in futex(); whether it is a lock. */
+static __always_inline bool find_lock(struct lock_event *wait, struct lock_jvm *jvm, __u64 java, struct pt_regs___fathom *regs)
+{
+	if (jvm && java > NO_JAVA_THREAD && find_java_lock(wait, jvm, java))
+		return true;
+	if ((BPF_CORE_READ(regs, si) & FUTEX_CMD) != FUTEX_WAIT || (__u32)BPF_CORE_READ(regs, dx) != LLL_CONTENDED)
+		return false;
+	wait->kind = LOCK_NATIVE;
+	wait->lock = BPF_CORE_READ(regs, di);
+	wait->owner = 0;
+	keep_header(wait, 0);
+	/* pthread_mutex_t: int lock, unsigned count, int owner. */
+	bpf_probe_read_user(&wait->owner_tid, sizeof(wait->owner_tid), (void *)(wait->lock + 8));
+	return true;
+}
+
 static __always_inline void switched_out(struct task_struct___fathom *prev, __u64 now)
 {
 	struct pt_regs___fathom *regs = (void *)bpf_task_pt_regs((void *)prev);
@@ -214,17 +295,23 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, __u6
 	/* The cheapest question first: every thread of the host comes by here. */
 	if ((int)regs->orig_ax != SYS_FUTEX)
 		return;
-	__u32 pid = pid_of(prev), tid = tid_of(prev);
+	__u32 tid = tid_of(prev);
+	struct lock_event *wait = bpf_map_lookup_elem(&waits, &tid);
+
+	/* Perhaps it goes on sleeping in the same call. */
+	if (wait && wait->off_ns)
+		return;
+	if (wait && wait->brief >= BRIEF_SLEEPS && !may_ask(now)) {
+		wait->off_ns = now;
+		wait->on_ns = 0;
+		wait->waker = 0;
+		wait->kind = LOCK_LATER;
+		return;
+	}
+	__u32 pid = pid_of(prev);
 
 	if (!pid || pid == own_pid || (!all_processes && !bpf_map_lookup_elem(&targets, &pid)))
 		return;
-	struct lock_event *wait = bpf_map_lookup_elem(&waits, &tid);
-
-	if (wait && wait->off_ns) {
-		/* It goes on sleeping in the same call. */
-		wait->on_ns = 0;
-		return;
-	}
 	struct lock_event fresh = {};
 
 	fresh.off_ns = now;
@@ -235,19 +322,13 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, __u6
 
 	if (jvm && !java)
 		ask(pid, tid, now);
-	if (!jvm || !java || *java == NO_JAVA_THREAD || !find_java_lock(&fresh, jvm, *java)) {
-		if ((BPF_CORE_READ(regs, si) & FUTEX_CMD) != FUTEX_WAIT || (__u32)BPF_CORE_READ(regs, dx) != LLL_CONTENDED) {
-			if (wait)
-				wait->slept = 1;
-			return;
-		}
-		fresh.kind = LOCK_NATIVE;
-		fresh.lock = BPF_CORE_READ(regs, di);
-		/* pthread_mutex_t: int lock, unsigned count, int owner. */
-		bpf_probe_read_user(&fresh.owner_tid, sizeof(fresh.owner_tid), (void *)(fresh.lock + 8));
-	}
+	/* Those of a JVM are remembered whatever they sleep for, by how often they do. */
+	if (!find_lock(&fresh, jvm, java ? *java : 0, regs) && !jvm)
+		return;
 	if (wait) {
 		fresh.apart = wait->slept | wait->apart;
+		fresh.slept = 0;
+		fresh.brief = wait->brief;
 		*wait = fresh;
 	} else if (bpf_map_update_elem(&waits, &tid, &fresh, BPF_ANY))
 		lost(1);
@@ -257,14 +338,13 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(lock_switch, bool preempt, struct task_struct___fathom *prev, struct task_struct___fathom *next, unsigned int prev_state)
 {
 	__u64 now = bpf_ktime_get_ns();
-	__u32 tid = tid_of(next);
+	__u32 zero = 0;
+	__u64 *since = bpf_map_lookup_elem(&runs_since, &zero);
 
 	if (!preempt && (prev_state & TASK_INTERRUPTIBLE))
 		switched_out(prev, now);
-	struct lock_event *wait = bpf_map_lookup_elem(&waits, &tid);
-
-	if (wait && wait->off_ns && !wait->on_ns)
-		wait->on_ns = now;
+	if (since)
+		*since = now;
 	return 0;
 }
 
@@ -274,7 +354,7 @@ int BPF_PROG(lock_waking, struct task_struct___fathom *task)
 	__u32 tid = tid_of(task);
 	struct lock_event *wait = bpf_map_lookup_elem(&waits, &tid);
 
-	if (wait && wait->off_ns && !wait->on_ns)
+	if (wait && wait->off_ns)
 		wait->waker = tid_of((void *)bpf_get_current_task_btf());
 	return 0;
 }
@@ -301,21 +381,84 @@ static __always_inline __u64 send_stack(void)
 	return w->sample.t_ns;
 }
 
+/* A long sleep of a thread that was not asked is over: whether it was for a lock. */
+static __always_inline bool find_later(struct lock_event *wait, struct pt_regs___fathom *regs)
+{
+	__u32 pid = wait->pid, tid = wait->tid;
+	__u64 *java = bpf_map_lookup_elem(&java_threads, &tid);
+
+	wait->owner = 0;
+	wait->owner_tid = 0;
+	if (!find_lock(wait, bpf_map_lookup_elem(&lock_jvms, &pid), java ? *java : 0, regs))
+		return false;
+	wait->later = 1;
+	wait->apart |= wait->slept;
+	wait->slept = 0;
+	return true;
+}
+
+/* Whether somebody holds what is waited for, and it is not work that is to come. */
+static __always_inline bool is_held(const struct lock_event *wait)
+{
+	return wait->kind == LOCK_MONITOR || wait->kind == LOCK_NATIVE || (wait->kind == LOCK_PARK && wait->owner);
+}
+
+/* Whether a wait for a lock that is over is told: each for one that is held, as they make up what a lock costs; for work the
+ * longer ones, where there are many. */
+static __always_inline bool tells(struct lock_event *wait, bool is_longer, __u64 now)
+{
+	if (is_held(wait)) {
+		if (may_walk(now))
+			wait->stack_ns = send_stack();
+		else
+			lost(2);
+		return true;
+	}
+	if (!is_longer) {
+		lost(3);
+		return false;
+	}
+	count_told(own_pace(), min_ns, now);
+	wait->stack_ns = send_stack();
+	return true;
+}
+
 static __always_inline int futex_returns(struct pt_regs___fathom *regs)
 {
 	if ((int)regs->orig_ax != SYS_FUTEX)
 		return 0;
 	__u32 tid = tid_of((void *)bpf_get_current_task_btf());
 	struct lock_event *wait = bpf_map_lookup_elem(&waits, &tid);
+	__u32 zero = 0;
+	__u64 *since = bpf_map_lookup_elem(&runs_since, &zero);
 
-	if (!wait || !wait->off_ns)
+	if (!wait || !wait->off_ns || !since)
 		return 0;
-	if (wait->on_ns >= wait->off_ns + min_ns) {
-		wait->stack_ns = send_stack();
+	/* Since before it slept: it was seen to fall asleep, and did not. */
+	wait->on_ns = *since < wait->off_ns ? wait->off_ns : *since;
+	__u64 now = wait->on_ns, length = now - wait->off_ns, from_ns = told_from(own_pace(), min_ns, now);
+	bool is_long = length >= min_ns, is_lock = wait->kind != LOCK_NONE, is_told = false;
+
+	if (wait->kind == LOCK_LATER)
+		is_lock = is_long && (length >= from_ns || may_ask_later(now)) && find_later(wait, regs);
+	wait->stack_ns = 0;
+	if (is_long && is_lock)
+		is_told = tells(wait, length >= from_ns, now);
+	if (is_told) {
+		/* From here on its owner is of no more interest. */
+		if (wait->later)
+			wait->owner = wait->owner_tid = 0;
 		if (bpf_ringbuf_output(&events, wait, sizeof(*wait), BPF_RB_NO_WAKEUP))
 			lost(0);
 		wait->apart = 0;
 	}
+	if (!is_lock)
+		wait->slept = 1;
+	if (is_told)
+		wait->brief = 0;
+	else if (wait->brief < BRIEF_SLEEPS)
+		wait->brief += 1;
+	wait->later = 0;
 	wait->off_ns = 0;
 	return 0;
 }

@@ -4,12 +4,25 @@
 #define FATHOM_LOCKS_H
 
 enum lock_kind {
-	LOCK_NONE,    /* no wait: a thread of a JVM of which is not known whether it is Java's */
+	LOCK_NONE,    /* no wait for a lock; as an event: a thread of a JVM of which is not known whether it is Java's */
 	LOCK_MONITOR, /* to enter a Java monitor */
 	LOCK_WAIT,    /* in Object.wait */
 	LOCK_PARK,    /* parked, with a blocker told */
 	LOCK_NATIVE,  /* a mutex of the C library */
+	LOCK_LATER,   /* not asked yet: its thread sleeps so often that it is asked when it was long, at the end */
 };
+
+/*
+ * To find out what a thread waits for takes some 0.4 µs, as much as putting it to sleep, and to walk its stack ten. A thread whose
+ * last sleeps were not told, as they were short, is asked at once only as long as a processor has asked fewer than this in a window.
+ * So is, when its sleep is over, one that slept for long enough to be told though not where many do (pace.h). All others are asked
+ * always.
+ */
+#define BRIEF_SLEEPS 16
+#define BUDGET_WINDOW_NS 10000000ULL
+#define ASKED_IN_A_WINDOW 50
+/* Waits for locks that somebody holds, told with their stack. */
+#define WALKED_IN_A_WINDOW 10
 
 /* How a JVM's objects lie: fathom_hotspot::locks::LockConstants. */
 struct lock_jvm {
@@ -47,8 +60,10 @@ struct lock_event {
 	__u32 owner_tid; /* thread id of the owner, if the owner is a JavaThread; of a mutex as it says; 0: not told */
 	__u16 apart;     /* it slept in futex() for something else since the wait that was told before */
 	__u16 slept;     /* it has done so since this one */
+	__u32 brief;     /* sleeps of it before this one, one behind the other, that were shorter than what is told */
+	__u32 later;     /* what it was for was read at its end; who held it at its beginning is not known */
 };
 
-_Static_assert(sizeof(struct lock_event) == 80, "shared with user space");
+_Static_assert(sizeof(struct lock_event) == 88, "shared with user space");
 
 #endif

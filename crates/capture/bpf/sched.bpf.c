@@ -7,6 +7,8 @@
  *             short: added to what is owed ◀─────────────────────────────┤
  *             long: kept until the thread is back in its own context ◀───┘
  *
+ * What is long enough follows the number of waits (pace.h).
+ *
  * A wait is told when the thread that waited returns from its system call: its user stack is still that of the wait and its
  * memory is mapped, and only waits that are worth telling pay for a stack. The kernel's part of the stack is taken when it
  * is switched in, while it still stands. Waits outside of system calls (page faults, preemption) are told there and then,
@@ -18,6 +20,8 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "calls.h"
+#include "switches.h"
+#include "pace.h"
 #include "sched.h"
 #include "starts.h"
 
@@ -100,10 +104,11 @@ struct {
 	__uint(max_entries, 2 << 20);
 } events SEC(".maps");
 
-/* [0] events that found no room, [1] threads that found no room, [2] parts of starts, [3] stacks of starts beyond the limit. */
+/* [0] events that found no room, [1] threads that found no room, [2] parts of starts, [3] stacks of starts beyond the limit,
+ * [4] waits that were long enough to be told and too many. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 4);
+	__uint(max_entries, 5);
 	__type(key, __u32);
 	__type(value, __u64);
 } losses SEC(".maps");
@@ -115,6 +120,32 @@ struct {
 	__type(key, __u32);
 	__type(value, struct thread);
 } blank SEC(".maps");
+
+/*
+ * Whether the thread that runs on a processor has something to tell when its call returns: known when it is switched to, so that
+ * the calls of those that have nothing to tell, which are nearly all, cost no look at `threads`.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} to_tell SEC(".maps");
+
+static __always_inline void set_to_tell(bool has)
+{
+	__u32 zero = 0, *flag = bpf_map_lookup_elem(&to_tell, &zero);
+
+	if (flag)
+		*flag = has;
+}
+
+static __always_inline bool has_to_tell(void)
+{
+	__u32 zero = 0, *flag = bpf_map_lookup_elem(&to_tell, &zero);
+
+	return flag && *flag;
+}
 
 static __always_inline void lost(__u32 which)
 {
@@ -189,6 +220,7 @@ static __always_inline void tell(struct thread *thread, struct task_struct___fat
 	}
 	bpf_ringbuf_submit(event, 0);
 	thread->told_off_ns = 0;
+	thread->kernel_bytes = 0;
 	thread->owed_ns = thread->owed_runq_ns = 0;
 	thread->owed_count = thread->owed_migrations = 0;
 }
@@ -281,12 +313,24 @@ static __always_inline void tell_of_start(struct thread *thread, struct task_str
 	}
 }
 
-static __always_inline void switched_in(struct task_struct___fathom *prev, struct task_struct___fathom *next, __u64 now)
+static __always_inline bool has_waited(const struct thread *thread, __u64 from_ns)
 {
-	__u32 tid = tid_of(next);
-	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	return thread->told_off_ns || thread->owed_ns + thread->owed_runq_ns >= from_ns;
+}
 
-	if (!thread || !thread->off_ns)
+/* The kernel's part of the stack of a wait that is over, while it still stands. */
+static __always_inline void keep_kernel_stack(struct thread *thread, struct task_struct___fathom *task)
+{
+	long bytes = bpf_get_task_stack((void *)task, thread->kernel, sizeof(thread->kernel), 0);
+
+	thread->kernel_bytes = bytes > 0 ? bytes : 0;
+}
+
+/* `from_ns`: waits as long are told. */
+static __always_inline void switched_in(struct thread *thread, struct task_struct___fathom *prev, struct task_struct___fathom *next,
+					__u64 now, __u64 from_ns)
+{
+	if (!thread->off_ns)
 		return;
 	__u64 off_ns = thread->off_ns, length = now - off_ns;
 	__u64 ready_ns = thread->ready_ns, runq_ns = ready_ns > off_ns ? now - ready_ns : ready_ns ? length : 0;
@@ -296,10 +340,15 @@ static __always_inline void switched_in(struct task_struct___fathom *prev, struc
 		tell_of_start(thread, next, off_ns, now);
 	if (thread->cpu && thread->cpu != bpf_get_smp_processor_id() + 1)
 		thread->owed_migrations += 1;
-	if (length < config.min_ns) {
+	if (length < from_ns) {
+		if (length >= config.min_ns)
+			lost(4);
 		thread->owed_ns += length - runq_ns;
 		thread->owed_runq_ns += runq_ns;
 		thread->owed_count += 1;
+		/* They are told when this call returns, with the stack of this one. */
+		if (!thread->told_off_ns && has_waited(thread, from_ns) && syscall_of(next) >= 0)
+			keep_kernel_stack(thread, next);
 		return;
 	}
 	/* A long wait that was not told yet (the thread did not return from its system call) goes first, stackless. */
@@ -321,9 +370,7 @@ static __always_inline void switched_in(struct task_struct___fathom *prev, struc
 	/* Who had the CPU until now; the idle task is nobody. */
 	thread->told_instead = tid_of(prev);
 	BPF_CORE_READ_STR_INTO(&thread->told_instead_comm, prev, comm);
-	long bytes = bpf_get_task_stack((void *)next, thread->kernel, sizeof(thread->kernel), 0);
-
-	thread->kernel_bytes = bytes > 0 ? bytes : 0;
+	keep_kernel_stack(thread, next);
 	if (thread->told_syscall < 0)
 		tell(thread, next, SCHED_WAITED, now, 0);
 }
@@ -332,9 +379,20 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct___fathom *prev, struct task_struct___fathom *next, unsigned int prev_state)
 {
 	__u64 now = bpf_ktime_get_ns();
+	__u32 tid = tid_of(next);
 
 	switched_out(prev, preempt, prev_state, now);
-	switched_in(prev, next, now);
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	bool tells = false;
+
+	if (thread) {
+		__u64 from_ns = told_from(own_pace(), config.min_ns, now);
+
+		switched_in(thread, prev, next, now, from_ns);
+		tells = has_waited(thread, from_ns) || thread->start.is_made;
+	}
+	set_to_tell(tells);
+	switch_further(ctx);
 	return 0;
 }
 
@@ -344,10 +402,11 @@ int BPF_PROG(on_waking, struct task_struct___fathom *task)
 	__u32 tid = tid_of(task);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
-	if (!thread || !thread->off_ns || thread->ready_ns)
-		return 0;
-	thread->ready_ns = bpf_ktime_get_ns();
-	thread->waker = tid_of((void *)bpf_get_current_task_btf());
+	if (thread && thread->off_ns && !thread->ready_ns) {
+		thread->ready_ns = bpf_ktime_get_ns();
+		thread->waker = tid_of((void *)bpf_get_current_task_btf());
+	}
+	wake_further(ctx);
 	return 0;
 }
 
@@ -359,7 +418,7 @@ static __always_inline __u64 send_stack(struct thread *thread)
 	if (!w)
 		return 0;
 	walk_current(w);
-	__u32 frames = w->sample.frames, bytes = thread->told_off_ns ? thread->kernel_bytes : 0;
+	__u32 frames = w->sample.frames, bytes = thread->kernel_bytes;
 
 	if (frames > MOST_FRAMES)
 		frames = MOST_FRAMES;
@@ -398,41 +457,53 @@ static __always_inline void tell_cloned(struct starting *start, struct task_stru
 	start_told(&told);
 }
 
+/* A call returns, of a thread that has something to tell or from one that makes threads. */
 static __always_inline int call_returns(void)
 {
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	__u32 tid = tid_of(task);
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
+	set_to_tell(false);
 	if (!thread)
 		return 0;
-	bool has_waited = thread->told_off_ns || thread->owed_ns + thread->owed_runq_ns >= config.min_ns;
-	bool has_made = thread->start.is_made;
+	struct pace *pace = own_pace();
+	bool is_wait = has_waited(thread, pace && pace->from_ns ? pace->from_ns : config.min_ns), has_made = thread->start.is_made;
 
 	/* The child returns from clone(), too. One in some thousand is not found by the switch to it while others come and go (seen on
 	 * 6.18; why is not known), and has run for microseconds by now. */
 	if (thread->start.parent)
 		tell_ran(thread, task, bpf_ktime_get_ns());
 
-	if (!has_waited && !has_made)
+	if (!is_wait)
+		thread->kernel_bytes = 0;
+	if (!is_wait && !has_made)
 		return 0;
 	__u64 now = bpf_ktime_get_ns(), stack_ns = 0;
 
-	if (has_waited || may_take_start_stack(now))
+	if (is_wait || may_take_start_stack(now))
 		stack_ns = send_stack(thread);
 	else
 		lost(3);
 	if (has_made)
-		tell_cloned(&thread->start, task, now, stack_ns, has_waited);
-	if (has_waited)
+		tell_cloned(&thread->start, task, now, stack_ns, is_wait);
+	if (is_wait)
+		count_told(pace, config.min_ns, now);
+	if (is_wait)
 		tell(thread, task, SCHED_WAITED, bpf_ktime_get_ns(), stack_ns);
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit)
+static __always_inline bool makes_threads(long number)
 {
-	call_returns();
+	return number == NR_CLONE || number == NR_CLONE3;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs)
+{
+	if (has_to_tell() || makes_threads(regs->orig_ax))
+		call_returns();
 	leave_further(ctx);
 	return 0;
 }
@@ -444,7 +515,7 @@ int BPF_PROG(on_clone_enter, struct pt_regs___fathom *regs, long number)
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	struct thread *thread = NULL;
 
-	if (number == NR_CLONE || number == NR_CLONE3)
+	if (makes_threads(number))
 		thread = thread_of(task, task);
 	if (thread)
 		thread->start.clone_ns = bpf_ktime_get_ns();

@@ -113,6 +113,7 @@ static __always_inline struct scratch *scratch(void)
 }
 
 #include "call_counts.h"
+#include "call_runs.h"
 #include "call_subject.h"
 
 /* What is kept of the current thread; made when it belongs to a target. */
@@ -204,7 +205,11 @@ static __always_inline void send_event(struct scratch *s)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs___fathom *regs, long nr)
 {
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	bool fresh;
+
+	if (enters_in_run(own_run(), task->pid))
+		return 0;
 	struct caller *caller = caller_of(&fresh);
 
 	if (!caller)
@@ -219,6 +224,23 @@ int BPF_PROG(on_sys_enter, struct pt_regs___fathom *regs, long nr)
 		caller->enter_ns = bpf_ktime_get_ns();
 	}
 	return 0;
+}
+
+/* The number of the call that returns. */
+static __always_inline __u32 number_of_call(struct pt_regs___fathom *regs)
+{
+	__s32 nr = regs->orig_ax;
+
+	/* arch/x86/entry/syscalls/syscall_64.tbl: rt_sigreturn gives back registers that hold none. */
+	return nr < 0 ? 15 : nr;
+}
+
+/* A call of a run that was not over in its place: it began within the tick in which the run did. */
+static __always_inline void enter_from_run(struct caller *caller, __u32 nr)
+{
+	caller->nr = nr;
+	caller->enter_ns = caller->last_ns;
+	caller->coarse = 1;
 }
 
 /* Whether a thread makes so many calls that not all of them are timed. */
@@ -237,10 +259,15 @@ static __always_inline void judge_rate(struct caller *caller, __u64 now)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs, long result)
 {
-	bool fresh;
-	struct caller *caller = caller_of(&fresh);
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+	struct call_run *run = own_run();
 	__u8 flags = 0;
-	__u32 nr;
+	__u32 nr = number_of_call(regs);
+	bool fresh;
+
+	if (returns_in_run(run, task->pid, nr, result))
+		return 0;
+	struct caller *caller = caller_of(&fresh);
 
 	if (!caller)
 		return 0;
@@ -249,13 +276,14 @@ int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs, long result)
 		 * made it, and did not wait. */
 		__u64 *from = bpf_map_lookup_elem(&since, &caller->pid);
 
-		nr = BPF_CORE_READ(regs, orig_ax);
 		if (!from || (result == 0 && (nr == 56 || nr == 57 || nr == 58 || nr == 435)))
 			return 0;
 		caller->nr = nr;
 		caller->enter_ns = *from;
 		flags = CALL_BEGAN_BEFORE;
 	}
+	if (!caller->enter_ns)
+		enter_from_run(caller, nr);
 	if (!caller->enter_ns)
 		return 0;
 	bool coarse = caller->coarse && !flags;
@@ -274,6 +302,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs, long result)
 		flags = CALL_COARSE;
 	caller->last_ns = now;
 	judge_rate(caller, now);
+	if (!coarse && !flags && caller->hot) {
+		caller->calls += HOT_ONE_OF - 1;
+		caller->ticks = bpf_jiffies64();
+		begin_run(run, caller, HOT_ONE_OF - 1);
+	}
 	struct scratch *s;
 	struct call_shape *shape;
 
@@ -298,6 +331,15 @@ over:
 	caller->enter_ns = 0;
 	return 0;
 }
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* Since 5.14 (include/linux/sched.h). */
+struct task_struct___calls {
+	unsigned int __state; /* 0: it runs, or can */
+};
+
+#pragma clang attribute pop
 
 /* What the kernel gives to a program that walks over all threads (kernel/bpf/task_iter.c). */
 struct bpf_iter__task___fathom {
@@ -325,6 +367,9 @@ int each_task(struct bpf_iter__task___fathom *ctx)
 	caller = bpf_task_storage_get(&callers, task, 0, 0);
 	if (caller && caller->kernel_tid == BPF_CORE_READ(thread, pid)) {
 		known = *caller;
+		/* Of one that was entered in a run nothing is kept but that the thread sleeps in it. */
+		if (!known.enter_ns && BPF_CORE_READ((struct task_struct___calls *)task, __state))
+			enter_from_run(&known, number_of_call(regs));
 		if (known.coarse)
 			flags |= CALL_COARSE;
 	} else {
@@ -363,6 +408,13 @@ int BPF_PROG(on_thread_exit, struct task_struct *task)
 
 	if (!caller || !s)
 		return 0;
+	struct call_run *run = own_run();
+
+	/* Its number goes to another one day. */
+	if (run && run->kernel_tid == caller->kernel_tid) {
+		add_kept(run);
+		run->kernel_tid = 0;
+	}
 	begin_event(&s->event, caller, CALL_THREAD_ENDED);
 	s->event.exit_ns = bpf_ktime_get_ns();
 	bpf_get_current_comm(s->event.comm, sizeof(s->event.comm));

@@ -1,8 +1,8 @@
 //! eBPF objects: how they are loaded and read, and what stands in their way, in words.
 
-pub(crate) mod calls;
 pub(crate) mod events;
 pub(crate) mod object;
+pub(crate) mod relay;
 pub(crate) mod ring;
 pub(crate) mod words;
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId, Unseen};
 
-use crate::bpf::calls::Calls;
+use crate::bpf::relay::Relay;
 use crate::clock::monotonic_ns;
 use crate::cpu::CpuEvent;
 use crate::{Clock, TargetEvent, Targets, WrittenFile};
@@ -103,6 +103,8 @@ pub struct Settings {
     pub cpu_event: CpuEvent,
     /// Waits, system calls and faults as long are told one by one, nanoseconds; `None`: each collector's own default.
     pub min_ns: Option<u64>,
+    /// Waits as long are told one by one however many there are (`bpf/pace.h`), nanoseconds.
+    pub always_ns: u64,
     /// System calls that are told one by one, by name, also those in which a thread waits by choice (futex, epoll_wait);
     /// empty: all others.
     pub syscalls: Vec<String>,
@@ -124,6 +126,7 @@ impl Default for Settings {
             frequency_hz: 99,
             cpu_event: CpuEvent::CpuClock,
             min_ns: None,
+            always_ns: 1_000_000_000,
             syscalls: Vec::new(),
             probes: Vec::new(),
             probes_min_ns: None,
@@ -154,14 +157,14 @@ pub struct Shared {
     pub(crate) questions: crate::questions::Questions,
     /// Starts of threads, of which `sched` and `jvm-events` see a part each. Written by `sched`.
     pub(crate) starts: crate::starts::Starts,
-    /// See [`Shared::calls`].
-    calls: OnceCell<Option<Rc<Calls>>>,
+    /// See [`Shared::relay`].
+    relay: OnceCell<Option<Rc<Relay>>>,
 }
 
 impl Shared {
-    /// The programs on the tracepoints of system calls; `None` where they cannot be loaded, and each collector attaches its own.
-    pub(crate) fn calls(&self) -> Option<Rc<Calls>> {
-        self.calls.get_or_init(|| Calls::load().ok()).clone()
+    /// The programs on the tracepoints of system calls and switches; `None` where they cannot be loaded, and each collector attaches its own.
+    pub(crate) fn relay(&self) -> Option<Rc<Relay>> {
+        self.relay.get_or_init(|| Relay::load().ok()).clone()
     }
 }
 

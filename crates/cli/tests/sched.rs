@@ -8,15 +8,30 @@ mod live;
 use std::path::Path;
 use std::process::Command;
 
+use fathom_recording::Span;
+use fathom_recording::vocabulary::{kind, label};
 use live::process::Talking;
-use live::recorded::ledger;
+use live::recorded::{self, ledger};
 use live::{fathom, jdks, patiently, said};
 
-/// The program, running; `None`, and a line about it, where there is no JDK.
-fn program(dir: &Path) -> Option<Talking> {
-    let home = jdks::compile(dir, 11, &["Waits"])?;
+/// A program, running; `None`, and a line about it, where there is no JDK.
+fn program(dir: &Path, class: &str, argument: &str) -> Option<Talking> {
+    let home = jdks::compile(dir, 11, &[class])?;
     let mut java = Command::new(home.join("bin/java"));
-    Some(Talking::start(java.args(["-XX:+UseSerialGC", "-cp"]).arg(dir).args(["Waits", "120"])))
+    Some(Talking::start(java.args(["-XX:+UseSerialGC", "-cp"]).arg(dir).args([class, argument])))
+}
+
+/// Records it; `false`, and a line about it, where that is not possible here.
+#[track_caller]
+fn recorded(dir: &Path, args: &[&str]) -> bool {
+    let output = fathom(dir, args);
+    let said = said(&output);
+    if output.status.code() == Some(3) && said.contains("eBPF") {
+        eprintln!("SKIPPED: the scheduler cannot be watched here: {said}");
+        return false;
+    }
+    assert!(output.status.success(), "{said}");
+    true
 }
 
 fn thread<'a>(ledger: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
@@ -38,15 +53,11 @@ fn share(thread: &serde_json::Value, words: &[&str]) -> f64 {
 fn known_waits_stand_in_the_ledger_and_every_threads_time_adds_up() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
-        let Some(jvm) = program(dir.path()) else { return };
+        let Some(jvm) = program(dir.path(), "Waits", "120") else { return };
         let args = ["record", "-p", &jvm.pid(), "-d", "6s", "-o", "x.fathom", "--without", "jvm-events"];
-        let output = fathom(dir.path(), &args);
-        let said = said(&output);
-        if output.status.code() == Some(3) && said.contains("eBPF") {
-            eprintln!("SKIPPED: the scheduler cannot be watched here: {said}");
+        if !recorded(dir.path(), &args) {
             return;
         }
-        assert!(output.status.success(), "{said}");
         let ledger = ledger(dir.path(), "Waits");
         // What waits for a CPU is the machine's doing, and stands apart from what the program does; and so does what was sampled
         // before the last collector had begun, or after the first had ended, which takes its time on a busy machine.
@@ -76,5 +87,65 @@ fn known_waits_stand_in_the_ledger_and_every_threads_time_adds_up() {
         // It sleeps from before the recording until behind it, and only a look from outside tells in what.
         let main = on_its_own("main", &["asleep"]);
         assert!(main > 0.97, "main sleeps {main}: {ledger}");
+    });
+}
+
+#[test]
+fn of_very_many_waits_the_long_ones_are_told_and_the_others_summed_up_and_it_says_so() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(jvm) = program(dir.path(), "Crowd", "100") else { return };
+        let args = ["record", "-p", &jvm.pid(), "-d", "6s", "-o", "x.fathom", "--without", "jvm-events"];
+        if !recorded(dir.path(), &args) {
+            return;
+        }
+        let recording = recorded::open(dir.path(), "x.fathom");
+        let pool = |kind: &str| {
+            let of_it = |span: &Span<'_>| recorded::thread_name(&recording, span).starts_with("pool-");
+            recording.spans_of(kind).filter(of_it).count()
+        };
+        // Some hundred thousand of a millisecond and more: each processor tells a thousand a second, and somewhat more until it has
+        // found from which length on.
+        let most = 6_000 * std::thread::available_parallelism().unwrap().get() + 6_000;
+        let told = pool(kind::SCHED_OFF);
+        assert!(told < most, "{told} waits of the pool were told, at most {most} should be");
+        let parked = pool(kind::LOCK_PARK);
+        assert!(parked < most, "{parked} times the pool was told to be parked, at most {most} should be");
+        // Nothing of their time is missing, and it is known what they did.
+        let ledger = ledger(dir.path(), "Crowd");
+        let workers = (0..100).map(|i| thread(&ledger, &format!("pool-{i} ")));
+        let shares = |words: &[&str]| workers.clone().map(|worker| share(worker, words)).sum::<f64>() / 100.0;
+        let off = shares(&["blocked", "asleep", "idle", "waiting for another"])
+            / (1.0 - shares(&["waiting for a CPU", "unknown"]));
+        assert!(off > 0.8, "the pool waits {off} of its time: {ledger}");
+        // Long waits are told, however many short ones there are.
+        let naps = recorded::of_thread(&recording, kind::SCHED_OFF, "sleeper");
+        let long: i64 =
+            naps.iter().map(|nap| nap.t1_ns() - nap.t0_ns()).filter(|ns| *ns >= 250_000_000).sum();
+        let sleeper = thread(&ledger, "sleeper");
+        let known_ms = sleeper["thread_ms"].as_f64().unwrap() * (1.0 - share(sleeper, &["unknown"]));
+        assert!(
+            long as f64 / 1e6 > known_ms - 700.0,
+            "the sleeper naps all the time: {long} ns of {known_ms} ms"
+        );
+        // Waits for what somebody holds are told one by one.
+        let waiting: i64 = ["waiter", "holder"]
+            .iter()
+            .flat_map(|name| recorded::of_thread(&recording, kind::LOCK_MONITOR, name))
+            .map(|span| span.t1_ns() - span.t0_ns())
+            .sum();
+        assert!(waiting > 4_000_000_000, "one of two nearly always waits for the other: {waiting} ns of 6 s");
+        // So is that of a thread which sleeps so often that it is not asked what for: with who holds it.
+        let visits = recorded::of_thread(&recording, kind::LOCK_MONITOR, "guest");
+        let long: Vec<_> =
+            visits.iter().filter(|visit| visit.t1_ns() - visit.t0_ns() >= 50_000_000).collect();
+        let by_keeper = long.iter().filter(|visit| visit.label(label::OWNER) == Some("keeper")).count();
+        assert!(long.len() >= 8, "it waits four times a second: {}", long.len());
+        assert!(by_keeper * 10 >= long.len() * 9, "the keeper held {by_keeper} of {} times", long.len());
+        let info = live::json(dir.path(), &["info", "x.fathom"]);
+        let unseen = info["sources"].as_array().unwrap().iter().flat_map(|s| s["unseen"].as_array().unwrap());
+        let unseen: Vec<&str> = unseen.map(|unseen| unseen["what"].as_str().unwrap()).collect();
+        assert!(unseen.iter().any(|what| what.contains("waits one by one")), "{unseen:?}");
+        assert!(unseen.iter().any(|what| what.contains("waits for work")), "{unseen:?}");
     });
 }

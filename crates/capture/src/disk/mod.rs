@@ -65,7 +65,7 @@ impl Collector for Disk {
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
         let whole_host = cx.targets.selection().is_whole_host();
         let (program, unseen) =
-            Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.calls())?;
+            Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.relay())?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
         self.told_ns = monotonic_ns();

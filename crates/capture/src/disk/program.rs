@@ -10,8 +10,8 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustix::time::{ClockId, clock_getres};
 
 use super::record::Counts;
-use crate::bpf::calls::{Calls, Handed, Way};
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
+use crate::bpf::relay::{Handed, Relay, Way};
 use crate::bpf::ring::Ring;
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::collector::Unavailable;
@@ -78,7 +78,7 @@ impl Program {
         whole_host: bool,
         min_ns: u64,
         (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
-        calls: Option<Rc<Calls>>,
+        relay: Option<Rc<Relay>>,
     ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
         silence();
         let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
@@ -98,8 +98,8 @@ impl Program {
         share(object, engine, targets).map_err(failed("sharing the tables of"))?;
         let remedy = "a kernel that was built with it, or the file system that tells of it";
         let unseen = leave_out(object, &kernel, &PARTS, remedy);
-        if let Some(calls) = &calls {
-            calls.take_over(object, &["on_call", "on_return"]).map_err(failed("sharing the calls of"))?;
+        if let Some(relay) = &relay {
+            relay.take_over(object, &["on_call", "on_return"]).map_err(failed("sharing the relay of"))?;
         }
         let mut loaded = open.load().map_err(failed("loading"))?;
         let ring = |map: &dyn MapCore| {
@@ -109,10 +109,10 @@ impl Program {
         let (events, stacks) = (ring(&loaded.maps.events)?, ring(&loaded.maps.samples)?);
         loaded.attach().map_err(failed("attaching"))?;
         let mut handed = Vec::new();
-        if let Some(calls) = calls {
+        if let Some(relay) = relay {
             let ways = [(loaded.progs.on_return.as_fd(), Way::Out), (loaded.progs.on_call.as_fd(), Way::In)];
             for (program, way) in ways {
-                handed.push(calls.hand(program, way, &SYNC_CALLS).map_err(failed("attaching"))?);
+                handed.push(relay.hand(program, way, &SYNC_CALLS).map_err(failed("attaching"))?);
             }
         }
         Ok((Self { handed, events, stacks, loaded }, unseen))

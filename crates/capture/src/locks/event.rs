@@ -5,7 +5,9 @@ use fathom_hotspot::locks::{LockConstants, Waiting, WaitsFor};
 use crate::bpf::words;
 
 /// Bytes of an event.
-pub(super) const SIZE: usize = 80;
+pub(super) const SIZE: usize = 88;
+/// `LOCK_LATER`.
+const LATER: u32 = 5;
 
 /// What the ring buffer holds.
 pub(super) enum Told {
@@ -63,6 +65,8 @@ pub(super) struct Event {
     pub(super) owner_tid: u32,
     /// Whether the thread slept for something else since the wait before: it had got what it waited for then.
     pub(super) apart: bool,
+    /// What it was for was read when it was over, and its owner is not told.
+    pub(super) later: bool,
 }
 
 impl Event {
@@ -91,8 +95,32 @@ impl Event {
             waited,
             owner_tid: word(72)?,
             apart: bytes[76..78] != [0, 0],
+            later: word(84)? != 0,
         };
         (event.off_ns > 0).then_some(event)
+    }
+
+    /// A wait that goes on.
+    pub(super) fn going_on((pid, tid): (u32, u32), off_ns: u64, waiting: &Waiting) -> Option<Self> {
+        Self::parse(&waits_since(off_ns, pid, tid, waiting))
+    }
+}
+
+/// A thread that sleeps and was not asked what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unasked {
+    pub(super) pid: u32,
+    pub(super) tid: u32,
+    /// Since when.
+    pub(super) off_ns: u64,
+}
+
+impl Unasked {
+    /// From the bytes of the map of waits; `None` when it sleeps no more, or was asked.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let (long, word) = (|at| words::long(bytes, at), |at| words::word(bytes, at));
+        let sleeps = word(68)? == LATER && long(0)? > 0 && long(8)? == 0;
+        sleeps.then_some(Self { pid: word(56)?, tid: word(60)?, off_ns: long(0)? })
     }
 }
 
@@ -104,7 +132,7 @@ pub(super) fn waits_since(off_ns: u64, pid: u32, tid: u32, waiting: &Waiting) ->
         WaitsFor::Permit => 3,
     };
     let longs = [off_ns, 0, waiting.lock, waiting.owner, waiting.header[0], waiting.header[1], 0];
-    let words = [pid, tid, 0, kind, waiting.owner_tid, 0];
+    let words = [pid, tid, 0, kind, waiting.owner_tid, 0, 0, 0];
     let mut bytes: Vec<u8> = longs.iter().flat_map(|long| long.to_ne_bytes()).collect();
     words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
     bytes
@@ -161,5 +189,17 @@ mod tests {
         assert_eq!(written, Event { on_ns: 0, stack_ns: 0, waker: 0, ..event });
         bytes[68] = 9;
         assert_eq!(Event::parse(&bytes), None);
+    }
+
+    #[test]
+    fn a_thread_that_was_not_asked_is_no_wait_and_is_one_that_sleeps_until_it_wakes() {
+        let waiting = Waiting { what: WaitsFor::Monitor, lock: 1, owner: 2, owner_tid: 3, header: [4, 5] };
+        let mut bytes = waits_since(7, 100, 101, &waiting);
+        assert_eq!(Unasked::parse(&bytes), None);
+        bytes[68] = 5;
+        assert_eq!(Event::parse(&bytes), None);
+        assert_eq!(Unasked::parse(&bytes), Some(Unasked { pid: 100, tid: 101, off_ns: 7 }));
+        bytes[8] = 9;
+        assert_eq!(Unasked::parse(&bytes), None);
     }
 }

@@ -10,7 +10,9 @@
 //! and is not told; where it cannot (`synchronized` until JDK 23), its carrier is told to wait. Of a lock that a virtual thread held
 //! the owner is told as the carrier that it was on. The owner is who held the lock when the wait began; where the lock does not tell (a monitor that was
 //! inflated just now), it is who woke the waiting thread, which is who left it last. The C library's mutexes are told,
-//! conditions are not: they are waits for work as well.
+//! conditions are not: they are waits for work as well. A thread that sleeps thousands of times a second is not asked each time
+//! what for (`bpf/locks.h`): of its long waits, the lock is read at the end, and who held it while it lasts, from outside, once it
+//! has lasted [`OUTLASTS_NS`]; of those between, who woke the thread is told as the owner.
 
 mod event;
 mod jvm;
@@ -19,14 +21,15 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use fathom_hotspot::locks::Waiting;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{SpanRow, StackId};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::calls::{Calls, Handed, Way};
 use crate::bpf::events::Events;
 use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::relay::{Handed, Relay, SWITCH_LOCKS, Way};
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
@@ -34,7 +37,7 @@ use crate::procfs;
 use crate::target::Change;
 use crate::unwind::SharedEngine;
 use crate::{Selection, TargetEvent};
-use event::{Event, Told, Waited};
+use event::{Event, Told, Unasked, Waited};
 use jvm::Jvm;
 
 skeleton!("locks");
@@ -63,10 +66,17 @@ const GAP_NS: u64 = 500_000;
 const KEPT_NS: u64 = 100_000_000;
 /// Events taken in one turn; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 100_000;
+/// A wait of a thread that was not asked is looked into when it has lasted as long: nanoseconds.
+const OUTLASTS_NS: u64 = 20_000_000;
+/// To look for such waits may take this part of one processor's time at most, and is done so often at most.
+const LOOK_REST: u32 = 100;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A JVM that starts is looked at again so often and for so long.
 const AGAIN: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What was found is kept for so long: its end is told within a turn.
+const FOUND_FOR_NS: u64 = 2_000_000_000;
 /// New threads in a turn that are looked at for whether they wait: each look reads a file of /proc.
 const MOST_FRESH: usize = 256;
 /// futex: `SYS_FUTEX` of bpf/locks.bpf.c (x86-64).
@@ -80,7 +90,7 @@ const NO_JAVA_THREAD: u64 = 1;
 /// The collector.
 struct LockWaits {
     min_ns: u64,
-    handed: Option<Handed>,
+    handed: Vec<Handed>,
     loaded: Option<LocksSkel<'static>>,
     events: Option<Events<Told>>,
     jvms: HashMap<u32, Jvm>,
@@ -90,6 +100,11 @@ struct LockWaits {
     unknown: HashMap<u32, Instant>,
     /// The last wait of each thread, which may go on.
     open: HashMap<u32, Event>,
+    /// What threads that were not asked wait for, as read from outside: since when, and for which lock, if any.
+    found: HashMap<u32, (u64, Option<Waiting>)>,
+    next_look: Instant,
+    /// Waits of which the owner is not known, as their threads were not asked.
+    ownerless: u64,
     lost: u64,
 }
 
@@ -97,13 +112,16 @@ impl LockWaits {
     fn new(settings: &Settings) -> Self {
         Self {
             min_ns: settings.min_ns.unwrap_or(MIN_NS).max(LEAST_NS),
-            handed: None,
+            handed: Vec::new(),
             loaded: None,
             events: None,
             jvms: HashMap::new(),
             waited_for: HashMap::new(),
             unknown: HashMap::new(),
             open: HashMap::new(),
+            found: HashMap::new(),
+            next_look: Instant::now(),
+            ownerless: 0,
             lost: 0,
         }
     }
@@ -229,9 +247,60 @@ impl LockWaits {
         }
     }
 
+    /// Threads that sleep, were not asked what for, and have done so for long enough to be looked into.
+    fn unasked(&self, now_ns: u64, outlasts_ns: u64) -> Vec<Unasked> {
+        let Some(loaded) = &self.loaded else { return Vec::new() };
+        let map = &loaded.maps.waits;
+        let values = map.keys().filter_map(|key| map.lookup(&key, MapFlags::ANY).ok().flatten());
+        let sleeping = values.filter_map(|value| Unasked::parse(&value));
+        sleeping.filter(|thread| now_ns.saturating_sub(thread.off_ns) >= outlasts_ns).collect()
+    }
+
+    /// What such a thread waits for: `None` when it is no lock, or when the thread has woken meanwhile.
+    fn look_into(&self, thread: Unasked) -> Option<Waiting> {
+        let jvm = self.jvms.get(&thread.pid)?;
+        let waiting = jvm.waiting(jvm.address(thread.tid)?)?;
+        let map = &self.loaded.as_ref()?.maps.waits;
+        let value = map.lookup(&thread.tid.to_ne_bytes(), MapFlags::ANY).ok().flatten()?;
+        (Unasked::parse(&value) == Some(thread)).then_some(waiting)
+    }
+
+    /// Looks into waits of threads that were not asked while they last, for who holds the lock.
+    fn look_at_unasked(&mut self) {
+        let begun = Instant::now();
+        if begun < self.next_look || self.jvms.is_empty() {
+            return;
+        }
+        let now_ns = monotonic_ns().max(0).cast_unsigned();
+        let sleeping = self.unasked(now_ns, OUTLASTS_NS);
+        let known = |thread: &Unasked| {
+            self.found.get(&thread.tid).is_some_and(|(off_ns, _)| *off_ns == thread.off_ns)
+        };
+        let (known, fresh): (Vec<Unasked>, Vec<Unasked>) = sleeping.into_iter().partition(known);
+        let known: Vec<u32> = known.into_iter().map(|thread| thread.tid).collect();
+        // What is over has been told by now, or was no lock.
+        self.found
+            .retain(|tid, (off_ns, _)| known.contains(tid) || *off_ns > now_ns.saturating_sub(FOUND_FOR_NS));
+        for thread in fresh.into_iter().take(MOST_FRESH) {
+            self.found.insert(thread.tid, (thread.off_ns, self.look_into(thread)));
+        }
+        self.next_look = Instant::now() + (begun.elapsed() * LOOK_REST).max(LOOK_EVERY);
+    }
+
+    /// Gives a wait of a thread that was not asked the owner that was seen while it lasted.
+    fn complete(&mut self, event: &mut Event) {
+        let seen = self.found.remove(&event.tid).filter(|(off_ns, _)| *off_ns == event.off_ns);
+        if let Some(seen) = seen.and_then(|(_, seen)| seen).filter(|seen| seen.lock == event.lock) {
+            (event.owner, event.owner_tid, event.later) = (seen.owner, seen.owner_tid, false);
+        }
+    }
+
     /// Keeps a wait back, or adds it to the one before.
-    fn take(&mut self, event: Event, cx: &mut Context<'_>) {
+    fn take(&mut self, mut event: Event, cx: &mut Context<'_>) {
         cx.source_mut().records += 1;
+        if event.later {
+            self.complete(&mut event);
+        }
         let goes_on = self.goes_on(&event);
         if let Some(last) = self.open.get_mut(&event.tid).filter(|_| goes_on) {
             (last.on_ns, last.waker) = (event.on_ns, event.waker);
@@ -305,6 +374,7 @@ impl LockWaits {
         let by_another = |waker: &u32| *waker > 0 && *waker != event.tid && self.is_of(event.pid, *waker);
         let waker = Some(event.waker).filter(by_another);
         let by_waker = owner.is_none();
+        self.ownerless += u64::from(event.later && has_owner && by_waker);
         let owner = owner.or(waker.filter(|_| has_owner));
         let on_carrier =
             owner.is_some_and(|tid| self.jvms.get(&event.pid).is_some_and(|jvm| jvm.is_carrier(tid)));
@@ -380,6 +450,33 @@ impl LockWaits {
         }
     }
 
+    /// Says what was left out because there was too much of it.
+    fn tell_limits(&self, cx: &mut Context<'_>) {
+        let of = |which| self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, which));
+        let often = "their threads sleep thousands of times a second, and are not asked each time what for";
+        let many = "there were more than 1000 a second on a processor";
+        let limits = [
+            (
+                self.ownerless,
+                "waits for locks: who held the lock when they began; told is who left it last",
+                often,
+            ),
+            (of(2), "waits for locks: their stacks", many),
+            (
+                of(3),
+                "waits for work (parked, Object.wait) one by one: the shorter ones; the scheduler has them",
+                many,
+            ),
+        ];
+        for (count, what, why) in limits.into_iter().filter(|(count, ..)| *count > 0) {
+            cx.unseen(Unavailable {
+                what: format!("{count} {what}"),
+                why: why.into(),
+                remedy: "fathom record --min with a longer time: fewer are asked for".into(),
+            });
+        }
+    }
+
     fn count_losses(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
@@ -393,7 +490,10 @@ impl LockWaits {
         let map = &loaded.maps.waits;
         let values = map.keys().filter_map(|key| map.lookup(&key, MapFlags::ANY).ok().flatten());
         let waits = values.filter_map(|value| Event::parse(&value));
-        let waits: Vec<Event> = waits.filter(|event| event.on_ns == 0).collect();
+        let mut waits: Vec<Event> = waits.filter(|event| event.on_ns == 0).collect();
+        waits.extend(self.unasked(now_ns, self.min_ns).into_iter().filter_map(|thread| {
+            Event::going_on((thread.pid, thread.tid), thread.off_ns, &self.look_into(thread)?)
+        }));
         for mut event in waits {
             if self.goes_on(&event) {
                 event.off_ns = self.open.get(&event.tid).map_or(event.off_ns, |last| last.off_ns);
@@ -409,17 +509,25 @@ impl LockWaits {
 impl Collector for LockWaits {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = matches!(cx.targets.selection(), Selection::All);
-        let calls = cx.shared.calls();
-        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), calls.as_deref());
-        let mut loaded = load(whole_host, self.min_ns, shared)?;
+        let relay = cx.shared.relay();
+        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
+        let mut loaded = load(whole_host, (self.min_ns, cx.settings.always_ns), shared)?;
         let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
         let events = Events::over(&maps.events, &maps.samples, Told::parse, MOST_EVENTS, engine);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
-        let handed =
-            calls.map(|calls| calls.hand(loaded.progs.lock_sys_exit.as_fd(), Way::Out, &[SYS_FUTEX]));
-        self.handed = handed.transpose().map_err(|error| unavailable(WHAT, "attaching", &error))?;
+        if let Some(relay) = relay {
+            let programs = &loaded.progs;
+            for (program, way, slot) in [
+                (programs.lock_sys_exit.as_fd(), Way::Out, SYS_FUTEX),
+                (programs.lock_waking.as_fd(), Way::Waking, SWITCH_LOCKS),
+                (programs.lock_switch.as_fd(), Way::Switch, SWITCH_LOCKS),
+            ] {
+                let handed = relay.hand(program, way, &[slot]);
+                self.handed.push(handed.map_err(|error| unavailable(WHAT, "attaching", &error))?);
+            }
+        }
         self.loaded = Some(loaded);
         Ok(())
     }
@@ -453,6 +561,7 @@ impl Collector for LockWaits {
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.open_jvms(cx);
+        self.look_at_unasked();
         self.take_events(cx);
         self.tell_threads();
         self.tell_virtual_threads(cx);
@@ -477,30 +586,33 @@ impl Collector for LockWaits {
         let told = |tid: &u32| self.waits_now(*tid).is_some_and(|event| self.goes_on(&event));
         let (_, open): (Vec<u32>, Vec<u32>) = open.into_iter().partition(told);
         open.into_iter().for_each(|tid| self.close(tid, cx));
-        (self.handed, self.events, self.loaded) = (None, None, None);
+        self.tell_limits(cx);
+        self.handed.clear();
+        (self.events, self.loaded) = (None, None);
     }
 }
 
 /// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
 fn load(
     whole_host: bool,
-    min_ns: u64,
-    (engine, targets, calls): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Calls>),
+    (min_ns, always_ns): (u64, u64),
+    (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
 ) -> Result<LocksSkel<'static>, Unavailable> {
     silence();
     let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
     let mut open = LocksSkelBuilder::default().open(place()).map_err(failed("opening"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.min_ns = min_ns;
+        data.always_ns = always_ns;
         data.own_pid = std::process::id();
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();
     }
     share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
-    if let Some(calls) = calls {
-        calls
-            .take_over(open.open_object_mut(), &["lock_sys_exit"])
-            .map_err(failed("sharing the calls of"))?;
+    if let Some(relay) = relay {
+        relay
+            .take_over(open.open_object_mut(), &["lock_sys_exit", "lock_switch", "lock_waking"])
+            .map_err(failed("sharing the relay of"))?;
     }
     open.load().map_err(failed("loading"))
 }

@@ -29,7 +29,7 @@ use crate::unwind::SharedEngine;
 use crate::unwind::samples::Sample;
 use counts::{Stretch, Told};
 use mappings::Mappings;
-use pace::Pace;
+use pace::{Pace, SOON_NS};
 use program::Program;
 use record::{Tail, What};
 
@@ -79,7 +79,7 @@ impl Collector for Memory {
         let whole_host = cx.targets.selection().is_whole_host();
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
         let (program, unseen) =
-            Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.calls())?;
+            Program::start(whole_host, min_ns, (self.engine.as_ref(), cx.targets.map()), cx.shared.relay())?;
         self.program = Some(program);
         unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
         (self.told_ns, self.offsets_ns) = (monotonic_ns(), monotonic_ns());
@@ -114,8 +114,15 @@ impl Collector for Memory {
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.take(cx);
-        if monotonic_ns() - self.told_ns >= SECOND_NS {
-            self.tell(cx);
+        let now_ns = monotonic_ns();
+        let past_ns = now_ns - self.told_ns;
+        let rate = self.program.as_ref().map_or(0.0, |program| program.rate_now(now_ns));
+        let is_sudden = past_ns >= SOON_NS && self.pace.is_sudden(rate);
+        if past_ns >= SECOND_NS || is_sudden {
+            let rate = self.tell(cx).max(if is_sudden { rate } else { 0.0 });
+            if let Some(program) = &mut self.program {
+                program.look(self.pace.next(rate));
+            }
         }
         if monotonic_ns() - self.offsets_ns >= OFFSETS_NS {
             self.tell_offsets(cx);
@@ -141,19 +148,17 @@ impl Collector for Memory {
 }
 
 impl Memory {
-    /// Tells what was counted.
-    fn tell(&mut self, cx: &mut Context<'_>) {
-        let Some(program) = &mut self.program else { return };
+    /// Tells what was counted; how many faults a second there were.
+    fn tell(&mut self, cx: &mut Context<'_>) -> f64 {
+        let Some(program) = &mut self.program else { return 0.0 };
         let now_ns = monotonic_ns();
         let stretch = Stretch { from_ns: self.told_ns, to_ns: now_ns };
         let one_in = program.one_in();
         let rate = self.told.tell(program, &mut self.mappings, (stretch, one_in), cx);
-        if stretch.to_ns - stretch.from_ns >= SECOND_NS {
-            program.look(self.pace.next(rate));
-        }
         let lost = program.lost();
         cx.source_mut().lost = lost;
         self.told_ns = now_ns;
+        rate
     }
 
     /// What a storm of faults was too strong for.

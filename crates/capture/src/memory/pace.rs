@@ -7,6 +7,8 @@
 /// Faults a second of all targets from which on it is a storm, and below which it is none any more.
 const STORM: f64 = 60_000.0;
 const CALM: f64 = 30_000.0;
+/// A storm is looked for so often: nanoseconds. Waiting for the second to end, it would take a twentieth of a processor until then.
+pub(super) const SOON_NS: i64 = 100_000_000;
 /// In a storm one fault in so many is counted. Odd, so that it does not fall in step with what a program does by twos.
 const ONE_IN: u64 = 7;
 /// In a storm they are timed in one second of so many.
@@ -32,7 +34,12 @@ impl Pace {
     /// All of them.
     pub(super) const EACH: Look = Look { one_in: 1, timed: true };
 
-    /// What to look at from now on, once a second; `rate`: faults a second since the last time.
+    /// Whether there are so many faults a second, all of a sudden, that what to look at should be asked for at once.
+    pub(super) fn is_sudden(&self, rate: f64) -> bool {
+        !self.storm && rate > STORM
+    }
+
+    /// What to look at from now on, once a second or when it is sudden; `rate`: faults a second since the last time.
     pub(super) fn next(&mut self, rate: f64) -> Look {
         let was = self.storm;
         self.storm = rate > if was { CALM } else { STORM };
@@ -55,6 +62,14 @@ mod tests {
             [10_000.0, 50_000.0, 300_000.0, 40_000.0, 20_000.0].iter().map(|rate| pace.next(*rate)).collect();
         let some = Look { one_in: ONE_IN, timed: false };
         assert_eq!(looks, [Pace::EACH, Pace::EACH, some, some, Pace::EACH]);
+    }
+
+    #[test]
+    fn a_storm_is_sudden_until_it_is_known() {
+        let mut pace = Pace::default();
+        assert!(!pace.is_sudden(50_000.0) && pace.is_sudden(70_000.0));
+        pace.next(70_000.0);
+        assert!(!pace.is_sudden(70_000.0));
     }
 
     #[test]

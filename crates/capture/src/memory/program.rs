@@ -7,12 +7,12 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
-use super::pace::{Look, Pace};
+use super::pace::{Look, Pace, SOON_NS};
 use super::record::{Counts, name_of, pair};
-use crate::bpf::calls::{Calls, Handed, Way};
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
+use crate::bpf::relay::{Handed, Relay, Way};
 use crate::bpf::ring::Ring;
-use crate::bpf::{self, pid_namespace, silence, unavailable};
+use crate::bpf::{self, pid_namespace, silence, unavailable, words};
 use crate::clock::monotonic_ns;
 use crate::collector::Unavailable;
 use crate::cpu::perf_event::{self, SoftwareEvent};
@@ -97,7 +97,7 @@ impl Program {
         whole_host: bool,
         min_ns: u64,
         (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
-        calls: Option<Rc<Calls>>,
+        relay: Option<Rc<Relay>>,
     ) -> Result<(Self, Vec<Unavailable>), Unavailable> {
         silence();
         let mut open = MemorySkelBuilder::default().open(place()).map_err(failed("opening"))?;
@@ -113,14 +113,14 @@ impl Program {
         let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
         let remedy = "a kernel from 5.17 on that was built with it";
         let unseen = leave_out(object, &kernel, &PARTS, remedy);
-        if let Some(calls) = &calls {
-            calls.take_over(object, &["on_call"]).map_err(failed("sharing the calls of"))?;
+        if let Some(relay) = &relay {
+            relay.take_over(object, &["on_call"]).map_err(failed("sharing the relay of"))?;
         }
         let mut loaded = open.load().map_err(failed("loading"))?;
         let ring = Ring::over(&loaded.maps.samples, |bytes| Some(bytes.into()), MOST_RECORDS);
         let ring = ring.map_err(failed("mapping the ring buffer of"))?;
         loaded.attach().map_err(failed("attaching"))?;
-        let handed = calls.map(|calls| calls.hand(loaded.progs.on_call.as_fd(), Way::In, &SPACE_CALLS));
+        let handed = relay.map(|relay| relay.hand(loaded.progs.on_call.as_fd(), Way::In, &SPACE_CALLS));
         let handed = handed.transpose().map_err(failed("attaching"))?;
         let (mut links, mut minor) = (Vec::new(), Vec::new());
         for cpu in perf_event::online() {
@@ -162,6 +162,18 @@ impl Program {
         self.minor.clear();
         self.handed = None;
         self.loaded.links = skeleton::MemoryLinks::default();
+    }
+
+    /// Faults a second of the last window of each processor (`struct budget` of `bpf/memory_faults.h`), or fewer.
+    pub(super) fn rate_now(&self, now_ns: i64) -> f64 {
+        let map = &self.loaded.maps.budgets;
+        let budgets = map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        let rate = |budget: &Vec<u8>| {
+            let since_ns = words::long(budget, 0)?.cast_signed();
+            let length_ns = (now_ns - since_ns).max(SOON_NS) as f64;
+            Some(f64::from(words::word(budget, 8)?) * self.one_in() as f64 * 1e9 / length_ns)
+        };
+        budgets.iter().flatten().filter_map(rate).sum()
     }
 
     /// How many a fault that is counted stands for.

@@ -9,7 +9,7 @@ mod event;
 mod start_event;
 
 use std::collections::{HashMap, HashSet};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::{figure, kind, label, sample};
@@ -18,9 +18,9 @@ use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use syscalls::Sysno;
 
-use crate::bpf::calls::{Calls, Handed, WAITS, Way};
 use crate::bpf::events::Events;
 use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::relay::{Handed, Relay, SWITCH_WAITS, WAITS, Way};
 use crate::bpf::ring::Ring;
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
@@ -52,7 +52,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// Waits as long are told one by one, nanoseconds, unless the settings say otherwise. What is shorter is told once it adds up to as much, so that a
-/// thread that switches a million times a second is told of at most a thousand times.
+/// thread that switches a million times a second is told of at most a thousand times; and where waits are many, longer ones are (`bpf/pace.h`).
 const MIN_NS: u64 = 1_000_000;
 /// Who ran instead is told of waits for a CPU as long: shorter ones are the time that a switch takes.
 const INSTEAD_NS: u64 = 100_000;
@@ -97,11 +97,11 @@ impl Collector for Sched {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = cx.targets.selection().is_whole_host();
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
-        let calls = cx.shared.calls();
-        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), calls.as_deref());
+        let relay = cx.shared.relay();
+        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
         // Those of a JVM, which is known for one where its own events are seen.
         let tells_starts = cx.settings.wants(&jvm_events::ENTRY, Engine::Ebpf);
-        let mut loaded = load(whole_host, (min_ns, tells_starts), shared)?;
+        let mut loaded = load(whole_host, (min_ns, cx.settings.always_ns), tells_starts, shared)?;
         self.attached_ns = monotonic_ns().max(0).cast_unsigned();
         let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
@@ -109,13 +109,18 @@ impl Collector for Sched {
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
         let attaching = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
-        if let Some(calls) = calls {
-            let exit = calls.hand(loaded.progs.on_sys_exit.as_fd(), Way::Out, &[WAITS]);
-            self.handed.push(exit.map_err(attaching)?);
+        if let Some(relay) = relay {
+            let programs = &loaded.progs;
+            let mut hand = |program: BorrowedFd<'_>, way, slots: &[u32]| {
+                self.handed.push(relay.hand(program, way, slots).map_err(attaching)?);
+                Ok(())
+            };
+            hand(programs.on_sys_exit.as_fd(), Way::Out, &[WAITS])?;
+            hand(programs.on_waking.as_fd(), Way::Waking, &[SWITCH_WAITS])?;
+            hand(programs.on_switch.as_fd(), Way::Switch, &[SWITCH_WAITS])?;
             if tells_starts {
                 let numbers = [Sysno::clone, Sysno::clone3].map(|call| call.id().cast_unsigned());
-                let enter = calls.hand(loaded.progs.on_clone_enter.as_fd(), Way::In, &numbers);
-                self.handed.push(enter.map_err(attaching)?);
+                hand(programs.on_clone_enter.as_fd(), Way::In, &numbers)?;
             }
         }
         if tells_starts {
@@ -211,6 +216,7 @@ impl Collector for Sched {
         let told = cx.shared.starts.take_all(None, |_| true);
         write_starts(&told, now_ns, cx);
         cx.shared.ended_ns = Some(now_ns);
+        self.tell_limits(cx);
         self.handed.clear();
         (self.events, self.starts, self.loaded) = (None, None, None);
         let left: Vec<u32> = self.threads.keys().copied().collect();
@@ -375,6 +381,22 @@ impl Sched {
     }
 
     /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches begin anew.
+    /// Says how many waits were not told one by one, as there were too many.
+    fn tell_limits(&self, cx: &mut Context<'_>) {
+        let untold = self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 4));
+        if untold > 0 {
+            cx.unseen(Unavailable {
+                what: format!("{untold} waits one by one; their time is in the samples of short waits"),
+                why:
+                    "there were more than a processor tells in a second, 1000, and they were the shorter ones"
+                        .into(),
+                remedy:
+                    "none is needed for sums; fathom record --min sets from which length on they are told"
+                        .into(),
+            });
+        }
+    }
+
     fn count_losses(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
@@ -530,24 +552,26 @@ impl Wakers {
 /// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
 fn load(
     whole_host: bool,
-    (min_ns, tells_starts): (u64, bool),
-    (engine, targets, calls): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Calls>),
+    (min_ns, always_ns): (u64, u64),
+    tells_starts: bool,
+    (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
 ) -> Result<SchedSkel<'static>, Unavailable> {
     silence();
     let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
     let mut open = SchedSkelBuilder::default().open(place()).map_err(failed("opening"))?;
     if let Some(data) = open.maps.rodata_data.as_deref_mut() {
         data.config.min_ns = min_ns;
+        data.always_ns = always_ns;
         data.config.starts = u64::from(tells_starts);
         data.own_pid = std::process::id();
         data.all_processes = u8::from(whole_host);
         data.pidns_ino = pid_namespace();
     }
     share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
-    if let Some(calls) = calls {
-        calls
-            .take_over(open.open_object_mut(), &["on_sys_exit", "on_clone_enter"])
-            .map_err(failed("sharing the calls of"))?;
+    if let Some(relay) = relay {
+        relay
+            .take_over(open.open_object_mut(), &["on_sys_exit", "on_clone_enter", "on_switch", "on_waking"])
+            .map_err(failed("sharing the relay of"))?;
     }
     if !tells_starts {
         open.progs.on_clone_enter.set_autoload(false);

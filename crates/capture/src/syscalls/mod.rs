@@ -35,9 +35,9 @@ use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle};
 use syscalls::{Errno, Sysno};
 
 use crate::TargetEvent;
-use crate::bpf::calls::{Calls, EVERY, Handed, Way};
 use crate::bpf::events::Events;
 use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::relay::{EVERY, Handed, Relay, Way};
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
@@ -113,8 +113,8 @@ struct Syscalls {
 impl Collector for Syscalls {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = cx.targets.selection().is_whole_host();
-        let calls = cx.shared.calls();
-        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), calls.as_deref());
+        let relay = cx.shared.relay();
+        let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
         let load = |walks| load(whole_host, cx.settings, shared, walks);
         // A kernel may have no such program: everything else goes on without.
         let (loaded, cannot_walk) = match load(true) {
@@ -140,8 +140,8 @@ impl Collector for Syscalls {
         let events = Events::over(&maps.events, &maps.samples, Event::parse, MOST_EVENTS, engine);
         self.events = Some(events.map_err(broken)?);
         loaded.attach().map_err(|error| unavailable(WHAT, "attaching", &error))?;
-        if let Some(calls) = calls {
-            let hand = |program: BorrowedFd<'_>, way| calls.hand(program, way, &[EVERY]).map_err(broken);
+        if let Some(relay) = relay {
+            let hand = |program: BorrowedFd<'_>, way| relay.hand(program, way, &[EVERY]).map_err(broken);
             // First the way out: a call that nobody has seen begin is not counted.
             self.handed.push(hand(loaded.progs.on_sys_exit.as_fd(), Way::Out)?);
             self.handed.push(hand(loaded.progs.on_sys_enter.as_fd(), Way::In)?);
@@ -205,6 +205,7 @@ impl Collector for Syscalls {
             // What ends from here on would be told twice.
             self.handed.clear();
             loaded.links = skeleton::SyscallsLinks::default();
+            totals::add_kept(&loaded.maps.runs, &loaded.maps.totals);
             walk
         });
         self.take_events(cx);
@@ -432,7 +433,7 @@ fn restarts(number: i32) -> String {
 fn load(
     whole_host: bool,
     settings: &Settings,
-    (engine, targets, calls): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Calls>),
+    (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
     walks: bool,
 ) -> Result<SyscallsSkel<'static>, Unavailable> {
     silence();
@@ -451,9 +452,9 @@ fn load(
     }
     open.progs.each_task.set_autoload(walks);
     share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
-    if let Some(calls) = calls {
+    if let Some(relay) = relay {
         let programs = ["on_sys_enter", "on_sys_exit"];
-        calls.take_over(open.open_object_mut(), &programs).map_err(failed("sharing the calls of"))?;
+        relay.take_over(open.open_object_mut(), &programs).map_err(failed("sharing the relay of"))?;
     }
     open.load().map_err(failed("loading"))
 }

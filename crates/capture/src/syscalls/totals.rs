@@ -92,6 +92,34 @@ impl Total {
     }
 }
 
+/// Adds the calls that processors have kept (`struct call_run` of `bpf/call_runs.h`) to their totals, when nothing is counted
+/// any more.
+pub(super) fn add_kept(runs: &impl MapCore, totals: &impl MapCore) {
+    let kept = runs.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
+    for (key, pid, calls) in kept.iter().filter_map(|run| kept_of(run)) {
+        let known = totals.lookup(&key.bytes(), MapFlags::ANY).ok().flatten();
+        let mut total = known.unwrap_or_else(|| fresh_total(pid));
+        let Some(count) = words::long(&total, 0) else { continue };
+        total[..8].copy_from_slice(&(count + u64::from(calls)).to_ne_bytes());
+        // A full map: the program has said so of others.
+        let _ = totals.update(&key.bytes(), &total, MapFlags::ANY);
+    }
+}
+
+/// Which calls a processor has kept, of which process, and how many; `None`: none.
+fn kept_of(run: &[u8]) -> Option<(Key, u32, u32)> {
+    let (word, short) = (|at| words::word(run, at), |at| words::short(run, at));
+    let calls = word(20).filter(|calls| *calls > 0)?;
+    Some((Key { tid: word(16)?, number: short(24)?, end: short(26)? }, word(12)?, calls))
+}
+
+/// `struct call_total` of calls that are none yet.
+fn fresh_total(pid: u32) -> Vec<u8> {
+    let mut total = vec![0; TOTAL];
+    total[44..48].copy_from_slice(&pid.to_ne_bytes());
+    total
+}
+
 /// Calls of a thread in a stretch, however they ended.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
@@ -287,6 +315,21 @@ mod tests {
         let now = Total { calls: 81, timed: 10, ns: 5000, coarse: 1, coarse_ns: 9_000_000, ..Total::NONE };
         row.add(0, &Total::NONE, &now);
         assert_eq!(row.total_ns(), 9_000_000.0 + 80.0 * 500.0);
+    }
+
+    #[test]
+    fn calls_that_a_processor_has_kept_are_read_by_their_places() {
+        let mut run = [0_u8; 32];
+        assert_eq!(kept_of(&run), None);
+        for (at, value) in [(8, 9_u32), (12, 7), (16, 70_000), (20, 5)] {
+            run[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        }
+        for (at, value) in [(24, 435_u16), (26, 2), (28, 1)] {
+            run[at..at + 2].copy_from_slice(&value.to_ne_bytes());
+        }
+        assert_eq!(kept_of(&run), Some((Key { tid: 70_000, number: 435, end: 2 }, 7, 5)));
+        let total = Total::parse(&fresh_total(7)).unwrap();
+        assert_eq!(total, Total { pid: 7, ..Total::NONE });
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod recorder;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
@@ -38,17 +39,29 @@ pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Tests that measure run beside each other; one that is tried again runs alone.
+static MEASURING: RwLock<()> = RwLock::new(());
+
 /// Runs a test that measures what takes how long. A busy machine takes its time from the program, from fathom and from the test,
-/// where none of them looks: what fails is tried twice more, loudly, on a machine that may be less busy by then.
+/// where none of them looks: what fails is tried twice more, loudly, when no other such test runs beside it.
 pub fn patiently(test: impl Fn()) {
-    for _ in 0..2 {
-        if catch_unwind(AssertUnwindSafe(&test)).is_ok() {
-            return;
-        }
+    let tried = {
+        let _beside_others = MEASURING.read().unwrap_or_else(PoisonError::into_inner);
+        catch_unwind(AssertUnwindSafe(&test))
+    };
+    if tried.is_ok() {
+        return;
+    }
+    let _alone = MEASURING.write().unwrap_or_else(PoisonError::into_inner);
+    let again = || {
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         eprintln!("TRIED AGAIN: it failed, see above; load of the machine: {}", load.trim());
+    };
+    again();
+    if catch_unwind(AssertUnwindSafe(&test)).is_err() {
+        again();
+        test();
     }
-    test();
 }
 
 /// Whether eBPF is allowed here; says so loudly when it is not.

@@ -273,10 +273,18 @@ impl<'a> Chains<'a> {
             }
             (_, Some((ns, until_ns, thread))) if ns as f64 >= MOST_OF_IT * took as f64 => {
                 let how = "it ran, or could have run, for most of the time";
-                Some(LastIn { thread, until_ns, how, stack: None })
+                Some(LastIn { thread, until_ns, how, stack: self.in_fault(thread, (from_ns, to_ns)) })
             }
             _ => None,
         }
+    }
+
+    /// Where a thread was in the page fault that took most of a time, if one took half of it.
+    fn in_fault(&self, thread: ThreadId, (from_ns, to_ns): (i64, i64)) -> Option<StackId> {
+        let faults = self.recording.spans_of(kind::PAGE_FAULT).filter(|fault| fault.thread() == Some(thread));
+        let longest = faults.max_by_key(|fault| fault.overlap_ns(from_ns, to_ns))?;
+        let most = longest.overlap_ns(from_ns, to_ns) * 2 >= to_ns.saturating_sub(from_ns);
+        longest.stack().filter(|_| most)
     }
 }
 

@@ -85,7 +85,10 @@ impl SlowArgs {
     pub(super) fn adjust(&self, settings: &mut Settings) {
         let told = |trigger: &&Trigger| trigger.probe().is_none();
         let shortest = self.on_slow.iter().filter(told).filter_map(|trigger| trigger.limit.ns()).min();
-        let shortest = shortest.map(|ns| ns.unsigned_abs()).filter(|ns| *ns < TOLD_NS);
+        let shortest = shortest.map(|ns| ns.unsigned_abs());
+        // None of what is looked for may be summed up with what is shorter.
+        settings.always_ns = settings.always_ns.min(shortest.unwrap_or(u64::MAX));
+        let shortest = shortest.filter(|ns| *ns < TOLD_NS);
         settings.min_ns = match (settings.min_ns, shortest) {
             (Some(min), Some(shortest)) => Some(min.min(shortest)),
             (min, shortest) => min.or(shortest),
@@ -192,5 +195,29 @@ fn incident(told: &Told) -> String {
             format!("{at} {what} → {} ({}){older}", path.display(), HumanBytes(*bytes))
         }
         Told::Failed { what, why } => format!("NOT WRITTEN: {what}: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+    use super::*;
+
+    fn adjusted(triggers: &[&str]) -> Settings {
+        let on_slow = triggers.iter().map(|text| text.parse().unwrap()).collect();
+        let args = SlowArgs { on_slow, before: None, after: None, keep: None, memory: None };
+        let mut settings = Settings::default();
+        args.adjust(&mut settings);
+        settings
+    }
+
+    #[test]
+    fn what_is_looked_for_is_told_one_by_one_however_much_of_it_there_is() {
+        let settings = adjusted(&["stop>200ms", "offcpu>20ms", "lock>50ms"]);
+        assert_eq!((settings.always_ns, settings.min_ns), (20_000_000, None));
+        let settings = adjusted(&["offcpu>200us"]);
+        assert_eq!((settings.always_ns, settings.min_ns), (200_000, Some(200_000)));
+        let settings = adjusted(&["stop>5s"]);
+        assert_eq!(settings.always_ns, Settings::default().always_ns);
     }
 }

@@ -1,8 +1,9 @@
-//! System calls on their way in and out: one program on each of the two tracepoints, which jumps to those of the collectors.
+//! System calls on their way in and out, switches and wakings of threads: one program on each of the four tracepoints, which jumps
+//! to those of the collectors.
 //!
-//! Seven programs on the tracepoints cost each system call of the host twice what two cost, though five of them look at a few
-//! calls only (`bpf/calls.h` has the order in which programs are reached, `docs/benchmarks.md` the figures). Where the jumps do not
-//! work, collectors hang their programs on the tracepoints themselves.
+//! Seven programs on the tracepoints of system calls cost each call of the host twice what two cost, though five of them look at a
+//! few calls only (`bpf/calls.h` and `bpf/switches.h` have the order in which programs are reached, `docs/benchmarks.md` the
+//! figures). Where the jumps do not work, collectors hang their programs on the tracepoints themselves.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,28 +17,36 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapMut, OpenObject, ProgramMut, Result}
 use super::object::{place, skeleton};
 use super::silence;
 
-skeleton!("calls");
-use skeleton::{CallsSkel, CallsSkelBuilder};
+skeleton!("relay");
+use skeleton::{RelaySkel, RelaySkelBuilder};
 
 /// The program that tells of waits when their call returns: `CALL_SLOT_WAITS`.
 pub(crate) const WAITS: u32 = 512;
 /// The one that counts every call, always the last: `CALL_SLOT_EVERY`.
 pub(crate) const EVERY: u32 = 513;
+/// Of switches and wakings, the program that tells of waits, and the one behind it that tells of locks: `SWITCH_SLOT_WAITS`,
+/// `SWITCH_SLOT_LOCKS`.
+pub(crate) const SWITCH_WAITS: u32 = 0;
+pub(crate) const SWITCH_LOCKS: u32 = 1;
 
-/// A way on which programs meet a system call.
+/// What programs meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// The thread enters it.
+    /// A thread enters a system call.
     In,
-    /// It returns.
+    /// It returns from it.
     Out,
+    /// A processor goes from one thread to another.
+    Switch,
+    /// A thread is woken.
+    Waking,
 }
 
-/// The two programs, and whom they hand calls to.
-pub(crate) struct Calls {
-    loaded: CallsSkel<'static>,
+/// The four programs, and whom they hand what they meet to.
+pub(crate) struct Relay {
+    loaded: RelaySkel<'static>,
     /// By [`Way`].
-    roots: RefCell<[Root; 2]>,
+    roots: RefCell<[Root; 4]>,
 }
 
 /// The program of a way: attached while there is somebody to be reached on it.
@@ -48,11 +57,11 @@ struct Root {
     taken: BTreeSet<u32>,
 }
 
-impl Calls {
+impl Relay {
     /// Loads them; nothing is attached yet.
     pub(crate) fn load() -> Result<Rc<Self>> {
         silence();
-        let loaded = CallsSkelBuilder::default().open(place())?.load()?;
+        let loaded = RelaySkelBuilder::default().open(place())?.load()?;
         Ok(Rc::new(Self { loaded, roots: RefCell::default() }))
     }
 
@@ -62,6 +71,8 @@ impl Calls {
             match map.name().to_str() {
                 Some("entering") => map.reuse_fd(self.loaded.maps.entering.as_fd())?,
                 Some("leaving") => map.reuse_fd(self.loaded.maps.leaving.as_fd())?,
+                Some("switching") => map.reuse_fd(self.loaded.maps.switching.as_fd())?,
+                Some("waking") => map.reuse_fd(self.loaded.maps.waking.as_fd())?,
                 _ => {}
             }
         }
@@ -73,13 +84,14 @@ impl Calls {
         Ok(())
     }
 
-    /// Hands calls to a program until what is returned is dropped. `slots`: numbers of calls, [`WAITS`] or [`EVERY`]. An error if
-    /// one of them leads to another program: that one would be told of its calls no more, and nobody would notice.
+    /// Hands what is met to a program until what is returned is dropped. `slots`: numbers of calls, [`WAITS`] or [`EVERY`]; of
+    /// switches and wakings [`SWITCH_WAITS`] or [`SWITCH_LOCKS`]. An error if one of them leads to another program: that one would be
+    /// told no more, and nobody would notice.
     pub(crate) fn hand(self: &Rc<Self>, program: BorrowedFd<'_>, way: Way, slots: &[u32]) -> Result<Handed> {
         let roots = &mut *self.roots.borrow_mut();
         let root = &mut roots[way as usize];
         if let Some(slot) = slots.iter().find(|slot| root.taken.contains(slot)) {
-            let why = format!("system calls of slot {slot} are handed to another program already");
+            let why = format!("what comes by slot {slot} is handed to another program already");
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why).into());
         }
         let (map, first) = self.way(way);
@@ -95,7 +107,7 @@ impl Calls {
             self.empty(root, way, slots);
             return Err(error);
         }
-        Ok(Handed { calls: Rc::clone(self), way, slots: slots.to_vec() })
+        Ok(Handed { relay: Rc::clone(self), way, slots: slots.to_vec() })
     }
 
     /// Where the slots of a way are, and the program that reads them.
@@ -103,6 +115,8 @@ impl Calls {
         match way {
             Way::In => (&self.loaded.maps.entering, &self.loaded.progs.enters_call),
             Way::Out => (&self.loaded.maps.leaving, &self.loaded.progs.leaves_call),
+            Way::Switch => (&self.loaded.maps.switching, &self.loaded.progs.switches),
+            Way::Waking => (&self.loaded.maps.waking, &self.loaded.progs.wakes),
         }
     }
 
@@ -119,17 +133,17 @@ impl Calls {
     }
 }
 
-/// A program that is handed calls.
+/// A program that is reached.
 pub(crate) struct Handed {
-    calls: Rc<Calls>,
+    relay: Rc<Relay>,
     way: Way,
     slots: Vec<u32>,
 }
 
 impl Drop for Handed {
     fn drop(&mut self) {
-        let root = &mut self.calls.roots.borrow_mut()[self.way as usize];
-        self.calls.empty(root, self.way, &self.slots);
+        let root = &mut self.relay.roots.borrow_mut()[self.way as usize];
+        self.relay.empty(root, self.way, &self.slots);
     }
 }
 
@@ -146,16 +160,16 @@ mod tests {
             eprintln!("SKIPPED: {}: {}", why.what, why.why);
             return;
         }
-        let calls = Calls::load().unwrap();
-        let program = calls.loaded.progs.enters_call.as_fd();
-        let first = calls.hand(program, Way::In, &[NOBODYS]).unwrap();
+        let relay = Relay::load().unwrap();
+        let program = relay.loaded.progs.enters_call.as_fd();
+        let first = relay.hand(program, Way::In, &[NOBODYS]).unwrap();
         let again =
-            calls.hand(program, Way::In, &[NOBODYS + 1, NOBODYS]).err().map(|error| error.to_string());
+            relay.hand(program, Way::In, &[NOBODYS + 1, NOBODYS]).err().map(|error| error.to_string());
         assert!(again.is_some_and(|why| why.contains("slot 400")));
-        assert!(calls.hand(program, Way::In, &[NOBODYS + 1]).is_ok(), "the refused one took nothing");
-        let out = calls.loaded.progs.leaves_call.as_fd();
-        assert!(calls.hand(out, Way::Out, &[NOBODYS]).is_ok(), "the other way has slots of its own");
+        assert!(relay.hand(program, Way::In, &[NOBODYS + 1]).is_ok(), "the refused one took nothing");
+        let out = relay.loaded.progs.leaves_call.as_fd();
+        assert!(relay.hand(out, Way::Out, &[NOBODYS]).is_ok(), "the other way has slots of its own");
         drop(first);
-        assert!(calls.hand(program, Way::In, &[NOBODYS]).is_ok());
+        assert!(relay.hand(program, Way::In, &[NOBODYS]).is_ok());
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0
-/* The only programs on the tracepoints of system calls: see calls.h. */
+/* The only programs on the tracepoints of system calls and of switches: see calls.h and switches.h. */
 #include <linux/bpf.h>
 #include "kernel.h"
 #include <bpf/bpf_tracing.h>
 #include "calls.h"
+#include "switches.h"
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(enters_call, struct pt_regs___fathom *regs, long number)
@@ -22,6 +23,22 @@ int BPF_PROG(leaves_call, struct pt_regs___fathom *regs, long result)
 	if (number < CALL_NUMBERS)
 		bpf_tail_call(ctx, &leaving, number);
 	leave_further_from_call(ctx);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switches)
+{
+	bpf_tail_call_static(ctx, &switching, SWITCH_SLOT_WAITS);
+	switch_further(ctx);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(wakes)
+{
+	bpf_tail_call_static(ctx, &waking, SWITCH_SLOT_WAITS);
+	wake_further(ctx);
 	return 0;
 }
 
