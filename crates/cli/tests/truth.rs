@@ -332,3 +332,93 @@ fn a_thread_that_maps_while_another_gives_memory_back_waits_for_the_address_spac
         }
     });
 }
+
+/// A control group with little memory, in which only what its processes ask for from then on counts; goes away with the test.
+struct LittleMemory {
+    place: PathBuf,
+}
+
+impl LittleMemory {
+    /// `None`, loudly, where none can be made: the memory controller of control groups, version 1, leaves what a process has
+    /// already in the group that it comes from.
+    fn make() -> Option<Self> {
+        let place = PathBuf::from(format!("/sys/fs/cgroup/memory/fathom-test-{}", std::process::id()));
+        let made = std::fs::create_dir(&place);
+        if let Err(error) = made.and_then(|()| std::fs::write(place.join("memory.limit_in_bytes"), "32M")) {
+            let _ = std::fs::remove_dir(&place);
+            eprintln!("SKIPPED: no group with little memory: {}: {error}", place.display());
+            return None;
+        }
+        Some(Self { place })
+    }
+
+    fn holds(&self, pid: &str) {
+        std::fs::write(self.place.join("cgroup.procs"), pid).unwrap();
+    }
+}
+
+impl Drop for LittleMemory {
+    fn drop(&mut self) {
+        // Its last process may be on its way out.
+        let end = Instant::now() + Duration::from_secs(5);
+        while std::fs::remove_dir(&self.place).is_err() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Milliseconds in which somebody was held up for memory, by the kernel's own account (Documentation/accounting/psi.rst).
+fn pressure_ms() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/pressure/memory").ok()?;
+    let total = text.lines().next()?.rsplit_once("total=")?.1;
+    Some(total.parse::<f64>().ok()? / 1e3)
+}
+
+#[test]
+fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        if !ebpf_is_allowed() {
+            return;
+        }
+        let Some(before_ms) = pressure_ms() else {
+            eprintln!("SKIPPED: this kernel does not tell of pressure for memory");
+            return;
+        };
+        let mut before_ms = before_ms;
+        std::fs::File::create(dir.join("sparse.dat")).unwrap().set_len(512 << 20).unwrap();
+        for (release, home) in jdks::with_program(dir, "Truth") {
+            let shown = format!("JDK {release}");
+            // What falls in reverse order: the program before its group.
+            let Some(group) = LittleMemory::make() else { return };
+            let mut program = program(dir, &home);
+            group.holds(&program.pid());
+            let recorder = Recorder::record(dir, &program.pid(), &[]);
+            program.tell("reclaimer sparse.dat");
+            program.until("step reclaimer ");
+            let after_ms = pressure_ms().unwrap();
+            let recording = recorder.stop(dir);
+            let kernel_ms = after_ms - std::mem::replace(&mut before_ms, after_ms);
+            let all = recording.series.iter().filter(|series| {
+                series.info.name == "process.memory-stalls"
+                    && series.info.instance == "reclaim of the control group"
+            });
+            let ms: f64 = all
+                .flat_map(|series| series.value.iter().zip(&series.dt_ns))
+                .map(|(cpus, &ns)| cpus * ns as f64 / 1e6)
+                .sum();
+            eprintln!("{shown}: {ms:.1} ms of reclaim, of the kernel {kernel_ms:.1}");
+            assert!(kernel_ms > 100.0, "{shown}: nothing was held up for memory: {kernel_ms} ms");
+            // The kernel tells the mean over the processors that were not idle: all of it if the others were, at worst its part of one.
+            let processors = std::thread::available_parallelism().unwrap().get() as f64;
+            let most_ms = kernel_ms * processors;
+            assert!(
+                ms >= 0.9 * kernel_ms && ms <= 1.1 * most_ms,
+                "{shown}: {ms} ms of {kernel_ms} to {most_ms}"
+            );
+            let stall = longest(&recording, kind::MEMORY_STALL, "reclaimer", "Truth.touchAll", &shown);
+            assert_eq!(stall.name(), "reclaim of the control group", "{shown}");
+        }
+    });
+}

@@ -77,6 +77,9 @@ public class Truth {
                 case "toucher":
                     start("toucher", clock -> touchOn(clock, Path.of(words[1])));
                     break;
+                case "reclaimer":
+                    start("reclaimer", clock -> touchAll(Path.of(words[1])));
+                    break;
                 case "collect":
                     collect = true;
                     break;
@@ -157,6 +160,16 @@ public class Truth {
 
     static void touch(MappedByteBuffer map, int at) {
         map.put(at, (byte) 1);
+    }
+
+    /** Touches all of a mapped file, twice. */
+    static void touchAll(Path path) throws Exception {
+        try (FileChannel file = FileChannel.open(path)) {
+            MappedByteBuffer map = file.map(FileChannel.MapMode.READ_ONLY, 0, file.size());
+            for (int at = 0; at < 2 * map.capacity(); at += PAGE) {
+                sum += map.get(at % map.capacity());
+            }
+        }
     }
 
     /** Gives back much memory at once, for which its process' address space is locked. */
