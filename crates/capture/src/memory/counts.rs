@@ -19,6 +19,8 @@ const FORGOTTEN: u32 = 3;
 /// Series that are told.
 const MOST_SERIES: usize = 4096;
 
+/// Faults that were timed, which tell how long those beside them took.
+const ENOUGH_TIMED: u64 = 1000;
 /// Mappings of which it is known how long their faults take.
 const MOST_SHAPES: usize = 16_384;
 
@@ -31,6 +33,8 @@ pub(super) struct Told {
     places: HashMap<Vec<u8>, (Numbers, u32)>,
     /// Faults of a process in a mapping, of the stretches in which some of them were timed.
     timed: HashMap<Place, Numbers>,
+    /// The same of all its mappings.
+    timed_anywhere: HashMap<ProcessId, Numbers>,
     /// Faults that were not looked at, and ones that were not timed.
     unseen: [u64; 2],
     stalls: HashMap<(u32, u32), (u64, u64)>,
@@ -162,17 +166,26 @@ impl Told {
     fn remember(&mut self, by_mapping: &HashMap<Place, (Numbers, Numbers)>) {
         if self.timed.len() >= MOST_SHAPES {
             self.timed.clear();
+            self.timed_anywhere.clear();
         }
+        let mut by_process: HashMap<ProcessId, Numbers> = HashMap::new();
         for (place, (all, _)) in by_mapping.iter().filter(|(_, (all, _))| all.timed > 0) {
-            let known = self.timed.entry(place.clone()).or_default();
-            *known = known.halved();
-            known.add(*all);
+            self.timed.entry(place.clone()).or_default().renew(*all);
+            by_process.entry(place.0).or_default().add(*all);
+        }
+        for (process, all) in by_process {
+            self.timed_anywhere.entry(process).or_default().renew(all);
         }
     }
 
-    /// What tells how long faults took: they themselves; or, if none of them was timed, those of the last stretch where some were.
+    /// What tells how long faults took: they themselves, if enough of them were timed; or what is known of those in their mapping,
+    /// themselves among them; or, where none was ever timed, of those of their process.
     fn shape(&self, numbers: Numbers, place: &Place) -> Numbers {
-        if numbers.timed > 0 { numbers } else { self.timed.get(place).copied().unwrap_or_default() }
+        if numbers.timed >= numbers.faults().min(ENOUGH_TIMED) {
+            return numbers;
+        }
+        let known = self.timed.get(place).or_else(|| self.timed_anywhere.get(&place.0));
+        known.copied().unwrap_or_default()
     }
 
     fn figures(&self, numbers: Numbers, place: &Place) -> Vec<(&'static str, f64)> {
@@ -260,4 +273,38 @@ pub(super) fn span(
         figures,
         labels: &[],
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Faults of a second, of which some were timed and took so long each.
+    fn faults(minor: u64, timed: u64, each_ns: u64) -> Numbers {
+        Numbers { minor, timed, ns: timed * each_ns, ..Numbers::default() }
+    }
+
+    fn seen(told: &mut Told, place: &Place, numbers: Numbers) -> u64 {
+        told.remember(&HashMap::from([(place.clone(), (numbers, Numbers::default()))]));
+        numbers.as_timed(told.shape(numbers, place)).ns
+    }
+
+    #[test]
+    fn faults_that_were_not_timed_took_as_long_as_those_before_in_their_mapping_or_else_in_their_process() {
+        let mut told = Told::default();
+        let place = |name: &str| (ProcessId(1), name.to_owned());
+        assert_eq!(seen(&mut told, &place("heap"), faults(10_000, 10_000, 700)), 7_000_000);
+        assert_eq!(seen(&mut told, &place("heap"), faults(2_000, 0, 0)), 1_400_000);
+        assert_eq!(seen(&mut told, &place("mapped since"), faults(3_000, 0, 0)), 2_100_000);
+        assert_eq!(seen(&mut told, &(ProcessId(2), "heap".to_owned()), faults(3_000, 0, 0)), 0);
+    }
+
+    #[test]
+    fn a_few_odd_faults_do_not_stand_for_many() {
+        let mut told = Told::default();
+        let place = (ProcessId(1), "heap".to_owned());
+        seen(&mut told, &place, faults(10_000, 10_000, 700));
+        let ns = seen(&mut told, &place, faults(100_000, 2, 50_000));
+        assert!((70_000_000..73_000_000).contains(&ns), "{ns}");
+    }
 }

@@ -125,8 +125,14 @@ impl Numbers {
         self.timed += other.timed;
     }
 
+    /// Newer ones, beside which those of before count half.
+    pub(super) fn renew(&mut self, newer: Self) {
+        *self = self.halved();
+        self.add(newer);
+    }
+
     /// Half of what tells how long they took.
-    pub(super) fn halved(self) -> Self {
+    fn halved(self) -> Self {
         let Self { protect, in_kernel, ns, timed, .. } = self;
         Self {
             protect: protect / 2,
