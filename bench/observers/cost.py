@@ -188,11 +188,12 @@ def soak(options):
             size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 1e6
             resident, own = memory_of(recorder.pid)
             print(f"| {(time.monotonic() - begin) / 60:.1f} | {done.events:,.0f} | {resident:.0f} | {own:.0f} | {100 * share:.1f} | {size:.1f} |", flush=True)
+        peak = measure.peak_mb(recorder.pid)
         recorder.send_signal(signal.SIGINT)
         _, status, usage = os.wait4(recorder.pid, 0)
         recorder.returncode = os.waitstatus_to_exitcode(status)
     said = tools.read_fathom(argparse.Namespace(data=place, window=(0, 0)))[1]
-    print(f"\nfathom ended with {recorder.returncode}; {usage.ru_utime + usage.ru_stime:.1f} CPU seconds, {usage.ru_maxrss / 1024:.0f} MB at most. It says: {said or 'nothing was lost'}")
+    print(f"\nfathom ended with {recorder.returncode}; {usage.ru_utime + usage.ru_stime:.1f} CPU seconds, {peak:.0f} MB at most. It says: {said or 'nothing was lost'}")
 
 
 def main():

@@ -54,12 +54,13 @@ class Child:
             os.kill(int(pid), signal.SIGTERM)
         if not ends:
             self.child.send_signal(signal.SIGINT)
-        until = time.monotonic() + PATIENCE_S
+        until, peak = time.monotonic() + PATIENCE_S, 0
         while True:
+            peak = max(peak, measure.peak_mb(self.child.pid))
             pid, _, usage = os.wait4(self.child.pid, os.WNOHANG)
             if pid:
                 self.child.returncode = 0
-                return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+                return usage.ru_utime + usage.ru_stime, peak
             if time.monotonic() > until:
                 self.child.kill()
                 os.wait4(self.child.pid, 0)
@@ -267,7 +268,7 @@ def bpftrace(name, program):
 
 
 def read_offcputime(tool):
-    counts = {}
+    counts, name = {}, ""
     for line in tool.child.out.read_text(errors="replace").splitlines():
         # Behind each stack: "    -  name (tid)", and microseconds on the next line.
         found = re.match(r"\s+-\s+(\S+) \(\d+\)$", line)

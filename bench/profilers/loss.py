@@ -40,10 +40,14 @@ def recorded(options, jvm, hz, without):
     time.sleep(options.settle)
     figures = turn(jvm, options.seconds)
     recorder.send_signal(signal.SIGINT)
-    _, status, usage = os.wait4(recorder.pid, 0)
+    peak = 0
+    while not (ended := os.wait4(recorder.pid, os.WNOHANG))[0]:
+        peak = max(peak, measure.peak_mb(recorder.pid))
+        time.sleep(0.05)
+    _, status, usage = ended
     if os.waitstatus_to_exitcode(status):
         raise SystemExit(f"{' '.join(map(str, words))} has failed")
-    return figures, (usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return figures, (usage.ru_utime + usage.ru_stime, peak)
 
 
 def sampled_by_perf(options, jvm, hz):
@@ -82,6 +86,8 @@ def main():
     parser.add_argument("--jdk", default=os.environ.get("JAVA_HOME", "/usr/lib/jvm/java-17-openjdk-amd64"), help="with javac and jcmd")
     parser.add_argument("--loads", nargs="*", default=["service", "javac", "shares"])
     parser.add_argument("--tools", nargs="*", default=["fathom", "async-profiler"])
+    parser.add_argument("--rates", nargs="*", type=int, default=[99, 999], help="samples a second [99 999]")
+    parser.add_argument("--not", dest="left_out", nargs="*", default=[], metavar="WORD", help="leave out ways with one of these in their name: 'all collectors'")
     parser.add_argument("--seconds", type=float, default=4, help="of a turn")
     parser.add_argument("--settle", type=float, default=2.5, help="seconds before a turn, for a profiler to begin")
     parser.add_argument("--warm", type=int, default=20, help="seconds of work of each JVM before the first turn")
@@ -89,9 +95,11 @@ def main():
     options = parser.parse_args()
     measure.prepare(options)
     own = collections.defaultdict(list)
-    outside = [way for way in OUTSIDE if shutil.which("perf") or not way[0].startswith("perf")]
+    chosen = lambda ways: [way for way in ways if (not way[1] or way[1] in options.rates) and not any(word in way[0] for word in options.left_out)]
+    outside = [way for way in chosen(OUTSIDE) if shutil.which("perf") or not way[0].startswith("perf")]
+    inside = chosen(INSIDE)
     print(f"{measure.run(options.fathom, '--version').stdout.strip()}, async-profiler {measure.AP_VERSION}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before, turns of {options.seconds:g} s, {options.rounds} rounds")
-    places = [(place, ways) for place, ways in (("outside", outside), ("inside", INSIDE)) if ways[-1][0].split(",")[0] in options.tools]
+    places = [(place, ways) for place, ways in (("outside", outside), ("inside", inside)) if any(way[0].split(",")[0] in options.tools for way in ways)]
     for load in options.loads:
         found = collections.defaultdict(list)
         with contextlib.ExitStack() as stack:

@@ -99,6 +99,14 @@ def fathom(pid, seconds, hz=HZ, command=None, only_cpu=True):
     return info["stacks"], folds(folded, 1_000_000_000 // hz), usage.ru_utime + usage.ru_stime, size, (first - began) / 1e9 if first else None
 
 
+def peak_mb(pid):
+    """Peak memory of a program that runs, MB; 0 when it has ended. What `wait4` tells begins with the memory of the one that started it."""
+    try:
+        return next((int(line.split()[1]) / 1024 for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM:")), 0)
+    except OSError:
+        return 0
+
+
 def folds(path, weight=1):
     """Stacks, root first, with how often; `weight`: of one sample."""
     stacks = collections.Counter()
