@@ -1,7 +1,9 @@
 //! Recordings put together by hand, for tests: one JVM, its facts, its spans.
 
-use fathom_recording::vocabulary::{fact, kind, label};
-use fathom_recording::{Process, ProcessId, Recording, Role, Sink, Source, SourceId, SpanId, SpanRow};
+use fathom_recording::vocabulary::{fact, kind, label, sample};
+use fathom_recording::{
+    FrameType, Process, ProcessId, Recording, Role, SampleRow, Sink, Source, SourceId, SpanId, SpanRow,
+};
 
 use crate::{Case, Judgement, Loss, Rule, Window};
 
@@ -80,6 +82,19 @@ impl Built {
     /// A system call of a thread on a file.
     pub fn call(&mut self, thread: &str, name: &str, path: &str, at_s: f64, ms: f64) -> SpanId {
         self.row(kind::SYSCALL, name, at_s, ms, &[], &[(label::PATH, path)], None, Some(thread))
+    }
+
+    /// A thread on a CPU for so long, as one sample; `frames`: the innermost first.
+    pub fn on_cpu(&mut self, thread: &str, frames: &[(&str, FrameType)], at_s: f64, ms: f64) {
+        let thread = Some(self.recording.thread(self.jvm, None, thread, Role::App));
+        let mut stack = None;
+        for (name, by) in frames.iter().rev() {
+            let frame = self.recording.frame(name, "", *by, -1);
+            stack = Some(self.recording.stack(stack, frame));
+        }
+        let (t_ns, weight) = ((at_s * 1e9).round() as i64, (ms * 1e6).round() as i64);
+        let (process, source) = (self.jvm, self.source);
+        self.recording.sample(&SampleRow { kind: sample::CPU, t_ns, process, thread, stack, weight, source });
     }
 
     #[allow(clippy::too_many_arguments, reason = "the one place that knows all columns")]

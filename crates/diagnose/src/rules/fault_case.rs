@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{fault, figure, kind, live, sample};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId, ThreadId};
 
+use super::cpu_case::sharing;
 use super::wait_case::java_method;
 use crate::waits::Heading;
 use crate::waits::stack::ByStack;
@@ -83,11 +84,7 @@ impl<'c, 'a> Faults<'c, 'a> {
                 by_thread
             };
             let (slow, base) = (of(&self.slow), of(&self.base));
-            let squares: f64 = slow.values().map(|ms| ms * ms).sum();
-            let all: f64 = slow.values().sum();
-            // (Σx)² / Σx²: n threads that share it evenly are n, one that has nearly all of it is one.
-            let threads = if squares > 0.0 { all * all / squares } else { 1.0 };
-            self.case.excess_ms(all, base.values().sum()) / threads.max(1.0)
+            self.case.excess_ms(slow.values().sum(), base.values().sum()) / sharing(slow.values())
         };
         (cost(false) + cost(true)).min(Case::length_ms(&self.case.slow))
     }

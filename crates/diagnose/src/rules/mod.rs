@@ -1,5 +1,6 @@
 //! The rules, one file each, and the list of them.
 
+mod cpu_case;
 mod dns_slow;
 mod dns_timeout;
 mod fault_case;
@@ -20,6 +21,7 @@ mod jit_case;
 mod jit_code_cache_full;
 mod jit_compile_burst;
 mod jit_deopt_loop;
+mod jit_intrinsic_missing;
 mod lock_case;
 mod lock_contended_juc;
 mod lock_contended_monitor;
@@ -27,6 +29,7 @@ mod log_write;
 mod page_fault_storm;
 mod safepoint_slow_to_reach;
 mod thread_start_slow;
+mod tls_not_resumed;
 mod wait_case;
 
 use crate::Rule;
@@ -37,6 +40,7 @@ pub const RULES: &[&dyn Rule] = &[
     &jit_compile_burst::JitCompileBurst,
     &jit_code_cache_full::JitCodeCacheFull,
     &jit_deopt_loop::JitDeoptLoop,
+    &jit_intrinsic_missing::JitIntrinsicMissing,
     &gc_log_write_blocked::GcLogWriteBlocked,
     &gc_explicit::GcExplicit,
     &gc_metaspace::GcMetaspace,
@@ -55,5 +59,6 @@ pub const RULES: &[&dyn Rule] = &[
     &lock_contended_juc::LockContendedJuc,
     &dns_timeout::DnsTimeout,
     &dns_slow::DnsSlow,
+    &tls_not_resumed::TlsNotResumed,
     &thread_start_slow::ThreadStartSlow,
 ];

@@ -1,0 +1,121 @@
+//! Causes that lie in what the code does, from recordings of real JVMs: an intrinsic that is missing, TLS sessions that are not
+//! resumed; and the same programs without the cause. Needs root and eBPF; skips loudly without.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+mod live;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use live::process::Talking;
+use live::recorder::Recorder;
+use live::{ebpf_is_allowed, jdks, json, patiently, said};
+use serde_json::Value;
+
+/// What `fathom diagnose` says of some seconds of a program.
+fn diagnosed(dir: &Path, java: &mut Command) -> Value {
+    let program = Talking::start(java);
+    let recorder = Recorder::record(dir, &program.pid(), &[]);
+    std::thread::sleep(Duration::from_secs(3));
+    recorder.stop(dir);
+    json(dir, &["diagnose", "x.fathom"])
+}
+
+/// What a rule has said, as a finding or as ruled out.
+fn told<'a>(verdict: &'a Value, list: &str, rule: &str) -> Option<&'a Value> {
+    verdict[list].as_array().unwrap().iter().find(|told| told["rule"] == rule)
+}
+
+#[track_caller]
+fn finds<'a>(verdict: &'a Value, rule: &str, shown: &str) -> &'a Value {
+    let found = told(verdict, "findings", rule).unwrap_or_else(|| panic!("{shown}: no {rule}: {verdict}"));
+    eprintln!("{shown}: {}", found["title"]);
+    found
+}
+
+#[track_caller]
+fn rules_out(verdict: &Value, rule: &str, shown: &str) {
+    let ruled_out = told(verdict, "ruled_out", rule);
+    let ruled_out = ruled_out.unwrap_or_else(|| panic!("{shown}: {rule} is not ruled out: {verdict}"));
+    eprintln!("{shown}: {}", ruled_out["figure"]);
+}
+
+#[test]
+fn large_numbers_without_the_intrinsics_for_them_are_found_with_the_flags_that_took_them_away() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        if !ebpf_is_allowed() {
+            return;
+        }
+        for (release, home) in jdks::with_program(dir, "Computing") {
+            let run = |flags: &[&str]| {
+                let mut java = Command::new(home.join("bin/java"));
+                java.args(["-XX:+UseSerialGC", "-Xmx64m"]).args(flags).arg("-cp").arg(dir).arg("Computing");
+                diagnosed(dir, &mut java)
+            };
+            let shown = format!("JDK {release}");
+            let off = ["-XX:-UseMontgomeryMultiplyIntrinsic", "-XX:-UseMontgomerySquareIntrinsic"];
+            let off: Vec<&str> = ["-XX:+UnlockDiagnosticVMOptions"].into_iter().chain(off).collect();
+            let verdict = run(&off);
+            let found = finds(&verdict, "jit-intrinsic-missing", &shown);
+            assert!(found["culprit"].as_str().unwrap().contains("-XX:-UseMontgomery"), "{shown}: {found}");
+            assert!(found["evidence"].to_string().contains("Computing.power"), "{shown}: {found}");
+            rules_out(&run(&[]), "jit-intrinsic-missing", &shown);
+        }
+    });
+}
+
+#[test]
+fn connections_that_negotiate_anew_each_time_are_found_and_those_that_resume_are_not() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        if !ebpf_is_allowed() {
+            return;
+        }
+        let jdks = jdks::with_program(dir, "Handshakes");
+        let keytool = jdks.iter().map(|(_, home)| home.join("bin/keytool")).find(|tool| tool.exists());
+        let Some(keytool) = keytool else {
+            eprintln!("SKIPPED: no JDK with keytool was found");
+            return;
+        };
+        let mut make = Command::new(keytool);
+        make.args([
+            "-genkeypair",
+            "-alias",
+            "key",
+            "-keyalg",
+            "RSA",
+            "-keysize",
+            "2048",
+            "-dname",
+            "CN=localhost",
+        ]);
+        make.args([
+            "-ext",
+            "SAN=dns:localhost",
+            "-storetype",
+            "PKCS12",
+            "-storepass",
+            "changeit",
+            "-keystore",
+        ]);
+        let output = make.arg(dir.join("keys.p12")).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        for (release, home) in jdks {
+            let run = |how: &str| {
+                let mut java = Command::new(home.join("bin/java"));
+                java.args(["-XX:+UseSerialGC", "-Xmx128m", "-cp"]).arg(dir).args(["Handshakes", how]);
+                diagnosed(dir, java.arg(dir.join("keys.p12")))
+            };
+            let shown = format!("JDK {release}");
+            let verdict = run("anew");
+            let found = finds(&verdict, "tls-not-resumed", &shown);
+            assert!(found["evidence"].to_string().contains("connections a second"), "{shown}: {found}");
+            rules_out(&run("resumed"), "tls-not-resumed", &shown);
+        }
+    });
+}

@@ -1,0 +1,183 @@
+//! CPU time of a JVM in the slow windows beside the base, by what a rule looks for in sampled stacks.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::sample;
+use fathom_recording::{FrameType, ProcessId, Recording, Sample, SourceId, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use super::gc_case::blind;
+use super::wait_case::java_method;
+use crate::{Case, Judgement, Rule, Window};
+
+/// Java that is nobody's own: what calls it decides what is done.
+const LIBRARIES: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+
+/// A frame as a rule sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen<'a> {
+    /// "java.math.BigInteger.modPow".
+    pub(super) name: &'a str,
+    /// What compiled the code that ran: for a method that was inlined, that of the method which it is part of.
+    pub(super) by: FrameType,
+}
+
+/// CPU time by thread and by what was found in its stacks.
+type Sums<'a> = BTreeMap<(Option<ThreadId>, &'a str), f64>;
+
+/// The CPU samples of a case.
+pub(super) struct Cpu<'c, 'a> {
+    pub(super) case: &'c Case<'a>,
+    jvm: ProcessId,
+    slow: Sums<'a>,
+    base: Sums<'a>,
+    /// CPU time of the JVM in the slow windows, whatever ran, milliseconds.
+    all_ms: f64,
+    found: FxHashMap<StackId, Option<&'a str>>,
+    source: SourceId,
+}
+
+impl<'c, 'a> Cpu<'c, 'a> {
+    /// Of a JVM. `find` gets the frames of a stack, the innermost first, and says what of it counts. `None`: no sample shows which
+    /// Java code ran.
+    pub(super) fn of(
+        case: &'c Case<'a>,
+        jvm: ProcessId,
+        find: impl Fn(&[Seen<'a>]) -> Option<&'a str>,
+    ) -> Option<Self> {
+        let recording: &'a Recording = case.recording;
+        let kind = recording.strings.find(sample::CPU)?;
+        let of_it = |s: &Sample| s.kind == kind && s.process == jvm;
+        let shows_java = |s: &Sample| java_method(recording, s.stack, |_| false).is_some();
+        let source = recording.samples.iter().find(|s| of_it(s) && shows_java(s))?.source;
+        let mut cpu = Self {
+            case,
+            jvm,
+            slow: Sums::new(),
+            base: Sums::new(),
+            all_ms: 0.0,
+            found: FxHashMap::default(),
+            source,
+        };
+        let mut frames = Vec::new();
+        for sample in recording.samples.iter().filter(of_it) {
+            let within =
+                |windows: &[Window]| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&sample.t_ns));
+            let ms = sample.weight.max(0) as f64 / 1e6;
+            let (slow, base) = (within(&case.slow), within(&case.base));
+            if slow {
+                cpu.all_ms += ms;
+            }
+            let Some(stack) = sample.stack.filter(|_| slow || base) else { continue };
+            let found = *cpu.found.entry(stack).or_insert_with(|| {
+                unroll(recording, stack, &mut frames);
+                find(&frames)
+            });
+            if let Some(found) = found {
+                let sums = if slow { &mut cpu.slow } else { &mut cpu.base };
+                *sums.entry((sample.thread, found)).or_default() += ms;
+            }
+        }
+        Some(cpu)
+    }
+
+    /// CPU time of what `which` picks in the slow windows, milliseconds.
+    pub(super) fn ms(&self, which: impl Fn(&str) -> bool) -> f64 {
+        add_up(&self.slow, which)
+    }
+
+    /// That as a share of all CPU time of the JVM.
+    pub(super) fn share(&self, which: impl Fn(&str) -> bool) -> f64 {
+        if self.all_ms > 0.0 { self.ms(which) / self.all_ms } else { 0.0 }
+    }
+
+    /// What it costs in wall time, milliseconds: the time above the base's, by as many threads as share it evenly.
+    pub(super) fn cost_ms(&self, which: impl Fn(&str) -> bool) -> f64 {
+        let mut by_thread: BTreeMap<Option<ThreadId>, f64> = BTreeMap::new();
+        for ((thread, _), ms) in self.slow.iter().filter(|((_, found), _)| which(found)) {
+            *by_thread.entry(*thread).or_default() += ms;
+        }
+        let (slow, base) = (by_thread.values().sum(), add_up(&self.base, which));
+        let cost = self.case.excess_ms(slow, base) / sharing(by_thread.values());
+        cost.min(Case::length_ms(&self.case.slow))
+    }
+
+    /// What was found, the dearest first, with its CPU time in milliseconds.
+    pub(super) fn by(&self) -> Vec<(&'a str, f64)> {
+        let mut by: BTreeMap<&'a str, f64> = BTreeMap::new();
+        self.slow.iter().for_each(|((_, found), ms)| *by.entry(found).or_default() += ms);
+        dearest_first(by)
+    }
+
+    /// Whose code leads there: the application's methods, else any Java, with the share of each.
+    pub(super) fn callers(&self, which: impl Fn(&str) -> bool) -> Vec<(&'a str, f64)> {
+        let recording: &'a Recording = self.case.recording;
+        let kind = recording.strings.find(sample::CPU);
+        let within = |s: &Sample| self.case.slow.iter().any(|w| (w.from_ns..w.to_ns).contains(&s.t_ns));
+        let mut by: BTreeMap<&'a str, f64> = BTreeMap::new();
+        let mut all = 0.0;
+        for s in
+            recording.samples.iter().filter(|s| Some(s.kind) == kind && s.process == self.jvm && within(s))
+        {
+            let found = s.stack.and_then(|stack| self.found.get(&stack).copied().flatten());
+            if !found.is_some_and(&which) {
+                continue;
+            }
+            let library = |name: &str| LIBRARIES.iter().any(|prefix| name.starts_with(prefix));
+            if let Some(method) = java_method(recording, s.stack, library) {
+                *by.entry(method).or_default() += s.weight as f64;
+            }
+            all += s.weight as f64;
+        }
+        by.values_mut().for_each(|weight| *weight /= all);
+        dearest_first(by)
+    }
+
+    /// Where the figures come from.
+    pub(super) fn source(&self) -> String {
+        self.case.recording.sources.get(self.source.index()).map_or(String::new(), |s| s.name.clone())
+    }
+}
+
+/// What ran was not recorded. One wording for all rules, so that it is one row.
+pub(super) fn unseen(rule: &dyn Rule) -> Judgement {
+    blind(
+        rule,
+        "which Java code ran",
+        "fathom record, or a profile: a JFR file (jcmd PID JFR.start settings=profile), async-profiler, perf with its map",
+    )
+}
+
+/// How many threads share something evenly: (Σx)² / Σx², so that n that have as much each are n, and one that has nearly all is one.
+pub(super) fn sharing<'s>(parts: impl Iterator<Item = &'s f64> + Clone) -> f64 {
+    let (all, squares): (f64, f64) = (parts.clone().sum(), parts.map(|part| part * part).sum());
+    if squares > 0.0 { (all * all / squares).max(1.0) } else { 1.0 }
+}
+
+/// The frames of a stack, the innermost first.
+fn unroll<'a>(recording: &'a Recording, stack: StackId, frames: &mut Vec<Seen<'a>>) {
+    frames.clear();
+    let mut at = Some(stack);
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let Some(frame) = recording.frames.get(node.frame.index()) else { break };
+        frames.push(Seen { name: recording.strings.get(frame.name), by: frame.frame_type });
+        at = node.parent;
+    }
+    let mut by = FrameType::Unknown;
+    for frame in frames.iter_mut().rev() {
+        if frame.by != FrameType::Inlined {
+            by = frame.by;
+        }
+        frame.by = by;
+    }
+}
+
+fn add_up(sums: &Sums<'_>, which: impl Fn(&str) -> bool) -> f64 {
+    sums.iter().filter(|((_, found), _)| which(found)).map(|(_, ms)| ms).sum()
+}
+
+fn dearest_first(by: BTreeMap<&str, f64>) -> Vec<(&str, f64)> {
+    let mut all: Vec<_> = by.into_iter().collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
+}

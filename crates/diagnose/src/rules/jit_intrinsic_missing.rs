@@ -1,0 +1,292 @@
+//! `jit-intrinsic-missing`: a method runs as compiled Java for which HotSpot has code of its own.
+
+use fathom_recording::vocabulary::fact;
+use fathom_recording::{FrameType, ProcessId};
+
+use super::cpu_case::{Cpu, Seen, unseen};
+use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+
+/// Methods and callers that are named.
+const NAMED: usize = 3;
+
+/// A method that C2 replaces by code of its own.
+struct Intrinsic {
+    method: &'static str,
+    /// The flag of the JVM that tells whether it does: on where JDK and processor have what it takes.
+    flag: &'static str,
+    /// The first release that does so on x86-64.
+    since: u32,
+}
+
+const fn intrinsic(method: &'static str, flag: &'static str, since: u32) -> Intrinsic {
+    Intrinsic { method, flag, since }
+}
+
+/// Those that take long enough for the difference to be felt (classfile/vmIntrinsics.hpp; the flags: `disabled_by_jvm_flags` in
+/// vmIntrinsics.cpp; releases: the changes that brought them). Not those whose Java code runs for a reason of its own: the modes
+/// of ciphers, which are replaced for AES only.
+const INTRINSICS: &[Intrinsic] = &[
+    intrinsic("java.math.BigInteger.implMontgomeryMultiply", "UseMontgomeryMultiplyIntrinsic", 9),
+    intrinsic("java.math.BigInteger.implMontgomerySquare", "UseMontgomerySquareIntrinsic", 9),
+    intrinsic("java.math.BigInteger.implMultiplyToLen", "UseMultiplyToLenIntrinsic", 9),
+    intrinsic("java.math.BigInteger.implSquareToLen", "UseSquareToLenIntrinsic", 9),
+    intrinsic("java.math.BigInteger.implMulAdd", "UseMulAddIntrinsic", 9),
+    intrinsic("com.sun.crypto.provider.AESCrypt.implEncryptBlock", "UseAESIntrinsics", 9),
+    intrinsic("com.sun.crypto.provider.AESCrypt.implDecryptBlock", "UseAESIntrinsics", 9),
+    intrinsic("com.sun.crypto.provider.GHASH.processBlocks", "UseGHASHIntrinsics", 9),
+    intrinsic("com.sun.crypto.provider.ChaCha20Cipher.implChaCha20Block", "UseChaCha20Intrinsics", 20),
+    intrinsic("sun.security.provider.MD5.implCompress0", "UseMD5Intrinsics", 16),
+    intrinsic("sun.security.provider.SHA.implCompress0", "UseSHA1Intrinsics", 9),
+    intrinsic("sun.security.provider.SHA2.implCompress0", "UseSHA256Intrinsics", 9),
+    intrinsic("sun.security.provider.SHA5.implCompress0", "UseSHA512Intrinsics", 9),
+    intrinsic("java.util.zip.CRC32C.updateBytes", "UseCRC32CIntrinsics", 9),
+    intrinsic("java.util.Base64$Encoder.encodeBlock", "UseBASE64Intrinsics", 11),
+    intrinsic("java.util.Base64$Decoder.decodeBlock", "UseBASE64Intrinsics", 16),
+];
+
+/// The rule.
+pub struct JitIntrinsicMissing;
+
+impl Rule for JitIntrinsicMissing {
+    fn id(&self) -> &'static str {
+        "jit-intrinsic-missing"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Jit
+    }
+
+    fn about(&self) -> &'static str {
+        "HotSpot replaces some hundred methods of the JDK by code of its own, often with instructions that Java does not know: \
+         arithmetic of large numbers, ciphers, digests, checksums. Which ones depends on the JDK, the processor and flags; where \
+         one is missing the same call takes two to ten times as long, and nothing says so.\n\n\
+         **Evidence.** CPU samples in which such a method stands as a frame that C2 has compiled: where the intrinsic is used \
+         there is no such frame, but a stub, or nothing at all. The flag, where it was switched off by hand.\n\n\
+         **Look-alikes.** Interpreted code and C1's run the Java method in any case, until C2 has compiled the caller, and \
+         do not count. A cipher's mode that is replaced for AES only runs as Java with any other cipher, and is not \
+         looked for. That there is much to compute at all is no missing intrinsic.\n\n\
+         **Ruled out** by the CPU time found in such methods."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let Some(cpu) = Cpu::of(case, jvm, |frames| replaced(frames)) else { return unseen(self) };
+        let cost_ms = cpu.cost_ms(|_| true);
+        let measured_loss = !case.whole_run || case.loss.lost_ms > 0.0;
+        let worth = case.matters(cost_ms)
+            && (measured_loss || cost_ms >= WHOLE_RUN_SHARE * Case::length_ms(&case.slow));
+        if !worth {
+            return Judgement::RuledOut {
+                figure: format!(
+                    "methods that C2 has intrinsics for took {} of CPU time as compiled Java{}",
+                    quantity::millis(cpu.ms(|_| true)),
+                    if case.base.is_empty() {
+                        String::new()
+                    } else {
+                        format!("; {} of wall time above the base", quantity::millis(cost_ms))
+                    }
+                ),
+                source: cpu.source(),
+            };
+        }
+        Judgement::Found(Box::new(found(self, &cpu, jvm, cost_ms)))
+    }
+}
+
+/// The outermost method of a stack that C2 would have replaced, had it been able to.
+fn replaced<'a>(frames: &[Seen<'a>]) -> Option<&'a str> {
+    let is_one = |frame: &&Seen<'a>| {
+        frame.by == FrameType::C2 && INTRINSICS.iter().any(|intrinsic| intrinsic.method == frame.name)
+    };
+    frames.iter().rev().find(is_one).map(|frame| frame.name)
+}
+
+fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Finding {
+    let case = cpu.case;
+    let methods = cpu.by();
+    let of = |method: &str| INTRINSICS.iter().find(|intrinsic| intrinsic.method == method);
+    let most = methods.first().and_then(|(method, _)| of(method)).unwrap_or(&INTRINSICS[0]);
+    let process = case.recording.processes.get(jvm.index());
+    let fact = |key: &str| process.and_then(|p| p.fact(key));
+    let release: Option<u32> = fact(fact::JDK).and_then(|jdk| jdk.parse().ok());
+    let off = |intrinsic: &Intrinsic| {
+        let word = format!("-XX:-{}", intrinsic.flag);
+        fact(fact::JVM_ARGS).is_some_and(|args| args.split_whitespace().any(|arg| arg == word))
+    };
+    let mut flags: Vec<&str> = methods
+        .iter()
+        .filter_map(|(method, _)| {
+            of(method).filter(|intrinsic| off(intrinsic)).map(|intrinsic| intrinsic.flag)
+        })
+        .collect();
+    flags.sort_unstable();
+    flags.dedup();
+    let too_old = release.is_some_and(|release| release < most.since);
+
+    let (confidence, why) = match (flags.is_empty(), too_old) {
+        (false, _) => (
+            Confidence::Likely,
+            "the method runs as Java, and the flag that does so was given; how much faster it would be was not measured",
+        ),
+        (true, true) => (
+            Confidence::Likely,
+            "the method runs as Java, and this JDK has no intrinsic for it; how much faster it would be was not measured",
+        ),
+        (true, false) => (
+            Confidence::ConsistentWith,
+            "the method runs as Java; whether this processor has what the intrinsic takes was not seen",
+        ),
+    };
+    let mut finding = case.finding(rule, jvm, confidence, cost_ms);
+    finding.why_confidence = why.into();
+    let short = short(most.method);
+    finding.title = format!(
+        "{short} ran as Java code, not as the JVM's intrinsic: {} of CPU time",
+        quantity::share(cpu.share(|_| true))
+    );
+    finding.culprit = match flags.first() {
+        Some(_) => flags.iter().map(|flag| format!("-XX:-{flag}")).collect::<Vec<_>>().join(" "),
+        None => format!("no intrinsic for {short}"),
+    };
+    finding.meaning = format!(
+        "HotSpot has hand-written machine code for {short} and uses it in the place of the Java method, which takes two to ten \
+         times as long{}. What is charged is all of the time in it, so that less than that can be had back.",
+        match (flags.is_empty(), too_old) {
+            (false, _) => ". Here that was switched off by hand".to_owned(),
+            (true, true) => format!(". JDK {} and later have it", most.since),
+            (true, false) =>
+                ". Here it did not: the flag is off, or JDK or processor have not what it takes".to_owned(),
+        }
+    );
+    finding.windows = case.slow.clone();
+    let list = |list: &[(&str, f64)], told: &dyn Fn(f64) -> String| {
+        let one = |(name, number): &(&str, f64)| format!("{name} ({})", told(*number));
+        list.iter().take(NAMED).map(one).collect::<Vec<_>>().join(", ")
+    };
+    let source = cpu.source();
+    finding.evidence.push(summed(
+        source.clone(),
+        format!("CPU time in them as code of C2: {}", list(&methods, &quantity::millis)),
+    ));
+    if !flags.is_empty() {
+        let flags: Vec<String> = flags.iter().map(|flag| format!("-XX:-{flag}")).collect();
+        finding.evidence.push(summed("the JVM's arguments", flags.join(" ")));
+    }
+    let callers = cpu.callers(|_| true);
+    if !callers.is_empty() {
+        finding.evidence.push(summed(source, format!("called by {}", list(&callers, &quantity::share))));
+    }
+    finding.remedies = match (flags.is_empty(), too_old) {
+        (false, _) => vec![remedy(
+            format!("leave out {}", finding.culprit),
+            "the JVM's arguments",
+            "if it was given because of a bug, that must be mended in this JDK first",
+        )],
+        (true, true) => {
+            vec![remedy(format!("a JDK from {} on", most.since), "the host or the image", "an update")]
+        }
+        (true, false) => vec![
+            remedy(
+                format!(
+                    "see whether it is on: java -XX:+UnlockDiagnosticVMOptions -XX:+PrintFlagsFinal -version | grep {}",
+                    most.flag
+                ),
+                "this JDK on this host",
+                "none",
+            ),
+            remedy(
+                "a processor, or a model of one for the virtual machine, with the instructions it takes (/proc/cpuinfo)",
+                "the host",
+                "a move",
+            ),
+        ],
+    };
+    finding.verify = vec![
+        format!("fathom record again: {short} is no frame of C2's any more (fathom flame --top)"),
+        "a benchmark of the call alone (JMH), with the flag on and off on one JDK".into(),
+    ];
+    finding
+}
+
+/// "BigInteger.implMulAdd" of "java.math.BigInteger.implMulAdd".
+fn short(method: &str) -> &str {
+    let class = method.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+    &method[class..]
+}
+
+#[cfg(test)]
+mod tests {
+    use FrameType::{C1, C2, Inlined, Interpreted, Stub};
+
+    use super::*;
+    use crate::built::{Built, judged};
+
+    const MULTIPLY: &str = "java.math.BigInteger.implMontgomeryMultiply";
+
+    /// Ten seconds of a thread, of which so many percent are in a method of a kind.
+    fn run(percent: u32, method: &str, by: FrameType, leaf: Option<(&str, FrameType)>) -> Built {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        for i in 0..100 {
+            let app = ("shop.Sign.sign", C2);
+            let mut frames = vec![app];
+            if i < percent {
+                frames.insert(0, (method, by));
+                leaf.iter().for_each(|leaf| frames.insert(0, *leaf));
+            }
+            built.on_cpu("worker", &frames, f64::from(i) / 10.0, 100.0);
+        }
+        built
+    }
+
+    fn found(built: Built) -> Box<Finding> {
+        match judged(&JitIntrinsicMissing, &built.sealed()) {
+            Judgement::Found(finding) => finding,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn java_code_of_a_method_that_has_an_intrinsic_is_found_with_the_flag_that_made_it_so() {
+        let mut built = run(60, MULTIPLY, Inlined, Some(("java.math.BigInteger.montReduce", Inlined)));
+        built.fact(fact::JVM_ARGS, "-Xmx1g -XX:-UseMontgomeryMultiplyIntrinsic");
+        let finding = found(built);
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert_eq!(finding.culprit, "-XX:-UseMontgomeryMultiplyIntrinsic");
+        assert!(
+            finding.title.starts_with("BigInteger.implMontgomeryMultiply ran as Java code"),
+            "{}",
+            finding.title
+        );
+        assert!((finding.cost_ms - 6000.0).abs() < 1.0, "{}", finding.cost_ms);
+        assert!(finding.evidence.iter().any(|e| e.text.contains("shop.Sign.sign")), "{:?}", finding.evidence);
+    }
+
+    #[test]
+    fn a_jdk_that_has_none_yet_is_told_apart_from_one_where_it_did_not_work() {
+        let digest = "sun.security.provider.MD5.implCompress0";
+        let mut old = run(60, digest, C2, None);
+        old.fact(fact::JDK, "11");
+        let old = found(old);
+        assert!(old.remedies[0].change.contains("JDK from 16"), "{:?}", old.remedies);
+        let new = found(run(60, digest, C2, None));
+        assert_eq!(new.confidence, Confidence::ConsistentWith);
+        assert!(new.remedies[0].change.contains("UseMD5Intrinsics"), "{:?}", new.remedies);
+    }
+
+    #[test]
+    fn stubs_and_code_that_is_not_yet_compiled_by_c2_rule_it_out() {
+        let stub = ("montgomeryMultiply", Stub);
+        for (method, by) in [(stub.0, stub.1), (MULTIPLY, C1), (MULTIPLY, Interpreted)] {
+            let judged = judged(&JitIntrinsicMissing, &run(60, method, by, None).sealed());
+            assert!(matches!(judged, Judgement::RuledOut { .. }), "{judged:?}");
+        }
+        let few = judged(&JitIntrinsicMissing, &run(3, MULTIPLY, C2, None).sealed());
+        assert!(matches!(few, Judgement::RuledOut { .. }), "{few:?}");
+    }
+
+    #[test]
+    fn without_samples_it_cannot_tell() {
+        let judged = judged(&JitIntrinsicMissing, &Built::jvm("17", "G1", 10.0).sealed());
+        assert!(matches!(judged, Judgement::CannotTell(_)), "{judged:?}");
+    }
+}

@@ -1,0 +1,237 @@
+//! `tls-not-resumed`: connections negotiate TLS from scratch, with certificates and keys, instead of resuming a session.
+
+use fathom_recording::ProcessId;
+use fathom_recording::vocabulary::kind;
+
+use super::cpu_case::{Cpu, Seen, unseen};
+use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+
+/// What is done only where a session is made: certificates are sent, checked and proven, keys exchanged under them. Classes of
+/// the JDK's own TLS (sun.security.ssl) since 11 and 8u261; behind them those of the older 8.
+const IN_FULL: [&str; 14] = [
+    "sun.security.ssl.CertificateMessage$",
+    "sun.security.ssl.CertificateVerify$",
+    "sun.security.ssl.ECDHServerKeyExchange$",
+    "sun.security.ssl.DHServerKeyExchange$",
+    "sun.security.ssl.RSAServerKeyExchange$",
+    "sun.security.ssl.ECDHClientKeyExchange$",
+    "sun.security.ssl.DHClientKeyExchange$",
+    "sun.security.ssl.RSAClientKeyExchange$",
+    "sun.security.ssl.HandshakeMessage$CertificateVerify",
+    "sun.security.ssl.HandshakeMessage$ECDH_ServerKeyExchange",
+    "sun.security.ssl.HandshakeMessage$DH_ServerKeyExchange",
+    "sun.security.ssl.ClientHandshaker.serverCertificate",
+    "sun.security.ssl.ServerHandshaker.clientCertificate",
+    "sun.security.ssl.ServerHandshaker.clientKeyExchange",
+];
+/// The rest of a handshake, which those that resume make, too.
+const ANY: [&str; 5] = [
+    "sun.security.ssl.HandshakeContext.",
+    "sun.security.ssl.SSLHandshake.",
+    "sun.security.ssl.Handshaker.",
+    "sun.security.ssl.SSLEngineImpl$DelegatedTask.",
+    "sun.security.ssl.TransportContext.kickstart",
+];
+const FULL: &str = "in full";
+const OTHER: &str = "other";
+/// Callers that are named.
+const NAMED: usize = 3;
+
+/// The rule.
+pub struct TlsNotResumed;
+
+impl Rule for TlsNotResumed {
+    fn id(&self) -> &'static str {
+        "tls-not-resumed"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Network
+    }
+
+    fn about(&self) -> &'static str {
+        "A TLS session that was negotiated once can be resumed by the next connection: no certificate is sent or checked, nothing \
+         is signed, and a handshake takes tens of microseconds of CPU instead of milliseconds. Where sessions are not \
+         resumed any more (an update of one side, a cache that is too small, a load balancer that spreads connections) a \
+         service that opens many connections spends its processors on signatures.\n\n\
+         **Evidence.** CPU samples below the parts of a handshake that only one in full has: certificates, their proof, the \
+         exchange of keys under them (`sun.security.ssl`, JDK 8 to 25). What is charged is the time in them, which a \
+         resumed session does not take.\n\n\
+         **Look-alikes.** Encrypting what is sent afterwards has no frame of a handshake. Connections of ever new \
+         peers cannot resume anything: the number of connections a second tells how many there are, and whether they \
+         are kept open long enough is the question before this one. TLS of other libraries (OpenSSL through Netty, \
+         Conscrypt, Bouncy Castle) is not looked into.\n\n\
+         **Ruled out** by the CPU time found in full handshakes."
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let Some(cpu) = Cpu::of(case, jvm, |frames| part(frames)) else { return unseen(self) };
+        let cost_ms = cpu.cost_ms(|part| part == FULL);
+        let measured_loss = !case.whole_run || case.loss.lost_ms > 0.0;
+        let worth = case.matters(cost_ms)
+            && (measured_loss || cost_ms >= WHOLE_RUN_SHARE * Case::length_ms(&case.slow));
+        if !worth {
+            return Judgement::RuledOut {
+                figure: format!(
+                    "certificates, signatures and keys of TLS handshakes took {} of CPU time{}",
+                    quantity::millis(cpu.ms(|part| part == FULL)),
+                    if case.base.is_empty() {
+                        String::new()
+                    } else {
+                        format!("; {} of wall time above the base", quantity::millis(cost_ms))
+                    }
+                ),
+                source: cpu.source(),
+            };
+        }
+        Judgement::Found(Box::new(found(self, &cpu, jvm, cost_ms)))
+    }
+}
+
+/// Which part of a handshake a stack is in.
+fn part(frames: &[Seen<'_>]) -> Option<&'static str> {
+    let any = |prefixes: &[&str]| {
+        frames.iter().any(|frame| prefixes.iter().any(|prefix| frame.name.starts_with(prefix)))
+    };
+    match () {
+        () if any(&IN_FULL) => Some(FULL),
+        () if any(&ANY) => Some(OTHER),
+        () => None,
+    }
+}
+
+fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Finding {
+    let case = cpu.case;
+    let full = |part: &str| part == FULL;
+    let (confidence, why) = match case.share(cost_ms) {
+        Some(share) if share >= 0.5 => (
+            Confidence::Likely,
+            "samples show what only full handshakes do, and it explains half of the loss or more; whether the peers had a session \
+             to resume was not seen",
+        ),
+        Some(_) => (
+            Confidence::ConsistentWith,
+            "samples show what only full handshakes do; it explains less than half of the loss",
+        ),
+        None => (
+            Confidence::ConsistentWith,
+            "samples show what only full handshakes do; whether the peers had a session to resume was not seen",
+        ),
+    };
+    let mut finding = case.finding(rule, jvm, confidence, cost_ms);
+    finding.why_confidence = why.into();
+    finding.title = format!(
+        "TLS handshakes in full took {} of CPU time: sessions were not resumed",
+        quantity::share(cpu.share(full))
+    );
+    let callers = cpu.callers(full);
+    finding.culprit = callers.first().map_or_else(
+        || "TLS handshakes in full".to_owned(),
+        |(caller, _)| format!("TLS handshakes in full, below {caller}"),
+    );
+    finding.meaning = "Each new connection sends and checks certificates, signs and exchanges keys, which takes milliseconds of CPU; one \
+                       that resumes a session leaves all of that out."
+        .into();
+    finding.windows = case.slow.clone();
+    let source = cpu.source();
+    finding.evidence.push(summed(
+        source.clone(),
+        format!(
+            "{} of CPU time with certificates, signatures and keys, {} in the rest of handshakes",
+            quantity::millis(cpu.ms(full)),
+            quantity::millis(cpu.ms(|part| part == OTHER))
+        ),
+    ));
+    let connects = case.rates(kind::NET_CONNECT, jvm);
+    if connects.slow_per_s > 0.0 {
+        let base = connects.base_per_s.map_or(String::new(), |rate| format!(" (base: {rate:.1})"));
+        finding.evidence.push(summed(
+            source.clone(),
+            format!("{:.1} connections a second were made by this JVM{base}", connects.slow_per_s),
+        ));
+    }
+    if !callers.is_empty() {
+        let one = |(name, share): &(&str, f64)| format!("{name} ({})", quantity::share(*share));
+        let callers: Vec<String> = callers.iter().take(NAMED).map(one).collect();
+        finding.evidence.push(summed(source, format!("below {}", callers.join(", "))));
+    }
+    finding.remedies = vec![
+        remedy(
+            "keep connections open: a pool, HTTP keep-alive, HTTP/2",
+            "client and server, whichever of them closes",
+            "connections that are kept hold memory on both sides",
+        ),
+        remedy(
+            "let sessions be resumed: one SSLContext for all connections; the same jdk.tls.useExtendedMasterSecret on both sides (TLS 1.2 \
+             does not resume a session that was made without it where it is asked for); session tickets \
+             (jdk.tls.client.enableSessionTicketExtension, jdk.tls.server.enableSessionTicketExtension) or a cache that all \
+             servers behind one address share; javax.net.ssl.sessionCacheSize and the sessions' timeout large enough",
+            "JDK 8u261, 11 and later",
+            "who holds a session's secret can read what is sent under it: keep its lifetime in hours",
+        ),
+        remedy(
+            "certificates with keys of an elliptic curve instead of RSA",
+            "the server's, and the clients' where they have some",
+            "very old peers do not know them; a full handshake stays one",
+        ),
+    ];
+    finding.verify = vec![
+        "openssl s_client -connect HOST:PORT -reconnect tells for each connection \"New\" or \"Reused\"".into(),
+        "-Djavax.net.debug=ssl:handshake on either side names the session that is resumed, or why none is".into(),
+        "fathom record again: frames of sun.security.ssl.CertificateVerify and CertificateMessage are gone (fathom flame)".into(),
+    ];
+    finding
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::FrameType::{C2, Inlined};
+
+    use super::*;
+    use crate::built::{Built, judged};
+
+    const LOOP: &str = "shop.Client.call";
+
+    /// Ten seconds of a thread, of which so many percent are below a method of the JDK's TLS.
+    fn run(percent: u32, method: &str) -> Built {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        for i in 0..100 {
+            let mut frames = vec![(LOOP, C2)];
+            if i < percent {
+                let below = [
+                    ("sun.security.rsa.RSACore.crypt", C2),
+                    (method, Inlined),
+                    ("sun.security.ssl.HandshakeContext.dispatch", C2),
+                ];
+                frames.splice(0..0, below);
+            }
+            built.on_cpu("worker", &frames, f64::from(i) / 10.0, 100.0);
+        }
+        built
+    }
+
+    #[test]
+    fn handshakes_in_full_are_found_with_who_makes_them() {
+        let built = run(70, "sun.security.ssl.CertificateVerify$T13CertificateVerifyMessage.<init>");
+        let Judgement::Found(finding) = judged(&TlsNotResumed, &built.sealed()) else { panic!() };
+        assert_eq!(finding.title, "TLS handshakes in full took 70 % of CPU time: sessions were not resumed");
+        assert!(finding.culprit.contains(LOOP), "{}", finding.culprit);
+        assert!((finding.cost_ms - 7000.0).abs() < 1.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn handshakes_that_resume_and_encryption_afterwards_rule_it_out() {
+        for method in ["sun.security.ssl.Finished$T13FinishedConsumer.consume", "javax.crypto.Cipher.update"]
+        {
+            let judged = judged(&TlsNotResumed, &run(70, method).sealed());
+            assert!(matches!(judged, Judgement::RuledOut { .. }), "{method}: {judged:?}");
+        }
+    }
+
+    #[test]
+    fn without_samples_it_cannot_tell() {
+        let judged = judged(&TlsNotResumed, &Built::jvm("17", "G1", 10.0).sealed());
+        assert!(matches!(judged, Judgement::CannotTell(_)), "{judged:?}");
+    }
+}
