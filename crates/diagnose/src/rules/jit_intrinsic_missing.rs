@@ -5,7 +5,7 @@ use fathom_recording::{FrameType, ProcessId};
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
-use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
 /// Methods and callers that are named.
 const NAMED: usize = 3;
@@ -95,117 +95,146 @@ impl Rule for JitIntrinsicMissing {
 
 /// The outermost method of a stack that C2 would have replaced, had it been able to.
 fn replaced<'a>(frames: &[Seen<'a>]) -> Option<&'a str> {
-    let is_one = |frame: &&Seen<'a>| {
-        frame.by == FrameType::C2 && INTRINSICS.iter().any(|intrinsic| intrinsic.method == frame.name)
-    };
+    let is_one = |frame: &&Seen<'a>| frame.by == FrameType::C2 && intrinsic_of(frame.name).is_some();
     frames.iter().rev().find(is_one).map(|frame| frame.name)
 }
 
-fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Finding {
-    let case = cpu.case;
-    let methods = cpu.by();
-    let of = |method: &str| INTRINSICS.iter().find(|intrinsic| intrinsic.method == method);
-    let most = methods.first().and_then(|(method, _)| of(method)).unwrap_or(&INTRINSICS[0]);
-    let process = case.recording.processes.get(jvm.index());
-    let fact = |key: &str| process.and_then(|p| p.fact(key));
-    let release: Option<u32> = fact(fact::JDK).and_then(|jdk| jdk.parse().ok());
-    let off = |intrinsic: &Intrinsic| {
-        let word = format!("-XX:-{}", intrinsic.flag);
-        fact(fact::JVM_ARGS).is_some_and(|args| args.split_whitespace().any(|arg| arg == word))
-    };
-    let mut flags: Vec<&str> = methods
-        .iter()
-        .filter_map(|(method, _)| {
-            of(method).filter(|intrinsic| off(intrinsic)).map(|intrinsic| intrinsic.flag)
-        })
-        .collect();
-    flags.sort_unstable();
-    flags.dedup();
-    let too_old = release.is_some_and(|release| release < most.since);
+/// Why the Java method runs.
+enum Why {
+    /// By flags of the JVM's arguments.
+    SwitchedOff(Vec<&'static str>),
+    /// The JDK has no intrinsic for it yet.
+    JdkIsOlder,
+    /// Nothing tells.
+    NotSeen,
+}
 
-    let (confidence, why) = match (flags.is_empty(), too_old) {
-        (false, _) => (
-            Confidence::Likely,
-            "the method runs as Java, and the flag that does so was given; how much faster it would be was not measured",
-        ),
-        (true, true) => (
-            Confidence::Likely,
-            "the method runs as Java, and this JDK has no intrinsic for it; how much faster it would be was not measured",
-        ),
-        (true, false) => (
-            Confidence::ConsistentWith,
-            "the method runs as Java; whether this processor has what the intrinsic takes was not seen",
-        ),
-    };
-    let mut finding = case.finding(rule, jvm, confidence, cost_ms);
-    finding.why_confidence = why.into();
-    let short = short(most.method);
-    finding.title = format!(
-        "{short} ran as Java code, not as the JVM's intrinsic: {} of CPU time",
-        quantity::share(cpu.share(|_| true))
-    );
-    finding.culprit = match flags.first() {
-        Some(_) => flags.iter().map(|flag| format!("-XX:-{flag}")).collect::<Vec<_>>().join(" "),
-        None => format!("no intrinsic for {short}"),
-    };
-    finding.meaning = format!(
-        "HotSpot has hand-written machine code for {short} and uses it in the place of the Java method, which takes two to ten \
-         times as long{}. What is charged is all of the time in it, so that less than that can be had back.",
-        match (flags.is_empty(), too_old) {
-            (false, _) => ". Here that was switched off by hand".to_owned(),
-            (true, true) => format!(". JDK {} and later have it", most.since),
-            (true, false) =>
-                ". Here it did not: the flag is off, or JDK or processor have not what it takes".to_owned(),
+impl Why {
+    fn of(case: &Case<'_>, jvm: ProcessId, methods: &[(&str, f64)], most: &Intrinsic) -> Self {
+        let process = case.recording.processes.get(jvm.index());
+        let fact = |key: &str| process.and_then(|p| p.fact(key)).unwrap_or_default();
+        let is_off = |intrinsic: &&Intrinsic| {
+            let word = format!("-XX:-{}", intrinsic.flag);
+            fact(fact::JVM_ARGS).split_whitespace().any(|arg| arg == word)
+        };
+        let known = methods.iter().filter_map(|(method, _)| intrinsic_of(method));
+        let mut flags: Vec<&str> = known.filter(is_off).map(|intrinsic| intrinsic.flag).collect();
+        flags.sort_unstable();
+        flags.dedup();
+        if !flags.is_empty() {
+            return Self::SwitchedOff(flags);
         }
-    );
-    finding.windows = case.slow.clone();
+        let release: Option<u32> = fact(fact::JDK).parse().ok();
+        if release.is_some_and(|release| release < most.since) { Self::JdkIsOlder } else { Self::NotSeen }
+    }
+
+    fn confidence(&self) -> (Confidence, &'static str) {
+        match self {
+            Self::SwitchedOff(_) => (
+                Confidence::Likely,
+                "the method runs as Java, and the flag that does so was given; how much faster it would be was not measured",
+            ),
+            Self::JdkIsOlder => (
+                Confidence::Likely,
+                "the method runs as Java, and this JDK has no intrinsic for it; how much faster it would be was not measured",
+            ),
+            Self::NotSeen => (
+                Confidence::ConsistentWith,
+                "the method runs as Java; whether this processor has what the intrinsic takes was not seen",
+            ),
+        }
+    }
+
+    fn culprit(&self, method: &str) -> String {
+        match self {
+            Self::SwitchedOff(flags) => {
+                flags.iter().map(|flag| format!("-XX:-{flag}")).collect::<Vec<_>>().join(" ")
+            }
+            Self::JdkIsOlder | Self::NotSeen => format!("no intrinsic for {method}"),
+        }
+    }
+
+    fn meaning(&self, most: &Intrinsic) -> String {
+        let here = match self {
+            Self::SwitchedOff(_) => "Here that was switched off by hand".to_owned(),
+            Self::JdkIsOlder => format!("JDK {} and later have it", most.since),
+            Self::NotSeen => {
+                "Here it does not: the flag is off, or JDK or processor have not what it takes".to_owned()
+            }
+        };
+        format!(
+            "HotSpot has machine code of its own for {} and puts it in the place of the Java method, which takes two to ten times as \
+             long. {here}. What is charged is all of the time in it; less than that can be had back.",
+            short(most.method)
+        )
+    }
+
+    fn remedies(&self, most: &Intrinsic) -> Vec<Remedy> {
+        match self {
+            Self::SwitchedOff(_) => vec![remedy(
+                format!("leave out {}", self.culprit("")),
+                "the JVM's arguments",
+                "if it was given because of a bug, that must be mended in this JDK first",
+            )],
+            Self::JdkIsOlder => {
+                vec![remedy(format!("a JDK from {} on", most.since), "the host or the image", "an update")]
+            }
+            Self::NotSeen => vec![
+                remedy(
+                    format!(
+                        "see whether it is on: java -XX:+UnlockDiagnosticVMOptions -XX:+PrintFlagsFinal -version | grep {}",
+                        most.flag
+                    ),
+                    "this JDK on this host",
+                    "none",
+                ),
+                remedy(
+                    "a processor, or a model of one for the virtual machine, with the instructions it takes (/proc/cpuinfo)",
+                    "the host",
+                    "a move",
+                ),
+            ],
+        }
+    }
+}
+
+fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Finding {
+    let methods = cpu.by();
+    let most = methods.first().and_then(|(method, _)| intrinsic_of(method)).unwrap_or(&INTRINSICS[0]);
+    let why = Why::of(cpu.case, jvm, &methods, most);
+    let (confidence, because) = why.confidence();
+    let mut finding = cpu.case.finding(rule, jvm, confidence, cost_ms);
+    finding.why_confidence = because.into();
+    let method = short(most.method);
+    let share = quantity::share(cpu.share(|_| true));
+    finding.title = format!("{method} ran as Java code, not as the JVM's intrinsic: {share} of CPU time");
+    finding.culprit = why.culprit(method);
+    finding.meaning = why.meaning(most);
+    finding.windows = cpu.case.slow.clone();
     let list = |list: &[(&str, f64)], told: &dyn Fn(f64) -> String| {
         let one = |(name, number): &(&str, f64)| format!("{name} ({})", told(*number));
         list.iter().take(NAMED).map(one).collect::<Vec<_>>().join(", ")
     };
-    let source = cpu.source();
-    finding.evidence.push(summed(
-        source.clone(),
-        format!("CPU time in them as code of C2: {}", list(&methods, &quantity::millis)),
-    ));
-    if !flags.is_empty() {
-        let flags: Vec<String> = flags.iter().map(|flag| format!("-XX:-{flag}")).collect();
-        finding.evidence.push(summed("the JVM's arguments", flags.join(" ")));
+    let times = format!("CPU time in them as code of C2: {}", list(&methods, &quantity::millis));
+    finding.evidence.push(summed(cpu.source(), times));
+    if matches!(why, Why::SwitchedOff(_)) {
+        finding.evidence.push(summed("the JVM's arguments", why.culprit(method)));
     }
     let callers = cpu.callers(|_| true);
     if !callers.is_empty() {
-        finding.evidence.push(summed(source, format!("called by {}", list(&callers, &quantity::share))));
+        let callers = format!("called by {}", list(&callers, &quantity::share));
+        finding.evidence.push(summed(cpu.source(), callers));
     }
-    finding.remedies = match (flags.is_empty(), too_old) {
-        (false, _) => vec![remedy(
-            format!("leave out {}", finding.culprit),
-            "the JVM's arguments",
-            "if it was given because of a bug, that must be mended in this JDK first",
-        )],
-        (true, true) => {
-            vec![remedy(format!("a JDK from {} on", most.since), "the host or the image", "an update")]
-        }
-        (true, false) => vec![
-            remedy(
-                format!(
-                    "see whether it is on: java -XX:+UnlockDiagnosticVMOptions -XX:+PrintFlagsFinal -version | grep {}",
-                    most.flag
-                ),
-                "this JDK on this host",
-                "none",
-            ),
-            remedy(
-                "a processor, or a model of one for the virtual machine, with the instructions it takes (/proc/cpuinfo)",
-                "the host",
-                "a move",
-            ),
-        ],
-    };
+    finding.remedies = why.remedies(most);
     finding.verify = vec![
-        format!("fathom record again: {short} is no frame of C2's any more (fathom flame --top)"),
+        format!("fathom record again: {method} is no frame of C2's any more (fathom flame --top)"),
         "a benchmark of the call alone (JMH), with the flag on and off on one JDK".into(),
     ];
     finding
+}
+
+fn intrinsic_of(method: &str) -> Option<&'static Intrinsic> {
+    INTRINSICS.iter().find(|intrinsic| intrinsic.method == method)
 }
 
 /// "BigInteger.implMulAdd" of "java.math.BigInteger.implMulAdd".
