@@ -8,28 +8,27 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * Opens connections to itself with TLS, one after the other, until its standard input ends: all of one context, which resumes sessions
- * ("resumed"), or each of a new one ("anew"). The second word is a key store with the password "changeit".
+ * Connections with TLS, one after the other, until its standard input ends: "server KEYS" takes them and says its port, "client
+ * KEYS PORT" makes them, all of one context, so that sessions can be resumed. KEYS is a key store with the password "changeit".
  */
 public class Handshakes {
-    static KeyStore keys;
+    interface Body {
+        void run() throws Exception;
+    }
 
     public static void main(String[] args) throws Exception {
-        boolean anew = args[0].equals("anew");
-        keys = KeyStore.getInstance("PKCS12");
+        KeyStore keys = KeyStore.getInstance("PKCS12");
         try (InputStream file = new FileInputStream(args[1])) {
             keys.load(file, "changeit".toCharArray());
         }
-        SSLServerSocket server = (SSLServerSocket) context().getServerSocketFactory().createServerSocket(0);
-        start("server", () -> serve(server));
-        start("client", () -> {
-            SSLContext one = context();
-            while (true) {
-                call(anew ? context() : one, server.getLocalPort());
-            }
-        });
-        // Until the compilers have come to rest.
-        Thread.sleep(3000);
+        SSLContext context = context(keys);
+        if (args[0].equals("server")) {
+            SSLServerSocket server = (SSLServerSocket) context.getServerSocketFactory().createServerSocket(0);
+            System.out.println("port " + server.getLocalPort());
+            start("server", () -> serve(server));
+        } else {
+            start("client", () -> call(context, Integer.parseInt(args[2])));
+        }
         System.out.println("ready");
         while (System.in.read() >= 0) {
         }
@@ -40,19 +39,23 @@ public class Handshakes {
             try (SSLSocket socket = (SSLSocket) server.accept()) {
                 socket.setTcpNoDelay(true);
                 socket.getOutputStream().write(socket.getInputStream().read());
+            } catch (java.io.IOException e) {
+                // A client that has gone.
             }
         }
     }
 
     static void call(SSLContext context, int port) throws Exception {
-        try (SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket("localhost", port)) {
-            socket.setTcpNoDelay(true);
-            socket.getOutputStream().write(1);
-            socket.getInputStream().read();
+        while (true) {
+            try (SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket("localhost", port)) {
+                socket.setTcpNoDelay(true);
+                socket.getOutputStream().write(1);
+                socket.getInputStream().read();
+            }
         }
     }
 
-    static SSLContext context() throws Exception {
+    static SSLContext context(KeyStore keys) throws Exception {
         KeyManagerFactory own = KeyManagerFactory.getInstance("PKIX");
         own.init(keys, "changeit".toCharArray());
         TrustManagerFactory trusted = TrustManagerFactory.getInstance("PKIX");
@@ -60,10 +63,6 @@ public class Handshakes {
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(own.getKeyManagers(), trusted.getTrustManagers(), null);
         return context;
-    }
-
-    interface Body {
-        void run() throws Exception;
     }
 
     static void start(String name, Body body) {

@@ -33,6 +33,8 @@ const ANY: [&str; 5] = [
     "sun.security.ssl.SSLEngineImpl$DelegatedTask.",
     "sun.security.ssl.TransportContext.kickstart",
 ];
+/// From this share of the time in handshakes on, what only full ones do shows that they are: in those that resume it is nothing.
+const SHOWS_FULL: f64 = 0.1;
 const FULL: &str = "in full";
 const OTHER: &str = "other";
 /// Callers that are named.
@@ -56,8 +58,8 @@ impl Rule for TlsNotResumed {
          resumed any more (an update of one side, a cache that is too small, a load balancer that spreads connections) a \
          service that opens many connections spends its processors on signatures.\n\n\
          **Evidence.** CPU samples below the parts of a handshake that only one in full has: certificates, their proof, the \
-         exchange of keys under them (`sun.security.ssl`, JDK 8 to 25). What is charged is the time in them, which a \
-         resumed session does not take.\n\n\
+         exchange of keys under them (`sun.security.ssl`, JDK 8 to 25). Where they are a tenth of the time in handshakes or \
+         more, all of that is charged, which is an upper bound: one that resumes takes some of it, too.\n\n\
          **Look-alikes.** Encrypting what is sent afterwards has no frame of a handshake. Connections of ever new \
          peers cannot resume anything: the number of connections a second tells how many there are, and whether they \
          are kept open long enough is the question before this one. TLS of other libraries (OpenSSL through Netty, \
@@ -67,15 +69,15 @@ impl Rule for TlsNotResumed {
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(cpu) = Cpu::of(case, jvm, |frames| part(frames)) else { return unseen(self) };
-        let cost_ms = cpu.cost_ms(|part| part == FULL);
+        let cost_ms = cpu.cost_ms(in_full(&cpu));
         let measured_loss = !case.whole_run || case.loss.lost_ms > 0.0;
         let worth = case.matters(cost_ms)
             && (measured_loss || cost_ms >= WHOLE_RUN_SHARE * Case::length_ms(&case.slow));
         if !worth {
             return Judgement::RuledOut {
                 figure: format!(
-                    "certificates, signatures and keys of TLS handshakes took {} of CPU time{}",
-                    quantity::millis(cpu.ms(|part| part == FULL)),
+                    "TLS handshakes in full took {} of CPU time{}",
+                    quantity::millis(cpu.ms(in_full(&cpu))),
                     if case.base.is_empty() {
                         String::new()
                     } else {
@@ -87,6 +89,12 @@ impl Rule for TlsNotResumed {
         }
         Judgement::Found(Box::new(found(self, &cpu, jvm, cost_ms)))
     }
+}
+
+/// What of handshakes is that of full ones.
+fn in_full(cpu: &Cpu<'_, '_>) -> impl Fn(&str) -> bool + Copy + use<> {
+    let are_full = cpu.ms(|part| part == FULL) >= SHOWS_FULL * cpu.ms(|_| true);
+    move |part| are_full || part == FULL
 }
 
 /// Which part of a handshake a stack is in.
@@ -103,7 +111,7 @@ fn part(frames: &[Seen<'_>]) -> Option<&'static str> {
 
 fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Finding {
     let case = cpu.case;
-    let full = |part: &str| part == FULL;
+    let full = in_full(cpu);
     let (confidence, why) = match case.share(cost_ms) {
         Some(share) if share >= 0.5 => (
             Confidence::Likely,
@@ -139,7 +147,7 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
         source.clone(),
         format!(
             "{} of CPU time with certificates, signatures and keys, {} in the rest of handshakes",
-            quantity::millis(cpu.ms(full)),
+            quantity::millis(cpu.ms(|part| part == FULL)),
             quantity::millis(cpu.ms(|part| part == OTHER))
         ),
     ));
