@@ -6,9 +6,9 @@ use fathom_recording::vocabulary::sample;
 use fathom_recording::{FrameType, ProcessId, Recording, Sample, SourceId, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::gc_case::blind;
+use super::gc_case::{WHOLE_RUN_SHARE, blind};
 use super::wait_case::java_method;
-use crate::{Case, Judgement, Rule, Window};
+use crate::{Case, Judgement, Rule, Window, quantity};
 
 /// Java that is nobody's own: what calls it decides what is done.
 const LIBRARIES: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
@@ -33,6 +33,8 @@ pub(super) struct Cpu<'c, 'a> {
     base: Sums<'a>,
     /// CPU time of the JVM in the slow windows, whatever ran, milliseconds.
     all_ms: f64,
+    /// Samples of the JVM in the slow windows.
+    samples: usize,
     found: FxHashMap<StackId, Option<&'a str>>,
     source: SourceId,
 }
@@ -56,6 +58,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
             slow: Sums::new(),
             base: Sums::new(),
             all_ms: 0.0,
+            samples: 0,
             found: FxHashMap::default(),
             source,
         };
@@ -67,6 +70,7 @@ impl<'c, 'a> Cpu<'c, 'a> {
             let (slow, base) = (within(&case.slow), within(&case.base));
             if slow {
                 cpu.all_ms += ms;
+                cpu.samples += 1;
             }
             let Some(stack) = sample.stack.filter(|_| slow || base) else { continue };
             let found = *cpu.found.entry(stack).or_insert_with(|| {
@@ -102,6 +106,22 @@ impl<'c, 'a> Cpu<'c, 'a> {
         cost.min(Case::length_ms(&self.case.slow))
     }
 
+    /// What `which` picks costs, milliseconds of wall time, where that is worth a finding; else the figure that rules it out, begun with
+    /// `what` it is that took CPU time.
+    pub(super) fn worth(&self, what: &str, which: impl Fn(&str) -> bool + Copy) -> Result<f64, Judgement> {
+        let (case, cost_ms) = (self.case, self.cost_ms(which));
+        let measured_loss = !case.whole_run || case.loss.lost_ms > 0.0;
+        let least_ms = if measured_loss { 0.0 } else { WHOLE_RUN_SHARE * Case::length_ms(&case.slow) };
+        if case.matters(cost_ms) && cost_ms >= least_ms {
+            return Ok(cost_ms);
+        }
+        let mut figure = format!("{what} took {} of CPU time", quantity::millis(self.ms(which)));
+        if !case.base.is_empty() {
+            figure += &format!("; {} of wall time above the base", quantity::millis(cost_ms));
+        }
+        Err(Judgement::RuledOut { figure, source: self.source() })
+    }
+
     /// What was found, the dearest first, with its CPU time in milliseconds.
     pub(super) fn by(&self) -> Vec<(&'a str, f64)> {
         let mut by: BTreeMap<&'a str, f64> = BTreeMap::new();
@@ -133,9 +153,10 @@ impl<'c, 'a> Cpu<'c, 'a> {
         dearest_first(by)
     }
 
-    /// Where the figures come from.
+    /// Where the figures come from, and from how many samples: a share of n of them is sure to about its 1/√n.
     pub(super) fn source(&self) -> String {
-        self.case.recording.sources.get(self.source.index()).map_or(String::new(), |s| s.name.clone())
+        let name = self.case.recording.sources.get(self.source.index()).map_or("", |s| s.name.as_str());
+        format!("{name} ({})", quantity::plural(self.samples, "sample", "samples"))
     }
 }
 
