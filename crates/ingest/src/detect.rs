@@ -18,6 +18,13 @@ pub(crate) fn is_binary(head: &[u8]) -> bool {
     head.contains(&0) || by_magic(head).is_some()
 }
 
+/// Whether a line was written as text: at most a tenth of it are control characters or were no UTF-8. A name from
+/// memory that was overwritten may stand in a line of text.
+pub(crate) fn is_text(line: &str) -> bool {
+    let strange = line.chars().filter(|c| *c == '\u{fffd}' || (c.is_control() && !c.is_whitespace())).count();
+    strange * 10 <= line.chars().count()
+}
+
 /// What unknown content looks like, in words: "empty", "binary data", "text: …".
 pub(crate) fn looks_like(head: &[u8]) -> String {
     if head.is_empty() {
@@ -32,8 +39,7 @@ pub(crate) fn looks_like(head: &[u8]) -> String {
     }
     let line = head.split(|b| *b == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
     let line = String::from_utf8_lossy(line.get(..SHOWN * 4).unwrap_or(line));
-    let strange = line.chars().filter(|c| *c == '\u{fffd}' || (c.is_control() && !c.is_whitespace())).count();
-    if strange * 10 > line.chars().count() {
+    if !is_text(&line) {
         return "binary data".to_owned();
     }
     let shown: String =

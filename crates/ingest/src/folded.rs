@@ -13,6 +13,7 @@ use fathom_recording::{
     ClockBasis, FrameType, Process, ProcessId, Role, SampleRow, Sink, Source, SourceId, ThreadId,
 };
 
+use crate::detect::is_text;
 use crate::{Confidence, Format, IngestError, Input, Tally, java_names};
 
 /// The reader of folded stacks.
@@ -44,7 +45,9 @@ impl Format for Folded {
                 break;
             }
             all += 1;
-            if let Some((stack, _)) = split(&String::from_utf8_lossy(line)) {
+            let line = String::from_utf8_lossy(line);
+            // Bytes of any kind have semicolons too, and now and then end in a digit.
+            if let Some((stack, _)) = split(&line).filter(|_| is_text(&line)) {
                 ours += u32::from(stack.split(';').all(is_frame));
                 deep += u32::from(stack.contains(';'));
             }
@@ -285,6 +288,12 @@ mod tests {
     }
 
     #[test]
+    fn a_broken_name_makes_no_stack_another_thing() {
+        let text = "main;\u{fffd}\u{fffd}.run;java/lang/Thread.run_[j] 12\n";
+        assert_eq!(Folded.sniff(text.as_bytes()), Confidence(70));
+    }
+
+    #[test]
     fn lines_that_are_none_are_counted() {
         let recording = read("a;b 1\nno number here\nc;d 2.6\n");
         assert_eq!(recording.sources[0].skipped, 1);
@@ -292,6 +301,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn bytes_that_end_like_a_stack_are_none(bytes in proptest::collection::vec(any::<u8>(), 64..1024)) {
+            let mut bytes: Vec<u8> = bytes.into_iter().filter(|b| *b != b'\n').collect();
+            bytes.extend_from_slice(b";a 5");
+            prop_assert_eq!(Folded.sniff(&bytes), Confidence(0));
+        }
+
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,200}", cut in 0..4_000_usize) {
             read(&text);
