@@ -56,22 +56,6 @@ struct journal_s___disk {
 	struct block_device___disk *j_fs_dev;
 };
 
-struct backing_dev_info___disk {
-	char dev_name[64];
-};
-
-struct bdi_writeback___disk {
-	struct backing_dev_info___disk *bdi;
-};
-
-enum wb_reason {
-	WB_REASON_BACKGROUND,
-};
-
-struct wb_writeback_work___disk {
-	enum wb_reason reason;
-};
-
 #pragma clang attribute pop
 
 /* A request under way. */
@@ -104,10 +88,10 @@ struct {
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-/* Commits by journal, writeback by its control block: when they began. */
+/* Commits by journal, writeback by its control block, that of a file by its inode: when they began. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 4096);
 	__type(key, __u64);
 	__type(value, __u64);
 } begun SEC(".maps");
@@ -127,6 +111,10 @@ struct {
 	__type(value, struct sync_slot);
 } syncs SEC(".maps");
 
+/* Requests and files have budgets of their own. */
+#define BUDGET_REQUESTS 0
+#define BUDGET_FILES 1
+
 struct budget {
 	__u64 window_ns;
 	__u64 told;
@@ -134,15 +122,14 @@ struct budget {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct budget);
 } budgets SEC(".maps");
 
-/* [0] slow requests that were not told one by one, [1] what found no room. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, LOSSES);
 	__type(key, __u32);
 	__type(value, __u64);
 } losses SEC(".maps");
@@ -155,10 +142,9 @@ static __always_inline void lost(__u32 which)
 		*count += 1;
 }
 
-static __always_inline bool may_tell(__u64 now)
+static __always_inline bool may_tell(__u64 now, __u32 which)
 {
-	__u32 zero = 0;
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &which);
 
 	if (!budget)
 		return false;
@@ -181,7 +167,7 @@ static __always_inline struct under_way *begins(struct request___disk *rq)
 		       && (all_processes || bpf_map_lookup_elem(&targets, &fresh.pid));
 	bpf_get_current_comm(fresh.comm, sizeof(fresh.comm));
 	if (bpf_map_update_elem(&requests, &key, &fresh, BPF_ANY)) {
-		lost(1);
+		lost(LOST_NO_ROOM);
 		return NULL;
 	}
 	return bpf_map_lookup_elem(&requests, &key);
@@ -281,10 +267,10 @@ int BPF_PROG(on_complete, struct request___disk *rq, __u8 status, unsigned int b
 		if (queue + device > counts->longest_ns)
 			counts->longest_ns = queue + device;
 	} else {
-		lost(1);
+		lost(LOST_NO_ROOM);
 	}
 	if (queue + device >= config.min_ns) {
-		bool may = may_tell(now);
+		bool may = may_tell(now, BUDGET_REQUESTS);
 		struct disk_event *event = may ? bpf_ringbuf_reserve(&events, sizeof(*event), 0) : NULL;
 
 		if (event) {
@@ -303,7 +289,7 @@ int BPF_PROG(on_complete, struct request___disk *rq, __u8 status, unsigned int b
 			BPF_CORE_READ_STR_INTO(&event->name, disk, disk_name);
 			bpf_ringbuf_submit(event, 0);
 		} else {
-			lost(may);
+			lost(may ? LOST_NO_ROOM : LOST_REQUESTS);
 		}
 	}
 	bpf_map_delete_elem(&requests, &key);
@@ -332,7 +318,7 @@ static __always_inline struct disk_event *end_work(void *what, __u32 kind)
 	struct disk_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
-		lost(1);
+		lost(LOST_NO_ROOM);
 		return NULL;
 	}
 	__builtin_memset(event, 0, sizeof(*event));
@@ -365,25 +351,7 @@ int BPF_PROG(on_commit_end, struct journal_s___disk *journal)
 	return 0;
 }
 
-SEC("tp_btf/writeback_start")
-int BPF_PROG(on_writeback_start, struct bdi_writeback___disk *wb)
-{
-	begin_work(wb);
-	return 0;
-}
-
-SEC("tp_btf/writeback_written")
-int BPF_PROG(on_writeback_end, struct bdi_writeback___disk *wb, struct wb_writeback_work___disk *work)
-{
-	struct disk_event *event = end_work(wb, DISK_WRITEBACK);
-
-	if (!event)
-		return 0;
-	event->number = BPF_CORE_READ(work, reason);
-	BPF_CORE_READ_STR_INTO(&event->name, wb, bdi, dev_name);
-	bpf_ringbuf_submit(event, 0);
-	return 0;
-}
+#include "writeback.h"
 
 /* The arguments behind `wb` and `dtc`: thresh, bg_thresh, dirty, bdi_thresh … differ by kernel; `pause` is the last but
  * one of all of them up to 6.18, and dirtied ones before it are counts. Where it stands is user space's to find out. */
@@ -412,7 +380,7 @@ int on_throttle(__u64 *ctx)
 	struct disk_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
-		lost(1);
+		lost(LOST_NO_ROOM);
 		return 0;
 	}
 	__builtin_memset(event, 0, sizeof(*event));

@@ -9,7 +9,9 @@
 struct disk_config {
 	__u64 min_ns;   /* requests, commits, writeback and syncs as long are told one by one */
 	__u64 jiffy_ns; /* a tick of the kernel's clock */
-	__u32 most;     /* requests told one by one, for each processor and tenth of a second */
+	__u64 page_bytes;
+	__u64 large_bytes; /* files of which as much was written back at once are told one by one, however short it took */
+	__u32 most;     /* requests told one by one, and files, for each processor and tenth of a second */
 	__u32 pad;
 };
 
@@ -47,6 +49,7 @@ enum disk_what {
 	DISK_WRITEBACK = 3, /* `number`: enum wb_reason of include/linux/backing-dev-defs.h */
 	DISK_THROTTLE = 4,  /* a thread that writes is told to wait for writeback */
 	DISK_SYNC = 5,      /* `number`: the system call; `inode`, `fd`: of which file */
+	DISK_FILE = 6,      /* a file written back: struct disk_file; `number`: whether somebody waits (enum writeback_sync_modes) */
 };
 
 struct disk_event {
@@ -67,8 +70,44 @@ struct disk_event {
 	char name[DISK_NAME]; /* the device; of a sync: the file, without folders */
 };
 
+/* Who wrote to a file last. */
+struct disk_writer {
+	__u32 pid; /* 0: unknown here */
+	char comm[16];
+};
+
+#define DISK_NAMES 12
+#define DISK_FILE_NAME 48
+
+/* A file that was written back: `bytes`, `inode` and `dev` of the event are its own, `name` is the device. */
+struct disk_file {
+	struct disk_event event;
+	struct disk_writer writer; /* no name: not seen */
+	__u8 metadata;             /* it is a block device's own */
+	__u8 cut;                  /* folders above are missing in `names` */
+	__u16 pad;
+	char names[DISK_NAMES][DISK_FILE_NAME]; /* its own name, then those of the folders up to the root of the file system */
+};
+
+/* What was written back is summed by device and by who wrote to the file last. */
+struct written_key {
+	__u32 pid; /* of a target; 0: another process, `comm` */
+	char comm[16];
+	char device[DISK_NAME];
+};
+
+/* What was not told or counted. */
+enum disk_loss {
+	LOST_REQUESTS, /* slow requests that were not told one by one */
+	LOST_NO_ROOM,
+	LOST_FILES, /* files written back that were not told one by one */
+	LOSSES,
+};
+
 _Static_assert(sizeof(struct disk_key) == 32, "shared with user space");
 _Static_assert(sizeof(struct disk_counts) == 48 + DISK_NAME, "shared with user space");
 _Static_assert(sizeof(struct disk_event) == 88 + DISK_NAME, "shared with user space");
+_Static_assert(sizeof(struct disk_file) == 112 + DISK_NAME + DISK_NAMES * DISK_FILE_NAME, "shared with user space");
+_Static_assert(sizeof(struct written_key) == 20 + DISK_NAME, "shared with user space");
 
 #endif

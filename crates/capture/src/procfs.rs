@@ -8,8 +8,10 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+mod mounts;
 mod stat;
 
+pub use mounts::Mounts;
 pub use stat::Stat;
 
 /// A file of `/proc` is read up to here: `/proc/stat` of a machine with a thousand processors has 200 kB, memory maps

@@ -6,6 +6,7 @@
 #[path = "../../hotspot/tests/jvm/mod.rs"]
 mod jvm;
 
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use fathom_capture::{Limits, Selection, Session, Settings, Signals, Targets, privileges};
@@ -16,14 +17,14 @@ use jvm::Jvm;
 /// Bytes that the program writes before each `fsync`.
 const BLOCK: f64 = (256 << 10) as f64;
 
-/// Records a process for some seconds, everything told one by one.
-fn record(pid: u32) -> Option<Recording> {
+/// Records a process for some seconds; what took as long is told one by one.
+fn record(pid: u32, min_ns: Option<u64>) -> Option<Recording> {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("r.fathom");
     let mut writer = Writer::create(&place, Overwrite::Never).unwrap();
     let targets = Targets::find(Selection::Pids(vec![pid as i32])).unwrap();
     let without = ["jvm-events", "jvm-counters", "memory", "host"].map(str::to_owned).to_vec();
-    let settings = Settings { without, min_ns: Some(1), ..Settings::default() };
+    let settings = Settings { without, min_ns, ..Settings::default() };
     let limits = Limits { duration: Some(Duration::from_secs(5)), max_bytes: 1 << 30, place: place.clone() };
     let signals = Signals::take_over().unwrap();
     let mut session = match Session::start(targets, settings, limits, &mut writer) {
@@ -51,6 +52,12 @@ fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
     names
 }
 
+/// A command that does something and says nothing.
+fn quietly(program: &str, arguments: &[&str]) -> Child {
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
 /// Whether files of a folder lie on a block device that is seen.
 fn is_on_a_disk(folder: &std::path::Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -76,7 +83,7 @@ fn blocks_made_durable_are_requests_of_the_jvm_with_file_and_method() {
     for jdk in tested {
         let Some(jvm) = Jvm::start(&jdk, &[], &["Syncs", file]) else { return };
         std::thread::sleep(Duration::from_secs(1));
-        let Some(recording) = record(jvm.pid()) else { return };
+        let Some(recording) = record(jvm.pid(), Some(1)) else { return };
         let syncs: Vec<_> = recording.spans_of(kind::DISK_SYNC).filter(|s| s.name() == "fsync").collect();
         let what = format!("JDK {}: {} fsyncs", jdk.release, syncs.len());
         assert!(syncs.len() >= 5, "{what}");
@@ -113,4 +120,68 @@ fn blocks_made_durable_are_requests_of_the_jvm_with_file_and_method() {
             assert!(queued >= 0.0 && queued <= request.duration_ns() as f64, "{queued}");
         }
     }
+}
+
+#[test]
+fn a_file_that_another_process_wrote_is_written_back_with_its_path_and_writer() {
+    if let Err(why) = privileges::ebpf() {
+        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    if !is_on_a_disk(folder.path()) {
+        eprintln!("SKIPPED: {} is on no block device", folder.path().display());
+        return;
+    }
+    // Longer than there is room for in the kernel's record, but for its beginning.
+    let long = "a-folder-whose-name-has-more-than-the-48-bytes-that-are-kept";
+    std::fs::create_dir(folder.path().join(long)).unwrap();
+    let place = folder.path().canonicalize().unwrap();
+    let (dump, deep) = (place.join("dump.bin"), place.join(long).join("deep.bin"));
+    let writes = {
+        let (dump, deep) = (dump.clone(), deep.clone());
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(2));
+            let write = |to: &std::path::Path| {
+                let of = format!("of={}", to.display());
+                let mut dd = quietly("dd", &["if=/dev/zero", &of, "bs=1M", "count=16"]);
+                assert!(dd.wait().unwrap().success());
+                dd.id()
+            };
+            let writers = [write(&dump), write(&deep)];
+            // The file system, and not the file alone: that is the page cache's work.
+            assert!(quietly("sync", &["-f", dump.to_str().unwrap()]).wait().unwrap().success());
+            writers
+        })
+    };
+    let mut target = quietly("sleep", &["60"]);
+    let recording = record(target.id(), None);
+    target.kill().unwrap();
+    target.wait().unwrap();
+    let writers = writes.join().unwrap();
+    let Some(recording) = recording else { return };
+    let shown = place.join(&long[..47]).display().to_string() + "…/deep.bin";
+    let expected = [(dump.to_str().unwrap(), "dump.bin"), (shown.as_str(), "deep.bin")];
+    for ((path, name), writer) in expected.into_iter().zip(writers) {
+        let of_it = |s: &fathom_recording::Span<'_>| s.label(label::PATH) == Some(path);
+        let files: Vec<_> = recording.spans_of(kind::DISK_WRITEBACK_FILE).filter(of_it).collect();
+        let bytes: f64 = files.iter().filter_map(|file| file.figure(figure::BYTES)).sum();
+        let paths: Vec<_> =
+            recording.spans_of(kind::DISK_WRITEBACK_FILE).filter_map(|s| s.label(label::PATH)).collect();
+        // Its last part may be small enough to be in the sums alone.
+        let written = 16.0 * 1_048_576.0;
+        assert!(bytes <= written && bytes >= written - 4_194_304.0, "{path}: {bytes}: {paths:?}");
+        let writer = format!("dd ({writer})");
+        for file in files {
+            assert_eq!((file.name(), file.label(label::WRITER)), (name, Some(writer.as_str())));
+        }
+    }
+    let by_dd = |s: &&fathom_recording::Series| {
+        s.info.name == live::DISK_WRITTEN_BACK.name && s.info.instance.ends_with(" dd")
+    };
+    let sum = |s: &fathom_recording::Series| -> f64 {
+        s.value.iter().zip(&s.dt_ns).map(|(rate, dt)| rate * *dt as f64 / 1e9).sum()
+    };
+    let bytes: f64 = recording.series.iter().filter(by_dd).map(sum).sum();
+    assert!(bytes >= 32.0 * 1_048_576.0 - 1.0, "{bytes}");
 }

@@ -25,6 +25,7 @@ pub mod trend;
 mod verdict;
 mod waits;
 mod windows;
+mod written_back;
 
 pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
 pub use engine::{Options, diagnose};

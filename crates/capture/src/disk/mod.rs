@@ -5,6 +5,7 @@
 
 mod program;
 mod record;
+mod written;
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -20,8 +21,9 @@ use crate::procfs;
 use crate::target::Change;
 use crate::unwind::SharedEngine;
 use crate::unwind::samples::Sample;
-use program::Program;
-use record::{Counts, Event, What, op_name, reason_name, sync_name};
+use program::{Losses, Program};
+use record::{Counts, Event, What, WrittenFile, op_name, reason_name, sync_name};
+use written::Written;
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
@@ -55,8 +57,8 @@ struct Disk {
     /// By device, kind and issuer, with whether the last point was not zero.
     series: HashMap<Vec<u8>, ([Gauge; 4], bool)>,
     told_ns: i64,
-    /// Slow requests that were not told one by one.
-    untold: u64,
+    written: Written,
+    losses: Losses,
 }
 
 impl Collector for Disk {
@@ -97,11 +99,15 @@ impl Collector for Disk {
         }
         self.take(cx);
         self.tell(cx);
-        if self.untold > 0 {
+        let untold = [
+            (self.losses.requests, "slow requests to disks", "disk.io.*"),
+            (self.losses.files, "large files that were written back", live::DISK_WRITTEN_BACK.name),
+        ];
+        for (count, what, series) in untold.into_iter().filter(|(count, ..)| *count > 0) {
             cx.unseen(Unavailable {
-                what: format!("each of {} slow requests to disks; their sums have them", self.untold),
-                why: "more were slow than are told one by one".into(),
-                remedy: "the series disk.io.* of the time".into(),
+                what: format!("each of {count} {what}; their sums have them"),
+                why: "there were more than are told one by one".into(),
+                remedy: format!("the series {series} of the time"),
             });
         }
         (self.program, self.engine) = (None, None);
@@ -113,9 +119,10 @@ impl Disk {
         let Some(program) = &mut self.program else { return };
         let (events, stacks) = (program.events(), program.stacks());
         for bytes in &events {
-            match Event::parse(bytes) {
-                Some(event) => self.one(&event, None, cx),
-                None => cx.source_mut().skipped += 1,
+            match (WrittenFile::parse(bytes), Event::parse(bytes)) {
+                (Some(file), _) => self.written.one(&file, cx),
+                (None, Some(event)) => self.one(&event, None, cx),
+                (None, None) => cx.source_mut().skipped += 1,
             }
         }
         for record in &stacks {
@@ -170,6 +177,8 @@ impl Disk {
                     cx,
                 );
             }
+            // Its own record tells it.
+            What::File => return,
             What::Sync => {
                 let path = path_of(event).unwrap_or_else(|| event.name.clone());
                 let labels: &[(&str, &str)] =
@@ -197,8 +206,7 @@ impl Disk {
         let (from_ns, length) = (self.told_ns, (now_ns - self.told_ns).max(1));
         self.told_ns = now_ns;
         let seconds = length as f64 / 1e9;
-        let (untold, lost) = program.untold_and_lost();
-        self.untold = untold;
+        self.losses = program.losses();
         let totals = program.totals();
         for (key, counts) in totals {
             let rise = counts.since(self.totals.get(&key));
@@ -224,7 +232,8 @@ impl Disk {
             cx.source_mut().records += rise.count;
             self.totals.insert(key, counts);
         }
-        cx.source_mut().lost = lost;
+        self.written.tell(program.written_back(), from_ns, now_ns, cx);
+        cx.source_mut().lost = self.losses.no_room;
     }
 }
 

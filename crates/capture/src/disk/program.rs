@@ -9,7 +9,7 @@ use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustix::time::{ClockId, clock_getres};
 
-use super::record::Counts;
+use super::record::{Counts, WrittenBack};
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
 use crate::bpf::relay::{Handed, Relay, Way};
 use crate::bpf::ring::Ring;
@@ -22,8 +22,11 @@ use skeleton::{DiskSkel, DiskSkelBuilder};
 
 /// What cannot be seen without it.
 const WHAT: &str = "requests to disks";
-/// Slow requests told one by one for each processor and tenth of a second: a disk that is slow for everybody is told by sums.
+/// Slow requests told one by one for each processor and tenth of a second, and files: a disk that is slow for everybody is told by sums.
 const MOST: u32 = 50;
+/// A file of which as much is written back at once is told by itself, however short it took: the kernel hands requests over
+/// and waits for none of them.
+const LARGE_BYTES: u64 = 4 << 20;
 /// Records taken in one turn; what is left waits in the kernel's buffers.
 const MOST_RECORDS: usize = 20_000;
 /// Entries of a map read in one call.
@@ -33,7 +36,7 @@ const BATCH: u32 = 1024;
 const SYNC_CALLS: [u32; 4] = [74, 75, 277, 306];
 
 /// Parts that a kernel may lack, with the tracepoint that tells, and what is not seen then.
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 7] = [
     Part {
         tracepoint: "block_io_start",
         programs: "on_start",
@@ -50,6 +53,16 @@ const PARTS: [Part; 5] = [
         what: "commits of the file system's journal",
     },
     Part { tracepoint: "writeback_start", programs: "on_writeback_", what: "rounds of writeback" },
+    Part {
+        tracepoint: "writeback_single_inode_start",
+        programs: "on_file_",
+        what: "which files are written back",
+    },
+    Part {
+        tracepoint: "writeback_dirty_inode",
+        programs: "on_dirty",
+        what: "who wrote to the files that are written back",
+    },
     Part {
         tracepoint: "balance_dirty_pages",
         programs: "on_throttle",
@@ -86,6 +99,8 @@ impl Program {
         if let Some(data) = open.maps.rodata_data.as_deref_mut() {
             data.config.min_ns = min_ns;
             data.config.most = MOST;
+            data.config.page_bytes = rustix::param::page_size() as u64;
+            data.config.large_bytes = LARGE_BYTES;
             // The coarse clock moves at each tick.
             let tick = clock_getres(ClockId::MonotonicCoarse);
             data.config.jiffy_ns = u64::try_from(tick.tv_nsec).unwrap_or(0);
@@ -146,18 +161,39 @@ impl Program {
 
     /// Requests by device, kind and issuer.
     pub(super) fn totals(&self) -> Vec<(Vec<u8>, Counts)> {
-        let map = &self.loaded.maps.totals;
-        let entries: Vec<(Vec<u8>, Vec<u8>)> =
-            map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map(Iterator::collect).unwrap_or_default();
         let one = |(key, value): (Vec<u8>, Vec<u8>)| Some((Counts::parse(&key, &value)?, key));
-        entries.into_iter().filter_map(one).map(|(counts, key)| (key, counts)).collect()
+        entries(&self.loaded.maps.totals).filter_map(one).map(|(counts, key)| (key, counts)).collect()
     }
 
-    /// Slow requests that were not told one by one, as there were too many; and what found no room.
-    pub(super) fn untold_and_lost(&self) -> (u64, u64) {
-        let losses = &self.loaded.maps.losses;
-        (counted(losses, 0), counted(losses, 1))
+    /// What was written back by device and writer.
+    pub(super) fn written_back(&self) -> Vec<WrittenBack> {
+        entries(&self.loaded.maps.written)
+            .filter_map(|(key, value)| WrittenBack::parse(&key, &value))
+            .collect()
     }
+
+    /// What was not told or counted.
+    pub(super) fn losses(&self) -> Losses {
+        let losses = &self.loaded.maps.losses;
+        Losses { requests: counted(losses, 0), no_room: counted(losses, 1), files: counted(losses, 2) }
+    }
+}
+
+/// `enum disk_loss`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Losses {
+    /// Slow requests that were not told one by one, as there were too many.
+    pub(super) requests: u64,
+    /// What found no room.
+    pub(super) no_room: u64,
+    /// Files written back that were not told one by one.
+    pub(super) files: u64,
+}
+
+fn entries(map: &dyn MapCore) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    let entries: Vec<_> =
+        map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map(Iterator::collect).unwrap_or_default();
+    entries.into_iter()
 }
 
 /// Where `pause` is among the arguments of the tracepoint `balance_dirty_pages`: kernels from 6.15 on have eight, behind

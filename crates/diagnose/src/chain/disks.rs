@@ -8,6 +8,7 @@ use fathom_recording::{Span, ThreadId};
 use super::walk::Walk;
 use super::{End, Link};
 use crate::intervals::Intervals;
+use crate::written_back;
 
 /// Something a device did, in words, when, and the longest record of it.
 struct Work<'a> {
@@ -50,7 +51,8 @@ impl<'a> Walk<'_, 'a> {
     }
 
     fn work(&mut self, work: &Work<'_>) -> Link {
-        let mut link = self.link(None, None, work.what.clone(), &work.moments);
+        let what = format!("{}{}", work.what, self.files(work));
+        let mut link = self.link(None, None, what, &work.moments);
         self.cite(&mut link, work.span.as_ref(), None);
         if work.span.is_none() {
             link.end = Some(End::Unknown);
@@ -73,6 +75,16 @@ impl<'a> Walk<'_, 'a> {
             }
         }
         link
+    }
+
+    /// Which files were written back meanwhile, of work that is or waits for that; else nothing.
+    fn files(&self, work: &Work<'_>) -> String {
+        let span =
+            work.span.filter(|span| [kind::DISK_WRITEBACK, kind::DISK_THROTTLE].contains(&span.kind()));
+        let device = span.as_ref().and_then(|span| span.label(label::DEVICE));
+        let files =
+            device.and_then(|device| written_back::files(self.chains.recording, device, &work.moments));
+        files.map_or_else(String::new, |files| format!(": {files}"))
     }
 
     /// Requests to devices in what is left, by device, kind and issuer.

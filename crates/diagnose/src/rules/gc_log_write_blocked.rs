@@ -352,7 +352,11 @@ mod tests {
     fn stopped(kind: &str, thread: Role, frames: &[&str], labels: &[(&str, &str)]) -> Judgement {
         let mut built = quiet("17");
         pause(&mut built, 110.0, 8_790.0, 8_700.0, 0.08, 72.0);
-        built.span(kind::DISK_WRITEBACK, "background", 110.0, 9_000.0, &[], &[(label::DEVICE, "254:0")]);
+        let device = (label::DEVICE, "254:0");
+        built.span(kind::DISK_WRITEBACK, "background", 110.0, 9_000.0, &[], &[device]);
+        let file = [device, (label::PATH, "/srv/dump.bin"), (label::WRITER, "dd (7)")];
+        let bytes = [(figure::BYTES, 1.5 * 1_073_741_824.0)];
+        built.span(kind::DISK_WRITEBACK_FILE, "dump.bin", 110.1, 8_000.0, &bytes, &file);
         let (t0_ns, process) = (110_050_000_000, built.jvm);
         let recording = &mut built.recording;
         let thread = Some(recording.thread(process, Some(7), "VM Thread", thread));
@@ -391,6 +395,7 @@ mod tests {
             let told = finding.evidence.iter().find(|e| e.source == "strace.txt:7");
             let told = &told.unwrap_or_else(|| panic!("{:?}", finding.evidence)).text;
             assert!(told.contains("meanwhile writeback to 254:0 (background) took"), "{told}");
+            assert!(told.contains(": 1.5 GB of /srv/dump.bin, last written by dd (7)"), "{told}");
         }
         let fault = stopped(kind::SCHED_OFF, Role::Vm, &["asm_exc_page_fault", "ext4_page_mkwrite"], &[]);
         assert!(matches!(fault, Judgement::RuledOut { .. }), "{fault:?}");

@@ -7,7 +7,7 @@ use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::waits::log_write::{WRITES, log_writes};
 use crate::waits::stack::ByStack;
-use crate::{Case, quantity};
+use crate::{Case, quantity, written_back};
 
 /// Part of a gap that a call must cover to be what filled it.
 const COVERS: f64 = 0.8;
@@ -159,7 +159,12 @@ fn meanwhile(case: &Case<'_>, write: &Span<'_>) -> String {
     let took = quantity::millis(span.duration_ns() as f64 / 1e6);
     match span.kind() {
         kind::DISK_COMMIT => format!("; meanwhile the journal of {device} was being committed for {took}"),
-        kind::DISK_WRITEBACK => format!("; meanwhile writeback to {device} ({}) took {took}", span.name()),
+        kind::DISK_WRITEBACK => {
+            let moments = Intervals::of([(write.t0_ns(), write.t1_ns())]);
+            let files = written_back::files(case.recording, device, &moments);
+            let files = files.map_or_else(String::new, |files| format!(": {files}"));
+            format!("; meanwhile writeback to {device} ({}) took {took}{files}", span.name())
+        }
         _ => {
             let issuer = span.label(label::ISSUER).unwrap_or("another process");
             format!("; meanwhile a {} by {issuer} on {device} took {took}", span.name())

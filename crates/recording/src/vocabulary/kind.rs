@@ -125,6 +125,10 @@ pub const DISK_REQUEST: &str = "disk.request";
 pub const DISK_COMMIT: &str = "disk.journal-commit";
 /// A round of writing the page cache back. `name`: why ("background", "periodic", "sync"); label `device`.
 pub const DISK_WRITEBACK: &str = "disk.writeback";
+/// A file that was written back, by whoever did it. `name`: the file's own, "metadata" for a file system's own blocks;
+/// figure `bytes`; labels `path`, `device`, `writer`. It ends when all of it is handed to the device, or, where somebody waits
+/// for it, written.
+pub const DISK_WRITEBACK_FILE: &str = "disk.writeback-file";
 /// A thread that writes was asked to pause until more is written back, from then on for as long as it was asked to. label
 /// `device`.
 pub const DISK_THROTTLE: &str = "disk.throttle";

@@ -20,6 +20,8 @@ pub const PATH: &str = "path";
 pub const DEVICE: &str = "device";
 /// Name at the kernel of the thread that issued a request.
 pub const ISSUER: &str = "issuer";
+/// The process that wrote to a file last, "dd (4711)".
+pub const WRITER: &str = "writer";
 /// Other end of a connection, "host:port".
 pub const PEER: &str = "peer";
 /// Error of a system call: "EAGAIN".

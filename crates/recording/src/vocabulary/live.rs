@@ -62,6 +62,7 @@ pub const ALL: &[Word] = &[
     DISK_IO_BYTES,
     DISK_IO_QUEUED,
     DISK_IO_IN_DEVICE,
+    DISK_WRITTEN_BACK,
     NET_RECEIVED,
     NET_SENT,
     NET_DROPPED,
@@ -186,6 +187,11 @@ pub const DISK_IO_BYTES: Word = word("disk.io.bytes", "bytes/s", Rate);
 pub const DISK_IO_QUEUED: Word = word("disk.io.queued", "requests", Gauge);
 /// Requests that the device worked on, on average. Divided by the rate: how long it took for one.
 pub const DISK_IO_IN_DEVICE: Word = word("disk.io.in-device", "requests", Gauge);
+
+// The page cache. Instance: the device's number and the process that wrote to the files last, "254:0 OrderService (4711)",
+// for others than recorded processes by name, "254:0 dd", "254:0 unknown" where it wrote before the recording.
+/// Bytes of files that were handed to the device.
+pub const DISK_WRITTEN_BACK: Word = word("disk.written-back", "bytes/s", Rate);
 
 // Network: /proc/net/dev, /proc/net/snmp, /proc/net/netstat. Instance of the first four: the interface.
 /// Received.

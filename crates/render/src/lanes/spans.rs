@@ -44,7 +44,7 @@ const PLAIN: Spec = Spec {
 };
 
 /// The lanes of a process, from top to bottom.
-pub(super) const SPECS: [Spec; 28] = [
+pub(super) const SPECS: [Spec; 29] = [
     Spec {
         kinds: &[kind::GC_PAUSE],
         title: "GC pauses",
@@ -181,6 +181,13 @@ pub(super) const SPECS: [Spec; 28] = [
             kind::DISK_THROTTLE => 2,
             _ => 0,
         },
+        ..PLAIN
+    },
+    Spec {
+        kinds: &[kind::DISK_WRITEBACK_FILE],
+        title: "Files written back",
+        facts: &[(figure::BYTES, "written back", "bytes")],
+        labels: &[(label::PATH, "file"), (label::WRITER, "last written by"), (label::DEVICE, "device")],
         ..PLAIN
     },
     Spec {
