@@ -6,11 +6,11 @@
 
 Two JVMs that are warm and rest until they are asked to work for some seconds: one is only ever recorded from outside, into the
 other async-profiler is loaded, and each has its own turns with none beside it, so that what stays loaded is not held against the
-wrong one. Turns of all ways are interleaved and rotated; a figure is the median over rounds of the ratio to the turn with
-none in the same round and JVM, with its 95 % interval. The CPU time of an operation (all threads of the JVM) tells what is taken
+wrong one. Turns of all ways are interleaved and rotated; a figure is the median over rounds of the ratio to the mean of the two
+turns with none in the same round and JVM, with its 95 % interval; "none, once more" is one of the two against the other. The CPU time of an operation (all threads of the JVM) tells what is taken
 from the target itself; throughput tells, too, of the processors that the profiler runs on meanwhile. A profiler has begun before
-its turn does: what it takes to begin is told by `measure.py --parts start`. "none, once more" shows what of a difference is noise,
-and perf without stacks what the timer alone takes: on a virtual machine each of its interrupts may leave the guest.
+its turn does, and has seen the JVM at work for `--lead` seconds, as have the turns with none: what it takes to begin is told by
+`measure.py --parts start`. "none, once more" shows what of a difference is noise, and perf without stacks what the timer alone takes: on a virtual machine each of its interrupts may leave the guest.
 """
 import argparse, collections, contextlib, os, shutil, signal, statistics, subprocess, time
 from pathlib import Path
@@ -19,7 +19,7 @@ import measure
 
 AGAIN = "none, once more"
 OUTSIDE = [("none", None, []), ("fathom", 99, measure.ONLY_CPU), ("perf, no stacks", 99, []), ("fathom", 999, measure.ONLY_CPU), (AGAIN, 0, []), ("perf, no stacks", 999, []), ("fathom, all collectors", 99, [])]
-INSIDE = [("none", None, []), ("async-profiler", 99, []), ("async-profiler", 999, [])]
+INSIDE = [("none", None, []), ("async-profiler", 99, []), (AGAIN, 0, []), ("async-profiler", 999, [])]
 
 
 def turn(jvm, seconds):
@@ -31,6 +31,13 @@ def turn(jvm, seconds):
     return tuple(map(float, words[1:]))
 
 
+def led(options, jvm):
+    """A turn, after some work that does not count: names of functions are read when they are first seen."""
+    if options.lead:
+        turn(jvm, options.lead)
+    return turn(jvm, options.seconds)
+
+
 def recorded(options, jvm, hz, without):
     """A turn with fathom beside it: the figures, and what fathom itself took (CPU seconds, megabytes)."""
     place = options.work / "loss.fathom"
@@ -38,7 +45,7 @@ def recorded(options, jvm, hz, without):
     words = [options.fathom, "record", "-F", hz, "-p", jvm.pid, "-o", place, *without]
     recorder = subprocess.Popen([str(w) for w in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(options.settle)
-    figures = turn(jvm, options.seconds)
+    figures = led(options, jvm)
     recorder.send_signal(signal.SIGINT)
     peak = 0
     while not (ended := os.wait4(recorder.pid, os.WNOHANG))[0]:
@@ -55,7 +62,7 @@ def sampled_by_perf(options, jvm, hz):
     words = ["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", str(hz), "-o", str(options.work / "loss.data")]
     perf = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(options.settle)
-    figures = turn(jvm, options.seconds)
+    figures = led(options, jvm)
     perf.send_signal(signal.SIGINT)
     perf.wait()
     return figures
@@ -65,14 +72,14 @@ def one(options, jvm, way, own):
     tool, hz, without = way
     if tool in ("none", AGAIN):
         time.sleep(options.settle)
-        return turn(jvm, options.seconds)
+        return led(options, jvm)
     if tool.startswith("perf"):
         return sampled_by_perf(options, jvm, hz)
     if tool == "async-profiler":
         profiler = measure.AsyncProfiler(jvm, "")
         profiler.start(hz)
         time.sleep(options.settle)
-        figures = turn(jvm, options.seconds)
+        figures = led(options, jvm)
         profiler.stop()
         return figures
     figures, took = recorded(options, jvm, hz, without)
@@ -90,6 +97,7 @@ def main():
     parser.add_argument("--not", dest="left_out", nargs="*", default=[], metavar="WORD", help="leave out ways with one of these in their name: 'all collectors'")
     parser.add_argument("--seconds", type=float, default=4, help="of a turn")
     parser.add_argument("--settle", type=float, default=2.5, help="seconds before a turn, for a profiler to begin")
+    parser.add_argument("--lead", type=float, default=1, help="seconds of work before a turn that do not count [1]")
     parser.add_argument("--warm", type=int, default=20, help="seconds of work of each JVM before the first turn")
     parser.add_argument("--rounds", type=int, default=12)
     options = parser.parse_args()
@@ -111,8 +119,10 @@ def main():
                 for place, ways in places:
                     shift = number % len(ways)
                     here = {(way[0], way[1]): one(options, jvms[place], way, own) for way in ways[shift:] + ways[:shift]}
-                    base = here.pop(("none", None))
+                    first, again = here.pop(("none", None)), here.pop((AGAIN, 0))
+                    base = tuple(map(statistics.mean, zip(first, again)))
                     found[place, "none", None].append(base)
+                    found[place, AGAIN, 0].append(tuple(a / b - 1 for a, b in zip(again, first)))
                     for (tool, hz), figures in here.items():
                         found[place, tool, hz].append(tuple(a / b - 1 for a, b in zip(figures, base)))
         print(f"\n### {load}\n\n| beside it | throughput | median latency | 99th percentile | CPU an operation |\n|---|---|---|---|---|")
