@@ -233,6 +233,10 @@ fn short(method: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
     use FrameType::{C1, C2, Inlined, Interpreted, Stub};
 
     use super::*;
@@ -305,5 +309,70 @@ mod tests {
     fn without_samples_it_cannot_tell() {
         let judged = judged(&JitIntrinsicMissing, &Built::jvm("17", "G1", 10.0).sealed());
         assert!(matches!(judged, Judgement::CannotTell(_)), "{judged:?}");
+    }
+
+    /// The JDKs of this machine that have a `javap`: release and home.
+    fn jdks() -> Vec<(u32, PathBuf)> {
+        let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
+        homes.extend(
+            std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|entry| entry.path()),
+        );
+        let release = |home: &PathBuf| -> Option<u32> {
+            let text = std::fs::read_to_string(home.join("release")).ok()?;
+            let version = text.split("JAVA_VERSION=\"").nth(1)?;
+            version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+        };
+        let modern = homes
+            .into_iter()
+            .filter_map(|home| Some((release(&home).filter(|release| *release >= 9)?, home)));
+        let mut jdks: Vec<_> = modern.filter(|(_, home)| home.join("bin/javap").exists()).collect();
+        jdks.sort();
+        jdks.dedup_by_key(|(release, _)| *release);
+        jdks
+    }
+
+    /// The methods that a JDK marks for HotSpot to replace, of some classes.
+    fn marked(home: &Path, classes: &[&str]) -> HashSet<String> {
+        let output = Command::new(home.join("bin/javap")).args(["-p", "-v"]).args(classes).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let (mut marked, mut class, mut method) = (HashSet::new(), "", String::new());
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            // "Classfile jrt:/java.base/java/math/BigInteger.class", "  private static int[] implMulAdd(int[], …);", and below
+            // that the annotations by name, which stand in the table of constants of the class as well.
+            if let Some(file) = line.strip_prefix("Classfile ") {
+                let path = file.split("/java.base/").nth(1).and_then(|path| path.strip_suffix(".class"));
+                let path = path.unwrap_or_else(|| panic!("{file}"));
+                class = classes.iter().find(|known| known.replace('.', "/") == path).unwrap();
+                method.clear();
+            } else if line.starts_with("  ") && !line.starts_with("   ") && line.contains('(') {
+                let words = line.split('(').next().unwrap_or_default();
+                method = words.rsplit(' ').next().unwrap_or_default().to_owned();
+            } else if !method.is_empty() && line.trim_end().ends_with("IntrinsicCandidate") {
+                marked.insert(format!("{class}.{method}"));
+            }
+        }
+        marked
+    }
+
+    #[test]
+    fn every_method_of_the_list_is_one_that_the_jdk_marks_for_it() {
+        let jdks = jdks();
+        if jdks.is_empty() {
+            eprintln!("SKIPPED: no JDK with javap was found in JAVA_HOME or /usr/lib/jvm");
+        }
+        let mut classes: Vec<&str> =
+            INTRINSICS.iter().map(|one| one.method.rsplit_once('.').unwrap().0).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        for (release, home) in jdks {
+            let marked = marked(&home, &classes);
+            for one in INTRINSICS.iter().filter(|one| one.since <= release) {
+                assert!(marked.contains(one.method), "JDK {release} has no intrinsic {}", one.method);
+            }
+            assert!(
+                !marked.contains("java.math.BigInteger.add"),
+                "JDK {release}: it is seen that a method has none"
+            );
+        }
     }
 }
