@@ -248,6 +248,13 @@ fn a_writer_that_is_held_back_until_others_are_written_back_waits_for_the_disk()
             let off = longest(&recording, kind::SCHED_OFF, "held-back", "Truth.write", &shown);
             let names = names(&recording, off.stack());
             assert!(names.iter().any(|name| name.starts_with("balance_dirty_pages")), "{shown}: {names:?}");
+            let chain =
+                json(dir, &["chain", "x.fathom", "--thread", "^held-back$", "--stops", "0"]).to_string();
+            assert!(chain.contains("held back until more is written to"), "{shown}: {chain}");
+            assert!(
+                chain.contains(&format!("last written by Truth ({})", program.pid())),
+                "{shown}: {chain}"
+            );
         }
     });
 }

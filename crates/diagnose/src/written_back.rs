@@ -1,20 +1,27 @@
-//! Which files the page cache wrote back in some moments, in words.
+//! What the page cache wrote back in some moments, in words: which file, or whose files.
 
 use std::collections::HashMap;
 
 use fathom_recording::Recording;
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{figure, kind, label, live};
 
 use crate::intervals::Intervals;
 use crate::quantity;
 
-/// What of it is one file for the others not to be named.
+/// What of it is one file, or one process', for the others not to be named.
 const MOST: f64 = 0.9;
+/// Writers that are named.
+const NAMED: usize = 3;
 
-/// The file of which most was written back to a device ("254:0"), who wrote to it last, and how much of others:
-/// "1.2 GB of /srv/dump.bin, last written by dd (4711), and 3 MB of 2 others". A record that lies in the moments in part counts
-/// in full. `None` where no file was told.
-pub(crate) fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
+/// What was written back to a device ("254:0"): the largest file, where files were told by themselves, else who wrote to them.
+/// `None` where nothing was told.
+pub(crate) fn what(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
+    files(recording, device, moments).or_else(|| writers(recording, device, moments))
+}
+
+/// The file of which most was written back, who wrote to it last, and how much of others: "1.2 GB of /srv/dump.bin, last
+/// written by dd (4711), and 3 MB of 2 others". A record that lies in the moments in part counts in full.
+fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
     let mut files: HashMap<&str, (f64, Option<&str>)> = HashMap::new();
     let to_it = |span: &_| fathom_recording::Span::label(span, label::DEVICE) == Some(device);
     for span in recording.spans_of(kind::DISK_WRITEBACK_FILE).filter(to_it) {
@@ -39,8 +46,41 @@ pub(crate) fn files(recording: &Recording, device: &str, moments: &Intervals) ->
     Some(text)
 }
 
+/// Who wrote to the files last, of which small ones are told in sums of a second only: "about 12 MB of files last written by
+/// dd (63 %), OrderService (4711) (37 %)".
+fn writers(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
+    let mut writers: Vec<(&str, f64)> = Vec::new();
+    for series in recording.series.iter().filter(|s| s.info.name == live::DISK_WRITTEN_BACK.name) {
+        let Some(writer) = series.info.instance.strip_prefix(device).and_then(|rest| rest.strip_prefix(' '))
+        else {
+            continue;
+        };
+        let within = |i: usize| {
+            let (from, length) = (series.t_ns[i], series.dt_ns[i]);
+            series.value[i] * moments.length_within_ns(from, from.saturating_add(length)) as f64 / 1e9
+        };
+        let bytes: f64 = (0..series.t_ns.len()).map(within).sum();
+        writers.extend((bytes > 0.0).then_some((writer, bytes)));
+    }
+    let total: f64 = writers.iter().map(|(_, bytes)| bytes).sum();
+    writers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    let mut named = Vec::new();
+    let mut sum = 0.0;
+    for (writer, bytes) in writers.iter().take(NAMED) {
+        named.push(format!("{writer} ({})", quantity::share(bytes / total)));
+        sum += bytes;
+        if sum >= MOST * total {
+            break;
+        }
+    }
+    let about = quantity::bytes(total);
+    (!named.is_empty()).then(|| format!("about {about} of files last written by {}", named.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
+    use fathom_recording::{SeriesInfo, SeriesKind, Sink, Source};
+
     use super::*;
     use crate::built::Built;
 
@@ -61,7 +101,7 @@ mod tests {
         let all = recording.spans_of(kind::DISK_WRITEBACK_FILE).next().unwrap().t0_ns();
         let within = |from_s: i64, to_s: i64| {
             let moments = Intervals::of([(all + from_s * 1_000_000_000, all + to_s * 1_000_000_000)]);
-            files(&recording, "254:0", &moments)
+            what(&recording, "254:0", &moments)
         };
         let told = within(0, 3).unwrap();
         assert!(told.contains("of /srv/dump.bin, last written by dd (7), and "), "{told}");
@@ -69,5 +109,30 @@ mod tests {
         assert_eq!(within(10, 20), None);
         let alone = within(0, 1).unwrap();
         assert!(alone.ends_with("last written by dd (7)"), "{alone}");
+    }
+
+    #[test]
+    fn small_files_are_told_by_who_wrote_to_them() {
+        let mut recording = Recording::new();
+        let source = recording.add_source(Source::default());
+        let mut sum = |instance: &str, rate: f64| {
+            let series = recording.add_series(SeriesInfo {
+                name: live::DISK_WRITTEN_BACK.name.into(),
+                unit: "bytes/s".into(),
+                instance: instance.into(),
+                kind: SeriesKind::Rate,
+                process: None,
+                source,
+            });
+            recording.point(series, 0, 1_000_000_000, rate * 1_048_576.0);
+        };
+        sum("254:0 dd", 6.0);
+        sum("254:0 OrderService (7)", 3.0);
+        sum("254:0 unknown", 0.1);
+        sum("254:01 x", 90.0);
+        let half = Intervals::of([(500_000_000, 2_000_000_000)]);
+        let told = what(&recording, "254:0", &half).unwrap();
+        assert_eq!(told, "about 4.5 MB of files last written by dd (66 %), OrderService (7) (33 %)");
+        assert_eq!(what(&recording, "254:0", &Intervals::of([(1_000_000_000, 2_000_000_000)])), None);
     }
 }

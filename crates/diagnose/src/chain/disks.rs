@@ -83,7 +83,7 @@ impl<'a> Walk<'_, 'a> {
             work.span.filter(|span| [kind::DISK_WRITEBACK, kind::DISK_THROTTLE].contains(&span.kind()));
         let device = span.as_ref().and_then(|span| span.label(label::DEVICE));
         let files =
-            device.and_then(|device| written_back::files(self.chains.recording, device, &work.moments));
+            device.and_then(|device| written_back::what(self.chains.recording, device, &work.moments));
         files.map_or_else(String::new, |files| format!(": {files}"))
     }
 

@@ -161,7 +161,7 @@ fn meanwhile(case: &Case<'_>, write: &Span<'_>) -> String {
         kind::DISK_COMMIT => format!("; meanwhile the journal of {device} was being committed for {took}"),
         kind::DISK_WRITEBACK => {
             let moments = Intervals::of([(write.t0_ns(), write.t1_ns())]);
-            let files = written_back::files(case.recording, device, &moments);
+            let files = written_back::what(case.recording, device, &moments);
             let files = files.map_or_else(String::new, |files| format!(": {files}"));
             format!("; meanwhile writeback to {device} ({}) took {took}{files}", span.name())
         }
