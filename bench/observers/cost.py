@@ -16,7 +16,7 @@ of a difference is noise), with its 95 % interval; up to five rounds, with the s
 has begun before its turn does. What a tool has counted is held against what the program has counted itself, and, of switches and
 faults, against what the kernel has counted for its threads. A tool that does not work here is listed with what it said.
 """
-import argparse, collections, os, signal, statistics, subprocess, sys, time
+import argparse, collections, os, signal, statistics, subprocess, sys, tempfile, time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -173,8 +173,8 @@ def soak(options):
     """All collectors beside as many events as the machine makes; what fathom takes, once in a while."""
     place = options.work / "soak.fathom"
     print(f"\n### {options.soak:g} minutes of {options.soak_load}\n\n| minute | events a second | fathom: resident MB | of it its own | its CPU, % of a processor | recording MB |\n|---|---|---|---|---|---|")
-    with measure.Jvm(options.jdk, ["-XX:+UseSerialGC"], program(options.soak_load)) as jvm:
-        recorder = subprocess.Popen([str(w) for w in (options.fathom, "record", "-p", jvm.pid, "-o", place)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    with measure.Jvm(options.jdk, ["-XX:+UseSerialGC"], program(options.soak_load)) as jvm, tempfile.TemporaryFile("w+") as said_by_it:
+        recorder = subprocess.Popen([str(w) for w in (options.fathom, "record", "-p", jvm.pid, "-o", place)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said_by_it)
         time.sleep(options.settle)
         begin = time.monotonic()
         cpu = lambda: sum(map(int, Path(f"/proc/{recorder.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
@@ -182,7 +182,8 @@ def soak(options):
             before, at = cpu(), time.monotonic()
             done = turn(jvm, min(options.every, max(1, 60 * options.soak - past)))
             if recorder.poll() is not None:
-                print(f"\nfathom has ended: {recorder.stderr.read()}")
+                said_by_it.seek(0)
+                print(f"\nfathom has ended: {said_by_it.read()}")
                 return
             share = (cpu() - before) / (time.monotonic() - at)
             size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 1e6

@@ -7,13 +7,13 @@ mod live;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::{fact, kind, label};
-use live::process::{Running, Talking};
+use live::process::{Running, Talking, unread_pipe};
 use live::recorded::{count, open, thread_name};
 use live::recorder::Recorder;
 use live::{FATHOM, ebpf_is_allowed, fathom, json, patiently, said};
@@ -156,6 +156,39 @@ fn signals_end_a_recording_in_order() {
         let mode = |file: std::fs::DirEntry| file.metadata().unwrap().permissions().mode() & 0o777;
         assert!(std::fs::read_dir(&place).unwrap().all(|file| mode(file.unwrap()) == 0o600));
         assert!(!open(dir.path(), "x.fathom").cut);
+    }
+}
+
+#[test]
+fn a_recording_whose_words_nobody_reads_goes_on_and_heeds_signals() {
+    let dir = tempfile::tempdir().unwrap();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let busy = busy();
+    for (signal, arguments) in [(None, ["-d", "2s"]), (Some("INT"), ["-d", "60s"])] {
+        let place = format!("{}.fathom", signal.unwrap_or("end"));
+        let (reader, writer) = unread_pipe();
+        let mut command = Command::new(FATHOM);
+        command.current_dir(dir.path()).args(["record", "-p", &busy.pid(), "-o", &place]).args(arguments);
+        let begun = Instant::now();
+        let mut recorder = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer));
+        if let Some(signal) = signal {
+            std::thread::sleep(Duration::from_secs(3));
+            recorder.signal(signal);
+        }
+        let ended = loop {
+            match recorder.0.try_wait().unwrap() {
+                Some(ended) => break ended,
+                None if begun.elapsed() > Duration::from_secs(30) => panic!("{place}: it hangs"),
+                None => std::thread::sleep(Duration::from_millis(50)),
+            }
+        };
+        drop(reader);
+        assert!(ended.success(), "{place}: {ended}");
+        // Two seconds or more of a processor, looked at 99 times in each.
+        let samples = open(dir.path(), &place).samples.len();
+        assert!(samples > 100, "{place}: {samples} samples");
     }
 }
 

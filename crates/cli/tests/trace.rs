@@ -6,14 +6,14 @@
 mod live;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, PipeWriter, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use live::process::{Running, Talking};
+use live::process::{Lines, Running, Talking, unread_pipe};
 use live::recorder::Recorder;
-use live::{FATHOM, fathom, jdks, json, patiently, said};
+use live::{FATHOM, ebpf_is_allowed, fathom, jdks, json, patiently, said};
 use serde_json::Value;
 
 /// A program of tests/java, ready; `None`, loudly, without a compiler.
@@ -539,4 +539,48 @@ fn a_killed_trace_leaves_nothing_in_the_kernel() {
         trace.end("KILL");
         programs.are_gone();
     }
+}
+
+#[test]
+fn a_trace_that_nobody_reads_heeds_signals_and_says_what_was_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let yes = Running::start(Command::new("yes").stdout(Stdio::null()));
+    let (mut reader, writer) = unread_pipe();
+    let tracer = |out| {
+        let wanted = ["--min", "0s", "--rate", "1000000", "--depth", "20"];
+        let mut command = Command::new(FATHOM);
+        command.current_dir(dir.path()).args(["trace", "syscall", "write", "-p", &yes.pid()]).args(wanted);
+        Running::start(command.stdin(Stdio::null()).stdout::<PipeWriter>(out).stderr(Stdio::piped()))
+    };
+    let mut late = tracer(writer);
+    let mut said = Lines::of(late.0.stderr.take().unwrap());
+    said.until(|line| line.contains("tracing"));
+    std::thread::sleep(Duration::from_secs(2));
+    // The first one ends the trace, and what was seen still waits to be read.
+    late.signal("INT");
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(late.0.try_wait().unwrap().is_none(), "it has ended though nobody read the summary");
+    let read = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        reader.read_to_end(&mut text).map(|_| String::from_utf8_lossy(&text).into_owned())
+    });
+    assert!(late.0.wait().unwrap().success());
+    let text = read.join().unwrap().unwrap();
+    let text = text.trim_start_matches('x');
+    assert!(text.contains("write") && text.contains("events in"), "{}", &text[..text.len().min(2000)]);
+
+    // Nobody reads it at all: the second signal leaves it.
+    let (reader, writer) = unread_pipe();
+    let mut never = tracer(writer);
+    let mut said = Lines::of(never.0.stderr.take().unwrap());
+    said.until(|line| line.contains("tracing"));
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_secs(1));
+        never.signal("INT");
+    }
+    assert!(never.0.wait().unwrap().success());
+    drop(reader);
 }

@@ -1,7 +1,7 @@
 //! `fathom record`: a running JVM, a set of processes, the host, or a command, recorded live.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::import::overwrite;
 use crate::exit::{Environment, Outcome};
-use crate::written_logs;
+use crate::{onlooker, written_logs};
 
 mod on_slow;
 
@@ -278,9 +278,9 @@ fn say_ended(summary: &Summary) {
     }
 }
 
+/// Says a line. A terminal that went away must not end a recording, nor one that is not read hold it up.
 pub(super) fn say(text: &str) {
-    // A terminal that went away must not end a recording.
-    let _ = writeln!(std::io::stderr(), "fathom: {}", fathom_render::printable(text));
+    onlooker::tell(&format!("fathom: {}\n", fathom_render::printable(text)));
 }
 
 /// One line that is kept up to date on a terminal, or a line now and then.
@@ -310,19 +310,19 @@ impl ProgressLine {
     /// Puts a line above the one that is kept up to date.
     fn above(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| say(text)),
-            None => say(text),
+            Some(bar) if onlooker::is_read() => bar.suspend(|| say(text)),
+            _ => say(text),
         }
     }
 
     fn show(&mut self, now_s: u64, text: &str) {
         match &self.bar {
-            Some(bar) => bar.set_message(text.to_owned()),
+            Some(bar) if onlooker::is_read() => bar.set_message(text.to_owned()),
             None if now_s >= self.told_s + self.every_s => {
                 self.told_s = now_s;
                 say(text);
             }
-            None => {}
+            _ => {}
         }
     }
 

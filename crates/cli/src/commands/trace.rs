@@ -146,7 +146,7 @@ impl Args {
         sink.show.head(self.pid);
         let traced = self.trace(probe, &mut targets, &mut sink, &signals);
         let closed = sink.closed;
-        let (names, stops, writer, mut show) = sink.end();
+        let (names, stops, writer, mut show, mut unread) = sink.end();
         let (seconds, lost, ended) = match traced {
             Ok(traced) => traced,
             Err(error) => {
@@ -169,7 +169,12 @@ impl Args {
             bail!(why);
         }
         show.end(&names, &stops, seconds, lost);
-        crate::output::print(&show.take_text())?;
+        unread.add(&show.take_text());
+        // Nothing is traced any more; who does not read can still be left by another Ctrl-C.
+        unread.finish(|| signals.take().is_some()).context("standard output")?;
+        if unread.left_out() > 0 {
+            say(&format!("{} lines were left out: standard output was not read in time", unread.left_out()));
+        }
         if show.left_out > 0 && show.summary.all.count == 0 {
             for field in show.fields_not_seen() {
                 say(&format!("--where: no event told its {field}"));

@@ -1,6 +1,6 @@
 //! Processes that end with the test, and what is said to them and by them.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -143,4 +143,12 @@ impl Talking {
     pub fn said(&self) -> &[String] {
         self.out.said()
     }
+}
+
+/// A pipe that is full and that nobody reads for as long as the first end is kept.
+pub fn unread_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    // So much it holds (pipe(7)).
+    writer.write_all(&[b'x'; 65_536]).unwrap();
+    (reader, writer)
 }

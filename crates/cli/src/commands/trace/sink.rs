@@ -1,6 +1,6 @@
 //! The other end of the collectors: shows what the probe asks for as it comes, and passes all on where it is recorded too.
 
-use std::io::{self, Write};
+use std::io;
 
 use fathom_capture::Output;
 use fathom_diagnose::chain::Stop;
@@ -11,6 +11,7 @@ use fathom_recording::{
 
 use super::show::Show;
 use super::stops::Stops;
+use crate::onlooker::Unread;
 
 /// See the module.
 pub struct TraceSink {
@@ -22,6 +23,8 @@ pub struct TraceSink {
     writer: Option<Writer>,
     /// What is shown.
     pub show: Show,
+    /// What is shown and was not read yet.
+    unread: Unread,
     /// The reader of standard output went away: nothing is shown any more.
     pub closed: bool,
 }
@@ -30,23 +33,19 @@ impl TraceSink {
     /// One that shows, and perhaps records.
     pub fn new(show: Show, writer: Option<Writer>) -> Self {
         let stops = show.is_of_stops().then(Stops::default);
-        Self { names: Recording::new(), stops, writer, show, closed: false }
+        Self { names: Recording::new(), stops, writer, show, unread: Unread::default(), closed: false }
     }
 
-    /// Takes it apart: names, the longest stops, recording, what was shown.
-    pub fn end(mut self) -> (Recording, Vec<Stop>, Option<Writer>, Show) {
+    /// Takes it apart: names, the longest stops, recording, what was shown, and what of it was not read yet.
+    pub fn end(mut self) -> (Recording, Vec<Stop>, Option<Writer>, Show, Unread) {
         let stops = self.stops.map(|stops| stops.told(&mut self.names)).unwrap_or_default();
-        (self.names, stops, self.writer, self.show)
+        (self.names, stops, self.writer, self.show, self.unread)
     }
 
-    /// Writes what is ready to standard output.
+    /// Writes what is ready to standard output, as far as it is read.
     fn put_out(&mut self) -> io::Result<()> {
-        let text = self.show.take_text();
-        if text.is_empty() {
-            return Ok(());
-        }
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        self.unread.add(&self.show.take_text());
+        self.unread.write()
     }
 }
 
