@@ -53,6 +53,11 @@ impl Unread {
         }
     }
 
+    /// Adds the last lines, which sum up, whether there is room or not.
+    pub fn add_last(&mut self, lines: &str) {
+        self.text.extend_from_slice(lines.as_bytes());
+    }
+
     /// Writes what is taken at once. An error: the reader went away.
     pub fn write(&mut self) -> io::Result<()> {
         self.write_to(&mut io::stdout().lock(), Duration::ZERO)

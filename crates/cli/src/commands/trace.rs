@@ -169,7 +169,7 @@ impl Args {
             bail!(why);
         }
         show.end(&names, &stops, seconds, lost);
-        unread.add(&show.take_text());
+        unread.add_last(&show.take_text());
         // Nothing is traced any more; who does not read can still be left by another Ctrl-C.
         unread.finish(|| signals.take().is_some()).context("standard output")?;
         if unread.left_out() > 0 {
