@@ -66,17 +66,23 @@ fn is_on_a_disk(folder: &std::path::Path) -> bool {
     std::path::Path::new(&format!("/sys/dev/block/{major}:{minor}")).exists()
 }
 
-#[test]
-fn blocks_made_durable_are_requests_of_the_jvm_with_file_and_method() {
+/// A folder whose files lie on a disk that can be watched; `None`, loudly, where there is none.
+fn folder_on_a_disk() -> Option<tempfile::TempDir> {
     if let Err(why) = privileges::ebpf() {
         eprintln!("SKIPPED: {}: {}", why.what, why.why);
-        return;
+        return None;
     }
     let folder = tempfile::tempdir().unwrap();
     if !is_on_a_disk(folder.path()) {
         eprintln!("SKIPPED: {} is on no block device", folder.path().display());
-        return;
+        return None;
     }
+    Some(folder)
+}
+
+#[test]
+fn blocks_made_durable_are_requests_of_the_jvm_with_file_and_method() {
+    let Some(folder) = folder_on_a_disk() else { return };
     let file = folder.path().join("data.bin");
     let file = file.to_str().unwrap();
     let tested: Vec<_> = jvm::jdks().into_iter().filter(|jdk| [17, 25].contains(&jdk.release)).collect();
@@ -124,15 +130,7 @@ fn blocks_made_durable_are_requests_of_the_jvm_with_file_and_method() {
 
 #[test]
 fn a_file_that_another_process_wrote_is_written_back_with_its_path_and_writer() {
-    if let Err(why) = privileges::ebpf() {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    if !is_on_a_disk(folder.path()) {
-        eprintln!("SKIPPED: {} is on no block device", folder.path().display());
-        return;
-    }
+    let Some(folder) = folder_on_a_disk() else { return };
     // Longer than there is room for in the kernel's record, but for its beginning.
     let long = "a-folder-whose-name-has-more-than-the-48-bytes-that-are-kept";
     std::fs::create_dir(folder.path().join(long)).unwrap();

@@ -13,15 +13,23 @@ const MOST: f64 = 0.9;
 /// Writers that are named.
 const NAMED: usize = 3;
 
-/// What was written back to a device ("254:0"): the largest file, where files were told by themselves, else who wrote to them.
-/// `None` where nothing was told.
+/// What was written back to a device ("254:0"): the largest file, where most of it was of files that were told by themselves,
+/// else who wrote to the files. `None` where nothing was told.
 pub(crate) fn what(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
-    files(recording, device, moments).or_else(|| writers(recording, device, moments))
+    let files = files(recording, device, moments);
+    let writers = writers(recording, device, moments);
+    match (files, writers) {
+        // Sums are of a second each: what is told of files may be more.
+        (Some((told, text)), Some((all, _))) if 2.0 * told >= all => Some(text),
+        (Some((_, text)), None) | (_, Some((_, text))) => Some(text),
+        (None, None) => None,
+    }
 }
 
-/// The file of which most was written back, who wrote to it last, and how much of others: "1.2 GB of /srv/dump.bin, last
-/// written by dd (4711), and 3 MB of 2 others". A record that lies in the moments in part counts in full.
-fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
+/// Bytes of files that were told by themselves, and of which most was written back, who wrote to it last, and how much of
+/// others: "1.2 GB of /srv/dump.bin, last written by dd (4711), and 3 MB of 2 others". A record that lies in the moments in part
+/// counts in full.
+fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f64, String)> {
     let mut files: HashMap<&str, (f64, Option<&str>)> = HashMap::new();
     let to_it = |span: &_| fathom_recording::Span::label(span, label::DEVICE) == Some(device);
     for span in recording.spans_of(kind::DISK_WRITEBACK_FILE).filter(to_it) {
@@ -43,12 +51,12 @@ fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<Str
         let others = quantity::plural(files.len() - 1, "other", "others");
         text.push_str(&format!(", and {} of {others}", quantity::bytes(total - bytes)));
     }
-    Some(text)
+    Some((total, text))
 }
 
-/// Who wrote to the files last, of which small ones are told in sums of a second only: "about 12 MB of files last written by
-/// dd (63 %), OrderService (4711) (37 %)".
-fn writers(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
+/// Bytes of all files, of which small ones are told in sums of a second only, and who wrote to them last: "about 12 MB of files
+/// last written by dd (63 %), OrderService (4711) (37 %)".
+fn writers(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f64, String)> {
     let mut writers: Vec<(&str, f64)> = Vec::new();
     for series in recording.series.iter().filter(|s| s.info.name == live::DISK_WRITTEN_BACK.name) {
         let Some(writer) = series.info.instance.strip_prefix(device).and_then(|rest| rest.strip_prefix(' '))
@@ -74,12 +82,13 @@ fn writers(recording: &Recording, device: &str, moments: &Intervals) -> Option<S
         }
     }
     let about = quantity::bytes(total);
-    (!named.is_empty()).then(|| format!("about {about} of files last written by {}", named.join(", ")))
+    let text = || format!("about {about} of files last written by {}", named.join(", "));
+    (!named.is_empty()).then(|| (total, text()))
 }
 
 #[cfg(test)]
 mod tests {
-    use fathom_recording::{SeriesInfo, SeriesKind, Sink, Source};
+    use fathom_recording::{ProcessId, SeriesInfo, SeriesKind, Sink, Source, SpanRow};
 
     use super::*;
     use crate::built::Built;
@@ -87,8 +96,8 @@ mod tests {
     #[test]
     fn the_largest_file_of_the_device_and_moments_is_named_with_its_writer() {
         let mut built = Built::jvm("17", "G1", 60.0);
-        let mut file = |name: &str, at_ms: f64, bytes: f64, labels: &[(&str, &str)]| {
-            built.span(kind::DISK_WRITEBACK_FILE, name, at_ms, 10.0, &[(figure::BYTES, bytes)], labels);
+        let mut file = |name: &str, at_s: f64, bytes: f64, labels: &[(&str, &str)]| {
+            built.span(kind::DISK_WRITEBACK_FILE, name, at_s, 10.0, &[(figure::BYTES, bytes)], labels);
         };
         let device = (label::DEVICE, "254:0");
         let dump = [device, (label::PATH, "/srv/dump.bin"), (label::WRITER, "dd (7)")];
@@ -130,9 +139,33 @@ mod tests {
         sum("254:0 OrderService (7)", 3.0);
         sum("254:0 unknown", 0.1);
         sum("254:01 x", 90.0);
+        let mut file = |ms: i64, mebibytes: f64| {
+            let t0_ns = ms * 1_000_000;
+            recording.span(&SpanRow {
+                kind: kind::DISK_WRITEBACK_FILE,
+                name: "large.bin",
+                t0_ns,
+                t1_ns: t0_ns + 1_000_000,
+                process: ProcessId(0),
+                thread: None,
+                stack: None,
+                source,
+                line: 0,
+                key: -1,
+                parent: None,
+                figures: &[(figure::BYTES, mebibytes * 1_048_576.0)],
+                labels: &[(label::DEVICE, "254:0")],
+            });
+        };
+        // A third of what went there in the second half of the first second; nearly all of the first hundred milliseconds.
+        file(600, 1.5);
+        file(50, 0.8);
+        recording.seal();
         let half = Intervals::of([(500_000_000, 2_000_000_000)]);
         let told = what(&recording, "254:0", &half).unwrap();
         assert_eq!(told, "about 4.5 MB of files last written by dd (66 %), OrderService (7) (33 %)");
+        let begin = Intervals::of([(0, 100_000_000)]);
+        assert_eq!(what(&recording, "254:0", &begin).unwrap(), "819 kB of large.bin");
         assert_eq!(what(&recording, "254:0", &Intervals::of([(1_000_000_000, 2_000_000_000)])), None);
     }
 }
