@@ -171,19 +171,12 @@ fn a_recording_whose_words_nobody_reads_goes_on_and_heeds_signals() {
         let (reader, writer) = unread_pipe();
         let mut command = Command::new(FATHOM);
         command.current_dir(dir.path()).args(["record", "-p", &busy.pid(), "-o", &place]).args(arguments);
-        let begun = Instant::now();
         let mut recorder = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer));
         if let Some(signal) = signal {
             std::thread::sleep(Duration::from_secs(3));
             recorder.signal(signal);
         }
-        let ended = loop {
-            match recorder.0.try_wait().unwrap() {
-                Some(ended) => break ended,
-                None if begun.elapsed() > Duration::from_secs(30) => panic!("{place}: it hangs"),
-                None => std::thread::sleep(Duration::from_millis(50)),
-            }
-        };
+        let ended = recorder.end();
         drop(reader);
         assert!(ended.success(), "{place}: {ended}");
         // Two seconds or more of a processor, looked at 99 times in each.

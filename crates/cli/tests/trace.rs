@@ -567,7 +567,7 @@ fn a_trace_that_nobody_reads_heeds_signals_and_says_what_was_left_out() {
         let mut text = Vec::new();
         reader.read_to_end(&mut text).map(|_| String::from_utf8_lossy(&text).into_owned())
     });
-    assert!(late.0.wait().unwrap().success());
+    assert!(late.end().success());
     let text = read.join().unwrap().unwrap();
     let text = text.trim_start_matches('x');
     assert!(text.contains("write") && text.contains("events in"), "{}", &text[..text.len().min(2000)]);
@@ -581,6 +581,6 @@ fn a_trace_that_nobody_reads_heeds_signals_and_says_what_was_left_out() {
         std::thread::sleep(Duration::from_secs(1));
         never.signal("INT");
     }
-    assert!(never.0.wait().unwrap().success());
+    assert!(never.end().success());
     drop(reader);
 }

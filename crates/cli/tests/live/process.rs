@@ -1,7 +1,7 @@
 //! Processes that end with the test, and what is said to them and by them.
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,19 @@ impl Running {
     /// Its id, as an argument.
     pub fn pid(&self) -> String {
         self.0.id().to_string()
+    }
+
+    /// Waits for its end, and panics where it hangs.
+    #[track_caller]
+    pub fn end(&mut self) -> ExitStatus {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < end, "it hangs");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Sends it a signal, by its name without SIG.
