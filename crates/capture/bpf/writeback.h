@@ -2,12 +2,15 @@
 /*
  * Writeback of the page cache: its rounds, the files that are written back in them, and who wrote to those last.
  *
- *   writeback_dirty_inode ──▶ writers ─┐
- *     (by whom)                        ▼
+ *   writeback_dirty_inode ───────────┐
+ *   writeback_dirty_inode_enqueue ───┴──▶ writers ─┐
+ *     (by whom)                                    ▼
  *   writeback_single_inode_start ──▶ writeback_single_inode ──▶ bytes by device and writer; large and slow files told
  *
  * The kernel's threads write for others. Who dirtied a page is not kept by the kernel; who last changed a file's time or
- * length is seen here, from the begin of the recording on.
+ * length is seen here, from the begin of the recording on, and who dirtied the first page of a clean one: what is made
+ * and written within a tick of the coarse clock changes neither its time nor, with delayed allocation, its length on
+ * the disk.
  */
 #ifndef FATHOM_WRITEBACK_H
 #define FATHOM_WRITEBACK_H
@@ -103,8 +106,7 @@ static __always_inline struct file_key file_key(struct inode___disk *inode)
 	return key;
 }
 
-SEC("tp_btf/writeback_dirty_inode")
-int BPF_PROG(on_dirty, struct inode___disk *inode)
+static __always_inline int note_writer(struct inode___disk *inode)
 {
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	struct file_key key = file_key(inode);
@@ -123,6 +125,19 @@ int BPF_PROG(on_dirty, struct inode___disk *inode)
 	BPF_CORE_READ_STR_INTO(&fresh.comm, task, group_leader, comm);
 	bpf_map_update_elem(&writers, &key, &fresh, BPF_ANY);
 	return 0;
+}
+
+SEC("tp_btf/writeback_dirty_inode")
+int BPF_PROG(on_dirty_changed, struct inode___disk *inode)
+{
+	return note_writer(inode);
+}
+
+/* Once for each time that a clean file gets dirty, not for each page. */
+SEC("tp_btf/writeback_dirty_inode_enqueue")
+int BPF_PROG(on_dirty_first, struct inode___disk *inode)
+{
+	return note_writer(inode);
 }
 
 SEC("tp_btf/writeback_single_inode_start")

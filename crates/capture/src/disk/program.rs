@@ -60,7 +60,7 @@ const PARTS: [Part; 7] = [
     },
     Part {
         tracepoint: "writeback_dirty_inode",
-        programs: "on_dirty",
+        programs: "on_dirty_",
         what: "who wrote to the files that are written back",
     },
     Part {
