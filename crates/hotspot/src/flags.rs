@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::layout::FlagLayout;
-use crate::memory::Memory;
+use crate::memory::{Memory, Paged};
 use crate::{Error, Result, Vm};
 
 /// Flags read at most; JDK 8 has 1448, later ones fewer.
@@ -12,6 +12,8 @@ const MOST_FLAGS: u64 = 1 << 12;
 const LONGEST_NAME: usize = 128;
 /// Longest text value read; lists like `-XX:CompileCommand` may be long.
 const LONGEST_TEXT: usize = 4 << 10;
+/// Pages of memory kept while they are read: the table, its strings and the values of JDK 25 lie in some 100.
+const PAGES: usize = 512;
 
 /// The value of a flag.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,7 +122,7 @@ pub struct Flags {
 impl Flags {
     /// Reads all of them.
     pub fn read<M: Memory>(vm: &Vm<M>) -> Result<Self> {
-        let memory = &vm.memory;
+        let memory = &Paged::new(&vm.memory, PAGES);
         let layout = FlagLayout::of(vm.source())?;
         let table = layout.flags.read_u64(memory)?;
         let count = layout.count.read_u64(memory)?;

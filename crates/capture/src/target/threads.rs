@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use fathom_hotspot::Vm;
 use fathom_hotspot::threads::ThreadInfo;
 use fathom_recording::{ProcessId, Role, Sink, ThreadId};
 
@@ -19,6 +20,11 @@ const MANY_THREADS: usize = 4096;
 /// How often a JVM's threads are read anew for names that are not known yet: one that starts a thousand threads a second
 /// must not be read a thousand times.
 const REFRESH: Duration = Duration::from_millis(250);
+/// To read them may take this part of one processor's time at most: the next time is so many times later as it took. Ten thousand
+/// threads take half a second.
+const REST: u32 = 20;
+/// JVMs whose tables are kept, some 0.5 MB each: to look them up takes fifty times as long as to read twenty threads.
+const MOST_READERS: usize = 32;
 
 /// How long a thread may take to name itself: until then it is called as its maker, and its row is looked at again.
 const SETTLES: Duration = Duration::from_secs(2);
@@ -51,8 +57,18 @@ struct Known {
 
 /// Names of a JVM's threads as they were when read last.
 struct Names {
-    read: Instant,
+    /// Not to be read anew before.
+    next: Instant,
     by_tid: HashMap<u32, Known>,
+    /// Of a JVM that has told a name with it: one that has just begun does not have all that it takes.
+    reader: Option<Reader>,
+}
+
+/// Reads the threads of one JVM.
+struct Reader {
+    pid: i32,
+    vm: Vm,
+    threads: fathom_hotspot::threads::Threads,
 }
 
 impl Threads {
@@ -162,9 +178,15 @@ impl Threads {
     fn known(&mut self, process: ProcessId, pid: i32, tid: i32) -> Option<Known> {
         let tid = u32::try_from(tid).ok()?;
         let known = self.names.get(&process);
-        if known.is_none_or(|names| !names.by_tid.contains_key(&tid) && names.read.elapsed() >= REFRESH) {
-            let by_tid = read_names(pid).unwrap_or_default();
-            self.names.insert(process, Names { read: Instant::now(), by_tid });
+        let begun = Instant::now();
+        if known.is_none_or(|names| !names.by_tid.contains_key(&tid) && begun >= names.next) {
+            let kept = self.names.remove(&process).and_then(|names| names.reader);
+            let mut reader = kept.filter(|reader| reader.pid == pid).or_else(|| Reader::open(pid));
+            let by_tid = reader.as_mut().and_then(Reader::names).unwrap_or_default();
+            let readers = self.names.values().filter(|names| names.reader.is_some()).count();
+            let works = readers < MOST_READERS && by_tid.values().any(|known| known.is_java.is_none());
+            let next = Instant::now() + REFRESH.max(begun.elapsed() * REST);
+            self.names.insert(process, Names { next, by_tid, reader: reader.filter(|_| works) });
         }
         self.names.get(&process)?.by_tid.get(&tid).cloned()
     }
@@ -209,17 +231,24 @@ impl Threads {
     }
 }
 
-fn read_names(pid: i32) -> Option<HashMap<u32, Known>> {
-    let vm = fathom_hotspot::Vm::open(u32::try_from(pid).ok()?).ok()?;
-    let threads = fathom_hotspot::threads::Threads::new(&vm).ok()?.all(&vm).ok()?;
-    let known = |thread: ThreadInfo| {
-        let is_first = i32::try_from(thread.tid) == Ok(pid);
-        // What the kernel calls a thread may still change.
-        let is_told = thread.named_by_jvm || is_first;
-        let is_java = is_first.then_some(thread.java.is_some());
-        is_told.then_some((thread.tid, Known { name: thread.name, is_java }))
-    };
-    Some(threads.into_iter().filter_map(known).collect())
+impl Reader {
+    fn open(pid: i32) -> Option<Self> {
+        let vm = Vm::open(u32::try_from(pid).ok()?).ok()?;
+        let threads = fathom_hotspot::threads::Threads::new(&vm).ok()?;
+        Some(Self { pid, vm, threads })
+    }
+
+    /// What the JVM says of its threads; `None`: it cannot be read (any more).
+    fn names(&mut self) -> Option<HashMap<u32, Known>> {
+        let known = |thread: ThreadInfo| {
+            let is_first = i32::try_from(thread.tid) == Ok(self.pid);
+            // What the kernel calls a thread may still change.
+            let is_told = thread.named_by_jvm || is_first;
+            let is_java = is_first.then_some(thread.java.is_some());
+            is_told.then_some((thread.tid, Known { name: thread.name, is_java }))
+        };
+        Some(self.threads.all(&self.vm).ok()?.into_iter().filter_map(known).collect())
+    }
 }
 
 /// What the kernel calls a thread: at most 15 bytes. `None` when it is gone.
