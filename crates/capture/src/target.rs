@@ -413,7 +413,9 @@ impl Targets {
             }
         }
         for pid in gone {
-            self.followed.remove(&pid);
+            if let Some(followed) = self.followed.remove(&pid) {
+                self.threads.ended(followed.target.process);
+            }
             let row = self.rows.remove(&pid);
             self.former[0].extend(row.map(|row| (pid, row)));
         }

@@ -366,8 +366,8 @@ fn warn_of_siblings(item: &Item, format: &dyn Format, warnings: &mut Vec<String>
     let siblings = if item.found || !format.rotates() { 0 } else { open::siblings(item) };
     if siblings > 0 {
         warnings.push(format!(
-            "{siblings} more files beside it look like parts of the same rotated log; name them all, or the directory, to \
-             have them read as one"
+            "it looks like one of {} parts of a rotated log; name them all, or the directory, to have them read as one",
+            siblings + 1
         ));
     }
 }

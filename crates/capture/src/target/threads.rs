@@ -163,6 +163,13 @@ impl Threads {
         }
     }
 
+    /// Makes room for the tables of another JVM; names are kept for what is still on its way.
+    pub fn ended(&mut self, process: ProcessId) {
+        if let Some(names) = self.names.get_mut(&process) {
+            names.reader = None;
+        }
+    }
+
     /// Forgets threads that have ended, once there are many. `lives`: whether a process does.
     pub fn forget_ended(&mut self, lives: impl Fn(ProcessId) -> bool) {
         if self.rows.len() < 2 * self.left + MANY_THREADS {
@@ -181,7 +188,7 @@ impl Threads {
         let begun = Instant::now();
         if known.is_none_or(|names| !names.by_tid.contains_key(&tid) && begun >= names.next) {
             let kept = self.names.remove(&process).and_then(|names| names.reader);
-            let mut reader = kept.filter(|reader| reader.pid == pid).or_else(|| Reader::open(pid));
+            let mut reader = kept.or_else(|| Reader::open(pid));
             let by_tid = reader.as_mut().and_then(Reader::names).unwrap_or_default();
             let readers = self.names.values().filter(|names| names.reader.is_some()).count();
             let works = readers < MOST_READERS && by_tid.values().any(|known| known.is_java.is_none());

@@ -240,7 +240,7 @@ fn one_named_file_is_read_alone_and_its_siblings_are_mentioned() {
     let (report, recording) = read(&[dir.path().join("gc.log")]);
     assert!(recording.sources[0].segments.is_empty());
     let messages = report.unwrap().messages();
-    assert!(messages.iter().any(|m| m.contains("2 more files beside it")), "{messages:?}");
+    assert!(messages.iter().any(|m| m.contains("one of 3 parts of a rotated log")), "{messages:?}");
 }
 
 #[test]
