@@ -12,7 +12,7 @@ const MOST_FLAGS: u64 = 1 << 12;
 const LONGEST_NAME: usize = 128;
 /// Longest text value read; lists like `-XX:CompileCommand` may be long.
 const LONGEST_TEXT: usize = 4 << 10;
-/// Pages of memory kept while they are read: the table, its strings and the values of JDK 25 lie in some 100.
+/// Pages of memory kept while they are read: the table, its strings and the values lie in some 40.
 const PAGES: usize = 512;
 
 /// The value of a flag.

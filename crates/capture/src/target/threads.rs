@@ -20,10 +20,11 @@ const MANY_THREADS: usize = 4096;
 /// How often a JVM's threads are read anew for names that are not known yet: one that starts a thousand threads a second
 /// must not be read a thousand times.
 const REFRESH: Duration = Duration::from_millis(250);
-/// To read them may take this part of one processor's time at most: the next time is so many times later as it took. Ten thousand
-/// threads take half a second.
+/// Where there are many, the next time is so many times later as it took (40 threads take 1.5 ms, 5000 take 180 ms) ...
 const REST: u32 = 20;
-/// JVMs whose tables are kept, some 0.5 MB each: to look them up takes fifty times as long as to read twenty threads.
+/// ... but not later than this: a new thread's name is waited for no longer than [`SETTLES`].
+const LATEST: Duration = Duration::from_secs(1);
+/// JVMs whose tables are kept, some 280 KB each: to look them up takes 3 ms.
 const MOST_READERS: usize = 32;
 
 /// How long a thread may take to name itself: until then it is called as its maker, and its row is looked at again.
@@ -192,7 +193,7 @@ impl Threads {
             let by_tid = reader.as_mut().and_then(Reader::names).unwrap_or_default();
             let readers = self.names.values().filter(|names| names.reader.is_some()).count();
             let works = readers < MOST_READERS && by_tid.values().any(|known| known.is_java.is_none());
-            let next = Instant::now() + REFRESH.max(begun.elapsed() * REST);
+            let next = Instant::now() + (begun.elapsed() * REST).clamp(REFRESH, LATEST);
             self.names.insert(process, Names { next, by_tid, reader: reader.filter(|_| works) });
         }
         self.names.get(&process)?.by_tid.get(&tid).cloned()
