@@ -18,6 +18,8 @@
 #include "switches.h"
 #include "pace.h"
 #include "locks.h"
+#include "lock_objects.h"
+#include "lock_budget.h"
 
 #define MAX_THREADS 65536
 /* include/linux/sched.h: a sleep that a signal ends, as futex() sleeps. */
@@ -68,21 +70,6 @@ struct {
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-/* What was done since the beginning of a window. */
-struct budget {
-	__u64 since_ns;
-	__u64 asked; /* when they went to sleep */
-	__u64 asked_later;
-	__u64 walked;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct budget);
-} budgets SEC(".maps");
-
 /* [0] events that found no room, [1] threads that found no room, [2] waits for a lock without their stack, as there were too many,
  * [3] waits for work that were long enough to be told and too many. */
 struct {
@@ -105,55 +92,6 @@ static __always_inline void lost(__u32 which)
 
 	if (n)
 		*n += 1;
-}
-
-static __always_inline __u64 word_at(__u64 address)
-{
-	__u64 word = 0;
-
-	if (bpf_probe_read_user(&word, sizeof(word), (void *)address))
-		return 0;
-	return word;
-}
-
-/* Generational ZGC: the address begins above the one bit that is set of bits 12 to 15 (zAddress.hpp). */
-static __always_inline __u64 uncoloured(const struct lock_jvm *jvm, __u64 oop)
-{
-	__u64 colour = oop >> 12 & 0xf;
-
-	if (!jvm->coloured)
-		return oop;
-	if (!colour)
-		return 0;
-	return colour & 1 ? oop >> 13 : colour & 2 ? oop >> 14 : colour & 4 ? oop >> 15 : oop >> 16;
-}
-
-/* A reference within an object. */
-static __always_inline __u64 load_field(const struct lock_jvm *jvm, __u64 slot)
-{
-	__u32 narrow = 0;
-
-	if (!jvm->compressed_oops)
-		return uncoloured(jvm, word_at(slot));
-	if (bpf_probe_read_user(&narrow, sizeof(narrow), (void *)slot) || !narrow)
-		return 0;
-	return jvm->oop_base + ((__u64)narrow << (jvm->oop_shift & 31));
-}
-
-static __always_inline void keep_header(struct lock_event *wait, __u64 object)
-{
-	wait->header[0] = wait->header[1] = 0;
-	if (object && bpf_probe_read_user(wait->header, sizeof(wait->header), (void *)object))
-		wait->header[1] = 0;
-}
-
-static __always_inline __u64 object_of_monitor(const struct lock_jvm *jvm, __u64 monitor)
-{
-	__u64 object = word_at(monitor + jvm->monitor_object);
-
-	if (jvm->monitor_object_is_handle)
-		object = object ? word_at(object) : 0;
-	return uncoloured(jvm, object);
 }
 
 /* Thread id of a JavaThread, if it is one. */
@@ -235,42 +173,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } runs_since SEC(".maps");
-
-static __always_inline struct budget *budget_of(__u64 now)
-{
-	__u32 zero = 0;
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
-
-	if (budget && now - budget->since_ns >= BUDGET_WINDOW_NS) {
-		budget->since_ns = now;
-		budget->asked = budget->asked_later = budget->walked = 0;
-	}
-	return budget;
-}
-
-/* Whether one more thread that sleeps often may be asked. */
-static __always_inline bool may_ask(__u64 now)
-{
-	struct budget *budget = budget_of(now);
-
-	return budget && budget->asked++ < ASKED_IN_A_WINDOW;
-}
-
-/* The same when its sleep was long and is over. */
-static __always_inline bool may_ask_later(__u64 now)
-{
-	struct budget *budget = budget_of(now);
-
-	return budget && budget->asked_later++ < ASKED_IN_A_WINDOW;
-}
-
-/* Whether one more stack may be walked. */
-static __always_inline bool may_walk(__u64 now)
-{
-	struct budget *budget = budget_of(now);
-
-	return budget && budget->walked++ < WALKED_IN_A_WINDOW;
-}
 
 /* What the current thread waits for in futex(); whether it is a lock. */
 static __always_inline bool find_lock(struct lock_event *wait, struct lock_jvm *jvm, __u64 java, struct pt_regs___fathom *regs)

@@ -10,6 +10,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/usdt.bpf.h>
 #include "probe.h"
+#include "probe_stack.h"
 
 /* Calls that took less are not told, nanoseconds. */
 const volatile __u64 min_ns = 0;
@@ -52,14 +53,6 @@ struct {
 	__uint(max_entries, 4 << 20);
 } events SEC(".maps");
 
-/* Whether the scratch of a walk is in use: a task may be preempted while a probe of its runs. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} busy SEC(".maps");
-
 /* [0] events that found no room, [1] calls that found none. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -74,42 +67,6 @@ static __always_inline void lost(__u32 which)
 
 	if (n)
 		*n += 1;
-}
-
-/* Sends the stack of the current thread; its stamp. */
-static __always_inline __u64 send_stack(void *ctx, bool with_kernel)
-{
-	__u32 zero = 0, *taken = bpf_map_lookup_elem(&busy, &zero);
-
-	if (!taken || *taken)
-		return 0;
-	*taken = 1;
-	struct walk *w = begin_sample(SAMPLE_WAIT);
-	__u64 stamp = 0;
-
-	if (!w)
-		goto out;
-	walk_current(w);
-	__u32 frames = w->sample.frames;
-	long bytes = 0;
-
-	if (frames > MOST_FRAMES)
-		frames = MOST_FRAMES;
-	if (with_kernel)
-		bytes = bpf_get_stack(ctx, (char *)w->frame + frames * sizeof(struct walked_frame),
-				      MOST_KERNEL_FRAMES * sizeof(__u64), 0);
-	if (bytes < 0)
-		bytes = 0;
-	w->sample.kernel_frames = bytes / sizeof(__u64);
-	__u64 size = sizeof(struct stack_sample) + frames * sizeof(struct walked_frame) + bytes;
-
-	if (size > sizeof(struct stack_sample) + sizeof(w->frame) + sizeof(w->kernel))
-		goto out;
-	if (!bpf_ringbuf_output(&samples, &w->sample, size, BPF_RB_NO_WAKEUP))
-		stamp = w->sample.t_ns;
-out:
-	*taken = 0;
-	return stamp;
 }
 
 static __always_inline bool is_wanted(__u32 *pid, __u32 *tid)

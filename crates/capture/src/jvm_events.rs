@@ -187,7 +187,7 @@ impl JvmEvents {
         for record in records.iter_mut().filter(|record| record.t_ns <= until_ns) {
             let Some(jvm) = self.jvms.get_mut(&record.slot) else { continue };
             if let Some(attached) = jvm.groups.get_mut(probes::group_of(record.kind)) {
-                attached.budget.hit();
+                attached.budget.hit(1);
             }
             record.of_function = jvm.functions.is_some();
             if jvm.functions.as_mut().is_none_or(|functions| functions.complete(record)) {

@@ -18,9 +18,14 @@ use serde_json::Value;
 
 /// A program of tests/java, ready; `None`, loudly, without a compiler.
 fn program(dir: &Path, home: &Path, name: &str, args: &[&str]) -> Option<Talking> {
+    program_with(&["-XX:+UseSerialGC"], dir, home, name, args)
+}
+
+/// The same, with other options of the JVM.
+fn program_with(options: &[&str], dir: &Path, home: &Path, name: &str, args: &[&str]) -> Option<Talking> {
     jdks::compile(dir, if name == "Locks" { 8 } else { 11 }, &[name])?;
     let mut java = Command::new(home.join("bin/java"));
-    Some(Talking::start(java.args(["-XX:+UseSerialGC", "-cp"]).arg(dir).arg(name).args(args)))
+    Some(Talking::start(java.args(options).arg("-cp").arg(dir).arg(name).args(args)))
 }
 
 /// Events and summary of a trace; `None`, loudly, where eBPF is not allowed.
@@ -340,9 +345,54 @@ fn a_virtual_thread_that_holds_a_lock_is_told_as_one_and_what_is_not_seen_is_sai
                 own.iter().all(|event| event["figures"]["owner_tid"].is_null()),
                 "JDK {release}: {own:?}"
             );
+            // What virtual threads wait for themselves is seen from JDK 25 on.
             let recording = fathom_recording::open(&dir.path().join("v.fathom")).unwrap();
             let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
-            assert!(unseen.any(|unseen| unseen.what.contains("virtual threads")), "JDK {release}");
+            let is_said = unseen.any(|unseen| unseen.what.contains("without their carriers"));
+            assert_eq!(is_said, release < 25, "JDK {release}");
+        }
+    });
+}
+
+#[test]
+fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_they_wait() {
+    patiently(|| {
+        for (release, home) in jdks::of(&[25]) {
+            for options in [&[][..], &["-XX:+UseZGC"], &["-XX:+UseSerialGC", "-XX:-UseCompressedOops"]] {
+                let dir = tempfile::tempdir().unwrap();
+                let jvm = program_with(options, dir.path(), &home, "VirtualWaiters", &[]);
+                let Some(mut jvm) = jvm else { return };
+                let probe = ["lock", "-o", "v.fathom"];
+                let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &probe) else { return };
+                for (what, class, kind) in [
+                    ("monitor", "VirtualWaiters$Account", "lock.monitor"),
+                    ("lock", "java.util.concurrent.locks.ReentrantLock$NonfairSync", "lock.park"),
+                ] {
+                    let line = said.iter().find(|line| line.starts_with(&format!("{what} #"))).unwrap();
+                    let words: Vec<&str> = line.split(' ').collect();
+                    let (number, waited_ns) = (words[1], words[2].parse::<f64>().unwrap());
+                    let thread = format!("virtual thread {number}");
+                    let own: Vec<_> =
+                        events.iter().filter(|event| event["thread"] == thread.as_str()).collect();
+                    let all = own.iter().all(|event| event["name"] == class && event["kind"] == kind);
+                    assert!(all && own.len() == 25, "{release} {options:?} {what}: {} {own:#?}", own.len());
+                    let told_ns: f64 = own.iter().map(|event| event["took_ns"].as_f64().unwrap()).sum();
+                    let off = told_ns / waited_ns - 1.0;
+                    assert!(off.abs() < 0.02, "{release} {options:?} {what}: {told_ns} of {waited_ns}");
+                    // Where a class keeps its owner is known from the first wait on, who holds a monitor once it looks at it.
+                    let owner = format!("{what}-owner");
+                    let owned = own.iter().filter(|event| event["labels"]["owner"] == owner.as_str()).count();
+                    let other =
+                        own.iter().filter(|event| !event["labels"]["owner"].is_null()).count() - owned;
+                    assert!(
+                        owned >= 15 && other == 0,
+                        "{release} {options:?} {what}: {owned}, {other} {own:#?}"
+                    );
+                    let placed =
+                        own.iter().filter(|event| names(event).contains(&"VirtualWaiters$Waiter.run"));
+                    assert!(placed.count() >= 20, "{release} {options:?} {what}: {own:#?}");
+                }
+            }
         }
     });
 }

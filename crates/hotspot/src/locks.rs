@@ -44,6 +44,8 @@ pub struct LockConstants {
     pub thread_object: u32,
     /// Whether that is a handle: the address of a reference.
     pub thread_object_is_handle: bool,
+    /// `JavaThread`: its own `java.lang.Thread`, also where it carries a virtual one.
+    pub carrier_object: u32,
     /// `ObjectMonitor`: its object.
     pub monitor_object: u32,
     /// Whether that is a handle.
@@ -58,6 +60,8 @@ pub struct LockConstants {
     pub park_blocker: u32,
     /// `java.lang.Thread`: its `JavaThread`.
     pub eetop: u32,
+    /// `java.lang.Thread`: its number (`Thread.threadId()`).
+    pub thread_number: u32,
     /// Whether references within objects are compressed.
     pub compressed_oops: bool,
     /// Whether references carry the colours of generational ZGC.
@@ -142,25 +146,26 @@ impl Locks {
         let object_of = self.layout.virtual_thread.unwrap_or(self.layout.thread_object);
         let mut found = Err(Error::NotReady { what: "a thread with its object" });
         for thread in threads.iter().take(MOST_ASKED) {
-            let mut fields = || -> Result<(u64, u64)> {
+            let mut fields = || -> Result<[u64; 3]> {
                 let slot = object_of.of(*thread);
                 let slot = if self.object_is_handle { memory.read_u64(slot)? } else { slot };
                 let object = self.oops.load_root(memory, slot)?;
                 let mut field = |name| self.oops.offset(memory, object, THREAD, name);
-                Ok((field("parkBlocker")?, field("eetop")?))
+                Ok([field("parkBlocker")?, field("eetop")?, field("tid")?])
             };
             if let Ok(fields) = fields() {
                 found = Ok(fields);
                 break;
             }
         }
-        let (park_blocker, eetop) = found?;
+        let [park_blocker, eetop, number] = found?;
         let (compressed_oops, coloured, oop_base, oop_shift) = self.oops.references();
         Ok(LockConstants {
             pending: self.layout.pending.offset,
             waiting: self.layout.waiting.offset,
             thread_object: object_of.offset,
             thread_object_is_handle: self.object_is_handle,
+            carrier_object: self.layout.thread_object.offset,
             monitor_object: self.layout.monitor_object.offset,
             monitor_object_is_handle: self.feature >= FIRST_WITH_HANDLES,
             monitor_owner: self.layout.monitor_owner.offset,
@@ -168,6 +173,7 @@ impl Locks {
             thread_id: self.layout.thread_id.offset,
             park_blocker: park_blocker as u32,
             eetop: eetop as u32,
+            thread_number: number as u32,
             compressed_oops,
             coloured,
             oop_base,

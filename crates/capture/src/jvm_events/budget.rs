@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 const MAX_PER_S: f64 = 1000.0;
 /// Over what hits are averaged.
 const OVER: Duration = Duration::from_secs(2);
+/// So many are not waited out: what [`OVER`] would make of five times [`MAX_PER_S`].
+const FLOOD: u32 = 10_000;
 /// The first pause, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(80);
@@ -46,9 +48,9 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Counts a hit.
-    pub fn hit(&mut self) {
-        self.hits = self.hits.saturating_add(1);
+    /// Counts hits.
+    pub fn hit(&mut self, times: u32) {
+        self.hits = self.hits.saturating_add(times);
     }
 
     /// What to do now. `attached`: whether the group is on.
@@ -65,7 +67,7 @@ impl Budget {
             return Verdict::PutBack;
         }
         let over = now.duration_since(self.since);
-        if over < OVER || !attached {
+        if (over < OVER && self.hits < FLOOD) || !attached {
             return Verdict::Stay;
         }
         let per_s = f64::from(self.hits) / over.as_secs_f64();
@@ -102,6 +104,13 @@ mod tests {
             pauses.push(pause.as_secs());
         }
         assert_eq!(pauses, [5, 10, 20]);
+    }
+
+    #[test]
+    fn a_flood_is_not_waited_out() {
+        let mut budget = Budget { hits: FLOOD, ..Budget::default() };
+        let early = budget.since + OVER / 20;
+        assert!(matches!(budget.judge_at(early, true), Verdict::TakeOff { per_s, .. } if per_s > 99_000.0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the program in the kernel tells and is told: `bpf/locks.h`, byte by byte.
 
 use fathom_hotspot::locks::{LockConstants, Waiting, WaitsFor};
+use fathom_recording::vocabulary::kind;
 
 use crate::bpf::words;
 
@@ -39,6 +40,18 @@ pub(super) enum Waited {
     Park,
     /// For a mutex of the C library.
     Native,
+}
+
+impl Waited {
+    /// The kind of its spans.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Monitor => kind::LOCK_MONITOR,
+            Self::Wait => kind::LOCK_WAIT,
+            Self::Park => kind::LOCK_PARK,
+            Self::Native => kind::LOCK_NATIVE,
+        }
+    }
 }
 
 /// A wait for a lock.

@@ -200,6 +200,12 @@ impl Jvm {
         self.carriers.contains(&tid)
     }
 
+    /// The thread of the platform with a number of Java's (JDK 24 on). A carrier has that of what it carries.
+    pub(super) fn numbered(&self, number: u64) -> Option<u32> {
+        let mut threads = self.keys.iter().filter(|(tid, _)| !self.is_carrier(**tid));
+        threads.find(|(_, known)| known.keys.owner_id == Some(number)).map(|(tid, _)| *tid)
+    }
+
     /// Whether there are virtual threads.
     pub(super) fn has_virtual_threads(&self) -> bool {
         !self.carriers.is_empty()

@@ -6,8 +6,10 @@
 //! names and becomes spans with the times of the scheduler: [`kind::LOCK_MONITOR`], [`kind::LOCK_WAIT`],
 //! [`kind::LOCK_PARK`], [`kind::LOCK_NATIVE`].
 //!
-//! Limits. A thread that spins and gets the lock did not wait. A virtual thread that waits for a lock leaves its carrier
-//! and is not told; where it cannot (`synchronized` until JDK 23), its carrier is told to wait. Of a lock that a virtual thread held
+//! Virtual threads leave their carriers while they wait: [`virtual_threads`] follows them, from JDK 25 on.
+//!
+//! Limits. A thread that spins and gets the lock did not wait. Before JDK 25 a virtual thread that waits for a lock is not told;
+//! where it cannot leave its carrier (`synchronized` until JDK 23), that is told to wait. Of a lock that a virtual thread held
 //! the owner is told as the carrier that it was on. The owner is who held the lock when the wait began; where the lock does not tell (a monitor that was
 //! inflated just now), it is who woke the waiting thread, which is who left it last. The C library's mutexes are told,
 //! conditions are not: they are waits for work as well. A thread that sleeps thousands of times a second is not asked each time
@@ -16,13 +18,14 @@
 
 mod event;
 mod jvm;
+mod virtual_threads;
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use fathom_hotspot::locks::Waiting;
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{SpanRow, StackId};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -39,6 +42,7 @@ use crate::unwind::SharedEngine;
 use crate::{Selection, TargetEvent};
 use event::{Event, Told, Unasked, Waited};
 use jvm::Jvm;
+use virtual_threads::VirtualThreads;
 
 skeleton!("locks");
 use skeleton::{LocksSkel, LocksSkelBuilder};
@@ -94,6 +98,7 @@ struct LockWaits {
     loaded: Option<LocksSkel<'static>>,
     events: Option<Events<Told>>,
     jvms: HashMap<u32, Jvm>,
+    virtual_threads: VirtualThreads,
     /// JVMs that are not ready: when to look again, and until when.
     waited_for: HashMap<u32, (Instant, Instant)>,
     /// Threads of JVMs of which is not known whether they are Java's: since when.
@@ -116,6 +121,7 @@ impl LockWaits {
             loaded: None,
             events: None,
             jvms: HashMap::new(),
+            virtual_threads: VirtualThreads::default(),
             waited_for: HashMap::new(),
             unknown: HashMap::new(),
             open: HashMap::new(),
@@ -159,6 +165,7 @@ impl LockWaits {
     /// Tells the program where things lie in a JVM.
     fn tell_jvm(&self, pid: u32) {
         let (Some(loaded), Some(jvm)) = (&self.loaded, self.jvms.get(&pid)) else { return };
+        self.virtual_threads.tell_jvm(pid, jvm);
         let bytes = event::bytes_of(&jvm.constants, jvm.exclusive_owner);
         // A full map: its waits are told as those of a process that is no JVM.
         let _ = loaded.maps.lock_jvms.update(&pid.to_ne_bytes(), &bytes, MapFlags::ANY);
@@ -245,6 +252,7 @@ impl LockWaits {
         for tid in over {
             self.close(tid, cx);
         }
+        self.virtual_threads.take(self.min_ns, &mut self.jvms, cx);
     }
 
     /// Threads that sleep, were not asked what for, and have done so for long enough to be looked into.
@@ -401,12 +409,7 @@ impl LockWaits {
         let (pid, tid) = (event.pid.cast_signed(), event.tid.cast_signed());
         let (process, thread) = (cx.process(pid), cx.thread(pid, tid));
         cx.sink.span(&SpanRow {
-            kind: match event.waited {
-                Waited::Monitor => kind::LOCK_MONITOR,
-                Waited::Wait => kind::LOCK_WAIT,
-                Waited::Park => kind::LOCK_PARK,
-                Waited::Native => kind::LOCK_NATIVE,
-            },
+            kind: event.waited.kind(),
             name: &name,
             t0_ns: cx.clock.epoch_ns(event.off_ns.cast_signed()),
             t1_ns: cx.clock.epoch_ns(event.on_ns.cast_signed()),
@@ -436,23 +439,18 @@ impl LockWaits {
         Some(name.trim_end().to_owned())
     }
 
-    /// Says that what virtual threads wait for is not seen, where there are some.
-    fn tell_virtual_threads(&self, cx: &mut Context<'_>) {
-        for pid in self.jvms.iter().filter(|(_, jvm)| jvm.has_virtual_threads()).map(|(pid, _)| *pid) {
-            cx.unseen(Unavailable {
-                what: format!("locks that virtual threads of process {pid} wait for without their carriers"),
-                why: "a virtual thread that waits leaves its carrier, and is no thread of the kernel's meanwhile"
-                    .into(),
-                remedy: format!(
-                    "jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait"
-                ),
-            });
+    /// Follows virtual threads, where there are some.
+    fn follow_virtual_threads(&mut self, cx: &mut Context<'_>) {
+        for (pid, jvm) in self.jvms.iter().filter(|(_, jvm)| jvm.has_virtual_threads()) {
+            self.virtual_threads.follow((*pid, jvm), self.min_ns, cx);
         }
+        self.virtual_threads.keep_budgets(&self.jvms, cx);
     }
 
     /// Says what was left out because there was too much of it.
     fn tell_limits(&self, cx: &mut Context<'_>) {
         let of = |which| self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, which));
+        let (without_stack, of_work) = self.virtual_threads.limits();
         let often = "their threads sleep thousands of times a second, and are not asked each time what for";
         let many = "there were more than 1000 a second on a processor";
         let limits = [
@@ -461,7 +459,8 @@ impl LockWaits {
                 "waits for locks: who held the lock when they began; told is who left it last",
                 often,
             ),
-            (of(2), "waits for locks: their stacks", many),
+            (of(2) + without_stack, "waits for locks: their stacks", many),
+            (of_work, "waits of virtual threads for work (parked, Object.wait)", many),
             (
                 of(3),
                 "waits for work (parked, Object.wait) one by one: the shorter ones; the scheduler has them",
@@ -480,7 +479,7 @@ impl LockWaits {
     fn count_losses(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
-        cx.source_mut().lost += lost - self.lost.min(lost);
+        cx.source_mut().lost += lost - self.lost.min(lost) + self.virtual_threads.count_losses();
         self.lost = lost;
     }
 
@@ -503,6 +502,7 @@ impl LockWaits {
                 self.write(&event, None, Some("the recording ended"), cx);
             }
         }
+        self.virtual_threads.still_waiting((now_ns, self.min_ns), &mut self.jvms, cx);
     }
 }
 
@@ -539,6 +539,7 @@ impl Collector for LockWaits {
             self.take_events(cx);
             let tids: Vec<u32> = self.open.values().filter(|e| e.pid == pid).map(|e| e.tid).collect();
             tids.into_iter().for_each(|tid| self.close(tid, cx));
+            self.virtual_threads.leave(pid);
             self.jvms.remove(&pid);
             self.waited_for.remove(&pid);
         }
@@ -564,7 +565,7 @@ impl Collector for LockWaits {
         self.look_at_unasked();
         self.take_events(cx);
         self.tell_threads();
-        self.tell_virtual_threads(cx);
+        self.follow_virtual_threads(cx);
         self.count_losses(cx);
         Ok(())
     }
@@ -587,6 +588,7 @@ impl Collector for LockWaits {
         let (_, open): (Vec<u32>, Vec<u32>) = open.into_iter().partition(told);
         open.into_iter().for_each(|tid| self.close(tid, cx));
         self.tell_limits(cx);
+        self.virtual_threads.stop();
         self.handed.clear();
         (self.events, self.loaded) = (None, None);
     }

@@ -221,7 +221,7 @@ impl Network {
                 Kind::Connect => self.tell_connect(&event, stack, cx),
                 Kind::Lookup => {
                     if let Some(lookups) = self.lookups.get_mut(&event.pid.cast_signed()) {
-                        lookups.budget.hit();
+                        lookups.budget.hit(1);
                     }
                     self.held.push((event, stack));
                 }

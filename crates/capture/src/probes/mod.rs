@@ -6,7 +6,7 @@
 
 mod event;
 mod format;
-mod library;
+pub(crate) mod library;
 mod spec;
 mod tracefs;
 

@@ -150,6 +150,12 @@ impl Book<'_> {
         let end = self.ends.iter().max().copied().unwrap_or(if watched { last } else { covers.1 });
         (start.min(first), end.max(last))
     }
+
+    /// Whether nothing is known of it but what it waited for. A virtual thread is no thread of the kernel's: what it does else, its
+    /// carriers are charged with.
+    fn is_known_by_waits(&self) -> bool {
+        self.watched.is_empty() && self.off.is_empty() && self.samples.is_empty()
+    }
 }
 
 impl<'a> Seen<'a> {
@@ -230,7 +236,10 @@ fn charge<'a>(
     alive: (i64, i64),
     asked: &Intervals,
 ) -> Option<Charged<'a>> {
-    let alive = Intervals::of([alive]).and(asked);
+    let mut alive = Intervals::of([alive]).and(asked);
+    if recording.threads[id.index()].tid.is_none() && book.is_known_by_waits() {
+        alive = alive.and(&Intervals::of(book.told.iter().map(|span| (span.t0_ns(), span.t1_ns()))));
+    }
     if alive.is_empty() {
         return None;
     }

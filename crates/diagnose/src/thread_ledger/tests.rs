@@ -132,6 +132,21 @@ fn ms(group: &GroupLedger, heading: Heading) -> f64 {
 }
 
 #[test]
+fn a_thread_that_the_kernel_does_not_know_is_charged_with_its_waits_and_no_rest() {
+    let mut jvm = Watched::new();
+    let (virtual_thread, carrier) =
+        (jvm.thread("virtual thread #31", Role::App), jvm.thread("carrier", Role::App));
+    jvm.record(kind::LOCK_MONITOR, "shop.Cart", virtual_thread, (100, 300), &[]);
+    jvm.record(kind::LOCK_MONITOR, "shop.Cart", virtual_thread, (700, 750), &[]);
+    jvm.span(kind::SCHED_WATCHED, Some(carrier), (0, 1000), None, 0);
+    let ledger = jvm.ledger((200, 1000), By::Thread);
+    let told = |name: &str| ledger.groups.iter().find(|group| group.name == name).unwrap();
+    let (waiter, carrier) = (told("virtual thread #31"), told("carrier"));
+    assert_eq!((waiter.thread_ms, ms(waiter, Heading::Monitor)), (150.0, 150.0));
+    assert_eq!(carrier.thread_ms, 800.0);
+}
+
+#[test]
 fn a_watched_thread_is_charged_by_its_stacks_and_its_queue_and_runs_the_rest() {
     let mut jvm = Watched::new();
     let worker = jvm.thread("worker-1", Role::App);

@@ -1,0 +1,445 @@
+//! Locks that virtual threads wait for: `bpf/virtual_locks.bpf.c` hangs on functions of libjvm through which a virtual thread leaves
+//! its carrier and comes back. JDK 25 and later, where libjvm has the names of its own functions; loaded only once a JVM has
+//! virtual threads.
+//!
+//! A hit costs what a trap costs, so that both groups of probes have a budget: what monitors need is hit where a virtual thread waits
+//! for one; what `java.util.concurrent` needs is hit whenever one leaves its carrier and comes back, to sleep and to read, too.
+
+use std::collections::{HashMap, HashSet};
+
+use fathom_hotspot::locks::Locks;
+use fathom_recording::vocabulary::{figure, label};
+use fathom_recording::{Role, SpanRow, StackId};
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ProgramMut, UprobeOpts};
+
+use super::event::{self, Event, Waited};
+use super::jvm::Jvm;
+use crate::Selection;
+use crate::bpf::events::Events;
+use crate::bpf::object::{place, share, skeleton};
+use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable, words};
+use crate::clock::monotonic_ns;
+use crate::collector::{Context, Unavailable};
+use crate::jvm_events::budget::{Budget, Verdict};
+use crate::probes::library;
+use crate::unwind::SharedEngine;
+
+skeleton!("virtual_locks");
+use skeleton::{VirtualLocksSkel, VirtualLocksSkelBuilder};
+
+/// What cannot be seen without it.
+const WHAT: &str = "which locks virtual threads wait for";
+/// Events taken in one turn, and stacks that wait for theirs.
+const MOST_EVENTS: usize = 20_000;
+/// Virtual threads that are told apart; a server makes millions of them.
+const TOLD_APART: usize = 10_000;
+/// Of a wait in the map, behind what other waits have.
+const NUMBER_AT: usize = event::SIZE;
+
+/// Functions of libjvm, by how their mangled names begin (src/hotspot/share/runtime/objectMonitor.hpp, continuation.hpp,
+/// continuationFreezeThaw.cpp, JDK 25): freeze and thaw are templates, with an instance for each collector.
+const MONITOR_FUNCTIONS: [&str; 5] = [
+    "_ZN13ObjectMonitor21vthread_monitor_enterE",
+    "_ZN13ObjectMonitor14vthread_epilogE",
+    "_ZN13ObjectMonitor12vthread_waitE",
+    "_ZN13ObjectMonitor20vthread_wait_reenterE",
+    "_ZN12Continuation11try_preemptE",
+];
+const YIELD_FUNCTIONS: [&str; 2] = ["_Z6freezeI6ConfigI", "_Z4thawI6ConfigI"];
+
+/// A wait of a virtual thread. The thread id is that of the carrier it left.
+struct Wait {
+    event: Event,
+    number: u64,
+}
+
+impl Wait {
+    /// From the bytes of the ring buffer or of the map; `None` when they are none.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        Some(Self { event: Event::parse(bytes)?, number: words::long(bytes, NUMBER_AT)? })
+    }
+}
+
+/// Probes that are attached and taken off together.
+struct Group {
+    links: Vec<Link>,
+    budget: Budget,
+    /// Since when they are on: waits that began before are not told. Monotonic nanoseconds.
+    since_ns: u64,
+    hits: u64,
+}
+
+/// A JVM that is followed.
+struct Followed {
+    monitors: Group,
+    yields: Group,
+}
+
+/// The program, once there are virtual threads.
+#[derive(Default)]
+pub(super) struct VirtualThreads {
+    loaded: Option<VirtualLocksSkel<'static>>,
+    events: Option<Events<Wait>>,
+    followed: HashMap<u32, Followed>,
+    /// JVMs whose virtual threads cannot be followed.
+    given_up: HashSet<u32>,
+    told_apart: HashSet<(u32, u64)>,
+    lost: u64,
+}
+
+impl VirtualThreads {
+    /// Follows the virtual threads of a JVM; says so when it cannot.
+    pub(super) fn follow(&mut self, (pid, jvm): (u32, &Jvm), min_ns: u64, cx: &mut Context<'_>) {
+        if self.followed.contains_key(&pid) || self.given_up.contains(&pid) {
+            return;
+        }
+        let attached = self.load(min_ns, cx).and_then(|()| self.attach(pid, jvm));
+        let Err(why) = attached else { return };
+        self.given_up.insert(pid);
+        cx.unseen(Unavailable {
+            what: format!("locks that virtual threads of process {pid} wait for without their carriers"),
+            remedy: remedy_of_uprobe(&why).map_or_else(
+                || format!("jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait"),
+                str::to_owned,
+            ),
+            why,
+        });
+    }
+
+    fn load(&mut self, min_ns: u64, cx: &Context<'_>) -> Result<(), String> {
+        if self.loaded.is_none() {
+            let engine = cx.shared.stacks.clone();
+            let whole_host = matches!(cx.targets.selection(), Selection::All);
+            let shared = (engine.as_ref(), cx.targets.map());
+            let loaded = load(whole_host, min_ns, shared).map_err(|error| error.why)?;
+            let maps = &loaded.maps;
+            let events = Events::over(&maps.events, &maps.samples, Wait::parse, MOST_EVENTS, engine);
+            let events =
+                events.map_err(|error| unavailable(WHAT, "mapping the ring buffers of", &error).why)?;
+            (self.loaded, self.events) = (Some(loaded), Some(events));
+        }
+        Ok(())
+    }
+
+    fn attach(&mut self, pid: u32, jvm: &Jvm) -> Result<(), String> {
+        let loaded = self.loaded.as_ref().ok_or("no program")?;
+        let mut followed = Followed { monitors: Group::new(), yields: Group::new() };
+        let hits = loaded.maps.virtual_hits.update(&pid.to_ne_bytes(), &[0; 16], MapFlags::ANY);
+        hits.map_err(|error| format!("too many JVMs have virtual threads ({error})"))?;
+        followed.monitors.links = attach_monitors(loaded, pid)?;
+        followed.yields.links = attach_yields(loaded, pid)?;
+        self.followed.insert(pid, followed);
+        self.tell_jvm(pid, jvm);
+        Ok(())
+    }
+
+    /// Tells the program where things lie in a JVM, and since when it is followed.
+    pub(super) fn tell_jvm(&self, pid: u32, jvm: &Jvm) {
+        let (Some(loaded), Some(followed)) = (&self.loaded, self.followed.get(&pid)) else { return };
+        let mut bytes = event::bytes_of(&jvm.constants, jvm.exclusive_owner);
+        for word in [jvm.constants.carrier_object, jvm.constants.thread_number] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        for since_ns in [followed.monitors.since_ns, followed.yields.since_ns] {
+            bytes.extend(since_ns.to_ne_bytes());
+        }
+        // A full map: attaching has failed before.
+        let _ = loaded.maps.virtual_jvms.update(&pid.to_ne_bytes(), &bytes, MapFlags::ANY);
+    }
+
+    /// A process is gone, or another program.
+    pub(super) fn leave(&mut self, pid: u32) {
+        self.followed.remove(&pid);
+        self.given_up.remove(&pid);
+        let Some(loaded) = &self.loaded else { return };
+        let key = pid.to_ne_bytes();
+        for map in [&loaded.maps.virtual_jvms, &loaded.maps.virtual_hits] {
+            // Not there any more is as good as deleted.
+            let _ = map.delete(&key);
+        }
+        let waits = &loaded.maps.virtual_waits;
+        let of = |wait: &Wait| wait.event.pid == pid;
+        for (key, _) in self.waiting().into_iter().filter(|(_, wait)| of(wait)) {
+            let _ = waits.delete(&key);
+        }
+    }
+
+    /// Waits that go on.
+    fn waiting(&self) -> Vec<(Vec<u8>, Wait)> {
+        let Some(loaded) = &self.loaded else { return Vec::new() };
+        let waits = &loaded.maps.virtual_waits;
+        let value = |key: &Vec<u8>| Wait::parse(&waits.lookup(key, MapFlags::ANY).ok().flatten()?);
+        waits.keys().filter_map(|key| Some((value(&key)?, key))).map(|(wait, key)| (key, wait)).collect()
+    }
+
+    /// Writes what came in.
+    pub(super) fn take(&mut self, min_ns: u64, jvms: &mut HashMap<u32, Jvm>, cx: &mut Context<'_>) {
+        for wait in self.events.as_mut().map(Events::take).unwrap_or_default() {
+            let Some(events) = &mut self.events else { return };
+            let (event, carrier) = (&wait.event, (wait.event.pid, wait.event.tid));
+            if event.on_ns.saturating_sub(event.off_ns) < min_ns {
+                events.forget(event.tid, event.stack_ns);
+                continue;
+            }
+            cx.source_mut().records += 1;
+            let stack = if event.apart {
+                events.shared_stack(carrier, event.stack_ns, cx)
+            } else {
+                events.stack(carrier, event.stack_ns, cx)
+            };
+            self.write(&wait, stack, None, jvms, cx);
+        }
+    }
+
+    /// Writes waits that have not ended.
+    pub(super) fn still_waiting(
+        &mut self,
+        (now_ns, min_ns): (u64, u64),
+        jvms: &mut HashMap<u32, Jvm>,
+        cx: &mut Context<'_>,
+    ) {
+        for (_, mut wait) in self.waiting() {
+            let Some(jvm) = self.followed.get(&wait.event.pid) else { continue };
+            let by = if wait.event.waited == Waited::Park { &jvm.yields } else { &jvm.monitors };
+            // Its end would have been missed.
+            let is_true = !by.links.is_empty() && wait.event.off_ns >= by.since_ns;
+            if is_true && now_ns.saturating_sub(wait.event.off_ns) >= min_ns {
+                wait.event.on_ns = now_ns;
+                self.write(&wait, None, Some("the recording ended"), jvms, cx);
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        wait: &Wait,
+        stack: Option<StackId>,
+        cut: Option<&str>,
+        jvms: &mut HashMap<u32, Jvm>,
+        cx: &mut Context<'_>,
+    ) {
+        let event = &wait.event;
+        let Some(jvm) = jvms.get_mut(&event.pid) else { return };
+        let class = jvm.class(event);
+        let offset = class.as_ref().and_then(|class| class.exclusive_owner).unwrap_or(0);
+        if offset > 0 && jvm.exclusive_owner == 0 {
+            // From now on the program reads the owner too.
+            jvm.exclusive_owner = offset;
+            self.tell_jvm(event.pid, jvm);
+        }
+        let has_owner = match event.waited {
+            Waited::Monitor => true,
+            Waited::Park => offset > 0,
+            Waited::Wait | Waited::Native => false,
+        };
+        let tells = |number: &u64| has_owner && !Locks::is_anonymous(*number) && *number != wait.number;
+        let number = Some(event.owner).filter(tells);
+        let owner_tid = number.and_then(|number| jvm.numbered(number));
+        let owner_name = match (owner_tid.and_then(|tid| jvm.name(tid)), number) {
+            (Some(name), _) => Some(name.to_owned()),
+            (None, Some(number)) => Some(name_of(number)),
+            (None, None) => None,
+        };
+        let address = format!("{:#x}", event.lock);
+        let mut labels: Vec<(&str, &str)> = vec![(label::ADDRESS, &address)];
+        labels.extend(owner_name.as_deref().map(|name| (label::OWNER, name)));
+        labels.extend(cut.map(|why| (label::CUT, why)));
+        let figures: Vec<(&str, f64)> =
+            owner_tid.map(|tid| (figure::OWNER_TID, f64::from(tid))).into_iter().collect();
+        let process = cx.process(event.pid.cast_signed());
+        let is_known = self.told_apart.contains(&(event.pid, wait.number));
+        let thread = if is_known || self.told_apart.len() < TOLD_APART {
+            self.told_apart.insert((event.pid, wait.number));
+            name_of(wait.number)
+        } else {
+            "virtual thread".to_owned()
+        };
+        let thread = cx.sink.thread(process, None, &thread, Role::App);
+        cx.sink.span(&SpanRow {
+            kind: event.waited.kind(),
+            name: class.as_ref().map_or("", |class| &class.name),
+            t0_ns: cx.clock.epoch_ns(event.off_ns.cast_signed()),
+            t1_ns: cx.clock.epoch_ns(event.on_ns.cast_signed()),
+            process,
+            thread: Some(thread),
+            stack,
+            source: cx.source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &figures,
+            labels: &labels,
+        });
+    }
+
+    /// Takes probes off that are hit too often, and puts them back when it is time.
+    pub(super) fn keep_budgets(&mut self, jvms: &HashMap<u32, Jvm>, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        let mut changed = Vec::new();
+        for (pid, jvm) in &mut self.followed {
+            let hits = loaded.maps.virtual_hits.lookup(&pid.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+            let hits = |at| hits.as_deref().and_then(|bytes| words::long(bytes, at)).unwrap_or(0);
+            let groups = [
+                (&mut jvm.monitors, hits(0), attach_monitors as Attach, "monitors", "waits for them"),
+                (&mut jvm.yields, hits(8), attach_yields, "locks of java.util.concurrent", "switches"),
+            ];
+            for (group, hits, attach, locks, what) in groups {
+                group.budget.hit(u32::try_from(hits.saturating_sub(group.hits)).unwrap_or(u32::MAX));
+                group.hits = hits;
+                match group.budget.judge(!group.links.is_empty()) {
+                    Verdict::Stay => {}
+                    Verdict::TakeOff { per_s, pause } => {
+                        group.links.clear();
+                        cx.unseen(Unavailable {
+                            what: format!("waits of virtual threads of process {pid} for {locks}, for stretches"),
+                            why: format!(
+                                "with {what} of virtual threads, there were {per_s:.0} hits of probes a second, and each costs \
+                                 microseconds: taken off for {} s, and longer each time",
+                                pause.as_secs()
+                            ),
+                            remedy: "a flight recording (fathom record --engine jfr) tells of waits from 20 ms on".into(),
+                        });
+                    }
+                    Verdict::PutBack => {
+                        group.links = attach(loaded, *pid).unwrap_or_default();
+                        group.since_ns = now_ns();
+                        changed.push(*pid);
+                    }
+                }
+            }
+        }
+        for pid in changed {
+            if let Some(jvm) = jvms.get(&pid) {
+                self.tell_jvm(pid, jvm);
+            }
+        }
+    }
+
+    /// Events that found no room since the last time.
+    pub(super) fn count_losses(&mut self) -> u64 {
+        let lost: u64 = (0..2_u32).map(|which| self.count(which)).sum();
+        let new = lost.saturating_sub(self.lost);
+        self.lost = lost;
+        new
+    }
+
+    /// Waits for locks without their stack, and waits for work that are not told, as there were too many.
+    pub(super) fn limits(&self) -> (u64, u64) {
+        (self.count(2), self.count(3))
+    }
+
+    fn count(&self, which: u32) -> u64 {
+        self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, which))
+    }
+
+    /// Takes everything down.
+    pub(super) fn stop(&mut self) {
+        self.followed.clear();
+        (self.events, self.loaded) = (None, None);
+    }
+}
+
+impl Group {
+    fn new() -> Self {
+        Self { links: Vec::new(), budget: Budget::default(), since_ns: now_ns(), hits: 0 }
+    }
+}
+
+fn now_ns() -> u64 {
+    monotonic_ns().max(0).cast_unsigned()
+}
+
+/// As `Thread.threadId()` and thread dumps number it.
+fn name_of(number: u64) -> String {
+    format!("virtual thread #{number}")
+}
+
+/// Attaches a group of probes to a process.
+type Attach = fn(&VirtualLocksSkel<'static>, u32) -> Result<Vec<Link>, String>;
+
+fn attach_monitors(loaded: &VirtualLocksSkel<'static>, pid: u32) -> Result<Vec<Link>, String> {
+    let programs = &loaded.progs;
+    let [enter, epilog, wait, reenter, preempt] = [0, 1, 2, 3, 4];
+    // Ends first, so that no wait begins whose end is missed.
+    attach(
+        pid,
+        &MONITOR_FUNCTIONS,
+        &[
+            (epilog, &programs.virtual_acquired, false),
+            (reenter, &programs.virtual_reenter, false),
+            (wait, &programs.virtual_wait, false),
+            (enter, &programs.virtual_entered, true),
+            (enter, &programs.virtual_enter, false),
+            (preempt, &programs.virtual_preempt, false),
+        ],
+    )
+}
+
+fn attach_yields(loaded: &VirtualLocksSkel<'static>, pid: u32) -> Result<Vec<Link>, String> {
+    let programs = &loaded.progs;
+    attach(pid, &YIELD_FUNCTIONS, &[(1, &programs.virtual_thaw, false), (0, &programs.virtual_freeze, false)])
+}
+
+/// Attaches programs to functions, told by their index; on the return, or on the entry.
+fn attach(
+    pid: u32,
+    functions: &[&str],
+    programs: &[(usize, &ProgramMut<'_>, bool)],
+) -> Result<Vec<Link>, String> {
+    let pid = pid.cast_signed();
+    let file = library::find(pid, "libjvm.so")?;
+    let places = library::beginning_with(&file, functions)?;
+    if places.iter().any(Vec::is_empty) {
+        return Err("they leave their carriers meanwhile, and are followed through functions that libjvm has from JDK 25 on, \
+                    where it has their names (not where it is stripped)"
+            .into());
+    }
+    let mut links = Vec::new();
+    for (function, program, retprobe) in programs {
+        for offset in &places[*function] {
+            let opts = UprobeOpts { retprobe: *retprobe, ..UprobeOpts::default() };
+            let link = program.attach_uprobe_with_opts(pid, &file, *offset as usize, opts);
+            links.push(link.map_err(|error| error.to_string())?);
+        }
+    }
+    Ok(links)
+}
+
+/// Loads the program. With an engine it walks by its tables.
+fn load(
+    whole_host: bool,
+    min_ns: u64,
+    (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
+) -> Result<VirtualLocksSkel<'static>, Unavailable> {
+    silence();
+    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
+    let mut open = VirtualLocksSkelBuilder::default().open(place()).map_err(failed("opening"))?;
+    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+        data.min_ns = min_ns;
+        data.own_pid = std::process::id();
+        data.all_processes = u8::from(whole_host);
+        data.pidns_ino = pid_namespace();
+    }
+    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    open.load().map_err(failed("loading"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_read_with_the_number_of_its_thread_and_not_without() {
+        let mut bytes = vec![0_u8; NUMBER_AT + 8];
+        bytes[0] = 7;
+        bytes[68] = 1;
+        bytes[NUMBER_AT] = 31;
+        let wait = Wait::parse(&bytes).unwrap();
+        assert_eq!(
+            (wait.event.off_ns, wait.number, name_of(wait.number).as_str()),
+            (7, 31, "virtual thread #31")
+        );
+        assert!(Wait::parse(&bytes[..NUMBER_AT]).is_none());
+    }
+}
