@@ -104,12 +104,24 @@ static __always_inline struct virtual_jvm *jvm_here(__u32 *pid, bool is_yield)
 	return bpf_map_lookup_elem(&virtual_jvms, pid);
 }
 
+/* The virtual thread whose continuation a JavaThread runs, or is about to; 0: none. */
+static __always_inline __u64 continued(const struct virtual_jvm *jvm, __u64 java)
+{
+	__u64 entry = jvm->entry ? word_at(java + jvm->entry) : 0;
+	__u64 continuation = entry ? word_at(entry + jvm->continuation) : 0;
+	__u64 target = continuation ? load_field(&jvm->jvm, continuation + jvm->target) : 0;
+
+	return target ? load_field(&jvm->jvm, target + jvm->virtual_thread) : 0;
+}
+
 /* The virtual thread that a JavaThread carries, its object; 0: none. */
 static __always_inline __u64 carried(const struct virtual_jvm *jvm, __u64 java, struct virtual_thread *thread)
 {
 	__u64 object = object_of_handle(&jvm->jvm, java + jvm->jvm.thread_object);
 
-	if (!object || object == object_of_handle(&jvm->jvm, java + jvm->carrier_object))
+	if (object == object_of_handle(&jvm->jvm, java + jvm->carrier_object))
+		object = continued(jvm, java);
+	if (!object)
 		return 0;
 	thread->number = word_at(object + jvm->thread_number);
 	return thread->number ? object : 0;

@@ -9,11 +9,17 @@ struct virtual_jvm {
 	struct lock_jvm jvm;   /* its thread_object is the thread that is carried */
 	__u32 carrier_object;  /* JavaThread: its own java.lang.Thread */
 	__u32 thread_number;   /* java.lang.Thread: tid */
+	/* The way to the virtual thread where the JVM takes the carrier for the current thread when one leaves (before JDK 25):
+	 * fathom_hotspot::continuation. All are 0 where it does not. */
+	__u32 entry;
+	__u32 continuation;
+	__u32 target;
+	__u32 virtual_thread;
 	__u64 monitors_since_ns; /* waits that began before are not told: their probes were off for a while */
 	__u64 yields_since_ns;
 };
 
-_Static_assert(sizeof(struct virtual_jvm) == 80, "shared with user space");
+_Static_assert(sizeof(struct virtual_jvm) == 96, "shared with user space");
 
 /* A virtual thread, by its number in java.lang.Thread: its object moves. */
 struct virtual_thread {

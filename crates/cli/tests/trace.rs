@@ -326,7 +326,7 @@ fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
 }
 
 #[test]
-fn a_virtual_thread_that_holds_a_lock_is_told_as_one_and_what_is_not_seen_is_said() {
+fn a_virtual_thread_that_holds_a_lock_is_told_as_one() {
     patiently(|| {
         for (release, home) in jdks::of(&[21, 25]) {
             let dir = tempfile::tempdir().unwrap();
@@ -345,11 +345,6 @@ fn a_virtual_thread_that_holds_a_lock_is_told_as_one_and_what_is_not_seen_is_sai
                 own.iter().all(|event| event["figures"]["owner_tid"].is_null()),
                 "JDK {release}: {own:?}"
             );
-            // What virtual threads wait for themselves is seen from JDK 25 on.
-            let recording = fathom_recording::open(&dir.path().join("v.fathom")).unwrap();
-            let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
-            let is_said = unseen.any(|unseen| unseen.what.contains("without their carriers"));
-            assert_eq!(is_said, release < 25, "JDK {release}");
         }
     });
 }
@@ -357,8 +352,10 @@ fn a_virtual_thread_that_holds_a_lock_is_told_as_one_and_what_is_not_seen_is_sai
 #[test]
 fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_they_wait() {
     patiently(|| {
-        for (release, home) in jdks::of(&[25]) {
-            for options in [&[][..], &["-XX:+UseZGC"], &["-XX:+UseSerialGC", "-XX:-UseCompressedOops"]] {
+        for (release, home) in jdks::of(&[21, 25]) {
+            for options in
+                [&["-XX:+UseG1GC"][..], &["-XX:+UseZGC"], &["-XX:+UseSerialGC", "-XX:-UseCompressedOops"]]
+            {
                 let dir = tempfile::tempdir().unwrap();
                 let jvm = program_with(options, dir.path(), &home, "VirtualWaiters", &[]);
                 let Some(mut jvm) = jvm else { return };
@@ -372,12 +369,22 @@ fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_the
                     let words: Vec<&str> = line.split(' ').collect();
                     let (number, waited_ns) = (words[1], words[2].parse::<f64>().unwrap());
                     let thread = format!("virtual thread {number}");
-                    let own: Vec<_> =
-                        events.iter().filter(|event| event["thread"] == thread.as_str()).collect();
+                    // Until JDK 23 it keeps its carrier while it waits for a monitor.
+                    let is_of = |event: &&&Value| match (release, what) {
+                        (21, "monitor") => event["name"] == class,
+                        _ => event["thread"] == thread.as_str(),
+                    };
+                    let own: Vec<_> = events.iter().filter(|event| is_of(&event)).collect();
                     let all = own.iter().all(|event| event["name"] == class && event["kind"] == kind);
-                    assert!(all && own.len() == 25, "{release} {options:?} {what}: {} {own:#?}", own.len());
+                    // Before JDK 25, how to get at virtual threads is known once one was seen at work.
+                    let least = if (release, what) == (21, "lock") { 20 } else { 25 };
+                    assert!(
+                        all && own.len() >= least,
+                        "{release} {options:?} {what}: {} {own:#?}",
+                        own.len()
+                    );
                     let told_ns: f64 = own.iter().map(|event| event["took_ns"].as_f64().unwrap()).sum();
-                    let off = told_ns / waited_ns - 1.0;
+                    let off = told_ns / (waited_ns * own.len() as f64 / 25.0) - 1.0;
                     assert!(off.abs() < 0.02, "{release} {options:?} {what}: {told_ns} of {waited_ns}");
                     // Where a class keeps its owner is known from the first wait on, who holds a monitor once it looks at it.
                     let owner = format!("{what}-owner");
@@ -390,7 +397,7 @@ fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_the
                     );
                     let placed =
                         own.iter().filter(|event| names(event).contains(&"VirtualWaiters$Waiter.run"));
-                    assert!(placed.count() >= 20, "{release} {options:?} {what}: {own:#?}");
+                    assert!(placed.count() >= least - 5, "{release} {options:?} {what}: {own:#?}");
                 }
             }
         }

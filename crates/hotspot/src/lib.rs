@@ -5,6 +5,7 @@
 
 pub mod attach;
 pub mod code_cache;
+pub mod continuation;
 mod elf;
 mod error;
 pub mod find;

@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 
+use crate::continuation::{self, ContinuationConstants};
 use crate::flags::Flags;
 use crate::layout::LockLayout;
 use crate::memory::Memory;
@@ -110,8 +111,10 @@ pub struct Waiting {
 /// A Java thread as an owner of locks may be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnerKeys {
-    /// Its number as an owner (JDK 24 on).
+    /// Its number as an owner of monitors (JDK 24 on); a carrier has that of the thread which it carries.
     pub owner_id: Option<u64>,
+    /// Its own number in Java (`Thread.threadId()`); 0: not known.
+    pub number: u64,
     /// Its stack, lowest and highest address: an owner may be told by a place on it (until JDK 23).
     pub stack: (u64, u64),
 }
@@ -215,6 +218,12 @@ impl Locks {
         Ok(self.class(vm, header)?.name == "jdk.internal.misc.CarrierThread")
     }
 
+    /// The way from a thread to the virtual thread that it carries, where the JDK needs one (before 25): told by a thread that carries
+    /// one at this moment.
+    pub fn continuation<M: Memory>(&mut self, vm: &Vm<M>, thread: u64) -> Option<ContinuationConstants> {
+        continuation::find(vm, &self.layout, &mut self.oops, thread).ok().flatten()
+    }
+
     /// What a thread waits for, as the program in the kernel reads it. True only of a thread that is known to sleep all the
     /// while.
     pub fn waiting<M: Memory>(&self, vm: &Vm<M>, at: &LockConstants, thread: u64) -> Result<Option<Waiting>> {
@@ -288,12 +297,16 @@ impl Locks {
     }
 
     /// How a thread is told as an owner.
-    pub fn owner_keys<M: Memory>(&self, vm: &Vm<M>, thread: u64) -> Result<OwnerKeys> {
+    pub fn owner_keys<M: Memory>(&self, vm: &Vm<M>, at: &LockConstants, thread: u64) -> Result<OwnerKeys> {
         let memory = &vm.memory;
+        let slot = thread.wrapping_add(u64::from(at.carrier_object));
+        let slot = if at.thread_object_is_handle { memory.read_u64(slot)? } else { slot };
+        let object = self.oops.load_root(memory, slot)?;
+        let number = memory.read_u64(object.wrapping_add(u64::from(at.thread_number))).unwrap_or(0);
         let owner_id = self.layout.owner_id.map(|field| field.read_u64(memory, thread)).transpose()?;
         let base = self.layout.stack_base.read_u64(memory, thread)?;
         let size = self.layout.stack_size.read_u64(memory, thread)?;
-        Ok(OwnerKeys { owner_id, stack: (base.saturating_sub(size), base) })
+        Ok(OwnerKeys { owner_id, number, stack: (base.saturating_sub(size), base) })
     }
 
     /// A number that changes whenever a thread starts or ends; `None` where it is not told (before JDK 16).

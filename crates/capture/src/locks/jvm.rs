@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use fathom_hotspot::continuation::ContinuationConstants;
 use fathom_hotspot::locks::{LockClass, LockConstants, Locks, OwnerKeys, Waiting};
 use fathom_hotspot::threads::Threads;
 use fathom_hotspot::{Result, Vm};
@@ -28,6 +29,8 @@ pub(super) struct Jvm {
     pub(super) constants: LockConstants,
     /// Where a lock of `java.util.concurrent` keeps its owner, once one was seen.
     pub(super) exclusive_owner: u32,
+    /// The way to virtual threads, on JDKs before 25.
+    pub(super) continuation: Option<ContinuationConstants>,
     list: Option<u64>,
     next: Instant,
     seldom: Instant,
@@ -64,6 +67,7 @@ impl Jvm {
             locks,
             constants,
             exclusive_owner: 0,
+            continuation: None,
             list: None,
             next: Instant::now(),
             seldom: Instant::now(),
@@ -99,7 +103,7 @@ impl Jvm {
         self.java = all.iter().map(|(tid, _)| *tid).collect();
         self.by_address = all.into_iter().map(|(tid, address)| (address, tid)).collect();
         for (tid, address) in &fresh {
-            if let Ok(keys) = self.locks.owner_keys(&self.vm, *address) {
+            if let Ok(keys) = self.locks.owner_keys(&self.vm, &self.constants, *address) {
                 self.keys.insert(*tid, Known { keys, since_ns: started_ns(*tid) });
             }
             if self.names.len() >= MOST_NAMES {
@@ -200,10 +204,31 @@ impl Jvm {
         self.carriers.contains(&tid)
     }
 
-    /// The thread of the platform with a number of Java's (JDK 24 on). A carrier has that of what it carries.
+    /// The thread of the platform with a number of Java's.
     pub(super) fn numbered(&self, number: u64) -> Option<u32> {
-        let mut threads = self.keys.iter().filter(|(tid, _)| !self.is_carrier(**tid));
-        threads.find(|(_, known)| known.keys.owner_id == Some(number)).map(|(tid, _)| *tid)
+        self.keys.iter().find(|(_, known)| known.keys.number == number).map(|(tid, _)| *tid)
+    }
+
+    /// The way to virtual threads, where the JDK needs one, once a thread was seen that carries one: looks for such a thread for
+    /// so long.
+    pub(super) fn find_continuation(&mut self, most: Duration) -> Option<ContinuationConstants> {
+        let carriers: Vec<u64> = self
+            .by_address
+            .iter()
+            .filter(|(_, tid)| self.carriers.contains(tid))
+            .map(|(at, _)| *at)
+            .collect();
+        let begun = Instant::now();
+        while self.continuation.is_none() && !carriers.is_empty() && begun.elapsed() < most {
+            let found = carriers.iter().find_map(|at| self.locks.continuation(&self.vm, *at));
+            self.continuation = found;
+        }
+        self.continuation
+    }
+
+    /// Its version: 8, 17, 25.
+    pub(super) fn feature(&self) -> u32 {
+        self.vm.release.feature
     }
 
     /// Whether there are virtual threads.

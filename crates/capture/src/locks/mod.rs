@@ -6,10 +6,10 @@
 //! names and becomes spans with the times of the scheduler: [`kind::LOCK_MONITOR`], [`kind::LOCK_WAIT`],
 //! [`kind::LOCK_PARK`], [`kind::LOCK_NATIVE`].
 //!
-//! Virtual threads leave their carriers while they wait: [`virtual_threads`] follows them, from JDK 25 on.
+//! Virtual threads leave their carriers while they wait, and are no threads of the kernel's: [`virtual_threads`] follows them.
 //!
-//! Limits. A thread that spins and gets the lock did not wait. Before JDK 25 a virtual thread that waits for a lock is not told;
-//! where it cannot leave its carrier (`synchronized` until JDK 23), that is told to wait. Of a lock that a virtual thread held
+//! Limits. A thread that spins and gets the lock did not wait. A virtual thread that
+//! cannot leave its carrier (`synchronized` until JDK 23) has that told to wait. Of a lock that a virtual thread held
 //! the owner is told as the carrier that it was on. The owner is who held the lock when the wait began; where the lock does not tell (a monitor that was
 //! inflated just now), it is who woke the waiting thread, which is who left it last. The C library's mutexes are told,
 //! conditions are not: they are waits for work as well. A thread that sleeps thousands of times a second is not asked each time
@@ -441,7 +441,7 @@ impl LockWaits {
 
     /// Follows virtual threads, where there are some.
     fn follow_virtual_threads(&mut self, cx: &mut Context<'_>) {
-        for (pid, jvm) in self.jvms.iter().filter(|(_, jvm)| jvm.has_virtual_threads()) {
+        for (pid, jvm) in self.jvms.iter_mut().filter(|(_, jvm)| jvm.has_virtual_threads()) {
             self.virtual_threads.follow((*pid, jvm), self.min_ns, cx);
         }
         self.virtual_threads.keep_budgets(&self.jvms, cx);
@@ -588,7 +588,7 @@ impl Collector for LockWaits {
         let (_, open): (Vec<u32>, Vec<u32>) = open.into_iter().partition(told);
         open.into_iter().for_each(|tid| self.close(tid, cx));
         self.tell_limits(cx);
-        self.virtual_threads.stop();
+        self.virtual_threads.stop(cx);
         self.handed.clear();
         (self.events, self.loaded) = (None, None);
     }

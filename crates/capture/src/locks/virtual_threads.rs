@@ -1,11 +1,16 @@
 //! Locks that virtual threads wait for: `bpf/virtual_locks.bpf.c` hangs on functions of libjvm through which a virtual thread leaves
-//! its carrier and comes back. JDK 25 and later, where libjvm has the names of its own functions; loaded only once a JVM has
-//! virtual threads.
+//! its carrier and comes back, where libjvm has the names of its own functions; loaded only once a JVM has virtual threads.
+//!
+//! Locks of `java.util.concurrent` from JDK 21 on, monitors from JDK 25 on: until JDK 23 a virtual thread that waits for one holds on to
+//! its carrier, which is told; in JDK 24 those functions had other names, which were not tried.
 //!
 //! A hit costs what a trap costs, so that both groups of probes have a budget: what monitors need is hit where a virtual thread waits
-//! for one; what `java.util.concurrent` needs is hit whenever one leaves its carrier and comes back, to sleep and to read, too.
+//! for one; what `java.util.concurrent` needs is hit some seven times (measured) whenever one leaves its carrier and comes back, to sleep
+//! and to read, too: its frames come back one by one.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use fathom_hotspot::locks::Locks;
 use fathom_recording::vocabulary::{figure, label};
@@ -34,6 +39,16 @@ const WHAT: &str = "which locks virtual threads wait for";
 const MOST_EVENTS: usize = 20_000;
 /// Virtual threads that are told apart; a server makes millions of them.
 const TOLD_APART: usize = 10_000;
+/// The first JDK in which a virtual thread is the current one until it has left its carrier.
+const FIRST_TO_STAY_CURRENT: u32 = 25;
+/// The first in which it leaves its carrier for a monitor (JEP 491).
+const FIRST_TO_LEAVE_FOR_MONITORS: u32 = 24;
+/// A virtual thread at work is looked for for so long and so often, where several JVMs have none in turn; after a while less often.
+const LOOK: Duration = Duration::from_millis(1);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_secs(60);
+const SELDOM: Duration = Duration::from_secs(1);
+const NONE_AT_WORK: &str = "none of them was seen at work, which is needed to follow them before JDK 25";
 /// Of a wait in the map, behind what other waits have.
 const NUMBER_AT: usize = event::SIZE;
 
@@ -82,6 +97,8 @@ pub(super) struct VirtualThreads {
     loaded: Option<VirtualLocksSkel<'static>>,
     events: Option<Events<Wait>>,
     followed: HashMap<u32, Followed>,
+    /// JVMs of which no virtual thread was seen at work, as is needed to follow them: since when that is looked for, and when next.
+    looking: HashMap<u32, (Instant, Instant)>,
     /// JVMs whose virtual threads cannot be followed.
     given_up: HashSet<u32>,
     told_apart: HashSet<(u32, u64)>,
@@ -90,19 +107,57 @@ pub(super) struct VirtualThreads {
 
 impl VirtualThreads {
     /// Follows the virtual threads of a JVM; says so when it cannot.
-    pub(super) fn follow(&mut self, (pid, jvm): (u32, &Jvm), min_ns: u64, cx: &mut Context<'_>) {
+    pub(super) fn follow(&mut self, (pid, jvm): (u32, &mut Jvm), min_ns: u64, cx: &mut Context<'_>) {
         if self.followed.contains_key(&pid) || self.given_up.contains(&pid) {
             return;
         }
-        let attached = self.load(min_ns, cx).and_then(|()| self.attach(pid, jvm));
-        let Err(why) = attached else { return };
+        match self.find_way(pid, jvm) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(why) => return self.give_up(pid, why, cx),
+        }
+        if let Err(why) = self.load(min_ns, cx).and_then(|()| self.attach(pid, jvm)) {
+            self.give_up(pid, why, cx);
+        } else if jvm.feature() == FIRST_TO_LEAVE_FOR_MONITORS {
+            cx.unseen(Unavailable {
+                what: format!(
+                    "monitors that virtual threads of process {pid} wait for without their carriers"
+                ),
+                why: "they are followed through functions that libjvm has from JDK 25 on".into(),
+                remedy: dump_of(pid),
+            });
+        }
+    }
+
+    /// Whether it is known how to get to the virtual thread that a thread carries; not yet where none was seen at work.
+    fn find_way(&mut self, pid: u32, jvm: &mut Jvm) -> Result<bool, String> {
+        if jvm.feature() >= FIRST_TO_STAY_CURRENT {
+            return Ok(true);
+        }
+        if !self.looking.contains_key(&pid) {
+            places(pid, &YIELD_FUNCTIONS)?;
+        }
+        let (now, others) = (Instant::now(), self.looking.len() as u32);
+        let (since, next) = self.looking.entry(pid).or_insert((now, now));
+        if now < *next {
+            return Ok(false);
+        }
+        // Where none is at work for long, it is no matter when one is found.
+        let pause = if since.elapsed() < PATIENCE { LOOK_EVERY } else { SELDOM };
+        *next = now + pause * others.max(1);
+        let is_found = jvm.find_continuation(LOOK).is_some();
+        if is_found {
+            self.looking.remove(&pid);
+        }
+        Ok(is_found)
+    }
+
+    fn give_up(&mut self, pid: u32, why: String, cx: &mut Context<'_>) {
+        self.looking.remove(&pid);
         self.given_up.insert(pid);
         cx.unseen(Unavailable {
             what: format!("locks that virtual threads of process {pid} wait for without their carriers"),
-            remedy: remedy_of_uprobe(&why).map_or_else(
-                || format!("jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait"),
-                str::to_owned,
-            ),
+            remedy: remedy_of_uprobe(&why).map_or_else(|| dump_of(pid), str::to_owned),
             why,
         });
     }
@@ -127,7 +182,10 @@ impl VirtualThreads {
         let mut followed = Followed { monitors: Group::new(), yields: Group::new() };
         let hits = loaded.maps.virtual_hits.update(&pid.to_ne_bytes(), &[0; 16], MapFlags::ANY);
         hits.map_err(|error| format!("too many JVMs have virtual threads ({error})"))?;
-        followed.monitors.links = attach_monitors(loaded, pid)?;
+        // Before, they do not leave their carriers for them.
+        if jvm.feature() >= FIRST_TO_STAY_CURRENT {
+            followed.monitors.links = attach_monitors(loaded, pid)?;
+        }
         followed.yields.links = attach_yields(loaded, pid)?;
         self.followed.insert(pid, followed);
         self.tell_jvm(pid, jvm);
@@ -138,7 +196,9 @@ impl VirtualThreads {
     pub(super) fn tell_jvm(&self, pid: u32, jvm: &Jvm) {
         let (Some(loaded), Some(followed)) = (&self.loaded, self.followed.get(&pid)) else { return };
         let mut bytes = event::bytes_of(&jvm.constants, jvm.exclusive_owner);
-        for word in [jvm.constants.carrier_object, jvm.constants.thread_number] {
+        let way = jvm.continuation.unwrap_or_default();
+        let words = [jvm.constants.carrier_object, jvm.constants.thread_number];
+        for word in words.into_iter().chain([way.entry, way.continuation, way.target, way.virtual_thread]) {
             bytes.extend(word.to_ne_bytes());
         }
         for since_ns in [followed.monitors.since_ns, followed.yields.since_ns] {
@@ -151,6 +211,7 @@ impl VirtualThreads {
     /// A process is gone, or another program.
     pub(super) fn leave(&mut self, pid: u32) {
         self.followed.remove(&pid);
+        self.looking.remove(&pid);
         self.given_up.remove(&pid);
         let Some(loaded) = &self.loaded else { return };
         let key = pid.to_ne_bytes();
@@ -334,7 +395,9 @@ impl VirtualThreads {
     }
 
     /// Takes everything down.
-    pub(super) fn stop(&mut self) {
+    pub(super) fn stop(&mut self, cx: &mut Context<'_>) {
+        let looking: Vec<u32> = self.looking.keys().copied().collect();
+        looking.into_iter().for_each(|pid| self.give_up(pid, NONE_AT_WORK.into(), cx));
         self.followed.clear();
         (self.events, self.loaded) = (None, None);
     }
@@ -387,23 +450,33 @@ fn attach(
     functions: &[&str],
     programs: &[(usize, &ProgramMut<'_>, bool)],
 ) -> Result<Vec<Link>, String> {
-    let pid = pid.cast_signed();
-    let file = library::find(pid, "libjvm.so")?;
-    let places = library::beginning_with(&file, functions)?;
-    if places.iter().any(Vec::is_empty) {
-        return Err("they leave their carriers meanwhile, and are followed through functions that libjvm has from JDK 25 on, \
-                    where it has their names (not where it is stripped)"
-            .into());
-    }
+    let (file, places) = places(pid, functions)?;
     let mut links = Vec::new();
     for (function, program, retprobe) in programs {
         for offset in &places[*function] {
             let opts = UprobeOpts { retprobe: *retprobe, ..UprobeOpts::default() };
-            let link = program.attach_uprobe_with_opts(pid, &file, *offset as usize, opts);
+            let link = program.attach_uprobe_with_opts(pid.cast_signed(), &file, *offset as usize, opts);
             links.push(link.map_err(|error| error.to_string())?);
         }
     }
     Ok(links)
+}
+
+/// The library, and where in it functions lie whose names begin so.
+fn places(pid: u32, functions: &[&str]) -> Result<(PathBuf, Vec<Vec<u64>>), String> {
+    let file = library::find(pid.cast_signed(), "libjvm.so")?;
+    let places = library::beginning_with(&file, functions)?;
+    if places.iter().any(Vec::is_empty) {
+        return Err("they leave their carriers meanwhile, and are followed through functions of libjvm, which has not the names of \
+                    them (it is stripped)"
+            .into());
+    }
+    Ok((file, places))
+}
+
+/// What shows where virtual threads wait.
+fn dump_of(pid: u32) -> String {
+    format!("jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait")
 }
 
 /// Loads the program. With an engine it walks by its tables.
