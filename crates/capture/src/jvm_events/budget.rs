@@ -2,7 +2,8 @@
 //!
 //! A hit costs the target some microseconds (a trap, ten on a nested virtual machine). At the limit it loses one percent
 //! of one processor there. Bursts are what is interesting (a JVM that starts loads thousands of classes), hence an
-//! average over some seconds; what keeps on is taken off for a while that doubles each time.
+//! average over some seconds; what keeps on is taken off for a while that doubles each time, and is as long as it takes until
+//! there was no more than the limit on average.
 
 use std::time::{Duration, Instant};
 
@@ -75,8 +76,9 @@ impl Budget {
         if per_s <= MAX_PER_S {
             return Verdict::Stay;
         }
-        let pause = self.pause;
-        self.pause = (pause * 2).min(LONGEST_PAUSE);
+        let made_good = Duration::from_secs_f64(per_s * over.as_secs_f64() / MAX_PER_S);
+        let pause = self.pause.max(made_good);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         self.back_at = Some(now + pause);
         Verdict::TakeOff { per_s, pause }
     }
@@ -110,7 +112,9 @@ mod tests {
     fn a_flood_is_not_waited_out() {
         let mut budget = Budget { hits: FLOOD, ..Budget::default() };
         let early = budget.since + OVER / 20;
-        assert!(matches!(budget.judge_at(early, true), Verdict::TakeOff { per_s, .. } if per_s > 99_000.0));
+        let Verdict::TakeOff { per_s, pause } = budget.judge_at(early, true) else { panic!("it stayed on") };
+        assert!(per_s > 99_000.0);
+        assert_eq!(pause, Duration::from_secs(10), "as long as so many may take");
     }
 
     #[test]
