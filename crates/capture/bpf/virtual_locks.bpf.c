@@ -209,6 +209,8 @@ int virtual_preempt(struct pt_regs *ctx)
 		drop(&before->wait);
 	if (!jvm || !carried(jvm, PT_REGS_PARM1(ctx), &now.thread))
 		return 0;
+	/* Until it is known what for. */
+	now.wait.wait.kind = LOCK_WAIT;
 	begin(&now.thread, &now.wait, true);
 	if (bpf_map_update_elem(&leaving, &tid, &now, BPF_ANY)) {
 		lost(1);

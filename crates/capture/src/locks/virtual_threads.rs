@@ -219,10 +219,14 @@ impl VirtualThreads {
             // Not there any more is as good as deleted.
             let _ = map.delete(&key);
         }
-        let waits = &loaded.maps.virtual_waits;
-        let of = |wait: &Wait| wait.event.pid == pid;
-        for (key, _) in self.waiting().into_iter().filter(|(_, wait)| of(wait)) {
-            let _ = waits.delete(&key);
+        self.forget(|wait| wait.event.pid == pid);
+    }
+
+    /// Waits whose end will not be seen: they would take the room of others.
+    fn forget(&self, which: impl Fn(&Wait) -> bool) {
+        let Some(loaded) = &self.loaded else { return };
+        for (key, _) in self.waiting().into_iter().filter(|(_, wait)| which(wait)) {
+            let _ = loaded.maps.virtual_waits.delete(&key);
         }
     }
 
@@ -294,8 +298,8 @@ impl VirtualThreads {
             Waited::Park => offset > 0,
             Waited::Wait | Waited::Native => false,
         };
-        let tells = |number: &u64| has_owner && !Locks::is_anonymous(*number) && *number != wait.number;
-        let number = Some(event.owner).filter(tells);
+        let is_told = event.owner > 0 && (event.waited == Waited::Park || !Locks::is_anonymous(event.owner));
+        let number = Some(event.owner).filter(|number| has_owner && is_told && *number != wait.number);
         let owner_tid = number.and_then(|number| jvm.numbered(number));
         let owner_name = match (owner_tid.and_then(|tid| jvm.name(tid)), number) {
             (Some(name), _) => Some(name.to_owned()),
@@ -337,7 +341,7 @@ impl VirtualThreads {
     /// Takes probes off that are hit too often, and puts them back when it is time.
     pub(super) fn keep_budgets(&mut self, jvms: &HashMap<u32, Jvm>, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
-        let mut changed = Vec::new();
+        let (mut taken_off, mut changed) = (Vec::new(), Vec::new());
         for (pid, jvm) in &mut self.followed {
             let hits = loaded.maps.virtual_hits.lookup(&pid.to_ne_bytes(), MapFlags::ANY).ok().flatten();
             let hits = |at| hits.as_deref().and_then(|bytes| words::long(bytes, at)).unwrap_or(0);
@@ -352,6 +356,7 @@ impl VirtualThreads {
                     Verdict::Stay => {}
                     Verdict::TakeOff { per_s, pause } => {
                         group.links.clear();
+                        taken_off.push((*pid, what == "switches"));
                         cx.unseen(Unavailable {
                             what: format!("waits of virtual threads of process {pid} for {locks}, for stretches"),
                             why: format!(
@@ -369,6 +374,9 @@ impl VirtualThreads {
                     }
                 }
             }
+        }
+        for (pid, of_yields) in taken_off {
+            self.forget(|wait| wait.event.pid == pid && (wait.event.waited == Waited::Park) == of_yields);
         }
         for pid in changed {
             if let Some(jvm) = jvms.get(&pid) {
