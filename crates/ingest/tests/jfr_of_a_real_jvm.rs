@@ -44,18 +44,17 @@ fn summary(home: &Path, file: &Path) -> BTreeMap<String, u64> {
     text.lines().filter_map(row).collect()
 }
 
-/// The innermost frames of the samples as `jfr print` prints them.
+/// The innermost frames of the samples as `jfr print` tells them; as text, it would leave methods out that the JVM calls hidden.
 fn printed_tops(home: &Path, file: &Path) -> BTreeMap<String, u64> {
     let mut command = Command::new(home.join("bin/jfr"));
-    let out =
-        command.args(["print", "--events", "jdk.ExecutionSample", "--stack-depth", "1"]).arg(file).output();
-    let text = String::from_utf8(out.unwrap().stdout).unwrap();
+    command.args(["print", "--json", "--events", "jdk.ExecutionSample", "--stack-depth", "1"]);
+    let out = command.arg(file).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     let mut tops = BTreeMap::new();
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        if line.trim() == "stackTrace = [" {
-            let top = lines.next().unwrap().trim().split('(').next().unwrap().to_owned();
-            *tops.entry(top).or_default() += 1;
+    for event in told["recording"]["events"].as_array().unwrap() {
+        let method = &event["values"]["stackTrace"]["frames"][0]["method"];
+        if let (Some(class), Some(name)) = (method["type"]["name"].as_str(), method["name"].as_str()) {
+            *tops.entry(without_address(&format!("{}.{name}", class.replace('/', ".")))).or_default() += 1;
         }
     }
     tops
@@ -65,22 +64,21 @@ fn tops(recording: &Recording) -> BTreeMap<String, u64> {
     let cpu = recording.strings.find(sample::CPU);
     let mut tops = BTreeMap::new();
     for sample in recording.samples.iter().filter(|s| Some(s.kind) == cpu) {
-        let mut at = sample.stack;
-        while let Some(stack) = at {
-            let node = recording.stacks[stack.index()];
-            let name = recording.strings.get(recording.frames[node.frame.index()].name);
-            // The JDK's tool leaves methods out that the JVM calls hidden.
-            let forms = ["$Holder.", "LambdaForm$MH", "LambdaForm$DMH", "LambdaForm$BMH", "LambdaForm$VH"];
-            let is_hidden =
-                name.starts_with("java.lang.invoke.") && forms.iter().any(|form| name.contains(form));
-            if !is_hidden {
-                *tops.entry(name.to_owned()).or_default() += 1;
-                break;
-            }
-            at = node.parent;
-        }
+        let Some(stack) = sample.stack else { continue };
+        let node = recording.stacks[stack.index()];
+        let name = recording.strings.get(recording.frames[node.frame.index()].name);
+        *tops.entry(without_address(name)).or_default() += 1;
     }
     tops
+}
+
+/// A method's name without what makes a hidden class unique: "java.lang.invoke.LambdaForm$MH+0x00007f.invoke".
+fn without_address(name: &str) -> String {
+    let Some((class, method)) = name.rsplit_once('.') else { return name.to_owned() };
+    let class = class.split("+0x").next().unwrap_or(class);
+    // Until JDK 20 the address stood behind a slash.
+    let class = class.split(".0x").next().unwrap_or(class);
+    format!("{class}.{method}")
 }
 
 #[test]
