@@ -296,13 +296,19 @@ impl Locks {
         u32::try_from(self.layout.thread_id.read(&vm.memory, os_thread).ok()?).ok()
     }
 
-    /// How a thread is told as an owner.
-    pub fn owner_keys<M: Memory>(&self, vm: &Vm<M>, at: &LockConstants, thread: u64) -> Result<OwnerKeys> {
+    /// The number of a thread in Java, its own where it carries another.
+    fn number<M: Memory>(&self, vm: &Vm<M>, at: &LockConstants, thread: u64) -> Result<u64> {
         let memory = &vm.memory;
         let slot = thread.wrapping_add(u64::from(at.carrier_object));
         let slot = if at.thread_object_is_handle { memory.read_u64(slot)? } else { slot };
         let object = self.oops.load_root(memory, slot)?;
-        let number = memory.read_u64(object.wrapping_add(u64::from(at.thread_number))).unwrap_or(0);
+        Ok(memory.read_u64(object.wrapping_add(u64::from(at.thread_number)))?)
+    }
+
+    /// How a thread is told as an owner.
+    pub fn owner_keys<M: Memory>(&self, vm: &Vm<M>, at: &LockConstants, thread: u64) -> Result<OwnerKeys> {
+        let memory = &vm.memory;
+        let number = self.number(vm, at, thread).unwrap_or(0);
         let owner_id = self.layout.owner_id.map(|field| field.read_u64(memory, thread)).transpose()?;
         let base = self.layout.stack_base.read_u64(memory, thread)?;
         let size = self.layout.stack_size.read_u64(memory, thread)?;

@@ -2,7 +2,7 @@
 //! its carrier and comes back, where libjvm has the names of its own functions; loaded only once a JVM has virtual threads.
 //!
 //! Locks of `java.util.concurrent` from JDK 21 on, monitors from JDK 25 on: until JDK 23 a virtual thread that waits for one holds on to
-//! its carrier, which is told; in JDK 24 those functions had other names, which were not tried.
+//! its carrier, which is told. JDK 24 was not tried; what its libjvm may lack is said.
 //!
 //! A hit costs what a trap costs, so that both groups of probes have a budget: what monitors need is hit where a virtual thread waits
 //! for one; what `java.util.concurrent` needs is hit some seven times (measured) whenever one leaves its carrier and comes back, to sleep
@@ -116,16 +116,10 @@ impl VirtualThreads {
             Ok(false) => return,
             Err(why) => return self.give_up(pid, why, cx),
         }
-        if let Err(why) = self.load(min_ns, cx).and_then(|()| self.attach(pid, jvm)) {
-            self.give_up(pid, why, cx);
-        } else if jvm.feature() == FIRST_TO_LEAVE_FOR_MONITORS {
-            cx.unseen(Unavailable {
-                what: format!(
-                    "monitors that virtual threads of process {pid} wait for without their carriers"
-                ),
-                why: "they are followed through functions that libjvm has from JDK 25 on".into(),
-                remedy: dump_of(pid),
-            });
+        match self.load(min_ns, cx).and_then(|()| self.attach(pid, jvm)) {
+            Ok(None) => {}
+            Ok(Some(why)) => cx.unseen(unseen("monitors", pid, why)),
+            Err(why) => self.give_up(pid, why, cx),
         }
     }
 
@@ -155,11 +149,7 @@ impl VirtualThreads {
     fn give_up(&mut self, pid: u32, why: String, cx: &mut Context<'_>) {
         self.looking.remove(&pid);
         self.given_up.insert(pid);
-        cx.unseen(Unavailable {
-            what: format!("locks that virtual threads of process {pid} wait for without their carriers"),
-            remedy: remedy_of_uprobe(&why).map_or_else(|| dump_of(pid), str::to_owned),
-            why,
-        });
+        cx.unseen(unseen("locks", pid, why));
     }
 
     fn load(&mut self, min_ns: u64, cx: &Context<'_>) -> Result<(), String> {
@@ -177,19 +167,24 @@ impl VirtualThreads {
         Ok(())
     }
 
-    fn attach(&mut self, pid: u32, jvm: &Jvm) -> Result<(), String> {
+    /// Attaches to a JVM. What is returned: why monitors cannot be followed, where they cannot and the rest can.
+    fn attach(&mut self, pid: u32, jvm: &Jvm) -> Result<Option<String>, String> {
         let loaded = self.loaded.as_ref().ok_or("no program")?;
         let mut followed = Followed { monitors: Group::new(), yields: Group::new() };
         let hits = loaded.maps.virtual_hits.update(&pid.to_ne_bytes(), &[0; 16], MapFlags::ANY);
         hits.map_err(|error| format!("too many JVMs have virtual threads ({error})"))?;
-        // Before, they do not leave their carriers for them.
-        if jvm.feature() >= FIRST_TO_STAY_CURRENT {
-            followed.monitors.links = attach_monitors(loaded, pid)?;
-        }
         followed.yields.links = attach_yields(loaded, pid)?;
+        let mut why = None;
+        // Before, they do not leave their carriers for them.
+        if jvm.feature() >= FIRST_TO_LEAVE_FOR_MONITORS {
+            match attach_monitors(loaded, pid) {
+                Ok(links) => followed.monitors.links = links,
+                Err(error) => why = Some(error),
+            }
+        }
         self.followed.insert(pid, followed);
         self.tell_jvm(pid, jvm);
-        Ok(())
+        Ok(why)
     }
 
     /// Tells the program where things lie in a JVM, and since when it is followed.
@@ -474,17 +469,23 @@ fn attach(
 fn places(pid: u32, functions: &[&str]) -> Result<(PathBuf, Vec<Vec<u64>>), String> {
     let file = library::find(pid.cast_signed(), "libjvm.so")?;
     let places = library::beginning_with(&file, functions)?;
-    if places.iter().any(Vec::is_empty) {
-        return Err("they leave their carriers meanwhile, and are followed through functions of libjvm, which has not the names of \
-                    them (it is stripped)"
-            .into());
+    match functions.iter().zip(&places).find(|(_, places)| places.is_empty()) {
+        None => Ok((file, places)),
+        Some((function, _)) => Err(format!(
+            "they leave their carriers meanwhile, and are followed through functions of libjvm; this one tells of none called \
+             {function}…: it is stripped, or of a version that has no such function"
+        )),
     }
-    Ok((file, places))
 }
 
-/// What shows where virtual threads wait.
-fn dump_of(pid: u32) -> String {
-    format!("jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait")
+/// What virtual threads wait for that is not seen.
+fn unseen(what: &str, pid: u32, why: String) -> Unavailable {
+    let dump = || format!("jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait");
+    Unavailable {
+        what: format!("{what} that virtual threads of process {pid} wait for without their carriers"),
+        remedy: remedy_of_uprobe(&why).map_or_else(dump, str::to_owned),
+        why,
+    }
 }
 
 /// Loads the program. With an engine it walks by its tables.
