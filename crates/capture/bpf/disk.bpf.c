@@ -127,20 +127,7 @@ struct {
 	__type(value, struct budget);
 } budgets SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, LOSSES);
-	__type(key, __u32);
-	__type(value, __u64);
-} losses SEC(".maps");
-
-static __always_inline void lost(__u32 which)
-{
-	__u64 *count = bpf_map_lookup_elem(&losses, &which);
-
-	if (count)
-		*count += 1;
-}
+#include "losses.h"
 
 static __always_inline bool may_tell(__u64 now, __u32 which)
 {

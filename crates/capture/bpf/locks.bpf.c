@@ -72,12 +72,8 @@ struct {
 
 /* [0] events that found no room, [1] threads that found no room, [2] waits for a lock without their stack, as there were too many,
  * [3] waits for work that were long enough to be told and too many. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 4);
-	__type(key, __u32);
-	__type(value, __u64);
-} losses SEC(".maps");
+#define LOSSES 4
+#include "losses.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -85,14 +81,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } last_asked SEC(".maps");
-
-static __always_inline void lost(__u32 which)
-{
-	__u64 *n = bpf_map_lookup_elem(&losses, &which);
-
-	if (n)
-		*n += 1;
-}
 
 /* Thread id of a JavaThread, if it is one. */
 static __always_inline __u32 tid_of_java(const struct lock_jvm *jvm, __u64 java)

@@ -92,20 +92,8 @@ struct {
 } tails SEC(".maps");
 
 /* [0] faults that found no room to be counted by place, [1] other counts that found none. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__type(value, __u64);
-} losses SEC(".maps");
-
-static __always_inline void lost(__u32 which)
-{
-	__u64 *count = bpf_map_lookup_elem(&losses, &which);
-
-	if (count)
-		*count += 1;
-}
+#define LOSSES 2
+#include "losses.h"
 
 struct ids {
 	__u32 pid;

@@ -53,12 +53,8 @@ struct {
 } events SEC(".maps");
 
 /* [0] events that found no room, [1] segments sent again of which the connection found no room, [2] told without a stack. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
-	__type(key, __u32);
-	__type(value, __u64);
-} losses SEC(".maps");
+#define LOSSES 3
+#include "losses.h"
 
 struct budget {
 	__u64 second;
@@ -75,14 +71,6 @@ struct {
 
 static const struct network_event no_event = {};
 static const struct network_again none_again = {};
-
-static __always_inline void lost(__u32 which)
-{
-	__u64 *count = bpf_map_lookup_elem(&losses, &which);
-
-	if (count)
-		*count += 1;
-}
 
 /* The user stack of the current thread; its stamp, by which the event names it. */
 static __always_inline __u64 send_stack(void)

@@ -54,20 +54,8 @@ struct {
 } events SEC(".maps");
 
 /* [0] events that found no room, [1] calls that found none. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__type(value, __u64);
-} losses SEC(".maps");
-
-static __always_inline void lost(__u32 which)
-{
-	__u64 *n = bpf_map_lookup_elem(&losses, &which);
-
-	if (n)
-		*n += 1;
-}
+#define LOSSES 2
+#include "losses.h"
 
 static __always_inline bool is_wanted(__u32 *pid, __u32 *tid)
 {

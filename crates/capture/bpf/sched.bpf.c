@@ -106,12 +106,8 @@ struct {
 
 /* [0] events that found no room, [1] threads that found no room, [2] parts of starts, [3] stacks of starts beyond the limit,
  * [4] waits that were long enough to be told and too many. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 5);
-	__type(key, __u32);
-	__type(value, __u64);
-} losses SEC(".maps");
+#define LOSSES 5
+#include "losses.h"
 
 /* A thread is too large for the stack of a program. */
 struct {
@@ -145,14 +141,6 @@ static __always_inline bool has_to_tell(void)
 	__u32 zero = 0, *flag = bpf_map_lookup_elem(&to_tell, &zero);
 
 	return flag && *flag;
-}
-
-static __always_inline void lost(__u32 which)
-{
-	__u64 *count = bpf_map_lookup_elem(&losses, &which);
-
-	if (count)
-		*count += 1;
 }
 
 static __always_inline bool is_target(struct task_struct___fathom *task)

@@ -65,12 +65,8 @@ struct {
 
 /* [0] events that found no room, [1] calls that could not be counted, [2] long calls beyond what is told a second,
  * [3] told without a stack, as there were too many. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 4);
-	__type(key, __u32);
-	__type(value, __u64);
-} losses SEC(".maps");
+#define LOSSES 4
+#include "losses.h"
 
 /* What is too large for the stack of a program. */
 struct scratch {
@@ -96,14 +92,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct scratch);
 } walk_scratch SEC(".maps");
-
-static __always_inline void lost(__u32 which)
-{
-	__u64 *count = bpf_map_lookup_elem(&losses, &which);
-
-	if (count)
-		*count += 1;
-}
 
 static __always_inline struct scratch *scratch(void)
 {

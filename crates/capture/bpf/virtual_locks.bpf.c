@@ -69,20 +69,8 @@ struct {
 
 /* [0] events that found no room, [1] threads that found no room, [2] waits for a lock without their stack, as there were too many,
  * [3] waits for work that were too many to be told. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 4);
-	__type(key, __u32);
-	__type(value, __u64);
-} losses SEC(".maps");
-
-static __always_inline void lost(__u32 which)
-{
-	__u64 *n = bpf_map_lookup_elem(&losses, &which);
-
-	if (n)
-		*n += 1;
-}
+#define LOSSES 4
+#include "losses.h"
 
 static __always_inline __u64 object_of_handle(const struct lock_jvm *jvm, __u64 slot)
 {

@@ -161,7 +161,8 @@ impl SlowArgs {
         } else {
             String::new()
         };
-        say(&format!("{} incidents written into {}{failed}{dropped}", stand.written, place.display()));
+        let written = fathom_diagnose::quantity::plural(stand.written as usize, "incident", "incidents");
+        say(&format!("{written} written into {}{failed}{dropped}", place.display()));
         Ok(Outcome::Done)
     }
 
