@@ -196,6 +196,57 @@ fn a_record_that_never_closes_is_given_up_after_a_bounded_number_of_lines() {
     assert_eq!(recording.spans_of(kind::GC_PAUSE).len(), 1);
 }
 
+#[test]
+fn the_id_of_a_cycle_that_a_full_gc_gave_up_before_it_wrote_a_line_is_not_missing() {
+    let log = "\
+0.085: #4: [GC pause (G1 Evacuation Pause) (young) (initial-mark), 0.0013217 secs]
+0.087: #6: [GC pause (G1 Evacuation Pause) (young), 0.0015004 secs]
+0.091: #7: [Full GC (Allocation Failure) 0.092: #4294967295: [GC concurrent-mark-end, 0.0029389 secs]
+ 31744K->11145K(32768K), 0.0055607 secs]
+0.104: #9: [GC pause (G1 Evacuation Pause) (young), 0.0015004 secs]
+0.109: #11: [Full GC (Allocation Failure)  31744K->11145K(32768K), 0.0055607 secs]
+";
+    let recording = read(log.as_bytes());
+    let checks = &recording.sources[0].checks;
+    let ids = checks.iter().find(|c| c.claim.contains("GC id")).expect("a check of ids");
+    assert!(!ids.holds, "8 and 10 follow no initial mark");
+    assert_eq!(
+        ids.detail,
+        "2 missing below 12, the first is 8, 1 of a cycle given up before it wrote a line"
+    );
+}
+
+#[test]
+fn a_heap_dump_behind_what_another_thread_left_of_its_stamps_is_no_unknown_line() {
+    let log = "\
+0.104: #9: [GC pause (G1 Evacuation Pause) (young), 0.0015004 secs]
+2026-11-23T02:03:44.297+0000 concurrent mark-sweep generation:  total 21888K, used 11947K [0x00000000feaa0000)
+0.156  class space    used 406K, capacity 460K, committed 512K, reserved 1048576K
+2026-11-23T02:04:25.228+0000: 0.216: #7: {Heap before GC invocations=9 (full 0):
+:  Metaspace       used 3723K, capacity 4638K, committed 4864K, reserved 1056768K
+0.156: nobody knows this
+";
+    let unknown = &read(log.as_bytes()).sources[0].unknown;
+    assert_eq!(unknown.iter().map(|u| u.line).collect::<Vec<_>>(), [6]);
+}
+
+#[test]
+fn a_pause_whose_stamp_another_thread_tore_stands_where_its_line_does() {
+    let log = "\
+0.181: [GC pause (G1 Evacuation Pause) (young) (initial-mark)-- 31744K->31744K(32768K), 0.0025525 secs]
+0.183: [GC concurrent-root-region-scan-start]
+0.1830.183: : [Full GC (Allocation Failure) [GC concurrent-root-region-scan-end, 0.0000522 secs]
+0.183: [GC concurrent-mark-start]
+ 31744K->11299K(32768K), 0.0061054 secs]
+0.189: [GC concurrent-mark-abort]
+0.191: [GC pause (G1 Evacuation Pause) (young) 27783K->11318K(32768K), 0.0022622 secs]
+";
+    let recording = read(log.as_bytes());
+    let full = recording.spans_of(kind::GC_PAUSE).find(|p| p.name().starts_with("Full")).expect("a full GC");
+    assert!((183_000_000..184_000_000).contains(&full.t0_ns()), "{}", full.t0_ns());
+    assert!(recording.sources[0].checks.iter().all(|c| c.holds), "{:?}", recording.sources[0].checks);
+}
+
 /// What must hold of every recording, whatever the input was.
 fn holds(recording: &Recording) {
     for kind in [kind::GC_PAUSE, kind::GC_NESTED, kind::GC_CONCURRENT, kind::SAFEPOINT, kind::RUN] {

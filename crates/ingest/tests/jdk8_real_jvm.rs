@@ -46,6 +46,9 @@ const RUNS: &[(&str, &str)] = &[
     ),
 ];
 
+/// Lines of a log that two threads may have torn at once; 3 runs of 100 have one or two.
+const MAX_TORN: usize = 4;
+
 #[test]
 fn counts_of_a_real_jdk_8_agree_with_an_independent_counter() {
     let (Some(java), Some(javac)) = (java8(), javac()) else {
@@ -83,7 +86,9 @@ fn counts_of_a_real_jdk_8_agree_with_an_independent_counter() {
         for (source, process) in recording.sources.iter().zip(&recording.processes) {
             assert_eq!(process.fact(fact::COLLECTOR), Some(*collector), "{flags}");
             assert_eq!(process.fact(fact::JDK), Some("8"), "{flags}");
-            assert_eq!(source.unknown, [], "{flags}: every line is known");
+            // Concurrent threads write into the middle of the VM thread's lines now and then: "  fromsize[12] : ".
+            let torn = if ["CMS", "G1"].contains(collector) { MAX_TORN } else { 0 };
+            assert!(source.unknown.len() <= torn, "{flags}: {:?}", source.unknown);
             assert!(source.checks.iter().all(|c| c.holds), "{flags}: {:?}", source.checks);
         }
     }

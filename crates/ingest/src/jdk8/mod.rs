@@ -322,12 +322,11 @@ impl Reader {
 
     /// What no record took: a dump, a compilation, or a line that nobody knows.
     fn leftover(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8], text: &[u8]) -> Known {
-        let (_, rest) = Stamp::leading(text);
         // Details may stand behind the stamp of another thread: "371.856:    [Parallel Time: 268.0 ms]".
         let spaces = |at: &usize| line.get(..*at).map_or(0, |head| head.len() - head.trim_ascii_end().len());
         let detail = memchr::memchr(b'[', line).and_then(|at| line.get(at - spaces(&at)..)).unwrap_or(line);
         let known = dumps::is_dump(text)
-            || dumps::is_dump(rest)
+            || dumps::is_dump(Stamp::stripped(text))
             || self.pending.as_deref_mut().is_some_and(|pause| self.details.line(pause, detail))
             || self.compiler_line(sink, number, line)
             || Row::parse(text).is_some();
@@ -337,11 +336,15 @@ impl Reader {
     fn drain(&mut self, sink: &mut dyn Sink) {
         for event in std::mem::take(&mut self.brackets.events) {
             match event {
-                Event::Pause(pause) => {
+                Event::Pause(mut pause) => {
                     self.flush(sink);
                     self.details.reset();
                     // A restart must be seen before the next line is.
-                    self.run_for(sink, pause.stamp);
+                    let run = self.run_for(sink, pause.stamp);
+                    if pause.stamp.is_empty() {
+                        // Another thread wrote into it: "0.1830.183: : [Full GC". Lines to come may be later.
+                        pause.stamp = run.stamp_here();
+                    }
                     self.pending = Some(pause);
                 }
                 Event::Concurrent(phase) => {

@@ -51,7 +51,21 @@ struct Sums {
     /// Ids that were passed over and have not come later.
     missing_ids: BTreeSet<i64>,
     missing_uncounted: bool,
+    /// The id after that of G1's last initial mark: that of the concurrent cycle that it starts.
+    cycle_id: Option<i64>,
+    /// Cycles that a Full GC gave up before they had written a line: their ids are in no line.
+    silent_cycles: u64,
     detailed: bool,
+}
+
+impl Sums {
+    /// A Full GC, or the end of the log, comes before the cycle's thread has written anything
+    /// (`ConcurrentMarkThread::run` of JDK 8 writes no line of a cycle that was aborted before it began).
+    fn end_cycle(&mut self) {
+        if self.cycle_id.take().is_some_and(|id| self.missing_ids.remove(&id)) {
+            self.silent_cycles += 1;
+        }
+    }
 }
 
 /// Pauses that a stopped line came after, and those that none came after yet.
@@ -168,6 +182,16 @@ impl Run {
         }
     }
 
+    /// Where the log is, as a stamp; an empty one in a log without stamps.
+    pub fn stamp_here(&self) -> Stamp {
+        let here = Some(self.cursor_ns);
+        match self.basis {
+            ClockBasis::Epoch => Stamp { date_ns: here, ..Stamp::default() },
+            ClockBasis::JvmUptime => Stamp { uptime_ns: here, ..Stamp::default() },
+            _ => Stamp::default(),
+        }
+    }
+
     fn covers(&mut self, t: i64) {
         let (from, to) = self.covers_ns.get_or_insert((t, t));
         *from = (*from).min(t);
@@ -212,6 +236,11 @@ impl Run {
         }
         let parts = pause.young.is_some() || pause.old.is_some() || !pause.phases.is_empty();
         sums.detailed |= parts || pause.cause.is_some();
+        if pause.full {
+            sums.end_cycle();
+        } else if pause.name.starts_with("GC pause") && pause.name.contains("initial-mark") {
+            sums.cycle_id = pause.stamp.id.map(|id| id.saturating_add(1));
+        }
         self.collector = pause.collector.or(self.collector);
         self.tally.records += 1;
     }
@@ -410,6 +439,7 @@ impl Run {
             self.event(sink, (kind::RUN, "run"), covers, self.first_line, &[]);
         }
         self.facts(sink);
+        self.sums.end_cycle();
         let checks = self.checks();
         let source = sink.source_mut(self.source);
         source.lines = to.0.saturating_sub(self.first_line).saturating_add(1);
@@ -482,7 +512,12 @@ impl Run {
                 let more = if sums.missing_uncounted { "more than " } else { "" };
                 let first =
                     sums.missing_ids.first().map_or(String::new(), |id| format!(", the first is {id}"));
-                format!("{more}{} missing below {next}{first}", sums.missing_ids.len())
+                let silent = match sums.silent_cycles {
+                    0 => String::new(),
+                    1 => ", 1 of a cycle given up before it wrote a line".to_owned(),
+                    n => format!(", {n} of cycles given up before they wrote a line"),
+                };
+                format!("{more}{} missing below {next}{first}{silent}", sums.missing_ids.len())
             }));
         }
         checks

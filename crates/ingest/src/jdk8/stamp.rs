@@ -7,6 +7,10 @@
 
 use super::numbers::{exact_ns, leading_integer};
 
+/// What HotSpot prints where a record has no id (`GCId::UNDEFINED`, -1 as unsigned): a concurrent mark that ends while
+/// a Full GC gives it up.
+const UNDEFINED_ID: i64 = u32::MAX as i64;
+
 /// Length of a date stamp: `os::iso8601_time` prints fixed columns, "2015-05-13T13:28:51.504-0400".
 const DATE_LEN: usize = 28;
 
@@ -43,7 +47,7 @@ impl Stamp {
                 head.iter().rposition(|b| !matches!(b, b'0'..=b'9' | b'.' | b',')).map_or(0, |i| i + 1);
             let (before, number) = head.split_at(start);
             if let [before @ .., b'#'] = before {
-                stamp.id = leading_integer(number);
+                stamp.id = leading_integer(number).filter(|&id| id != UNDEFINED_ID);
                 rest = before;
             } else if let Some(ns) = uptime(number).filter(|_| stamp.uptime_ns.is_none()) {
                 stamp.uptime_ns = Some(ns);
@@ -72,6 +76,22 @@ impl Stamp {
             rest = tail.trim_ascii_start();
         }
         (stamp, rest)
+    }
+
+    /// A line without the stamps in front of it and without what is left of stamps that another thread wrote into:
+    /// "2026-11-23T02:03:44.297+0000 concurrent mark-sweep generation: …", "0.156: #7: {Heap before …".
+    pub fn stripped(line: &[u8]) -> &[u8] {
+        let stands_in_stamp =
+            |b: &u8| matches!(b, b'0'..=b'9' | b'-' | b'+' | b':' | b'.' | b',' | b'#' | b' ');
+        let mut rest = line.trim_ascii_start();
+        loop {
+            let end = rest.iter().position(|b| !stands_in_stamp(b)).unwrap_or(rest.len());
+            let (stamp, tail) = rest.split_at(end);
+            match (stamp.last(), tail) {
+                (Some(b'0'..=b'9'), [b'T', time @ ..]) => rest = time,
+                _ => return tail,
+            }
+        }
     }
 }
 
