@@ -10,25 +10,6 @@ struct {
 	__type(value, struct call_total);
 } totals SEC(".maps");
 
-static __always_inline __u16 end_of(__s64 result)
-{
-	if (result >= 0 || result < -4095)
-		return CALL_DONE;
-	switch (result) {
-	case -4:   /* EINTR */
-	case -11:  /* EAGAIN */
-	case -110: /* ETIMEDOUT */
-	case -115: /* EINPROGRESS */
-	case -512: /* ERESTARTSYS and the others of include/linux/errno.h */
-	case -513:
-	case -514:
-	case -516:
-		return CALL_AGAIN;
-	default:
-		return CALL_FAILED;
-	}
-}
-
 static __always_inline __u32 power_of(__u64 ns)
 {
 	__u32 power = 0;
@@ -92,4 +73,73 @@ static __always_inline void count_call(struct caller *caller, __u64 length, __s6
 		total->longest_ns = length;
 	if (power < CALL_LENGTHS)
 		total->length[power] += 1;
+}
+
+/* Adds what a processor has kept of a run (call_runs.h) to its total. */
+static __always_inline void add_kept(struct call_run *run)
+{
+	struct call_key key = { .tid = run->tid, .nr = run->nr, .end = run->end };
+	__u32 kept = run->kept;
+
+	if (!kept)
+		return;
+	run->kept = 0;
+	struct call_total *total = total_of(&key, run->pid);
+
+	if (total)
+		total->count += kept;
+}
+
+/* Whether a call that returns is one of a run and short; then it is counted. */
+static __always_inline bool counts_in_run(struct call_run *run, void *regs, __u16 nr, __s64 result)
+{
+	if (!is_run_of(run, regs) || !run->is_within)
+		return false;
+	if (run->nr != nr || run->end != end_of(result))
+		add_kept(run);
+	if (returns_in_run(run, regs, nr, result))
+		return true;
+	run->is_within = 0;
+	return false;
+}
+
+/* A run of a thread begins. */
+static __always_inline void begin_run(struct call_run *run, struct caller *caller, void *regs)
+{
+	__u64 *died = hot_deaths();
+
+	if (!run || !died)
+		return;
+	add_kept(run);
+	run->regs = (__u64)regs;
+	run->deaths = *died;
+	run->kernel_tid = caller->kernel_tid;
+	run->pid = caller->pid;
+	run->tid = caller->tid;
+	run->left = caller->run;
+	run->is_within = 0;
+	run->ticks = bpf_jiffies64();
+}
+
+/* Calls that a thread has made in its last run; 0 when another's came in between, and it cannot be told. */
+static __always_inline __u32 made_in_run(struct call_run *run, struct caller *caller)
+{
+	if (!run || run->kernel_tid != caller->kernel_tid || run->ticks != caller->ticks || run->left > caller->run)
+		return 0;
+	return caller->run - run->left;
+}
+
+/* The run of a hot thread that ends: its place and its number go to another one day. */
+static __always_inline void end_run(struct caller *caller)
+{
+	struct call_run *run = own_run();
+	__u64 *died = hot_deaths();
+
+	if (died && caller->untimed)
+		__sync_fetch_and_add(died, 1);
+	if (!run || run->kernel_tid != caller->kernel_tid)
+		return;
+	add_kept(run);
+	run->regs = 0;
+	run->kernel_tid = 0;
 }

@@ -7,7 +7,9 @@
  * jumps to whoever put itself into a slot:
  *
  *   sys_enter ──▶ slot of the call (memory, disk) ──▶ CALL_SLOT_EVERY (syscalls)
- *   sys_exit ──▶ slot of the call (locks, disk) ──▶ CALL_SLOT_WAITS (sched) ──▶ CALL_SLOT_EVERY (syscalls)
+ *   sys_exit ──▶ slot of the call (locks, disk, sched) ──▶ CALL_SLOT_WAITS (sched) ──▶ CALL_SLOT_EVERY (syscalls)
+ *
+ * Of a thread that makes very many calls, most are counted before the jump to CALL_SLOT_WAITS or CALL_SLOT_EVERY (call_runs.h).
  *
  * A jump into an empty slot goes on behind it. A program that hangs on its tracepoint itself has slots of its own that are
  * empty, and ends there. Mirrored in src/bpf/relay.rs.

@@ -3,14 +3,20 @@
 #include <linux/bpf.h>
 #include "kernel.h"
 #include <bpf/bpf_tracing.h>
+#include "call_runs.h"
 #include "calls.h"
 #include "switches.h"
+#include "to_tell.h"
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(enters_call, struct pt_regs___fathom *regs, long number)
 {
-	if (number >= 0 && number < CALL_NUMBERS)
-		bpf_tail_call(ctx, &entering, number);
+	if (number < 0 || number >= CALL_NUMBERS)
+		goto further;
+	bpf_tail_call(ctx, &entering, number);
+	if (enters_in_run(own_run(), regs))
+		return 0;
+further:
 	enter_further(ctx);
 	return 0;
 }
@@ -20,8 +26,12 @@ int BPF_PROG(leaves_call, struct pt_regs___fathom *regs, long result)
 {
 	__u64 number = regs->orig_ax;
 
-	if (number < CALL_NUMBERS)
-		bpf_tail_call(ctx, &leaving, number);
+	if (number >= CALL_NUMBERS)
+		goto further;
+	bpf_tail_call(ctx, &leaving, number);
+	if (!has_to_tell() && returns_in_run(own_run(), regs, number, result))
+		return 0;
+further:
 	leave_further_from_call(ctx);
 	return 0;
 }

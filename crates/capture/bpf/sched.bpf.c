@@ -24,6 +24,7 @@
 #include "pace.h"
 #include "sched.h"
 #include "starts.h"
+#include "to_tell.h"
 
 #define MAX_THREADS 65536
 #define PREEMPTED (1U << 31)
@@ -116,32 +117,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct thread);
 } blank SEC(".maps");
-
-/*
- * Whether the thread that runs on a processor has something to tell when its call returns: known when it is switched to, so that
- * the calls of those that have nothing to tell, which are nearly all, cost no look at `threads`.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} to_tell SEC(".maps");
-
-static __always_inline void set_to_tell(bool has)
-{
-	__u32 zero = 0, *flag = bpf_map_lookup_elem(&to_tell, &zero);
-
-	if (flag)
-		*flag = has;
-}
-
-static __always_inline bool has_to_tell(void)
-{
-	__u32 zero = 0, *flag = bpf_map_lookup_elem(&to_tell, &zero);
-
-	return flag && *flag;
-}
 
 static __always_inline bool is_target(struct task_struct___fathom *task)
 {

@@ -25,9 +25,9 @@ struct caller {
 	__u64 enter_ns; /* 0: it is in no call */
 	__u64 stretch_ns; /* since when its calls are counted to tell whether it is hot */
 	__u32 calls;
-	__u8 hot;
-	__u8 coarse;    /* its call is timed by ticks */
-	__u16 pad;
+	__u16 untimed;  /* calls that it may make between two that are timed, on average; 0: all are */
+	__u16 run;      /* length of the run that it began last */
+	__u32 coarse;   /* its call is timed by ticks */
 	__u64 ticks;    /* when a call that is timed by them began */
 	__u64 last_ns;  /* when the last call that was timed ended */
 	__u32 nr;
@@ -100,8 +100,8 @@ static __always_inline struct scratch *scratch(void)
 	return bpf_map_lookup_elem(&scratches, &zero);
 }
 
-#include "call_counts.h"
 #include "call_runs.h"
+#include "call_counts.h"
 #include "call_subject.h"
 
 /* What is kept of the current thread; made when it belongs to a target. */
@@ -193,24 +193,20 @@ static __always_inline void send_event(struct scratch *s)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs___fathom *regs, long nr)
 {
-	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+	struct call_run *run = own_run();
 	bool fresh;
 
-	if (enters_in_run(own_run(), task->pid))
+	if (enters_in_run(run, regs))
 		return 0;
 	struct caller *caller = caller_of(&fresh);
 
 	if (!caller)
 		return 0;
+	caller->calls += 1 + made_in_run(run, caller);
+	caller->run = 0;
 	caller->nr = nr;
-	caller->calls += 1;
-	caller->coarse = caller->hot && caller->calls % HOT_ONE_OF;
-	if (caller->coarse) {
-		caller->ticks = bpf_jiffies64();
-		caller->enter_ns = caller->last_ns;
-	} else {
-		caller->enter_ns = bpf_ktime_get_ns();
-	}
+	caller->coarse = 0;
+	caller->enter_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -238,8 +234,12 @@ static __always_inline void judge_rate(struct caller *caller, __u64 now)
 
 	if (length < HOT_STRETCH_NS)
 		return;
+	__u32 untimed = caller->calls / HOT_TIMED;
+
 	/* Calls that wait make a stretch longer, and are no reason to hurry. */
-	caller->hot = length < 2 * HOT_STRETCH_NS && caller->calls > config.hot_calls;
+	if (length >= 2 * HOT_STRETCH_NS || caller->calls <= config.hot_calls)
+		untimed = 0;
+	caller->untimed = untimed < MOST_IN_RUN ? untimed : MOST_IN_RUN;
 	caller->calls = 0;
 	caller->stretch_ns = now;
 }
@@ -247,13 +247,12 @@ static __always_inline void judge_rate(struct caller *caller, __u64 now)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs, long result)
 {
-	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	struct call_run *run = own_run();
 	__u8 flags = 0;
 	__u32 nr = number_of_call(regs);
 	bool fresh;
 
-	if (returns_in_run(run, task->pid, nr, result))
+	if (counts_in_run(run, regs, nr, result))
 		return 0;
 	struct caller *caller = caller_of(&fresh);
 
@@ -290,10 +289,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs___fathom *regs, long result)
 		flags = CALL_COARSE;
 	caller->last_ns = now;
 	judge_rate(caller, now);
-	if (!coarse && !flags && caller->hot) {
-		caller->calls += HOT_ONE_OF - 1;
+	if (!coarse && !flags && caller->untimed) {
+		/* Of varying length: calls that take turns all come to be timed. */
+		caller->run = caller->untimed / 2 + now % caller->untimed;
 		caller->ticks = bpf_jiffies64();
-		begin_run(run, caller, HOT_ONE_OF - 1);
+		begin_run(run, caller, regs);
 	}
 	struct scratch *s;
 	struct call_shape *shape;
@@ -396,13 +396,7 @@ int BPF_PROG(on_thread_exit, struct task_struct *task)
 
 	if (!caller || !s)
 		return 0;
-	struct call_run *run = own_run();
-
-	/* Its number goes to another one day. */
-	if (run && run->kernel_tid == caller->kernel_tid) {
-		add_kept(run);
-		run->kernel_tid = 0;
-	}
+	end_run(caller);
 	begin_event(&s->event, caller, CALL_THREAD_ENDED);
 	s->event.exit_ns = bpf_ktime_get_ns();
 	bpf_get_current_comm(s->event.comm, sizeof(s->event.comm));

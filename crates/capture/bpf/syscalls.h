@@ -3,6 +3,7 @@
 #ifndef FATHOM_SYSCALLS_H
 #define FATHOM_SYSCALLS_H
 
+#include "call_ends.h"
 #include "sockets.h"
 
 /* System calls with a number below are told apart. */
@@ -42,13 +43,6 @@ struct call_shape {
 	__u8 pad;
 };
 
-/* How a call ended. */
-enum call_end {
-	CALL_DONE,
-	CALL_AGAIN, /* interrupted, timed out or not ready: EINTR, EAGAIN, ETIMEDOUT, EINPROGRESS and those that restart it */
-	CALL_FAILED,
-};
-
 struct call_key {
 	__u32 tid;
 	__u16 nr;
@@ -56,13 +50,13 @@ struct call_key {
 };
 
 /*
- * Reading the clock is half of what watching a call costs. Of a thread that makes more calls than this in a stretch, one
- * of so many is timed, and of the others those alone during which the kernel's ticks tell that time went by: they are
- * taken to begin where the last timed one ended, some calls earlier.
+ * Reading the clock is half of what watching a call costs. Of a thread that makes more than `hot_calls` in a stretch, so many are
+ * timed; of the others those alone during which the kernel's ticks tell that time went by: they are taken to begin where the last
+ * timed one ended, which is within the same tick.
  */
 #define HOT_STRETCH_NS 100000000ULL
-#define HOT_ONE_OF 8
-#define COARSE_LONG_TICKS 2
+#define HOT_TIMED 500
+#define MOST_IN_RUN 1000
 
 /* All calls of a thread that ended the same way. */
 struct call_total {

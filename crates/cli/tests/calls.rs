@@ -237,6 +237,41 @@ fn counts_by_call_are_those_of_strace() {
     });
 }
 
+#[test]
+fn calls_of_a_thread_that_makes_a_million_a_second_are_counted_one_by_one_and_timed_in_turn() {
+    /// Two calls each.
+    const BLOCKS: f64 = 3e6;
+    patiently(|| {
+        if !ebpf_is_allowed() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let blocks = format!("count={BLOCKS}");
+        let command = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", blocks.as_str()];
+        let output = fathom(dir.path(), &[&["record", "-o", "x.fathom", "--"][..], &command].concat());
+        assert!(output.status.success(), "{}", said(&output));
+        let recording = open(dir.path(), "x.fathom");
+        let sum = |call: &str, key: &str| -> f64 {
+            let totals = recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.name() == call);
+            totals.filter_map(|span| span.figure(key)).sum()
+        };
+        let shown = format!("{} {:?}", said(&output), ["read", "write"].map(|call| sum(call, figure::TIMED)));
+        // What dd says at its end, and what it reads before it begins.
+        for (call, others) in [("read", 60.0), ("write", 5.0)] {
+            let calls = sum(call, figure::CALLS);
+            assert!(calls >= BLOCKS && calls <= BLOCKS + others, "{call}: {calls}: {shown}");
+            let timed = sum(call, figure::TIMED);
+            assert!(timed > BLOCKS / 1e4 && timed < BLOCKS / 10.0, "{call}: {shown}");
+        }
+        let share = sum("read", figure::TIMED) / sum("write", figure::TIMED);
+        assert!((0.5..2.0).contains(&share), "calls that take turns are both timed: {shown}");
+        let recorded_ns = recording.spans_of(kind::SYSCALL_TOTALS).map(|s| s.t1_ns()).max().unwrap()
+            - recording.spans_of(kind::SYSCALL_TOTALS).map(|s| s.t0_ns()).min().unwrap();
+        let within = sum("read", figure::TOTAL_NS) + sum("write", figure::TOTAL_NS);
+        assert!(within > 0.05 * recorded_ns as f64 && within < recorded_ns as f64, "{within}: {shown}");
+    });
+}
+
 /// Names are resolved by a server of our own, in a network and with a resolv.conf of its own.
 const NAMESPACE: &str = r#"
 ip link set lo up || exit 66

@@ -73,6 +73,10 @@ impl Relay {
                 Some("leaving") => map.reuse_fd(self.loaded.maps.leaving.as_fd())?,
                 Some("switching") => map.reuse_fd(self.loaded.maps.switching.as_fd())?,
                 Some("waking") => map.reuse_fd(self.loaded.maps.waking.as_fd())?,
+                // What is looked at before a jump.
+                Some("runs") => map.reuse_fd(self.loaded.maps.runs.as_fd())?,
+                Some("deaths") => map.reuse_fd(self.loaded.maps.deaths.as_fd())?,
+                Some("to_tell") => map.reuse_fd(self.loaded.maps.to_tell.as_fd())?,
                 _ => {}
             }
         }

@@ -115,12 +115,13 @@ impl Collector for Sched {
                 self.handed.push(relay.hand(program, way, slots).map_err(attaching)?);
                 Ok(())
             };
-            hand(programs.on_sys_exit.as_fd(), Way::Out, &[WAITS])?;
+            let making = [Sysno::clone, Sysno::clone3].map(|call| call.id().cast_unsigned());
+            // Calls that make threads come by a slot of their own: those of a hot thread may be counted before the other.
+            hand(programs.on_sys_exit.as_fd(), Way::Out, &[WAITS, making[0], making[1]])?;
             hand(programs.on_waking.as_fd(), Way::Waking, &[SWITCH_WAITS])?;
             hand(programs.on_switch.as_fd(), Way::Switch, &[SWITCH_WAITS])?;
             if tells_starts {
-                let numbers = [Sysno::clone, Sysno::clone3].map(|call| call.id().cast_unsigned());
-                hand(programs.on_clone_enter.as_fd(), Way::In, &numbers)?;
+                hand(programs.on_clone_enter.as_fd(), Way::In, &making)?;
             }
         }
         if tells_starts {

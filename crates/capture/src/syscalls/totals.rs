@@ -13,6 +13,8 @@ use super::calls;
 
 /// Counts of lengths: `CALL_LENGTHS`.
 const LENGTHS: usize = 40;
+/// Ways in which a call ends: `enum call_end`.
+const ENDS: u16 = 3;
 /// Bytes of `struct call_total`.
 const TOTAL: usize = 48 + 4 * LENGTHS;
 /// Entries asked of the kernel at a time.
@@ -109,8 +111,8 @@ pub(super) fn add_kept(runs: &impl MapCore, totals: &impl MapCore) {
 /// Which calls a processor has kept, of which process, and how many; `None`: none.
 fn kept_of(run: &[u8]) -> Option<(Key, u32, u32)> {
     let (word, short) = (|at| words::word(run, at), |at| words::short(run, at));
-    let calls = word(20).filter(|calls| *calls > 0)?;
-    Some((Key { tid: word(16)?, number: short(24)?, end: short(26)? }, word(12)?, calls))
+    let calls = word(36).filter(|calls| *calls > 0)?;
+    Some((Key { tid: word(32)?, number: short(40)?, end: short(42)? }, word(28)?, calls))
 }
 
 /// `struct call_total` of calls that are none yet.
@@ -150,11 +152,17 @@ impl Row {
         lengths: [0; LENGTHS],
     };
 
-    /// How long all of them took. Where not all were timed, the others took as long as those, on average.
-    fn total_ns(&self) -> f64 {
-        let untimed = self.calls.saturating_sub(self.timed + self.coarse) as f64;
-        let mean_ns = if self.timed > 0 { self.ns as f64 / self.timed as f64 } else { 0.0 };
-        (self.ns + self.coarse_ns) as f64 + untimed * mean_ns
+    /// Calls that were counted and no more.
+    fn untimed(&self) -> u64 {
+        self.calls.saturating_sub(self.timed + self.coarse)
+    }
+
+    /// How long all of them took. Where not all were timed, the others took as long as those, on average; where none was,
+    /// as long as those before this stretch, `before` (calls, nanoseconds).
+    fn total_ns(&self, before: (u64, u64)) -> f64 {
+        let (timed, ns) = if self.timed > 0 { (self.timed, self.ns) } else { before };
+        let mean_ns = if timed > 0 { ns as f64 / timed as f64 } else { 0.0 };
+        (self.ns + self.coarse_ns) as f64 + self.untimed() as f64 * mean_ns
     }
 
     /// Adds what has come since.
@@ -201,6 +209,12 @@ impl Totals {
         self.untimed
     }
 
+    /// Calls of a thread that were timed so far, however they ended, and how long they took, nanoseconds.
+    fn timed(&self, tid: u32, number: u16) -> (u64, u64) {
+        let of_end = |end| self.last.get(&Key { tid, number, end });
+        (0..ENDS).filter_map(of_end).fold((0, 0), |(timed, ns), total| (timed + total.timed, ns + total.ns))
+    }
+
     /// Reads what was counted and tells it, one span a thread and call that was made. `ended`: threads that are gone,
     /// with their names, of which the kernel's entries are given back. How many rows there were.
     pub(super) fn tell(
@@ -226,8 +240,15 @@ impl Totals {
         let mut sorted: Vec<((u32, u16), Row)> = rows.into_iter().collect();
         sorted.sort_unstable_by_key(|(key, _)| *key);
         for ((tid, number), row) in &sorted {
-            self.untimed += row.calls.saturating_sub(row.timed + row.coarse);
-            write((*tid, ended.get(tid).map(String::as_str)), *number, row, (since_ns, now_ns), cx);
+            self.untimed += row.untimed();
+            let total_ns = row.total_ns(self.timed(*tid, *number));
+            write(
+                (*tid, ended.get(tid).map(String::as_str)),
+                *number,
+                (row, total_ns),
+                (since_ns, now_ns),
+                cx,
+            );
         }
         // The end of a thread may be among what was lost; on a machine where thousands start, its entries would fill the map.
         let is_crowded = self.last.len() >= CROWDED;
@@ -251,7 +272,7 @@ impl Totals {
 fn write(
     (tid, comm): (u32, Option<&str>),
     number: u16,
-    row: &Row,
+    (row, total_ns): (&Row, f64),
     (t0_ns, t1_ns): (i64, i64),
     cx: &mut Context<'_>,
 ) {
@@ -265,7 +286,7 @@ fn write(
         .filter(|(_, calls)| **calls > 0)
         .map(|(power, calls)| (figure::calls_from_ns(1 << power), *calls as f64))
         .collect();
-    let mut figures = vec![(figure::CALLS, row.calls as f64), (figure::TOTAL_NS, row.total_ns())];
+    let mut figures = vec![(figure::CALLS, row.calls as f64), (figure::TOTAL_NS, total_ns)];
     figures.extend((row.timed < row.calls).then_some((figure::TIMED, row.timed as f64)));
     figures.extend(row.longest_ns.map(|ns| (figure::LONGEST_NS, ns as f64)));
     figures.extend((row.again > 0).then_some((figure::AGAIN, row.again as f64)));
@@ -314,17 +335,30 @@ mod tests {
         let mut row = Row::NONE;
         let now = Total { calls: 81, timed: 10, ns: 5000, coarse: 1, coarse_ns: 9_000_000, ..Total::NONE };
         row.add(0, &Total::NONE, &now);
-        assert_eq!(row.total_ns(), 9_000_000.0 + 80.0 * 500.0);
+        assert_eq!(row.total_ns((1, 7)), 9_000_000.0 + 80.0 * 500.0);
+    }
+
+    #[test]
+    fn calls_of_a_stretch_in_which_none_was_timed_are_as_long_as_those_before() {
+        let timed = Total { calls: 60, timed: 1, ns: 900, ..Total::NONE };
+        let failed = Total { calls: 2, timed: 2, ns: 600, ..Total::NONE };
+        let mut totals = Totals::default();
+        totals.last.insert(Key { tid: 5, number: 0, end: 0 }, timed.clone());
+        totals.last.insert(Key { tid: 5, number: 0, end: 2 }, failed);
+        let mut row = Row::NONE;
+        row.add(0, &timed, &Total { calls: 70, ..timed.clone() });
+        assert_eq!(row.total_ns(totals.timed(5, 0)), 10.0 * 500.0);
+        assert_eq!(row.total_ns(totals.timed(6, 0)), 0.0, "of another thread nothing is known");
     }
 
     #[test]
     fn calls_that_a_processor_has_kept_are_read_by_their_places() {
-        let mut run = [0_u8; 32];
+        let mut run = [0_u8; 48];
         assert_eq!(kept_of(&run), None);
-        for (at, value) in [(8, 9_u32), (12, 7), (16, 70_000), (20, 5)] {
+        for (at, value) in [(24, 9_u32), (28, 7), (32, 70_000), (36, 5)] {
             run[at..at + 4].copy_from_slice(&value.to_ne_bytes());
         }
-        for (at, value) in [(24, 435_u16), (26, 2), (28, 1)] {
+        for (at, value) in [(40, 435_u16), (42, 2), (44, 1)] {
             run[at..at + 2].copy_from_slice(&value.to_ne_bytes());
         }
         assert_eq!(kept_of(&run), Some((Key { tid: 70_000, number: 435, end: 2 }, 7, 5)));
