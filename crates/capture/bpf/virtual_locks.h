@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) AND Apache-2.0 */
-/* What virtual_locks.bpf.c is told and tells. Mirrored in src/locks/virtual_threads.rs; sizes are asserted on both sides. */
+/* What virtual_locks.bpf.c is told and tells. Mirrored in src/locks/; sizes are asserted on both sides. */
 #ifndef FATHOM_VIRTUAL_LOCKS_H
 #define FATHOM_VIRTUAL_LOCKS_H
 

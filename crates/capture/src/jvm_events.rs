@@ -23,7 +23,7 @@ use crate::perf_memory::PerfMemory;
 use crate::starts::Told;
 use crate::target::{Change, Target, TargetEvent};
 use assembly::Assembly;
-use budget::{Budget, Verdict};
+use budget::{Budget, Verdict, put_back};
 use functions::Names;
 use probes::{GROUPS, Group, Loaded};
 
@@ -247,7 +247,9 @@ impl JvmEvents {
                             Some(functions) => loaded.attach_functions(functions, pid, *slot),
                             None => loaded.attach(group, pid, *slot),
                         };
-                        attached.links = links.unwrap_or_default();
+                        let (links, unseen) = put_back(links, pid, || format!("{} of pid {pid}", group.what));
+                        attached.links = links;
+                        unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
                         let seen = by_functions && i == probes::OPERATIONS && !attached.links.is_empty();
                         if seen || jvm.groups[..probes::STOPS].iter().all(|group| !group.links.is_empty()) {
                             jvm.watched_since_ns.get_or_insert(cx.clock.epoch_now_ns());

@@ -12,7 +12,7 @@ use std::process::Command;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Recording, StackCensus};
 use live::process::Talking;
-use live::recorded::{count, open};
+use live::recorded::{count, open, thread_name};
 use live::recorder::Recorder;
 use live::{FATHOM, ebpf_is_allowed, fathom, jdks, patiently, said};
 
@@ -152,6 +152,39 @@ fn a_libjvm_without_probes_is_watched_by_its_functions_and_a_stripped_one_is_sai
             assert!(recording.spans_of(kind::GC_PAUSE).any(cause), "{said}");
             assert!(said.contains("not seen: sizes of the heap's spaces at collections"), "{said}");
             assert!(check.contains("by its functions"), "{check}");
+            std::fs::remove_dir_all(dir.path().join("x.fathom")).unwrap();
+        }
+    });
+}
+
+/// Their waits are followed through functions of libjvm, which a stripped one does not name.
+#[test]
+fn locks_that_virtual_threads_of_a_stripped_jvm_wait_for_are_said_to_be_unseen() {
+    patiently(|| {
+        if !ebpf_is_allowed() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        if jdks::compile(dir.path(), 11, &["VirtualWaiters"]).is_none() {
+            return;
+        }
+        let classes = dir.path().to_str().unwrap();
+        for (release, home) in jdks::of(&[21, 25]) {
+            let to = dir.path().join(release.to_string());
+            let Some(java) = copy_with_another_libjvm(&home, &to, &["--strip-all"]) else { return };
+            let mut command = Command::new(java);
+            let mut jvm = Talking::start(command.args(OPTIONS).args(["-cp", classes, "VirtualWaiters"]));
+            jvm.tell("");
+            let (recording, said) = record(dir.path(), &jvm.pid());
+            let what = format!("locks that virtual threads of process {} wait for", jvm.pid());
+            let lines: Vec<&str> = said.lines().filter(|line| line.contains(&what)).collect();
+            assert!(matches!(lines[..], [line] if line.contains("it is stripped")), "JDK {release}: {said}");
+            let waits = [kind::LOCK_MONITOR, kind::LOCK_PARK].map(|kind| recording.spans_of(kind));
+            let told = waits
+                .into_iter()
+                .flatten()
+                .filter(|wait| thread_name(&recording, wait).starts_with("virtual"));
+            assert_eq!(told.count(), 0, "JDK {release}: {said}");
             std::fs::remove_dir_all(dir.path().join("x.fathom")).unwrap();
         }
     });

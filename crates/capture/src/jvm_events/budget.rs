@@ -7,6 +7,10 @@
 
 use std::time::{Duration, Instant};
 
+use crate::bpf::remedy_of_uprobe;
+use crate::collector::Unavailable;
+use crate::procfs;
+
 /// Hits a second, averaged over [`OVER`], above which a group is taken off.
 const MAX_PER_S: f64 = 1000.0;
 /// Over what hits are averaged.
@@ -46,6 +50,26 @@ impl Default for Budget {
     fn default() -> Self {
         Self { since: Instant::now(), hits: 0, pause: FIRST_PAUSE, back_at: None }
     }
+}
+
+/// What is on again after a pause; where that failed, nothing, and that `what` is not seen any more, unless the process has
+/// ended meanwhile.
+pub fn put_back<T: Default>(
+    attached: Result<T, String>,
+    pid: i32,
+    what: impl FnOnce() -> String,
+) -> (T, Option<Unavailable>) {
+    let why = match attached {
+        Ok(links) => return (links, None),
+        Err(why) => why,
+    };
+    let lives = std::fs::read_link(procfs::path(pid, "exe")).is_ok();
+    let unseen = || Unavailable {
+        what: format!("{}, since a pause of its probes", what()),
+        remedy: remedy_of_uprobe(&why).unwrap_or("a new recording tries to attach them anew").to_owned(),
+        why: format!("they could not be put back: {why}"),
+    };
+    (T::default(), lives.then(unseen))
 }
 
 impl Budget {
@@ -106,6 +130,18 @@ mod tests {
             pauses.push(pause.as_secs());
         }
         assert_eq!(pauses, [5, 10, 20]);
+    }
+
+    #[test]
+    fn what_cannot_be_put_back_is_said_unless_its_process_is_gone() {
+        let failed = |pid| put_back::<Vec<u8>>(Err("no room".into()), pid, || "names".into());
+        let (links, unseen) = failed(std::process::id().cast_signed());
+        assert!(links.is_empty());
+        let unseen = unseen.unwrap();
+        assert_eq!(unseen.what, "names, since a pause of its probes");
+        assert_eq!(unseen.why, "they could not be put back: no room");
+        assert_eq!(failed(i32::MAX), (vec![], None));
+        assert_eq!(put_back(Ok(vec![1]), i32::MAX, String::new), (vec![1], None));
     }
 
     #[test]

@@ -9,32 +9,25 @@
 //! and to read, too: its frames come back one by one.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fathom_hotspot::locks::Locks;
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{Role, SpanRow, StackId};
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ProgramMut, UprobeOpts};
+use libbpf_rs::{MapCore, MapFlags};
 
 use super::event::{self, Event, Waited};
 use super::jvm::Jvm;
+use super::virtual_probes::{
+    Attach, Group, VirtualLocksSkel, WHAT, YIELD_FUNCTIONS, attach_monitors, attach_yields, load, now_ns,
+    places,
+};
 use crate::Selection;
 use crate::bpf::events::Events;
-use crate::bpf::object::{place, share, skeleton};
-use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable, words};
-use crate::clock::monotonic_ns;
+use crate::bpf::{counted, remedy_of_uprobe, unavailable, words};
 use crate::collector::{Context, Unavailable};
-use crate::jvm_events::budget::{Budget, Verdict};
-use crate::probes::library;
-use crate::unwind::SharedEngine;
+use crate::jvm_events::budget::{Verdict, put_back};
 
-skeleton!("virtual_locks");
-use skeleton::{VirtualLocksSkel, VirtualLocksSkelBuilder};
-
-/// What cannot be seen without it.
-const WHAT: &str = "which locks virtual threads wait for";
 /// Events taken in one turn, and stacks that wait for theirs.
 const MOST_EVENTS: usize = 20_000;
 /// Virtual threads that are told apart; a server makes millions of them.
@@ -52,17 +45,6 @@ const NONE_AT_WORK: &str = "none of them was seen at work, which is needed to fo
 /// Of a wait in the map, behind what other waits have.
 const NUMBER_AT: usize = event::SIZE;
 
-/// Functions of libjvm, by how their mangled names begin (src/hotspot/share/runtime/objectMonitor.hpp, continuation.hpp,
-/// continuationFreezeThaw.cpp, JDK 25): freeze and thaw are templates, with an instance for each collector.
-const MONITOR_FUNCTIONS: [&str; 5] = [
-    "_ZN13ObjectMonitor21vthread_monitor_enterE",
-    "_ZN13ObjectMonitor14vthread_epilogE",
-    "_ZN13ObjectMonitor12vthread_waitE",
-    "_ZN13ObjectMonitor20vthread_wait_reenterE",
-    "_ZN12Continuation11try_preemptE",
-];
-const YIELD_FUNCTIONS: [&str; 2] = ["_Z6freezeI6ConfigI", "_Z4thawI6ConfigI"];
-
 /// A wait of a virtual thread. The thread id is that of the carrier it left.
 struct Wait {
     event: Event,
@@ -74,15 +56,6 @@ impl Wait {
     fn parse(bytes: &[u8]) -> Option<Self> {
         Some(Self { event: Event::parse(bytes)?, number: words::long(bytes, NUMBER_AT)? })
     }
-}
-
-/// Probes that are attached and taken off together.
-struct Group {
-    links: Vec<Link>,
-    budget: Budget,
-    /// Since when they are on: waits that began before are not told. Monotonic nanoseconds.
-    since_ns: u64,
-    hits: u64,
 }
 
 /// A JVM that is followed.
@@ -363,7 +336,10 @@ impl VirtualThreads {
                         });
                     }
                     Verdict::PutBack => {
-                        group.links = attach(loaded, *pid).unwrap_or_default();
+                        let what = || format!("waits of virtual threads of process {pid} for {locks}");
+                        let (links, unseen) = put_back(attach(loaded, *pid), pid.cast_signed(), what);
+                        group.links = links;
+                        unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
                         group.since_ns = now_ns();
                         changed.push(*pid);
                     }
@@ -406,76 +382,9 @@ impl VirtualThreads {
     }
 }
 
-impl Group {
-    fn new() -> Self {
-        Self { links: Vec::new(), budget: Budget::default(), since_ns: now_ns(), hits: 0 }
-    }
-}
-
-fn now_ns() -> u64 {
-    monotonic_ns().max(0).cast_unsigned()
-}
-
 /// As `Thread.threadId()` and thread dumps number it.
 fn name_of(number: u64) -> String {
     format!("virtual thread #{number}")
-}
-
-/// Attaches a group of probes to a process.
-type Attach = fn(&VirtualLocksSkel<'static>, u32) -> Result<Vec<Link>, String>;
-
-fn attach_monitors(loaded: &VirtualLocksSkel<'static>, pid: u32) -> Result<Vec<Link>, String> {
-    let programs = &loaded.progs;
-    let [enter, epilog, wait, reenter, preempt] = [0, 1, 2, 3, 4];
-    // Ends first, so that no wait begins whose end is missed.
-    attach(
-        pid,
-        &MONITOR_FUNCTIONS,
-        &[
-            (epilog, &programs.virtual_acquired, false),
-            (reenter, &programs.virtual_reenter, false),
-            (wait, &programs.virtual_wait, false),
-            (enter, &programs.virtual_entered, true),
-            (enter, &programs.virtual_enter, false),
-            (preempt, &programs.virtual_preempt, false),
-        ],
-    )
-}
-
-fn attach_yields(loaded: &VirtualLocksSkel<'static>, pid: u32) -> Result<Vec<Link>, String> {
-    let programs = &loaded.progs;
-    attach(pid, &YIELD_FUNCTIONS, &[(1, &programs.virtual_thaw, false), (0, &programs.virtual_freeze, false)])
-}
-
-/// Attaches programs to functions, told by their index; on the return, or on the entry.
-fn attach(
-    pid: u32,
-    functions: &[&str],
-    programs: &[(usize, &ProgramMut<'_>, bool)],
-) -> Result<Vec<Link>, String> {
-    let (file, places) = places(pid, functions)?;
-    let mut links = Vec::new();
-    for (function, program, retprobe) in programs {
-        for offset in &places[*function] {
-            let opts = UprobeOpts { retprobe: *retprobe, ..UprobeOpts::default() };
-            let link = program.attach_uprobe_with_opts(pid.cast_signed(), &file, *offset as usize, opts);
-            links.push(link.map_err(|error| error.to_string())?);
-        }
-    }
-    Ok(links)
-}
-
-/// The library, and where in it functions lie whose names begin so.
-fn places(pid: u32, functions: &[&str]) -> Result<(PathBuf, Vec<Vec<u64>>), String> {
-    let file = library::find(pid.cast_signed(), "libjvm.so")?;
-    let places = library::beginning_with(&file, functions)?;
-    match functions.iter().zip(&places).find(|(_, places)| places.is_empty()) {
-        None => Ok((file, places)),
-        Some((function, _)) => Err(format!(
-            "they leave their carriers meanwhile, and are followed through functions of libjvm; this one tells of none called \
-             {function}…: it is stripped, or of a version that has no such function"
-        )),
-    }
 }
 
 /// What virtual threads wait for that is not seen.
@@ -486,25 +395,6 @@ fn unseen(what: &str, pid: u32, why: String) -> Unavailable {
         remedy: remedy_of_uprobe(&why).map_or_else(dump, str::to_owned),
         why,
     }
-}
-
-/// Loads the program. With an engine it walks by its tables.
-fn load(
-    whole_host: bool,
-    min_ns: u64,
-    (engine, targets): (Option<&SharedEngine>, Option<&MapHandle>),
-) -> Result<VirtualLocksSkel<'static>, Unavailable> {
-    silence();
-    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-    let mut open = VirtualLocksSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.min_ns = min_ns;
-        data.own_pid = std::process::id();
-        data.all_processes = u8::from(whole_host);
-        data.pidns_ino = pid_namespace();
-    }
-    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
-    open.load().map_err(failed("loading"))
 }
 
 #[cfg(test)]

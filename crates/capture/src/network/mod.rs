@@ -29,7 +29,7 @@ use crate::bpf::events::Events;
 use crate::bpf::object::{place, share, skeleton};
 use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable};
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
-use crate::jvm_events::budget::{Budget, Verdict};
+use crate::jvm_events::budget::{Budget, Verdict, put_back};
 use crate::target::Change;
 use crate::unwind::SharedEngine;
 use event::{Again, Event, Kind};
@@ -204,7 +204,12 @@ impl Network {
                         remedy: String::new(),
                     });
                 }
-                Verdict::PutBack => lookups.links = attach(loaded, *pid).ok().flatten().unwrap_or_default(),
+                Verdict::PutBack => {
+                    let what = || format!("names that process {pid} resolves");
+                    let (links, unseen) = put_back(attach(loaded, *pid), *pid, what);
+                    lookups.links = links.unwrap_or_default();
+                    unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
+                }
             }
         }
     }
