@@ -1,0 +1,29 @@
+/** What may go wrong in the service. */
+interface Fault {
+    /** Before the workers begin. */
+    default void prepare(int workers) throws Exception {}
+
+    /** Once when the fault begins, and once when it ends. */
+    default void changed(boolean active) throws Exception {}
+
+    /** In every operation, whether the fault is active or not. */
+    default void duringOperation(int worker, boolean active) throws Exception {}
+
+    /** Starts a daemon thread. */
+    static Thread daemon(String name, Body body) {
+        Thread thread = new Thread(() -> {
+            try {
+                body.run();
+            } catch (Throwable end) {
+                end.printStackTrace();
+            }
+        }, name);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    interface Body {
+        void run() throws Exception;
+    }
+}

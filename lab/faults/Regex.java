@@ -1,0 +1,14 @@
+import java.util.regex.Pattern;
+
+/** A pattern that goes back and forth over an input that it nearly fits. */
+public final class Regex implements Fault {
+    private static final Pattern PATTERN = Pattern.compile("(a+)+b");
+
+    public void duringOperation(int worker, boolean active) {
+        checkName(active ? "aaaaaaaaaaaaaaaaaaac" : "aab");
+    }
+
+    private boolean checkName(String name) {
+        return PATTERN.matcher(name).matches();
+    }
+}
