@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Measures fathom beside its rivals on the same logs: interleaved rounds, CPU seconds (user + sys) and peak memory of the
-whole process, medians, and ratios to fathom. Prints Markdown and writes bench.json beside the logs."""
+whole process, medians, and ratios to fathom; then fathom's commands on parts of a log, to see that time grows with the size
+and not faster. Prints Markdown and writes bench.json beside the logs. Ends with 1 where a command grows faster."""
 import argparse
+import itertools
 import json
 import os
 import re
@@ -60,7 +62,7 @@ def gcviewer_pauses(csv):
 
 def contenders(directory, megabytes):
     """(what, file, name, command, how its result is read from its output)."""
-    cp = open(os.path.join(directory, "rivals.cp"), encoding="utf-8").read().strip()
+    cp = text_of(os.path.join(directory, "rivals.cp")).strip()
     classes = os.path.join(directory, "classes")
     for what in ("g1", "parallel"):
         log = os.path.join(directory, f"{what}-{megabytes}.log")
@@ -84,6 +86,65 @@ def contenders(directory, megabytes):
     yield "jit", log, "wc -l", ["wc", "-l", log], last_line
 
 
+# Commands that are held against the size of their input, and the shares of the whole log that they are run on.
+GROWING = ["gc", "diagnose", "report"]
+# The physical limit, in the same rounds.
+READ = "wc -l"
+SHARES = [16, 4, 1]
+# From a quarter to the whole the time may grow by so much. Four times is linear; the rest is what caches and a shared
+# machine do.
+MOST_GROWTH = 6.0
+
+
+def command(name, log, directory):
+    if name == READ:
+        return [*READ.split(), log]
+    out = {"report": ["-o", os.path.join(directory, "report.html")]}.get(name, ["--json"])
+    return ["target/release/fathom", name, *out, log]
+
+
+def part(directory, megabytes, share):
+    """The first part of the G1 log, in whole lines."""
+    whole = os.path.join(directory, f"g1-{megabytes}.log")
+    if share == 1:
+        return whole
+    path = os.path.join(directory, f"g1-{megabytes}-{share}th.log")
+    if not os.path.exists(path):
+        with open(whole, "rb") as log, open(path, "wb") as out:
+            out.write(log.read(os.path.getsize(whole) // share))
+            out.write(log.readline())
+    return path
+
+
+def growth(directory, megabytes, rounds):
+    """Rows of commands by sizes, and the commands whose time grows faster than their input."""
+    logs = [part(directory, megabytes, share) for share in SHARES]
+    rows, faster = [], []
+    print("\n| command | log | CPU s (median) | MB per CPU-s | peak MB |\n|---|---|---|---|---|")
+    commands = {name if name == READ else f"fathom {name}": name for name in [*GROWING, READ]}
+    runs = {}
+    for turn in range(rounds):
+        print(f"bench: growth, round {turn + 1}/{rounds}", file=sys.stderr)
+        for (shown, name), log in itertools.product(commands.items(), logs):
+            one = run(command(name, log, directory))
+            said = text_of(one["output"])
+            os.unlink(one["output"])
+            if one["status"] != 0:
+                sys.exit(f"bench: {shown} {log} ended with {one['status']}: {said[-500:]}")
+            runs.setdefault((shown, log), []).append(one)
+    for shown in commands:
+        cpu = []
+        for log in logs:
+            size = os.path.getsize(log) / 1e6
+            cpu.append(statistics.median(each["cpu_s"] for each in runs[shown, log]))
+            rss = max(each["rss_mb"] for each in runs[shown, log])
+            rows.append({"command": shown, "megabytes": size, "cpu_s": cpu[-1], "rss_mb": rss})
+            print(f"| {shown} | g1 {size:.0f} MB | {cpu[-1]:.2f} | {size / max(cpu[-1], 1e-3):.0f} | {rss:.0f} |")
+        if shown != READ and cpu[-1] > MOST_GROWTH * cpu[-2]:
+            faster.append(f"{shown}: {cpu[-2]:.2f} s for a quarter of the log, {cpu[-1]:.2f} s for the whole")
+    return rows, faster
+
+
 def fathom_compiles(path):
     return f"{json.loads(text_of(path))['compiles']} compiles"
 
@@ -99,7 +160,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="", help="regular expression on 'log name'")
     args = parser.parse_args()
-    table = [c for c in contenders(args.dir, args.megabytes) if re.search(args.only, f"{c[0]} {c[2]}")]
+    # The growth of fathom's own commands needs no rival.
+    contending = [] if args.only == "growth" else contenders(args.dir, args.megabytes)
+    table = [c for c in contending if re.search(args.only, f"{c[0]} {c[2]}")]
     runs = {}
     for turn in range(args.rounds):
         for what, _, name, argv, _ in table:
@@ -109,8 +172,9 @@ def main():
             print(f"bench: round {turn + 1}/{args.rounds}: {what}: {name}", file=sys.stderr)
             runs.setdefault((what, name), []).append(run(argv))
     result = []
-    print("| log | tool | CPU s (median) | MB per CPU-s | peak MB | CPU ÷ fathom's | result |")
-    print("|---|---|---|---|---|---|---|")
+    if table:
+        print("| log | tool | CPU s (median) | MB per CPU-s | peak MB | CPU ÷ fathom's | result |")
+        print("|---|---|---|---|---|---|---|")
     own = {}
     for what, log, name, _, read in table:
         samples = runs.get((what, name))
@@ -139,8 +203,12 @@ def main():
         print("| {log} {megabytes:.0f} MB | {tool} | {cpu_s:.2f} | {mb_per_cpu_s:.0f} | {rss_mb:.0f} | {ratio:.1f} | {result} |".format(**row))
     for output in (s["output"] for samples in runs.values() for s in samples):
         os.unlink(output)
+    rows, faster = growth(args.dir, args.megabytes, args.rounds) if re.search(args.only, "growth") else ([], [])
     with open(os.path.join(args.dir, "bench.json"), "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=1)
+        json.dump(result + rows, file, indent=1)
+    for told in faster:
+        print(f"bench: GROWS FASTER THAN ITS INPUT: {told}", file=sys.stderr)
+    sys.exit(1 if faster else 0)
 
 
 main()

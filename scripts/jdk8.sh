@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Brings a JDK 8 runtime into ~/.cache/fathom/jdks/8 for the tests of its GC logs, and prints the path of its `java`.
+# Brings a JDK 8 runtime into ~/.cache/fathom/jdks/8 for the tests of its GC logs, locks and flight recorder, and prints the path of
+# its `java`.
 #
 # Debian's unstable suite has openjdk-8. This machine's own mirror is asked for it, with a package state of its own:
 # nothing is installed, no list of the system is touched. Where the C library here is older than the one that the

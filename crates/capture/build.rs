@@ -8,6 +8,11 @@ use libbpf_cargo::SkeletonBuilder;
 
 fn main() {
     println!("cargo:rerun-if-changed=bpf");
+    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch != "x86_64") {
+        println!(
+            "cargo:warning=live recording by eBPF is made for x86-64; elsewhere fathom refuses it when it runs"
+        );
+    }
     println!("cargo:rerun-if-env-changed=CLANG");
     cc::Build::new().file("bpf/user_mode.c").opt_level(2).warnings(false).compile("fathom_unwind");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));

@@ -2,6 +2,8 @@
 
 use std::io::{Cursor, Write};
 
+use fathom_diagnose::thread_ledger::{By, thread_ledger};
+use fathom_diagnose::{Diagnosis, Options, diagnose, metrics};
 use fathom_ingest::{FORMATS, Input, Lines};
 use fathom_recording::Recording;
 
@@ -25,7 +27,7 @@ pub fn any_input(data: &[u8]) {
     holds(recording);
 }
 
-/// Spans do not end before they start, ids are valid, and the diagnosis of it ends.
+/// Spans do not end before they start, ids are valid, and every judgement of it ends with values that are numbers.
 fn holds(mut recording: Recording) {
     recording.seal();
     let kinds: Vec<String> = recording.kinds().iter().map(|(kind, _)| kind.to_string()).collect();
@@ -41,4 +43,22 @@ fn holds(mut recording: Recording) {
     for series in &recording.series {
         assert!(series.value.len() == series.t_ns.len() && series.dt_ns.iter().all(|dt| *dt >= 0));
     }
+    let diagnosis = diagnose(&recording, &Options::default()).expect("only windows that a user gave can be refused");
+    is_sound(&diagnosis);
+    let _ = metrics::gc::report(&recording, None);
+    let _ = metrics::jit::report(&recording, None);
+    let _ = thread_ledger(&recording, diagnosis.windows.slow.first().copied(), None, By::Role);
+}
+
+/// Shares lie between 0 and 1 and add up to at most the loss; costs are numbers.
+fn is_sound(diagnosis: &Diagnosis) {
+    let mut shares = 0.0;
+    for finding in &diagnosis.findings {
+        assert!(finding.cost_ms.is_finite() && finding.cost_ms >= 0.0, "{}: {}", finding.rule, finding.cost_ms);
+        let share = finding.share.unwrap_or(0.0);
+        assert!((0.0..=1.0).contains(&share), "{}: {share}", finding.rule);
+        shares += share;
+    }
+    assert!(shares <= 1.0 + 1e-6, "{shares}");
+    assert!(diagnosis.loss.lost_ms.is_finite() && diagnosis.loss.lost_ms >= 0.0);
 }

@@ -1,6 +1,7 @@
 // What the parts of the page share: the diagnosis, the lanes, the view, and what lies under the pointer.
 
 import type { Diagnosis, Lanes, SpanLane, Window } from "./model";
+import { laneOf } from "./cited";
 import { lowerBound } from "./decimate";
 import { duration, moment, momentDigits, wallClock } from "./format";
 import { placeToHash, write } from "./link";
@@ -126,11 +127,11 @@ export class Page {
     return this.diagnosis.wall_clock ? wallClock(t + this.lanes.originNs) : "";
   }
 
-  /** A link that shows a moment with some time around it. */
-  linkTo(atNs: number): string {
+  /** A link that shows a moment with some time around it, in the lane that has a span of then: of the source named, if any. */
+  linkTo(atNs: number, source = ""): string {
     const at = (atNs - this.diagnosis.zero_ns) / 1e9;
     const around = this.around(atNs);
-    return placeToHash({ from: at - around, to: at + around, at });
+    return placeToHash({ from: at - around, to: at + around, at, lane: laneOf(this.lanes, this.toLane(atNs), source) });
   }
 
   /** A link that shows a window with a fifth of its length on either side, and makes everything be about it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { axisQuantity, count, duration, moment, momentDigits, quantity, share, ticks } from "./format";
+import { axisQuantity, between, count, duration, moment, momentDigits, quantity, share, ticks } from "./format";
 
 const plain = (text: string) => text.replace(/\u202f/g, " ");
 
@@ -32,6 +32,21 @@ describe("moments", () => {
     expect([600e9, 10e9, 1e9, 1e6, 0].map(momentDigits)).toEqual([1, 2, 3, 6, 3]);
     expect(plain(moment(-35.9e9))).toBe("−35.9 s");
     expect(plain(moment(-0.03e9))).toBe("0.0 s");
+  });
+});
+
+describe("what is below nothing", () => {
+  it("has one sign, whatever it is a figure of", () => {
+    const all = [duration(-1500), duration(-5), duration(-700e9), share(-0.04), count(-1234), quantity(-2048, "bytes"), moment(-2e9)];
+    for (const text of all) expect(text).toMatch(/^−\d/);
+    expect(plain(quantity(-0.001, "ops/s"))).toBe("0.00 ops/s");
+  });
+});
+
+describe("a window", () => {
+  it("has two ends that are told apart, however short it is", () => {
+    expect(plain(between(93.812e9, 93.84e9))).toBe("93.8120 s – 93.8400 s");
+    expect(plain(between(29.2e9, 94.4e9))).toBe("29.2 s – 94.4 s");
   });
 });
 

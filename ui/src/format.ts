@@ -2,9 +2,14 @@
 
 const NB = "\u202f";
 
+/** One sign for all that is below nothing; what rounds to nothing is not. */
+function signed(text: string): string {
+  return text.replace(/^-(?=[0.]+$)/, "").replace(/^-/, "−");
+}
+
 function digits(value: number): string {
   const size = Math.abs(value);
-  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+  return signed(value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2));
 }
 
 /** A duration in nanoseconds: "312 ms", "7.12 s", "19 min 52 s". */
@@ -13,12 +18,12 @@ export function duration(ns: number): string {
   if (!Number.isFinite(ns)) return "unknown";
   if (size >= 600e9) {
     const total = Math.round(ns / 1e9);
-    return `${Math.trunc(total / 60)}${NB}min ${Math.abs(total % 60)}${NB}s`;
+    return `${signed(String(Math.trunc(total / 60)))}${NB}min ${Math.abs(total % 60)}${NB}s`;
   }
   if (size >= 999.5e6) return `${digits(ns / 1e9)}${NB}s`;
   if (size >= 999.5e3) return `${digits(ns / 1e6)}${NB}ms`;
   if (size >= 999.5) return `${digits(ns / 1e3)}${NB}µs`;
-  return `${Math.round(ns)}${NB}ns`;
+  return `${signed(String(Math.round(ns)))}${NB}ns`;
 }
 
 /** A duration in milliseconds that may be unknown. */
@@ -34,13 +39,12 @@ export function share(value: number | null): string {
   if (Math.abs(percent) < 0.1) return `<${NB}0.1${NB}%`;
   // 99.96 % is not 100 %.
   if (percent > 99 && percent < 100) return `${Math.min(percent, 99.9).toFixed(1)}${NB}%`;
-  return `${percent.toFixed(Math.abs(percent) < 9.95 ? 1 : 0)}${NB}%`;
+  return `${signed(percent.toFixed(Math.abs(percent) < 9.95 ? 1 : 0))}${NB}%`;
 }
 
 /** A count with its digits in threes: "1 234 567". */
 export function count(value: number): string {
-  return Math.round(value)
-    .toString()
+  return signed(Math.round(value).toString())
     .replace(/\B(?=(\d{3})+(?!\d))/g, NB);
 }
 
@@ -58,7 +62,7 @@ export function quantity(value: number, unit: string): string {
       scaled /= 1024;
       i++;
     }
-    return `${i === 0 ? scaled.toFixed(0) : digits(scaled)}${NB}${units[i]}`;
+    return `${i === 0 ? signed(scaled.toFixed(0)) : digits(scaled)}${NB}${units[i]}`;
   }
   if (unit === "ns") return duration(value);
   if (unit === "s") return duration(value * 1e9);
@@ -87,9 +91,13 @@ export function momentDigits(widthNs: number): number {
 
 /** A moment, nanoseconds from the diagnosis' zero, as "145.2 s". */
 export function moment(ns: number, decimals = 1): string {
-  // What rounds to nothing is not before it.
-  const seconds = (ns / 1e9).toFixed(decimals).replace(/^-(?=[0.]+$)/, "");
-  return `${seconds.replace("-", "−")}${NB}s`;
+  return `${signed((ns / 1e9).toFixed(decimals))}${NB}s`;
+}
+
+/** Both ends of a window with as many decimals as tell them apart: "93.8120 s – 93.8400 s". */
+export function between(from: number, to: number): string {
+  const decimals = to - from >= 1e9 ? 1 : Math.max(1, momentDigits(to - from) - 1);
+  return `${moment(from, decimals)} – ${moment(to, decimals)}`;
 }
 
 /** A moment on the wall clock (UTC): "2026-11-20 14:03:12.345 UTC". */

@@ -9,6 +9,11 @@ describe("a link", () => {
     expect(link).toEqual({ view: { from: -1.25, to: 163.5 }, at: 145.2, choice: {} });
     expect(read(placeToHash({ from: 100.000001, to: 100.000003, at: null }))?.view?.from).toBeCloseTo(100.000001, 9);
   });
+  it("leads to a lane", () => {
+    const link = read(placeToHash({ from: 1, to: 2, at: 1.5, lane: "p0-gc.pause" }));
+    expect(link).toEqual({ view: { from: 1, to: 2 }, at: 1.5, lane: "p0-gc.pause", choice: {} });
+    expect(read(write({ view: { from: 1, to: 2 }, at: 1.5, lane: "p0-x,&", choice: {} }))?.lane).toBe("p0-x,&");
+  });
   it("brings back everything that was chosen", () => {
     const choice = {
       windows: [{ from: 1, to: 2 }, { from: 5, to: 7 }], base: [], kind: "off-cpu", threads: [0, 3], perThread: true,

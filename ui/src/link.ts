@@ -9,11 +9,15 @@ export interface Place {
   from: number;
   to: number;
   at: number | null;
+  /** Id of the lane that shows it, where one does. */
+  lane?: string | null;
 }
 
 export interface Link {
   view: Range | null;
   at: number | null;
+  /** Lane to open and to bring into sight. */
+  lane?: string;
   /** With windows and base in seconds. */
   choice: Partial<Choice>;
 }
@@ -32,7 +36,8 @@ function range({ from, to }: Range): string {
 
 export function placeToHash(place: Place): string {
   const at = place.at === null ? "" : `&at=${seconds(place.at, place.to - place.from)}`;
-  return `#t=${range(place)}${at}`;
+  const lane = place.lane ? `&lane=${encodeURIComponent(place.lane)}` : "";
+  return `#t=${range(place)}${at}${lane}`;
 }
 
 /** The hash of a view with all that was chosen; empty when everything is as it was at first. */
@@ -42,6 +47,7 @@ export function write(link: Link): string {
   const put = (key: string, value: string): void => void parts.push(`${key}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/")}`);
   if (link.view) put("t", range(link.view));
   if (link.at !== null) put("at", seconds(link.at, link.view ? link.view.to - link.view.from : 1));
+  if (link.at !== null && link.lane) put("lane", link.lane);
   if (choice.windows) put("w", choice.windows.length === 0 ? "all" : choice.windows.map(range).join(","));
   if (choice.base) put("b", choice.base.length === 0 ? "none" : choice.base.map(range).join(","));
   if (choice.kind) put("k", choice.kind);
@@ -102,6 +108,7 @@ const READERS: Record<string, (link: Link, value: string) => boolean> = {
     link.at = /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : null;
     return link.at !== null;
   },
+  lane: (link, value) => Boolean((link.lane = value)),
   w: ({ choice }, value) => {
     const windows = value === "all" ? [] : rangesOf(value);
     if (windows) choice.windows = windows;

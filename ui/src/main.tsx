@@ -71,18 +71,21 @@ async function start(): Promise<void> {
   try {
     const served = isServed() ? await serverState() : null;
     let page = pageOf(served ? await fetchParts() : await standing());
-    const show = (version: number, live: boolean): void => {
+    let shown = { version: served?.version ?? 0, live: served?.live ?? false, answers: true };
+    const show = (change: Partial<typeof shown>): void => {
+      shown = { ...shown, ...change };
       document.title = `fathom: ${page.diagnosis.headline}`;
-      render(<App key={version} page={page} live={live} />, app);
+      const following = !shown.answers ? "unanswered" : shown.live ? "live" : "no";
+      render(<App key={shown.version} page={page} following={following} />, app);
     };
-    show(served?.version ?? 0, served?.live ?? false);
+    show({});
     if (served) {
       follow(served, async ({ version, live }) => {
         const newer = pageOf(await fetchParts());
         takeOver(page, newer);
         page = newer;
-        show(version, live);
-      });
+        show({ version, live });
+      }, (answers) => show({ answers }));
     }
     // In the first frame observers tell which lanes are in sight; two on, everything there has been painted: what the browser test measures.
     const frames = (n: number, then: () => void): void => void requestAnimationFrame(() => (n > 1 ? frames(n - 1, then) : then()));

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 
+import { laneOf } from "./cited";
 import { cutsSlices, ledgerOf } from "./ledger";
-import type { SpanLane } from "./model";
+import { poolOf } from "./pools";
+import type { Lanes, SpanLane } from "./model";
 import { between, columnLength, latencies, offsets } from "./samples/heat";
 import { LAYERS, layersIn, layersOf, sampleLane } from "./samples/lane";
 import { merge } from "./samples/merge";
@@ -19,6 +21,29 @@ function lane(spans: [number, number, number, number][]): SpanLane {
     labels: [{ name: "path", unit: "", values: column((s) => s[3]) }], stack: null, thread: null,
   };
 }
+
+describe("what the verdict cites", () => {
+  it("is on the lane with a span of that moment, of the line that is cited", () => {
+    const [gc, stops, calls] = [lane([[1 * S, 5, 0, 0], [2 * S, 5, 0, 0]]), lane([[2 * S, 9, 0, 0]]), lane([[3 * S, 9, 0, 0]])];
+    [gc.id, stops.id, calls.id] = ["gc", "stops", "calls"];
+    stops.line[0] = 42;
+    const lanes: Lanes = { originNs: 0, from: 0, to: 9 * S, sources: ["gc.log"], strings: [], groups: [{ name: "App", detail: "", open: false, lanes: [gc, stops, calls] }] } as unknown as Lanes;
+    expect(laneOf(lanes, 2 * S, "gc.log:42")).toBe("stops");
+    expect(laneOf(lanes, 2 * S + 200, "")).toBe("gc");
+    expect(laneOf(lanes, 3 * S, "syscalls")).toBe("calls");
+    expect(laneOf(lanes, 2.5 * S, "gc.log:42")).toBeNull();
+  });
+});
+
+describe("pools of threads", () => {
+  it("hold one kind of threads: C1 and C2 are two", () => {
+    expect(poolOf("C2 CompilerThread0")).toBe("C2 CompilerThreadN");
+    expect(poolOf("C1 CompilerThread12")).toBe("C1 CompilerThreadN");
+    expect(poolOf("http-nio-8080-exec-7")).toBe("http-nio-N-exec-N");
+    expect(poolOf("G1 Conc#0")).toBe("G1 Conc#N");
+    expect(poolOf("worker7")).toBe("workerN");
+  });
+});
 
 describe("a heatmap", () => {
   it("puts each moment into its column and the row of its offset", () => {

@@ -1,33 +1,43 @@
-// On paper: light, as wide as a sheet, with every canvas drawn for that width before the browser lays its pages out.
+// On paper: light, as wide as a sheet, with every canvas drawn for that width, also those below the fold. A browser lays its
+// sheets out right after `beforeprint`, whether the page's own button, a key or the browser's menu began it, so all of this happens
+// within that event.
 
-/** Frames in which observers of widths and what they change have been drawn. */
-const FRAMES = 4;
+import { options } from "preact";
 
-const frame = (): Promise<void> => new Promise((drawn) => requestAnimationFrame(() => drawn()));
+type Drawer = (asSheet: boolean) => void;
 
-/** Lays the page out as paper does, waits until everything is drawn so, and prints. */
-export async function printPage(): Promise<void> {
-  const root = document.documentElement;
-  root.classList.add("printing");
-  window.dispatchEvent(new Event("fathom-print"));
-  for (let i = 0; i < FRAMES; i++) await frame();
-  // Heatmaps follow the view when it has come to rest.
-  await new Promise((rested) => setTimeout(rested, 200));
-  const after = (): void => {
-    root.classList.remove("printing");
-    window.removeEventListener("afterprint", after);
-  };
-  window.addEventListener("afterprint", after);
-  window.print();
+/** What sets the colours, and what draws with them, when the page becomes a sheet or a screen again. */
+const painters = new Set<Drawer>();
+const drawers = new Set<Drawer>();
+
+/** Has `drawer` called when the page is laid out as a sheet, and again when it is a screen's. Returns how to stop. */
+export function onPaper(drawer: Drawer): () => void {
+  drawers.add(drawer);
+  return () => void drawers.delete(drawer);
 }
 
-/** Takes the browser's own key for printing, so that it prints what `printPage` prepares. */
-export function ownPrintKey(): () => void {
-  const onKey = (event: KeyboardEvent): void => {
-    if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== "p") return;
-    event.preventDefault();
-    void printPage();
-  };
-  window.addEventListener("keydown", onKey);
-  return () => window.removeEventListener("keydown", onKey);
+/** The same for what sets colours, before anything is drawn. */
+export function paintForPaper(painter: Drawer): () => void {
+  painters.add(painter);
+  return () => void painters.delete(painter);
 }
+
+/** What `change` sets is rendered before this returns, and not in a later task. */
+function rendered(change: () => void): void {
+  const usual = options.debounceRendering;
+  options.debounceRendering = (render) => render();
+  try {
+    change();
+  } finally {
+    if (usual) options.debounceRendering = usual;
+    else delete options.debounceRendering;
+  }
+}
+
+function layOut(asSheet: boolean): void {
+  document.documentElement.classList.toggle("printing", asSheet);
+  rendered(() => [...painters, ...drawers].forEach((change) => change(asSheet)));
+}
+
+window.addEventListener("beforeprint", () => layOut(true));
+window.addEventListener("afterprint", () => layOut(false));

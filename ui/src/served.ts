@@ -47,12 +47,19 @@ export async function fetchParts(): Promise<Parts> {
   return { diagnosis: parsePrintable(diagnosis) as Diagnosis, lanes: readLanes(lanes), samples: readSamples(samples) };
 }
 
-/** Calls back with each version of the data that there is after the first, until the recording is finished. */
-export function follow(first: ServerState, tell: (state: ServerState) => Promise<void>): void {
+/** Looks that in a row get no answer before the server counts as gone: it may be busy reading. */
+const GONE_AFTER = 3;
+
+/** Calls back with each version of the data that there is after the first, until the recording is finished, and with whether the
+ *  server still answers whenever that changes. */
+export function follow(first: ServerState, tell: (state: ServerState) => Promise<void>, reached: (answers: boolean) => void): void {
   let known = first.version;
+  let silent = 0;
   const ask = async (): Promise<void> => {
     try {
       const state = await serverState();
+      if (silent >= GONE_AFTER) reached(true);
+      silent = 0;
       if (state.version !== known) {
         known = state.version;
         await tell(state);
@@ -60,6 +67,8 @@ export function follow(first: ServerState, tell: (state: ServerState) => Promise
       if (!state.live) return;
     } catch {
       // The server was ended, or is busy reading: it may come back.
+      silent += 1;
+      if (silent === GONE_AFTER) reached(false);
     }
     setTimeout(() => void ask(), ASK_EVERY_MS);
   };

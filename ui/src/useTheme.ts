@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 
+import { paintForPaper } from "./print";
 import { applyTheme, storedTheme, storeTheme, type Theme } from "./theme";
 
 const NEXT: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
@@ -25,16 +26,11 @@ export function useTheme(changed?: () => void): { name: string; paint: string; n
   useEffect(() => {
     const system = matchMedia("(prefers-color-scheme: dark)");
     const follow = (): void => repaint(theme);
-    const before = (): void => repaint("light");
     system.addEventListener("change", follow);
-    window.addEventListener("beforeprint", before);
-    window.addEventListener("fathom-print", before);
-    window.addEventListener("afterprint", follow);
+    const stop = paintForPaper((asSheet) => repaint(asSheet ? "light" : theme));
     return () => {
       system.removeEventListener("change", follow);
-      window.removeEventListener("beforeprint", before);
-      window.removeEventListener("fathom-print", before);
-      window.removeEventListener("afterprint", follow);
+      stop();
     };
   }, [theme, repaint]);
   return { name: NAMES[theme], paint: `${theme}-${painted}`, next };

@@ -14,10 +14,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { eventually, PATIENCE_MS } from "./eventually.mjs";
 import { example } from "./example.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
-  console.error("SKIPPED: browser test of the report: no Chromium here (apt-get install chromium, or set CHROMIUM)");
+  skip("browser test of the report: no Chromium here (apt-get install chromium, or set CHROMIUM)");
   process.exit(0);
 }
 
@@ -335,8 +336,30 @@ const tests = {
     assert.equal(await page.locator(".tools:visible, .tabs button[aria-selected=false]:visible, .menu:visible, .skip:visible").count(), 0);
     assert.equal(await page.$eval(".chosen", (e) => getComputedStyle(e).position), "static", "nothing lies over the text");
     assert.ok(await page.locator("h1").isVisible());
+    // What a printed sheet shows is what stands there right after `beforeprint`, in the listener after the page's own: every lane,
+    // scrolled to or not, drawn for the width of the sheet.
+    await page.evaluate(() => addEventListener("beforeprint", () => {
+      const drawn = (canvas) => {
+        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        return pixels.some((value, i) => i % 4 === 3 && value > 0);
+      };
+      const lanes = [...document.querySelectorAll("[data-lane]:not(.folded) canvas")];
+      window.printed = lanes.map((canvas) => {
+        const plot = canvas.closest(".line-plot") ?? canvas;
+        return {
+          lane: canvas.closest("[data-lane]").dataset.lane,
+          drawn: drawn(canvas),
+          off: Math.abs(canvas.width / devicePixelRatio - plot.clientWidth),
+          sheet: document.body.clientWidth,
+        };
+      });
+    }));
     const pdf = await page.pdf({ format: "A4" });
     assert.ok(pdf.length > 20_000);
+    const printed = await page.evaluate(() => window.printed);
+    assert.ok(printed.length > 8, `${printed.length} canvases`);
+    assert.deepEqual(printed.filter(({ drawn, off, sheet }) => !drawn || off > 1 || sheet > 700), []);
+    assert.equal(await page.$eval("html", (e) => e.classList.contains("printing")), false, "a screen again");
   },
 
   async "takes the samples of one thread, of a pool, or thread by thread"() {
@@ -398,6 +421,29 @@ const tests = {
       assert.ok(seen && seen.y < 900, "and brings it into sight");
     });
     assert.equal(await page.locator(".mark-line").count(), 1);
+  },
+
+  async "opens, brings into sight and marks the lane that a figure comes from"() {
+    const page = await open({ viewport: { width: 1280, height: 600 } });
+    const shown = async () => {
+      const cited = page.locator(".lane.cited");
+      assert.equal(await cited.count(), 1);
+      assert.doesNotMatch(await cited.getAttribute("class"), /folded/);
+      await eventually(async () => {
+        const box = await cited.boundingBox();
+        assert.ok(box && box.y < 600 && box.y + box.height > 0, "in sight");
+      });
+    };
+    await page.click("text=at 301.0");
+    await page.locator(".lane.cited").waitFor();
+    await shown();
+    await page.locator(".lane.cited [data-key=fold]").click();
+    await page.locator(".lane.cited.folded").waitFor();
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.click("text=at 301.0");
+    await page.locator(".lane.cited:not(.folded)").waitFor();
+    await shown();
+    assert.match(await page.evaluate(() => location.hash), /lane=/);
   },
 
   async "opens at the place that its address names"() {

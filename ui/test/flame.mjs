@@ -14,10 +14,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
 import { example } from "./example.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
-  console.error("SKIPPED: browser test of the flame graph: no Chromium here (apt-get install chromium, or set CHROMIUM)");
+  skip("browser test of the flame graph: no Chromium here (apt-get install chromium, or set CHROMIUM)");
   process.exit(0);
 }
 

@@ -15,10 +15,11 @@ import { fileURLToPath } from "node:url";
 
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { eventually, PATIENCE_MS } from "./eventually.mjs";
+import { skip } from "./skipped.mjs";
 
 const executable = findChromium();
 if (!executable) {
-  console.error("SKIPPED: browser test of fathom serve: no Chromium here (apt-get install chromium, or set CHROMIUM)");
+  skip("browser test of fathom serve: no Chromium here (apt-get install chromium, or set CHROMIUM)");
   process.exit(0);
 }
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -134,7 +135,7 @@ const tests = {
     try {
       execFileSync(javac, ["--release", "11", "-d", folder, fileURLToPath(new URL("java/Orders.java", import.meta.url))], { stdio: "pipe" });
     } catch {
-      console.error("SKIPPED: following a recording: no javac here");
+      skip("following a recording: no javac here");
       return;
     }
     const java = javac.replace(/javac$/, "java");
@@ -144,7 +145,7 @@ const tests = {
     try {
       recorder = await start(fathom, ["record", "-p", String(child.pid), "-o", live], /recording pid/);
     } catch (error) {
-      console.error(`SKIPPED: following a recording: ${error.message.split("\n")[0]}`);
+      skip(`following a recording: ${error.message.split("\n")[0]}`);
       return;
     }
     const ended = new Promise((done) => recorder.child.on("exit", done));
@@ -162,6 +163,12 @@ const tests = {
     }
     console.log(`  the end of the run as the page saw it: ${ends.map((s) => `${s.toFixed(1)} s`).join(", ")}`);
     assert.equal(await page.innerText("[data-chosen=window]"), chosen, "the brush stays on its moments");
+    assert.equal(await page.getByText("was cut off").count(), 0, "what is being written was not cut off");
+    await page.route("**/state", (route) => route.abort());
+    await page.getByText("does not answer any more").waitFor();
+    await page.unroute("**/state");
+    await following.waitFor();
+    problems.length = 0; // The browser's console names the requests that were refused.
     recorder.child.kill("SIGINT");
     assert.equal(await ended, 0, recorder.child.said);
     await following.waitFor({ state: "detached" });

@@ -85,7 +85,8 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	/* A second of files that are written back, on four processors that tell all they may: while others are attached, nobody reads. */
+	__uint(max_entries, 4 << 20);
 } events SEC(".maps");
 
 /* Commits by journal, writeback by its control block, that of a file by its inode: when they began. */

@@ -60,6 +60,8 @@ struct uprobe_task___fathom {
 
 struct task_struct___fathom {
 	unsigned int flags;
+	unsigned long nvcsw;  /* switches away from it: by its own will */
+	unsigned long nivcsw; /* and against it */
 	struct uprobe_task___fathom *utask;
 	int pid;
 	int tgid;

@@ -39,6 +39,23 @@
 /* Waits as long are told, nanoseconds. */
 const volatile __u64 min_ns = 1000000;
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct sched_entity___locks {
+	__u64 sum_exec_runtime;
+};
+
+struct task_io_accounting___locks {
+	__u64 syscr, syscw;
+};
+
+struct task_struct___locks {
+	struct sched_entity___locks se;
+	struct task_io_accounting___locks ioac; /* with CONFIG_TASK_IO_ACCOUNTING */
+};
+
+#pragma clang attribute pop
+
 /* By process. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -162,6 +179,26 @@ struct {
 	__type(value, __u64);
 } runs_since SEC(".maps");
 
+/* What a thread has done until now. Its time is that of its last switch or tick. */
+static __always_inline struct done done_by(struct task_struct___fathom *task)
+{
+	struct task_struct___locks *more = (void *)task;
+	struct done done = {.ran_ns = more->se.sum_exec_runtime, .sleeps = task->nvcsw};
+
+	if (bpf_core_field_exists(more->ioac.syscr))
+		done.calls = more->ioac.syscr + more->ioac.syscw;
+	return done;
+}
+
+/* Whether a thread that goes to sleep did something else since its last wait: that one is over then, whatever it waits for now. */
+static __always_inline bool did_else(const struct done *then, struct task_struct___fathom *task)
+{
+	struct done now = done_by(task);
+
+	/* This sleep is counted already. */
+	return now.sleeps != then->sleeps + 1 || now.calls != then->calls || now.ran_ns - then->ran_ns > SPINS_NS;
+}
+
 /* What the current thread waits for in futex(); whether it is a lock. */
 static __always_inline bool find_lock(struct lock_event *wait, struct lock_jvm *jvm, __u64 java, struct pt_regs___fathom *regs)
 {
@@ -192,6 +229,8 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, __u6
 	if (wait && wait->off_ns)
 		return;
 	if (wait && wait->brief >= BRIEF_SLEEPS && !may_ask(now)) {
+		wait->apart |= did_else(&wait->done, prev);
+		wait->goes_on &= !wait->apart;
 		wait->off_ns = now;
 		wait->on_ns = 0;
 		wait->waker = 0;
@@ -216,8 +255,9 @@ static __always_inline void switched_out(struct task_struct___fathom *prev, __u6
 	if (!find_lock(&fresh, jvm, java ? *java : 0, regs) && !jvm)
 		return;
 	if (wait) {
-		fresh.apart = wait->slept | wait->apart;
+		fresh.apart = wait->slept | wait->apart | did_else(&wait->done, prev) | (wait->lock != fresh.lock);
 		fresh.slept = 0;
+		fresh.goes_on = wait->goes_on & !fresh.apart;
 		fresh.brief = wait->brief;
 		*wait = fresh;
 	} else if (bpf_map_update_elem(&waits, &tid, &fresh, BPF_ANY))
@@ -275,14 +315,14 @@ static __always_inline __u64 send_stack(void)
 static __always_inline bool find_later(struct lock_event *wait, struct pt_regs___fathom *regs)
 {
 	__u32 pid = wait->pid, tid = wait->tid;
-	__u64 *java = bpf_map_lookup_elem(&java_threads, &tid);
+	__u64 *java = bpf_map_lookup_elem(&java_threads, &tid), before = wait->lock;
 
 	wait->owner = 0;
 	wait->owner_tid = 0;
 	if (!find_lock(wait, bpf_map_lookup_elem(&lock_jvms, &pid), java ? *java : 0, regs))
 		return false;
 	wait->later = 1;
-	wait->apart |= wait->slept;
+	wait->apart |= wait->slept | (wait->lock != before);
 	wait->slept = 0;
 	return true;
 }
@@ -297,6 +337,9 @@ static __always_inline bool is_held(const struct lock_event *wait)
  * longer ones, where there are many. */
 static __always_inline bool tells(struct lock_event *wait, bool is_longer, __u64 now)
 {
+	/* Its stack was told with the first sleep. */
+	if (wait->goes_on)
+		return true;
 	if (is_held(wait)) {
 		if (may_walk(now))
 			wait->stack_ns = send_stack();
@@ -317,9 +360,9 @@ static __always_inline int futex_returns(struct pt_regs___fathom *regs)
 {
 	if ((int)regs->orig_ax != SYS_FUTEX)
 		return 0;
-	__u32 tid = tid_of((void *)bpf_get_current_task_btf());
+	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
+	__u32 tid = tid_of(task), zero = 0;
 	struct lock_event *wait = bpf_map_lookup_elem(&waits, &tid);
-	__u32 zero = 0;
 	__u64 *since = bpf_map_lookup_elem(&runs_since, &zero);
 
 	if (!wait || !wait->off_ns || !since)
@@ -327,7 +370,8 @@ static __always_inline int futex_returns(struct pt_regs___fathom *regs)
 	/* Since before it slept: it was seen to fall asleep, and did not. */
 	wait->on_ns = *since < wait->off_ns ? wait->off_ns : *since;
 	__u64 now = wait->on_ns, length = now - wait->off_ns, from_ns = told_from(own_pace(), min_ns, now);
-	bool is_long = length >= min_ns, is_lock = wait->kind != LOCK_NONE, is_told = false;
+	/* One that is woken and sleeps again waits on, however short the rest is. */
+	bool is_long = length >= min_ns || wait->goes_on, is_lock = wait->kind != LOCK_NONE, is_told = false;
 
 	if (wait->kind == LOCK_LATER)
 		is_lock = is_long && (length >= from_ns || may_ask_later(now)) && find_later(wait, regs);
@@ -348,7 +392,9 @@ static __always_inline int futex_returns(struct pt_regs___fathom *regs)
 		wait->brief = 0;
 	else if (wait->brief < BRIEF_SLEEPS)
 		wait->brief += 1;
+	wait->goes_on = is_told && is_held(wait);
 	wait->later = 0;
+	wait->done = done_by(task);
 	wait->off_ns = 0;
 	return 0;
 }

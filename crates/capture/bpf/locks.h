@@ -23,6 +23,11 @@ enum lock_kind {
 #define ASKED_IN_A_WINDOW 50
 /* Waits for locks that somebody holds, told with their stack. */
 #define WALKED_IN_A_WINDOW 10
+/*
+ * A thread that is woken within the lock's own function looks, spins and sleeps again: that is one wait. HotSpot spins 5000 times at
+ * most (Knob_SpinLimit of objectMonitor.cpp), 0.1 to 0.3 ms. One that ran for longer on a CPU had got the lock and lost it again.
+ */
+#define SPINS_NS 500000
 
 /* How a JVM's objects lie: fathom_hotspot::locks::LockConstants. */
 struct lock_jvm {
@@ -46,6 +51,13 @@ struct lock_jvm {
 
 _Static_assert(sizeof(struct lock_jvm) == 56, "shared with user space");
 
+/* What its thread had done by the end of a wait, as the kernel counts it. */
+struct done {
+	__u64 ran_ns; /* time on a CPU */
+	__u64 sleeps; /* switches away from it by its own will */
+	__u64 calls;  /* of read(), write() and the like */
+};
+
 struct lock_event {
 	__u64 off_ns;    /* switched out */
 	__u64 on_ns;     /* ran again; 0: it has not yet */
@@ -58,12 +70,14 @@ struct lock_event {
 	__u32 waker;     /* thread that woke it; 0: an interrupt, or nobody */
 	__u32 kind;
 	__u32 owner_tid; /* thread id of the owner, if the owner is a JavaThread; of a mutex as it says; 0: not told */
-	__u16 apart;     /* it slept in futex() for something else since the wait that was told before */
-	__u16 slept;     /* it has done so since this one */
+	__u16 apart;     /* it did something else since the wait that was told before: it had got what it waited for */
+	__u8 slept;      /* it has slept in futex() for something else since this one */
+	__u8 goes_on;    /* the sleep before was told, and this one is of the same wait */
 	__u32 brief;     /* sleeps of it before this one, one behind the other, that were shorter than what is told */
 	__u32 later;     /* what it was for was read at its end; who held it at its beginning is not known */
+	struct done done;
 };
 
-_Static_assert(sizeof(struct lock_event) == 88, "shared with user space");
+_Static_assert(sizeof(struct lock_event) == 112, "shared with user space");
 
 #endif

@@ -116,7 +116,7 @@ static __always_inline int read_user(void *into, __u32 length, __u64 address)
 
 /* Where a call of the current thread returns to in truth when a uretprobe took the place of its return address, which stood
  * right below `sp`; 0: it is not probed. */
-static __noinline __u64 probed_return(__u64 sp)
+static __noinline __attribute__((unused)) __u64 probed_return(__u64 sp)
 {
 	struct task_struct___fathom *task = (void *)bpf_get_current_task_btf();
 	struct return_instance___fathom *call;

@@ -35,7 +35,7 @@ struct virtual_wait {
 	__u64 number;
 };
 
-_Static_assert(sizeof(struct virtual_wait) == 96, "shared with user space");
+_Static_assert(sizeof(struct virtual_wait) == 120, "shared with user space");
 
 /* How often the probes of a JVM were hit. */
 struct virtual_hits {

@@ -2,6 +2,7 @@
 
 pub(crate) mod events;
 pub(crate) mod object;
+pub(crate) mod own;
 pub(crate) mod relay;
 pub(crate) mod ring;
 pub(crate) mod words;
@@ -11,7 +12,7 @@ use std::sync::Once;
 
 use libbpf_rs::{ErrorKind, MapCore, MapFlags};
 
-use crate::Unavailable;
+use crate::{Unavailable, privileges};
 
 /// What an object would have let one see, when `step` ("loading", "attaching") failed.
 pub(crate) fn unavailable(what: &str, step: &str, error: &libbpf_rs::Error) -> Unavailable {
@@ -29,11 +30,14 @@ pub(crate) fn unavailable(what: &str, step: &str, error: &libbpf_rs::Error) -> U
     Unavailable { what: what.to_owned(), why, remedy: remedy.to_owned() }
 }
 
-/// What helps where a probe on a function of a library was refused. Linux asks for CAP_SYS_ADMIN to make the perf event of
+/// What helps where a probe on a function of a library could not be attached, by the rights of this process. Linux asks for CAP_SYS_ADMIN to make the perf event of
 /// such a probe (seen on 6.18), though CAP_PERFMON is enough for all else that fathom attaches.
-pub(crate) fn remedy_of_uprobe(why: &str) -> Option<&'static str> {
-    let is_refused = why.contains("failed to attach uprobe");
-    is_refused.then_some(
+pub(crate) fn remedy_of_uprobe() -> Option<&'static str> {
+    remedy_without(privileges::may_probe_libraries())
+}
+
+fn remedy_without(has_right: bool) -> Option<&'static str> {
+    (!has_right).then_some(
         "run fathom as root, or with CAP_SYS_ADMIN, which Linux asks for to probe functions of libraries",
     )
 }
@@ -56,4 +60,15 @@ pub(crate) fn counted(map: &impl MapCore, which: u32) -> u64 {
     let values = map.lookup_percpu(&which.to_ne_bytes(), MapFlags::ANY).ok().flatten();
     let number = |bytes: &Vec<u8>| bytes.first_chunk().map_or(0, |eight| u64::from_ne_bytes(*eight));
     values.map_or(0, |values| values.iter().map(number).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_that_fails_is_explained_by_the_right_that_is_missing_and_by_no_words_of_a_library() {
+        assert!(remedy_without(false).is_some_and(|remedy| remedy.contains("CAP_SYS_ADMIN")));
+        assert_eq!(remedy_without(true), None);
+    }
 }

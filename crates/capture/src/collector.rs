@@ -16,7 +16,7 @@ pub type Unavailable = Unseen;
 
 /// A source of live data. One module, one line in [`COLLECTORS`].
 ///
-/// Life of one: `start`, then `target` for every process that is there already, then `target` and `drain` in turn
+/// Life of one: `start`, then `target` for every process that is there already, then `left`, `target` and `drain` in turn
 /// (some ten times a second, and whenever [`Collector::wake`] is readable), then `stop`. All on one thread; one that
 /// needs threads of its own ends them in `stop` and in its `Drop`.
 ///
@@ -25,6 +25,13 @@ pub type Unavailable = Unseen;
 pub trait Collector {
     /// Makes ready, attaches what does not depend on a target. `Err`: it cannot work here; nothing is attached.
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable>;
+
+    /// The recording begins: what was seen and summed up until now is not of it. Everything is attached.
+    fn begin(&mut self, _cx: &mut Context<'_>) {}
+
+    /// A target is gone or another program by now: writes what is still on its way of what it was, whose code is forgotten when
+    /// this returns. Before [`Collector::target`] hears of it.
+    fn left(&mut self, _event: &TargetEvent, _cx: &mut Context<'_>) {}
 
     /// A target came, changed or went.
     fn target(&mut self, _event: &TargetEvent, _cx: &mut Context<'_>) {}
@@ -77,8 +84,8 @@ pub enum Engine {
     Jfr,
 }
 
-/// All collectors, in the order in which they hear of targets: the probes of a JVM that has just begun before its stacks, which
-/// take longer to be made ready. They start in this order too, but for `cpu`, which is the first.
+/// All collectors, in the order in which they hear of targets: the probes of a JVM that has just begun come first, even before its
+/// stacks are made ready, which takes longer. They start in this order too, but for `cpu`, which is the first.
 pub static COLLECTORS: &[Entry] = &[
     crate::jvm_events::ENTRY,
     crate::cpu::ENTRY,
@@ -149,9 +156,9 @@ impl Settings {
 /// What the collectors of a session have in common. Each part is made by the first that needs it.
 #[derive(Default)]
 pub struct Shared {
-    /// Tables and names for stacks; `None` where no collector takes any.
+    /// Tables and names for stacks, kept by the session; `None` where no collector takes any.
     pub stacks: Option<crate::unwind::SharedEngine>,
-    /// When the watch of threads ended, monotonic nanoseconds, which `sched` says as it stops.
+    /// When the recording ended, monotonic nanoseconds: collectors are stopped one after the other.
     pub(crate) ended_ns: Option<u64>,
     /// What threads asked of resolvers, seen by `syscalls`.
     pub(crate) questions: crate::questions::Questions,
@@ -222,4 +229,4 @@ impl Context<'_> {
 }
 
 /// Blind spots that one source may list: a host with thousands of JVMs must not fill the recording with them.
-const MAX_UNSEEN: usize = 64;
+pub(crate) const MAX_UNSEEN: usize = 64;

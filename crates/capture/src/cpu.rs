@@ -22,7 +22,6 @@ use fathom_recording::{SampleRow, Sampling};
 
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::target::Change;
-use crate::unwind::Capacity;
 use crate::unwind::kept::{Awaited, Kept, Waiting};
 use crate::unwind::reason_name;
 use crate::unwind::samples::Sample;
@@ -230,74 +229,44 @@ impl Cpu {
             source: cx.source,
         });
     }
-
-    /// Reads JVMs that were not ready yet.
-    fn keep_up(&mut self, cx: &mut Context<'_>) {
-        let Some(program) = &mut self.program else { return };
-        let mut engine = program.engine.borrow_mut();
-        for pid in engine.code.pids() {
-            if engine.code.waits_for_jvm(pid) {
-                engine.code.refresh(pid, true);
-            }
-        }
-        let (_, _, refused) = engine.code.tables.used();
-        if refused > 0 {
-            cx.unseen(Unavailable {
-                what: format!("callers of native code in {refused} files"),
-                why: "the tables of unwind rows are full".into(),
-                remedy: "record fewer processes (-p PID)".into(),
-            });
-        }
-    }
 }
 
 impl Collector for Cpu {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let all = matches!(cx.targets.selection(), Selection::All);
-        let capacity = if all { Capacity::HOST } else { Capacity::SOME };
-        let program = Program::load(all, capacity, cx.targets.map())?;
+        let engine = cx.shared.stacks.clone().ok_or_else(|| Unavailable {
+            what: "CPU samples".into(),
+            why: "the tables that stacks are walked by could not be made".into(),
+            remedy: "`fathom check` tells what is missing".into(),
+        })?;
+        let program = Program::load(all, engine, cx.targets.map())?;
         for cpu in perf_event::online() {
             let event =
                 self.event.open(cpu, self.rate_hz).map_err(|error| self.event.refused(cpu, &error))?;
             program.attach(event)?;
         }
         cx.source_mut().sampling = Some(self.event.sampling(self.rate_hz));
-        cx.shared.stacks = Some(Rc::clone(&program.engine));
         self.program = Some(program);
         Ok(())
     }
 
-    fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
-        let pid = event.target.pid;
-        if matches!(event.change, Change::Exec | Change::Gone) {
-            // What is still on its way belongs to what the process was.
-            self.take(cx);
-            self.walk_waiting(Some(pid), cx);
-        }
-        let Some(program) = &mut self.program else { return };
-        let mut engine = program.engine.borrow_mut();
+    fn left(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
+        self.take(cx);
+        self.walk_waiting(Some(event.target.pid), cx);
+    }
+
+    fn target(&mut self, event: &TargetEvent, _cx: &mut Context<'_>) {
+        let Some(program) = &self.program else { return };
+        // Samples begin when its stacks can be walked. Those of a JVM at work that are kept from before are walked a second
+        // later, when some of its code is no longer what it was: 1 to 6 % were cut when that was tried with a javac.
         match event.change {
-            Change::Gone => {
-                program.unwatch(pid);
-                engine.forget(pid);
-                return;
-            }
-            Change::Exec => engine.forget(pid),
-            Change::Appeared | Change::BecameJvm => {}
+            Change::Gone => program.unwatch(event.target.pid),
+            Change::Appeared | Change::Exec | Change::BecameJvm => program.watch(event.target.pid),
         }
-        // A command before its exec is a copy of fathom: nobody wants its stacks.
-        if !cx.targets.is_held(pid) {
-            // Samples begin when its stacks can be walked. Those of a JVM at work that are kept from before are walked a second
-            // later, when some of its code is no longer what it was: 1 to 6 % were cut when that was tried with a javac.
-            engine.renew(pid, event.target.jvm);
-        }
-        program.watch(pid);
-        engine.learn(pid);
     }
 
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         self.take(cx);
-        self.keep_up(cx);
         self.walk_waiting(None, cx);
         Ok(())
     }
@@ -310,25 +279,7 @@ impl Collector for Cpu {
         for kept in self.waiting.take(|_, _| true) {
             self.kept(kept, false, cx);
         }
-        let Some(program) = self.program.take() else { return };
-        let mut engine = program.engine.borrow_mut();
-        let unnamed = engine.stacks.unnamed;
-        if unnamed > 0 {
-            cx.unseen(Unavailable {
-                what: format!("names of {unnamed} Java frames"),
-                why: "their code was freed before it was looked at".into(),
-                remedy: String::new(),
-            });
-        }
-        for pid in engine.code.pids() {
-            if let Some(error) = engine.code.get_mut(pid).and_then(|known| known.jvm_error.clone()) {
-                cx.unseen(Unavailable {
-                    what: format!("Java frames of process {pid}"),
-                    why: error,
-                    remedy: String::new(),
-                });
-            }
-        }
+        self.program = None;
     }
 
     fn wake(&self) -> Option<BorrowedFd<'_>> {

@@ -44,6 +44,16 @@ pub enum CaptureError {
         /// The pattern or the cgroup.
         what: String,
     },
+    /// What matches belongs to others.
+    #[error(
+        "{count} that match {what} belong to others, and this user may not look into them: run fathom as that user or as root (sudo)"
+    )]
+    NoneOfYours {
+        /// The pattern or the cgroup.
+        what: String,
+        /// How many processes.
+        count: usize,
+    },
     /// The command could not be started.
     #[error("{command}: {cause}")]
     Command {

@@ -36,7 +36,7 @@ mod record;
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
-    id: "jvm-events",
+    id: fathom_recording::vocabulary::source::JVM_EVENTS,
     about: "collections, safepoints, VM operations, compilations, classes, threads, through libjvm's probes",
     engine: Engine::Ebpf,
     essential: true,

@@ -15,7 +15,7 @@ use crate::perf_memory::PerfMemory;
 use crate::target::{Change, Target, TargetEvent};
 
 /// Format of a JVM's source.
-const FORMAT: &str = "jvm";
+const FORMAT: &str = fathom_recording::vocabulary::source::JVM;
 /// How long is waited for a young JVM to say all of itself.
 const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -15,6 +15,7 @@ pub mod check;
 pub mod clock;
 pub mod collector;
 pub mod cpu;
+mod descriptors;
 pub mod disk;
 mod error;
 pub mod host;

@@ -25,9 +25,12 @@ use crate::{Clock, CpuEvent, privileges};
 
 mod end;
 mod limits;
+mod memory;
 mod output;
 mod priority;
 mod signals;
+mod stacks;
+mod window;
 
 pub use end::Ended;
 pub use limits::Limits;
@@ -35,6 +38,7 @@ pub(crate) use limits::free_bytes;
 pub use output::Output;
 use priority::Raised;
 pub use signals::Signals;
+use window::{Window, Within};
 
 /// How often collectors are drained when none wakes the session. Ten turns a second cost nothing that can be
 /// measured, and what is shown stays fresh.
@@ -49,7 +53,7 @@ const NEWS: Duration = Duration::from_millis(5);
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Format of the session's own source.
-const FORMAT: &str = "session";
+const FORMAT: &str = fathom_recording::vocabulary::source::SESSION;
 
 /// A collector at work.
 struct Running {
@@ -71,8 +75,17 @@ pub struct Session {
     /// The session's own source: what concerns all collectors.
     source: SourceId,
     engine: Engine,
+    /// What rows are of the recording.
+    window: Window,
+    /// When everything was attached, by two clocks, and how long that had taken.
     started: Instant,
     started_ns: i64,
+    attaching: Duration,
+    /// What collectors had lost by then, which is no loss of the recording: buffers overflow while others are attached, and processors
+    /// reach programs one after the other.
+    lost_before: Vec<(SourceId, u64)>,
+    /// Why the better engine is not used.
+    fallback: Option<Unavailable>,
     events: Vec<TargetEvent>,
     ever_had_a_target: bool,
     written: WrittenFiles,
@@ -119,6 +132,7 @@ impl Session {
     ) -> Result<Self, CaptureError> {
         let clock = Clock::now();
         let source = writer.add_source(source_row("fathom record", FORMAT, clock));
+        crate::descriptors::raise_limit();
         let (engine, reasons) = choose_engine(&settings)?;
         check_event(&settings, engine)?;
         let mut session = Self {
@@ -130,13 +144,19 @@ impl Session {
             clock,
             source,
             engine,
+            window: Window::closed(),
             started: Instant::now(),
             started_ns: clock.epoch_now_ns(),
+            attaching: Duration::ZERO,
+            lost_before: Vec::new(),
+            fallback: reasons.first().cloned(),
             events: Vec::new(),
             ever_had_a_target: false,
             written: WrittenFiles::default(),
             facts: JvmFacts::default(),
         };
+        // Known from the beginning: times count from here, and do so before the recording has ended.
+        writer.source_mut(source).covers_ns = Some((session.started_ns, session.started_ns));
         // First, so that collectors can share the list of what is recorded.
         if let Err(unseen) = session.watch_births() {
             writer.source_mut(session.source).unseen.push(unseen);
@@ -159,10 +179,17 @@ impl Session {
             COLLECTORS.iter().filter(|entry| session.settings.wants(entry, engine)).collect();
         // What is there already runs on while the rest is made ready: its samples first.
         wanted.sort_by_key(|entry| entry.id != crate::cpu::ENTRY.id);
-        for entry in wanted {
+        let whole_host = session.targets.selection().is_whole_host();
+        writer.source_mut(session.source).unseen.extend(memory::too_little(whole_host));
+        session.make_stacks(writer);
+        for (i, entry) in wanted.into_iter().enumerate() {
             if let Err(unseen) = session.start_one(entry, writer) {
                 why_not.extend((entry.essential || !some_essential).then(|| unseen.clone()));
                 writer.source_mut(session.source).unseen.push(unseen);
+            }
+            if i == 0 {
+                // With the samples at work: it takes longer than to make ready to walk them.
+                session.targets.iter().for_each(|target| session.shared.learn_code(target.pid));
             }
             // The kernel takes its time to look at the next one's programs, longer on a busy machine: what is at work
             // already must not lose anything meanwhile.
@@ -173,14 +200,40 @@ impl Session {
             let told = why_not.iter().map(|u| format!("{}: {} ({})", u.what, u.why, u.remedy)).collect();
             return Err(CaptureError::NothingToSee(told));
         }
+        if let Some(unseen) = crate::descriptors::exhausted() {
+            session.stop_collectors(writer);
+            return Err(CaptureError::NotHere(unseen));
+        }
         session.news(writer, true);
+        session.begin(writer);
         if let Some(Err(error)) = session.targets.command().map(|command| command.release()) {
             session.stop_collectors(writer);
             return Err(error);
         }
-        // What was asked for is so long a time with everything at work: a flight recorder may take seconds to start.
-        session.started = Instant::now();
         Ok(session)
+    }
+
+    /// Begins the time that was asked for, with everything at work: a flight recorder may take seconds to start.
+    fn begin(&mut self, writer: &mut dyn Output) {
+        // What has come in by now and what was summed up is of the time before.
+        self.drain(writer);
+        self.each(writer, |running| running.works, |running, cx| running.collector.begin(cx));
+        self.shared.stacks.iter().for_each(|engine| engine.borrow_mut().stacks.know_own_programs());
+        let now = Instant::now();
+        self.attaching = now - std::mem::replace(&mut self.started, now);
+        self.started_ns = self.clock.epoch_now_ns();
+        self.lost_before = self.losses(writer);
+        self.window.begin(self.started_ns, writer);
+    }
+
+    /// What each source has lost so far.
+    fn losses(&self, writer: &mut dyn Output) -> Vec<(SourceId, u64)> {
+        self.running.iter().map(|running| (running.source, writer.source_mut(running.source).lost)).collect()
+    }
+
+    /// How long it took until everything was attached; what was recorded begins then.
+    pub fn attaching(&self) -> Duration {
+        self.attaching
     }
 
     /// The processes that are recorded.
@@ -196,6 +249,11 @@ impl Session {
     /// The engine that is used.
     pub fn engine(&self) -> Engine {
         self.engine
+    }
+
+    /// Why it is not the better one, where that was left to fathom.
+    pub fn fallback(&self) -> Option<&Unavailable> {
+        self.fallback.as_ref()
     }
 
     /// When it started, nanoseconds since the epoch.
@@ -249,7 +307,13 @@ impl Session {
                 tell(&self.progress(writer));
             }
             if let Some(ended) = ended.or_else(|| end.reached(signals, &mut self.targets)) {
-                return ended;
+                // Without descriptors nothing can be read of a process that lives.
+                return match crate::descriptors::exhausted() {
+                    Some(unseen) if ended == Ended::TargetsGone => {
+                        Ended::CannotRead(format!("{}; {}", unseen.why, unseen.remedy))
+                    }
+                    _ => ended,
+                };
             }
         }
     }
@@ -268,17 +332,30 @@ impl Session {
 
     /// Stops all collectors and completes their sources.
     pub fn stop(mut self, ended: Ended, writer: &mut dyn Output) -> Result<Summary, CaptureError> {
-        // Taking probes down may take a second; what they saw ends here.
-        let covers_ns = (self.started_ns, self.clock.epoch_now_ns());
+        // Taking probes down may take a second, and a turn on a busy machine too; what they saw ends here.
+        let now_ns = monotonic_ns();
+        let asked_ns = self.limits.duration.filter(|_| ended == Ended::Deadline);
+        let over_ns = asked_ns.map_or(0, |asked| self.started.elapsed().saturating_sub(asked).as_nanos());
+        let ends_ns = now_ns - i64::try_from(over_ns).unwrap_or(0);
+        let covers_ns = (self.started_ns, self.clock.epoch_ns(ends_ns));
+        self.window.end(covers_ns.1);
+        self.shared.ended_ns = Some(ends_ns.max(0).cast_unsigned());
         // Names of what came and went since the last turn.
         self.targets.listen();
         self.stop_collectors(writer);
+        for (source, before) in &self.lost_before {
+            let lost = &mut writer.source_mut(*source).lost;
+            *lost = lost.saturating_sub(*before);
+        }
         if !self.ever_had_a_target {
             let what = self.targets.selection().told();
-            return Err(CaptureError::NoMatch { what });
+            return Err(match self.targets.foreign() {
+                0 => CaptureError::NoMatch { what },
+                count => CaptureError::NoneOfYours { what, count },
+            });
         }
-        let sources = std::iter::once(self.source).chain(self.running.iter().map(|r| r.source));
-        for source in sources {
+        writer.source_mut(self.source).covers_ns = Some(covers_ns);
+        for source in self.running.iter().map(|r| r.source) {
             writer.source_mut(source).covers_ns.get_or_insert(covers_ns);
         }
         let drift_ns = self.clock.drift_ns();
@@ -306,7 +383,9 @@ impl Session {
     fn start_one(&mut self, entry: &'static Entry, writer: &mut dyn Output) -> Result<(), Unavailable> {
         let source = writer.add_source(source_row(entry.id, entry.id, self.clock));
         let mut collector = (entry.make)(&self.settings);
-        let mut cx = context(writer, source, &mut self.targets, self.clock, &self.settings, &mut self.shared);
+        let mut within = Within { to: writer, window: &mut self.window };
+        let mut cx =
+            context(&mut within, source, &mut self.targets, self.clock, &self.settings, &mut self.shared);
         collector.start(&mut cx)?;
         let there: Vec<Target> = cx.targets.iter().cloned().collect();
         for target in there {
@@ -350,13 +429,41 @@ impl Session {
         events.iter().for_each(|event| self.facts.target(event));
         self.facts.tell(writer);
         for event in &events {
-            self.each(writer, |running| running.works, |running, cx| running.collector.target(event, cx));
+            self.tell_of(event, writer);
         }
         events.clear();
         self.events = events;
     }
 
+    /// Tells collectors what became of a target.
+    fn tell_of(&mut self, event: &TargetEvent, writer: &mut dyn Output) {
+        if event.leaves() {
+            self.each(writer, |running| running.works, |running, cx| running.collector.left(event, cx));
+            self.shared.forget_code(event);
+        }
+        let mut is_met = false;
+        let mut meet = |running: &Running, cx: &Context<'_>| {
+            if !is_met && running.entry.id != crate::jvm_events::ENTRY.id {
+                is_met = true;
+                cx.shared.meet_code(event, cx.targets);
+            }
+        };
+        self.each(
+            writer,
+            |running| running.works,
+            |running, cx| {
+                meet(running, cx);
+                running.collector.target(event, cx);
+            },
+        );
+        if !is_met {
+            self.shared.meet_code(event, &self.targets);
+        }
+        self.shared.learn_code(event.target.pid);
+    }
+
     fn drain(&mut self, writer: &mut dyn Output) {
+        self.keep_stacks_up(writer);
         self.each(
             writer,
             |running| running.works,
@@ -370,8 +477,13 @@ impl Session {
     }
 
     fn stop_collectors(&mut self, writer: &mut dyn Output) {
-        // One that has broken down still has something to take down.
-        self.each(writer, |_| true, |running, cx| running.collector.stop(cx));
+        // What is in the kernel's buffers is taken before any of them overflows for want of a reader.
+        self.drain(writer);
+        // One that has broken down still has something to take down. The probes of JVMs last: the kernel takes up to a second for them.
+        let is_last = |running: &Running| running.entry.id == crate::jvm_events::ENTRY.id;
+        self.each(writer, |running| !is_last(running), |running, cx| running.collector.stop(cx));
+        self.each(writer, is_last, |running, cx| running.collector.stop(cx));
+        self.end_stacks(writer);
     }
 
     /// Calls on those collectors that are meant, in the order of the list, each with its context.
@@ -381,9 +493,10 @@ impl Session {
         is_meant: impl Fn(&Running) -> bool,
         mut call: impl FnMut(&mut Running, &mut Context<'_>),
     ) {
-        let Self { running, targets, clock, settings, shared, .. } = self;
+        let Self { running, targets, clock, settings, shared, window, .. } = self;
+        let mut within = Within { to: writer, window };
         for running in running.iter_mut().filter(|running| is_meant(running)) {
-            call(running, &mut context(writer, running.source, targets, *clock, settings, shared));
+            call(running, &mut context(&mut within, running.source, targets, *clock, settings, shared));
         }
     }
 
@@ -405,7 +518,7 @@ impl Session {
 const MAX_DRIFT_NS: i64 = 1_000_000_000;
 
 fn context<'a>(
-    sink: &'a mut dyn Output,
+    sink: &'a mut Within<'_>,
     source: SourceId,
     targets: &'a mut Targets,
     clock: Clock,

@@ -30,6 +30,7 @@ mod select;
 mod threads;
 
 pub use command::Command;
+use identity::is_jvm;
 pub use identity::{Identity, jvm_library};
 pub use select::{NamePattern, Selection};
 
@@ -80,6 +81,13 @@ pub struct TargetEvent {
     pub target: Target,
     /// When it happened, or was noticed, monotonic nanoseconds.
     pub at_ns: u64,
+}
+
+impl TargetEvent {
+    /// Whether the target is no longer what it was.
+    pub(crate) fn leaves(&self) -> bool {
+        matches!(self.change, Change::Exec | Change::Gone)
+    }
 }
 
 /// A target with what is needed to follow it.
@@ -405,7 +413,7 @@ impl Targets {
                 continue;
             }
             let target = &mut followed.target;
-            if !target.jvm && young && jvm_library(*pid).is_some() {
+            if !target.jvm && young && Stat::of(*pid).is_some_and(|stat| is_jvm(*pid, &stat)) {
                 target.jvm = true;
                 sink.process_mut(target.process).jvm = true;
                 let at_ns = now_ns();

@@ -18,6 +18,7 @@ pub mod frames;
 mod interpreter;
 mod jvm;
 pub mod kept;
+mod load;
 pub mod processes;
 pub mod reasons;
 mod rows;

@@ -28,7 +28,7 @@ fn record(pid: u32, seconds: u64, frequency_hz: u32) -> Option<Recording> {
 
 fn record_once(pid: u32, seconds: u64, frequency_hz: u32) -> Option<Recording> {
     if let Err(why) = privileges::ebpf() {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+        fathom_testing::skip(&format!("{}: {}", why.what, why.why));
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -43,7 +43,7 @@ fn record_once(pid: u32, seconds: u64, frequency_hz: u32) -> Option<Recording> {
     let mut session = match Session::start(targets, settings, limits, &mut writer) {
         Ok(session) => session,
         Err(error) => {
-            eprintln!("SKIPPED: {error}");
+            fathom_testing::skip(&format!("{error}"));
             return None;
         }
     };

@@ -30,7 +30,7 @@ fn record(pid: u32, min_ns: Option<u64>) -> Option<Recording> {
     let mut session = match Session::start(targets, settings, limits, &mut writer) {
         Ok(session) => session,
         Err(error) => {
-            eprintln!("SKIPPED: {error}");
+            fathom_testing::skip(&format!("{error}"));
             return None;
         }
     };
@@ -69,12 +69,12 @@ fn is_on_a_disk(folder: &std::path::Path) -> bool {
 /// A folder whose files lie on a disk that can be watched; `None`, loudly, where there is none.
 fn folder_on_a_disk() -> Option<tempfile::TempDir> {
     if let Err(why) = privileges::ebpf() {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+        fathom_testing::skip(&format!("{}: {}", why.what, why.why));
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
     if !is_on_a_disk(folder.path()) {
-        eprintln!("SKIPPED: {} is on no block device", folder.path().display());
+        fathom_testing::skip(&format!("{} is on no block device", folder.path().display()));
         return None;
     }
     Some(folder)

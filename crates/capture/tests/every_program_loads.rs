@@ -49,7 +49,7 @@ fn start_all(selection: Selection) {
 #[test]
 fn every_collector_starts_for_one_process_and_for_the_whole_host() {
     if let Err(why) = privileges::ebpf() {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+        fathom_testing::skip(&format!("{}: {}", why.what, why.why));
         return;
     }
     let _signals = Signals::take_over().unwrap();

@@ -3,6 +3,8 @@
 //!
 //! The verdict of the demo comes from these files alone; nothing here is handed to the diagnosis.
 
+mod neighbours;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,6 +14,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::exit::Environment;
 use crate::jdk::Jdk;
+
+pub use neighbours::Neighbours;
 
 /// The sources of the workload, compiled on the spot.
 const SOURCES: [(&str, &str); 4] = [

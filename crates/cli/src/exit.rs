@@ -37,9 +37,23 @@ pub fn code(result: anyhow::Result<Outcome>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // What an error quotes may come from a file.
-    let text = format!("{error:#}");
+    let text = without_numbers(&format!("{error:#}"));
     text.lines().for_each(|line| eprintln!("fathom: {}", fathom_render::printable(line)));
     ExitCode::from(if error.is::<Environment>() { 3 } else { 2 })
+}
+
+/// A message without the kernel's numbers of errors (" (os error 2)"), which say nothing beside their words.
+fn without_numbers(text: &str) -> String {
+    const NUMBER: &str = " (os error ";
+    let mut parts = text.split(NUMBER);
+    let mut plain = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        match part.split_once(')').filter(|(number, _)| number.parse::<i32>().is_ok()) {
+            Some((_, rest)) => plain.push_str(rest),
+            None => plain.extend([NUMBER, part]),
+        }
+    }
+    plain
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
@@ -48,4 +62,17 @@ fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
         _ => cause.downcast_ref::<std::io::Error>(),
     };
     io.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_errors_are_left_out_and_nothing_else() {
+        let text = "a.log: No such file or directory (os error 2); b: (os error two) x";
+        assert_eq!(without_numbers(text), "a.log: No such file or directory; b: (os error two) x");
+        assert_eq!(without_numbers("at the end (os error 28)"), "at the end");
+        assert_eq!(without_numbers("cut (os error 2"), "cut (os error 2");
+    }
 }

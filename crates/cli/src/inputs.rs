@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use fathom_ingest::{Options, Progress, Report};
+use fathom_recording::vocabulary::source;
 use fathom_recording::{Recording, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -95,10 +96,10 @@ impl InputArgs {
 /// What was read, for a message: names and formats of the files; of a live recording the JVMs, and not its collectors.
 pub fn told(recording: &Recording) -> String {
     const MOST: usize = 3;
-    let live = recording.sources.iter().any(|s| s.format == "session");
+    let live = recording.sources.iter().any(|s| s.format == source::SESSION);
     let is_file = |source: &&Source| !live || source.lines > 0 || source.bytes > 0;
     let named = |source: &Source| format!("{} ({})", source.name, source.format);
-    let jvms = recording.sources.iter().filter(|s| live && s.format == "jvm").map(|s| s.name.clone());
+    let jvms = recording.sources.iter().filter(|s| live && s.format == source::JVM).map(|s| s.name.clone());
     let files = recording.sources.iter().filter(is_file).map(named);
     let mut names: Vec<String> = jvms.chain(files).collect();
     if names.is_empty() {

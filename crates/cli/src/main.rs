@@ -20,9 +20,14 @@ mod written_logs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 fn main() -> ExitCode {
+    if std::env::args_os().len() == 1 {
+        // Who asks for nothing is told what there is.
+        let told = commands::Cli::command().print_help();
+        return exit::code(told.map(|()| exit::Outcome::Done).map_err(anyhow::Error::from));
+    }
     let cli = commands::Cli::parse();
     exit::code(cli.command.run())
 }

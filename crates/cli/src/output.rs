@@ -13,9 +13,9 @@ pub fn print(text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("standard output")
 }
 
-/// Prints JSON, indented.
+/// Prints JSON, indented. What a terminal would obey is escaped.
 pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+    print(&format!("{}\n", fathom_render::json_indented(value)?))
 }
 
 /// Writes a file beside its place and moves it there when it is whole, so that nobody opens half of it. Only the user
@@ -28,10 +28,12 @@ pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io
     }
     let named = || path.display().to_string();
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = NamedTempFile::new_in(folder).with_context(named)?;
+    // Its error carries the name of the temporary file, which nobody asked for.
+    let plain = |error: io::Error| std::fs::metadata(folder).err().unwrap_or_else(|| error.kind().into());
+    let file = NamedTempFile::new_in(folder).map_err(plain).with_context(named)?;
     let mut out = BufWriter::new(file.as_file());
     content(&mut out).and_then(|()| out.flush()).with_context(named)?;
     drop(out);
-    file.persist(path).with_context(named)?;
+    file.persist(path).map_err(|error| error.error).with_context(named)?;
     Ok(())
 }

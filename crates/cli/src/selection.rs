@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use fathom_diagnose::stacks::{Selection, kinds};
+use fathom_diagnose::stacks::{Selection, kinds, waits};
 use fathom_diagnose::{Window, WindowError, WindowSpec};
 use fathom_recording::{Recording, Role};
 use jiff::tz::TimeZone;
@@ -24,8 +24,8 @@ pub struct SelectionArgs {
     /// Only threads of these roles
     #[arg(long, value_name = "ROLE,…", value_delimiter = ',')]
     pub role: Vec<RoleName>,
-    /// Only samples of these kinds: cpu (on a CPU), off-cpu (waiting), wall, alloc, lock …, or a kind of span with
-    /// stacks, such as lock.monitor; `fathom info` lists them
+    /// Only samples of these kinds: cpu (on a CPU), waits (all waits, long and short), off-cpu (the short ones alone), wall, alloc,
+    /// lock …, or a kind of span with stacks, such as lock.monitor; `fathom info` lists them
     #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
     pub kind: Vec<String>,
     /// Only samples with a frame of one of these Java packages or classes anywhere in their stack
@@ -100,6 +100,18 @@ impl SelectionArgs {
             crate::inputs::told(recording)
         );
         Ok(found)
+    }
+
+    /// Says so where a kind was asked for that holds a part of the waits only.
+    pub fn warn_of_parts(&self, recording: &Recording) {
+        let has_long = waits::long(recording).next().is_some();
+        if has_long && self.kind.iter().any(|kind| kind == waits::SHORT) {
+            eprintln!(
+                "fathom: {} holds only the sums of short waits, the long ones are spans; --kind {} has all of them",
+                waits::SHORT,
+                waits::WAITS
+            );
+        }
     }
 
     /// What is chosen, in words; empty when everything is.

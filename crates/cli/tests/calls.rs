@@ -195,7 +195,7 @@ fn strace(dir: &Path, command: &[&str]) -> Option<BTreeMap<String, f64>> {
     let table = dir.join("strace.txt");
     let traced = Command::new("strace").args(["-f", "-c", "-o"]).arg(&table).args(command).output();
     let Ok(true) = traced.map(|output| output.status.success()) else {
-        eprintln!("SKIPPED in part: no strace");
+        fathom_testing::skip("in part: no strace");
         return None;
     };
     let text = std::fs::read_to_string(table).unwrap();
@@ -297,7 +297,7 @@ fn look_ups_are_told_by_name_server_and_lost_questions_and_diagnosed() {
         let script = format!("{NAMESPACE}{RECORD}");
         let hosts = "slow0.test lost0.test slow1.test lost1.test";
         let Some(shown) = recorded(dir.path(), &home.join("bin/java"), hosts, shell, &script) else {
-            eprintln!("SKIPPED: no network of its own with a resolver can be made here");
+            fathom_testing::skip("no network of its own with a resolver can be made here");
             return;
         };
         let (recording, steps) = (open(dir.path(), "x.fathom"), steps(dir.path()));

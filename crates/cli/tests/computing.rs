@@ -78,7 +78,7 @@ fn connections_of_a_client_whose_sessions_cannot_be_resumed_are_found_and_those_
         let jdks = jdks::with_program(dir, "Handshakes");
         let keytool = jdks.iter().map(|(_, home)| home.join("bin/keytool")).find(|tool| tool.exists());
         let Some(keytool) = keytool else {
-            eprintln!("SKIPPED: no JDK with keytool was found");
+            fathom_testing::skip("no JDK with keytool was found");
             return;
         };
         let mut make = Command::new(keytool);

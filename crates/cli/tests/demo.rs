@@ -20,7 +20,7 @@ fn demo(dir: &Path, healthy: bool) -> Option<Value> {
     let output = fathom.output().expect("fathom starts");
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(3) {
-        eprintln!("SKIPPED: the demo cannot run here: {said}");
+        fathom_testing::skip(&format!("the demo cannot run here: {said}"));
         return None;
     }
     assert!(output.status.success(), "{said}");
@@ -64,7 +64,7 @@ fn the_take_over_is_found_to_be_a_compile_burst_and_the_healthy_service_healthy(
                 break;
             }
             assert!(!last, "healthy={healthy}: {wrong}\n{diagnosis:#}");
-            eprintln!("healthy={healthy}: tried once more, the machine may be busy: {wrong}");
+            fathom_testing::tried_again(&format!("healthy={healthy}, the machine may be busy: {wrong}"));
         }
     }
 }

@@ -108,7 +108,7 @@ fn pprof_reads_the_same_totals() {
         works(Command::new("go").args(["install", "github.com/google/pprof@latest"]).env("GOBIN", &bin));
     }
     if !has() {
-        eprintln!("SKIPPED: pprof cannot be had here (go install github.com/google/pprof@latest)");
+        fathom_testing::skip("pprof cannot be had here (go install github.com/google/pprof@latest)");
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -138,7 +138,7 @@ fn perfetto_reads_the_same_totals() {
         works(Command::new("python3").args(pip).arg(&packages).args(["perfetto", "protobuf"]));
     }
     if !has() {
-        eprintln!("SKIPPED: Perfetto's Python package cannot be had here (python3 with pip, and PyPI)");
+        fathom_testing::skip("Perfetto's Python package cannot be had here (python3 with pip, and PyPI)");
         return;
     }
     // The package's trace_processor is a program that it downloads; its protobuf classes come with it, and know every
@@ -178,14 +178,14 @@ fn speedscope_reads_the_same_totals() {
     let file = exported(dir.path(), "speedscope", "x.speedscope.json");
     let script = root.join("ui/test/speedscope.mjs");
     if !works(Command::new("node").arg("--version")) || !root.join("ui/node_modules/speedscope").exists() {
-        eprintln!("SKIPPED: speedscope is not here (node, and npm --prefix ui ci)");
+        fathom_testing::skip("speedscope is not here (node, and npm --prefix ui ci)");
         return;
     }
     let output = Command::new("node").arg(script).arg(&file).output().unwrap();
     let text = told(&output);
     assert!(output.status.success(), "{text}");
-    if text.contains("SKIPPED") {
-        eprintln!("{text}");
+    if let Some(why) = text.lines().find_map(|line| line.strip_prefix("SKIPPED: ")) {
+        fathom_testing::skip(why);
         return;
     }
     let rows: Vec<&str> = text.lines().collect();
@@ -200,7 +200,7 @@ fn firefox_profiler_reads_the_same_totals() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = root.join("ui/node_modules/@firefox-devtools/profiler-cli");
     if !works(Command::new("node").arg("--version")) || !program.exists() {
-        eprintln!("SKIPPED: the Firefox Profiler's importer is not here (node, and npm --prefix ui ci)");
+        fathom_testing::skip("the Firefox Profiler's importer is not here (node, and npm --prefix ui ci)");
         return;
     }
     let dir = tempfile::tempdir().unwrap();

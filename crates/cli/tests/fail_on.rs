@@ -21,7 +21,7 @@ fn status_is_1_only_when_a_finding_is_as_sure_as_asked_or_of_the_rule_asked_for(
     diagnose(BLOCKED, "consistent-with").code(1);
     diagnose(BLOCKED, "gc-log-write-blocked").code(1);
     diagnose(BLOCKED, "gc-humongous,consistent-with").code(1);
-    diagnose(BLOCKED, "likely").code(0);
+    diagnose(BLOCKED, "proven").code(0);
     diagnose(BLOCKED, "gc-humongous").code(0);
     diagnose(HEALTHY, "consistent-with").code(0);
 }

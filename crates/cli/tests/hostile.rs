@@ -153,13 +153,13 @@ fn a_file_that_may_not_be_read_is_refused_by_every_command() {
         command.current_dir(dir.path()).args(args).stdin(Stdio::null()).output()
     };
     if !nobody(&["version"]).is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: root reads everything, and fathom cannot be run as another user here");
+        fathom_testing::skip("root reads everything, and fathom cannot be run as another user here");
         return;
     }
     for reader in READERS.iter().chain(&[&["serve", "--port", "0"][..]]) {
         let output = nobody(&[reader, &["gc.log"][..]].concat()).unwrap();
         assert_eq!(output.status.code(), Some(2), "{reader:?}");
-        assert_eq!(stderr(&output), "fathom: gc.log: Permission denied (os error 13)\n", "{reader:?}");
+        assert_eq!(stderr(&output), "fathom: gc.log: Permission denied\n", "{reader:?}");
     }
 }
 

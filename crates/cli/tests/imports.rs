@@ -23,11 +23,11 @@ fn tool(command: &mut Command) -> Option<String> {
     match command.output() {
         Ok(output) if output.status.success() => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
         Ok(output) => {
-            eprintln!("SKIPPED: {:?} fails: {}", command.get_program(), told(&output));
+            fathom_testing::skip(&format!("{:?} fails: {}", command.get_program(), told(&output)));
             None
         }
         Err(error) => {
-            eprintln!("SKIPPED: no {:?} here: {error}", command.get_program());
+            fathom_testing::skip(&format!("no {:?} here: {error}", command.get_program()));
             None
         }
     }
@@ -84,12 +84,12 @@ fn every_system_call_is_counted_and_timed_as_strace_counts_and_times_it() {
     strace.args(["-f", "-C", "-w", "-ttt", "-T", "-o"]).arg(&trace).args(["sh", "-c", script]);
     // The exit status is that of `cat`'s missing file or of `wait`; what counts is that a trace was written.
     if let Err(error) = strace.output() {
-        eprintln!("SKIPPED: no strace here: {error}");
+        fathom_testing::skip(&format!("no strace here: {error}"));
         return;
     }
     let text = std::fs::read_to_string(&trace).unwrap_or_default();
     let Some((_, table)) = text.split_once("% time") else {
-        eprintln!("SKIPPED: strace may not trace here: {text}");
+        fathom_testing::skip(&format!("strace may not trace here: {text}"));
         return;
     };
     let ours = spans(&trace, dir.path(), |row| row.get(3).unwrap());
@@ -243,4 +243,23 @@ fn profiles_of_go_have_the_totals_that_pprof_shows() {
         let args = ["flame", file.to_str().unwrap(), "--json", "--kind", kind];
         assert_eq!(json(&args)["total"], theirs, "{name}: {top}");
     }
+}
+
+/// A line of a JDK to come is no figure of any pause and no reason to stop: it is counted and shown.
+#[test]
+fn a_log_line_that_nobody_knows_is_shown_by_info_and_gc() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("gc.log");
+    let text = "[0.1s][info][gc] Using G1\n\
+         [1.0s][info][gc,newthing] GC(1) A thing that nobody knows: 12ms\n\
+         [1.1s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 1M->0M(2M) 100.000ms\n\
+         [2.0s][info][gc,newthing] GC(2) A thing that nobody knows: 9ms\n";
+    std::fs::write(&log, text).unwrap();
+    let log = log.to_str().unwrap();
+    for command in ["info", "gc"] {
+        let said = told(&fathom(&[command, log]));
+        assert!(said.contains("(2 lines), for example") && said.contains("one of 2 such lines"), "{said}");
+        assert!(said.contains("A thing that nobody knows"), "{said}");
+    }
+    assert_eq!(json(&["info", log, "--json"])["losses"]["skipped"], 2);
 }

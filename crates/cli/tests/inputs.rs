@@ -34,7 +34,7 @@ fn nothing_usable_is_exit_status_2_with_the_reason_for_each_input() {
         .code(2)
         .stdout_eq("")
         .stderr_eq(str![[r#"
-fathom: gone.log: No such file or directory (os error 2)
+fathom: gone.log: No such file or directory
 fathom: empty.log: not a format that fathom knows (empty)
 fathom: core: not a format that fathom knows (binary data)
 fathom: mail.txt: not a format that fathom knows (text: Dear all,)
@@ -76,7 +76,7 @@ fathom: standard input: not a format that fathom knows (empty)
 fn what_cannot_be_read_is_exit_status_2() {
     let dir = place(&[]);
     info(dir.path(), &["/proc/self/mem"]).assert().code(2).stderr_eq(str![[r#"
-fathom: /proc/self/mem: Input/output error (os error 5)
+fathom: /proc/self/mem: Input/output error
 
 "#]]);
 }

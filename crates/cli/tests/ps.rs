@@ -38,7 +38,7 @@ fn jvm(folder: &Path, options: &[&str]) -> Option<Jvm> {
     let jdks = json(&fathom(&["jdks", "--json"]));
     let home = jdks["jdks"].as_array().unwrap().iter().find(|jdk| jdk["javac"] == true);
     let Some(home) = home.and_then(|jdk| jdk["home"].as_str()).map(PathBuf::from) else {
-        eprintln!("SKIPPED: no JDK with a compiler was found");
+        fathom_testing::skip("no JDK with a compiler was found");
         return None;
     };
     let source = folder.join("Waits.java");
@@ -57,7 +57,13 @@ fn jvm(folder: &Path, options: &[&str]) -> Option<Jvm> {
 #[test]
 fn a_running_jvm_is_listed_with_what_it_runs_and_without_its_secrets() {
     let folder = tempfile::tempdir().unwrap();
-    let options = ["-XX:+UseSerialGC", "-Ddb.password=hunter2", "-Dplain=shown"];
+    let options = [
+        "-XX:+UseSerialGC",
+        "-Ddb.password=hunter2",
+        "-Dplain=shown",
+        "-Durl=jdbc:mysql://me:hunter2@db:3306/x?ssl=true",
+        "-Dturned=\u{202e}around",
+    ];
     let Some(jvm) = jvm(folder.path(), &options) else { return };
     let output = fathom(&["ps", "--json"]);
     let told = json(&output);
@@ -68,7 +74,12 @@ fn a_running_jvm_is_listed_with_what_it_runs_and_without_its_secrets() {
         (&"Waits".into(), &"Serial".into(), &"hotspot".into())
     );
     assert!(own["jdk"].as_u64().unwrap() >= 8 && own["uptime_s"].as_f64().unwrap() >= 0.0, "{own}");
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("hunter2"));
+    let written = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        !written.contains("hunter2") && written.contains("jdbc:mysql://me:***@db:3306/x?ssl=true"),
+        "{written}"
+    );
+    assert!(!written.contains('\u{202e}') && written.contains("\\u202e"), "{written}");
     let table = String::from_utf8(fathom(&["ps", "-l"]).stdout).unwrap();
     let pid = jvm.0.id().to_string();
     assert!(table.lines().any(|line| line.starts_with(&pid) && line.ends_with("Waits")), "{table}");
@@ -79,7 +90,7 @@ fn a_running_jvm_is_listed_with_what_it_runs_and_without_its_secrets() {
 #[test]
 fn another_user_is_told_what_could_not_be_looked_into_and_how_to() {
     if !Path::new("/usr/bin/setpriv").exists() || !is_root() {
-        eprintln!("SKIPPED: only root can become another user");
+        fathom_testing::skip("only root can become another user");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@
 
 mod live;
 
+use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -60,10 +61,16 @@ fn recording(dir: &Path, pid: &str) -> Recorder {
     recorder
 }
 
-/// The pauses that probes saw, and those that the log tells of, in order of their start.
+/// The pauses that probes saw, and those that the log tells of, in order of their start. One that both have stands there once, as the log
+/// has it, and names the probes.
 fn pauses(recording: &Recording) -> [Vec<(i64, i64)>; 2] {
     ["jvm-events", "unified-log"].map(|format| {
-        let of = |s: &fathom_recording::Span<'_>| recording.sources[s.source().index()].format == format;
+        let named = |s: &fathom_recording::Span<'_>| {
+            s.label(label::ALSO_IN).is_some_and(|also| also.contains(format))
+        };
+        let of = |s: &fathom_recording::Span<'_>| {
+            recording.sources[s.source().index()].format == format || named(s)
+        };
         recording.spans_of(kind::GC_PAUSE).filter(of).map(|s| (s.t0_ns(), s.t1_ns())).collect()
     })
 }
@@ -173,6 +180,13 @@ fn a_recording_whose_words_nobody_reads_goes_on_and_heeds_signals() {
         command.current_dir(dir.path()).args(["record", "-p", &busy.pid(), "-o", &place]).args(arguments);
         let mut recorder = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer));
         if let Some(signal) = signal {
+            // What is recorded begins when everything is attached, which takes its time on a busy machine.
+            let samples = dir.path().join(&place).join("spool/samples.arrows.zst");
+            let patience = Instant::now() + Duration::from_secs(60);
+            while std::fs::metadata(&samples).map_or(0, |info| info.len()) < 500 {
+                assert!(Instant::now() < patience, "nothing was written");
+                std::thread::sleep(Duration::from_millis(50));
+            }
             std::thread::sleep(Duration::from_secs(3));
             recorder.signal(signal);
         }
@@ -246,13 +260,25 @@ fn children_and_threads_that_live_for_milliseconds_are_recorded() {
         let shells = recording.processes.iter().filter(|p| p.name == "sh").count();
         let names: Vec<_> = recording.processes.iter().map(|p| p.name.as_str()).collect();
         assert!((38..=42).contains(&shells), "{shells} of 40: {names:?}");
-        let watched: Vec<_> = recording
-            .spans_of(kind::SCHED_WATCHED)
-            .filter(|span| thread_name(&recording, span).starts_with("burner-"))
-            .collect();
+        // A child that has not become its program yet maps all that the JVM does.
+        assert_eq!(recording.processes.iter().filter(|p| p.jvm).count(), 1, "{names:?}");
+        let mut watched_ns: HashMap<_, i64> = HashMap::new();
+        for span in recording.spans_of(kind::SCHED_WATCHED) {
+            if thread_name(&recording, &span).starts_with("burner-") {
+                *watched_ns.entry(span.thread()).or_default() += span.duration_ns();
+            }
+        }
         // Each burns 5 ms, whatever it waits beside. One that waits for its first turn has not got its name yet.
-        assert!(watched.len() >= 25, "{} of 40 threads", watched.len());
-        assert!(watched.iter().all(|s| s.duration_ns() >= 4_000_000), "{}", said(&output));
+        assert!(watched_ns.len() >= 25, "{} of 40 threads", watched_ns.len());
+        // Around a context switch that was not seen, what a thread did is left open, and the switch is counted as lost.
+        let lost: u64 = recording.sources.iter().filter(|s| s.format == "sched").map(|s| s.lost).sum();
+        let short = watched_ns.values().filter(|ns| **ns < 4_000_000).count();
+        assert!(
+            short as u64 <= lost && short <= 3,
+            "{short} of {}, {lost} lost: {}",
+            watched_ns.len(),
+            said(&output)
+        );
     });
 }
 
@@ -266,7 +292,7 @@ fn processes_of_a_cgroup_are_recorded_with_its_quota() {
         let limit = |file: &str, value: &str| std::fs::write(group.join(file), value).is_ok();
         let made = std::fs::create_dir(&group).is_ok();
         if !made || !(limit("cpu.cfs_quota_us", "50000") || limit("cpu.max", "50000 100000")) {
-            eprintln!("SKIPPED: no cgroup with a CPU quota can be made here");
+            fathom_testing::skip("no cgroup with a CPU quota can be made here");
             let _ = std::fs::remove_dir(&group);
             return;
         }
@@ -329,7 +355,7 @@ fn what_cannot_be_recorded_is_one_sentence_and_leaves_nothing() {
             );
             assert!(said(&output).contains("belongs to root") && empty(), "{}", said(&output));
         }
-        _ => eprintln!("SKIPPED in part: no other user can be taken on here"),
+        _ => fathom_testing::skip("in part: no other user can be taken on here"),
     }
 }
 
@@ -381,7 +407,7 @@ fn cycles_are_sampled_where_they_are_counted_and_refused_in_one_sentence_where_n
     let args = ["record", "-p", &busy.pid(), "-d", "2s", "--event", "cycles", "-o", "x.fathom"];
     let output = fathom(dir.path(), &args);
     if item["state"] != "works" {
-        eprintln!("SKIPPED in part: this machine counts no cycles");
+        fathom_testing::skip("in part: this machine counts no cycles");
         assert_eq!((output.status.code(), said(&output).lines().count()), (Some(3), 1), "{}", said(&output));
         assert!(said(&output).contains("--event cpu-clock"), "{}", said(&output));
         assert!(item["not_seen"].as_str().unwrap().contains("--event cycles"), "{item}");
@@ -425,6 +451,62 @@ fn one_collector_alone_is_a_recording_where_all_others_were_left_out() {
     assert!(others.iter().all(|id| !formats.iter().any(|format| format == id)), "{formats:?}");
     // Nothing at all is no recording.
     assert_eq!(record("y.fathom", &["--without", "syscalls"]).status.code(), Some(3));
+}
+
+/// Java frames in the stacks of spans of a kind: spans that have one, and all.
+fn with_java(recording: &Recording, kind: &str) -> (usize, usize) {
+    let names = |span: &fathom_recording::Span<'_>| {
+        live::recorded::names(recording, span.stack()).iter().any(|name| name.starts_with("Locks."))
+    };
+    (recording.spans_of(kind).filter(names).count(), recording.spans_of(kind).count())
+}
+
+#[test]
+fn stacks_are_whole_without_cpu_samples() {
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let Some(home) = live::jdks::compile(dir.path(), 11, &["Locks"]) else { return };
+    let mut java = Command::new(home.join("bin/java"));
+    let mut jvm = Talking::start(java.args(["-XX:+UseSerialGC", "-cp"]).arg(dir.path()).arg("Locks"));
+    let recorder = Recorder::record(dir.path(), &jvm.pid(), &["--without", "cpu"]);
+    jvm.tell("");
+    jvm.until("done");
+    let recording = recorder.stop(dir.path());
+    assert!(recording.sources.iter().all(|source| source.format != "cpu"));
+    let (java, all) = with_java(&recording, kind::LOCK_MONITOR);
+    assert!(all >= 20 && java * 10 >= all * 9, "{java} of {all} waits for a monitor have a Java stack");
+    let (java, all) = with_java(&recording, kind::SCHED_OFF);
+    assert!(java >= 40, "{java} of {all} waits have a stack of the program");
+}
+
+#[test]
+fn the_time_that_was_asked_for_is_what_is_recorded_however_long_attaching_takes() {
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let busy = busy();
+    let args = ["record", "-p", &busy.pid(), "-d", "5s", "-o", "x.fathom"];
+    let output = fathom(dir.path(), &args);
+    let said = said(&output);
+    assert!(output.status.success() && said.contains("attached in"), "{said}");
+    let meta: Value =
+        serde_json::from_slice(&std::fs::read(dir.path().join("x.fathom/meta.json")).unwrap()).unwrap();
+    let covers: Vec<i64> =
+        meta["covers_ns"].as_array().unwrap().iter().map(|ns| ns.as_i64().unwrap()).collect();
+    let seconds = (covers[1] - covers[0]) as f64 / 1e9;
+    assert!((seconds - 5.0).abs() < 0.3, "{seconds} s: {said}");
+    let recording = open(dir.path(), "x.fathom");
+    for source in recording
+        .sources
+        .iter()
+        .filter(|source| ["session", "cpu", "sched"].contains(&source.format.as_str()))
+    {
+        let (from, to) = source.covers_ns.unwrap();
+        assert!(((to - from) as f64 / 1e9 - 5.0).abs() < 0.1, "{source:?}");
+    }
 }
 
 #[test]

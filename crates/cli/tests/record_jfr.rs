@@ -67,12 +67,6 @@ fn jdks(dir: &Path) -> Vec<(u64, PathBuf, bool)> {
             found.push((release, jdk["home"].as_str().unwrap().into(), jdk["javac"] == true));
         }
     }
-    // An unpacked package lies deeper than `fathom jdks` looks.
-    let eight = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let eight = eight.join(".cache/fathom/jdks/8/usr/lib/jvm/java-8-openjdk-amd64/jre");
-    if eight.join("bin/java").exists() {
-        found.push((8, eight, false));
-    }
     found.sort();
     found
 }
@@ -81,7 +75,7 @@ fn jdks(dir: &Path) -> Vec<(u64, PathBuf, bool)> {
 fn compiled(dir: &Path) -> Option<()> {
     let jdks = jdks(dir);
     let Some((_, home, _)) = jdks.iter().find(|(_, _, javac)| *javac) else {
-        eprintln!("SKIPPED: no JDK with a compiler was found");
+        fathom_testing::skip("no JDK with a compiler was found");
         return None;
     };
     std::fs::write(dir.join("Busy.java"), PROGRAM).unwrap();
@@ -179,7 +173,9 @@ fn check(recording: &Recording, release: u64, pid: u32) {
     if cpu >= 20 {
         assert!(frames.contains(&"Busy.spin"), "JDK {release}: {cpu} samples, {frames:?}");
     } else {
-        eprintln!("SKIPPED: JDK {release}: what was sampled, as the machine gave only {cpu} samples");
+        fathom_testing::skip(&format!(
+            "JDK {release}: what was sampled, as the machine gave only {cpu} samples"
+        ));
     }
     for wanted in [kind::GC_PAUSE, kind::LOCK_MONITOR, kind::THREAD_SLEEP] {
         assert!(recording.spans_of(wanted).next().is_some(), "JDK {release}: {wanted}");

@@ -33,7 +33,7 @@ fn as_nobody(dir: &Path, command: &[&str]) -> Option<Command> {
     nobody.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).current_dir(dir);
     let works = nobody.arg(FATHOM).arg("version").output();
     if !works.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: no other user can be taken on here, or may run {FATHOM}");
+        fathom_testing::skip(&format!("no other user can be taken on here, or may run {FATHOM}"));
         return None;
     }
     let mut nobody = Command::new("setpriv");
@@ -96,12 +96,17 @@ fn a_jvm_of_32_bits_is_refused_with_the_way_out() {
     let mut jvm = match Talking::spawn(Command::new(&program).arg(&library)) {
         Ok(jvm) => jvm,
         Err(error) => {
-            eprintln!("SKIPPED: this kernel runs no programs of 32 bits (CONFIG_IA32_EMULATION): {error}");
+            fathom_testing::skip(&format!(
+                "this kernel runs no programs of 32 bits (CONFIG_IA32_EMULATION): {error}"
+            ));
             return;
         }
     };
     if jvm.line() != Some("ready") {
-        eprintln!("SKIPPED: this machine runs no programs of 32 bits: {:?}", jvm.process.0.wait());
+        fathom_testing::skip(&format!(
+            "this machine runs no programs of 32 bits: {:?}",
+            jvm.process.0.wait()
+        ));
         return;
     }
     for engine in ["auto", "ebpf", "jfr"] {
@@ -117,7 +122,7 @@ fn a_jvm_of_32_bits_is_refused_with_the_way_out() {
 #[test]
 fn a_jvm_of_another_user_is_refused_with_whom_to_be() {
     let Some((_, home)) = jdks::all().into_iter().next() else {
-        eprintln!("SKIPPED: no JDK was found");
+        fathom_testing::skip("no JDK was found");
         return;
     };
     let dir = folder();
@@ -126,7 +131,7 @@ fn a_jvm_of_another_user_is_refused_with_whom_to_be() {
     let mut jvm = Talking::spawn(Command::new(home.join("bin/java")).args([agent, "Nothing"])).unwrap();
     let line = jvm.line().unwrap_or_default();
     if !line.contains("dt_socket") {
-        eprintln!("SKIPPED: the JVM of {} has no debugger to wait for: {line}", home.display());
+        fathom_testing::skip(&format!("the JVM of {} has no debugger to wait for: {line}", home.display()));
         return;
     }
     for engine in ["auto", "ebpf", "jfr"] {
@@ -163,12 +168,12 @@ fn a_kernel_that_is_locked_down_is_refused_with_what_to_boot_with() {
     let output = match locked_down(&words) {
         Ok(output) if output.status.code() != Some(77) && !said(&output).contains("unshare:") => output,
         _ => {
-            eprintln!("SKIPPED: no mount namespace of its own can be had here");
+            fathom_testing::skip("no mount namespace of its own can be had here");
             return;
         }
     };
     if said(&output).contains("CAP_BPF") {
-        eprintln!("SKIPPED: no right to eBPF, which is told first");
+        fathom_testing::skip("no right to eBPF, which is told first");
         return;
     }
     assert_refused(&output, dir.path(), &["locked down", "lockdown=integrity"]);
@@ -177,4 +182,74 @@ fn a_kernel_that_is_locked_down_is_refused_with_what_to_boot_with() {
     let item = told["items"].as_array().unwrap().iter().find(|item| item["id"] == "lockdown").unwrap();
     assert_eq!(item["state"], "missing");
     assert!(item["remedy"].as_str().unwrap().contains("lockdown=integrity"), "{item}");
+}
+
+#[test]
+fn a_process_without_its_option_and_a_probe_on_the_kernel_are_answered_with_what_works() {
+    let dir = folder();
+    let without = fathom(dir.path(), &["trace", "lock", "25374"]);
+    assert_eq!(without.status.code(), Some(2));
+    assert!(said(&without).contains("fathom trace lock -p 25374"), "{}", said(&without));
+    let kernel = fathom(dir.path(), &["trace", "kprobe:find_vma", "-p", "1"]);
+    assert_eq!(kernel.status.code(), Some(2));
+    for form in
+        ["uprobe:LIBRARY:FUNCTION", "usdt:LIBRARY:PROVIDER:NAME", "tracepoint:CATEGORY:NAME", "kernel"]
+    {
+        assert!(said(&kernel).contains(form), "{form}: {}", said(&kernel));
+    }
+    let bare = fathom(dir.path(), &[]);
+    assert_eq!(bare.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&bare.stdout).contains("Usage: fathom"));
+}
+
+#[test]
+fn where_descriptors_run_out_that_is_what_is_said() {
+    if fathom_capture::privileges::ebpf().is_err() {
+        fathom_testing::skip("without eBPF few descriptors are needed");
+        return;
+    }
+    let dir = folder();
+    let sleep = Running::start(Command::new("sleep").arg("60"));
+    let limited = |limit: &str| {
+        let script =
+            format!("ulimit {limit}; exec \"$0\" record -p {} -d 1s -o x.fathom --force", sleep.pid());
+        Command::new("sh").current_dir(dir.path()).args(["-c", &script, FATHOM]).output().unwrap()
+    };
+    let few = limited("-n 64");
+    assert_eq!(few.status.code(), Some(3), "{}", said(&few));
+    assert!(said(&few).contains("file descriptors") && said(&few).contains("ulimit -n"), "{}", said(&few));
+    assert!(!said(&few).contains("has ended"), "{}", said(&few));
+    // A limit that may be raised is.
+    let soft = limited("-S -n 64");
+    assert!(soft.status.success(), "{}", said(&soft));
+}
+
+#[test]
+fn what_matches_and_belongs_to_others_is_said_so() {
+    let dir = folder();
+    let Some(mut nobody) = as_nobody(dir.path(), &[FATHOM]) else { return };
+    let _sleep = Running::start(Command::new("sleep").arg("61"));
+    let output = nobody.args(["record", "--name", "^sleep$", "-d", "1s", "-o", "x.fathom"]).output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("belong to others") && said.contains("sudo"), "{said}");
+    assert!(!said.contains("no process matches"), "{said}");
+}
+
+#[test]
+fn the_way_down_to_the_flight_recorder_is_said_in_the_first_line() {
+    let dir = folder();
+    let Some(home) = jdks::compile(dir.path(), 11, &["Waits"]) else { return };
+    let java = home.join("bin/java");
+    let classes = dir.path().to_str().unwrap();
+    let java = [java.to_str().unwrap(), "-XX:+UseSerialGC", "-cp", classes, "Waits", "120"];
+    let Some(mut java) = as_nobody(dir.path(), &java) else { return };
+    let Ok(mut jvm) = Talking::spawn(&mut java) else { return };
+    jvm.until("ready");
+    let Some(mut nobody) = as_nobody(dir.path(), &[FATHOM]) else { return };
+    let output = nobody.args(["record", "-p", &jvm.pid(), "-d", "2s", "-o", "x.fathom"]).output().unwrap();
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    let first = said.lines().next().unwrap();
+    assert!(first.contains("ONLY by the JVM's flight recorder") && first.contains("CAP_BPF"), "{said}");
 }

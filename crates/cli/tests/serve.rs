@@ -20,8 +20,12 @@ impl Drop for Server {
 }
 
 fn serve(extra: &[&str]) -> Server {
+    serve_by(&mut Command::new(env!("CARGO_BIN_EXE_fathom")), extra)
+}
+
+fn serve_by(fathom: &mut Command, extra: &[&str]) -> Server {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../ingest/fixtures/elasql");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fathom"))
+    let mut child = fathom
         .current_dir(dir)
         .args(["serve", ".", "--port", "0"])
         .args(extra)
@@ -91,4 +95,22 @@ fn without_a_key_it_listens_on_this_machine_alone() {
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--no-token"), "{refused:?}");
+}
+
+/// Whoever can connect, without the key, neither ends the server nor keeps a reader out.
+#[test]
+fn a_thousand_idle_connections_neither_end_the_server_nor_keep_a_reader_out() {
+    // The server has fewer descriptors than there are connections.
+    let limit = "ulimit -n 256; exec \"$@\"";
+    let server = serve_by(Command::new("sh").args(["-c", limit, "sh", env!("CARGO_BIN_EXE_fathom")]), &[]);
+    let connect = |_| TcpStream::connect(&server.address).unwrap();
+    let idle: Vec<TcpStream> = (0..600).map(connect).collect();
+    let asked = std::time::Instant::now();
+    let host = format!("Host: {}", server.address);
+    for _ in 0..3 {
+        assert_eq!(ask(&server, "GET", &format!("/{}/state", server.key), &host).0, 200);
+    }
+    // Well below the time after which an idle connection is closed.
+    assert!(asked.elapsed().as_secs() < 15, "{:?}", asked.elapsed());
+    drop(idle);
 }

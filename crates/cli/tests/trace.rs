@@ -32,7 +32,7 @@ fn program_with(options: &[&str], dir: &Path, home: &Path, name: &str, args: &[&
 fn trace(dir: &Path, args: &[&str]) -> Option<(Vec<Value>, Value)> {
     let output = fathom(dir, &[&["trace", "--json"], args].concat());
     if output.status.code() == Some(3) && said(&output).contains("eBPF") {
-        eprintln!("SKIPPED: {}", said(&output));
+        fathom_testing::skip(&said(&output));
         return None;
     }
     assert!(output.status.success(), "{}", said(&output));
@@ -153,7 +153,7 @@ fn a_rate_of_zero_leaves_the_summary_alone_and_text_says_how_frames_run() {
         ],
     );
     if output.status.code() == Some(3) {
-        eprintln!("SKIPPED: {}", said(&output));
+        fathom_testing::skip(&said(&output));
         return;
     }
     let text = String::from_utf8(output.stdout).unwrap();
@@ -188,7 +188,7 @@ fn it_ends_with_the_process_and_when_nobody_reads_any_more() {
     let sleep = Running::start(Command::new("sleep").arg("3"));
     let output = fathom(dir.path(), &["trace", "offcpu", "-p", &sleep.pid()]);
     if output.status.code() == Some(3) {
-        eprintln!("SKIPPED: {}", said(&output));
+        fathom_testing::skip(&said(&output));
         return;
     }
     assert!(output.status.success() && said(&output).contains("has ended"), "{}", said(&output));
@@ -221,7 +221,7 @@ fn while_it_runs(dir: &Path, jvm: &mut Talking, probe: &[&str]) -> Option<(Vec<S
         Ok(trace) => trace,
         Err((code, told)) => {
             assert_eq!(code, Some(3), "{told}");
-            eprintln!("SKIPPED: {probe:?} cannot be traced here: {told}");
+            fathom_testing::skip(&format!("{probe:?} cannot be traced here: {told}"));
             return None;
         }
     };
@@ -449,7 +449,7 @@ fn each_name_that_is_resolved_is_shown_with_its_error_and_the_java_method_that_a
             let Some(mut jvm) = program(dir.path(), &home, "Peers", &[]) else { return };
             let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &["dns"]) else { return };
             if !said.iter().any(|line| line == "resolved true") {
-                eprintln!("SKIPPED: localhost has no address here: {said:?}");
+                fathom_testing::skip(&format!("localhost has no address here: {said:?}"));
                 return;
             }
             assert!(said.iter().any(|line| line == "unknown"), "JDK {release}: {said:?}");
@@ -475,7 +475,7 @@ fn a_deadlock_that_stood_before_the_recording_began_is_told() {
             let Some(jvm) = program(dir.path(), &home, "Deadlock", &["60"]) else { return };
             let output = fathom(dir.path(), &["record", "-p", &jvm.pid(), "-d", "3s", "-o", "d.fathom"]);
             if output.status.code() == Some(3) || said(&output).contains("not seen: which locks") {
-                eprintln!("SKIPPED: {}", said(&output));
+                fathom_testing::skip(&said(&output));
                 return;
             }
             let verdict = json(dir.path(), &["diagnose", "d.fathom"]);
@@ -589,7 +589,7 @@ fn a_killed_trace_leaves_nothing_in_the_kernel() {
         let mut trace = Command::new(FATHOM);
         trace.current_dir(dir.path()).args(["trace", probe, "-p", &sleep.pid()]).stdout(Stdio::null());
         let Ok(trace) = Recorder::start(&mut trace, "tracing") else {
-            eprintln!("SKIPPED: {probe} cannot be traced here");
+            fathom_testing::skip(&format!("{probe} cannot be traced here"));
             return;
         };
         let programs = trace.programs();
@@ -640,4 +640,42 @@ fn a_trace_that_nobody_reads_heeds_signals_and_says_what_was_left_out() {
     }
     assert!(never.end().success());
     drop(reader);
+}
+
+/// How long, milliseconds, a thread of `Meetings` was blocked by the JVM's own account, and what fathom told of it.
+fn met(dir: &Path, home: &Path) -> Option<(f64, Vec<f64>)> {
+    let mut jvm = program(dir, home, "Meetings", &["4000"])?;
+    let printed = dir.join("printed");
+    let mut trace = Command::new(FATHOM);
+    trace.current_dir(dir).args(["trace", "lock", "-p", &jvm.pid(), "--json"]);
+    trace.stdout(std::fs::File::create(&printed).unwrap());
+    let watching = Recorder::start(&mut trace, "tracing ").unwrap_or_else(|(_, said)| panic!("{said}"));
+    jvm.tell("");
+    let blocked_ms = jvm.until("blocked ").parse().unwrap();
+    let (code, said) = watching.end("INT");
+    assert_eq!(code, Some(0), "{said}");
+    let text = std::fs::read_to_string(printed).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let events = lines.map(|mut line| line["event"].take());
+    let own = events.filter(|event| event["thread"] == "waits" && event["kind"] == "lock.monitor");
+    Some((blocked_ms, own.map(|event| event["took_ns"].as_f64().unwrap() / 1e6).collect()))
+}
+
+/// Up to JDK 17 one of those that wait for a monitor looks for itself after a while, and may get it without being woken.
+#[test]
+fn a_wait_for_a_monitor_ends_when_its_thread_goes_on_to_something_else() {
+    if !ebpf_is_allowed() {
+        return;
+    }
+    patiently(|| {
+        for (release, home) in jdks::of(&[11, 17, 25]) {
+            let dir = tempfile::tempdir().unwrap();
+            let Some((blocked_ms, waits_ms)) = met(dir.path(), &home) else { return };
+            let sum: f64 = waits_ms.iter().sum();
+            let shown = format!("JDK {release}: {sum:.1} ms in {} waits of {blocked_ms} ms", waits_ms.len());
+            eprintln!("{shown}");
+            assert!(blocked_ms > 500.0, "{shown}");
+            assert!((sum / blocked_ms - 1.0).abs() < 0.15, "{shown}");
+        }
+    });
 }

@@ -126,7 +126,7 @@ impl Quota {
         let made = made.and_then(|()| write("cpu.cfs_quota_us", "20000"));
         if let Err(error) = made {
             let _ = std::fs::remove_dir(&place);
-            eprintln!("SKIPPED: no quota of CPU: {}: {error}", place.display());
+            fathom_testing::skip(&format!("no quota of CPU: {}: {error}", place.display()));
             return None;
         }
         Some(Self { threads: place.join("tasks"), stat: place.join("cpu.stat"), place })
@@ -329,7 +329,7 @@ fn a_thread_that_maps_while_another_gives_memory_back_waits_for_the_address_spac
                 source.unseen.iter().any(|unseen| unseen.what.contains("address space"))
             };
             if recording.sources.iter().any(not_seen) {
-                eprintln!("SKIPPED: this kernel does not tell of the lock of the address space");
+                fathom_testing::skip("this kernel does not tell of the lock of the address space");
                 return;
             }
             Ledger::read(dir, &shown).tells_but_for(switches, "mapper", "map-lock", off_ms);
@@ -353,7 +353,7 @@ impl LittleMemory {
         let made = std::fs::create_dir(&place);
         if let Err(error) = made.and_then(|()| std::fs::write(place.join("memory.limit_in_bytes"), "32M")) {
             let _ = std::fs::remove_dir(&place);
-            eprintln!("SKIPPED: no group with little memory: {}: {error}", place.display());
+            fathom_testing::skip(&format!("no group with little memory: {}: {error}", place.display()));
             return None;
         }
         Some(Self { place })
@@ -390,7 +390,7 @@ fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
             return;
         }
         let Some(before_ms) = pressure_ms() else {
-            eprintln!("SKIPPED: this kernel does not tell of pressure for memory");
+            fathom_testing::skip("this kernel does not tell of pressure for memory");
             return;
         };
         let mut before_ms = before_ms;

@@ -111,7 +111,7 @@ fn copy_with_another_libjvm(home: &Path, to: &Path, options: &[&str]) -> Option<
     match objcopy.status() {
         Ok(status) if status.success() => Some(java),
         _ => {
-            eprintln!("SKIPPED: no objcopy (binutils)");
+            fathom_testing::skip("no objcopy (binutils)");
             None
         }
     }
@@ -198,7 +198,7 @@ fn compilations_and_classes_of_a_libjvm_without_probes_are_told_by_its_functions
         let Some((home, dir)) = jdk() else { return };
         let jcmd = home.join("bin/jcmd");
         if !jcmd.exists() {
-            eprintln!("SKIPPED: the JDK has no jcmd");
+            fathom_testing::skip("the JDK has no jcmd");
             return;
         }
         let to = dir.path().join("no-probes");
@@ -239,7 +239,7 @@ fn a_jvm_of_another_make_is_refused_in_one_sentence() {
                   print('ready', flush=True)\ntime.sleep(60)";
     let mut command = Command::new("python3");
     let Ok(mut jvm) = Talking::spawn(command.args(["-c", script]).arg(&library)) else {
-        eprintln!("SKIPPED: no python3");
+        fathom_testing::skip("no python3");
         return;
     };
     jvm.until("ready");

@@ -1,8 +1,9 @@
 //! Recordings put together by hand, for tests: one JVM, its facts, its spans.
 
-use fathom_recording::vocabulary::{fact, kind, label, sample};
+use fathom_recording::vocabulary::{fact, kind, label, live, sample};
 use fathom_recording::{
-    FrameType, Process, ProcessId, Recording, Role, SampleRow, Sink, Source, SourceId, SpanId, SpanRow,
+    FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source,
+    SourceId, SpanId, SpanRow, StackId,
 };
 
 use crate::{Case, Judgement, Loss, Rule, Window};
@@ -13,6 +14,8 @@ pub struct Built {
     pub jvm: ProcessId,
     source: SourceId,
     line: u64,
+    /// The stack of the next span.
+    next_stack: Option<StackId>,
 }
 
 impl Built {
@@ -23,7 +26,7 @@ impl Built {
         let jvm = recording.add_process(process);
         let source = Source { name: "gc.log".into(), process: Some(jvm.0), ..Source::default() };
         let source = recording.add_source(source);
-        let mut built = Self { recording, jvm, source, line: 0 };
+        let mut built = Self { recording, jvm, source, line: 0, next_stack: None };
         built.fact(fact::JDK, jdk).fact(fact::COLLECTOR, collector);
         built.span(kind::RUN, "run", 0.0, seconds * 1e3, &[], &[]);
         built
@@ -84,17 +87,91 @@ impl Built {
         self.row(kind::SYSCALL, name, at_s, ms, &[], &[(label::PATH, path)], None, Some(thread))
     }
 
-    /// A thread on a CPU for so long, as one sample; `frames`: the innermost first.
-    pub fn on_cpu(&mut self, thread: &str, frames: &[(&str, FrameType)], at_s: f64, ms: f64) {
-        let thread = Some(self.recording.thread(self.jvm, None, thread, Role::App));
+    /// A thread whose switches were all seen, from the beginning on for so many seconds.
+    pub fn watched(&mut self, thread: &str, seconds: f64) -> SpanId {
+        self.on_thread(kind::SCHED_WATCHED, thread, "", 0.0, seconds * 1e3)
+    }
+
+    /// A thread that could run and did not: `throttled_ms` of it for want of quota, then waiting for a CPU while another ran.
+    pub fn preempted(
+        &mut self,
+        thread: &str,
+        at_s: f64,
+        ms: f64,
+        throttled_ms: f64,
+        instead: &str,
+    ) -> SpanId {
+        let figures = [
+            (fathom_recording::vocabulary::figure::RUNQ_NS, ms * 1e6),
+            (fathom_recording::vocabulary::figure::THROTTLED_NS, throttled_ms * 1e6),
+        ];
+        let labels = [(label::RAN_INSTEAD, instead)];
+        let labels = if instead.is_empty() { &labels[..0] } else { &labels[..] };
+        self.row(kind::SCHED_OFF, "preempted", at_s, ms, &figures, labels, None, Some(thread))
+    }
+
+    /// A figure in numbers over time: from second to second, and what it was.
+    pub fn gauge(
+        &mut self,
+        word: live::Word,
+        instance: &str,
+        process: Option<ProcessId>,
+        values: &[(f64, f64, f64)],
+    ) {
+        let info = SeriesInfo {
+            name: word.name.into(),
+            unit: word.unit.into(),
+            instance: instance.into(),
+            kind: SeriesKind::Gauge,
+            process,
+            source: self.source,
+        };
+        let id = self.recording.add_series(info);
+        for (from_s, to_s, value) in values {
+            let ns = |s: f64| (s * 1e9).round() as i64;
+            self.recording.point(id, ns(*from_s), ns(to_s - from_s), *value);
+        }
+    }
+
+    /// A span of a thread with a stack, the innermost frame first.
+    pub fn with_stack(
+        &mut self,
+        (kind, name): (&str, &str),
+        thread: &str,
+        frames: &[(&str, FrameType)],
+        labels: &[(&str, &str)],
+        (at_s, ms): (f64, f64),
+    ) {
+        self.next_stack = self.stack(frames);
+        self.row(kind, name, at_s, ms, &[], labels, None, Some(thread));
+    }
+
+    fn stack(&mut self, frames: &[(&str, FrameType)]) -> Option<StackId> {
         let mut stack = None;
         for (name, by) in frames.iter().rev() {
             let frame = self.recording.frame(name, "", *by, -1);
             stack = Some(self.recording.stack(stack, frame));
         }
+        stack
+    }
+
+    /// Short waits of a thread, summed up in one sample; `frames`: the innermost first.
+    pub fn short_waits(&mut self, thread: &str, frames: &[(&str, FrameType)], at_s: f64, ms: f64) {
+        self.sampled(sample::OFF_CPU, thread, frames, at_s, ms);
+    }
+
+    /// A thread on a CPU for so long, as one sample; `frames`: the innermost first.
+    pub fn on_cpu(&mut self, thread: &str, frames: &[(&str, FrameType)], at_s: f64, ms: f64) {
+        self.sampled(sample::CPU, thread, frames, at_s, ms);
+    }
+
+    fn sampled(&mut self, kind: &str, thread: &str, frames: &[(&str, FrameType)], at_s: f64, ms: f64) {
+        let role = if thread.contains("CompilerThread") { Role::Jit } else { Role::App };
+        let thread = Some(self.recording.thread(self.jvm, None, thread, role));
+        let stack = self.stack(frames);
         let (t_ns, weight) = ((at_s * 1e9).round() as i64, (ms * 1e6).round() as i64);
         let (process, source) = (self.jvm, self.source);
-        self.recording.sample(&SampleRow { kind: sample::CPU, t_ns, process, thread, stack, weight, source });
+        self.recording.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
     }
 
     #[allow(clippy::too_many_arguments, reason = "the one place that knows all columns")]
@@ -119,7 +196,7 @@ impl Built {
             t1_ns: t0_ns + (ms * 1e6).round() as i64,
             process: self.jvm,
             thread,
-            stack: None,
+            stack: self.next_stack.take(),
             source: self.source,
             line: self.line,
             key: self.line as i64,
@@ -145,8 +222,28 @@ pub fn whole_run(recording: &Recording) -> Case<'_> {
         base: Vec::new(),
         whole_run: true,
         loss: Loss::default(),
+        found_on_stops: false,
         warm_up: None,
         lost_by: Vec::new(),
+        chains: Default::default(),
+    }
+}
+
+/// A case with seconds `slow` held against `base`, in which so much of the slow ones was lost, second by second.
+pub fn slow_and_base(recording: &Recording, slow: (i64, i64), base: (i64, i64), lost: f64) -> Case<'_> {
+    const S: i64 = 1_000_000_000;
+    let window = |from: i64, to: i64| Window { from_ns: from * S, to_ns: to * S };
+    let lost_by: Vec<_> = (slow.0..slow.1).map(|s| (window(s, s + 1), lost * 1e3)).collect();
+    let lost_ms = lost_by.iter().map(|(_, ms)| ms).sum();
+    Case {
+        recording,
+        slow: vec![window(slow.0, slow.1)],
+        base: vec![window(base.0, base.1)],
+        whole_run: false,
+        loss: Loss { lost_ms, slow_rate: Some(1.0 - lost), base_rate: Some(1.0), ..Loss::default() },
+        found_on_stops: false,
+        warm_up: None,
+        lost_by,
         chains: Default::default(),
     }
 }

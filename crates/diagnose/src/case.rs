@@ -1,13 +1,14 @@
 //! A case: a recording with its windows, and the few questions that rules ask of it.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::chain::{Chains, Stop};
 use crate::intervals::Intervals;
-use crate::{Confidence, Finding, Loss, Rule, Window, collections};
+use crate::{Confidence, Finding, Layer, Loss, Rule, Window};
 
 /// What a cause must explain to be worth a finding, as a share of the loss (see [`Case::yardstick_ms`]). A twentieth
 /// is what a throughput series can show at all: the clients of a healthy run vary by about as much from tick to tick.
@@ -34,19 +35,53 @@ pub struct Case<'a> {
     pub whole_run: bool,
     /// What was lost.
     pub loss: Loss,
+    /// Whether the slow windows were found for being stopped, and nobody says that anything was slow in them.
+    pub found_on_stops: bool,
     /// The beginning, before the application reached its usual level for the first time, where a series shows it.
     pub warm_up: Option<Window>,
     /// The loss tick by tick of the series within the slow windows, milliseconds; empty without a series. A tick
     /// above the base's rate has a negative one.
     pub lost_by: Vec<(Window, f64)>,
-    /// Chains of the recording, made when a rule first asks for one.
-    pub(crate) chains: OnceCell<Chains<'a>>,
+    /// Chains of the recording, made when a rule first asks for one; cases of one recording share them.
+    pub(crate) chains: Rc<OnceCell<Chains<'a>>>,
 }
 
 impl<'a> Case<'a> {
     /// What threads waited for, link by link.
     pub(crate) fn chains(&self) -> &Chains<'a> {
         self.chains.get_or_init(|| Chains::of(self.recording))
+    }
+
+    /// The same case with its windows and its loss cut to some moments: those that a source covers.
+    pub(crate) fn clipped(&self, moments: &Intervals) -> Self {
+        let cut = |windows: &[Window]| Intervals::of_windows(windows).and(moments).windows();
+        let (slow, base) = (cut(&self.slow), cut(&self.base));
+        let mut lost_by: Vec<(Window, f64)> = Vec::new();
+        for (tick, lost_ms) in &self.lost_by {
+            let tick_ns = tick.length_ns().max(1) as f64;
+            let covered = moments.within(tick.from_ns, tick.to_ns);
+            lost_by.extend(covered.map(|(from_ns, to_ns)| {
+                let window = Window { from_ns, to_ns };
+                (window, lost_ms * window.length_ns() as f64 / tick_ns)
+            }));
+        }
+        // Without a series the loss is the stops of the windows, which are little else.
+        let kept = Self::length_ms(&slow) / Self::length_ms(&self.slow).max(f64::MIN_POSITIVE);
+        let lost_ms = match lost_by.is_empty() {
+            true => self.loss.lost_ms * kept.min(1.0),
+            false => lost_by.iter().map(|(_, ms)| ms).sum::<f64>().clamp(0.0, self.loss.lost_ms),
+        };
+        Self {
+            recording: self.recording,
+            slow,
+            base,
+            whole_run: self.whole_run,
+            loss: Loss { lost_ms, ..self.loss.clone() },
+            found_on_stops: self.found_on_stops,
+            warm_up: self.warm_up,
+            lost_by,
+            chains: Rc::clone(&self.chains),
+        }
     }
 
     /// The longest stop of a JVM that touches some stretches, cut into its parts.
@@ -64,26 +99,19 @@ impl<'a> Case<'a> {
         process: ProcessId,
         windows: &[Window],
     ) -> impl Iterator<Item = Span<'a>> {
-        let windows = windows.to_vec();
+        let windows = Intervals::of_windows(windows);
         let recording: &'a Recording = self.recording;
-        recording.spans_of(kind).filter(move |span| {
-            span.process() == process
-                && windows.iter().any(|w| {
-                    span.overlap_ns(w.from_ns, w.to_ns) > 0
-                        || (span.t0_ns() == span.t1_ns() && (w.from_ns..w.to_ns).contains(&span.t0_ns()))
-                })
-        })
+        recording
+            .spans_of(kind)
+            .filter(move |span| span.process() == process && windows.touches(span.t0_ns(), span.t1_ns()))
     }
 
     /// Time that spans of a kind spend within the windows, milliseconds, each span counted for itself.
     pub fn time_ms(&self, kind: &str, process: ProcessId, windows: &[Window]) -> f64 {
-        let total: i64 = self
-            .recording
-            .spans_of(kind)
-            .filter(|span| span.process() == process)
-            .map(|span| windows.iter().map(|w| span.overlap_ns(w.from_ns, w.to_ns)).sum::<i64>())
-            .sum();
-        total as f64 / 1e6
+        let windows = Intervals::of_windows(windows);
+        let own = self.recording.spans_of(kind).filter(|span| span.process() == process);
+        let within = own.map(|span| windows.length_within_ns(span.t0_ns(), span.t1_ns()));
+        within.fold(0, i64::saturating_add) as f64 / 1e6
     }
 
     /// Length of windows, milliseconds.
@@ -135,14 +163,14 @@ impl<'a> Case<'a> {
 
     /// What a JVM is called in a report.
     pub fn jvm_name(&self, jvm: ProcessId) -> &'a str {
-        self.recording.processes.get(jvm.index()).map_or("", |process| process.name.as_str())
+        self.recording.process_name(jvm)
     }
 
     /// Spans of a kind per second of the slow and of the base windows, counted where they start.
     pub fn rates(&self, kind: &str, jvm: ProcessId) -> Rates {
         let starts = |windows: &[Window]| {
-            let within =
-                |span: &Span<'_>| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&span.t0_ns()));
+            let moments = Intervals::of_windows(windows);
+            let within = |span: &Span<'_>| moments.touches(span.t0_ns(), span.t0_ns());
             let count = self.recording.spans_of(kind).filter(|s| s.process() == jvm && within(s)).count();
             let length_s = Self::length_ms(windows) / 1e3;
             (length_s > 0.0).then(|| count as f64 / length_s)
@@ -152,9 +180,7 @@ impl<'a> Case<'a> {
 
     /// Time within the windows that any of some stretches covers, milliseconds; what they share counts once.
     pub fn union_ms(stretches: impl IntoIterator<Item = (i64, i64)>, windows: &[Window]) -> f64 {
-        let stretches: Vec<_> = stretches.into_iter().collect();
-        let covered: i64 = windows.iter().map(|w| collections::covered_ns(stretches.clone(), *w)).sum();
-        covered as f64 / 1e6
+        Intervals::of(stretches).and(&Intervals::of_windows(windows)).length_ms()
     }
 
     /// Time within the windows in which a JVM was stopped, by collections or other safepoints, milliseconds. A pause
@@ -190,16 +216,32 @@ impl<'a> Case<'a> {
 
     /// A finding of a rule on a JVM with what follows from the case filled in; the words are the rule's.
     pub fn finding(&self, rule: &dyn Rule, jvm: ProcessId, confidence: Confidence, cost_ms: f64) -> Finding {
+        self.finding_by(rule.id(), rule.layer(), jvm, confidence, cost_ms)
+    }
+
+    /// The same by whatever found it.
+    pub(crate) fn finding_by(
+        &self,
+        rule: &'static str,
+        layer: Layer,
+        jvm: ProcessId,
+        confidence: Confidence,
+        cost_ms: f64,
+    ) -> Finding {
         Finding {
-            rule: rule.id(),
+            rule,
             title: String::new(),
-            layer: rule.layer(),
+            layer,
             confidence,
             why_confidence: String::new(),
             cost_ms,
             share: self.share(cost_ms),
+            covered_share: 1.0,
             culprit: String::new(),
             process: self.jvm_name(jvm).to_owned(),
+            process_id: jvm,
+            pid: self.recording.processes.get(jvm.index()).and_then(|process| process.pid),
+            started_ns: self.recording.process_started_ns(jvm),
             meaning: String::new(),
             evidence: Vec::new(),
             remedies: Vec::new(),
@@ -236,9 +278,10 @@ mod tests {
             base: vec![window(30, 70)],
             whole_run: false,
             loss: Loss { lost_ms, ..Loss::default() },
+            found_on_stops: false,
             warm_up: None,
             lost_by: Vec::new(),
-            chains: OnceCell::new(),
+            chains: Rc::default(),
         }
     }
 

@@ -24,6 +24,28 @@ pub struct Pause<'a> {
     nested_full: bool,
     /// Whether the log says that it collected the old generation, by its name or otherwise.
     collected_old: bool,
+    words: Words,
+}
+
+/// The ids of the words that every rule asks of every pause: found once for all of them.
+#[derive(Clone, Copy)]
+struct Words {
+    user_s: Option<StrId>,
+    sys_s: Option<StrId>,
+    real_s: Option<StrId>,
+    workers: Option<StrId>,
+}
+
+impl Words {
+    fn of(recording: &Recording) -> Self {
+        let id = |word: &str| recording.strings.find(word);
+        Self {
+            user_s: id(figure::USER_S),
+            sys_s: id(figure::SYS_S),
+            real_s: id(figure::REAL_S),
+            workers: id(figure::WORKERS),
+        }
+    }
 }
 
 /// What the name of a pause says. A long log has few names and many pauses, so each name is read once.
@@ -91,11 +113,12 @@ impl<'a> Pause<'a> {
 
     /// CPU seconds and wall seconds as its CPU line prints them.
     pub fn cpu(&self) -> Option<Cpu> {
+        let figure = |word: Option<StrId>| self.span.figure_by_id(word?);
         Some(Cpu {
-            user_s: self.span.figure(figure::USER_S)?,
-            sys_s: self.span.figure(figure::SYS_S)?,
-            real_s: self.span.figure(figure::REAL_S).unwrap_or(self.ms() / 1e3),
-            workers: self.span.figure(figure::WORKERS).filter(|w| *w >= 1.0),
+            user_s: figure(self.words.user_s)?,
+            sys_s: figure(self.words.sys_s)?,
+            real_s: figure(self.words.real_s).unwrap_or(self.ms() / 1e3),
+            workers: figure(self.words.workers).filter(|w| *w >= 1.0),
         })
     }
 
@@ -157,6 +180,44 @@ impl Cpu {
     }
 }
 
+/// The processor time of the pauses that are long enough to have meaningful figures, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Worked {
+    /// How many pauses.
+    pub pauses: usize,
+    /// Their processor time.
+    pub cpu: Cpu,
+    /// CPU ÷ (wall × workers) over those of which the log tells how many workers they had; `None` where that is not most
+    /// of them, or the figure cannot be right.
+    pub efficiency: Option<f64>,
+}
+
+/// More than this share of what the workers could use cannot be: the number of workers is another one. Times come in
+/// steps of 10 ms, which may add up to a twentieth.
+const MOST_EFFICIENT: f64 = 1.05;
+
+impl Worked {
+    /// Of pauses of [`CPU_MIN_REAL_S`] or more; `None` without any that has figures.
+    pub fn of<'p, 'a: 'p>(pauses: impl Iterator<Item = &'p Pause<'a>>) -> Option<Self> {
+        let mut worked = Self::default();
+        let (mut known_s, mut of_known_s, mut possible_s) = (0.0, 0.0, 0.0);
+        for cpu in pauses.filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S) {
+            worked.pauses += 1;
+            worked.cpu.user_s += cpu.user_s;
+            worked.cpu.sys_s += cpu.sys_s;
+            worked.cpu.real_s += cpu.real_s;
+            if let Some(workers) = cpu.workers {
+                known_s += cpu.real_s;
+                of_known_s += cpu.cpu_s();
+                possible_s += cpu.real_s * workers;
+            }
+        }
+        let known = known_s * 2.0 > worked.cpu.real_s && possible_s > 0.0;
+        worked.efficiency = known.then(|| of_known_s / possible_s).filter(|share| *share <= MOST_EFFICIENT);
+        (worked.pauses > 0).then_some(worked)
+    }
+}
+
 /// Outermost pauses of a JVM in order of start; those that overlap `window` when one is given.
 pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Window>) -> Vec<Pause<'a>> {
     let with_full: HashSet<SpanId> = recording
@@ -165,6 +226,7 @@ pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Windo
         .filter_map(|nested| nested.parent())
         .collect();
     let full = recording.figure_of(figure::FULL);
+    let words = Words::of(recording);
     let mut names: HashMap<StrId, Called> = HashMap::new();
     let mut last: Option<(StrId, Called)> = None;
     of_kind(recording, kind::GC_PAUSE, jvm, window)
@@ -177,7 +239,20 @@ pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Windo
             last = Some((name, called));
             let nested_full = with_full.contains(&span.id);
             let collected_old = nested_full || called.full || full(&span).is_some_and(|v| v > 0.0);
-            Pause { span, called, nested_full, collected_old }
+            Pause { span, called, nested_full, collected_old, words }
+        })
+        .collect()
+}
+
+/// Pauses of a JVM whose records are cut off, so far as they name a failure or are full: their length is not known, and
+/// they are in no sum.
+pub fn cut_off(recording: &Recording, jvm: ProcessId) -> Vec<Pause<'_>> {
+    let words = Words::of(recording);
+    of_kind(recording, kind::GC_CUT, jvm, None)
+        .map(|span| {
+            let called = Called::of(span.name());
+            let collected_old = called.full || span.figure(figure::FULL).is_some_and(|v| v > 0.0);
+            Pause { span, called, nested_full: false, collected_old, words }
         })
         .collect()
 }

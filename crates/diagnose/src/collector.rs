@@ -4,15 +4,22 @@
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
 
+use crate::intervals::Intervals;
 use crate::ledger::STOPPED_BY_GC;
-use crate::{Case, LedgerRow, RuledOut, collections, quantity};
+use crate::sight::Sights;
+use crate::{COVERED, Case, LedgerRow, RuledOut, Sight, collections, quantity};
 
 /// The name of the row: no rule, but all of the collector's together.
 const ROW: &str = "gc";
 
 /// The figure that rules the collector out, of the JVM that it stopped longest; `None` where no loss was measured
 /// beside a base, where no log tells of collections, or where they explain enough of the loss to matter.
-pub(crate) fn ruled_out(case: &Case<'_>, jvms: &[ProcessId], ledger: &[LedgerRow]) -> Option<RuledOut> {
+pub(crate) fn ruled_out(
+    case: &Case<'_>,
+    sights: &Sights<'_>,
+    jvms: &[ProcessId],
+    ledger: &[LedgerRow],
+) -> Option<RuledOut> {
     if case.base.is_empty() || case.loss.lost_ms <= 0.0 {
         return None;
     }
@@ -21,7 +28,9 @@ pub(crate) fn ruled_out(case: &Case<'_>, jvms: &[ProcessId], ledger: &[LedgerRow
     let (row, slow_ms, base_ms) = told.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let excess_ms = case.excess_ms(slow_ms, base_ms);
     let jvm = jvms.iter().copied().find(|jvm| case.jvm_name(*jvm) == row.process)?;
-    if case.matters(excess_ms) || !case.has(kind::GC_PAUSE, jvm) {
+    let slow = Intervals::of_windows(&case.slow);
+    let seen = sights.coverage(Sight::Collections, jvm).moments.and(&slow).length_ns() as f64;
+    if seen < COVERED * slow.length_ns() as f64 || case.matters(excess_ms) || !case.has(kind::GC_PAUSE, jvm) {
         return None;
     }
     let pauses = collections::pauses(case.recording, jvm, None);

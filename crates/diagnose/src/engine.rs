@@ -1,13 +1,35 @@
 //! The diagnosis: windows → loss → ledger → every rule on every JVM → one ranked, merged verdict.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::{ProcessId, Recording};
 use jiff::tz::TimeZone;
 
+use crate::burden::Burden;
+use crate::chain::Chains;
+use crate::growth::Growth;
 use crate::merge::Merged;
 use crate::rules::RULES;
+use crate::sight::{Sights, losses};
 use crate::timeline::Timeline;
 use crate::windows::{self, Chosen, WindowError, WindowSpec};
-use crate::{BlindSpot, Case, Diagnosis, Input, Layer, SCHEMA, collector, headline, ledger, merge};
+use crate::{
+    BlindSpot, Case, Confidence, Diagnosis, Finding, Input, Layer, Loss, SCHEMA, Seen, Windows, collector,
+    headline, ledger, merge, metrics, quantity, seen, sight, status,
+};
+
+/// The beginning of a remedy for what is summed up and not missing.
+const NOTHING_TO_DO: &str = "none is needed";
+/// Share of the loss that findings must explain for the rest to need no words.
+const MOSTLY: f64 = 0.5;
+
+/// Share from which on there is no room for what grew besides.
+const NEARLY: f64 = 0.75;
+
+/// How many times what a cause costs where threads spent their time differently it must cost in the whole run to act in all of it.
+const SMALL_PART: f64 = 2.0;
 
 /// What a user may ask of a diagnosis.
 #[derive(Clone, Debug)]
@@ -32,57 +54,213 @@ impl Default for Options {
 pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, WindowError> {
     let timeline = Timeline::of(recording);
     let (jvms, unplaced) = timeline.jvms();
-    let Chosen { windows, whole_run, loss, warm_up, lost_by } =
-        windows::choose(recording, &jvms, &timeline, options)?;
-    let case = Case {
-        recording,
-        slow: windows.slow.clone(),
-        base: windows.base.clone(),
-        whole_run,
-        loss: loss.clone(),
-        warm_up,
-        lost_by,
-        chains: std::cell::OnceCell::new(),
-    };
-    let ledger = ledger::ledger(recording, &jvms, &case.slow, &case.base, &loss);
-    let Merged { findings, mut ruled_out, mut blind_spots } = merge::judge_all(&case, &jvms, RULES);
+    let chains = Rc::new(OnceCell::new());
+    let choose = |chains| windows::choose(recording, &jvms, &timeline, options, chains);
+    let mut chosen = choose(Some(&*chains))?;
+    let sights = Sights::of(recording);
+    let mut judged = judge(recording, &sights, &jvms, &timeline, &chosen, &chains);
+    // What threads did differently came to nothing: then it is no reason to look away from the rest.
+    if chosen.by_change && judged.merged.findings.is_empty() {
+        chosen = choose(None)?;
+        judged = judge(recording, &sights, &jvms, &timeline, &chosen, &chains);
+    }
+    let Judged { case, windows, merged } = judged;
+    let Merged { mut findings, mut ruled_out, mut blind_spots } = merged;
+    merge::limit_shares(&mut findings);
+    let ledger = ledger::ledger(recording, &jvms, &case.slow, &case.base, &case.loss);
     // A finding of the collector's speaks for itself.
     if findings.iter().all(|finding| finding.layer != Layer::Gc) {
-        ruled_out.splice(0..0, collector::ruled_out(&case, &jvms, &ledger));
+        ruled_out.splice(0..0, collector::ruled_out(&case, &sights, &jvms, &ledger));
     }
     blind_spots.extend(unseen(recording, &jvms, &unplaced));
     blind_spots.extend(uncollected(recording));
+    blind_spots.extend(unrecorded(&chosen));
+    let rest = findings.is_empty() || (case.loss.lost_ms > 0.0 && self::explained(&findings) < MOSTLY);
+    let seen = Seen {
+        judged_ms: Case::length_ms(&case.slow),
+        unrecorded_ms: chosen.unrecorded_ms,
+        loss_measured: !case.loss.measured_on.is_empty(),
+        sights: seen::sights(&case, &sights, &jvms),
+        largest: if rest { seen::largest(&case, &ledger) } else { Vec::new() },
+    };
+    let status = status::of(&case, &sights, &jvms, &findings, chosen.steady);
     let mut diagnosis = Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
+        status,
         headline: String::new(),
+        seen,
         inputs: recording.sources.iter().map(|source| input(recording, source)).collect(),
         wall_clock: timeline.wall,
         zero_ns: timeline.zero_ns,
         windows,
-        loss,
+        loss: case.loss.clone(),
         ledger,
         findings,
         ruled_out,
         blind_spots,
         warnings: warnings(recording, &timeline),
     };
-    diagnosis.headline = headline::of(&diagnosis, whole_run);
+    let bad = judged_bad(recording, &jvms, &diagnosis.findings, timeline.zero_ns);
+    let fine = status::collector_is_fine(&case, &sights, &jvms).filter(|_| bad.is_empty());
+    diagnosis.warnings.extend(bad);
+    diagnosis.headline = headline::of(&diagnosis, case.whole_run, fine);
     Ok(diagnosis)
+}
+
+/// Figures that `fathom gc` judges bad and that no finding tells of.
+fn judged_bad(recording: &Recording, jvms: &[ProcessId], findings: &[Finding], zero_ns: i64) -> Vec<String> {
+    let of_jvm = |jvm: &ProcessId| {
+        let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
+        let told = |id: &str| {
+            let rules = metrics::gc::told_by(id);
+            findings.iter().any(|f| f.process_id == *jvm && rules.iter().any(|rule| f.rule.starts_with(rule)))
+        };
+        let bad = metrics::gc::bad(recording, *jvm, zero_ns).into_iter().filter(|metric| !told(metric.id));
+        let words: Vec<String> =
+            bad.map(|metric| format!("{} {} ({})", metric.name, metric.shown(), metric.why)).collect();
+        (!words.is_empty()).then(|| format!("{name}: bad by fathom gc, and no finding: {}", words.join("; ")))
+    };
+    jvms.iter().filter_map(of_jvm).collect()
+}
+
+/// What of the loss findings explain, as a share; 0 where no loss was measured.
+fn explained(findings: &[Finding]) -> f64 {
+    findings.iter().filter_map(|finding| finding.share).sum()
+}
+
+/// The same where no loss was measured: what findings that are more than possible cost of the slow windows.
+fn costs(case: &Case<'_>, findings: &[Finding]) -> f64 {
+    let sure = findings.iter().filter(|finding| finding.confidence > Confidence::ConsistentWith);
+    let cost_ms: f64 = sure.map(|finding| finding.cost_ms).sum();
+    (cost_ms / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
+}
+
+/// The rules' judgement, in the frame in which it says most.
+struct Judged<'a> {
+    case: Case<'a>,
+    windows: Windows,
+    merged: Merged,
+}
+
+/// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do, what acted all along is not in them: the whole run is
+/// judged as well, and the frame is that in which the costliest cause was found. What only the other frame shows is kept.
+fn judge<'a>(
+    recording: &'a Recording,
+    sights: &Sights<'a>,
+    jvms: &[ProcessId],
+    timeline: &Timeline<'_>,
+    chosen: &Chosen,
+    chains: &Rc<OnceCell<Chains<'a>>>,
+) -> Judged<'a> {
+    let case = Case {
+        recording,
+        slow: chosen.windows.slow.clone(),
+        base: chosen.windows.base.clone(),
+        whole_run: chosen.whole_run,
+        loss: chosen.loss.clone(),
+        found_on_stops: chosen.on_stops,
+        warm_up: chosen.warm_up,
+        lost_by: chosen.lost_by.clone(),
+        chains: Rc::clone(chains),
+    };
+    let windows = chosen.windows.clone();
+    let mut merged = merge::judge_all(&case, sights, jvms, RULES);
+    let mut limited: Vec<String> = Vec::new();
+    // Stops were picked for being stops: that they grew says nothing.
+    if let Some(mut growth) = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten() {
+        let too_small = growth.limit(&case, &mut merged.findings);
+        limited.extend(too_small.iter().map(|row| row.rule.clone()));
+        merged.ruled_out.extend(too_small);
+        growth.credit_running(&merged.findings);
+        let explained = match case.loss.lost_ms > 0.0 {
+            true => explained(&merged.findings),
+            false => costs(&case, &merged.findings),
+        };
+        if explained < NEARLY {
+            merged.findings.extend(growth.findings(
+                &case,
+                &merged.findings,
+                explained,
+                chosen.by_change || chosen.picked,
+            ));
+            merge::by_cost(&mut merged.findings);
+        }
+    }
+    if !chosen.on_stops && (!chosen.by_change || merged.findings.is_empty()) {
+        return Judged { case, windows, merged };
+    }
+    let whole_case = Case {
+        recording,
+        slow: vec![timeline.judged()],
+        base: Vec::new(),
+        whole_run: true,
+        loss: Loss::default(),
+        found_on_stops: false,
+        warm_up: chosen.warm_up,
+        lost_by: Vec::new(),
+        chains: Rc::clone(&case.chains),
+    };
+    let whole = merge::judge_all(&whole_case, sights, jvms, RULES);
+    let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);
+    let quiet = |jvm: &ProcessId| Burden::of(recording, *jvm).quiet;
+    // Stops that are few, and short enough for nobody to notice, are no loss that asks for an explanation.
+    if merged.findings.is_empty() && jvms.iter().all(quiet) {
+        let how = format!(
+            "{}; they are too few and too short to matter, so the whole run is looked at",
+            windows.how
+        );
+        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how };
+        return Judged { case: whole_case, windows, merged: whole };
+    }
+    // The same cause costs more over more time, which is no reason to look away from where it stands out; unless a change of what threads
+    // do is but a small part of where it acts.
+    let known =
+        |f: &Finding| merged.findings.iter().any(|k| k.rule == f.rule && k.process_id == f.process_id);
+    let is_whole = |finding: &Finding| {
+        let weight = merge::weight_ms(finding);
+        weight > costliest
+            && limited.iter().all(|rule| rule != finding.rule)
+            && (!known(finding) || (chosen.by_change && weight > SMALL_PART * costliest))
+    };
+    if whole.findings.iter().any(is_whole) {
+        let how = format!("{}; what acted all along costs more, so the whole run is looked at", windows.how);
+        let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how };
+        let of = match chosen.on_stops {
+            true => "in the longest stops, and its cost is theirs",
+            false => "where threads spent their time differently, and its cost is of that",
+        };
+        return Judged { merged: merge::with_others(whole, merged, of), case: whole_case, windows };
+    }
+    Judged {
+        merged: merge::with_others(merged, whole, "over the whole run, and its cost is of all of it"),
+        case,
+        windows,
+    }
 }
 
 /// What no rule could look at: recordings without a JVM, JVMs that are on no common clock.
 fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[ProcessId]) -> Vec<BlindSpot> {
     let rules: Vec<String> = RULES.iter().map(|rule| rule.id().to_owned()).collect();
     if !unplaced.is_empty() {
-        let names: Vec<_> =
-            unplaced.iter().map(|jvm| recording.processes[jvm.index()].name.as_str()).collect();
+        let names: Vec<_> = unplaced.iter().map(|jvm| recording.process_name(*jvm)).collect();
         return vec![BlindSpot {
             what: format!("{}: cannot be placed on the clock of the other inputs", names.join(", ")),
             rules,
             remedy: "place the log by hand: --align FILE=+SECONDS after the start of the first JVM, or \
                      --align FILE=@2026-11-20T22:00:00Z; logging with the `time` decorator makes that unnecessary"
                 .into(),
+        }];
+    }
+    // A recording of processes none of which is a JVM: there is no log to give.
+    let live = recording.sources.iter().any(|source| source.format == SESSION);
+    if live && jvms.iter().all(|jvm| merge::is_no_jvm(recording, *jvm)) {
+        let rules = RULES.iter().filter(|rule| jvms.is_empty() || !rule.of_any_program());
+        let rules = rules.map(|rule| rule.id().to_owned()).collect();
+        return vec![BlindSpot {
+            what: "causes within a JVM: none of the recorded processes is one".into(),
+            rules,
+            remedy: "fathom ps lists the JVMs; fathom ledger and fathom chain tell of any process".into(),
         }];
     }
     if !jvms.is_empty() {
@@ -112,9 +290,39 @@ fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[ProcessId]) -> 
         .collect()
 }
 
-/// What the collectors of a live recording could not see, as they said themselves.
+/// Slow time that only the series covers.
+fn unrecorded(chosen: &Chosen) -> Option<BlindSpot> {
+    (chosen.unrecorded_ms > 0.0).then(|| BlindSpot {
+        what: format!(
+            "{} of slow time that only the series covers: the verdict holds for the rest",
+            quantity::millis(chosen.unrecorded_ms)
+        ),
+        rules: Vec::new(),
+        remedy: "record all of the time that the series covers".into(),
+    })
+}
+
+/// What the collectors of a live recording could not see, as they said themselves, and what they lost. What they summed
+/// up on purpose is there, only not one by one.
 fn uncollected(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
+    let lost = recording.sources.iter().filter_map(|source| {
+        sight::too_lossy(source).map(|lost| BlindSpot {
+            what: format!("{lost}: its values are too low, and rule nothing out"),
+            rules: Vec::new(),
+            remedy: "a shorter recording, fewer processes, or a less busy machine".into(),
+        })
+    });
+    lost.chain(unseen_of(recording))
+}
+
+/// Whether something that a source did not list is in its sums: then nothing is missing, and there is nothing to do.
+pub fn is_summed(unseen: &fathom_recording::Unseen) -> bool {
+    unseen.remedy.starts_with(NOTHING_TO_DO)
+}
+
+fn unseen_of(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
     let unseen = recording.sources.iter().flat_map(|source| &source.unseen);
+    let unseen = unseen.filter(|unseen| !is_summed(unseen));
     unseen.map(|unseen| BlindSpot {
         what: format!("{}: {}", unseen.what, unseen.why),
         rules: Vec::new(),
@@ -123,11 +331,10 @@ fn uncollected(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
 }
 
 fn input(recording: &Recording, source: &fathom_recording::Source) -> Input {
-    let process = source.process.and_then(|id| recording.processes.get(id as usize));
     Input {
         name: source.name.clone(),
         format: source.format.clone(),
-        process: process.map(|p| p.name.clone()),
+        process: source.process.map(|id| recording.process_name(ProcessId(id)).to_owned()),
         records: source.records,
         skipped: source.skipped,
         lost: source.lost,
@@ -163,10 +370,7 @@ fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<String> {
             warn(format!("{skipped} of {lines} lines were not understood; fathom info shows some of them"));
         }
         if source.lost > 0 {
-            warn(format!(
-                "{} are missing",
-                crate::quantity::plural(source.lost as usize, "record", "records")
-            ));
+            warn(format!("{}: its values are too low", losses(source)));
         }
         if source.cut {
             warn("ends in the middle of a record".into());
@@ -182,4 +386,258 @@ fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<String> {
         warnings.push("the recording was cut off before it was finished: what came last is missing".into());
     }
     warnings
+}
+
+#[cfg(test)]
+mod replicas;
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::vocabulary::{fact, figure, kind, live, series};
+    use fathom_recording::{Placement, SeriesInfo, SeriesKind, Sink, Source};
+
+    use super::*;
+    use crate::Status;
+    use crate::built::Built;
+
+    const S: i64 = 1_000_000_000;
+
+    /// 20 minutes of throughput a second, which falls to a tenth for 15 s of each minute, with lock waits of 30 threads in
+    /// all of these times, of which a recording has only what begins in `recorded`.
+    fn convoy(recorded: (i64, i64), with_series: bool) -> Recording {
+        let slow = |s: i64| s % 60 >= 45;
+        let mut built = Built::jvm("17", "G1", 0.0);
+        let placement = Placement { uncertainty_ns: Some(0), ..Placement::default() };
+        built.span(kind::RUN, "run", recorded.0 as f64, (recorded.1 - recorded.0) as f64 * 1e3, &[], &[]);
+        for s in (recorded.0..recorded.1).filter(|s| slow(*s)) {
+            for thread in 0..30 {
+                built.waits_for(&format!("worker-{thread}"), "shop.Ledger", "owner", s as f64, 950.0);
+            }
+        }
+        built.recording.sources.iter_mut().for_each(|source| source.placement = placement.clone());
+        if with_series {
+            let table =
+                Source { name: "tput.csv".into(), format: "table".into(), placement, ..Source::default() };
+            let source = built.recording.add_source(table);
+            let info = SeriesInfo {
+                name: series::THROUGHPUT.into(),
+                unit: "ops/s".into(),
+                instance: String::new(),
+                kind: SeriesKind::Rate,
+                process: None,
+                source,
+            };
+            assert!(!live::is_live(&info.name));
+            let id = built.recording.add_series(info);
+            for s in 0..1_200 {
+                let wobble = (s * 37 % 11) as f64;
+                let rate = if slow(s) { 60.0 } else { 600.0 };
+                built.recording.point(id, s * S, S, rate + wobble);
+            }
+        }
+        built.sealed()
+    }
+
+    #[test]
+    fn half_a_minute_recorded_within_twenty_is_judged_on_that_and_says_so() {
+        let alone = diagnose(&convoy((30, 60), false), &Options::default()).unwrap();
+        assert_eq!(
+            alone.findings.first().map(|f| f.rule),
+            Some("lock-contended-monitor"),
+            "{}",
+            alone.headline
+        );
+        let with = diagnose(&convoy((30, 60), true), &Options::default()).unwrap();
+        assert_eq!(
+            with.findings.first().map(|f| f.rule),
+            Some("lock-contended-monitor"),
+            "{}",
+            with.headline
+        );
+        assert!(with.findings[0].share.is_some_and(|share| share > 0.9), "{:?}", with.findings[0].share);
+        assert!(
+            (with.loss.lost_ms - 13_500.0).abs() < 500.0,
+            "of the 15 s that were recorded: {}",
+            with.loss.lost_ms
+        );
+        assert!(
+            with.seen.unrecorded_ms > 200_000.0 && with.windows.how.contains("were recorded"),
+            "{}",
+            with.windows.how
+        );
+        assert!(with.blind_spots.iter().any(|b| b.what.contains("only the series covers")));
+    }
+
+    #[test]
+    fn what_nobody_recorded_is_not_ruled_out() {
+        // The recording lies between two slow times.
+        let d = diagnose(&convoy((10, 40), true), &Options::default()).unwrap();
+        assert_eq!(d.status, Status::NotExplained, "{}", d.headline);
+        assert!(d.ruled_out.iter().all(|row| !row.rule.starts_with("lock") && !row.rule.starts_with("gc")));
+        assert!(
+            d.blind_spots.iter().any(|b| b.rules.iter().any(|r| r == "gc-explicit")),
+            "{:?}",
+            d.blind_spots
+        );
+    }
+
+    #[test]
+    fn a_recording_without_a_jvm_is_not_asked_for_logs_of_one() {
+        let source = |format: &str| {
+            let mut recording = Recording::default();
+            recording.add_source(Source {
+                format: format.into(),
+                covers_ns: Some((0, 10 * S)),
+                ..Source::default()
+            });
+            recording.seal();
+            diagnose(&recording, &Options::default()).unwrap().blind_spots
+        };
+        let live = source(SESSION);
+        assert!(live.iter().all(|spot| !spot.remedy.contains("-Xlog")), "{live:?}");
+        assert!(live.iter().any(|spot| spot.what.contains("none of the recorded processes")), "{live:?}");
+        assert!(source("strace").iter().any(|spot| spot.remedy.contains("-Xlog")));
+    }
+
+    /// A run of ten minutes in which threads queue for a monitor all along, and three pauses of 300 ms.
+    fn convoy_with_stops() -> Recording {
+        let mut built = Built::jvm("17", "G1", 600.0);
+        for i in 0..100 {
+            built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 1.0 + f64::from(i) * 5.0, 4.0, &[]);
+        }
+        for at in [100.5, 200.5, 300.5] {
+            built.pause("Pause Young (Concurrent Start)", "G1 Humongous Allocation", at, 300.0, &[]);
+        }
+        for s in 0..600 {
+            for thread in 0..8 {
+                built.waits_for(&format!("worker-{thread}"), "shop.Ledger", "owner", f64::from(s), 600.0);
+            }
+        }
+        built.sealed()
+    }
+
+    #[test]
+    fn three_long_stops_do_not_hide_what_acts_all_along() {
+        let d = diagnose(&convoy_with_stops(), &Options::default()).unwrap();
+        assert_eq!(d.findings.first().map(|f| f.rule), Some("lock-contended-monitor"), "{}", d.headline);
+        assert!(d.findings[0].cost_ms > 300_000.0, "{}", d.findings[0].cost_ms);
+        assert!(d.windows.base.is_empty() && d.windows.how.contains("3 stops of 103"), "{}", d.windows.how);
+    }
+
+    #[test]
+    fn stops_that_no_rule_explains_are_named_with_what_they_were() {
+        let mut built = Built::jvm("17", "G1", 600.0);
+        for i in 0..600 {
+            let ms = if i % 10 == 0 { 300.0 } else { 4.0 };
+            built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 0.5 + f64::from(i), ms, &[]);
+        }
+        let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+        assert_eq!((d.status, d.findings.len()), (Status::NotExplained, 0), "{}", d.headline);
+        assert!(
+            d.headline.contains("was stopped: GC: 60 × Pause Young (Normal), G1 Evacuation Pause"),
+            "{}",
+            d.headline
+        );
+    }
+
+    #[test]
+    fn stops_that_are_few_and_below_a_second_ask_for_no_explanation() {
+        let run = |cause: &str, ms: f64| {
+            let mut built = Built::jvm("17", "G1", 600.0);
+            for i in 0..100 {
+                built.pause(
+                    "Pause Young (Normal)",
+                    "G1 Evacuation Pause",
+                    1.0 + f64::from(i) * 5.0,
+                    4.0,
+                    &[],
+                );
+            }
+            built.pause("Pause Full", cause, 300.5, ms, &[]);
+            diagnose(&built.sealed(), &Options::default()).unwrap()
+        };
+        for cause in ["System.gc()", "Metadata GC Threshold"] {
+            let d = run(cause, 600.0);
+            assert_eq!((d.status, d.findings.len()), (Status::NoCauseFound, 0), "{}", d.headline);
+            assert!(
+                d.headline.contains("the collector is healthy")
+                    && d.headline.contains("longest stop took 600 ms"),
+                "{}",
+                d.headline
+            );
+            assert!(d.windows.how.contains("too few and too short to matter"), "{}", d.windows.how);
+            assert_eq!(run(cause, 1_200.0).status, Status::Found, "{cause}");
+        }
+        let d = run("G1 Compaction Pause", 600.0);
+        assert_eq!(d.findings.iter().map(|f| f.rule).collect::<Vec<_>>(), ["gc-evacuation-failure"]);
+    }
+
+    #[test]
+    fn healthy_needs_a_series_without_a_dip_and_stops_that_were_seen() {
+        let steady = |jvm: bool, noise: i64| {
+            let mut built = Built::jvm("17", "G1", if jvm { 300.0 } else { 0.0 });
+            built.pause("Pause Young (Normal)", "", 5.0, 10.0, &[]);
+            let source = built.recording.add_source(Source { format: "table".into(), ..Source::default() });
+            let info = SeriesInfo {
+                name: series::THROUGHPUT.into(),
+                unit: "ops/s".into(),
+                instance: String::new(),
+                kind: SeriesKind::Rate,
+                process: None,
+                source,
+            };
+            let id = built.recording.add_series(info);
+            for s in 0..300 {
+                built.recording.point(id, s * S, S, 600.0 + (s * 7919 % 101 - 50) as f64 * noise as f64);
+            }
+            diagnose(&built.sealed(), &Options::default()).unwrap()
+        };
+        let d = steady(true, 1);
+        assert_eq!(d.status, Status::Healthy, "{}", d.headline);
+        assert_eq!(steady(false, 1).status, Status::NoCauseFound, "nobody saw the stops");
+        assert_eq!(steady(true, 9).status, Status::NoCauseFound, "no dip would show");
+        let alone = diagnose(&Built::jvm("17", "G1", 60.0).sealed(), &Options::default()).unwrap();
+        assert_eq!(alone.status, Status::NoCauseFound, "{}", alone.headline);
+        assert!(alone.headline.contains("the collector is healthy"), "{}", alone.headline);
+        let nothing = diagnose(&Recording::new(), &Options::default()).unwrap();
+        assert_eq!(nothing.status, Status::NothingToJudge);
+    }
+
+    #[test]
+    fn what_fathom_gc_judges_bad_is_a_finding_or_said() {
+        const MB: f64 = 1024.0 * 1024.0;
+        let mut built = Built::jvm("17", "Parallel", 300.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..3 {
+            let sizes = [(figure::HEAP_AFTER_BYTES, 980.0 * MB)];
+            built.pause("Pause Full", "Ergonomics", 10.0 + f64::from(i) * 100.0, 100.0, &sizes);
+        }
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let bad: Vec<_> = metrics::gc::bad(&recording, jvm, 0).iter().map(|metric| metric.id).collect();
+        assert_eq!(bad, ["live_share"]);
+        let d = diagnose(&recording, &Options::default()).unwrap();
+        assert!(
+            d.warnings.iter().any(|w| w.contains("Live set as a share of the heap 96 %")),
+            "{:?}",
+            d.warnings
+        );
+        assert!(!d.headline.contains("healthy"), "{}", d.headline);
+    }
+
+    #[test]
+    fn a_loss_that_nobody_measured_is_not_called_none() {
+        let built = Built::jvm("17", "G1", 60.0);
+        let options = Options {
+            slow: vec!["10s..20s".parse().unwrap()],
+            base: vec!["30s..50s".parse().unwrap()],
+            ..Options::default()
+        };
+        let d = diagnose(&built.sealed(), &options).unwrap();
+        assert!(
+            d.headline.contains("loss not measured") && !d.headline.contains("nothing was lost"),
+            "{}",
+            d.headline
+        );
+        assert!(!d.seen.loss_measured);
+    }
 }

@@ -1,30 +1,91 @@
 //! The one sentence of a diagnosis.
 
-use crate::{Confidence, Diagnosis, Finding, Window, quantity};
+use std::collections::BTreeSet;
+
+use fathom_recording::ProcessId;
+use fathom_recording::vocabulary::source;
+
+use crate::rules::yields;
+use crate::seen::in_words;
+use crate::{Confidence, Diagnosis, Finding, Status, Window, quantity};
 
 /// Windows named in the sentence.
 const NAMED: usize = 2;
+/// Share of the loss below which what explains it is only a part, and the rest needs words.
+const MOSTLY: f64 = 0.5;
+/// A cost below this is no figure that anybody needs, milliseconds: the finding says that something failed.
+const TOLD_MS: f64 = 0.5;
 
-/// What took the time, or that nothing was found.
-pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool) -> String {
-    let lost = diagnosis.loss.lost_ms;
-    let at = when(diagnosis);
-    match diagnosis.findings.first() {
-        Some(finding) => found(diagnosis, finding, whole_run),
-        None if whole_run && diagnosis.ledger.is_empty() && diagnosis.loss.measured_on.is_empty() => {
+/// What took the time, or what was looked at without a cause being found.
+pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Option<String>) -> String {
+    match (diagnosis.status, diagnosis.findings.first()) {
+        (_, Some(finding)) => found(diagnosis, finding, whole_run),
+        (Status::NotExplained, None) => format!(
+            "{} lost {}, and nothing that these inputs show explains it{}",
+            quantity::millis(diagnosis.loss.lost_ms),
+            when(diagnosis),
+            parts(diagnosis)
+        ),
+        (Status::Healthy, None) => format!(
+            "healthy: {} kept its usual level, and stops of the JVM took less than {} of {}, none of them a second",
+            diagnosis.loss.measured_on,
+            quantity::share(crate::MATTERS_SHARE),
+            quantity::millis(diagnosis.seen.judged_ms)
+        ),
+        (Status::NothingToJudge, None) => {
             "nothing to judge: no log of a JVM and no series of progress was read".into()
         }
-        None if whole_run && !diagnosis.ledger.iter().any(|row| row.in_sum) => {
-            "no cause can be seen: no log of a JVM was read; the blind spots say what to switch on".into()
-        }
-        None if whole_run => "healthy as far as these inputs tell: no slow window and no cause found".into(),
-        None if lost > 0.0 => {
-            format!("{} lost {at}, and nothing that these inputs show explains it", quantity::millis(lost))
-        }
-        None => format!("nothing was lost {at}, and no cause was found"),
+        (Status::NoCauseFound | Status::Found, None) => no_cause(diagnosis, whole_run, collector_is_fine),
     }
 }
 
+/// No cause, and no loss that was measured: what was looked at, and what the time went to.
+fn no_cause(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Option<String>) -> String {
+    let seen = &diagnosis.seen;
+    let at = if whole_run { String::new() } else { format!(" {}", when(diagnosis)) };
+    let loss = match (diagnosis.loss.measured_on.as_str(), seen.loss_measured) {
+        ("", _) | (_, false) => "loss not measured: no throughput or latency given".to_owned(),
+        (series, true) => format!("{series} shows no loss that stands out"),
+    };
+    if diagnosis.ledger.iter().all(|row| !row.in_sum) && seen.sights.is_empty() {
+        return format!(
+            "no cause can be seen{at}: nothing about a JVM was read; the blind spots say what to switch on"
+        );
+    }
+    if let Some(stops) = collector_is_fine.filter(|_| only_stops(diagnosis)) {
+        return format!(
+            "no cause found in {}{at}: the collector is healthy ({stops}); these inputs do not show locks, I/O, \
+             processors or what the application ran; {loss}",
+            quantity::millis(seen.judged_ms)
+        );
+    }
+    format!(
+        "no cause found in {} of {}{at} ({loss}){}",
+        quantity::millis(seen.judged_ms),
+        input(diagnosis),
+        parts(diagnosis)
+    )
+}
+
+/// Whether nothing was seen but stops of the JVM and its compilations.
+fn only_stops(diagnosis: &Diagnosis) -> bool {
+    let beyond = ["waits for locks", "CPU samples", "switches of threads", "system calls"];
+    diagnosis.seen.sights.iter().all(|sight| !beyond.contains(&sight.what))
+}
+
+fn input(diagnosis: &Diagnosis) -> &'static str {
+    let has = |format: &str| diagnosis.inputs.iter().any(|input| input.format == format);
+    match () {
+        () if has(source::SESSION) => "a live recording",
+        () if has("jfr") => "a flight recording",
+        () => "what was read",
+    }
+}
+
+fn parts(diagnosis: &Diagnosis) -> String {
+    let words = in_words(&diagnosis.seen.largest);
+    if words.is_empty() { String::new() } else { format!("; the largest parts: {words}") }
+}
 fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
     let sure = match finding.confidence {
         Confidence::Proven => "proven",
@@ -36,15 +97,49 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
         process => format!(" in {process}"),
     };
     let title = &finding.title;
+    let alike =
+        diagnosis.findings.iter().filter(|f| f.rule == finding.rule && f.process_id != finding.process_id);
+    let others: BTreeSet<ProcessId> = alike.clone().map(|f| f.process_id).collect();
+    let who = match others.len() {
+        0 => who,
+        n => format!("{who}, and the same in {}", quantity::plural(n, "other JVM", "other JVMs")),
+    };
+    // Who comes with the first part of a title that goes on to say why.
+    let title = match title.split_once("; ") {
+        Some((first, rest)) => format!("{first}{who}; {rest}"),
+        None => format!("{title}{who}"),
+    };
     match finding.share {
-        Some(share) if !whole_run => format!(
-            "{title}{who}: {} of the {} lost {} ({sure})",
-            quantity::share(share),
-            quantity::millis(diagnosis.loss.lost_ms),
-            when(diagnosis)
-        ),
-        _ => format!("{title}{who}: {} ({sure})", quantity::millis(finding.cost_ms)),
+        Some(share) if !whole_run => {
+            let share = share + alike.filter_map(|f| f.share).sum::<f64>();
+            let explained: f64 = diagnosis.findings.iter().filter_map(|f| f.share).sum();
+            let covered = match finding.covered_share < 1.0 {
+                true => {
+                    format!(", in the {} of it that was recorded", quantity::share(finding.covered_share))
+                }
+                false => String::new(),
+            };
+            format!(
+                "{title}: {} of the {} lost {}{covered} ({sure}){}",
+                quantity::share(share),
+                quantity::millis(diagnosis.loss.lost_ms),
+                when(diagnosis),
+                if explained < MOSTLY {
+                    format!("; the rest is not explained{}", parts(diagnosis))
+                } else {
+                    String::new()
+                }
+            )
+        }
+        _ if yields(finding.rule) => format!("{title} ({sure})"),
+        _ if finding.cost_ms < TOLD_MS || says(&title, finding.cost_ms) => format!("{title} ({sure})"),
+        _ => format!("{title}: {} ({sure})", quantity::millis(finding.cost_ms)),
     }
+}
+
+/// Whether a title has a time already, so that it is not said twice.
+fn says(title: &str, ms: f64) -> bool {
+    format!("{title} ").replace([',', ';', ':'], " ").contains(&format!(" {} ", quantity::millis(ms)))
 }
 
 /// "at 142 s to 165 s and 84 s to 88 s": slow windows, longest first.
@@ -63,5 +158,22 @@ fn when(diagnosis: &Diagnosis) -> String {
     match windows.len().saturating_sub(NAMED) {
         0 => format!("at {}", named.join(" and ")),
         more => format!("at {} and {more} more", named.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says;
+
+    #[test]
+    fn a_time_that_a_title_has_is_not_said_again() {
+        let title =
+            "165 stops waited 6.55 s without using a processor: the GC log's own write blocked in Alloc";
+        assert!(
+            says(title, 6_550.0) && says("it took 6.55 s", 6_550.0) && says("6 threads, 6.55 s: x", 6_550.0)
+        );
+        assert!(
+            !says(title, 55.0) && !says("it took 16.55 s", 6_550.0) && !says("it took 6.55 seconds", 6_550.0)
+        );
     }
 }

@@ -12,7 +12,9 @@ impl Intervals {
     /// The union of stretches in any order; empty and backward ones add nothing.
     pub fn of(stretches: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut all: Vec<_> = stretches.into_iter().filter(|(from, to)| from < to).collect();
-        all.sort_unstable();
+        // Spans come in order of their start, and sets are put together of two that are in order: the stable sort takes such runs as
+        // they are. Which of two that start at once comes first makes no difference below.
+        all.sort_by_key(|(from, _)| *from);
         let mut merged: Vec<(i64, i64)> = Vec::with_capacity(all.len());
         for (from, to) in all {
             match merged.last_mut() {
@@ -46,6 +48,12 @@ impl Intervals {
     /// How long it is in all, nanoseconds, saturating.
     pub fn length_ns(&self) -> i64 {
         self.0.iter().fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
+    }
+
+    /// Whether any of it lies in `[from, to)`, or at `from` where the two are one moment. Looks at one stretch only.
+    pub fn touches(&self, from: i64, to: i64) -> bool {
+        let first = self.0.partition_point(|stretch| stretch.1 <= from);
+        self.0.get(first).is_some_and(|stretch| stretch.0 < to.max(from.saturating_add(1)))
     }
 
     /// How much of it lies between two moments, nanoseconds, saturating. Looks at no stretch that lies outside.

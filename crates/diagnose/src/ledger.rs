@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{fact, figure, kind, label};
+use fathom_recording::vocabulary::{self, fact, figure, kind, label};
 use fathom_recording::{ProcessId, Recording, Span};
 use rustc_hash::FxHashSet;
 
@@ -27,6 +27,11 @@ use crate::{LedgerRow, Loss, Window};
 
 /// The heading of collections.
 pub(crate) const STOPPED_BY_GC: &str = "stopped: GC";
+
+/// The heading of what the logs cover and no stop takes.
+pub(crate) const NOT_STOPPED: &str = "not stopped";
+/// The heading of time that no source of stops covers.
+pub(crate) const UNKNOWN: &str = "unknown";
 
 /// Headings that make up the sum. Writes of the log claim a moment first, then the others in this order.
 const STOPPED: [&str; 5] = [
@@ -48,8 +53,9 @@ pub(crate) fn ledger(
     let (slow, base) = (Intervals::of_windows(slow), Intervals::of_windows(base));
     let mut rows = Vec::new();
     for jvm in jvms {
-        let process = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
-        let book = Book { process, slow: &slow, base: &base };
+        let process = recording.process_name(*jvm);
+        let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
+        let book = Book { process, process_id: Some(*jvm), pid, slow: &slow, base: &base };
         let parts = Parts::of(recording, *jvm);
         for (heading, part) in STOPPED.iter().zip(&parts.stopped) {
             // Few logs tell of leaving; a row of zeroes for the others would claim to know.
@@ -61,9 +67,9 @@ pub(crate) fn ledger(
             let seen = *heading == STOPPED[0] || parts.safepoints_seen;
             rows.push(if seen { book.row(heading, part) } else { book.unseen(heading) });
         }
-        rows.extend(parts.is_covered().then(|| book.row("not stopped", &parts.running)));
+        rows.extend(parts.is_covered().then(|| book.row(NOT_STOPPED, &parts.running)));
         let unknown = slow.or(&base).without(&parts.covered);
-        rows.extend((!unknown.is_empty()).then(|| book.row("unknown", &unknown)));
+        rows.extend((!unknown.is_empty()).then(|| book.row(UNKNOWN, &unknown)));
         rows.extend(compilers(recording, *jvm, &book));
     }
     rows.extend(progress(loss, &slow, &base));
@@ -73,6 +79,8 @@ pub(crate) fn ledger(
 /// What a row is written with.
 struct Book<'a> {
     process: &'a str,
+    process_id: Option<ProcessId>,
+    pid: Option<i64>,
     slow: &'a Intervals,
     base: &'a Intervals,
 }
@@ -87,6 +95,8 @@ impl Book<'_> {
     fn unseen(&self, heading: &str) -> LedgerRow {
         LedgerRow {
             process: self.process.to_owned(),
+            process_id: self.process_id,
+            pid: self.pid,
             heading: heading.to_owned(),
             in_sum: true,
             slow_ms: None,
@@ -101,6 +111,8 @@ impl Book<'_> {
         let share = |ms: f64, windows: &Intervals| (!windows.is_empty()).then(|| ms / windows.length_ms());
         LedgerRow {
             process: self.process.to_owned(),
+            process_id: self.process_id,
+            pid: self.pid,
             heading: heading.to_owned(),
             in_sum,
             slow_ms: known(slow_ms, self.slow),
@@ -146,7 +158,7 @@ impl Parts {
         let [gc, waiting, leaving, other] = [gc, waiting, leaving, other].map(|part| part.without(&log));
         let stopped = [gc, waiting, leaving, other, log].map(|part| part.and(&covered));
         let running = stopped.iter().fold(covered.clone(), |left, part| left.without(part));
-        Self { covered, stopped, running, safepoints_seen: !safepoints.is_empty() }
+        Self { covered, stopped, running, safepoints_seen: safepoints_seen(recording, jvm) }
     }
 
     fn is_covered(&self) -> bool {
@@ -182,9 +194,24 @@ fn around_pauses<'s>(
     safepoints.iter().map(ends_of).filter(move |s| within(*s))
 }
 
+/// Whether every safepoint of a JVM would have been seen: one was, or a collector watched for them and there was none.
+pub(crate) fn safepoints_seen(recording: &Recording, jvm: ProcessId) -> bool {
+    recording.spans_of(kind::SAFEPOINT).any(|span| span.process() == jvm)
+        || recording.spans_of(kind::RUN).any(|run| run.process() == jvm && watches_stops(recording, &run))
+}
+
+/// Whether a run is that of the collector which watches the JVM's own probes: it writes runs only of JVMs whose
+/// collections and safepoints it sees.
+fn watches_stops(recording: &Recording, run: &Span<'_>) -> bool {
+    recording
+        .sources
+        .get(run.source().index())
+        .is_some_and(|source| source.format == vocabulary::source::JVM_EVENTS)
+}
+
 /// What the logs of a JVM that tell of its stops cover: the runs of sources that hold collections or safepoints, and
 /// of any log of a JVM whose collector is known that holds no compilations (a GC log of a run without a collection).
-fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
+pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
     let own = |kind: &'static str| recording.spans_of(kind).filter(move |s| s.process() == jvm);
     let mut telling: FxHashSet<_> = FxHashSet::default();
     for kind in [kind::GC_PAUSE, kind::SAFEPOINT, kind::GC_CONCURRENT] {
@@ -195,8 +222,11 @@ fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
         .into_iter()
         .flat_map(|kind| own(kind).map(|s| s.source()))
         .collect();
-    let tells =
-        |run: &Span<'_>| telling.contains(&run.source()) || (gc_log && !compiling.contains(&run.source()));
+    let tells = |run: &Span<'_>| {
+        telling.contains(&run.source())
+            || watches_stops(recording, run)
+            || (gc_log && !compiling.contains(&run.source()))
+    };
     let runs = Intervals::of(own(kind::RUN).filter(tells).map(ends));
     // A record may end a little after the last stamp of its log; without a run, its records are what it covers.
     runs.or(&Intervals::of([kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(own).map(ends)))
@@ -235,7 +265,7 @@ fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<Ledg
 /// The application's progress as time: what of the windows would have been enough at the base's rate.
 fn progress(loss: &Loss, slow: &Intervals, base: &Intervals) -> Option<LedgerRow> {
     let _rates = (loss.slow_rate?, loss.base_rate?);
-    let book = Book { process: &loss.measured_on, slow, base };
+    let book = Book { process: &loss.measured_on, process_id: None, pid: None, slow, base };
     let done_ms = (slow.length_ms() - loss.lost_ms).max(0.0);
     Some(book.figures("application progress", false, done_ms, base.length_ms()))
 }

@@ -4,11 +4,14 @@
 
 #[cfg(test)]
 mod built;
+mod burden;
 mod case;
 pub mod chain;
 pub mod collections;
 mod collector;
 mod engine;
+mod failures;
+mod growth;
 mod headline;
 mod intervals;
 mod ledger;
@@ -17,8 +20,11 @@ pub mod metrics;
 pub mod quantity;
 mod rule;
 pub mod rules;
+mod seen;
+mod sight;
 pub mod stacks;
 pub mod stats;
+mod status;
 pub mod thread_ledger;
 mod timeline;
 pub mod trend;
@@ -28,8 +34,9 @@ mod windows;
 mod written_back;
 
 pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
-pub use engine::{Options, diagnose};
+pub use engine::{Options, diagnose, is_summed};
 pub use rule::{Judgement, Rule};
+pub use sight::{COVERED, Coverage, LOST, Sight};
 pub use verdict::*;
 pub use waits::{Causes, Heading};
-pub use windows::{WindowError, WindowSpec, resolve, zero_is, zero_ns};
+pub use windows::{WindowError, WindowSpec, Zero, resolve, zero, zero_ns};

@@ -2,7 +2,7 @@
 
 use fathom_recording::ProcessId;
 
-use crate::{BlindSpot, Case, Finding, Layer};
+use crate::{BlindSpot, Case, Finding, Layer, Sight};
 
 /// A known cause of a slow JVM: looks for its exact evidence in one JVM, and says what it found or which figure
 /// rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
@@ -19,6 +19,21 @@ pub trait Rule: Sync {
     /// For the documentation, in Markdown: what the cause is, the evidence asked for, its look-alikes and how they
     /// are told apart, and what it can say from which inputs.
     fn about(&self) -> &'static str;
+
+    /// What it must have seen before it may rule its cause out. The engine cuts the case to what is covered of that, and
+    /// where little of the slow windows is ([`crate::COVERED`]), the cause is not known rather than ruled out.
+    fn needs(&self) -> &'static [Sight];
+
+    /// Whether its finding is but what is left when the others have explained theirs: it is charged last, and where nothing
+    /// is left it is told in the evidence of the first of them.
+    fn yields(&self) -> bool {
+        false
+    }
+
+    /// Whether its cause is one of any program, and not of a JVM alone.
+    fn of_any_program(&self) -> bool {
+        false
+    }
 
     /// Judges one JVM of the case.
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement;

@@ -9,7 +9,10 @@ use std::collections::BTreeSet;
 use fathom_recording::vocabulary::{kind, live};
 use fathom_recording::{ClockBasis, ProcessId, Recording, Series, SeriesKind, SourceId};
 
+use rustc_hash::FxHashMap;
+
 use crate::Window;
+use crate::intervals::Intervals;
 
 /// Which sources share the one clock, and where it starts.
 pub(crate) struct Timeline<'a> {
@@ -20,8 +23,8 @@ pub(crate) struct Timeline<'a> {
     pub(crate) series_usable: bool,
     /// First and last moment of what is on the clock.
     pub(crate) covers: Window,
-    /// What relative times count from: the first tick of the series that windows are found on, else the start of
-    /// the first JVM, else the first moment of all.
+    /// What relative times count from: of a live recording its start, whatever is given beside it, so that every command counts alike;
+    /// else the first tick of the series that windows are found on, else the start of the first JVM, else the first moment of all.
     pub(crate) zero_ns: i64,
     /// What that moment is, in words.
     pub(crate) zero_is: &'static str,
@@ -30,7 +33,7 @@ pub(crate) struct Timeline<'a> {
 }
 
 /// The format of the source that a live recording is of as a whole.
-const SESSION: &str = "session";
+const SESSION: &str = fathom_recording::vocabulary::source::SESSION;
 
 impl<'a> Timeline<'a> {
     pub(crate) fn of(recording: &'a Recording) -> Self {
@@ -94,6 +97,51 @@ impl<'a> Timeline<'a> {
         self.all_jvms().into_iter().partition(|jvm| self.has_placed_source(*jvm))
     }
 
+    /// What sources cover that hold more than a series: the moments in which anything could be seen of the JVMs.
+    pub(crate) fn recorded(&self) -> Intervals {
+        let mut extents: FxHashMap<SourceId, (i64, i64)> = FxHashMap::default();
+        let mut runs: FxHashMap<SourceId, Vec<(i64, i64)>> = FxHashMap::default();
+        let mut add = |source: SourceId, t0: i64, t1: i64| {
+            let extent = extents.entry(source).or_insert((t0, t1));
+            *extent = (extent.0.min(t0), extent.1.max(t1));
+        };
+        for (kind, _) in self.recording.kinds() {
+            for span in self.recording.spans_of(kind) {
+                add(span.source(), span.t0_ns(), span.t1_ns());
+                if kind == kind::RUN {
+                    runs.entry(span.source()).or_default().push((span.t0_ns(), span.t1_ns()));
+                }
+            }
+        }
+        for sample in self.recording.samples.iter() {
+            add(sample.source, sample.t_ns, sample.t_ns.saturating_add(1));
+        }
+        let mut moments = Vec::new();
+        for (i, source) in self.recording.sources.iter().enumerate() {
+            let id = SourceId(i as u32);
+            let Some(extent) = extents.get(&id).filter(|_| self.is_placed(id)) else { continue };
+            match (runs.remove(&id), source.covers_ns) {
+                (Some(runs), _) => moments.extend(runs),
+                (None, Some(covers)) => moments.push(covers),
+                (None, None) => moments.push(*extent),
+            }
+        }
+        Intervals::of(moments)
+    }
+
+    /// What a whole run is: what is on the clock, of a live recording what its sources say that they cover. A wait that began
+    /// before has its real beginning, and nobody watched then.
+    pub(crate) fn judged(&self) -> Window {
+        if !self.recording.sources.iter().any(|source| source.format == SESSION) {
+            return self.covers;
+        }
+        let said = self.recording.sources.iter().enumerate().filter(|(i, _)| self.placed[*i]);
+        let said = said.filter_map(|(_, source)| source.covers_ns);
+        let said = said.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let said = said.map(|(from_ns, to_ns)| Window { from_ns, to_ns });
+        said.filter(|window| window.length_ns() > 0).unwrap_or(self.covers)
+    }
+
     fn covered(&self) -> Window {
         let spans = self.recording.kinds().into_iter().flat_map(|(kind, _)| self.recording.spans_of(kind));
         let spans = spans.filter(|s| self.is_placed(s.source())).map(|s| (s.t0_ns(), s.t1_ns()));
@@ -109,27 +157,29 @@ impl<'a> Timeline<'a> {
     }
 
     fn zero(&self) -> (i64, &'static str) {
+        // What a collector watched of a running JVM begins when it was ready, which is neither's start.
+        let live = self.recording.sources.iter().filter(|s| s.format == SESSION);
+        if let Some((start, _)) = live.filter_map(|s| s.covers_ns).min() {
+            return (start, "the start of the recording");
+        }
         let told =
             |s: &&Series| s.info.kind != SeriesKind::Gauge && !live::is_live(&s.info.name) && self.usable(s);
         let ticks = self.recording.series.iter().filter(told).filter_map(|s| s.t_ns.first().copied());
         if let Some(first) = ticks.min() {
             return (first, "the first tick of the series");
         }
-        // What a collector watched of a running JVM begins when it was ready, which is neither's start.
-        let live = self.recording.sources.iter().find(|s| s.format == SESSION).and_then(|s| s.covers_ns);
         let runs = self.recording.spans_of(kind::RUN).filter(|s| self.is_placed(s.source()));
-        let starts = runs.filter_map(|run| {
+        let starts = runs.map(|run| {
             let source = &self.recording.sources[run.source().index()];
             match source.clock {
-                ClockBasis::JvmUptime if source.placement.is_known() => Some(source.placement.offset_ns),
-                ClockBasis::JvmUptime => Some(0),
-                _ if live.is_some() => None,
-                _ => Some(run.t0_ns()),
+                ClockBasis::JvmUptime if source.placement.is_known() => source.placement.offset_ns,
+                ClockBasis::JvmUptime => 0,
+                _ => run.t0_ns(),
             }
         });
         match starts.min() {
             Some(start) => (start, "the start of the JVM"),
-            None => (live.map_or(self.covers.from_ns, |(from, _)| from), "the start of the recording"),
+            None => (self.covers.from_ns, "the start of the recording"),
         }
     }
 }
@@ -219,6 +269,24 @@ mod tests {
             figures: &[],
             labels: &[],
         });
+        // A table beside it, and the log of the JVM, which began before: times count alike with and without them.
+        let mut beside = |name: &str, t0_ns: i64| {
+            let placement = Placement { uncertainty_ns: Some(0), wall: true, ..Placement::default() };
+            let row =
+                Source { name: name.into(), placement, clock: ClockBasis::JvmUptime, ..Source::default() };
+            let source = r.add_source(row);
+            let series = r.add_series(SeriesInfo {
+                name: "throughput".into(),
+                unit: "ops/s".into(),
+                instance: String::new(),
+                kind: SeriesKind::Rate,
+                process: None,
+                source,
+            });
+            r.point(series, t0_ns, 1_000, 1.0);
+        };
+        beside("clients.csv", 2_000);
+        beside("gc.log", -5_000);
         r.seal();
         let t = Timeline::of(&r);
         assert_eq!((t.zero_ns, t.zero_is), (1_000, "the start of the recording"));

@@ -2,6 +2,7 @@
 //!
 //! `render` shows these and computes nothing of its own.
 
+use fathom_recording::ProcessId;
 use serde::Serialize;
 
 use crate::chain::{Chain, Stop};
@@ -16,8 +17,12 @@ pub struct Diagnosis {
     pub schema: &'static str,
     /// Version of fathom.
     pub version: &'static str,
-    /// One sentence: what took the time, or that nothing was found.
+    /// What it comes to.
+    pub status: Status,
+    /// One sentence: what took the time, or what was looked at without a cause being found.
     pub headline: String,
+    /// What was looked at, for how long, and what the largest parts of the time were.
+    pub seen: Seen,
     /// What was read, and how it was put on the clock.
     pub inputs: Vec<Input>,
     /// Whether times are wall-clock times; otherwise they count from `zero_ns`.
@@ -32,12 +37,76 @@ pub struct Diagnosis {
     pub ledger: Vec<LedgerRow>,
     /// Causes found, the one that explains most lost time first.
     pub findings: Vec<Finding>,
-    /// Causes that were looked for and not found, with the figure that says so.
+    /// Causes that were looked for and not found, with the value that says so. What they rest on covers
+    /// [`crate::COVERED`] of the slow windows or more.
     pub ruled_out: Vec<RuledOut>,
     /// What could not be seen, and what to switch on to see it.
     pub blind_spots: Vec<BlindSpot>,
     /// Self-checks of the inputs that failed, alignments that are only offered, and other warnings.
     pub warnings: Vec<String>,
+}
+
+/// What a diagnosis comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// A cause was found: `findings` is not empty.
+    Found,
+    /// Time was lost, and no rule explains it.
+    NotExplained,
+    /// No loss was measured and no cause found. That is no all-clear: loss may not have been looked for at all.
+    NoCauseFound,
+    /// Loss was looked for with the means to see it, and there is none that matters: a series of progress covers the run
+    /// without a dip, and the stops of every JVM were seen and take less than [`crate::MATTERS_SHARE`].
+    Healthy,
+    /// Neither a JVM nor a series was read.
+    NothingToJudge,
+}
+
+/// What was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Seen {
+    /// The slow windows, or the whole run where there are none, milliseconds.
+    pub judged_ms: f64,
+    /// Slow time that no source but the series covers, milliseconds: it is left out of the windows and of the loss.
+    pub unrecorded_ms: f64,
+    /// Whether a loss was looked for: on a series, or on stops.
+    pub loss_measured: bool,
+    /// What was seen of the JVMs.
+    pub sights: Vec<Sighted>,
+    /// The largest parts of the time, those that grew most above the base first. Empty where the findings explain half of
+    /// the loss or more.
+    pub largest: Vec<Part>,
+}
+
+/// Something that was seen of the JVMs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sighted {
+    /// What: "collections", "waits for locks".
+    pub what: &'static str,
+    /// The sources that show it.
+    pub sources: Vec<String>,
+    /// How much of `judged_ms` they cover, 0 to 1, of the JVM of which they cover most.
+    pub share: f64,
+}
+
+/// A part of the time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// The process.
+    pub process: String,
+    /// Whose time: "application threads", without the time in which they were idle; "the JVM" for stops.
+    pub of: &'static str,
+    /// What it was spent on: "blocked: Java monitor", "running", "stopped: GC".
+    pub what: String,
+    /// Milliseconds in the slow windows, added up over threads.
+    pub ms: f64,
+    /// As a share of that time.
+    pub share: f64,
+    /// The share in the base windows; `None` without a base.
+    pub base_share: Option<f64>,
+    /// What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous Allocation".
+    pub detail: String,
 }
 
 /// One input as it was read.
@@ -105,8 +174,12 @@ pub struct Loss {
 /// Time of one process (or of all) charged to one heading, slow beside base.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LedgerRow {
-    /// The process.
+    /// The process, in words that no other JVM of the recording goes by.
     pub process: String,
+    /// The process, as a row of the recording's processes; `None` for progress.
+    pub process_id: Option<ProcessId>,
+    /// Its pid, where it is known.
+    pub pid: Option<i64>,
     /// The heading: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a safepoint", "not stopped",
     /// "compiler threads busy", "unknown".
     pub heading: String,
@@ -180,14 +253,24 @@ pub struct Finding {
     pub confidence: Confidence,
     /// Why it is not surer, or what makes it sure.
     pub why_confidence: String,
-    /// Lost time that it explains, milliseconds.
+    /// Lost time that it explains, milliseconds; 0, and null in JSON, where that is not known or none.
+    #[serde(serialize_with = "known_cost")]
     pub cost_ms: f64,
     /// The same as a share of the loss, 0 to 1; `None` where the loss could not be measured.
     pub share: Option<f64>,
+    /// How much of the slow windows the sources cover that it rests on, 0 to 1. Where that is not all of them, `share` is
+    /// of the loss in the part that is covered.
+    pub covered_share: f64,
     /// Who: method, thread, lock, process, file, device.
     pub culprit: String,
-    /// The process in which it was seen.
+    /// The process in which it was seen, in words that no other JVM of the recording goes by.
     pub process: String,
+    /// The process, as a row of the recording's processes: what findings of one process are known by.
+    pub process_id: ProcessId,
+    /// Its pid, where it is known.
+    pub pid: Option<i64>,
+    /// When it started, nanoseconds on the recording's clock, where that is known.
+    pub started_ns: Option<i64>,
     /// What it means, for somebody who does not know it.
     pub meaning: String,
     /// Figures with their sources.
@@ -202,6 +285,11 @@ pub struct Finding {
     pub chain: Option<Chain>,
     /// Of a finding about stops of the JVM: the longest of them, cut into its parts.
     pub stop: Option<Stop>,
+}
+
+fn known_cost<S: serde::Serializer>(cost_ms: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    let known = Some(*cost_ms).filter(|ms| *ms > 0.0);
+    known.serialize(serializer)
 }
 
 /// A figure and where it comes from.

@@ -17,6 +17,22 @@ fn full() -> Diagnosis {
     Diagnosis {
         schema: SCHEMA,
         version: "0",
+        status: Status::Found,
+        seen: Seen {
+            judged_ms: 0.0,
+            unrecorded_ms: 0.0,
+            loss_measured: true,
+            sights: vec![Sighted { what: "", sources: vec![String::new()], share: 0.0 }],
+            largest: vec![Part {
+                process: String::new(),
+                of: "",
+                what: String::new(),
+                ms: 0.0,
+                share: 0.0,
+                base_share: None,
+                detail: String::new(),
+            }],
+        },
         headline: String::new(),
         inputs: vec![Input {
             name: String::new(),
@@ -33,6 +49,8 @@ fn full() -> Diagnosis {
         loss: Loss::default(),
         ledger: vec![LedgerRow {
             process: String::new(),
+            process_id: None,
+            pid: None,
             heading: String::new(),
             in_sum: true,
             slow_ms: None,
@@ -48,8 +66,12 @@ fn full() -> Diagnosis {
             why_confidence: String::new(),
             cost_ms: 0.0,
             share: None,
+            covered_share: 1.0,
             culprit: String::new(),
             process: String::new(),
+            process_id: fathom_recording::ProcessId(0),
+            pid: None,
+            started_ns: None,
             meaning: String::new(),
             evidence: vec![Evidence::default()],
             remedies: vec![Remedy::default()],
@@ -127,6 +149,9 @@ fn every_field_of_the_json_form_is_documented_and_no_other() {
     let json = serde_json::to_value(full()).unwrap();
     for (section, pointer) in [
         ("Top level", ""),
+        ("Seen", "/seen"),
+        ("Sighted", "/seen/sights/0"),
+        ("Part", "/seen/largest/0"),
         ("Input", "/inputs/0"),
         ("Windows", "/windows"),
         ("Window", "/windows/slow/0"),
@@ -162,7 +187,12 @@ fn the_page_of_rules_is_that_of_the_code() {
     for rule in RULES {
         let layer = serde_json::to_value(rule.layer()).unwrap();
         let layer = layer.as_str().unwrap();
-        page += &format!("\n## {}\n\nLayer: {layer}.\n\n{}\n", rule.id(), rule.about().trim());
+        let needs: Vec<_> = rule.needs().iter().map(|sight| sight.words()).collect();
+        let needs = match needs.is_empty() {
+            true => String::new(),
+            false => format!(" Needs to see: {}.", needs.join(", ")),
+        };
+        page += &format!("\n## {}\n\nLayer: {layer}.{needs}\n\n{}\n", rule.id(), rule.about().trim());
     }
     let file = docs("rules.md");
     if std::env::var_os("FATHOM_BLESS").is_some() {

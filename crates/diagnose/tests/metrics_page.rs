@@ -103,8 +103,9 @@ const HOW: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "pause_cpu_efficiency",
-                "CPU seconds (user + system) ÷ (wall seconds × workers), added up over pauses of 50 ms and more: shorter ones are printed too coarsely",
+                "CPU seconds (user + system) ÷ (wall seconds × workers), added up over pauses of 50 ms and more (shorter ones are printed too coarsely) of which the log tells the workers; none where these are not most of them",
             ),
+            ("pause_cpus", "CPU seconds (user + system) ÷ wall seconds of the same pauses"),
             ("pause_sys_share", "system ÷ (user + system) of the same pauses"),
             ("evacuation_failures", "pauses that say that objects could not be moved or promoted"),
             (

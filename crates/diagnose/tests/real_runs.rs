@@ -60,7 +60,7 @@ fn the_dip_of_the_migration_is_blamed_on_the_burst_of_server_2_and_the_earlier_d
     assert!((142..=145).contains(&slow[1].0) && (155..=166).contains(&slow[1].1), "{slow:?}");
 
     let first = &d.findings[0];
-    assert_eq!((first.rule, first.confidence), ("jit-compile-burst", Confidence::Likely));
+    assert_eq!((first.rule, first.confidence), ("jit-compile-burst", Confidence::ConsistentWith));
     assert!(first.evidence.iter().any(|e| e.source.contains("jit2.xml")), "{:?}", first.evidence);
     assert!(first.share.unwrap() > 0.5 && first.share.unwrap() < 0.95, "{:?}", first.share);
     let text: Vec<&str> = first.evidence.iter().map(|e| e.text.as_str()).collect();
@@ -137,11 +137,11 @@ fn gc(log: &str) -> Diagnosis {
 }
 
 #[test]
-fn a_run_that_logs_asynchronously_and_one_without_background_writes_have_no_finding() {
+fn nothing_waited_for_the_log_where_it_is_asynchronous_or_nobody_else_writes() {
     for log in ["healthy/javagcworkload-jdk17-g1-async.log.zst", "healthy/javagcworkload-jdk8-g1.log.zst"] {
         let d = gc(log);
-        assert!(d.findings.is_empty(), "{log}: {:?}", d.findings);
-        assert!(d.headline.starts_with("healthy"), "{log}: {}", d.headline);
+        let out = d.ruled_out.iter().find(|row| row.rule == "gc-log-write-blocked");
+        assert!(out.is_some(), "{log}: {}", d.headline);
     }
 }
 
@@ -153,7 +153,7 @@ fn pauses_that_waited_for_the_disk_are_three_windows_and_the_verdict_names_what_
     assert!(lengths.iter().any(|s| (19.875..19.885).contains(s)), "the pause of 19.875187 s: {lengths:?}");
     let first = &d.findings[0];
     assert_eq!((first.rule, first.confidence), ("gc-log-write-blocked", Confidence::ConsistentWith));
-    assert_eq!(d.findings.len(), 1);
+    assert!(d.findings[1..].iter().all(|f| f.rule == "jvm-stopped"), "{:?}", d.findings);
     let proof = format!("{} {}", first.why_confidence, first.verify.join(" "));
     assert!(proof.contains("write()") && proof.contains("strace"), "{proof}");
 }
@@ -204,7 +204,7 @@ fn a_trace_of_the_writes_beside_the_log_proves_what_the_log_alone_only_fits() {
     );
     let calls: Vec<_> = first.evidence.iter().filter(|e| e.source.contains(".strace")).collect();
     assert!(calls.iter().any(|e| e.text.contains("19.75 s")), "{:?}", first.evidence);
-    assert_eq!(d.findings.len(), 1);
+    assert!(d.findings[1..].iter().all(|f| f.rule == "jvm-stopped"), "{:?}", d.findings);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn late_answers_of_a_resolver_lost_ones_and_quick_ones_are_told_apart() {
     assert_eq!(told("dns-slow.strace").0, ["dns-slow"]);
     assert_eq!(told("dns-drop.strace").0, ["dns-timeout"]);
     let (found, headline) = told("dns-fast.strace");
-    assert!(found.is_empty() && headline.starts_with("healthy"), "{found:?} {headline}");
+    assert!(found.is_empty() && headline.starts_with("no cause found"), "{found:?} {headline}");
 }
 
 #[test]

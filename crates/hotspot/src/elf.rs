@@ -191,7 +191,7 @@ mod tests {
         let mappings = maps::read(pid).unwrap();
         let libc_so = mappings.iter().find(|m| m.file_name() == "libc.so.6" && m.offset == 0);
         let Some(libc_so) = libc_so else {
-            eprintln!("SKIPPED: this test program does not use glibc as a shared library");
+            fathom_testing::skip("this test program does not use glibc as a shared library");
             return;
         };
         let memory = ProcessMemory::open(pid, libc_so.start).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::secrets::is_secret;
+use fathom_recording::secrets::{is_secret, masked_argument};
 
 use crate::Result;
 use crate::attach::Attach;
@@ -18,6 +18,8 @@ impl Attach {
                 // The program's own arguments may hold anything.
                 let main = value.split_whitespace().next().unwrap_or_default().to_owned();
                 *value = main;
+            } else {
+                *value = masked_argument(value);
             }
         }
         Ok(properties)

@@ -21,7 +21,7 @@ fn calls_left(pid: u32) -> Vec<String> {
 fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        eprintln!("SKIPPED: only root can start a JVM as another user or in a namespace");
+        fathom_testing::skip("only root can start a JVM as another user or in a namespace");
     }
     root
 }
@@ -86,7 +86,7 @@ fn root_asks_the_jvm_of_another_user_and_stays_root() {
         open_to_all(classes);
         command.args(["-Xmx64m", "-cp"]).arg(classes).arg("Idle");
         if !runs_as_nobody(&jdk) {
-            eprintln!("SKIPPED: JDK {} may not be run by another user", jdk.release);
+            fathom_testing::skip(&format!("JDK {} may not be run by another user", jdk.release));
             continue;
         }
         let jvm = Jvm::of(command, &jdk);
@@ -119,7 +119,7 @@ fn a_jvm_in_namespaces_of_its_own_is_asked_by_its_own_number_in_its_own_tmp() {
         let Some(classes) = classes() else { return };
         // Its own /tmp hides ours, with the classes in it; the launcher wants to name the folder that it is in.
         if env!("CARGO_TARGET_TMPDIR").starts_with("/tmp/") {
-            eprintln!("SKIPPED: this checkout lies in /tmp, which the JVM's own would hide");
+            fathom_testing::skip("this checkout lies in /tmp, which the JVM's own would hide");
             return;
         }
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

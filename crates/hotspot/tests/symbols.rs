@@ -160,7 +160,7 @@ fn stacks_are_right_with_any_collector_and_any_layout_of_objects() {
             if can.status.success() {
                 check_stacks(&jdk, &options);
             } else {
-                eprintln!("SKIPPED: JDK {} cannot run with {options:?}", jdk.release);
+                fathom_testing::skip(&format!("JDK {} cannot run with {options:?}", jdk.release));
             }
         }
     }
@@ -184,7 +184,7 @@ fn methods_of_all_compiled_code_are_those_of_the_codelist() {
     }
     for jdk in jvm::jdks() {
         if jdk.release == 8 {
-            eprintln!("SKIPPED: JDK 8 has no Compiler.codelist");
+            // It has no Compiler.codelist to compare with.
             continue;
         }
         let Some(jvm) = Jvm::start(&jdk, &["-Xcomp", "-XX:TieredStopAtLevel=3"], &["Known", "50"]) else {

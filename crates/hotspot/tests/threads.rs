@@ -80,7 +80,7 @@ fn threads_of_a_jvm_in_a_pid_namespace_have_the_ids_of_this_one() {
     }
     let enter = ["--pid", "--fork", "--kill-child", "--mount-proc"];
     if !std::process::Command::new("unshare").args(enter).arg("true").status().is_ok_and(|s| s.success()) {
-        eprintln!("SKIPPED: no pid namespace can be made here (unshare, root)");
+        fathom_testing::skip("no pid namespace can be made here (unshare, root)");
         return;
     }
     for jdk in jvm::jdks() {

@@ -83,7 +83,7 @@ fn a_libjvm_of_another_kind_is_called_so() {
         ["/lib/x86_64-linux-gnu/libz.so.1", "/usr/lib64/libz.so.1", "/lib/x86_64-linux-gnu/libm.so.6"];
     let library = libraries.iter().find(|path| std::path::Path::new(path).is_file());
     let (Some(library), true) = (library, jvm::may_trace()) else {
-        eprintln!("SKIPPED: none of {libraries:?} is here to stand for another JVM's library");
+        fathom_testing::skip(&format!("none of {libraries:?} is here to stand for another JVM's library"));
         return;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -33,7 +33,10 @@ pub(crate) fn looks_like(head: &[u8]) -> String {
     if let Some(kind) = by_magic(head) {
         return kind.to_owned();
     }
-    // Text has no zero bytes; UTF-16, which has, is not written by any JVM.
+    if let Some(kind) = by_text(head) {
+        return kind.to_owned();
+    }
+    // Text has no zero bytes; UTF-16, which has, was converted before.
     if head.contains(&0) {
         return "binary data".to_owned();
     }
@@ -65,9 +68,61 @@ fn by_magic(head: &[u8]) -> Option<&'static str> {
     })
 }
 
+/// Profiles in forms that fathom does not read, with what would be of use instead.
+fn by_text(head: &[u8]) -> Option<&'static str> {
+    let holds = |words: &[u8]| memchr::memmem::find(head, words).is_some();
+    if holds(b"speedscope.app/file-format-schema.json") {
+        return Some("a speedscope profile: give what it was made from, or folded stacks");
+    }
+    if is_of_gperftools(head) {
+        return Some(
+            "a profile in the old form of gperftools: make it one of pprof (pprof -proto PROGRAM PROFILE)",
+        );
+    }
+    is_perf_without_time(head).then_some(
+        "what perf script prints without the time: print it with -F comm,pid,tid,cpu,time,period,event,ip,sym,dso",
+    )
+}
+
+/// `gperftools/docs/cpuprofile-fileformat.html`: words of the machine, 0, 3, 0, the period, 0; a heap profile is text.
+fn is_of_gperftools(head: &[u8]) -> bool {
+    let word =
+        |i: usize| head.get(8 * i..).and_then(<[u8]>::first_chunk).map(|b: &[u8; 8]| u64::from_le_bytes(*b));
+    let cpu = [word(0), word(1), word(2), word(4)] == [Some(0), Some(3), Some(0), Some(0)];
+    cpu || head.starts_with(b"heap profile: ") || head.starts_with(b"--- contention")
+}
+
+/// Whether lines begin as frames of `perf script` do, indented and with an address: `\t    7f286c93872f Foo+0x3 (lib.so)`.
+fn is_perf_without_time(head: &[u8]) -> bool {
+    let lines = head.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty()).take(SHOWN);
+    let (mut frames, mut all) = (0, 0);
+    for line in lines {
+        let address = line.trim_ascii_start().split(|b| *b == b' ').next().unwrap_or_default();
+        let indented = line.first().is_some_and(u8::is_ascii_whitespace);
+        frames += u32::from(indented && address.len() >= 5 && address.iter().all(u8::is_ascii_hexdigit));
+        all += 1;
+    }
+    frames >= 2 && frames * 2 >= all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn profiles_in_forms_that_are_not_read_are_told_by_name() {
+        let speedscope =
+            b"{\"version\":\"0.0.1\",\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",";
+        assert!(looks_like(speedscope).starts_with("a speedscope profile"));
+        let words = [0u64, 3, 0, 10_000, 0, 1, 1, 0x7f00_1234];
+        let cpu: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert!(looks_like(&cpu).contains("gperftools"));
+        assert!(looks_like(b"heap profile: 1: 2 [3: 4] @ heap_v2/524288\n").contains("gperftools"));
+        let perf =
+            b"java 23821 cpu-clock:pppH: \n\t    7f286c93872f a+0x3 (x.so)\n\t    7f286c93872e b (x.so)\n\n";
+        assert!(looks_like(perf).contains("without the time"));
+        assert_eq!(looks_like(b"{\"$schema\": 1}"), "text: {\"$schema\": 1}");
+    }
 
     #[test]
     fn unknown_content_is_told_in_words() {

@@ -29,4 +29,12 @@ pub enum IngestError {
         /// The reader's id.
         format: &'static str,
     },
+    /// A reader knows what it is, and that it cannot be read.
+    #[error("{path}: {why}", path = path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and what would be of use instead.
+        why: &'static str,
+    },
 }

@@ -23,6 +23,7 @@ mod pprof;
 mod strace;
 mod table;
 mod tally;
+mod trouble;
 mod unified;
 
 pub use align::leave_out_twice_told;

@@ -5,6 +5,7 @@
 //! pipe); that is what lets a rotated set be put in order before it is read.
 
 pub(crate) mod rotation;
+mod text;
 mod unpack;
 mod zip;
 
@@ -124,7 +125,7 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    /// The unpacked bytes of an item.
+    /// The unpacked bytes of an item, text as UTF-8 with line feeds.
     pub(crate) fn stream(&self, item: &Item) -> io::Result<Box<dyn Read + Send>> {
         let own = || Budget::new(self.limit, item.bytes);
         let (raw, budget): (Box<dyn Read + Send>, _) = match &item.place {
@@ -139,7 +140,7 @@ impl Opener {
             false => Box::new(Counted { inner: raw, budget: budget.clone() }),
         };
         let (packing, raw) = unpack::with_magic(raw)?;
-        unpack::unpack(packing, raw, budget)
+        Ok(text::plain(unpack::unpack(packing, raw, budget)?))
     }
 
     fn metered(&self, raw: impl Read + Send + 'static) -> Box<dyn Read + Send> {

@@ -4,6 +4,8 @@ use fathom_recording::{Source, UnknownLine};
 
 /// How many unknown lines are kept as samples per source.
 const SAMPLES: usize = 5;
+/// How many sorts of unknown lines are told apart per source: what a new JDK adds is fewer.
+const SORTS: usize = 12;
 /// How much of each is kept, bytes.
 const SAMPLE_BYTES: usize = 160;
 
@@ -18,16 +20,28 @@ pub struct Tally {
     pub lost: u64,
     /// Samples of the lines not understood.
     pub unknown: Vec<UnknownLine>,
+    /// Those of them that stand for a sort of lines, by what tells it.
+    sorts: Vec<(Vec<u8>, usize)>,
 }
 
 impl Tally {
-    /// Counts a line that nobody understands, and keeps the first few, with control characters made harmless.
+    /// Counts a line that nobody understands, and keeps the first few.
     pub fn unknown(&mut self, number: u64, bytes: &[u8]) {
         self.skipped += 1;
-        if self.unknown.len() < SAMPLES {
-            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SAMPLE_BYTES)]);
-            let text = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-            self.unknown.push(UnknownLine { line: number, text });
+        if self.unknown.len() - self.sorts.len() < SAMPLES {
+            self.unknown.push(sample(number, bytes));
+        }
+    }
+
+    /// The same of a line of a sort that can be told: the first of each sort is kept, with how many there are.
+    pub fn unknown_of(&mut self, sort: &[u8], number: u64, bytes: &[u8]) {
+        self.skipped += 1;
+        let known = self.sorts.iter().find(|(known, _)| known == sort);
+        if let Some(sample) = known.and_then(|(_, at)| self.unknown.get_mut(*at)) {
+            sample.alike += 1;
+        } else if self.sorts.len() < SORTS {
+            self.sorts.push((sort.to_vec(), self.unknown.len()));
+            self.unknown.push(sample(number, bytes));
         }
     }
 
@@ -36,7 +50,14 @@ impl Tally {
         source.records += self.records;
         source.skipped += self.skipped;
         source.lost += self.lost;
-        let room = SAMPLES.saturating_sub(source.unknown.len());
+        let room = (SAMPLES + SORTS).saturating_sub(source.unknown.len());
         source.unknown.extend(self.unknown.into_iter().take(room));
     }
+}
+
+/// A line as it is kept, control characters made harmless.
+fn sample(number: u64, bytes: &[u8]) -> UnknownLine {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SAMPLE_BYTES)]);
+    let text = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    UnknownLine { line: number, text, alike: 1 }
 }

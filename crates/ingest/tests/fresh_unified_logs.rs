@@ -21,8 +21,8 @@ fn counts_and_sums_of_fresh_logs_are_those_of_another_method() {
     let jdks = jdks();
     let folder = tempfile::tempdir().unwrap();
     if !compile_load(&jdks, folder.path()) {
-        eprintln!(
-            "SKIPPED: no JDK with a compiler was found (JAVA_HOME, /usr/lib/jvm, ~/.cache/fathom/jdks)"
+        fathom_testing::skip(
+            "no JDK with a compiler was found (JAVA_HOME, /usr/lib/jvm, ~/.cache/fathom/jdks)",
         );
         return;
     }
@@ -35,20 +35,23 @@ fn counts_and_sums_of_fresh_logs_are_those_of_another_method() {
             if run(jdk, &options, &log, folder.path()) {
                 check(&log, &format!("{collector} of JDK {}", jdk.release), &mut seen);
             } else {
-                eprintln!("SKIPPED: {collector} of JDK {}: this build does not have it", jdk.release);
+                fathom_testing::skip(&format!(
+                    "{collector} of JDK {}: this build does not have it",
+                    jdk.release
+                ));
             }
         }
     }
     for release in missing {
-        eprintln!("SKIPPED: no JDK {release} was found");
+        fathom_testing::skip(&format!("no JDK {release} was found"));
     }
     assert!(seen.logs > 0, "not one JVM ran");
     // How far the load comes in its time is the machine's business.
     if seen.full == 0 || seen.failures == 0 {
-        eprintln!(
-            "SKIPPED: the machine was too busy for the load to make full collections ({}) and evacuation failures ({})",
+        fathom_testing::skip(&format!(
+            "in part: the machine was too busy for the load to make full collections ({}) and evacuation failures ({})",
             seen.full, seen.failures
-        );
+        ));
     }
 }
 

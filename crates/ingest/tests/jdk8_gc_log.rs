@@ -122,6 +122,43 @@ fn a_scavenge_before_remark_is_one_stop() {
     assert!(nested.t0_ns() >= outer.t0_ns() && nested.t1_ns() <= outer.t1_ns());
 }
 
+fn failures(span: &fathom_recording::Span<'_>) -> Vec<String> {
+    span.labels().filter(|(key, _)| *key == label::FAILURE).map(|(_, word)| word.to_owned()).collect()
+}
+
+#[test]
+fn what_a_scavenge_within_a_remark_failed_at_the_stop_failed_at() {
+    let recording = read(
+        b"2833.756: [GC[YG occupancy: 1600484 K (1887488 K)]2833.756: [GC 2833.757: [ParNew (promotion failed): \
+          1600484K->1600484K(1887488K), 2.2601630 secs] 19739658K->20165811K(20761856K), 2.2605170 secs] [Times: user=10.47 \
+          sys=0.11, real=2.26 secs] \n2836.017: [Rescan (parallel) , 2.2167670 secs] [1 CMS-remark: 18565327K(18874368K)] \
+          20165811K(20761856K), 5.1880910 secs] [Times: user=42.02 sys=0.20, real=5.18 secs] \n",
+    );
+    let pauses: Vec<_> = recording.spans_of(kind::GC_PAUSE).collect();
+    let [remark] = pauses.as_slice() else { panic!("one stop: {}", pauses.len()) };
+    assert_eq!((remark.name(), failures(remark)), ("CMS-remark", vec!["promotion failed".to_owned()]));
+}
+
+#[test]
+fn what_is_left_of_a_record_tells_that_it_failed_or_was_full_and_it_is_no_pause() {
+    let recording = read(
+        b"455.096: [GC 455.096: [ParNew (promotion failed): 153344K->153344K(153344K), 0.6818450 secs]455.778: \
+          [CMS459.090: [CMS-concurrent-mark: 3.439/4.155 secs] [Times: user=8.27 sys=0.17, real=4.16 secs]\n\
+          467.891: [GC 467.892: [ParNew: 136320K->17024K(153344K), 0.1523790 secs] 2387283K->2279303K(4590976K), \
+          0.1526740 secs] [Times: user=0.25 sys=0.00, real=0.15 secs]\n\
+          468.000: [GC 468.000: [ParNew: 136320K->17024K(153344K), 0.1523\n\
+          469.451: [Full GC (Allocation Failure) 469.451: [CMS470.427: [CMS-concurrent-mark: 0.976/0.982 secs] \n",
+    );
+    assert_eq!(recording.spans_of(kind::GC_PAUSE).count(), 1);
+    let cut: Vec<_> = recording
+        .spans_of(kind::GC_CUT)
+        .map(|c| (c.t0_ns() / 1_000_000, c.name().to_owned(), failures(&c), c.figure(figure::FULL)))
+        .collect();
+    let failed = (455_096, "GC".to_owned(), vec!["promotion failed".to_owned()], None);
+    assert_eq!(cut, [failed, (469_451, "Full GC".to_owned(), vec![], Some(1.0))]);
+    assert_eq!(recording.sources[0].lost, 3);
+}
+
 #[test]
 fn an_unknown_cause_is_still_a_pause_and_said_to_be_unknown() {
     let recording = read(b"1.0: [GC (A Cause Of Tomorrow) 10K->5K(20K), 0.0100000 secs]\n");
@@ -307,4 +344,116 @@ OpenJDK 64-Bit Server VM warning: CodeCache is full. Compiler has been disabled.
     assert_eq!(full.t0_ns(), 1_100_000_000);
     let warning = recording.spans_of(kind::JVM_WARNING).next().expect("a warning");
     assert_eq!(warning.name(), "CodeCache is full. Compiler has been disabled.");
+}
+
+/// The labels of a key, of all spans of a kind that have any, in order.
+fn labels(recording: &Recording, kind: &str, key: &str) -> Vec<String> {
+    let of = |span: Span<'_>| span.labels().filter(|(k, _)| *k == key).map(|(_, v)| v.to_owned()).collect();
+    recording.spans_of(kind).map(of).map(|found: Vec<String>| found.join(", ")).collect()
+}
+
+/// A phase of the concurrent thread ends within the full collection that takes its place, and prints a later stamp there.
+const CONCURRENT_MODE_FAILURE: &str = "\
+100.000: [GC 100.001: [ParNew: 18874K->2096K(18874K), 0.2000000 secs] 109623K->98424K(207618K), 0.2001000 secs] [Times: user=0.9 sys=0.01, real=0.2 secs]
+200.000: [Full GC 200.000: [CMS210.500: [CMS-concurrent-sweep: 12.000/14.000 secs] [Times: user=41.93 sys=0.01, real=14.0 secs]
+ (concurrent mode failure): 170748K->48424K(188743K), 41.9426500 secs] 189623K->48424K(207618K), [CMS Perm : 65645K->65265K(109292K)], 41.9429740 secs] [Times: user=41.93 sys=0.01, real=41.94 secs]
+300.000: [GC 300.001: [ParNew: 18874K->2096K(18874K), 0.2000000 secs] 109623K->98424K(207618K), 0.2001000 secs] [Times: user=0.9 sys=0.01, real=0.2 secs]
+";
+
+#[test]
+fn a_phase_that_ends_within_a_full_collection_is_no_restart() {
+    let recording = read(CONCURRENT_MODE_FAILURE.as_bytes());
+    assert_eq!(recording.processes.len(), 1);
+    let pauses: Vec<_> = recording
+        .spans_of(kind::GC_PAUSE)
+        .map(|p| (p.t0_ns() / 1_000_000, p.duration_ns() / 1_000))
+        .collect();
+    assert_eq!(pauses, [(100_000, 200_100), (200_000, 41_942_974), (300_000, 200_100)]);
+    let phase = recording.spans_of(kind::GC_CONCURRENT).next().expect("the sweep");
+    assert_eq!(phase.t1_ns(), 210_500_000_000);
+}
+
+#[test]
+fn a_restart_is_one_also_when_the_record_before_it_was_cut_off() {
+    let cut = CONCURRENT_MODE_FAILURE.find(" (concurrent mode failure)").expect("it is there");
+    let log = format!("{}\n{CONCURRENT_MODE_FAILURE}", &CONCURRENT_MODE_FAILURE[..cut]);
+    let recording = read(log.as_bytes());
+    let of_run =
+        |run: usize| recording.spans_of(kind::GC_PAUSE).filter(|p| p.process().index() == run).count();
+    assert_eq!((recording.processes.len(), of_run(0), of_run(1)), (2, 1, 3));
+}
+
+#[test]
+fn what_a_collection_failed_at_is_named_whatever_the_log_calls_it() {
+    let log = "\
+1.0: [GC 1.0: [ParNew (promotion failed): 10K->10K(10K), 0.01 secs]1.0: [CMS (concurrent mode failure): 8K->5K(20K), 0.1 secs] 18K->5K(30K), 0.11 secs]
+2.0: [Full GC (System) 2.0: [CMS (concurrent mode interrupted): 8K->5K(20K), 0.1 secs] 18K->5K(30K), 0.11 secs]
+3.0: [GC-- [PSYoungGen: 10K->10K(10K)] 18K->28K(30K), 0.1 secs]
+4.0: [GC pause (G1 Evacuation Pause) (young)-- 15M->10M(20M), 0.1 secs]
+5.0: [GC pause (young) (to-space overflow), 0.1 secs]
+6.0: [GC pause (G1 Evacuation Pause) (mixed) (to-space exhausted), 0.1 secs]
+7.0: [GC 10K->5K(20K), 0.01 secs]
+";
+    let recording = read(log.as_bytes());
+    assert_eq!(
+        labels(&recording, kind::GC_PAUSE, label::FAILURE),
+        [
+            "promotion failed, concurrent mode failure",
+            "concurrent mode interrupted",
+            "promotion failed",
+            "evacuation failure",
+            "evacuation failure",
+            "evacuation failure",
+            "",
+        ]
+    );
+    let failed = |p: Span<'_>| p.figure(figure::EVACUATION_FAILURE).is_some();
+    let failed: Vec<_> = recording.spans_of(kind::GC_PAUSE).map(failed).collect();
+    assert_eq!(failed, [true, false, true, true, true, true, false]);
+}
+
+#[test]
+fn what_the_jvm_complains_of_between_records_is_a_warning() {
+    let log = "\
+1.0: [GC 10K->5K(20K), 0.01 secs]
+GC locker: Trying a full collection because scavenge failed
+1.1: [Full GC 10K->5K(20K), 0.01 secs]
+java.lang.OutOfMemoryError: GC overhead limit exceeded
+2026-01-01 12:00:00 ERROR Caused by: java.lang.OutOfMemoryError: Java heap space
+1.2: [GC 10K->5K(20K), 0.01 secs]
+";
+    let recording = read(log.as_bytes());
+    let warnings: Vec<_> = recording.spans_of(kind::JVM_WARNING).map(|w| w.name().to_owned()).collect();
+    assert_eq!(
+        warnings,
+        [
+            "GC locker: Trying a full collection because scavenge failed",
+            "java.lang.OutOfMemoryError: GC overhead limit exceeded",
+            "java.lang.OutOfMemoryError: Java heap space",
+        ]
+    );
+    assert_eq!(recording.sources[0].skipped, 0);
+}
+
+/// G1 counts the objects of each class behind the record of a full collection, and within its stop: the CPU line, which
+/// comes last, has both.
+#[test]
+fn a_class_histogram_after_a_full_collection_is_part_of_its_stop() {
+    let log = "2021-10-07T10:05:34.135+0100: 69302.241: [Full GC (System.gc()) 2021-10-07T10:05:34.135+0100: 69302.241: \
+         [Class Histogram (before full gc):\n num     #instances         #bytes  class name\n\
+         ----------------------------------------------\n   1:      98460990     7018731456  [I\n\
+         Total     159091427    12666890520\n, 4.0000000 secs]\n 8185M->7616M(31G), 10.0000000 secs]\n   \
+         [Eden: 448.0M(7936.0M)->0.0B(7936.0M) Survivors: 0.0B->0.0B Heap: 8185.5M(31.0G)->7616.3M(31.0G)]\n\
+         2021-10-07T10:05:44.135+0100: 69312.241: [Class Histogram (after full gc):\n\
+         num     #instances         #bytes  class name\n----------------------------------------------\n   \
+         1:       5496741      891370560  [C\nTotal      42041911     3128779880\n, 2.5000000 secs]\n \
+         [Times: user=13.00 sys=0.05, real=12.50 secs]\n\
+         69400.0: [GC pause (young) 8000M->7700M(31G), 0.1000000 secs]\n";
+    let recording = read(log.as_bytes());
+    let pauses: Vec<_> = recording.spans_of(kind::GC_PAUSE).collect();
+    let lengths: Vec<_> = pauses.iter().map(|pause| pause.duration_ns() / 1_000_000).collect();
+    assert_eq!(lengths, [12_500, 100]);
+    let counted = format!("{}Class Histogram (after full gc)", figure::PHASE_MS_PREFIX);
+    assert_eq!((pauses[0].figure(&counted), pauses[0].figure(figure::REAL_S)), (Some(2_500.0), Some(12.5)));
+    assert_eq!(recording.sources[0].skipped, 0, "{:?}", recording.sources[0].unknown);
 }

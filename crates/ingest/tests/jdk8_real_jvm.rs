@@ -52,11 +52,11 @@ const MAX_TORN: usize = 4;
 #[test]
 fn counts_of_a_real_jdk_8_agree_with_an_independent_counter() {
     let (Some(java), Some(javac)) = (java8(), javac()) else {
-        eprintln!("SKIPPED: needs a JDK 8 (scripts/jdk8.sh) and a javac");
+        fathom_testing::skip("needs a JDK 8 (scripts/jdk8.sh) and a javac");
         return;
     };
     if Command::new("python3").arg("--version").output().is_err() {
-        eprintln!("SKIPPED: the independent counter needs python3");
+        fathom_testing::skip("the independent counter needs python3");
         return;
     }
     let scratch = tempfile::tempdir().unwrap();

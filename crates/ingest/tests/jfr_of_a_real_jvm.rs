@@ -86,7 +86,7 @@ fn a_recording_says_what_the_jdks_tool_says_and_is_one_picture_with_a_log() {
     let jdks = jdks();
     let folder = tempfile::tempdir().unwrap();
     let Some(home) = jdks.values().next() else {
-        eprintln!("SKIPPED: no JDK of 17 or later with javac and jfr was found (JAVA_HOME, /usr/lib/jvm)");
+        fathom_testing::skip("no JDK of 17 or later with javac and jfr was found (JAVA_HOME, /usr/lib/jvm)");
         return;
     };
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/java/Mixed.java");

@@ -1,5 +1,6 @@
 //! Corrections of spans, once a second source tells more of the same things. Before [`Recording::seal`].
 
+use crate::once::Change;
 use crate::spans::NONE;
 use crate::{Recording, Span, SpanId};
 
@@ -18,14 +19,25 @@ impl Recording {
 
     /// Takes spans out. Ids of those behind them change; a child of one that is taken out loses its parent.
     pub fn remove_spans(&mut self, mut remove: impl FnMut(&Span<'_>) -> bool) {
+        let gone: Vec<bool> =
+            (0..self.spans.len()).map(|i| remove(&self.span_at(SpanId(i as u32)))).collect();
+        self.amend_spans(|id| gone.get(id.index()).copied().unwrap_or(false).then_some(&Change::Remove));
+    }
+
+    /// Takes spans out and gives others more figures and labels.
+    pub(crate) fn amend_spans<'c>(&mut self, change: impl Fn(SpanId) -> Option<&'c Change>) {
+        let change = |i: usize| change(SpanId(i as u32));
         let mut next = 0;
         let mut new_ids = Vec::with_capacity(self.spans.len());
+        let mut changed = false;
         for i in 0..self.spans.len() {
-            let stays = !remove(&self.span_at(SpanId(i as u32)));
+            let change = change(i);
+            changed |= change.is_some();
+            let stays = !matches!(change, Some(Change::Remove));
             new_ids.push(if stays { next } else { NONE });
             next += u32::from(stays);
         }
-        if next as usize == self.spans.len() {
+        if !changed {
             return;
         }
         let old = std::mem::take(&mut self.spans);
@@ -43,8 +55,17 @@ impl Recording {
             spans.parent.put(to, new_ids.get(old.parent.get(i) as usize).copied().unwrap_or(NONE));
             spans.line.push(old.line.get(i));
             spans.push_key(old.key_of(i));
-            spans.figures.push_from(&old.figures, i);
-            spans.labels.push(old.labels.of(i).iter().copied());
+            match change(i) {
+                Some(Change::Extend(figures, labels)) => {
+                    let figures: Vec<_> = old.figures.of(i).chain(figures.iter().copied()).collect();
+                    spans.figures.push(figures.into_iter());
+                    spans.labels.push(old.labels.of(i).iter().chain(labels).copied());
+                }
+                _ => {
+                    spans.figures.push_from(&old.figures, i);
+                    spans.labels.push(old.labels.of(i).iter().copied());
+                }
+            }
         }
     }
 }

@@ -87,7 +87,6 @@ mod form {
 
 impl Figures {
     /// Adds the figures of the next span.
-    #[cfg(any(feature = "disk", test))]
     pub(crate) fn push(&mut self, figures: impl Iterator<Item = (StrId, f64)> + Clone) {
         self.keys.clear();
         self.keys.extend(figures.clone().map(|(key, _)| key));

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use crate::process_names::ProcessNames;
 use crate::samples::{Frame, SampleRow, Samples, StackNode};
 use crate::series::{Series, SeriesInfo};
 use crate::sources::{Process, Source, Thread};
@@ -75,6 +76,8 @@ pub struct Recording {
     stack_ids: HashMap<StackNode, StackId>,
     /// Span ids by kind, each list sorted by start; made by [`Recording::seal`].
     by_kind: HashMap<StrId, Vec<SpanId>>,
+    /// What processes are called; made by [`Recording::seal`].
+    pub(crate) names: ProcessNames,
 }
 
 impl Sink for Recording {
@@ -282,8 +285,10 @@ impl Recording {
         }
     }
 
-    /// Sorts the index by which spans are found. Call once after the last row and the last placement.
+    /// Sorts the index by which spans are found and tells JVMs of one name apart. Call once after the last row and the
+    /// last placement.
     pub fn seal(&mut self) {
+        self.names = ProcessNames::of(&self.processes, &self.sources);
         self.by_kind.clear();
         for (i, kind) in self.spans.kind.iter().enumerate() {
             self.by_kind.entry(*kind).or_default().push(SpanId(i as u32));
@@ -495,6 +500,11 @@ impl<'a> Span<'a> {
     /// The ids of the words of all figures.
     pub fn figure_keys(&self) -> &'a [StrId] {
         self.spans().figures.keys_of(self.id.index())
+    }
+
+    /// Its labels by the ids of their words.
+    pub(crate) fn labels_by_id(&self) -> impl Iterator<Item = (StrId, StrId)> + use<'a> {
+        self.spans().labels.of(self.id.index()).iter().copied()
     }
 
     /// All labels.

@@ -1,8 +1,9 @@
 //! Secrets in a JVM's command line and properties, masked so that a recording or a screen can be shown to somebody else.
 //!
 //! All that begins with a JVM's arguments goes through here. What is masked is told by the name in front of the `=`:
-//! `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, and the options of agents
-//! (`-javaagent:apm.jar=token=…,host=…`).
+//! `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, the options of agents
+//! (`-javaagent:apm.jar=token=…,host=…`) and the parameters of URLs (`…?user=u&password=…`); and in a URL by its place, behind the
+//! user's name (`jdbc:mysql://u:…@host/db`, `jdbc:oracle:thin:u/…@host`).
 //!
 //! Limit: a secret under an innocent name (`-Dx=hunter2`) is not known as one.
 
@@ -23,9 +24,65 @@ pub fn masked(args: &str) -> String {
         if !out.is_empty() {
             out.push(' ');
         }
-        in_secret = mask_word(word, &mut out);
+        in_secret = mask_word(&masked_urls(word), &mut out) || names_the_next(word);
+        if in_secret && !word.contains('=') {
+            out.push_str(" ***");
+        }
     }
     out
+}
+
+/// Whether an argument is the name of a secret that stands in the next one: `--password hunter2`.
+fn names_the_next(word: &str) -> bool {
+    word.starts_with("--") && !word.contains('=') && is_secret(word)
+}
+
+/// What ends the user and the host of a URL.
+const BEHIND_HOST: [char; 5] = ['/', '?', '#', ';', ','];
+
+/// A text with the passwords in its URLs replaced by "***": what stands between the user's name and the `@`.
+pub fn masked_urls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, behind) = rest.split_at(at + 3);
+        out.push_str(before);
+        rest = match password_in(behind) {
+            Some((from, to)) => {
+                out.push_str(&behind[..from]);
+                out.push_str("***");
+                &behind[to..]
+            }
+            None => behind,
+        };
+    }
+    out.push_str(rest);
+    masked_oracle(out)
+}
+
+/// Where the password stands in a URL without its scheme.
+fn password_in(url: &str) -> Option<(usize, usize)> {
+    let end = url.find(BEHIND_HOST).unwrap_or(url.len());
+    let colon = url[..end].find(':')?;
+    if let Some(at) = url[..end].rfind('@').filter(|at| *at > colon) {
+        return Some((colon + 1, at));
+    }
+    // A password that was not encoded may have a slash; a port has digits only.
+    let is_port = url[colon + 1..end].bytes().all(|byte| byte.is_ascii_digit());
+    let word = url.find(char::is_whitespace).unwrap_or(url.len());
+    let at = url[end..word].find('@').filter(|_| !is_port)?;
+    Some((colon + 1, end + at))
+}
+
+/// `jdbc:oracle:thin:scott/tiger@host:1521/db`.
+fn masked_oracle(mut text: String) -> String {
+    let Some(from) = text.find("jdbc:oracle:") else { return text };
+    let url = &text[from..];
+    let password = url.find('/').zip(url.find('@')).filter(|(slash, at)| slash < at);
+    if let Some((slash, at)) = password {
+        text.replace_range(from + slash + 1..from + at, "***");
+    }
+    text
 }
 
 /// Appends one argument, masked. Tells whether it ends in a secret.
@@ -37,12 +94,17 @@ fn mask_word(word: &str, out: &mut String) -> bool {
             return false;
         };
         let (name, value) = (&rest[..at], &rest[at + 1..]);
-        let name_from = name.rfind([',', ':', '=']).map_or(0, |i| i + 1);
+        let name_from = name.rfind([',', ':', '=', '?', '&', ';']).map_or(0, |i| i + 1);
+        let is_parameter = name_from > 0 && matches!(name.as_bytes()[name_from - 1], b'?' | b'&' | b';');
         out.push_str(&rest[..=at]);
         if is_secret(&name[name_from..]) {
             out.push_str("***");
             // Agents take lists of options: the next one stands behind a comma. A comma within a secret must not
             // lay its rest open, so that what follows counts only as "name=value".
+            if let Some(end) = value.find(['&', ';']).filter(|_| is_parameter) {
+                rest = &value[end..];
+                continue;
+            }
             match value.find(',').filter(|comma| value[comma + 1..].contains('=')) {
                 Some(comma) if word.starts_with("-javaagent:") || word.starts_with("-agent") => {
                     rest = &value[comma..];
@@ -64,13 +126,50 @@ pub fn is_secret(name: &str) -> bool {
 /// The same of arguments that are told apart, as `/proc/PID/cmdline` has them: a value ends where its argument ends.
 pub fn masked_argument(argument: &str) -> String {
     let mut out = String::with_capacity(argument.len());
-    mask_word(argument, &mut out);
+    mask_word(&masked_urls(argument), &mut out);
     out
+}
+
+/// Arguments kept of a program: members of a cluster differ in the first few.
+const PROGRAM_ARGUMENTS: usize = 8;
+/// Characters of an argument of a program: keys and tokens are longer than names of members.
+const PROGRAM_ARGUMENT: usize = 32;
+
+/// What may be kept of the arguments of a program itself, to tell members of a cluster apart: the first ones that are
+/// short, without values that a name before them calls secret (`--password=x`, `--password x`) and without addresses that
+/// name a user (`db://user:word@host`).
+pub fn program_arguments<'a>(arguments: impl Iterator<Item = &'a str>) -> String {
+    let mut kept: Vec<String> = Vec::new();
+    let mut in_secret = false;
+    for word in arguments.flat_map(str::split_whitespace).take(PROGRAM_ARGUMENTS) {
+        // A value may have gone on behind a space: only the next option ends it.
+        if word.starts_with('-') {
+            in_secret = is_secret(word) && !word.contains('=');
+        } else if in_secret {
+            continue;
+        }
+        if !word.contains('@') && word.chars().count() <= PROGRAM_ARGUMENT {
+            kept.push(masked_argument(word));
+        }
+    }
+    kept.join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_programs_arguments_what_may_be_a_secret_is_not_kept() {
+        let kept = |line: &str| program_arguments(line.split(' '));
+        assert_eq!(kept("db2 2 --port 8080"), "db2 2 --port 8080");
+        assert_eq!(
+            kept("n1 --password=hunter2 --db-password hunter 2 -v"),
+            "n1 --password=*** --db-password -v"
+        );
+        assert_eq!(kept("jdbc:pg://me:word@host eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9 n1"), "n1");
+        assert_eq!(program_arguments(["--token", "a b"].into_iter()), "--token");
+    }
 
     #[test]
     fn values_of_secrets_are_masked_and_nothing_else() {
@@ -91,6 +190,35 @@ mod tests {
         assert_eq!(masked_argument("-Dsecret=a -b c"), "-Dsecret=***");
         assert_eq!(masked_argument("-Dname=a -b c"), "-Dname=a -b c");
         assert_eq!(masked_argument("-javaagent:a.jar=api_key=1,x=2"), "-javaagent:a.jar=api_key=***,x=2");
+    }
+
+    #[test]
+    fn passwords_in_urls_are_masked_wherever_they_stand() {
+        for (told, shown) in [
+            (
+                "-Dspring.datasource.url=jdbc:mysql://u:PASS@db:3306/x",
+                "-Dspring.datasource.url=jdbc:mysql://u:***@db:3306/x",
+            ),
+            ("-Durl=amqp://u:p/a@s@h/v", "-Durl=amqp://u:***@s@h/v"),
+            ("-Durl=postgres://u:p@ss@h:5432/d", "-Durl=postgres://u:***@h:5432/d"),
+            (
+                "-Durl=jdbc:postgresql://h/d?user=u&password=PASS&ssl=true",
+                "-Durl=jdbc:postgresql://h/d?user=u&password=***&ssl=true",
+            ),
+            (
+                "-Durl=jdbc:sqlserver://h:1433;user=u;pwd=PASS;x=y",
+                "-Durl=jdbc:sqlserver://h:1433;user=u;pwd=***;x=y",
+            ),
+            ("-Durl=jdbc:oracle:thin:scott/tiger@h:1521/d", "-Durl=jdbc:oracle:thin:scott/***@h:1521/d"),
+            ("-Durl=https://h/p?token=T0P&secret=S", "-Durl=https://h/p?token=***&secret=***"),
+            ("-Durl=http://h:8080/a/b@c:d", "-Durl=http://h:8080/a/b@c:d"),
+            ("-Dbrokers=amqp://a:b@h1,amqp://c:d@h2", "-Dbrokers=amqp://a:***@h1,amqp://c:***@h2"),
+            ("https://u@h/p", "https://u@h/p"),
+        ] {
+            assert_eq!(masked(told), shown);
+            assert_eq!(masked_argument(told), shown);
+        }
+        assert_eq!(masked("--db-password hunter2 --port 1"), "--db-password *** --port 1");
     }
 
     proptest::proptest! {

@@ -93,6 +93,13 @@ pub struct UnknownLine {
     pub line: u64,
     /// Its first characters.
     pub text: String,
+    /// How many lines of this source are like it: that many of its skipped ones. 1 where lines are not compared.
+    #[serde(default = "one")]
+    pub alike: u64,
+}
+
+fn one() -> u64 {
+    1
 }
 
 /// A self-check of an input: what must hold of it, and whether it does.

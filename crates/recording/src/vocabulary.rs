@@ -4,6 +4,7 @@
 //! new word is one constant here, with its unit and the source of its meaning. Units are part of the word.
 
 pub mod fact;
+pub mod failure;
 pub mod fault;
 pub mod figure;
 pub mod frame;
@@ -12,3 +13,4 @@ pub mod label;
 pub mod live;
 pub mod sample;
 pub mod series;
+pub mod source;

@@ -50,7 +50,7 @@ fn python() -> Option<&'static Path> {
         made.then_some(python)
     });
     if made.is_none() {
-        eprintln!("SKIPPED: DuckDB and pandas cannot be had here (python3 with venv, and PyPI)");
+        fathom_testing::skip("DuckDB and pandas cannot be had here (python3 with venv, and PyPI)");
     }
     made.as_deref()
 }

@@ -10,12 +10,12 @@ use std::io::{BufWriter, Write};
 use fathom_diagnose::chain::{Chain, End, Link, Part, Stop, StopPart};
 use fathom_diagnose::{
     BlindSpot, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Remedy, RuledOut,
-    SCHEMA, Window, Windows,
+    SCHEMA, Seen, Status, Window, Windows,
 };
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{
-    FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source, SpanRow,
-    StackId,
+    FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source,
+    SourceId, SpanRow, StackId,
 };
 
 const S: i64 = 1_000_000_000;
@@ -129,6 +129,26 @@ fn fill_spans(recording: &mut Recording, spans: i64) {
             }
         }
     }
+    fill_cited(recording, process, source);
+}
+
+/// What the verdict cites of 301 s.
+fn fill_cited(recording: &mut Recording, process: ProcessId, source: SourceId) {
+    recording.span(&SpanRow {
+        kind: kind::JIT_INVALIDATE,
+        name: "org.example.Cited.method()V",
+        t0_ns: 301 * S,
+        t1_ns: 301 * S,
+        process,
+        thread: None,
+        stack: None,
+        source,
+        line: 88_412,
+        key: -1,
+        parent: None,
+        figures: &[],
+        labels: &[(label::REASON, "unstable_if")],
+    });
 }
 
 fn fill_points(recording: &mut Recording, points: i64) {
@@ -300,6 +320,8 @@ fn diagnosis() -> Diagnosis {
     };
     let row = |heading: &str, in_sum, slow: f64, base: f64| LedgerRow {
         process: "server2".into(),
+        process_id: Some(ProcessId(0)),
+        pid: None,
         heading: heading.into(),
         in_sum,
         slow_ms: Some(slow * 30_000.0),
@@ -310,6 +332,8 @@ fn diagnosis() -> Diagnosis {
     Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
+        status: Status::Found,
+        seen: Seen::default(),
         headline: "A made-up burst of JIT compilation explains 17.9 s of 20.6 s lost".into(),
         inputs: vec![Input {
             name: EVIL.into(),
@@ -344,8 +368,12 @@ fn diagnosis() -> Diagnosis {
             why_confidence: "queue, compiler threads and throughput move together; GC is ruled out".into(),
             cost_ms: 17_900.0,
             share: Some(0.87),
+            covered_share: 1.0,
             culprit: EVIL.into(),
             process: "server2".into(),
+            process_id: ProcessId(0),
+            pid: None,
+            started_ns: None,
             meaning:
                 "Methods that had never run became hot at once and ran in the interpreter until compiled."
                     .into(),

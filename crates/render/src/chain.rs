@@ -81,8 +81,8 @@ pub fn text(chains: &[Chain], stops: &[Stop], zero_ns: i64, width: usize) -> Str
             None => chain.thread.clone(),
         };
         let of = if chain.process.is_empty() { String::new() } else { format!(" of {}", chain.process) };
-        let (from, to) = (units::moment(chain.from_ns, zero_ns), units::moment(chain.to_ns, zero_ns));
-        let head = format!("{who}{of}: {} between {from} and {to}", quantity::millis(chain.ms));
+        let window = units::window(chain.from_ns, chain.to_ns, zero_ns);
+        let head = format!("{who}{of}: {} within {window}", quantity::millis(chain.ms));
         paragraph(&mut out, "", "", &head, width);
         tree(&mut out, &chain.links, &chain.thread, "  ", width);
         out.push('\n');

@@ -1,8 +1,8 @@
 //! Diagnoses made up for the tests of this crate.
 
 use fathom_diagnose::{
-    BlindSpot, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Remedy, RuledOut,
-    SCHEMA, Window, Windows,
+    BlindSpot, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Part, Remedy,
+    RuledOut, SCHEMA, Seen, Sighted, Status, Window, Windows,
 };
 
 const S: i64 = 1_000_000_000;
@@ -13,6 +13,8 @@ fn evidence(text: &str, source: &str, at_s: Option<i64>) -> Evidence {
 
 fn row(process: &str, heading: &str, in_sum: bool, slow: f64, base: f64) -> LedgerRow {
     LedgerRow {
+        process_id: None,
+        pid: None,
         process: process.into(),
         heading: heading.into(),
         in_sum,
@@ -48,6 +50,9 @@ pub fn burst() -> Diagnosis {
         share: Some(0.87),
         culprit: "C2 CompilerThread0, org.example.migrate.MigrationMgr.analyze".into(),
         process: "server2".into(),
+        process_id: fathom_recording::ProcessId(0),
+        pid: None,
+        started_ns: None,
         meaning:
             "Methods that had never run became hot at once. Until the compiler got to them they ran in the \
                   interpreter, many times slower."
@@ -81,12 +86,21 @@ pub fn burst() -> Diagnosis {
         ],
         verify: vec!["run again: throughput at the start of the migration stays above 350 ops/s".into()],
         windows: vec![Window { from_ns: 143 * S, to_ns: 158 * S }],
+        covered_share: 1.0,
         chain: None,
         stop: None,
     };
     Diagnosis {
         schema: SCHEMA,
         version: "0.1.0",
+        status: Status::Found,
+        seen: Seen {
+            judged_ms: 15_000.0,
+            unrecorded_ms: 0.0,
+            loss_measured: true,
+            sights: vec![sighted("collections", "gc2.log"), sighted("compilations", "jit2.xml")],
+            largest: Vec::new(),
+        },
         headline: "JIT compilation in server2 explains 6.9 s of the 7.9 s lost between 143 s and 158 s."
             .into(),
         inputs: vec![
@@ -140,10 +154,35 @@ pub fn burst() -> Diagnosis {
     }
 }
 
+fn sighted(what: &'static str, source: &str) -> Sighted {
+    Sighted { what, sources: vec![source.into()], share: 1.0 }
+}
+
 /// The same inputs on a good day.
 pub fn healthy() -> Diagnosis {
     let mut diagnosis = burst();
-    diagnosis.headline = "Nothing was found: the JVM was stopped for 0.9 % of 120 s, 41 ms at most.".into();
+    diagnosis.headline =
+        "no cause found in 120 s: of the time in which application threads were not idle, 91 % running"
+            .into();
+    diagnosis.status = Status::NoCauseFound;
+    diagnosis.seen = Seen {
+        judged_ms: 120_000.0,
+        unrecorded_ms: 0.0,
+        loss_measured: false,
+        sights: vec![
+            sighted("collections", "gc2.log"),
+            Sighted { share: 0.4, ..sighted("waits for locks", "app.jfr") },
+        ],
+        largest: vec![Part {
+            process: "server2".into(),
+            of: "application threads",
+            what: "running".into(),
+            ms: 300_000.0,
+            share: 0.91,
+            base_share: None,
+            detail: String::new(),
+        }],
+    };
     diagnosis.windows = Windows {
         slow: vec![Window { from_ns: 0, to_ns: 120 * S }],
         base: vec![],

@@ -30,7 +30,7 @@ pub fn text(recording: &Recording) -> String {
     spans(&mut out, recording);
     series(&mut out, recording);
     samples(&mut out, recording);
-    unknown(&mut out, recording);
+    out.push_str(&not_understood(recording));
     out
 }
 
@@ -99,6 +99,11 @@ fn trouble(out: &mut String, recording: &Recording) {
             say(format!("CHECK FAILED: {claim} ({detail})"));
         }
         for unseen in &source.unseen {
+            if fathom_diagnose::is_summed(unseen) {
+                let [what, why] = [&unseen.what, &unseen.why].map(|text| printable(text));
+                say(format!("summed, not listed: {what} ({why}); nothing is missing from sums"));
+                continue;
+            }
             let [what, why, remedy] = [&unseen.what, &unseen.why, &unseen.remedy].map(|text| printable(text));
             let remedy = if remedy.is_empty() { String::new() } else { format!("; to see it: {remedy}") };
             say(format!("NOT SEEN: {what}: {why}{remedy}"));
@@ -250,18 +255,22 @@ fn stacks(out: &mut String, census: &StackCensus) {
     section(out, "Stacks that do not reach their root", &rows);
 }
 
-fn unknown(out: &mut String, recording: &Recording) {
+/// What no reader understood: how many lines of each source, with examples. Empty where everything was understood.
+pub fn not_understood(recording: &Recording) -> String {
+    let mut out = String::new();
     for source in recording.sources.iter().filter(|s| !s.unknown.is_empty()) {
         let lines = quantity::plural(source.skipped as usize, "line", "lines");
         out.push_str(&format!("\nNot understood in {} ({lines}), for example\n", printable(&source.name)));
         for line in &source.unknown {
-            out.push_str(&format!(
-                "  {}: {}\n",
-                printable(&source.position(line.line)),
-                printable(&line.text)
-            ));
+            let alike = match line.alike {
+                0 | 1 => String::new(),
+                alike => format!(" (one of {} such lines)", quantity::count(alike as f64)),
+            };
+            let (position, text) = (source.position(line.line), printable(&line.text));
+            out.push_str(&format!("  {}{alike}: {text}\n", printable(&position)));
         }
     }
+    out
 }
 
 /// The recording described, for machines: schema [`SCHEMA`].
@@ -346,7 +355,7 @@ mod tests {
             records: 12,
             skipped: 3,
             lost: 4,
-            unknown: vec![UnknownLine { line: 9, text: "wh\rat".into() }],
+            unknown: vec![UnknownLine { line: 9, text: "wh\rat".into(), alike: 2 }],
             checks: vec![
                 Check { claim: "no pause is negative".into(), holds: true, detail: "0 of 12".into() },
                 Check { claim: "every GC id is told".into(), holds: false, detail: "GC(3) is not".into() },
@@ -405,7 +414,7 @@ mod tests {
     fn nothing_of_an_input_reaches_the_terminal_as_a_control() {
         let text = text(&recording());
         assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
-        assert!(text.contains("gc\\x1b[31m.log:9: wh\\rat"), "{text}");
+        assert!(text.contains("gc\\x1b[31m.log:9 (one of 2 such lines): wh\\rat"), "{text}");
     }
 
     #[test]

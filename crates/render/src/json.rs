@@ -23,6 +23,22 @@ pub fn json(diagnosis: &Diagnosis) -> String {
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
+/// Any value as indented JSON, by the same rules.
+pub fn json_indented(value: &impl Serialize) -> serde_json::Result<String> {
+    written(value, PrettyFormatter::new())
+}
+
+/// Any value as JSON in one line, by the same rules.
+pub fn json_line(value: &impl Serialize) -> serde_json::Result<String> {
+    written(value, serde_json::ser::CompactFormatter)
+}
+
+fn written(value: &impl Serialize, within: impl Formatter) -> serde_json::Result<String> {
+    let mut out = Vec::new();
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Safe { within, markup: false }))?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
 /// Writes a value as compact JSON that may stand inside a `<script>` element of HTML.
 pub(crate) fn write_inside_html<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
     let formatter = Safe { within: serde_json::ser::CompactFormatter, markup: true };

@@ -20,9 +20,10 @@ const TARGETS: usize = 3;
 const GREW: f64 = 0.01;
 
 /// The ledger as text of at most 100 columns; the first `most` groups.
-pub fn text(ledger: &ThreadLedger, zero_ns: i64, most: usize) -> String {
+pub fn text(ledger: &ThreadLedger, zero: &fathom_diagnose::Zero, most: usize) -> String {
     let window = |w: &fathom_diagnose::Window| {
-        format!("{} to {}", units::moment(w.from_ns, zero_ns), units::moment(w.to_ns, zero_ns))
+        let clock = units::on_the_clock(w.from_ns, w.to_ns, zero);
+        format!("{}{clock}", units::window(w.from_ns, w.to_ns, zero.at_ns))
     };
     let mut out = format!("window    {}\n", window(&ledger.window));
     if let Some(base) = &ledger.base {
@@ -46,6 +47,7 @@ pub fn text(ledger: &ThreadLedger, zero_ns: i64, most: usize) -> String {
         let more = quantity::plural(ledger.groups.len() - most, "group", "groups");
         out.push_str(&format!("\n{more} more: --all shows them\n"));
     }
+    out.push_str(&format!("{}\n", units::counted_from(zero)));
     out
 }
 

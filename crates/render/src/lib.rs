@@ -23,7 +23,8 @@ mod text;
 mod units;
 
 pub use html::{Parts, html, parts, samples_within, shell};
-pub use json::json;
+pub use json::{json, json_indented, json_line};
 pub use printable::printable;
 pub use samples::SampleIndex;
 pub use terminal::{TerminalOptions, terminal};
+pub use units::counted_from;

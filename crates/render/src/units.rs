@@ -25,6 +25,35 @@ pub fn moment(at_ns: i64, zero_ns: i64) -> String {
     format!("{} s", decimals(at_s, if at_s.abs() < 10.0 { 3 } else { 1 }))
 }
 
+/// A window as moments since `zero_ns`, with the digits that its length calls for: "29.2 s to 94.4 s", "93.812 s to 93.840 s".
+pub fn window(from_ns: i64, to_ns: i64, zero_ns: i64) -> String {
+    let digits = match to_ns.saturating_sub(from_ns) {
+        ns if ns >= 1_000_000_000 => 1,
+        ns if ns >= 10_000_000 => 3,
+        ns if ns >= 10_000 => 6,
+        _ => 9,
+    };
+    let at = |t_ns: i64| decimals(seconds(t_ns.saturating_sub(zero_ns)), digits);
+    format!("{} s to {} s", at(from_ns), at(to_ns))
+}
+
+/// What relative times count from, in words, with the wall clock's time where the recording knows it.
+pub fn counted_from(zero: &fathom_diagnose::Zero) -> String {
+    let clock = wall_clock(zero.at_ns).filter(|_| zero.wall);
+    format!("times count from {}{}", zero.is, clock.map_or(String::new(), |at| format!(", {at}")))
+}
+
+/// A window as the wall clock has it: "  (2026-11-23 05:49:39 to 05:50:44 UTC)"; empty where it is not known.
+pub fn on_the_clock(from_ns: i64, to_ns: i64, zero: &fathom_diagnose::Zero) -> String {
+    let stamp = |ns: i64| Timestamp::from_nanosecond(i128::from(ns)).ok().filter(|_| zero.wall);
+    match (stamp(from_ns), stamp(to_ns)) {
+        (Some(from), Some(to)) => {
+            format!("  ({} to {} UTC)", from.strftime("%Y-%m-%d %H:%M:%S"), to.strftime("%H:%M:%S"))
+        }
+        _ => String::new(),
+    }
+}
+
 /// A figure with so many decimals; what rounds to nothing is not below it.
 pub fn decimals(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
@@ -59,6 +88,20 @@ mod tests {
     #[test]
     fn a_figure_that_is_no_number_is_unknown() {
         assert_eq!([duration_ms(f64::NAN), share(f64::INFINITY)], ["unknown", "unknown"]);
+    }
+
+    #[test]
+    fn a_window_has_the_digits_that_its_length_calls_for() {
+        let told = |from: i64, to: i64| window(from, to, 0);
+        assert_eq!(told(29_200_000_000, 94_400_000_000), "29.2 s to 94.4 s");
+        assert_eq!(told(93_812_000_000, 93_840_000_000), "93.812 s to 93.840 s");
+        assert_eq!(told(93_812_000_000, 93_812_040_000), "93.812000 s to 93.812040 s");
+        let zero = fathom_diagnose::Zero { at_ns: 0, is: "the start of the recording", wall: true };
+        assert_eq!(
+            counted_from(&zero),
+            "times count from the start of the recording, 1970-01-01 00:00:00 UTC"
+        );
+        assert_eq!(on_the_clock(0, 61_000_000_000, &zero), "  (1970-01-01 00:00:00 to 00:01:01 UTC)");
     }
 
     #[test]

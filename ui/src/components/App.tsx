@@ -4,7 +4,6 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 
 import type { Page } from "../context";
 import { read, write } from "../link";
-import { ownPrintKey, printPage } from "../print";
 import { isServed, refine } from "../served";
 import { useTheme } from "../useTheme";
 import type { Range } from "../view";
@@ -20,9 +19,29 @@ import { Verdict } from "./Verdict";
 /** The address follows the view when it has come to rest. */
 const REST_MS = 250;
 
-export function App({ page, live }: { page: Page; live: boolean }) {
+/** What became of a recording that was still being written when the page was opened. */
+type Following = "no" | "live" | "unanswered";
+
+const FOLLOWING = { no: "", live: "● following the recording", unanswered: "○ fathom serve does not answer any more: this is the last state" };
+
+const motion = (): ScrollBehavior => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
+
+/** The folds that show a lane: its group's and its own. */
+function unfolded(page: Page, lane: string): Record<string, boolean> {
+  const group = page.lanes.groups.find((g) => g.lanes.some((l) => l.id === lane));
+  return group ? { [`group:${group.name}`]: true, [lane]: true } : {};
+}
+
+/** Brings a lane into sight once it is drawn: above it may lie more than a screen of others. */
+function lookAt(lane: string): void {
+  requestAnimationFrame(() => requestAnimationFrame(() =>
+    document.querySelector(`[data-lane="${CSS.escape(lane)}"]`)?.scrollIntoView({ behavior: motion(), block: "center" })));
+}
+
+export function App({ page, following }: { page: Page; following: Following }) {
   const [help, setHelp] = useState(false);
   const [mark, setMark] = useState<number | null>(null);
+  const [cited, setCited] = useState("");
 
   const { name: themeName, paint, next: nextTheme } = useTheme(useCallback(() => page.view.changed(), [page]));
 
@@ -30,27 +49,37 @@ export function App({ page, live }: { page: Page; live: boolean }) {
   useEffect(() => {
     const lane = (ranges: Range[] | null | undefined): Range[] | null =>
       ranges?.map((r) => ({ from: page.fromSeconds(r.from), to: page.fromSeconds(r.to) })) ?? null;
-    const go = (): void => {
+    const go = (): string | undefined => {
       const link = read(location.hash);
-      if (!link) return;
+      if (!link) return undefined;
       const { windows, base, ...rest } = link.choice;
+      if (link.lane) rest.folds = { ...(rest.folds ?? page.state.now.folds), ...unfolded(page, link.lane) };
       page.state.set({ ...rest, ...(windows ? { windows: lane(windows) } : {}), ...(base ? { base: lane(base) } : {}) });
-      if (!link.view) return;
+      if (!link.view) return undefined;
       page.view.show(page.fromSeconds(link.view.from), page.fromSeconds(link.view.to));
       setMark(link.at === null ? null : page.fromSeconds(link.at));
+      setCited(link.lane ?? "");
+      return link.lane;
     };
     const goAndLook = (): void => {
-      go();
+      const lane = go();
+      if (lane) return lookAt(lane);
       const timeline = document.getElementById("timeline");
       const box = timeline?.getBoundingClientRect();
       // Beside the verdict it is in sight already.
       if (timeline && box && (box.top > innerHeight * 0.6 || box.bottom < innerHeight * 0.2)) {
-        const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-        timeline.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
+        timeline.scrollIntoView({ behavior: motion(), block: "start" });
       }
     };
-    go();
+    const first = go();
+    if (first) lookAt(first);
     window.addEventListener("hashchange", goAndLook);
+    // A link to where the address is already changes nothing, and is followed all the same: its lane may be out of sight.
+    const again = (event: MouseEvent): void => {
+      const link = event.target instanceof Element ? event.target.closest("a") : null;
+      if (link && link.hash !== "" && link.hash === location.hash) goAndLook();
+    };
+    document.addEventListener("click", again);
     let timer = 0;
     const remember = (): void => {
       clearTimeout(timer);
@@ -63,6 +92,7 @@ export function App({ page, live }: { page: Page; live: boolean }) {
         const hash = write({
           view: whole ? null : { from: page.fromZero(from) / 1e9, to: page.fromZero(to) / 1e9 },
           at: mark === null || whole ? null : page.fromZero(mark) / 1e9,
+          ...(cited === "" ? {} : { lane: cited }),
           choice: { ...now, windows: told(now.windows), base: told(now.base) },
         });
         try {
@@ -77,20 +107,20 @@ export function App({ page, live }: { page: Page; live: boolean }) {
       clearTimeout(timer);
       for (const stop of stops) stop();
       window.removeEventListener("hashchange", goAndLook);
+      document.removeEventListener("click", again);
     };
-  }, [page, mark]);
+  }, [page, mark, cited]);
 
-  useEffect(ownPrintKey, []);
   useEffect(() => (isServed() ? refine(page) : undefined), [page]);
 
   return (
     <>
       <a class="skip" href="#timeline">To the timeline</a>
       <header class="top">
-        <p class="brand">fathom <span>{page.diagnosis.version}</span>{live && <span class="live" role="status">● following the recording</span>}</p>
+        <p class="brand">fathom <span>{page.diagnosis.version}</span>{following !== "no" && <span class="live" role="status">{FOLLOWING[following]}</span>}</p>
         <div class="tools">
           <button type="button" onClick={nextTheme}>Theme: {themeName}</button>
-          <button type="button" onClick={() => void printPage()}>Print</button>
+          <button type="button" onClick={() => window.print()}>Print</button>
           <button type="button" onClick={() => setHelp(true)} aria-haspopup="dialog">Keys</button>
         </div>
       </header>
@@ -101,7 +131,7 @@ export function App({ page, live }: { page: Page; live: boolean }) {
           <NotSeen diagnosis={page.diagnosis} />
         </div>
         <div class="show">
-          <Timeline page={page} theme={paint} mark={mark} onTheme={nextTheme} onHelp={() => setHelp(true)} />
+          <Timeline page={page} theme={paint} mark={mark} cited={cited} onTheme={nextTheme} onHelp={() => setHelp(true)} />
           <SelectionBar page={page} />
           <Stacks page={page} theme={paint} />
           <Heatmap page={page} theme={paint} />

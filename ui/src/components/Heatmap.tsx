@@ -6,6 +6,7 @@ import type { Page } from "../context";
 import { count, duration } from "../format";
 import { useChoice } from "../hooks";
 import type { SpanLane } from "../model";
+import { onPaper } from "../print";
 import { between, latencies, offsets, type Heat } from "../samples/heat";
 import { ink } from "../theme";
 import { filterOf } from "./Stacks";
@@ -76,7 +77,11 @@ export function Heatmap({ page, theme }: { page: Page; theme: string }) {
     if (!element) return;
     const observer = new ResizeObserver(() => setWidth(element.clientWidth));
     observer.observe(element);
-    return () => observer.disconnect();
+    const offPaper = onPaper(() => setWidth(element.clientWidth));
+    return () => {
+      offPaper();
+      observer.disconnect();
+    };
   }, [id]);
   const heat = useMemo(() => (id === "" ? null : compute(page, id, range)), [page, id, range, choice.threads]);
   const plotWidth = Math.max(0, width - AXIS);

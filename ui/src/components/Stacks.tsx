@@ -7,6 +7,7 @@ import type { FlameData } from "../flame/data";
 import { FlameGraph } from "../flame/FlameGraph";
 import { count } from "../format";
 import { useChoice } from "../hooks";
+import { poolOf } from "../pools";
 import { aggregate, type Query } from "../samples/aggregate";
 import type { Normalisation } from "../samples/significance";
 import { STACK_VIEWS, type StackView } from "../state";
@@ -116,7 +117,7 @@ function ThreadChoice({ page }: { page: Page }) {
   const pools = useMemo(() => {
     const found = new Map<string, number[]>();
     threads.forEach((t, i) => {
-      const pool = t.name.replace(/\d+/g, "N");
+      const pool = poolOf(t.name);
       found.set(pool, [...(found.get(pool) ?? []), i + 1]);
     });
     return [...found].filter(([, members]) => members.length > 1).sort((a, b) => b[1].length - a[1].length);

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { Page } from "../context";
 import { look, shorter } from "../flame/looks";
 import { useChoice } from "../hooks";
+import { onPaper } from "../print";
 import { order, type Box } from "../samples/order";
 import { ink } from "../theme";
 import { filterOf } from "./Stacks";
@@ -32,7 +33,11 @@ export function TimeOrder({ page, theme, kind }: { page: Page; theme: string; ki
     if (!element) return;
     const observer = new ResizeObserver(() => setWidth(element.clientWidth));
     observer.observe(element);
-    return () => observer.disconnect();
+    const offPaper = onPaper(() => setWidth(element.clientWidth));
+    return () => {
+      offPaper();
+      observer.disconnect();
+    };
   }, []);
   const height = laid ? Math.max(laid.depth, 1) * ROW : HEIGHT;
   useLayoutEffect(() => {

@@ -2,7 +2,7 @@
 
 import type { Finding, Window } from "../model";
 import type { Page } from "../context";
-import { progress, durationMs, moment, share } from "../format";
+import { between, durationMs, moment, progress, share } from "../format";
 import { StopParts, WaitChain } from "./Chain";
 
 const WORDS = { proven: "proven", likely: "likely", "consistent-with": "consistent with" } as const;
@@ -46,7 +46,7 @@ function Windows({ page }: { page: Page }) {
   const list = (all: Window[]) =>
     all.map((w, i) => (
       <a key={i} class="place" href={page.linkToWindow(w)}>
-        {moment(w.from_ns - zero)} – {moment(w.to_ns - zero)}
+        {between(w.from_ns - zero, w.to_ns - zero)}
       </a>
     ));
   const rates = loss.slow_rate !== null && loss.base_rate !== null;
@@ -97,6 +97,8 @@ function Windows({ page }: { page: Page }) {
 function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; page: Page }) {
   const explained = Math.min(1, Math.max(0, finding.share ?? 0));
   const id = `finding-${rank}`;
+  // What failed is told for itself; what it cost may be nothing that can be counted.
+  const cost = finding.cost_ms === null ? (finding.windows[0] ? "when" : "") : durationMs(finding.cost_ms);
   return (
     <article class={`finding ${finding.confidence}`} aria-labelledby={id}>
       <header>
@@ -105,7 +107,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
         </p>
         <h2 id={id}>{finding.title}</h2>
         <div class="cost">
-          <strong>{finding.windows[0] ? <a href={page.linkToWindow(finding.windows[0])}>{durationMs(finding.cost_ms)}</a> : durationMs(finding.cost_ms)}</strong>
+          <strong>{finding.windows[0] ? <a href={page.linkToWindow(finding.windows[0])}>{cost}</a> : cost}</strong>
           {finding.share !== null && (
             <>
               <span class="meter" aria-hidden="true">
@@ -121,7 +123,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
         {finding.process !== "" && !finding.culprit.includes(finding.process) && <span> in {finding.process}</span>}
         {finding.windows.slice(0, 3).map((w, i) => (
           <a key={i} class="place" href={page.linkToWindow(w)}>
-            {moment(w.from_ns - page.diagnosis.zero_ns)} – {moment(w.to_ns - page.diagnosis.zero_ns)}
+            {between(w.from_ns - page.diagnosis.zero_ns, w.to_ns - page.diagnosis.zero_ns)}
           </a>
         ))}
       </p>
@@ -134,7 +136,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
             <span class="where">
               {e.source !== "" && <code>{e.source}</code>}
               {e.at_ns !== null && (
-                <a class="place" href={page.linkTo(e.at_ns)}>
+                <a class="place" href={page.linkTo(e.at_ns, e.source)}>
                   at {moment(e.at_ns - page.diagnosis.zero_ns)}
                 </a>
               )}

@@ -5,6 +5,7 @@
 
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { onPaper } from "../print";
 import { ink } from "../theme";
 import type { FlameData } from "./data";
 import { Details, copyText } from "./Details";
@@ -127,7 +128,9 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
       frame = requestAnimationFrame(draw);
     };
     element.addEventListener("scroll", onScroll, { passive: true });
+    const offPaper = onPaper(() => setWidth(element.clientWidth));
     return () => {
+      offPaper();
       observer.disconnect();
       cancelAnimationFrame(frame);
       element.removeEventListener("scroll", onScroll);
@@ -321,15 +324,7 @@ export function FlameGraph({ data: given, theme, height, alone = false, inverted
 /** Whether the page is laid out for paper, where nothing can be scrolled. */
 function usePaper(): boolean {
   const [paper, setPaper] = useState(false);
-  useEffect(() => {
-    const [on, off] = [() => setPaper(true), () => setPaper(false)];
-    window.addEventListener("fathom-print", on);
-    window.addEventListener("afterprint", off);
-    return () => {
-      window.removeEventListener("fathom-print", on);
-      window.removeEventListener("afterprint", off);
-    };
-  }, []);
+  useEffect(() => onPaper(setPaper), []);
   return paper;
 }
 

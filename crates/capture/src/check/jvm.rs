@@ -102,7 +102,7 @@ fn library(pid: u32) -> Vec<Item> {
             "collections, safepoints and compilations live",
             "a GC log (-Xlog:gc*,safepoint:file=gc.log), or a JDK built with --enable-dtrace (Temurin, Debian)",
         ),
-        bytes => Item { found: format!("{} kB of them", bytes >> 10), ..probes },
+        bytes => Item { found: format!("libjvm.so has them: {} kB of descriptions", bytes.div_ceil(1024)), ..probes },
     });
     items.push(match sections.unwind {
         true => unwind,

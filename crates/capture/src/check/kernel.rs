@@ -60,13 +60,6 @@ pub(super) fn shows_kernel_symbols() -> bool {
     addresses.any(|address| address.bytes().any(|b| b != b'0'))
 }
 
-/// Where the kernel's tracepoints are, when they can be read.
-pub(super) fn tracefs() -> Option<&'static str> {
-    ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
-        .into_iter()
-        .find(|place| fs::read(format!("{place}/events/sched/sched_switch/id")).is_ok())
-}
-
 /// A small file without its last line break.
 pub(super) fn read(path: &str) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim_end().to_owned())

@@ -1,7 +1,7 @@
 //! The program in the kernel: loaded, attached, read.
 
 use std::cell::RefCell;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -9,8 +9,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilde
 
 use crate::bpf::object::{place, share, skeleton};
 use crate::collector::Unavailable;
-use crate::unwind::shared::{ProcessCode, bytes_of};
-use crate::unwind::{Arena, Capacity, CodeOfProcesses, Engine, Publish, SharedEngine, UnwindMaps};
+use crate::unwind::SharedEngine;
 
 skeleton!("cpu");
 use skeleton::{CpuSkel, CpuSkelBuilder};
@@ -34,30 +33,17 @@ pub struct Program {
     skel: CpuSkel<'static>,
 }
 
-/// Writes what is known of a process where the program looks.
-struct Processes(MapHandle);
-
-impl Publish for Processes {
-    fn put(&mut self, pid: u32, code: &ProcessCode) {
-        // A full map: samples of the process say that it was not read.
-        let _ = self.0.update(&pid.to_ne_bytes(), bytes_of(code), MapFlags::ANY);
-    }
-
-    fn remove(&mut self, pid: u32) {
-        let _ = self.0.delete(&pid.to_ne_bytes());
-    }
-}
-
 fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
     move |error| crate::bpf::unavailable("CPU samples", step, &error)
 }
 
 impl Program {
-    /// Loads it. `all`: every process is sampled, and not those in `targets` only (a map of its own without one).
-    pub fn load(all: bool, capacity: Capacity, targets: Option<&MapHandle>) -> Result<Self, Unavailable> {
+    /// Loads it onto the tables of an engine. `all`: every process is sampled, and not those in `targets` only (a map of its own
+    /// without one).
+    pub fn load(all: bool, engine: SharedEngine, targets: Option<&MapHandle>) -> Result<Self, Unavailable> {
         crate::bpf::silence();
         let mut open = CpuSkelBuilder::default().open(place()).map_err(refused("opening"))?;
-        share(open.open_object_mut(), None, targets).map_err(refused("sharing the targets of"))?;
+        share(open.open_object_mut(), Some(&engine), targets).map_err(refused("sharing the tables of"))?;
         let constants = open.maps.rodata_data.as_deref_mut().ok_or_else(no_constants)?;
         constants.all_processes = u8::from(all);
         constants.own_pid = std::process::id();
@@ -66,35 +52,11 @@ impl Program {
         let ring = ring_bytes(processors);
         // Three quarters: the rest is for samples that were walked at once.
         constants.most_kept_data = ring / 4 * 3;
-        let sized = [
-            open.maps.unwind_rows.set_max_entries(capacity.rows),
-            open.maps.row_pages.set_max_entries(capacity.pages),
-            open.maps.code_mappings.set_max_entries(capacity.mappings),
-            open.maps.jvm_codes.set_max_entries(capacity.jvms),
-            open.maps.kept_stacks.set_max_entries(processors),
-            open.maps.samples.set_max_entries(ring),
-        ];
+        let sized =
+            [open.maps.kept_stacks.set_max_entries(processors), open.maps.samples.set_max_entries(ring)];
         sized.into_iter().collect::<Result<Vec<()>, _>>().map_err(refused("sizing a table of"))?;
         let skel = open.load().map_err(refused("loading"))?;
         let maps = &skel.maps;
-        let io = |error: std::io::Error| refused("sharing memory with")(libbpf_rs::Error::from(error));
-        let mut code = CodeOfProcesses::new(
-            Arena::over(maps.unwind_rows.as_fd(), capacity.rows).map_err(io)?,
-            Arena::over(maps.row_pages.as_fd(), capacity.pages).map_err(io)?,
-            Arena::over(maps.code_mappings.as_fd(), capacity.mappings).map_err(io)?,
-            Arena::over(maps.jvm_codes.as_fd(), capacity.jvms).map_err(io)?,
-            Box::new(Processes(handle(&maps.processes)?)),
-        );
-        code.keeps_of_jvms_only = all;
-        let shared = UnwindMaps {
-            rows: handle(&maps.unwind_rows)?,
-            pages: handle(&maps.row_pages)?,
-            mappings: handle(&maps.code_mappings)?,
-            jvms: handle(&maps.jvm_codes)?,
-            processes: handle(&maps.processes)?,
-            targets: handle(&maps.targets)?,
-        };
-        let engine = Engine::new(code, shared);
         let inbox: Rc<RefCell<Inbox>> = Rc::default();
         let samples = handle(&maps.samples)?;
         let mut builder = RingBufferBuilder::new();

@@ -93,25 +93,32 @@ impl Collector for Disk {
         Ok(())
     }
 
+    fn begin(&mut self, cx: &mut Context<'_>) {
+        self.tell(cx);
+    }
+
     fn stop(&mut self, cx: &mut Context<'_>) {
         if let Some(program) = &mut self.program {
             program.detach();
         }
         self.take(cx);
         self.tell(cx);
-        let untold = [
-            (self.losses.requests, "slow requests to disks", "disk.io.*"),
-            (self.losses.files, "large files that were written back", live::DISK_WRITTEN_BACK.name),
-        ];
-        for (count, what, series) in untold.into_iter().filter(|(count, ..)| *count > 0) {
-            cx.unseen(Unavailable {
-                what: format!("each of {count} {what}; their sums have them"),
-                why: "there were more than are told one by one".into(),
-                remedy: format!("the series {series} of the time"),
-            });
-        }
+        untold(self.losses.requests, self.losses.files).for_each(|untold| cx.unseen(untold));
         (self.program, self.engine) = (None, None);
     }
+}
+
+/// What is summed up and not told one by one, because there was too much of it.
+fn untold(requests: u64, files: u64) -> impl Iterator<Item = Unavailable> {
+    let all = [
+        (requests, "slow requests to disks", "disk.io.*"),
+        (files, "large files that were written back", live::DISK_WRITTEN_BACK.name),
+    ];
+    all.into_iter().filter(|(count, ..)| *count > 0).map(|(count, what, series)| Unavailable {
+        what: format!("each of {count} {what}"),
+        why: "there were more than are told one by one".into(),
+        remedy: format!("none is needed: the series {series} of the time have them"),
+    })
 }
 
 impl Disk {
@@ -285,4 +292,17 @@ fn span(
         figures,
         labels,
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_sums_have_is_not_said_to_be_missing() {
+        let all: Vec<_> = untold(59, 0).collect();
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].what, "each of 59 slow requests to disks");
+        assert!(all[0].remedy.starts_with("none is needed"), "{}", all[0].remedy);
+    }
 }

@@ -175,7 +175,9 @@ impl Program {
     /// What was not told or counted.
     pub(super) fn losses(&self) -> Losses {
         let losses = &self.loaded.maps.losses;
-        Losses { requests: counted(losses, 0), no_room: counted(losses, 1), files: counted(losses, 2) }
+        // Syncs come with their stacks, by a ring of their own.
+        let no_room = counted(losses, 1) + counted(&self.loaded.maps.counts, 1);
+        Losses { requests: counted(losses, 0), no_room, files: counted(losses, 2) }
     }
 }
 

@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::kind;
 use crate::bpf::words;
 
 /// Bytes of an event.
-pub(super) const SIZE: usize = 88;
+pub(super) const SIZE: usize = 112;
 /// `LOCK_LATER`.
 const LATER: u32 = 5;
 
@@ -76,7 +76,8 @@ pub(super) struct Event {
     pub(super) waited: Waited,
     /// Thread id of the owner, if the owner is a thread; 0: not told.
     pub(super) owner_tid: u32,
-    /// Whether the thread slept for something else since the wait before: it had got what it waited for then.
+    /// Whether the thread did something else since the wait before (slept for something else, read or wrote, ran for longer than
+    /// the lock's own function does): it had got what it waited for then.
     pub(super) apart: bool,
     /// What it was for was read when it was over, and its owner is not told.
     pub(super) later: bool,
@@ -148,6 +149,8 @@ pub(super) fn waits_since(off_ns: u64, pid: u32, tid: u32, waiting: &Waiting) ->
     let words = [pid, tid, 0, kind, waiting.owner_tid, 0, 0, 0];
     let mut bytes: Vec<u8> = longs.iter().flat_map(|long| long.to_ne_bytes()).collect();
     words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
+    // What it has done by the end of it, the program writes.
+    bytes.resize(SIZE, 0);
     bytes
 }
 

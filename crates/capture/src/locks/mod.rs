@@ -53,7 +53,7 @@ const WHAT: &str = "which locks threads wait for, and who holds them";
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
-    id: "locks",
+    id: fathom_recording::vocabulary::source::LOCKS,
     about: "monitors, java.util.concurrent locks, mutexes: who waited for which, how long, who held it",
     engine: Engine::Ebpf,
     essential: false,
@@ -319,7 +319,10 @@ impl LockWaits {
             return;
         }
         self.close(event.tid, cx);
-        self.open.insert(event.tid, event);
+        // The rest of a wait that was thought to go on.
+        if event.on_ns.saturating_sub(event.off_ns) >= self.min_ns {
+            self.open.insert(event.tid, event);
+        }
     }
 
     /// Whether a wait is the last one of its thread, going on.
@@ -329,9 +332,10 @@ impl LockWaits {
         };
         self.open.get(&event.tid).filter(of).is_some_and(|last| {
             let gap_ns = event.off_ns.saturating_sub(last.on_ns);
-            // A thread that nobody woke was not given the monitor, however long it took to get a CPU and to look.
+            // A thread that nobody woke was not given the monitor, however long it took to get a CPU and to look. Where it got it
+            // all the same it went on to something else.
             let by_time = || last.waited == Waited::Monitor && !self.is_of(last.pid, last.waker);
-            gap_ns < GAP_NS || (gap_ns < KEPT_NS && !event.apart && by_time())
+            !event.apart && (gap_ns < GAP_NS || (gap_ns < KEPT_NS && by_time()))
         })
     }
 
@@ -367,6 +371,8 @@ impl LockWaits {
         let (without_stack, of_work) = self.virtual_threads.limits();
         let often = "their threads sleep thousands of times a second, and are not asked each time what for";
         let many = "there were more than 1000 a second on a processor";
+        /// Waits for work, below.
+        const OF_WORK: usize = 3;
         let limits = [
             (
                 self.ownerless,
@@ -375,17 +381,17 @@ impl LockWaits {
             ),
             (of(2) + without_stack, "waits for locks: their stacks", many),
             (of_work, "waits of virtual threads for work (parked, Object.wait)", many),
-            (
-                of(3),
-                "waits for work (parked, Object.wait) one by one: the shorter ones; the scheduler has them",
-                many,
-            ),
+            (of(3), "waits for work (parked, Object.wait) one by one, the shorter ones", many),
         ];
-        for (count, what, why) in limits.into_iter().filter(|(count, ..)| *count > 0) {
+        for (i, (count, what, why)) in limits.into_iter().enumerate().filter(|(_, (count, ..))| *count > 0) {
+            let remedy = match i {
+                OF_WORK => "none is needed: the scheduler's collector has their time",
+                _ => "fathom record --min with a longer time: fewer are asked for",
+            };
             cx.unseen(Unavailable {
                 what: format!("{count} {what}"),
                 why: why.into(),
-                remedy: "fathom record --min with a longer time: fewer are asked for".into(),
+                remedy: remedy.into(),
             });
         }
     }

@@ -392,7 +392,7 @@ fn unseen(what: &str, pid: u32, why: String) -> Unavailable {
     let dump = || format!("jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait");
     Unavailable {
         what: format!("{what} that virtual threads of process {pid} wait for without their carriers"),
-        remedy: remedy_of_uprobe(&why).map_or_else(dump, str::to_owned),
+        remedy: remedy_of_uprobe().map_or_else(dump, str::to_owned),
         why,
     }
 }

@@ -120,7 +120,8 @@ impl Space {
                 None => fault::NOT_SEEN.to_owned(),
             };
         }
-        let classes = bounds.is_some_and(|b| b.classes.as_ref().is_some_and(|c| c.contains(&mapping.start)));
+        let reached = bounds.and_then(|b| b.classes.clone());
+        let classes = reached.is_some_and(|reached| self.class_space(&reached).contains(&mapping.start));
         let area = mapping.start..mapping.end;
         if mapping.inode != 0 {
             let path = self.path(pid, mapping).unwrap_or_else(|| mapping.name.clone());
@@ -142,6 +143,28 @@ impl Space {
             _ if area.start % ARENA == 0 && self.reserves_arena(&area) => fault::ARENA.to_owned(),
             _ => fault::ANONYMOUS.to_owned(),
         }
+    }
+
+    /// Where the class space lies in what compressed pointers reach: the mappings from its base on without a hole, up to the end of what
+    /// the JVM reserved and has not used yet. Pointers reach 4 GB, and where the base is no low address, the C library's blocks
+    /// lie within that.
+    fn class_space(&self, reached: &Range<u64>) -> Range<u64> {
+        let mut mappings: Vec<&Mapping> = self.all.iter().filter(|m| reached.contains(&m.start)).collect();
+        mappings.sort_unstable_by_key(|m| m.start);
+        if mappings.first().is_none_or(|first| first.start != reached.start) {
+            return reached.clone();
+        }
+        let (mut end, mut reserved) = (reached.start, None);
+        for mapping in mappings {
+            if mapping.start != end {
+                break;
+            }
+            end = mapping.end;
+            if !mapping.readable && !mapping.writable && mapping.path.is_empty() {
+                reserved = Some(end);
+            }
+        }
+        reached.start..reserved.unwrap_or(end)
     }
 
     /// Whether what lies behind a mapping completes it to an arena of the C library: it is reserved without rights.
@@ -216,6 +239,23 @@ mod tests {
 
     fn area(start: u64, end: u64) -> FaultMapping {
         FaultMapping { start, end, flags: VM_WRITE, ..FaultMapping::default() }
+    }
+
+    #[test]
+    fn blocks_of_the_c_library_within_reach_of_class_pointers_are_no_classes() {
+        let text = "7f1000000000-7f1000c00000 rw-p 00001000 fe:01 9 /usr/lib/jvm/classes.jsa\n\
+                    7f1000c00000-7f1000d00000 rw-p 00000000 00:00 0 \n\
+                    7f1000d00000-7f1040c00000 ---p 00000000 00:00 0 \n\
+                    7f1050000000-7f1050200000 rw-p 00000000 00:00 0 \n";
+        let mut space = Space {
+            all: maps::parse(text),
+            next: Some(Instant::now() + Duration::from_secs(3600)),
+            bounds: Some(HeapBounds { heap: None, classes: Some(0x7f10_0000_0000..0x7f11_0000_0000) }),
+            ..Space::default()
+        };
+        let mut class = |from, to| space.class(0, &area(from, to), from);
+        assert_eq!(class(0x7f10_00c0_0000, 0x7f10_00d0_0000), fault::CLASS_SPACE);
+        assert_eq!(class(0x7f10_5000_0000, 0x7f10_5020_0000), fault::ANONYMOUS);
     }
 
     #[test]

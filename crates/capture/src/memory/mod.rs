@@ -130,6 +130,10 @@ impl Collector for Memory {
         Ok(())
     }
 
+    fn begin(&mut self, cx: &mut Context<'_>) {
+        self.tell(cx);
+    }
+
     fn stop(&mut self, cx: &mut Context<'_>) {
         if let Some(program) = &mut self.program {
             program.detach();

@@ -30,6 +30,7 @@ use crate::bpf::object::{place, share, skeleton};
 use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable};
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::jvm_events::budget::{Budget, Verdict, put_back};
+use crate::procfs;
 use crate::target::Change;
 use crate::unwind::SharedEngine;
 use event::{Again, Event, Kind};
@@ -43,7 +44,7 @@ const WHAT: &str = "connections and look-ups of names";
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
-    id: "network",
+    id: fathom_recording::vocabulary::source::NETWORK,
     about: "connections being made, names being resolved, segments sent again, with peer and stack",
     engine: Engine::Ebpf,
     essential: false,
@@ -83,6 +84,8 @@ struct Network {
     sockets: Sockets,
     next_again: Option<Instant>,
     losses: [u64; 3],
+    /// Processes that ended before a probe could be set in their C library.
+    ended: u64,
 }
 
 impl Collector for Network {
@@ -156,6 +159,13 @@ impl Collector for Network {
                 remedy: String::new(),
             });
         }
+        if self.ended > 0 {
+            cx.unseen(Unavailable {
+                what: format!("names looked up by short-lived children ({})", self.ended),
+                why: "they ended before a probe was set".into(),
+                remedy: String::new(),
+            });
+        }
         (self.events, self.loaded) = (None, None);
     }
 }
@@ -172,11 +182,15 @@ impl Network {
                 Ok(None) if now < until => lookups.until = Some((until, next + LOOK_EVERY)),
                 // A process without a C library of its own resolves no names with it.
                 Ok(None) => lookups.until = None,
+                // It ended meanwhile: there may be hundreds of that kind, told of together.
+                Err(_) if std::fs::read_link(procfs::path(*pid, "exe")).is_err() => {
+                    (lookups.until, self.ended) = (None, self.ended + 1);
+                }
                 Err(why) => {
                     lookups.until = None;
                     cx.unseen(Unavailable {
                         what: format!("names that process {pid} resolves"),
-                        remedy: remedy_of_uprobe(&why)
+                        remedy: remedy_of_uprobe()
                             .unwrap_or("strace -f -ttt -T -e trace=network -p PID shows the questions")
                             .to_owned(),
                         why,

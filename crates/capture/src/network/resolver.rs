@@ -118,7 +118,7 @@ mod tests {
     fn the_library_of_this_process_is_found_with_its_returns() {
         let pid = std::process::id() as i32;
         let Some(resolver) = find(pid).unwrap() else {
-            eprintln!("SKIPPED: no C library is mapped here");
+            fathom_testing::skip("no C library is mapped here");
             return;
         };
         assert!(!resolver.returns.is_empty() && resolver.library.exists());

@@ -31,6 +31,7 @@ use crate::unwind::SharedEngine;
 use event::Event;
 use format::{Format, Value};
 pub use spec::Spec;
+pub(crate) use tracefs::readable as tracepoints;
 
 skeleton!("probe");
 
@@ -345,7 +346,7 @@ impl Collector for Probes {
         match self.attach(pid) {
             Ok(links) => drop(self.links.insert(pid, links)),
             Err(why) => {
-                let remedy = remedy_of_uprobe(&why).unwrap_or_default().to_owned();
+                let remedy = remedy_of_uprobe().unwrap_or_default().to_owned();
                 cx.unseen(Unavailable { what: in_process(pid), why, remedy });
             }
         }

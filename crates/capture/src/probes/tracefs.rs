@@ -38,6 +38,11 @@ pub(super) fn format(category: &str, name: &str) -> Result<String, String> {
     }
 }
 
+/// Whether the kernel's list can be read, mounted or not; the error says why not.
+pub(crate) fn readable() -> Result<(), String> {
+    format("sched", "sched_switch").map(drop)
+}
+
 fn root() -> rustix::io::Result<OwnedFd> {
     for place in PLACES {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -9,6 +9,8 @@ pub struct Stat {
     pub state: u8,
     /// Parent.
     pub ppid: i32,
+    /// Flags of the task (`PF_*` of include/linux/sched.h).
+    pub flags: u64,
     /// Minor faults: a page was mapped without reading it from anywhere.
     pub minor_faults: u64,
     /// Major faults: a page was read from a disk.
@@ -41,6 +43,7 @@ impl Stat {
             match number {
                 3 => stat.state = *text.as_bytes().first()?,
                 4 => stat.ppid = text.parse().ok()?,
+                9 => stat.flags = count()?,
                 10 => stat.minor_faults = count()?,
                 12 => stat.major_faults = count()?,
                 14 => stat.user_ticks = count()?,

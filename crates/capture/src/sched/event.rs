@@ -12,6 +12,14 @@ const KERNEL_AT: usize = 136;
 const OFF_AT: usize = 0;
 const BORN_AT: usize = 8;
 const STATE_AT: usize = 28;
+/// The same of what it waited and has not told yet.
+const OWED_AT: usize = 40;
+const OWED_RUNQ_AT: usize = 48;
+const TOLD_OFF_AT: usize = 56;
+const TOLD_ON_AT: usize = 64;
+const TOLD_RUNQ_AT: usize = 72;
+const TOLD_STATE_AT: usize = 84;
+const TOLD_SYSCALL_AT: usize = 88;
 /// `TASK_INTERRUPTIBLE` (include/linux/sched.h).
 const SLEEPING: u32 = 1;
 
@@ -34,6 +42,40 @@ pub(super) fn off_ns(thread: &[u8]) -> Option<u64> {
 pub(super) fn seen_from_ns(thread: &[u8]) -> Option<u64> {
     let born_ns = words::long(thread, BORN_AT)?;
     Some(born_ns).filter(|ns| *ns != 0).or_else(|| off_ns(thread))
+}
+
+/// What a thread waited and has not told, as it tells that when it returns from a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Untold {
+    /// Short waits: blocked, and on the run queue.
+    pub(super) owed_ns: u64,
+    pub(super) owed_runq_ns: u64,
+    /// A long one that is over: from, to, of it on the run queue.
+    pub(super) wait: Option<(u64, u64, u64)>,
+    state: u32,
+    /// System call that it waited in; -1: none.
+    pub(super) syscall: i32,
+}
+
+impl Untold {
+    /// From the bytes of a `struct thread`; `None`: it has told all.
+    pub(super) fn parse(thread: &[u8]) -> Option<Self> {
+        let long = |at: usize| words::long(thread, at);
+        let (off_ns, on_ns) = (long(TOLD_OFF_AT)?, long(TOLD_ON_AT)?);
+        let untold = Self {
+            owed_ns: long(OWED_AT)?,
+            owed_runq_ns: long(OWED_RUNQ_AT)?,
+            wait: (off_ns > 0 && on_ns > off_ns).then_some((off_ns, on_ns, long(TOLD_RUNQ_AT)?)),
+            state: words::word(thread, TOLD_STATE_AT)?,
+            syscall: words::word(thread, TOLD_SYSCALL_AT)?.cast_signed(),
+        };
+        (untold.owed_ns > 0 || untold.owed_runq_ns > 0 || untold.wait.is_some()).then_some(untold)
+    }
+
+    /// See [`Event::state`].
+    pub(super) fn state(&self) -> &'static str {
+        state_name(self.state)
+    }
 }
 
 /// A thread waited, or ended.
@@ -110,15 +152,45 @@ impl Event {
         self.kind == 2
     }
 
-    /// The state in which it was switched out, in a word (include/linux/sched.h).
+    /// Whether what the thread did from [`Event::off_ns`] to [`Event::on_ns`] is not known, as a switch was not seen.
+    pub(super) fn is_missed(&self) -> bool {
+        self.kind == 3
+    }
+
+    /// The state in which it was switched out, in a word.
     pub(super) fn state(&self) -> &'static str {
-        match self.state {
-            s if s >> 31 == 1 => "preempted",
-            0 => "preempted",
-            s if s & 1 != 0 => "sleeping",
-            s if s & 2 != 0 => "uninterruptible",
-            s if s & (4 | 8) != 0 => "stopped",
-            _ => "other",
+        state_name(self.state)
+    }
+}
+
+/// A state of a task in a word (include/linux/sched.h).
+fn state_name(state: u32) -> &'static str {
+    match state {
+        s if s >> 31 == 1 => "preempted",
+        0 => "preempted",
+        s if s & 1 != 0 => "sleeping",
+        s if s & 2 != 0 => "uninterruptible",
+        s if s & (4 | 8) != 0 => "stopped",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_thread_owes_at_the_end_is_read_by_its_places() {
+        let mut thread = asleep_since(7, 160);
+        assert_eq!(Untold::parse(&thread), None);
+        for (at, value) in [(40, 5_u64), (48, 6), (56, 100), (64, 300), (72, 20)] {
+            thread[at..at + 8].copy_from_slice(&value.to_ne_bytes());
         }
+        thread[84..88].copy_from_slice(&1_u32.to_ne_bytes());
+        thread[88..92].copy_from_slice(&202_u32.to_ne_bytes());
+        let untold = Untold::parse(&thread).unwrap();
+        assert_eq!((untold.owed_ns, untold.owed_runq_ns, untold.wait), (5, 6, Some((100, 300, 20))));
+        assert_eq!((untold.state(), untold.syscall), ("sleeping", 202));
+        assert_eq!(Untold::parse(&thread[..60]), None);
     }
 }

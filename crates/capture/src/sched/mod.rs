@@ -32,7 +32,7 @@ use crate::starts::Start;
 use crate::target::{Change, Target};
 use crate::unwind::{SharedEngine, asleep};
 use crate::{TargetEvent, procfs};
-use event::{Event, asleep_since, off_ns, seen_from_ns};
+use event::{Event, Untold, asleep_since, off_ns, seen_from_ns};
 use start_event::{Part, StartEvent};
 
 skeleton!("sched");
@@ -60,6 +60,8 @@ const INSTEAD_NS: u64 = 100_000;
 const NAMES_FOR: Duration = Duration::from_secs(1);
 /// Names remembered at most.
 const MOST_NAMES: usize = 4096;
+/// Switches not seen that are told as losses: more than one in so many records.
+const MISSED_ONE_IN: u64 = 1000;
 /// Events taken in one turn; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 200_000;
 
@@ -90,6 +92,8 @@ struct Sched {
     lost: u64,
     /// The same of parts of starts.
     lost_starts: u64,
+    /// Switches that were not seen before the recording began: processors reach the programs one after the other.
+    missed_before: u64,
     attached_ns: u64,
 }
 
@@ -209,14 +213,18 @@ impl Collector for Sched {
         }
     }
 
+    fn begin(&mut self, _cx: &mut Context<'_>) {
+        self.missed_before = self.missed();
+    }
+
     fn stop(&mut self, cx: &mut Context<'_>) {
-        let now_ns = monotonic_ns().max(0).cast_unsigned();
+        let now_ns = cx.ends_ns();
+        self.count_missed(cx);
         // What breaks down now was told when it did.
         let _ = self.drain(cx);
         self.still_off(now_ns, cx);
         let told = cx.shared.starts.take_all(None, |_| true);
         write_starts(&told, now_ns, cx);
-        cx.shared.ended_ns = Some(now_ns);
         self.tell_limits(cx);
         self.handed.clear();
         (self.events, self.starts, self.loaded) = (None, None, None);
@@ -274,7 +282,7 @@ impl Sched {
         watched.last_ns = watched.last_ns.max(event.on_ns);
         watched.migrations += u64::from(event.migrations);
         let stack = self.stack(event, cx);
-        if event.off_ns > 0 {
+        if event.off_ns > 0 && !event.is_missed() {
             let waker = (event.waker > 0).then(|| self.wakers.name(event.waker)).flatten();
             let syscall = syscall_name(event.syscall);
             let mut labels: Vec<(&str, &str)> = Vec::new();
@@ -290,17 +298,18 @@ impl Sched {
             self.span(kind::SCHED_OFF, event.state(), &watched, ends, stack, &figures, &labels, cx);
         }
         // Short waits have no stack of their own but that of the call that ended the count: the same, mostly.
-        for (kind, owed_ns) in [(sample::OFF_CPU, event.owed_ns), (sample::RUN_QUEUE, event.owed_runq_ns)] {
-            if owed_ns > 0 {
-                let t_ns = cx.clock.epoch_ns(event.on_ns.cast_signed());
-                let (process, thread) = (watched.process, Some(watched.thread));
-                let weight = owed_ns.cast_signed();
-                let source = cx.source;
-                cx.sink.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
-            }
-        }
+        let owed_at_ns = if event.is_missed() { event.off_ns } else { event.on_ns };
+        owed(&watched, (event.owed_ns, event.owed_runq_ns), owed_at_ns, stack, cx);
         cx.source_mut().records += 1;
         let tid = event.tid;
+        if event.is_missed() {
+            let on_ns = event.on_ns;
+            let anew = Watched { since_ns: on_ns, last_ns: on_ns, migrations: 0, ..watched };
+            self.threads.insert(tid, watched);
+            self.unwatch(tid, event.off_ns, cx);
+            self.threads.insert(tid, anew);
+            return;
+        }
         self.threads.insert(tid, watched);
         if event.ended() {
             self.unwatch(tid, event.on_ns, cx);
@@ -331,12 +340,14 @@ impl Sched {
     fn still_off(&mut self, now_ns: u64, cx: &mut Context<'_>) {
         let mut off: HashMap<u32, Option<u64>> = HashMap::new();
         let mut untold: Vec<(u32, u64)> = Vec::new();
+        let mut owing: Vec<(u32, Untold)> = Vec::new();
         if let Some(map) = self.loaded.as_ref().map(|loaded| &loaded.maps.threads) {
             for key in map.keys() {
                 let value = map.lookup(&key, MapFlags::ANY).ok().flatten();
                 let tid = key.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
                 if let (Some(tid), Some(value)) = (tid, value) {
                     off.insert(tid, off_ns(&value));
+                    owing.extend(Untold::parse(&value).map(|untold| (tid, untold)));
                     let is_new = !self.threads.contains_key(&tid);
                     untold.extend(seen_from_ns(&value).filter(|_| is_new).map(|from_ns| (tid, from_ns)));
                 }
@@ -349,6 +360,9 @@ impl Sched {
             if let Some(pid) = pid.filter(|pid: &u32| cx.targets.get(pid.cast_signed()).is_some()) {
                 self.watch(pid, tid, None, from_ns.max(self.attached_ns), cx);
             }
+        }
+        for (tid, untold) in owing {
+            self.write_untold(tid, &untold, now_ns, cx);
         }
         let mut off_still: Vec<(u32, u64)> = Vec::new();
         for (tid, watched) in &self.threads {
@@ -369,6 +383,21 @@ impl Sched {
         }
     }
 
+    /// Writes what a thread has waited and would tell when it returns from its call.
+    fn write_untold(&self, tid: u32, untold: &Untold, now_ns: u64, cx: &mut Context<'_>) {
+        let Some(watched) = self.threads.get(&tid) else { return };
+        owed(watched, (untold.owed_ns, untold.owed_runq_ns), now_ns, None, cx);
+        let Some((off_ns, on_ns, runq_ns)) = untold.wait.filter(|(_, on_ns, _)| *on_ns > watched.since_ns)
+        else {
+            return;
+        };
+        let labels = syscall_name(untold.syscall).map(|name| (label::SYSCALL, name));
+        let labels: Vec<(&str, &str)> = labels.into_iter().collect();
+        let figures = [(figure::RUNQ_NS, runq_ns as f64)];
+        let ends = (off_ns.max(watched.since_ns), on_ns);
+        self.span(kind::SCHED_OFF, untold.state(), watched, ends, None, &figures, &labels, cx);
+    }
+
     /// Where threads that sleep left Java, by thread.
     fn java_stacks_of(&self, off: &[(u32, u64)], cx: &mut Context<'_>) -> HashMap<u32, StackId> {
         let Some(engine) = cx.shared.stacks.clone() else { return HashMap::new() };
@@ -381,23 +410,37 @@ impl Sched {
         by_process.iter().flat_map(|(pid, tids)| engine.asleep(*pid, tids, cx.sink)).collect()
     }
 
-    /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches begin anew.
     /// Says how many waits were not told one by one, as there were too many.
     fn tell_limits(&self, cx: &mut Context<'_>) {
         let untold = self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 4));
         if untold > 0 {
             cx.unseen(Unavailable {
-                what: format!("{untold} waits one by one; their time is in the samples of short waits"),
-                why:
-                    "there were more than a processor tells in a second, 1000, and they were the shorter ones"
-                        .into(),
-                remedy:
-                    "none is needed for sums; fathom record --min sets from which length on they are told"
-                        .into(),
+                what: format!(
+                    "{untold} waits one by one: they were short, and are in the sums of short waits"
+                ),
+                why: "there were more than 1000 a second on a processor".into(),
+                remedy: "none is needed; fathom record --min sets from which length on waits are listed"
+                    .into(),
             });
         }
     }
 
+    /// Switches that were not seen, so far.
+    fn missed(&self) -> u64 {
+        self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 5))
+    }
+
+    /// Switches that were not seen are losses where they are many. What their thread did around each is left open anyway, and a kernel may
+    /// hide some threads from all who trace it, and with them the switches from them to others (`tell_missed` in `bpf/sched.bpf.c`).
+    fn count_missed(&self, cx: &mut Context<'_>) {
+        let missed = self.missed().saturating_sub(self.missed_before);
+        let source = cx.source_mut();
+        if missed.saturating_mul(MISSED_ONE_IN) > source.records {
+            source.lost += missed;
+        }
+    }
+
+    /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches begin anew.
     fn count_losses(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
@@ -474,6 +517,24 @@ impl Sched {
             figures,
             labels,
         });
+    }
+}
+
+/// Writes short waits of a thread that have added up: blocked, and on the run queue.
+fn owed(
+    watched: &Watched,
+    (blocked_ns, runq_ns): (u64, u64),
+    at_ns: u64,
+    stack: Option<StackId>,
+    cx: &mut Context<'_>,
+) {
+    for (kind, owed_ns) in [(sample::OFF_CPU, blocked_ns), (sample::RUN_QUEUE, runq_ns)] {
+        if owed_ns > 0 {
+            let t_ns = cx.clock.epoch_ns(at_ns.cast_signed());
+            let (process, thread) = (watched.process, Some(watched.thread));
+            let (weight, source) = (owed_ns.cast_signed(), cx.source);
+            cx.sink.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
+        }
     }
 }
 

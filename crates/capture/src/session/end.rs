@@ -28,6 +28,8 @@ pub enum Ended {
     DiskFull(u64),
     /// The recording is as large as it may be: its bytes.
     TooLarge(u64),
+    /// Nothing could be read of what is recorded any more, for this reason.
+    CannotRead(String),
     /// It could not be written any more, for this reason.
     CannotWrite(String),
 }

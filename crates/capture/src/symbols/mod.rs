@@ -251,7 +251,7 @@ mod tests {
     fn the_vdso_has_names_too() {
         let all = maps::read(std::process::id()).unwrap();
         let Some(vdso) = all.iter().find(|mapping| mapping.path == "[vdso]") else {
-            eprintln!("SKIPPED: this kernel maps no vDSO");
+            fathom_testing::skip("this kernel maps no vDSO");
             return;
         };
         let mut symbols = NativeSymbols::new();
@@ -322,7 +322,7 @@ mod tests {
         let library = library.into_iter().find(|path| std::path::Path::new(path).is_file());
         let nm = std::process::Command::new("nm").arg("--version").output();
         let (Some(library), true) = (library, nm.is_ok()) else {
-            eprintln!("SKIPPED: no libjvm.so in /usr/lib/jvm, or no nm");
+            fathom_testing::skip("no libjvm.so in /usr/lib/jvm, or no nm");
             return;
         };
         let (mut functions, facts) = ElfFunctions::read(&File::open(&library).unwrap()).unwrap();

@@ -189,6 +189,10 @@ impl Collector for Syscalls {
         Ok(())
     }
 
+    fn begin(&mut self, cx: &mut Context<'_>) {
+        self.tell_totals(cx);
+    }
+
     fn tell_unfinished(&mut self, cx: &mut Context<'_>) {
         let loaded = self.loaded.as_mut();
         let Some(walk) = loaded.and_then(|loaded| loaded.links.each_task.take()) else { return };

@@ -11,6 +11,9 @@ use crate::procfs::{self, Stat};
 /// Characters of a name to show.
 const NAME_MAX: usize = 120;
 
+/// `PF_FORKNOEXEC` (include/linux/sched.h): forked, and no other program since.
+const FORKED_WITHOUT_EXEC: u64 = 0x40;
+
 /// What a process was when it was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
@@ -35,7 +38,7 @@ impl Identity {
         let stat = Stat::parse(&line).filter(|stat| !matches!(stat.state, b'Z' | b'X'))?;
         let arguments = procfs::arguments(pid);
         let command = Stat::command(&line).unwrap_or_default();
-        let jvm = jvm_library(pid).is_some();
+        let jvm = is_jvm(pid, &stat);
         let name = match CommandLine::of(&arguments).main {
             Some(main) => short_main(&main).to_owned(),
             None if arguments.is_empty() => format!("[{command}]"),
@@ -81,6 +84,10 @@ impl Identity {
         }
         if self.jvm {
             row.facts.insert(fact::MAIN.to_owned(), self.name.clone());
+            let program = CommandLine::of(&self.arguments).program;
+            if !program.is_empty() {
+                row.facts.insert(fact::MAIN_ARGS.to_owned(), program);
+            }
         }
         row
     }
@@ -90,6 +97,13 @@ impl Identity {
 fn readable(maps: &std::fs::File) -> bool {
     use std::os::unix::fs::FileExt;
     maps.read_at(&mut [0; 64], 0).is_ok()
+}
+
+/// Whether a process is a JVM. A child that a JVM has forked and that has not replaced itself by another program yet maps all that the JVM
+/// does, and is none: such children live for milliseconds where programs are started.
+pub fn is_jvm(pid: i32, stat: &Stat) -> bool {
+    let is_copy = || stat.flags & FORKED_WITHOUT_EXEC != 0 && jvm_library(stat.ppid).is_some();
+    jvm_library(pid).is_some() && !is_copy()
 }
 
 /// The HotSpot library that a process has mapped, as its map names it. OpenJ9 has a library of that name too, in a

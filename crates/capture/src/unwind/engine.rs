@@ -1,6 +1,6 @@
 //! What all collectors that take stacks share: one set of tables in the kernel, one set of names.
 //!
-//! The collector that is started first makes it; the programs of the others are loaded onto the same maps.
+//! The session makes it and keeps it up to date; the programs of the collectors are loaded onto its maps.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -30,8 +30,6 @@ pub struct UnwindMaps {
     pub jvms: MapHandle,
     /// `processes`.
     pub processes: MapHandle,
-    /// `targets`: the ids of all that is recorded.
-    pub targets: MapHandle,
 }
 
 /// See the module.

@@ -7,6 +7,7 @@ use fathom_hotspot::symbols::{JavaFrame, Lost};
 use fathom_recording::vocabulary::frame::cut;
 use fathom_recording::{FrameId, FrameType, Sink, StackId};
 
+use crate::bpf::own::{MODULE, OwnPrograms};
 use crate::kernel_symbols::KernelSymbols;
 use crate::symbols::NativeSymbols;
 
@@ -26,6 +27,8 @@ pub struct Stacks {
     /// By generation of the process (changes with exec) and frame; innermost first.
     frames: HashMap<(u64, Walked), Vec<FrameId>>,
     kernel: HashMap<u64, FrameId>,
+    /// fathom's own programs, which run in the name of those that they watch.
+    own: OwnPrograms,
     /// By a hash of generation, frames and reason.
     stacks: HashMap<u64, Option<StackId>>,
     hasher: RandomState,
@@ -93,12 +96,21 @@ impl Stacks {
         }
         for address in sample.kernel().collect::<Vec<_>>().into_iter().rev() {
             let frame = *self.kernel.entry(address).or_insert_with(|| {
-                let (name, module) = KernelSymbols::get().find(address).unwrap_or(("[kernel]", "kernel"));
+                let symbol = || KernelSymbols::get().find(address).unwrap_or(("[kernel]", "kernel"));
+                let own = self.own.find(address).map(|name| (name, MODULE));
+                let (name, module) = own.unwrap_or_else(symbol);
                 sink.frame(name, module, FrameType::Kernel, -1)
             });
             stack = Some(sink.stack(stack, frame));
         }
         stack
+    }
+
+    /// All programs of fathom are loaded: their frames are called so from now on.
+    pub(crate) fn know_own_programs(&mut self) {
+        self.own = OwnPrograms::read();
+        self.kernel.clear();
+        self.stacks.clear();
     }
 
     /// The frames that stand for a walked one, innermost first.

@@ -24,14 +24,14 @@ const WIDTHS: (usize, usize) = (60, 140);
 owner, the owner's write(), the disk; a stop of the JVM, the last thread that came in, its page fault.
 
 Each link stands for moments of the thread at the top, and the links below it share them out without overlap and without a \
-rest; what is not known says so. Without --thread the threads are shown that were held up longest, without the time in which \
-they ran, slept or had no work. Stops are cut into their parts: until all threads stood and who came last, the operation, \
+rest; what is not known says so. Without --thread the threads come first that were held up most beyond what is usual for them \
+(in the rest of the recording, or in most of the window), without the time in which they ran, slept or had no work. Stops are cut into their parts: until all threads stood and who came last, the operation, \
 writing the JVM's log, until the threads ran again.
 
 Needs a live recording (fathom record as root) for more than the first link; locks and stops alone are told by a JFR file or \
 a GC log too.",
     after_long_help = "Examples:
-  fathom chain slow.fathom                                 the threads held up longest, the longest stops
+  fathom chain slow.fathom                                 the threads held up most, the longest stops
   fathom chain slow.fathom --thread 'http-nio' --window 115s..125s
   fathom chain slow.fathom --stops 10 --threads 0          stops alone
   fathom chain slow.fathom --json | jq '.chains[0].links[0].next'"
@@ -45,7 +45,7 @@ pub struct Args {
     /// Only a stretch of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
     #[arg(long, value_name = "WINDOW")]
     window: Option<WindowSpec>,
-    /// How many threads, those held up longest
+    /// How many threads, those held up most beyond the usual
     #[arg(long, value_name = "N", default_value_t = 3)]
     threads: usize,
     /// How many stops of each JVM, the longest
@@ -76,8 +76,14 @@ impl Args {
         let recording = self.inputs.load()?.recording;
         let resolve = |spec: WindowSpec| fathom_diagnose::resolve(&recording, &spec, TimeZone::system());
         let covers = recording.covers_ns().with_context(|| format!("nothing in {}", told(&recording)))?;
-        let window = self.window.map(resolve).transpose()?;
-        let window = window.unwrap_or(Window { from_ns: covers.0, to_ns: covers.1 });
+        let asked = self.window.map(resolve).transpose()?;
+        // What a thread does in the rest of the recording is what is usual for it.
+        let base: Vec<Window> = asked.map_or_else(Vec::new, |window| {
+            let (before, after) = ((covers.0, window.from_ns), (window.to_ns, covers.1));
+            let rest = [before, after].into_iter().filter(|(from, to)| from < to);
+            rest.map(|(from_ns, to_ns)| Window { from_ns, to_ns }).collect()
+        });
+        let window = asked.unwrap_or(Window { from_ns: covers.0, to_ns: covers.1 });
         let pattern = self.thread.as_ref().map(|pattern| {
             let built = RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build();
             built.with_context(|| format!("--thread {pattern}: not a regular expression"))
@@ -85,7 +91,7 @@ impl Args {
         let pattern = pattern.transpose()?;
         let chains = Chains::of(&recording);
         let name = |id: ThreadId| recording.strings.get(recording.threads[id.index()].name);
-        let mut victims = chains.victims(window);
+        let mut victims = chains.victims(window, &base);
         victims.retain(|(id, _)| pattern.as_ref().is_none_or(|pattern| pattern.is_match(name(*id))));
         let held_up = victims.len();
         let chain = |(id, _): &(ThreadId, f64)| match self.all_time {
@@ -116,13 +122,17 @@ impl Args {
             return Ok(Outcome::Done);
         }
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
-        let zero_ns = fathom_diagnose::zero_ns(&recording);
-        let mut text =
-            fathom_render::chain::text(&shown.chains, &shown.stops, zero_ns, width.clamp(WIDTHS.0, WIDTHS.1));
+        let zero = fathom_diagnose::zero(&recording);
+        let mut text = fathom_render::chain::text(
+            &shown.chains,
+            &shown.stops,
+            zero.at_ns,
+            width.clamp(WIDTHS.0, WIDTHS.1),
+        );
         if held_up > shown.chains.len() && self.threads > 0 {
             text += &format!("{held_up} threads were held up; --threads {held_up} shows all\n");
         }
-        text += &format!("times count from {}\n", fathom_diagnose::zero_is(&recording));
+        text += &format!("{}\n", fathom_render::counted_from(&zero));
         print(&text)?;
         Ok(Outcome::Done)
     }

@@ -62,7 +62,9 @@ impl Args {
             }
         );
         let bar = bar(u64::from(workload.seconds));
+        let neighbours = demo::Neighbours::watch();
         let files = demo::run(&jdk, &workload, &self.output, |gone| bar.set_position(gone.as_secs()))?;
+        let warning = neighbours.warning();
         bar.finish_and_clear();
         let inputs =
             InputArgs { inputs: vec![files.throughput, files.gc_log, files.jit_log], align: Vec::new() };
@@ -71,6 +73,9 @@ impl Args {
         let report = self.output.join("report.html");
         super::report::write(&diagnosis, &loaded.recording, &report)?;
         print_verdict(&diagnosis, self.json)?;
+        if let Some(warning) = warning {
+            eprintln!("fathom: {warning}");
+        }
         eprintln!("fathom: report in {}, logs beside it", report.display());
         Ok(Outcome::Done)
     }
@@ -80,7 +85,7 @@ impl Args {
         if let Some(home) = &self.java_home {
             let Some(jdk) = Jdk::at(home) else {
                 bail!(Environment(format!(
-                    "{}: no JDK there (no bin/java or no release file)",
+                    "{}: no JDK there (no bin/java, or nothing that tells its release)",
                     home.display()
                 )));
             };

@@ -35,7 +35,7 @@ rest is grey. docs/flame.md tells how noise is estimated.",
   fathom flame app.jfr --top                         what took the time, as a table
   fathom flame NAME.fathom --window 115s..125s --diff 20s..110s -o slow.html
   fathom flame new.jfr --diff old.jfr --normalise share --top --by change
-  fathom flame NAME.fathom --kind off-cpu --role app -o waits.svg
+  fathom flame NAME.fathom --kind waits --role app -o waits.svg         what threads waited for, long and short
   fathom flame NAME.fathom --role gc,jit --per-thread
   fathom flame NAME.fathom -o - | flamegraph.pl > x.svg      folded stacks on standard output"
 )]
@@ -131,6 +131,7 @@ impl Args {
         let mut recording = self.inputs.load()?.recording;
         let mut selection = self.selection.selection(&recording)?;
         let kinds = self.selection.kinds(&recording)?;
+        self.selection.warn_of_parts(&recording);
         let title = crate::inputs::told(&recording);
         let about = About::of(&recording, title, self.selection.told(), self.inverted);
         let base = self.base(&mut recording, &mut selection)?;

@@ -49,7 +49,8 @@ impl Args {
         if self.json {
             print_json(&report)?;
         } else {
-            print(&fathom_render::gc::text(&report))?;
+            let not_understood = fathom_render::info::not_understood(&recording);
+            print(&(fathom_render::gc::text(&report) + &not_understood))?;
         }
         Ok(Outcome::Done)
     }

@@ -105,9 +105,8 @@ impl Args {
         if self.json {
             print_json(&ledger)?;
         } else {
-            let zero_ns = fathom_diagnose::zero_ns(&recording);
-            print(&fathom_render::ledger::text(&ledger, zero_ns, if self.all { usize::MAX } else { MOST }))?;
-            print(&format!("times count from {}\n", fathom_diagnose::zero_is(&recording)))?;
+            let zero = fathom_diagnose::zero(&recording);
+            print(&fathom_render::ledger::text(&ledger, &zero, if self.all { usize::MAX } else { MOST }))?;
         }
         Ok(Outcome::Done)
     }

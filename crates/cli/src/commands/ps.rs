@@ -10,9 +10,11 @@ use crate::users::{Users, own_uid};
 
 /// Digits of a container's id that are shown, as Docker does.
 const ID_SHOWN: usize = 12;
-/// What lets one see the JVMs of others; root itself lacks a right in containers only.
+/// What lets one see the JVMs of others; root itself lacks a right in containers only, as a rule.
 fn remedy() -> &'static str {
-    if own_uid() == 0 {
+    if fathom_capture::privileges::ptrace_any() {
+        "the kernel refuses although CAP_SYS_PTRACE is there: a security module, or a user namespace with more rights"
+    } else if own_uid() == 0 {
         "they have more rights than this root, which needs CAP_SYS_PTRACE"
     } else {
         "sudo fathom ps"

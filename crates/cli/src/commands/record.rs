@@ -178,13 +178,20 @@ impl Args {
         let logs = written_logs::take(std::mem::take(&mut summary.written), summary.covers_ns, &mut writer);
         let finished = writer.finish();
         logs.iter().for_each(|log| say(log));
-        say_end(&summary, &place);
-        finished.with_context(|| "the recording could not be completed; it opens as one that was cut")?;
+        say_ended(&summary);
+        let place = place.display();
+        finished.with_context(|| format!("{place} could not be completed; it opens as one that was cut"))?;
         match summary.ended {
             Ended::CannotWrite(why) => {
-                bail!("{why}; what was saved until then opens as a recording that was cut")
+                bail!("{why}; what was saved until then opens as a recording that was cut: {place}")
             }
-            _ => Ok(Outcome::Done),
+            Ended::CannotRead(why) => {
+                Err(Environment(format!("{why}; {place} has what was seen until then")).into())
+            }
+            _ => {
+                say(&format!("{place} is written; next: fathom diagnose {place}; fathom info {place}"));
+                Ok(Outcome::Done)
+            }
         }
     }
 
@@ -235,13 +242,24 @@ fn say_start(session: &mut Session, writer: &mut dyn Output, until: &str) {
     let command = matches!(targets.selection(), Selection::Command(_));
     let found = match (jvms, all) {
         _ if command => "from its first instruction".to_owned(),
+        (_, 0) if targets.foreign() > 0 => {
+            format!("{} match and may not be looked into by this user, waiting for others", targets.foreign())
+        }
         (_, 0) => "nothing matches yet, waiting".to_owned(),
         (0, 1) => "no JVM: only native code and numbers".to_owned(),
         (0, all) => format!("{all} processes, no JVM among them yet"),
         (1, 1) => "a JVM".to_owned(),
         (jvms, all) => format!("{jvms} JVMs among {all} processes"),
     };
-    say(&format!("recording {what} ({found}) {until}"));
+    let attached = seconds(session.attaching());
+    let fallback = session.fallback().map_or_else(String::new, |why| {
+        format!(
+            "; ONLY by the JVM's flight recorder, as eBPF cannot be used: {}{}",
+            why.why,
+            remedy(&why.remedy)
+        )
+    });
+    say(&format!("recording {what} ({found}) {until}, attached in {attached}{fallback}"));
     for unseen in session.unseen(writer) {
         say(&format!("not seen: {}: {}{}", unseen.what, unseen.why, remedy(&unseen.remedy)));
     }
@@ -249,12 +267,6 @@ fn say_start(session: &mut Session, writer: &mut dyn Output, until: &str) {
 
 fn remedy(remedy: &str) -> String {
     if remedy.is_empty() { String::new() } else { format!("; {remedy}") }
-}
-
-fn say_end(summary: &Summary, place: &std::path::Path) {
-    say_ended(summary);
-    let place = place.display();
-    say(&format!("{place} is written; next: fathom diagnose {place}; fathom info {place}"));
 }
 
 /// How long it was, why it ended, and what collectors took in.
@@ -267,6 +279,7 @@ fn say_ended(summary: &Summary) {
         Ended::Command(status) => format!("the command has ended: {status}"),
         Ended::DiskFull(free) => format!("the disk is nearly full: {} are free", HumanBytes(*free)),
         Ended::TooLarge(bytes) => format!("it has grown to {} (--max-size)", HumanBytes(*bytes)),
+        Ended::CannotRead(cause) => format!("nothing more can be read: {cause}"),
         Ended::CannotWrite(cause) => format!("it cannot be written any more: {cause}"),
     };
     let (from, to) = summary.covers_ns;

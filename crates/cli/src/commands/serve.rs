@@ -50,7 +50,7 @@ impl Args {
         }
         let held = Held::load(self.inputs, self.windows)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
+            .enable_all()
             .build()
             .context("starting the server")?;
         runtime.block_on(async {

@@ -28,10 +28,8 @@ mod stacks;
 mod stops;
 mod summary;
 
-/// Rate of the CPU samples that a recording (`-o`) has beside what is traced, and where there is none: the unwinder's
-/// tables are kept up to date by the collector that takes them.
-const RECORDED_HZ: u32 = 99;
-const UNRECORDED_HZ: u32 = 1;
+/// How probes on functions of the kernel begin with others: bpftrace, perf, bcc.
+const OF_THE_KERNEL: [&str; 7] = ["kprobe:", "kretprobe:", "kfunc:", "kretfunc:", "fentry:", "fexit:", "k:"];
 
 /// What collectors tell one by one by themselves, or a little less. Shorter ones are told where --min asks for them.
 const TOLD_NS: u128 = 1_000_000;
@@ -55,7 +53,7 @@ pub struct Args {
     argument: Option<String>,
     /// The process
     #[arg(short, long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
-    pid: i32,
+    pid: Option<i32>,
     /// How long: 10s, 5m, 500ms [default: until Ctrl-C or the end of the process]
     #[arg(short, long, value_name = "TIME", value_parser = duration)]
     duration: Option<Duration>,
@@ -121,9 +119,10 @@ impl Args {
     /// Traces, and prints the summary.
     pub fn run(self) -> Result<Outcome> {
         let probe = self.probe()?;
+        let pid = self.process()?;
         let signals = Signals::take_over().map_err(told)?;
-        let mut targets = Targets::find(Selection::Pids(vec![self.pid])).map_err(told)?;
-        self.check_kind(probe)?;
+        let mut targets = Targets::find(Selection::Pids(vec![pid])).map_err(told)?;
+        check_kind(pid, probe)?;
         let min_ns = self.min.map_or(probe.min_ns, |min| i64::try_from(min.as_nanos()).unwrap_or(i64::MAX));
         let wanted = Wanted {
             probe,
@@ -143,8 +142,8 @@ impl Args {
         let writer =
             self.output.as_ref().map(|place| Writer::create(place, overwrite(self.force))).transpose()?;
         let mut sink = TraceSink::new(Show::new(wanted), writer);
-        sink.show.head(self.pid);
-        let traced = self.trace(probe, &mut targets, &mut sink, &signals);
+        sink.show.head(pid);
+        let traced = self.trace((pid, probe), &mut targets, &mut sink, &signals);
         let closed = sink.closed;
         let (names, stops, writer, mut show, mut unread) = sink.end();
         let (seconds, lost, ended) = match traced {
@@ -160,12 +159,15 @@ impl Args {
                 .finish()
                 .with_context(|| "the recording could not be completed; it opens as one that was cut")?;
             let place = place.display();
-            say(&format!("{place} is written; next: fathom diagnose {place}; fathom info {place}"));
+            match ended {
+                Ended::CannotWrite(_) => say(&format!("{place} has what was saved until then")),
+                _ => say(&format!("{place} is written; next: fathom diagnose {place}; fathom info {place}")),
+            }
         }
         if closed {
             return Ok(Outcome::Done);
         }
-        if let Ended::CannotWrite(why) = ended {
+        if let Ended::CannotWrite(why) | Ended::CannotRead(why) = ended {
             bail!(why);
         }
         show.end(&names, &stops, seconds, lost);
@@ -192,14 +194,25 @@ impl Args {
                 None => self.specs(&NAMED).map(|_| &NAMED),
             };
         }
+        const NAMED_FORMS: &str =
+            "uprobe:LIBRARY:FUNCTION, usdt:LIBRARY:PROVIDER:NAME, tracepoint:CATEGORY:NAME";
         let Some(probe) = Probe::find(&self.probe) else {
+            if OF_THE_KERNEL.iter().any(|kind| self.probe.starts_with(kind)) {
+                bail!(
+                    "{}: fathom puts no probes on functions of the kernel; what works: {NAMED_FORMS} (those that the kernel has stand \
+                     below /sys/kernel/tracing/events), and `fathom flame --top` tells how often a function of the kernel ran",
+                    self.probe
+                );
+            }
             let known: Vec<&str> = Probe::all().map(|probe| probe.id).collect();
-            bail!("there is no probe {:?}; write one of: {}", self.probe, known.join(", "));
+            bail!("there is no probe {:?}; write one of: {}, {NAMED_FORMS}", self.probe, known.join(", "));
         };
         match (&self.argument, probe.argument) {
-            (Some(argument), None) => {
+            // A number may be the process: that is asked for next.
+            (Some(argument), None) if self.pid.is_some() || argument.parse::<u32>().is_err() => {
                 bail!("{} takes no {argument:?}; conditions are given by --where", probe.id)
             }
+            (Some(_), None) => Ok(probe),
             (None, Some(what)) => {
                 bail!("{} asks for {what}: fathom trace {} NAME -p PID", probe.id, probe.id)
             }
@@ -211,6 +224,19 @@ impl Args {
         }
     }
 
+    /// The process; where it is given without `-p`, how to write it.
+    fn process(&self) -> Result<i32> {
+        let Some(pid) = self.pid else {
+            match self.argument.as_deref().filter(|argument| argument.parse::<u32>().is_ok()) {
+                Some(number) => bail!("write the process behind -p: fathom trace {} -p {number}", self.probe),
+                None => {
+                    bail!("which process? fathom trace {} -p PID; `fathom ps` lists the JVMs", self.probe)
+                }
+            }
+        };
+        Ok(pid)
+    }
+
     /// What the collector `probes` is asked for.
     fn specs(&self, probe: &Probe) -> Result<Vec<Spec>> {
         if !std::ptr::eq(probe, &NAMED) {
@@ -220,38 +246,18 @@ impl Args {
         Ok(vec![spec])
     }
 
-    /// Refuses a probe of the JVM on what will never be one.
-    fn check_kind(&self, probe: &Probe) -> Result<()> {
-        let program = std::fs::read_link(procfs::path(self.pid, "exe")).unwrap_or_default();
-        let launches_java = program.file_name().is_some_and(|name| name == "java");
-        if !probe.jvm || launches_java || fathom_capture::target::jvm_library(self.pid).is_some() {
-            return Ok(());
-        }
-        let others: Vec<&str> = PROBES.iter().filter(|probe| !probe.jvm).map(|probe| probe.id).collect();
-        let text = format!(
-            "process {} is no JVM ({} maps no libjvm), and {} is told by a JVM: `fathom ps` lists those that run; on any process \
-             work {}",
-            self.pid,
-            program.display(),
-            probe.id,
-            others.join(", ")
-        );
-        Err(Environment(text).into())
-    }
-
     /// Seconds, records lost, and why it ended.
     fn trace(
         &self,
-        probe: &Probe,
+        (pid, probe): (i32, &Probe),
         targets: &mut Targets,
         sink: &mut TraceSink,
         signals: &Signals,
     ) -> Result<(f64, u64, Ended)> {
         let targets = std::mem::replace(targets, Targets::find(Selection::Pids(Vec::new())).map_err(told)?);
-        // The CPU collector makes and keeps the tables that all stacks are walked with.
-        let runs = |id: &str| id == "cpu" || probe.collectors.contains(&id);
+        // A recording has CPU samples beside what is traced.
+        let runs = |id: &str| (id == "cpu" && self.output.is_some()) || probe.collectors.contains(&id);
         let mut settings = Settings {
-            frequency_hz: if self.output.is_some() { RECORDED_HZ } else { UNRECORDED_HZ },
             min_ns: self.min.map(|min| min.as_nanos()).filter(|ns| *ns < TOLD_NS).map(|ns| ns as u64),
             syscalls: self.argument.iter().cloned().collect(),
             engine: Some(Engine::Ebpf),
@@ -272,7 +278,7 @@ impl Args {
         let missing = probe.collectors.iter().any(|id| !working.contains(id));
         let unseen = session.unseen(sink);
         // A child may lack what its parent has.
-        let (probes, in_it) = (probes::WHAT, probes::in_process(self.pid));
+        let (probes, in_it) = (probes::WHAT, probes::in_process(pid));
         let is_attached = !unseen.iter().any(|unseen| unseen.what == probes || unseen.what == in_it);
         if missing || !is_attached {
             let why = in_words(&unseen);
@@ -286,7 +292,7 @@ impl Args {
             Some(duration) => format!("for {:.1} s", duration.as_secs_f64()),
             None => "until Ctrl-C or its end".to_owned(),
         };
-        say(&format!("tracing {} of process {} {until}", self.probe, self.pid));
+        say(&format!("tracing {} of process {pid} {until}", self.probe));
         let begun = Instant::now();
         let ended = session.run(sink, signals, &mut |_| {});
         let seconds = begun.elapsed().as_secs_f64();
@@ -296,10 +302,29 @@ impl Args {
         let later = in_words(&summary.unseen).into_iter().filter(|unseen| !told.contains(unseen));
         later.for_each(|unseen| say(&format!("not seen: {unseen}")));
         if summary.ended == Ended::TargetsGone {
-            say(&format!("process {} has ended", self.pid));
+            say(&format!("process {pid} has ended"));
         }
         Ok((seconds, lost, summary.ended))
     }
+}
+
+/// Refuses a probe of the JVM on what will never be one.
+fn check_kind(pid: i32, probe: &Probe) -> Result<()> {
+    let program = std::fs::read_link(procfs::path(pid, "exe")).unwrap_or_default();
+    let launches_java = program.file_name().is_some_and(|name| name == "java");
+    if !probe.jvm || launches_java || fathom_capture::target::jvm_library(pid).is_some() {
+        return Ok(());
+    }
+    let others: Vec<&str> = PROBES.iter().filter(|probe| !probe.jvm).map(|probe| probe.id).collect();
+    let text = format!(
+        "process {} is no JVM ({} maps no libjvm), and {} is told by a JVM: `fathom ps` lists those that run; on any process \
+         work {}",
+        pid,
+        program.display(),
+        probe.id,
+        others.join(", ")
+    );
+    Err(Environment(text).into())
 }
 
 /// Each thing that is not seen as a sentence. What is said of one process is not said again of its children.

@@ -15,9 +15,15 @@ use crate::windows::WindowArgs;
 /// A recording that grows is looked at this often, and no more of the time is spent on reading it than on waiting.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
+/// A recording that has grown within this time is taken to be still under way; its recorder writes every second or so. Beyond it
+/// the recording was cut off, or its recorder was stopped.
+const UNDER_WAY: Duration = Duration::from_secs(20);
+
 /// A version of the data.
 pub struct Data {
     pub version: u64,
+    /// Whether an input was still being written when this was read.
+    pub under_way: bool,
     pub recording: Recording,
     pub parts: Parts,
 }
@@ -52,7 +58,8 @@ impl Held {
             while held.now().recording.cut {
                 let started = Instant::now();
                 let there = stamp(&held.inputs.0.inputs);
-                if there != seen {
+                let ended = held.now().under_way && !is_under_way(&there);
+                if there != seen || ended {
                     // While its files are being moved into place it cannot be read; the next look will find it.
                     match read(&held.inputs.0, &held.inputs.1, held.now().version + 1) {
                         Ok(data) => {
@@ -73,10 +80,21 @@ impl Held {
 }
 
 fn read(inputs: &InputArgs, windows: &WindowArgs, version: u64) -> Result<Data> {
-    let recording = if version == 1 { inputs.load() } else { inputs.load_again() }?.recording;
+    let mut recording = if version == 1 { inputs.load() } else { inputs.load_again() }?.recording;
+    let under_way = recording.cut && is_under_way(&stamp(&inputs.inputs));
+    // What is still being written was not cut off.
+    let cut = recording.cut;
+    recording.cut = cut && !under_way;
     let diagnosis = diagnose(&recording, &windows.clone().options())?;
+    recording.cut = cut;
     let parts = fathom_render::parts(&diagnosis, &recording)?;
-    Ok(Data { version, recording, parts })
+    Ok(Data { version, under_way, recording, parts })
+}
+
+/// Whether any of some files was written to a short while ago.
+fn is_under_way(files: &[(PathBuf, u64, Option<SystemTime>)]) -> bool {
+    let recently = |at: &SystemTime| at.elapsed().map_or(true, |ago| ago < UNDER_WAY);
+    files.iter().filter_map(|(_, _, modified)| modified.as_ref()).any(recently)
 }
 
 /// Lengths and times of all files: differs when anything was written.

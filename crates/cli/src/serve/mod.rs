@@ -10,6 +10,7 @@
 //! Everything else is refused. Requests are handled one after the other on one thread: there is one reader, and the work of
 //! an answer is bounded by what a browser bears.
 
+mod connections;
 mod guard;
 mod held;
 
@@ -38,7 +39,7 @@ struct App {
 pub async fn serve(listener: TcpListener, guard: Guard, held: Held) -> io::Result<()> {
     let app = Arc::new(App { guard, held });
     app.held.follow();
-    axum::serve(listener, Router::new().fallback(answer).with_state(app)).await
+    axum::serve(connections::Limited::new(listener), Router::new().fallback(answer).with_state(app)).await
 }
 
 async fn answer(State(app): State<Arc<App>>, request: Request) -> Response<Body> {

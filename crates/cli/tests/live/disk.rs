@@ -25,7 +25,7 @@ impl Disk {
         {
             return Some(Self { place });
         }
-        eprintln!("SKIPPED: no file system can be made in a file here (mkfs.ext4, mount -o loop)");
+        fathom_testing::skip("no file system can be made in a file here (mkfs.ext4, mount -o loop)");
         None
     }
 
@@ -33,7 +33,7 @@ impl Disk {
     pub fn freeze(&self) -> bool {
         let frozen = succeeds(Command::new("fsfreeze").arg("-f").arg(&self.place));
         if !frozen {
-            eprintln!("SKIPPED: fsfreeze does not work here");
+            fathom_testing::skip("fsfreeze does not work here");
         }
         frozen
     }
@@ -52,7 +52,10 @@ impl Disk {
         let written = std::fs::write(limits.join("strict_limit"), "1")
             .and_then(|()| std::fs::write(limits.join("max_bytes"), "1048576"));
         if let Err(error) = &written {
-            eprintln!("SKIPPED in part: writers cannot be held back: {}: {error}", limits.display());
+            fathom_testing::skip(&format!(
+                "in part: writers cannot be held back: {}: {error}",
+                limits.display()
+            ));
         }
         written.is_ok()
     }

@@ -32,7 +32,7 @@ pub fn of(releases: &[u64]) -> Vec<(u64, PathBuf)> {
     found.retain(|(release, _)| releases.contains(release));
     if found.len() < releases.len() {
         let there: Vec<u64> = found.iter().map(|(release, _)| *release).collect();
-        eprintln!("SKIPPED in part: of the JDKs {releases:?} only {there:?} are here");
+        fathom_testing::skip(&format!("in part: of the JDKs {releases:?} only {there:?} are here"));
     }
     found
 }
@@ -43,7 +43,7 @@ pub fn compile(dir: &Path, release: u64, programs: &[&str]) -> Option<PathBuf> {
     // The compiler of JDK 8 does not know of --release.
     let compiler = listed().into_iter().find(|(release, _, compiles)| *compiles && *release >= 11);
     let Some((_, home, _)) = compiler else {
-        eprintln!("SKIPPED: no JDK with a compiler was found");
+        fathom_testing::skip("no JDK with a compiler was found");
         return None;
     };
     let mut javac = Command::new(home.join("bin/javac"));

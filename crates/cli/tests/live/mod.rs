@@ -55,7 +55,7 @@ pub fn patiently(test: impl Fn()) {
     let _alone = MEASURING.write().unwrap_or_else(PoisonError::into_inner);
     let again = || {
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        eprintln!("TRIED AGAIN: it failed, see above; load of the machine: {}", load.trim());
+        fathom_testing::tried_again(&format!("it failed, see above; load of the machine: {}", load.trim()));
     };
     again();
     if catch_unwind(AssertUnwindSafe(&test)).is_err() {
@@ -68,7 +68,7 @@ pub fn patiently(test: impl Fn()) {
 pub fn ebpf_is_allowed() -> bool {
     let allowed = fathom_capture::privileges::ebpf();
     if let Err(why) = &allowed {
-        eprintln!("SKIPPED: {}: {}", why.what, why.why);
+        fathom_testing::skip(&format!("{}: {}", why.what, why.why));
     }
     allowed.is_ok()
 }

@@ -180,10 +180,23 @@ impl<'a> Chains<'a> {
     /// Time off the CPU under one heading, told by the locks it waited for, by calls that name a file or a peer, and by the
     /// switches themselves.
     fn off_the_cpu(&self, thread: ThreadId, heading: Heading, own: Intervals, found: &mut Found<'a>) {
+        if heading == Heading::Frozen {
+            let next = ends(end_of(heading));
+            let parts = own.stretches().to_vec();
+            let off = self.moments.off(thread);
+            let near = off.partition_point(|span| span.t1_ns() <= parts.first().map_or(0, |part| part.0));
+            found.add((heading, heading.words().to_owned(), next), parts, off.get(near).copied());
+            return;
+        }
         let mut left = own;
         let is_lock = matches!(
             heading,
-            Heading::Monitor | Heading::Lock | Heading::NativeLock | Heading::Waiting | Heading::Blocked
+            Heading::Monitor
+                | Heading::Lock
+                | Heading::NativeLock
+                | Heading::Waiting
+                | Heading::TimedWait
+                | Heading::Blocked
         );
         let told = self.moments.told(thread);
         if is_lock {
@@ -262,6 +275,9 @@ impl<'a> Chains<'a> {
         let heading = if heading == Heading::Blocked { heading_of_span } else { heading };
         let class = if span.name().is_empty() { "a lock" } else { span.name() };
         if span.kind() == kind::LOCK_WAIT || (span.kind() == kind::LOCK_PARK && heading != Heading::Lock) {
+            if heading == Heading::TimedWait {
+                return Some((heading, format!("{}, on {class}", heading.words()), ends(end_of(heading))));
+            }
             let what = format!("waiting for another thread, on {class}");
             let waker = span.label(label::WAKER).and_then(|name| self.by_name(span.process(), name));
             let waker = waker.or_else(|| self.woken_by(thread, span)).filter(|other| *other != thread);
@@ -392,8 +408,10 @@ impl<'a> Chains<'a> {
 /// Why a chain ends at a heading that names nothing to go on to.
 fn end_of(heading: Heading) -> EndKey {
     match heading {
-        Heading::Network | Heading::Dns | Heading::Child | Heading::Throttled => EndKey::Outside,
-        Heading::Sleep | Heading::Idle => EndKey::Choice,
+        Heading::Network | Heading::Dns | Heading::Child | Heading::Throttled | Heading::Frozen => {
+            EndKey::Outside
+        }
+        Heading::Sleep | Heading::TimedWait | Heading::Idle => EndKey::Choice,
         _ if heading.is_running() => EndKey::Running,
         _ => EndKey::Unknown,
     }

@@ -21,17 +21,22 @@ mod cpus;
 mod deadlock;
 mod disks;
 mod doings;
+mod holders;
 mod stops;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod walk;
 
-use fathom_recording::{Recording, Role, Span, StackId, ThreadId};
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use fathom_recording::{ProcessId, Recording, Role, Span, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::intervals::Intervals;
-use crate::thread_ledger::Moments;
+use crate::thread_ledger::{self, ByHeading, Moments, Weight};
 use crate::waits::Heading;
 use crate::waits::stack::ByStack;
 use crate::{Window, quantity};
@@ -147,6 +152,7 @@ pub struct Chains<'a> {
     stacks: ByStack,
     moments: Moments<'a>,
     by_tid: FxHashMap<i64, ThreadId>,
+    runners: OnceCell<cpus::Runners>,
 }
 
 impl<'a> Chains<'a> {
@@ -163,7 +169,12 @@ impl<'a> Chains<'a> {
                 *best = id;
             }
         }
-        Self { recording, stacks: ByStack::of(recording), moments, by_tid }
+        Self { recording, stacks: ByStack::of(recording), moments, by_tid, runners: OnceCell::new() }
+    }
+
+    /// Who had the CPUs, second by second.
+    pub(crate) fn runners(&self) -> &cpus::Runners {
+        self.runners.get_or_init(|| cpus::Runners::of(self.recording))
     }
 
     /// What a thread waited for in a window.
@@ -186,16 +197,35 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// The application's threads that were held up most in a window, the worst first, each with how long, milliseconds. Time
-    /// that a thread spends running, asleep by choice or without work does not count.
-    pub fn victims(&self, window: Window) -> Vec<(ThreadId, f64)> {
+    /// The application's threads that were held up in a window, each with how long, milliseconds; those first that were so most above
+    /// `base`, or, without one, most beyond what they always wait. Time that a thread spends running, asleep by choice or
+    /// without work does not count.
+    pub fn victims(&self, window: Window, base: &[Window]) -> Vec<(ThreadId, f64)> {
+        let base_ms: f64 = base.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
+        let scale = if base_ms > 0.0 { window.length_ns() as f64 / 1e6 / base_ms } else { 0.0 };
+        let parts = thread_ledger::parts(window);
         let held_up = |thread: ThreadId| {
             let by_heading = self.moments.by_heading(thread, &self.stacks)?;
-            let ms = |heading: &Heading| {
-                by_heading[heading.index()].length_within_ns(window.from_ns, window.to_ns) as f64 / 1e6
+            let within = |heading: Heading, w: &Window| {
+                by_heading[heading.index()].length_within_ns(w.from_ns, w.to_ns) as f64 / 1e6
             };
-            let ms: f64 = Heading::ALL.iter().filter(|h| h.is_held_up()).map(ms).sum();
-            (ms > 0.0).then_some((thread, ms))
+            let held: Vec<Heading> = Heading::ALL.into_iter().filter(|h| h.is_held_up()).collect();
+            let ms: f64 = held.iter().map(|heading| within(*heading, &window)).sum();
+            if ms <= 0.0 {
+                return None;
+            }
+            let rank = if base.is_empty() {
+                let mut weight = Weight::of(parts.iter().map(|part| part.length_ns() as f64 / 1e6));
+                for (i, part) in parts.iter().enumerate() {
+                    held.iter().for_each(|heading| weight.add(i, *heading, within(*heading, part)));
+                }
+                weight.value()
+            } else {
+                let usual = |heading| base.iter().map(|w| within(heading, w)).sum::<f64>();
+                let spent = held.iter().map(|heading| (*heading, within(*heading, &window), usual(*heading)));
+                thread_ledger::growth(spent, scale)
+            };
+            Some((thread, ms, rank))
         };
         // The first thread of a JVM's process only waits for the JVM's end.
         let is_app = |id: &ThreadId| {
@@ -204,8 +234,10 @@ impl<'a> Chains<'a> {
             row.role == Role::App || (row.role == Role::Other && !jvm)
         };
         let mut victims: Vec<_> = self.moments.threads().filter(is_app).filter_map(held_up).collect();
-        victims.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        victims
+        victims.sort_by(|a, b| {
+            b.2.total_cmp(&a.2).then_with(|| b.1.total_cmp(&a.1)).then_with(|| a.0.cmp(&b.0))
+        });
+        victims.into_iter().map(|(thread, ms, _)| (thread, ms)).collect()
     }
 
     /// When a thread was held up within a window.
@@ -215,6 +247,20 @@ impl<'a> Chains<'a> {
         };
         let held = Heading::ALL.iter().filter(|h| h.is_held_up());
         Intervals::of(held.flat_map(|h| by_heading[h.index()].within(window.from_ns, window.to_ns)))
+    }
+
+    /// Threads that do the work of a JVM's application, of which anything is known.
+    pub(crate) fn application_threads(&self, jvm: ProcessId) -> Vec<ThreadId> {
+        let is_app = |id: &ThreadId| {
+            let row = &self.recording.threads[id.index()];
+            row.process == jvm && row.role == Role::App
+        };
+        self.moments.threads().filter(is_app).collect()
+    }
+
+    /// What a thread spent its life on; `None` when nothing is known of it.
+    pub(crate) fn by_heading(&self, thread: ThreadId) -> Option<Rc<ByHeading>> {
+        self.moments.by_heading(thread, &self.stacks)
     }
 
     /// What a thread waited for in a window, without the time in which it ran, slept or had no work.
@@ -244,14 +290,13 @@ impl<'a> Chains<'a> {
     /// Name, id and process of a thread.
     fn named(&self, thread: ThreadId) -> (String, Option<i64>, String) {
         let Some(row) = self.recording.threads.get(thread.index()) else { return Default::default() };
-        let process = self.recording.processes.get(row.process.index());
         let name = self.recording.strings.get(row.name).trim();
         let name = match row.tid {
             Some(tid) if name.is_empty() => format!("thread {tid}"),
             _ if name.is_empty() => "a thread without a name".to_owned(),
             _ => name.to_owned(),
         };
-        (name, row.tid, process.map_or_else(String::new, |p| p.name.clone()))
+        (name, row.tid, self.recording.process_name(row.process).to_owned())
     }
 
     /// Frames of a stack, innermost first.
@@ -270,8 +315,7 @@ impl<'a> Chains<'a> {
 
     /// The thread of which a text says "name (id)", as switches name who woke a thread.
     fn told_by_id(&self, text: &str) -> Option<ThreadId> {
-        let (_, tid) = text.strip_suffix(')')?.rsplit_once('(')?;
-        self.by_tid.get(&tid.parse().ok()?).copied()
+        self.by_tid.get(&crate::waits::queues::id_of(text)?).copied()
     }
 }
 

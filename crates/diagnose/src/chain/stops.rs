@@ -32,6 +32,8 @@ const NEAR_END_NS: i64 = 1_000_000;
 const MOST_OF_IT: f64 = 0.5;
 /// Stops for which the last thread is looked for in one chain: the longest.
 const LOOKED_AT: usize = 100;
+/// Records that one stop may have: the pause and the safepoint around it, of the log and of the live probes.
+const RECORDS_OF_A_STOP: usize = 4;
 /// The VM thread was woken by who asks for an operation at most so long before it begins, nanoseconds.
 const ASKED_NS: i64 = 20_000_000;
 
@@ -123,7 +125,20 @@ struct Cut<'a> {
 impl<'a> Chains<'a> {
     /// The longest stops of a JVM that touch a window, the longest first.
     pub fn stops(&self, jvm: ProcessId, window: Window, most: usize) -> Vec<Stop> {
-        let mut cuts = self.cuts(jvm, &Intervals::of_windows(&[window]));
+        let kinds = [kind::SAFEPOINT, kind::GC_PAUSE].into_iter();
+        let touches = |span: &Span<'_>| span.t0_ns() < window.to_ns && span.t1_ns() > window.from_ns;
+        let spans = kinds.flat_map(|kind| self.recording.spans_of(kind));
+        let mut spans: Vec<(i64, i64)> = spans
+            .filter(|span| span.process() == jvm && touches(span))
+            .map(|span| (span.t0_ns(), span.t1_ns()))
+            .collect();
+        // Of a log with a million stops only the longest are cut; a stop may stand in a few records.
+        let few = most.saturating_mul(RECORDS_OF_A_STOP);
+        if few < spans.len() {
+            spans.select_nth_unstable_by_key(few, |(from, to)| std::cmp::Reverse(to.saturating_sub(*from)));
+            spans.truncate(few);
+        }
+        let mut cuts = self.cuts(jvm, &Intervals::of(spans));
         cuts.sort_by_key(|cut| std::cmp::Reverse(cut.span.duration_ns()));
         cuts.truncate(most);
         cuts.iter().map(|cut| self.stop(jvm, cut)).collect()
@@ -173,7 +188,7 @@ impl<'a> Chains<'a> {
         let rank = |span: &Span<'_>| {
             (span.kind() != kind::SAFEPOINT, span.figure(figure::REACH_NS).is_none(), -span.duration_ns())
         };
-        spans.sort_by_key(rank);
+        spans.sort_by_cached_key(rank);
         let mut kept: BTreeMap<i64, Span<'a>> = BTreeMap::new();
         for span in spans {
             let before = kept.range(..=span.t0_ns()).next_back();

@@ -1,6 +1,6 @@
 //! Chains in recordings put together by hand, where the ends are known.
 
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{figure, kind, label, live};
 use fathom_recording::{FrameType, Role, Sink, SourceId, SpanRow, StackId};
 use proptest::prelude::*;
 
@@ -186,6 +186,67 @@ fn an_owner_that_runs_sleeps_or_has_no_cpu_is_the_end_of_the_chain() {
         (owner[1].next[0].what.as_str(), owner[1].next[0].end),
         ("stress (9) ran", Some(End::Running))
     );
+}
+
+#[test]
+fn who_had_the_cpus_is_added_up_over_the_whole_wait_and_by_process() {
+    let mut world = World::of(&APPS);
+    // The last that ran before each wait ended is a thread that did next to nothing.
+    let stack = [(FrameType::C2, "shop.Cart.total"), (FrameType::Kernel, "asm_sysvec_apic_timer_interrupt")];
+    for at in [1_000, 2_000, 3_000] {
+        let labels = [(label::RAN_INSTEAD, "rcu_preempt (15)")];
+        world.add(
+            kind::SCHED_OFF,
+            0,
+            "preempted",
+            (at, at + 900),
+            &stack,
+            &[(figure::RUNQ_NS, 900e6)],
+            &labels,
+        );
+    }
+    let process = world.built.jvm;
+    for (instance, process, cpus) in [
+        ("hog (7)", None, 0.9),
+        ("hog (8)", None, 0.6),
+        ("App (100)", Some(process), 0.6),
+        ("rcu_preempt (15)", None, 0.001),
+    ] {
+        let info = fathom_recording::SeriesInfo {
+            name: live::PROCESS_CPU.name.into(),
+            instance: instance.into(),
+            unit: "cpus".into(),
+            kind: fathom_recording::SeriesKind::Gauge,
+            process,
+            source: SourceId(0),
+        };
+        let series = world.built.recording.add_series(info);
+        for second in 0..10 {
+            world.built.recording.point(series, second * 1_000 * MS, 1_000 * MS, cpus);
+        }
+    }
+    let chain = world.chain(0, (1_000, 4_000));
+    let queue = chain.links.iter().find(|link| link.heading == Some(Heading::RunQueue)).unwrap();
+    adds_up(queue.ms, &queue.next);
+    let who: Vec<(&str, i64)> =
+        queue.next.iter().map(|link| (link.what.as_str(), link.ms.round() as i64)).collect();
+    // Of the program's own 0.6 CPUs the thread itself ran 0.1.
+    assert_eq!(who[..2], [("hog ran", 2_024), ("other threads of App ran", 675)], "{who:?}");
+    assert!(queue.next.iter().all(|link| link.stack.is_empty()), "whose stack: {:?}", queue.next);
+}
+
+#[test]
+fn a_process_that_is_stopped_by_a_signal_waits_for_nobody_inside() {
+    let mut world = World::of(&APPS);
+    let parked = [
+        (FrameType::C2, "java.util.concurrent.locks.LockSupport.park"),
+        (FrameType::Kernel, "get_signal"),
+        (FrameType::Kernel, "do_signal_stop"),
+    ];
+    world.add(kind::SCHED_OFF, 0, "sleeping", (1_000, 4_000), &parked, &[], &[(label::WAKER, "pay-7 (101)")]);
+    let chain = world.chain(0, (1_000, 4_000));
+    let link = &chain.links[0];
+    assert_eq!((link.heading, link.ms, link.end), (Some(Heading::Frozen), 3_000.0, Some(End::Outside)));
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         links
     }
 
-    fn follow(&mut self, thread: ThreadId, doing: Doing<'a>) -> Link {
+    pub(super) fn follow(&mut self, thread: ThreadId, doing: Doing<'a>) -> Link {
         let mut link = self.link(Some(thread), Some(doing.heading), doing.what, &doing.moments);
         self.cite(&mut link, doing.span.as_ref(), doing.stack);
         let is_cut = doing.span.is_some_and(|span| span.label(label::CUT).is_some());

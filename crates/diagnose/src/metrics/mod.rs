@@ -13,6 +13,8 @@ pub use distribution::Distribution;
 
 use serde::Serialize;
 
+use crate::quantity;
+
 /// Whether a figure is fine in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -50,6 +52,20 @@ pub struct Metric {
 }
 
 impl Metric {
+    /// Its value with its unit, in words.
+    pub fn shown(&self) -> String {
+        let Some(value) = self.value else { return "–".into() };
+        match self.unit {
+            "share" => quantity::share(value),
+            "ms" => quantity::millis(value),
+            "s" => quantity::seconds(value),
+            "bytes" => quantity::bytes(value),
+            "bytes/s" => format!("{} a second", quantity::bytes(value)),
+            "count" => quantity::count(value),
+            unit => format!("{value:.1} {unit}"),
+        }
+    }
+
     /// A figure that is not judged yet.
     fn new(id: &'static str, name: &'static str, value: Option<f64>, unit: &'static str) -> Self {
         let why = if value.is_some() { "" } else { "not in this log" };

@@ -7,6 +7,7 @@ use fathom_recording::{FrameType, ProcessId, Recording, Sample, SourceId, StackI
 use rustc_hash::FxHashMap;
 
 use super::gc_case::{WHOLE_RUN_SHARE, blind};
+use super::processors::Processors;
 use super::wait_case::java_method;
 use crate::{Case, Judgement, Rule, Window, quantity};
 
@@ -95,13 +96,18 @@ impl<'c, 'a> Cpu<'c, 'a> {
         if self.all_ms > 0.0 { self.ms(which) / self.all_ms } else { 0.0 }
     }
 
-    /// What it costs in wall time, milliseconds: the time above the base's, by as many threads as share it evenly.
+    /// What it costs in wall time, milliseconds: the time above the base's, by as many threads as share it evenly. Where threads
+    /// wait for processors all along, what runs takes as many times as long; where they do so in the slow windows only, that is
+    /// another cause.
     pub(super) fn cost_ms(&self, which: impl Fn(&str) -> bool) -> f64 {
         let mut by_thread: BTreeMap<Option<ThreadId>, f64> = BTreeMap::new();
         for ((thread, _), ms) in self.slow.iter().filter(|((_, found), _)| which(found)) {
             *by_thread.entry(*thread).or_default() += ms;
         }
-        let (slow, base) = (by_thread.values().sum(), add_up(&self.base, which));
+        let processors = Processors::of(self.case, self.jvm);
+        let stretch = processors.base.as_ref().unwrap_or(&processors.slow).stretch();
+        let slow = by_thread.values().sum::<f64>() * stretch;
+        let base = add_up(&self.base, which) * stretch;
         let cost = self.case.excess_ms(slow, base) / sharing(by_thread.values());
         cost.min(Case::length_ms(&self.case.slow))
     }
@@ -170,7 +176,7 @@ pub(super) fn unseen(rule: &dyn Rule) -> Judgement {
 }
 
 /// How many threads share something evenly: (Σx)² / Σx², so that n that have as much each are n, and one that has nearly all is one.
-pub(super) fn sharing<'s>(parts: impl Iterator<Item = &'s f64> + Clone) -> f64 {
+pub(crate) fn sharing<'s>(parts: impl Iterator<Item = &'s f64> + Clone) -> f64 {
     let (all, squares): (f64, f64) = (parts.clone().sum(), parts.map(|part| part * part).sum());
     if squares > 0.0 { (all * all / squares).max(1.0) } else { 1.0 }
 }

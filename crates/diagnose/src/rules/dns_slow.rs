@@ -50,9 +50,17 @@ impl Rule for DnsSlow {
          (`networkaddress.cache.ttl`), so that only some requests pay."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Lookups]
+    }
+
+    fn of_any_program(&self) -> bool {
+        true
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(all) = Waits::of(case, jvm, kind::NET_DNS, |_| true) else {
-            return unseen(self, "name look-ups");
+            return unseen(self, (case, jvm), kind::NET_DNS, "name look-ups");
         };
         let long = |span: &Span<'_>| span.duration_ns() as f64 / 1e6 >= SLOW_MS && !timed_out(span);
         let Some(waits) = Waits::of(case, jvm, kind::NET_DNS, long) else { return Judgement::NotApplicable };
@@ -159,5 +167,35 @@ mod tests {
         assert!(finding.title.starts_with("3 name look-ups took 3.60 s"), "{}", finding.title);
         assert!(matches!(judged(&DnsSlow, &look_ups(4.0, 0.0).sealed()), Judgement::RuledOut { .. }));
         assert!(matches!(judged(&DnsSlow, &look_ups(4_000.0, 2.0).sealed()), Judgement::RuledOut { .. }));
+    }
+
+    /// A recording of `fathom record` without a look-up, whose collector could not see something.
+    fn watched(unseen: &[&str]) -> Judgement {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        built.recording.processes[built.jvm.index()].pid = Some(7);
+        let unseen = unseen.iter().map(|what| fathom_recording::Unseen {
+            what: (*what).into(),
+            why: String::new(),
+            remedy: String::new(),
+        });
+        built.recording.sources.push(fathom_recording::Source {
+            name: "network".into(),
+            format: "network".into(),
+            covers_ns: Some((0, 10_000_000_000)),
+            unseen: unseen.collect(),
+            ..Default::default()
+        });
+        judged(&DnsSlow, &built.sealed())
+    }
+
+    #[test]
+    fn what_a_collector_saw_all_of_is_not_asked_for_again() {
+        assert!(matches!(watched(&[]), Judgement::RuledOut { .. }));
+        let beside =
+            ["TLS handshakes", "stacks of 1561 connections and look-ups", "names that process 8 resolves"];
+        assert!(matches!(watched(&beside), Judgement::RuledOut { .. }));
+        let Judgement::CannotTell(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
+        assert!(spot.what.contains("names that process 7 resolves"), "{}", spot.what);
+        assert!(!spot.remedy.contains("fathom record"), "{}", spot.remedy);
     }
 }

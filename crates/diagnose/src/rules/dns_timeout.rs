@@ -44,9 +44,17 @@ impl Rule for DnsTimeout {
          **Ruled out** by the number of look-ups that all were answered."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Lookups]
+    }
+
+    fn of_any_program(&self) -> bool {
+        true
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(all) = Waits::of(case, jvm, kind::NET_DNS, |_| true) else {
-            return unseen(self, "name look-ups");
+            return unseen(self, (case, jvm), kind::NET_DNS, "name look-ups");
         };
         let of = |which: fn(&Span<'_>) -> bool| Waits::of(case, jvm, kind::NET_DNS, which);
         let Some(waits) = of(|s| timed_out(s) || looks_timed_out(s)) else { return Judgement::NotApplicable };

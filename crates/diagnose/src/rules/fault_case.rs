@@ -135,7 +135,7 @@ impl<'c, 'a> Faults<'c, 'a> {
     /// any Java method, else the function; the share of each, the largest first.
     pub(super) fn touched_by(&self, mapping: Option<&str>) -> Vec<(&'a str, f64)> {
         let recording: &'a Recording = self.case.recording;
-        let stacks = ByStack::of(recording);
+        let stacks = ByStack::by_frames(recording);
         let (faults, cpu) = (recording.strings.find(sample::PAGE_FAULT), recording.strings.find(sample::CPU));
         let has_own = recording.samples.iter().any(|s| Some(s.kind) == faults && s.process == self.jvm);
         let is_one = |s: &Sample| {
@@ -225,7 +225,7 @@ fn counted<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<
 
 /// CPU time in the handling of faults, where samples show the kernel; the mapping is not known.
 fn sampled<'a>(recording: &'a Recording, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Place<'a>, Sum> {
-    let stacks = ByStack::of(recording);
+    let stacks = ByStack::by_frames(recording);
     let cpu = recording.strings.find(sample::CPU);
     let mut by: BTreeMap<Place<'a>, Sum> = BTreeMap::new();
     let within = |s: &Sample| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&s.t_ns));

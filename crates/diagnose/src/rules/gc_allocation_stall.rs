@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::{fact, kind};
 
 use super::gc_case::{GcCase, cited, remedy, several_or_long, stretches, summed};
 use crate::collections::Pause;
+use crate::failures::was_asked_for;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// One stall from which on a request notices, milliseconds: ZGC and Shenandoah are chosen for pauses below one.
@@ -28,11 +29,16 @@ impl Rule for GcAllocationStall {
         "ZGC and Shenandoah free memory while the application runs. When it allocates faster than they free, ZGC lets \
          each thread that allocates wait (`Allocation Stall`), and Shenandoah finishes its cycle with the application \
          stopped (`Degenerated GC`). These stalls are no pauses: other threads run on, and no pause figure shows them.\n\n\
-         **Evidence.** The stalls as the log prints them, thread by thread, at least one of 10 ms or more; the time in \
-         which at least one thread waited is the cost. For Shenandoah the degenerated and full collections.\n\n\
+         **Evidence.** The stalls as the log prints them, thread by thread, the time in which at \
+         least one thread waited is the cost. For Shenandoah the degenerated collections, and full ones that nobody asked \
+         for. Where a series shows what was lost, one must last 10 ms and they must be a good part of it.\n\n\
          **Look-alikes.** None that prints the same lines. Why the collector is late is told by the rest: the live set \
          fills the heap, or too few concurrent threads, or a burst of allocation.\n\n\
          **Ruled out** by the number and length of stalls."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
@@ -42,7 +48,12 @@ impl Rule for GcAllocationStall {
         };
         let concurrent = gc.fact(fact::COLLECTOR).is_none_or(|c| c == "Z" || c == "Shenandoah");
         let stalls: Vec<Span<'_>> = case.spans_in(kind::GC_STALL, jvm, &case.slow).collect();
-        let degenerated: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_degenerated(p)).copied().collect();
+        let sort = if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah")) {
+            is_late
+        } else {
+            is_degenerated
+        };
+        let degenerated: Vec<Pause<'_>> = gc.slow.iter().filter(|p| sort(p)).copied().collect();
         if stalls.is_empty() && degenerated.is_empty() {
             let none = "no thread waited for memory, no collection was finished with the application stopped";
             return if concurrent { gc.ruled_out(none) } else { Judgement::NotApplicable };
@@ -52,12 +63,13 @@ impl Rule for GcAllocationStall {
             Case::union_ms(stalls, windows)
         };
         let stalled_ms = case.excess_ms(covered(&case.slow), covered(&case.base));
-        let cost_ms = stalled_ms + gc.excess_ms(is_degenerated);
+        let cost_ms = stalled_ms + gc.excess_ms(|p| sort(p));
         let longest = stalls.iter().map(|s| s.duration_ns()).max().unwrap_or(0) as f64 / 1e6;
         let longest = degenerated.iter().map(Pause::ms).fold(longest, f64::max);
-        let usual = gc.usual_ms(|p| !is_degenerated(p));
+        let usual = gc.usual_ms(|p| !sort(p));
         let few = stalls.is_empty() && !several_or_long(&degenerated);
-        if longest < STALL_MS || few || !(case.matters(cost_ms) || gc.stands_out(longest, usual)) {
+        let weighs = longest >= STALL_MS && !few && (case.matters(cost_ms) || gc.stands_out(longest, usual));
+        if !weighs && !gc.on_stops() {
             return gc.ruled_out(format!(
                 "{} and {}, the longest {}, {} in all",
                 quantity::plural(stalls.len(), "allocation stall", "allocation stalls"),
@@ -73,6 +85,12 @@ impl Rule for GcAllocationStall {
 /// Shenandoah finished a cycle, or did a whole collection, with the application stopped because it ran out of room.
 fn is_degenerated(pause: &Pause<'_>) -> bool {
     pause.span.name().contains("Degenerated")
+}
+
+/// Whether a pause of Shenandoah or ZGC did what should have been done beside the application: a degenerated collection,
+/// and a full one that nobody asked for.
+fn is_late(pause: &Pause<'_>) -> bool {
+    is_degenerated(pause) || (pause.labelled_full() && !was_asked_for(pause))
 }
 
 fn found(
@@ -99,11 +117,15 @@ fn found(
     threads.dedup();
     finding.title = if stalls.is_empty() {
         let n = quantity::plural(degenerated.len(), "collection", "collections");
-        format!("{n} had to be finished with the application stopped, {}", quantity::millis(cost_ms))
+        let how = if degenerated.iter().any(|p| is_degenerated(p)) { "degenerated: " } else { "" };
+        let cost = quantity::millis(cost_ms);
+        format!(
+            "{how}{n} had to be finished with the application stopped (Pause Degenerated, Pause Full), {cost}"
+        )
     } else {
         let n = quantity::plural(stalls.len(), "time", "times");
         format!(
-            "threads waited {n} for memory that the collector had not freed yet, {} in all",
+            "allocation stalls: threads waited {n} for memory that the collector had not freed yet, {} in all",
             quantity::millis(total_ms)
         )
     };
@@ -185,10 +207,10 @@ mod tests {
     }
 
     #[test]
-    fn short_stalls_and_none_are_ruled_out_and_other_collectors_do_not_have_them() {
+    fn a_short_stall_is_named_none_is_ruled_out_and_other_collectors_do_not_have_them() {
         let mut built = Built::jvm("21", "Z", 10.0);
         built.on_thread(kind::GC_STALL, "worker-1", "Allocation Stall", 2.0, 0.4);
-        assert!(matches!(judged(&GcAllocationStall, &built.sealed()), Judgement::RuledOut { .. }));
+        assert!(matches!(judged(&GcAllocationStall, &built.sealed()), Judgement::Found(_)));
         let mut quiet = Built::jvm("21", "Z", 10.0);
         quiet.pause("Pause Mark Start", "", 1.0, 0.02, &[]);
         assert!(matches!(judged(&GcAllocationStall, &quiet.sealed()), Judgement::RuledOut { .. }));

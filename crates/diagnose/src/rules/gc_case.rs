@@ -3,7 +3,10 @@
 use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{ProcessId, Span};
 
+use crate::burden::{Burden, LONG_MS};
 use crate::collections::{self, Pause};
+use crate::intervals::Intervals;
+use crate::waits::log_write::log_writes;
 use crate::{
     BlindSpot, Case, Confidence, Evidence, Finding, Judgement, LONG_STOP_MS, Rule, Window, quantity,
 };
@@ -13,13 +16,14 @@ const MARKED: usize = 50;
 /// How many records a finding cites.
 const CITED: usize = 3;
 
-/// What pressure on the collector must cost of a whole run in which no series and no stop shows anything slow, as a
-/// share of its wall time. What such a run would reach without it nobody knows, so more is asked than of a measured
-/// loss: a tenth is beyond what collectors are built to take (G1 aims at 8 %), and where an engineer begins to act.
+/// What a rule that goes by samples asks of a whole run in which no series and no stop shows anything slow, as a share of
+/// its wall time. What such a run would reach without it nobody knows, so more is asked than of a measured loss.
 pub(crate) const WHOLE_RUN_SHARE: f64 = 0.10;
-/// A single stop that is worth a finding whatever it is of the whole, milliseconds: from one second on people and
-/// time-outs notice. It must also stand out of its run, see [`Case::stands_out`].
-const STANDS_OUT_MS: f64 = 1_000.0;
+/// How long before a slow window a failed collection may lie whose consequence the window is, nanoseconds: the full
+/// collection after it comes within seconds.
+const LEAD_NS: i64 = 10_000_000_000;
+/// Slow windows that are stops for as much of their time were picked for that: a share of them says nothing.
+const PICKED: f64 = 0.8;
 
 /// Collections from which on a share of time can be told: a log that is a fragment of two or three records is
 /// nothing but pauses.
@@ -33,8 +37,12 @@ pub(crate) struct GcCase<'c, 'a> {
     pub(crate) all: Vec<Pause<'a>>,
     /// Those that touch a slow window.
     pub(crate) slow: Vec<Pause<'a>>,
+    /// The longest of them, nanoseconds.
+    longest_slow_ns: i64,
     /// Those that touch a base window.
     base: Vec<Pause<'a>>,
+    /// Whether the slow windows are but the longest stops of a JVM that is hardly stopped, none of them for long.
+    quiet: bool,
 }
 
 impl<'c, 'a> GcCase<'c, 'a> {
@@ -51,9 +59,22 @@ impl<'c, 'a> GcCase<'c, 'a> {
                         .into(),
             }));
         }
-        let within = |windows: &[Window]| all.iter().filter(|p| touches(&p.span, windows)).copied().collect();
-        let (slow, base) = (within(&case.slow), within(&case.base));
-        Ok(Self { case, jvm, all, slow, base })
+        let within = |windows: &[Window]| {
+            let windows = Intervals::of_windows(windows);
+            all.iter().filter(|p| windows.touches(p.span.t0_ns(), p.span.t1_ns())).copied().collect()
+        };
+        let (slow, base): (Vec<Pause<'a>>, _) = (within(&case.slow), within(&case.base));
+        let longest_slow_ns = slow.iter().map(|p| p.span.duration_ns()).max().unwrap_or(0);
+        let quiet = case.found_on_stops && Burden::of(case.recording, jvm).quiet;
+        Ok(Self { case, jvm, all, slow, longest_slow_ns, base, quiet })
+    }
+
+    /// The pauses of the slow windows that touch an interval, and few others: asked for each of as many stops.
+    pub(crate) fn slow_beside(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &Pause<'a>> + Clone {
+        let earliest_ns = from_ns.saturating_sub(self.longest_slow_ns);
+        let first = self.slow.partition_point(|p| p.span.t0_ns() < earliest_ns);
+        let beside = self.slow.iter().skip(first);
+        beside.take_while(move |p| p.span.t0_ns() <= to_ns)
     }
 
     /// The pauses of the base windows that `which` picks.
@@ -61,33 +82,95 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self.base.iter().filter(|p| which(p)).copied().collect()
     }
 
-    /// Time in the slow windows of the pauses that `which` picks, above as much base time, milliseconds.
+    /// Time in the slow windows of the pauses that `which` picks, above as much base time, milliseconds. What the JVM
+    /// waited in them for a write of its log is not theirs: the collection would have been as short without it.
     pub(crate) fn excess_ms(&self, which: impl Fn(&Pause<'a>) -> bool) -> f64 {
+        let writes = log_writes(self.case.recording, self.jvm);
+        let writes = Intervals::of(writes.iter().map(|write| (write.t0_ns(), write.t1_ns())));
         let time = |pauses: &[Pause<'a>], windows: &[Window]| {
             let stretches = pauses.iter().filter(|p| which(p)).map(|p| (p.span.t0_ns(), p.span.t1_ns()));
-            Case::union_ms(stretches, windows)
+            if writes.is_empty() {
+                return Case::union_ms(stretches, windows);
+            }
+            let stretches = Intervals::of(stretches).and(&Intervals::of_windows(windows));
+            stretches.length_ms() - stretches.and(&writes).length_ms()
         };
         self.case.excess_ms(time(&self.slow, &self.case.slow), time(&self.base, &self.case.base))
     }
 
-    /// Whether the cost of pressure on the collector is worth a finding. Causes that somebody asked for by name are
-    /// held against [`Case::matters`].
+    /// Whether a cost is worth a finding, see [`Case::matters`]. Of windows that were picked for being stops it is always a
+    /// good part: where the JVM is hardly stopped, and never for long, the ordinary work of its collector is none.
     pub(crate) fn matters(&self, cost_ms: f64) -> bool {
-        let measured = !self.case.whole_run || self.case.loss.lost_ms > 0.0;
-        self.case.matters(cost_ms)
-            && (measured || cost_ms >= WHOLE_RUN_SHARE * Case::length_ms(&self.case.slow))
+        !self.quiet && self.case.matters(cost_ms)
+    }
+
+    /// Whether nothing but the stops themselves tells what was slow: no series was given.
+    pub(crate) fn on_stops(&self) -> bool {
+        self.case.whole_run || self.case.lost_by.is_empty()
+    }
+
+    /// Whether the slow windows are stops and little else.
+    fn picked(&self) -> bool {
+        let stops = crate::windows::stops::of_jvm(self.case.recording, self.jvm);
+        let slow = Intervals::of_windows(&self.case.slow);
+        !self.case.whole_run
+            && self.case.lost_by.is_empty()
+            && stops.and(&slow).length_ms() >= PICKED * slow.length_ms()
+    }
+
+    /// The pauses in which a failure is to be looked for: all where only the stops tell what was slow, else those of the
+    /// slow windows with what came just before them.
+    pub(crate) fn told(&self) -> impl Iterator<Item = &Pause<'a>> {
+        let is_told = self.is_told();
+        self.all.iter().filter(move |p| is_told(p))
+    }
+
+    /// The same of pauses whose records are cut off.
+    pub(crate) fn told_cut_off(&self) -> Vec<Pause<'a>> {
+        let is_told = self.is_told();
+        collections::cut_off(self.case.recording, self.jvm).into_iter().filter(is_told).collect()
+    }
+
+    fn is_told(&self) -> impl Fn(&Pause<'a>) -> bool + use<'a> {
+        let before = |w: &Window| Window { from_ns: w.from_ns.saturating_sub(LEAD_NS), to_ns: w.to_ns };
+        let near = Intervals::of_windows(&self.case.slow.iter().map(before).collect::<Vec<_>>());
+        let all = self.on_stops();
+        move |p| all || near.touches(p.span.t0_ns(), p.span.t1_ns())
+    }
+
+    /// Whether a pause touches a slow window.
+    pub(crate) fn is_slow(&self, pause: &Pause<'_>) -> bool {
+        Intervals::of_windows(&self.case.slow).touches(pause.span.t0_ns(), pause.span.t1_ns())
+    }
+
+    /// The windows that shares of time are told of: the slow ones, or the whole run where those were picked for being
+    /// stops.
+    pub(crate) fn shared_of(&self) -> Vec<Window> {
+        match crate::burden::logged(self.case.recording, self.jvm).filter(|_| self.picked()) {
+            Some(run) => vec![run],
+            None => self.case.slow.clone(),
+        }
+    }
+
+    /// With all pauses of the run for those of slow windows that were picked for being stops.
+    pub(crate) fn over_run(mut self) -> Self {
+        if self.picked() {
+            self.slow = self.all.clone();
+        }
+        self
     }
 
     /// Whether a single stop is worth a finding, beside the usual ones of its run.
     pub(crate) fn stands_out(&self, stop_ms: f64, usual_ms: f64) -> bool {
-        stop_ms >= STANDS_OUT_MS && Case::stands_out(stop_ms, usual_ms)
+        stop_ms >= LONG_MS && Case::stands_out(stop_ms, usual_ms)
     }
 
-    /// Share of the slow windows in which the JVM was stopped by pauses that `which` picks.
+    /// Share of the windows of [`Self::shared_of`] in which the JVM was stopped by pauses that `which` picks.
     pub(crate) fn stopped_share(&self, which: impl Fn(&Pause<'a>) -> bool) -> f64 {
-        let stretches = self.slow.iter().filter(|p| which(p)).map(|p| (p.span.t0_ns(), p.span.t1_ns()));
-        let length_ms = Case::length_ms(&self.case.slow);
-        if length_ms > 0.0 { Case::union_ms(stretches, &self.case.slow) / length_ms } else { 0.0 }
+        let windows = self.shared_of();
+        let stretches = self.all.iter().filter(|p| which(p)).map(|p| (p.span.t0_ns(), p.span.t1_ns()));
+        let length_ms = Case::length_ms(&windows);
+        if length_ms > 0.0 { Case::union_ms(stretches, &windows) / length_ms } else { 0.0 }
     }
 
     /// The median pause of the run that `which` picks, milliseconds; 0 without any.
@@ -98,6 +181,16 @@ impl<'c, 'a> GcCase<'c, 'a> {
     /// What is known of the JVM, by the words of [`fact`].
     pub(crate) fn fact(&self, key: &str) -> Option<&'a str> {
         self.case.recording.processes.get(self.jvm.index())?.fact(key)
+    }
+
+    /// The collector, as far as its records tell where nothing names it: one with concurrent work in the old generation is
+    /// G1 when it says so, else CMS.
+    pub(crate) fn collector(&self) -> Option<&'a str> {
+        let says_g1 = |p: &Pause<'_>| p.cause().is_some_and(|cause| cause.starts_with("G1 "));
+        self.fact(fact::COLLECTOR).or_else(|| {
+            let g1 = self.all.iter().any(says_g1).then_some("G1");
+            g1.or_else(|| self.case.has(kind::GC_CONCURRENT, self.jvm).then_some("CMS"))
+        })
     }
 
     /// The same as a number.
@@ -173,12 +266,18 @@ impl<'c, 'a> GcCase<'c, 'a> {
 /// Stretches for the timeline, in order of time. Where there are many, those closest together become one, so that a
 /// cause that acts all the time is one long stretch.
 pub(crate) fn stretches<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<Window> {
-    let mut windows: Vec<_> = spans.map(|s| Window { from_ns: s.t0_ns(), to_ns: s.t1_ns() }).collect();
+    marked(spans.map(|s| Window { from_ns: s.t0_ns(), to_ns: s.t1_ns() }).collect())
+}
+
+/// The same of windows in any order.
+pub(crate) fn marked(mut windows: Vec<Window>) -> Vec<Window> {
     windows.sort_by_key(|w| w.from_ns);
     let gap = |a: &Window, b: &Window| b.from_ns.saturating_sub(a.to_ns);
     let mut gaps: Vec<i64> = windows.windows(2).filter_map(|w| Some(gap(w.first()?, w.get(1)?))).collect();
-    gaps.sort_unstable();
-    let narrow = windows.len().checked_sub(MARKED + 1).and_then(|i| gaps.get(i)).copied().unwrap_or(i64::MIN);
+    let narrow = match windows.len().checked_sub(MARKED + 1) {
+        Some(i) if i < gaps.len() => *gaps.select_nth_unstable(i).1,
+        _ => i64::MIN,
+    };
     let mut merged: Vec<Window> = Vec::new();
     for window in windows {
         match merged.last_mut() {
@@ -194,10 +293,16 @@ pub(crate) fn most<'p, 'a>(
     pauses: &'p [Pause<'a>],
     weight: impl Fn(&Pause<'a>) -> f64,
 ) -> Vec<&'p Pause<'a>> {
-    let mut order: Vec<_> = pauses.iter().collect();
-    order.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    order.truncate(CITED);
-    order
+    let mut most: Vec<(f64, &Pause<'a>)> = Vec::with_capacity(CITED + 1);
+    for pause in pauses {
+        let weight = weight(pause);
+        let at = most.partition_point(|(more, _)| more.total_cmp(&weight).is_ge());
+        if at < CITED {
+            most.insert(at, (weight, pause));
+            most.truncate(CITED);
+        }
+    }
+    most.into_iter().map(|(_, pause)| pause).collect()
 }
 
 /// Whether pauses are several, or one of them is long in itself: a fragment of a log is nothing but pauses, and its
@@ -237,13 +342,9 @@ pub(crate) fn blind(rule: &dyn Rule, what: impl Into<String>, remedy: impl Into<
 /// The median; 0 without values.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
-}
-
-fn touches(span: &Span<'_>, windows: &[Window]) -> bool {
-    windows.iter().any(|w| {
-        span.overlap_ns(w.from_ns, w.to_ns) > 0
-            || (span.t0_ns() == span.t1_ns() && (w.from_ns..w.to_ns).contains(&span.t0_ns()))
-    })
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }

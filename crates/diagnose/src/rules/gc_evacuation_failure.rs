@@ -1,15 +1,16 @@
 //! `gc-evacuation-failure`: a collection finds no room to copy survivors to, or CMS is overtaken by allocation.
 
-use fathom_recording::vocabulary::{fact, figure, label};
+use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, cited, most, remedy, summed};
 use crate::collections::Pause;
-use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
+use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, failures, quantity};
 
-/// Failures as close as this belong to one squeeze, seconds.
-const TOGETHER_S: f64 = 60.0;
 /// A full collection that starts within this many pauses after a failure is its consequence.
 const NEXT: usize = 2;
+
+/// Share of the heap below which a full collection had another reason than a lack of room.
+const ROOM: f64 = 0.5;
 
 /// The rule.
 pub struct GcEvacuationFailure;
@@ -29,11 +30,17 @@ impl Rule for GcEvacuationFailure {
          clean up after itself, which takes many times as long; a full collection often follows. CMS: the old \
          generation fills before the concurrent cycle has ended (concurrent mode failure).\n\n\
          **Evidence.** What the log prints with the pause (`To-space exhausted` up to JDK 20, `(Evacuation Failure: \
-         Allocation)` since 21, JDK 8 `to-space exhausted`, `promotion failed`, `concurrent mode failure`): two \
-         within a minute, or one followed by a full collection. The cost is what these pauses took above the usual \
-         young pause, and the full collections.\n\n\
+         Allocation)` since 21, JDK 8 `to-space exhausted` and `(young)--`, `promotion failed`, `concurrent mode failure`, \
+         `concurrent mode interrupted`), or a full collection of G1 or CMS, which are built to do without, that nobody \
+         asked for. One is a finding, for the next one may take as long as the heap is large. The cost is what these \
+         pauses took above the usual young pause, and the full collections; where a series shows what was lost, that must \
+         be a good part of it.\n\n\
          **Look-alikes.** `(Evacuation Failure: Pinned)` of JDK 22 and later is no lack of room: native code holds an \
-         array (`gc-locker`). A single failure at a peak of the load is no finding."
+         array (`gc-locker`). A full collection that was asked for is `gc-explicit`, one for class memory `gc-metaspace`."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
@@ -44,95 +51,179 @@ impl Rule for GcEvacuationFailure {
         if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
             return Judgement::NotApplicable;
         }
-        let failed: Vec<Pause<'_>> = gc.slow.iter().filter(|p| ran_out(p)).copied().collect();
-        if failed.is_empty() {
+        let collector = gc.collector();
+        let failed: Vec<Pause<'_>> =
+            gc.told().filter(|p| !failures::of(p, collector).is_empty()).copied().collect();
+        let mut cut = gc.told_cut_off();
+        cut.retain(|p| !failures::of(p, collector).is_empty());
+        if failed.is_empty() && cut.is_empty() {
             return gc.ruled_out(format!(
                 "none of {} failed to evacuate or promote",
-                quantity::plural(gc.slow.len(), "pause", "pauses")
+                quantity::plural(gc.told().count(), "pause", "pauses")
             ));
         }
-        let usual = gc.usual_ms(|p| p.is_young() && !ran_out(p));
-        let full = following_full(&gc.slow);
-        let beyond: f64 = failed.iter().map(|p| (p.ms() - usual).max(0.0)).sum();
-        let base: f64 = gc.base_of(ran_out).iter().map(|p| (p.ms() - usual).max(0.0)).sum();
-        let cost_ms = case.excess_ms(beyond, base) + full.iter().map(Pause::ms).sum::<f64>();
+        let has_failed = |p: &Pause<'_>| !failures::of(p, collector).is_empty();
+        let usual = gc.usual_ms(|p| p.is_young() && !has_failed(p));
+        let full = following_full(gc.told(), collector);
+        let above = |p: &Pause<'_>| if p.labelled_full() { p.ms() } else { (p.ms() - usual).max(0.0) };
+        let beyond: f64 = gc.slow.iter().filter(|p| has_failed(p)).map(above).sum();
+        let base: f64 = gc.base_of(has_failed).iter().map(above).sum();
+        let then: f64 = full.iter().filter(|p| gc.is_slow(p)).map(Pause::ms).sum();
+        let cost_ms = case.excess_ms(beyond, base) + then;
         let longest = failed.iter().chain(&full).map(Pause::ms).fold(0.0, f64::max);
-        let squeezed = !full.is_empty() || together(&failed);
-        if squeezed && (gc.matters(cost_ms) || gc.stands_out(longest, usual)) {
-            return Judgement::Found(Box::new(found(self, &gc, &failed, &full, cost_ms, usual)));
+        if gc.on_stops() || gc.matters(cost_ms) || (cost_ms > 0.0 && gc.stands_out(longest, usual)) {
+            let seen = Seen { failed: &failed, cut: &cut, full: &full };
+            return Judgement::Found(Box::new(found(self, &gc, &seen, cost_ms, usual)));
         }
         gc.ruled_out(format!(
-            "{} to evacuate or promote cost {}",
-            quantity::plural(failed.len(), "failure", "failures"),
+            "{}, which cost {} of the slow windows",
+            counted(failed.iter().chain(&cut), collector),
             quantity::millis(cost_ms)
         ))
     }
 }
 
-/// Whether a pause failed for lack of room, and not only because objects were pinned.
-pub(super) fn ran_out(pause: &Pause<'_>) -> bool {
-    pause.flag(figure::EVACUATION_FAILURE) && !only_pinned(pause)
+/// "2 × promotion failed, 1 × concurrent mode failure": in the words of the logs.
+fn counted<'p, 'a: 'p>(failed: impl Iterator<Item = &'p Pause<'a>>, collector: Option<&str>) -> String {
+    let mut times: Vec<(&str, usize)> = Vec::new();
+    for word in failed.flat_map(|p| failures::of(p, collector)) {
+        match times.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, n)) => *n += 1,
+            None => times.push((word, 1)),
+        }
+    }
+    times.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let one = |(word, n): &(&str, usize)| format!("{} × {word}", quantity::count(*n as f64));
+    times.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a pause left regions in place only because native code holds an array in them.
-pub(super) fn only_pinned(pause: &Pause<'_>) -> bool {
-    let named = |text: &str| text.contains("Pinned") && !text.contains("Allocation");
-    named(pause.span.name()) || pause.span.label(label::QUALIFIER).is_some_and(named)
+/// Full collections for lack of room right after a failure, beyond those that are one themselves.
+fn following_full<'a, 'p>(
+    pauses: impl Iterator<Item = &'p Pause<'a>>,
+    collector: Option<&str>,
+) -> Vec<Pause<'a>>
+where
+    'a: 'p,
+{
+    let mut full = Vec::new();
+    let mut left = 0;
+    for pause in pauses {
+        if !failures::of(pause, collector).is_empty() {
+            left = NEXT;
+        } else if left > 0 {
+            left -= 1;
+            if pause.labelled_full() && !failures::was_asked_for(pause) {
+                full.push(*pause);
+            }
+        }
+    }
+    full
 }
 
-fn together(failed: &[Pause<'_>]) -> bool {
-    failed.windows(2).any(|pair| match pair {
-        [a, b] => b.span.t0_ns().saturating_sub(a.span.t1_ns()) as f64 / 1e9 <= TOGETHER_S,
-        _ => false,
-    })
-}
-
-/// Full collections for lack of room right after a failure.
-fn following_full<'a>(pauses: &[Pause<'a>]) -> Vec<Pause<'a>> {
-    let for_room = |p: &Pause<'_>| {
-        let asked = |c: &str| c.starts_with("System") || c.starts_with("Metadata") || c.starts_with("Heap ");
-        p.labelled_full() && !ran_out(p) && !p.cause().is_some_and(asked)
-    };
-    let follows = |i: usize| pauses.iter().take(i).rev().take(NEXT).any(ran_out);
-    pauses.iter().enumerate().filter(|(i, p)| for_room(p) && follows(*i)).map(|(_, p)| *p).collect()
+/// What failed.
+struct Seen<'s, 'a> {
+    failed: &'s [Pause<'a>],
+    /// Records that are cut off: how long these took is not known.
+    cut: &'s [Pause<'a>],
+    /// Full collections that followed.
+    full: &'s [Pause<'a>],
 }
 
 fn found(
     rule: &dyn Rule,
     gc: &GcCase<'_, '_>,
-    failed: &[Pause<'_>],
-    full: &[Pause<'_>],
+    &Seen { failed, cut, full }: &Seen<'_, '_>,
     cost_ms: f64,
     usual_ms: f64,
 ) -> Finding {
+    let collector = gc.collector();
     let both = [failed, full].concat();
     let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, &both);
-    finding.title = format!(
-        "{} ran out of room for survivors, {} followed: {} lost",
-        quantity::plural(failed.len(), "collection", "collections"),
-        quantity::plural(full.len(), "full collection", "full collections"),
-        quantity::millis(cost_ms),
-    );
+    let plural = |n| quantity::plural(n, "full collection", "full collections");
+    let mut then = String::new();
+    // A young collection that failed and became a full one; those that are called full say so themselves.
+    let became = |p: &&Pause<'_>| {
+        let said = failures::of(p, collector).contains(&failures::FULL) || p.span.name().contains("Full");
+        p.labelled_full() && !said
+    };
+    let within = failed.iter().filter(became).count();
+    if within > 0 {
+        then += &format!(", {} within", plural(within));
+    }
+    if !full.is_empty() {
+        then += &format!(", {} followed", plural(full.len()));
+    }
+    if !cut.is_empty() {
+        let records = quantity::plural(cut.len(), "record is", "records are");
+        then += &format!(", of which {records} cut off");
+    }
+    let lost = if cost_ms > 0.0 { format!(": {} lost", quantity::millis(cost_ms)) } else { String::new() };
+    finding.title = format!("{}{then}{lost}", counted(failed.iter().chain(cut), collector));
     finding.culprit = "too little free heap when a collection starts".into();
     finding.meaning =
-        "A collection copies what survives and found no free memory to copy it to. Cleaning up after \
-                       that takes many times as long as the collection."
+        "There was too little free memory when a collection needed it, to copy what survives or to let the \
+         application run on beside it. What the collector does instead takes many times as long, with the application \
+         stopped."
             .into();
-    let text = format!("a usual young pause of this run takes {}", quantity::millis(usual_ms));
-    finding.evidence.push(summed(gc.source(), text));
+    let had_room = cut.is_empty() && had_room(gc, &both);
+    if had_room {
+        // The log names no failure, and the heap had room: what was full is something else, as the permanent generation.
+        finding.confidence = Confidence::ConsistentWith;
+        finding.why_confidence =
+            "the log shows the collections, and that the heap had room; why they were made it does not name"
+                .into();
+        finding.culprit = "a reason that the log does not name".into();
+        finding.meaning = "The whole heap was collected, with the application stopped, though most of it was free and no call asked for \
+                           it in the log: a full permanent generation or metaspace, a tool that asks the JVM (jmap, jcmd, a profiler), \
+                           or RMI on a JVM that does not log causes."
+            .into();
+    }
+    if usual_ms > 0.0 {
+        let text = format!("a usual young pause of this run takes {}", quantity::millis(usual_ms));
+        finding.evidence.push(summed(gc.source(), text));
+    }
     finding.evidence.extend(most(&both, Pause::ms).into_iter().map(|p| {
         let after = p.span.figure(figure::HEAP_AFTER_BYTES).zip(gc.heap_max_bytes());
         let filled = after.map_or(String::new(), |(after, heap)| {
             format!(", heap {} full after it", quantity::share(after / heap))
         });
-        cited(&p.span, format!("{} of {}{filled}", p.span.name(), quantity::millis(p.ms())))
+        let failed = failures::of(p, collector);
+        let failed = if failed.is_empty() { String::new() } else { format!(", {}", failed.join(", ")) };
+        cited(&p.span, format!("{} of {}{failed}{filled}", p.span.name(), quantity::millis(p.ms())))
     }));
+    finding.evidence.extend(cut.first().map(|p| {
+        let failed = failures::of(p, collector).join(", ");
+        cited(
+            &p.span,
+            format!("{}, {failed}; its record is cut off, and how long it took is not known", p.span.name()),
+        )
+    }));
+    if had_room {
+        finding.remedies = vec![remedy(
+            "look at what the collections freed besides the heap: a larger -XX:PermSize or -XX:MetaspaceSize where classes fill that; \
+             -Xlog:gc* (JDK 8: -XX:+PrintGCCause) names the cause",
+            "any JDK",
+            "none",
+        )];
+        finding.verify = vec!["no full collection in the log while the heap has room".into()];
+        return finding;
+    }
     finding.remedies = remedies(gc);
     finding.verify = vec![
         "fathom gc shows 0 under \"Failures to evacuate or promote\"".into(),
         "the heap after collections stays below 85 % of the largest heap".into(),
     ];
     finding
+}
+
+/// Whether no collection names a failure of its own, and the heap was known to have room before each of them.
+fn had_room(gc: &GcCase<'_, '_>, pauses: &[Pause<'_>]) -> bool {
+    let has_room = |p: &Pause<'_>| {
+        let before = p.span.figure(figure::HEAP_BEFORE_BYTES).zip(gc.heap_max_bytes());
+        let unnamed = failures::of(p, gc.collector()).iter().all(|failure| *failure == failures::FULL);
+        unnamed && before.is_some_and(|(before, heap)| before < ROOM * heap)
+    };
+    !pauses.is_empty() && pauses.iter().all(has_room)
 }
 
 fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
@@ -167,8 +258,9 @@ fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::vocabulary::{failure, kind, label};
+
     use super::*;
-    use crate::Confidence;
     use crate::built::{Built, judged};
 
     const FAILED: [(&str, f64); 1] = [(figure::EVACUATION_FAILURE, 1.0)];
@@ -194,10 +286,113 @@ mod tests {
     }
 
     #[test]
-    fn a_single_failure_is_no_squeeze() {
+    fn one_failure_is_named_with_what_it_cost_however_little() {
+        for (ms, cost) in [(5_020.0, 5_000.0), (30.0, 10.0), (5.0, 0.0)] {
+            let mut built = healthy();
+            built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 50.0, ms, &FAILED);
+            let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
+                panic!("not found")
+            };
+            assert!(finding.title.starts_with("1 × evacuation failure"), "{}", finding.title);
+            assert_eq!(finding.cost_ms, cost);
+        }
+    }
+
+    #[test]
+    fn a_failure_is_called_what_the_log_calls_it() {
+        for word in [
+            failure::CONCURRENT_MODE_FAILURE,
+            failure::CONCURRENT_MODE_INTERRUPTED,
+            failure::PROMOTION_FAILED,
+            failure::EVACUATION_FAILURE,
+        ] {
+            let mut built = healthy();
+            built.fact(fact::COLLECTOR, "CMS");
+            built.span(kind::GC_PAUSE, "GC", 50.0, 90.0, &[], &[(label::FAILURE, word)]);
+            let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
+                panic!("{word} not found")
+            };
+            assert!(finding.title.starts_with(&format!("1 × {word}")), "{}", finding.title);
+        }
+    }
+
+    #[test]
+    fn a_failure_in_a_record_that_is_cut_off_is_named_without_a_cost() {
         let mut built = healthy();
-        built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 50.0, 5_020.0, &FAILED);
-        assert!(matches!(judged(&GcEvacuationFailure, &built.sealed()), Judgement::RuledOut { .. }));
+        built.fact(fact::COLLECTOR, "CMS");
+        let labels = [(label::FAILURE, failure::PROMOTION_FAILED)];
+        built.span(kind::GC_CUT, "GC", 50.0, 0.0, &[], &labels);
+        built.span(
+            kind::GC_CUT,
+            "Full GC",
+            51.0,
+            0.0,
+            &[(figure::FULL, 1.0)],
+            &[(label::CAUSE, "System.gc()")],
+        );
+        let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert_eq!(finding.title, "1 × promotion failed, of which 1 record is cut off");
+        assert!(finding.evidence.iter().any(|e| e.text.contains("is not known")), "{:?}", finding.evidence);
+        let json = serde_json::to_value(&finding).unwrap();
+        assert!(json["cost_ms"].is_null(), "{json}");
+    }
+
+    #[test]
+    fn a_failed_scavenge_that_became_a_full_collection_is_said_to_be_one() {
+        let mut built = healthy();
+        built.fact(fact::COLLECTOR, "CMS");
+        let labels = [(label::FAILURE, failure::PROMOTION_FAILED)];
+        let outer = built.span(kind::GC_PAUSE, "Pause Young", 50.0, 90.0, &[], &labels);
+        built.nested("Pause Full", 50.02, 60.0, outer);
+        let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert!(
+            finding.title.starts_with("1 × promotion failed, 1 full collection within"),
+            "{}",
+            finding.title
+        );
+        let mut built = healthy();
+        built.fact(fact::COLLECTOR, "CMS");
+        let outer = built.span(kind::GC_PAUSE, "Pause Young", 50.0, 90.0, &[], &[]);
+        built.nested("Pause Full", 50.02, 60.0, outer);
+        let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert!(!finding.title.contains("within"), "{}", finding.title);
+    }
+
+    #[test]
+    fn a_full_collection_of_a_collector_that_does_without_is_a_failure_and_one_of_another_is_not() {
+        for (collector, cause, is) in [
+            ("CMS", "", true),
+            ("G1", "G1 Compaction Pause", true),
+            ("CMS", "System.gc()", false),
+            ("G1", "Metadata GC Threshold", false),
+            ("Parallel", "Ergonomics", false),
+        ] {
+            let mut built = healthy();
+            built.fact(fact::COLLECTOR, collector);
+            built.pause("Full GC", cause, 50.0, 90.0, &[]);
+            let found = matches!(judged(&GcEvacuationFailure, &built.sealed()), Judgement::Found(_));
+            assert_eq!(found, is, "{collector} {cause}");
+        }
+    }
+
+    #[test]
+    fn a_full_collection_of_a_heap_with_room_is_not_said_to_lack_it() {
+        let of = |before: f64| {
+            let mut built = healthy();
+            built.fact(fact::COLLECTOR, "CMS");
+            built.fact(fact::HEAP_MAX_BYTES, "1000000000");
+            built.pause("Full GC", "", 50.0, 2_000.0, &[(figure::HEAP_BEFORE_BYTES, before)]);
+            let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else { panic!() };
+            (finding.culprit, finding.confidence)
+        };
+        assert_eq!(of(3e8), ("a reason that the log does not name".to_owned(), Confidence::ConsistentWith));
+        assert_eq!(of(9e8), ("too little free heap when a collection starts".to_owned(), Confidence::Likely));
     }
 
     #[test]
@@ -215,7 +410,10 @@ mod tests {
         let mut built = healthy();
         built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 50.0, 30.0, &FAILED);
         built.pause("Pause Full", "System.gc()", 51.1, 5_000.0, &[]);
-        assert!(matches!(judged(&GcEvacuationFailure, &built.sealed()), Judgement::RuledOut { .. }));
+        let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert_eq!(finding.cost_ms, 10.0);
     }
 
     #[test]

@@ -2,18 +2,32 @@
 
 use std::collections::BTreeMap;
 
+use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::{ProcessId, Recording, StackId};
+use rustc_hash::FxHashMap;
+
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
+use crate::{Case, Confidence, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule, quantity};
 
 /// Distance of the collections that RMI's distributed collector asks for (`sun.rmi.dgc.server.gcInterval`, one hour
 /// by default), seconds, and how exactly they keep to it.
 const RMI_S: (f64, f64) = (3_600.0, 0.02);
+/// Collections closer together than this follow the heap's filling and no timer, seconds.
+const TIMER_S: f64 = 60.0;
+/// Share of the gaps that must keep to the period.
+const REGULAR: f64 = 0.75;
 /// From how many on a period is told.
 const PERIODIC: usize = 3;
 /// Calls as close as this that come in bunches are typical of direct memory running out: `Bits.reserveMemory` calls
 /// `System.gc()` and sleeps 1, 2, 4 … ms up to 512 ms before it gives up, seconds.
 const BUNCHED_S: f64 = 2.0;
+
+/// Frames below which somebody asks: the call itself, and the JDK's own when a direct buffer finds no room.
+const ASKS: [&str; 2] = ["java.lang.System.gc", "java.lang.Runtime.gc"];
+const DIRECT: &str = "java.nio.Bits.reserveMemory";
+/// The JDK's own methods on the way to a direct buffer: who wants one calls them.
+const PLATFORM: [&str; 4] = ["java.", "jdk.internal.", "sun.nio.", "sun.misc."];
 
 /// The rule.
 pub struct GcExplicit;
@@ -33,10 +47,17 @@ impl Rule for GcExplicit {
          through JVMTI. With most collectors each one is a full collection with the application stopped.\n\n\
          **Evidence.** The cause that the log prints. It names the initiator: `System.gc()`, `Diagnostic Command`, \
          `Heap Inspection Initiated GC`, `Heap Dump Initiated GC`, `JvmtiEnv ForceGarbageCollection`. A period of \
-         3600 s is RMI's.\n\n\
+         3600 s is RMI's. Where the log names no causes, full collections that keep to a period of a minute or more within \
+         2 % are a timer's.\n\n\
          **Look-alikes.** Full collections for lack of room have causes of their own (`Ergonomics`, `Allocation \
-         Failure`, `Metadata GC Threshold`). `System.gc()` calls within two seconds of each other may come from \
-         direct memory running out, which is said."
+         Failure`, `Metadata GC Threshold`). Direct memory that runs out asks for collections as well \
+         (`java.nio.Bits.reserveMemory`): stacks of a live recording tell it, and who allocates; from a log alone, calls \
+         within two seconds of each other may be that, which is said. Then `-XX:+DisableExplicitGC` would end in an \
+         `OutOfMemoryError`, and is not advised."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
@@ -44,6 +65,9 @@ impl Rule for GcExplicit {
             Ok(gc) => gc,
             Err(judgement) => return judgement,
         };
+        let timed = by_a_timer(&gc.all);
+        let initiator =
+            |p: &Pause<'_>| initiator(p).or_else(|| is_timed(p, timed).then_some(Initiator::Timer));
         let asked: Vec<Pause<'_>> = gc.slow.iter().filter(|p| initiator(p).is_some()).copied().collect();
         if asked.is_empty() {
             return gc.ruled_out(format!(
@@ -53,15 +77,19 @@ impl Rule for GcExplicit {
         }
         let cost_ms = gc.excess_ms(|p| initiator(p).is_some());
         let longest = asked.iter().map(Pause::ms).fold(0.0, f64::max);
-        let adds_up = case.matters(cost_ms) && several_or_long(&asked);
-        if !(adds_up || gc.stands_out(longest, gc.usual_ms(|p| initiator(p).is_none()))) {
+        let adds_up = gc.matters(cost_ms) && several_or_long(&asked);
+        let stands_out = gc.stands_out(longest, gc.usual_ms(|p| initiator(p).is_none()));
+        let keeps_time = gc.on_stops() && longest >= LONG_STOP_MS && regular_s(&asked).is_some();
+        if !(adds_up || stands_out || keeps_time) {
+            let every =
+                regular_s(&asked).map_or(String::new(), |s| format!(", one every {}", quantity::seconds(s)));
             return gc.ruled_out(format!(
-                "{} asked for, {} above the base",
+                "{} asked for{every}, {} above the base",
                 quantity::plural(asked.len(), "collection was", "collections were"),
                 quantity::millis(cost_ms)
             ));
         }
-        Judgement::Found(Box::new(found(self, &gc, &asked, cost_ms)))
+        Judgement::Found(Box::new(found(self, &gc, &asked, cost_ms, initiator)))
     }
 }
 
@@ -69,20 +97,63 @@ impl Rule for GcExplicit {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Initiator {
     System,
+    Direct,
     Command,
     Histogram,
     Dump,
     Agent,
+    /// Nobody is named: the log has no causes, and they keep to a period.
+    Timer,
+}
+
+/// Who asked, as stacks of the JVM's threads in the slow windows show it: whether direct memory had run out, and whose code.
+fn asker<'a>(gc: &GcCase<'_, 'a>) -> Option<(bool, Option<&'a str>)> {
+    let recording: &'a Recording = gc.case.recording;
+    ASKS.iter().chain([&DIRECT]).find_map(|name| recording.strings.find(name))?;
+    let within = crate::intervals::Intervals::of_windows(&gc.case.slow);
+    let mut known: FxHashMap<StackId, Option<(bool, Option<&'a str>)>> = FxHashMap::default();
+    let mut by: BTreeMap<(bool, Option<&'a str>), usize> = BTreeMap::new();
+    let mut count = |process: ProcessId, stack: Option<StackId>, from: i64, to: i64| {
+        let Some(stack) = stack.filter(|_| process == gc.jvm && within.touches(from, to)) else { return };
+        if let Some(who) = *known.entry(stack).or_insert_with(|| asks(recording, stack)) {
+            *by.entry(who).or_default() += 1;
+        }
+    };
+    for sample in recording.samples.iter() {
+        count(sample.process, sample.stack, sample.t_ns, sample.t_ns.saturating_add(1));
+    }
+    for span in recording.spans_of(kind::SCHED_OFF) {
+        count(span.process(), span.stack(), span.t0_ns(), span.t1_ns());
+    }
+    by.into_iter().max_by_key(|(_, times)| *times).map(|(who, _)| who)
+}
+
+/// Whether a stack asks for a collection: for want of direct memory, and whose code that is.
+fn asks(recording: &Recording, stack: StackId) -> Option<(bool, Option<&str>)> {
+    let (mut found, mut direct) = (false, false);
+    let mut at = Some(stack);
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let name = recording.strings.get(recording.frames.get(node.frame.index())?.name);
+        direct |= name == DIRECT;
+        found |= direct || ASKS.contains(&name);
+        if found && name.contains('.') && !PLATFORM.iter().any(|of| name.starts_with(of)) {
+            return Some((direct, Some(name)));
+        }
+        at = node.parent;
+    }
+    found.then_some((direct, None))
 }
 
 impl Initiator {
     fn name(self) -> &'static str {
         match self {
             Self::System => "System.gc() called by the application or a library",
+            Self::Direct => "direct memory that had run out (java.nio.Bits.reserveMemory)",
             Self::Command => "jcmd GC.run",
             Self::Histogram => "a heap histogram (jmap -histo, jcmd GC.class_histogram)",
             Self::Dump => "a heap dump",
             Self::Agent => "an agent through JVMTI",
+            Self::Timer => "a timer (the log names no causes; RMI's asks for one every hour)",
         }
     }
 }
@@ -100,6 +171,29 @@ fn initiator(pause: &Pause<'_>) -> Option<Initiator> {
     })
 }
 
+/// The distance that collections keep to, seconds: most of their gaps are within [`RMI_S`] of their median.
+fn regular_s(pauses: &[Pause<'_>]) -> Option<f64> {
+    let starts: Vec<f64> = pauses.iter().map(|p| p.span.t0_ns() as f64 / 1e9).collect();
+    let gaps: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let usual = period_s(pauses).filter(|s| *s >= TIMER_S)?;
+    let kept = gaps.iter().filter(|gap| (*gap / usual - 1.0).abs() <= RMI_S.1).count();
+    (kept as f64 >= REGULAR * gaps.len() as f64).then_some(usual)
+}
+
+/// The distance of full collections that no cause is told of and that keep to a period, seconds.
+fn by_a_timer(all: &[Pause<'_>]) -> Option<f64> {
+    let unnamed: Vec<Pause<'_>> = all.iter().filter(|p| is_unnamed(p)).copied().collect();
+    regular_s(&unnamed)
+}
+
+fn is_unnamed(pause: &Pause<'_>) -> bool {
+    pause.labelled_full() && pause.cause().is_none() && pause.span.label(label::FAILURE).is_none()
+}
+
+fn is_timed(pause: &Pause<'_>, timed: Option<f64>) -> bool {
+    timed.is_some() && is_unnamed(pause)
+}
+
 /// The median distance between starts, seconds.
 fn period_s(asked: &[Pause<'_>]) -> Option<f64> {
     let gaps = asked.windows(2).filter_map(|pair| match pair {
@@ -109,7 +203,13 @@ fn period_s(asked: &[Pause<'_>]) -> Option<f64> {
     (asked.len() >= PERIODIC).then(|| super::gc_case::median(gaps)).filter(|s| *s > 0.0)
 }
 
-fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64) -> Finding {
+fn found(
+    rule: &dyn Rule,
+    gc: &GcCase<'_, '_>,
+    asked: &[Pause<'_>],
+    cost_ms: f64,
+    initiator: impl Fn(&Pause<'_>) -> Option<Initiator>,
+) -> Finding {
     let mut by: BTreeMap<Initiator, Vec<Pause<'_>>> = BTreeMap::new();
     for pause in asked {
         if let Some(who) = initiator(pause) {
@@ -120,19 +220,35 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
     let main =
         by.iter().max_by(|a, b| total(a.1).total_cmp(&total(b.1))).map_or(Initiator::System, |(who, _)| *who);
     let period = by.get(&main).and_then(|pauses| period_s(pauses));
-    let rmi = main == Initiator::System && period.is_some_and(|s| (s / RMI_S.0 - 1.0).abs() <= RMI_S.1);
+    let asker = if main == Initiator::System { asker(gc) } else { None };
+    let main = if asker.is_some_and(|(direct, _)| direct) { Initiator::Direct } else { main };
+    let rmi = matches!(main, Initiator::System | Initiator::Timer)
+        && period.is_some_and(|s| (s / RMI_S.0 - 1.0).abs() <= RMI_S.1);
     let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, asked);
+    if main == Initiator::Timer {
+        finding.confidence = Confidence::ConsistentWith;
+        finding.why_confidence =
+            "the log names no causes; they keep to a period, as no heap that fills does".into();
+    }
     let who = if rmi { "RMI's hourly System.gc()" } else { main.name() };
     finding.title = format!(
         "{} asked for by {who}: {} of stops",
         quantity::plural(asked.len(), "collection", "collections"),
         quantity::millis(total(asked)),
     );
-    finding.culprit = who.into();
-    finding.meaning =
+    finding.culprit = match asker {
+        Some((true, Some(method))) => format!("direct buffers that {method} allocates"),
+        Some((false, Some(method))) => format!("System.gc() called by {method}"),
+        _ => who.into(),
+    };
+    finding.meaning = if main == Initiator::Direct {
+        "Memory outside the heap is given back only when the collector finds the buffer that stands for it. Where the limit is \
+         reached, the JDK asks for a collection and waits, thread by thread."
+    } else {
         "The heap did not need these collections. Each one looks at the whole heap, most of them while \
                        the application is stopped."
-            .into();
+    }
+    .into();
     for (who, pauses) in &by {
         let text = format!(
             "{}: {}, {} in all, cause \"{}\"",
@@ -159,7 +275,8 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
             format!("{} ({}) of {}", p.span.name(), p.cause().unwrap_or_default(), quantity::millis(p.ms())),
         )
     }));
-    finding.remedies = remedies(main, rmi);
+    let bunched = main == Initiator::System && asker.is_none() && period.is_some_and(|s| s <= BUNCHED_S);
+    finding.remedies = remedies(main, rmi, bunched);
     finding.verify = vec!["fathom gc shows no pause of this cause under \"Pauses by cause\"".into()];
     if main == Initiator::System {
         finding
@@ -174,12 +291,25 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
     finding
 }
 
-fn remedies(main: Initiator, rmi: bool) -> Vec<Remedy> {
+fn remedies(main: Initiator, rmi: bool, bunched: bool) -> Vec<Remedy> {
+    let more_room = || {
+        remedy(
+            "a larger -XX:MaxDirectMemorySize (the largest heap's size unless it is set)",
+            "any JDK",
+            "memory beside the heap",
+        )
+    };
     let remove = match main {
-        Initiator::System if rmi => remedy(
+        Initiator::System | Initiator::Timer if rmi => remedy(
             "-Dsun.rmi.dgc.server.gcInterval=… and -Dsun.rmi.dgc.client.gcInterval=… (milliseconds)",
             "any JDK",
             "remote objects that nobody uses are let go later",
+        ),
+        Initiator::Direct => remedy(
+            "use direct buffers again instead of a new one for each piece of work (a pool; Netty's pooled allocator), or give \
+             them back at once (a try-with-resources Arena, JDK 22)",
+            "the code that allocates them",
+            "buffers that are kept hold memory",
         ),
         Initiator::System => remedy("remove the call from the application or library", "any JDK", ""),
         Initiator::Command => remedy("stop the script or tool that runs jcmd PID GC.run", "any JDK", ""),
@@ -193,10 +323,18 @@ fn remedies(main: Initiator, rmi: bool) -> Vec<Remedy> {
             "any JDK",
             "the dump holds garbage too",
         ),
+        Initiator::Timer => remedy(
+            "-XX:+PrintGCCause (JDK 7; always in 8 and later) names who asks; look for a timer that calls System.gc()",
+            "any JDK",
+            "",
+        ),
         Initiator::Agent => remedy("detach or configure the agent", "any JDK", ""),
     };
     let mut remedies = vec![remove];
-    if main == Initiator::System {
+    if main == Initiator::Direct || bunched {
+        remedies.push(more_room());
+    }
+    if main == Initiator::System && !bunched {
         remedies.push(remedy(
             "-XX:+ExplicitGCInvokesConcurrent",
             "G1, CMS, Shenandoah; any JDK",
@@ -228,6 +366,23 @@ mod tests {
     }
 
     #[test]
+    fn full_collections_without_a_cause_that_keep_to_the_hour_are_a_timers() {
+        let hours = |every_s: f64, jitter: f64| {
+            let mut built = Built::jvm("6", "CMS", 90_000.0);
+            for i in 0..24 {
+                let at = f64::from(i) * every_s + if i % 2 == 0 { jitter } else { 0.0 };
+                built.pause("Full GC", "", 10.0 + at, 450.0, &[]);
+            }
+            judged(&GcExplicit, &built.sealed())
+        };
+        let Judgement::Found(finding) = hours(3_602.0, 0.0) else { panic!("not found") };
+        assert!(finding.title.contains("RMI's hourly System.gc()"), "{}", finding.title);
+        assert!(finding.remedies[0].change.contains("gcInterval"), "{:?}", finding.remedies);
+        assert!(matches!(hours(3_602.0, 900.0), Judgement::RuledOut { .. }));
+        assert!(matches!(hours(20.0, 0.0), Judgement::RuledOut { .. }), "the heap fills as regularly");
+    }
+
+    #[test]
     fn calls_of_system_gc_are_found_by_their_cause_with_their_period() {
         let Judgement::Found(finding) = judged(&GcExplicit, &log("System.gc()", 1.0, 150.0, 60.0).sealed())
         else {
@@ -240,6 +395,38 @@ mod tests {
             finding.evidence
         );
         assert!(finding.evidence.iter().any(|e| e.text.contains("direct memory")));
+    }
+
+    #[test]
+    fn direct_memory_that_runs_out_is_told_by_the_stacks_and_its_collections_must_not_be_switched_off() {
+        use fathom_recording::FrameType::{C2, Interpreted};
+        let mut built = log("System.gc()", 1.0, 150.0, 60.0);
+        let frames = [
+            ("java.lang.Runtime.gc", C2),
+            (DIRECT, C2),
+            ("java.nio.ByteBuffer.allocateDirect", C2),
+            ("shop.Mail.send", Interpreted),
+        ];
+        built.on_cpu("worker", &frames, 5.0, 10.0);
+        let Judgement::Found(finding) = judged(&GcExplicit, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.culprit, "direct buffers that shop.Mail.send allocates");
+        assert!(finding.title.contains("direct memory that had run out"), "{}", finding.title);
+        assert!(finding.remedies.iter().any(|r| r.change.contains("MaxDirectMemorySize")));
+        assert!(
+            finding.remedies.iter().all(|r| !r.change.contains("DisableExplicitGC")),
+            "{:?}",
+            finding.remedies
+        );
+
+        let mut built = log("System.gc()", 5.0, 450.0, 60.0);
+        built.on_cpu(
+            "worker",
+            &[("java.lang.Runtime.gc", C2), ("java.lang.System.gc", C2), ("shop.Tidy.up", C2)],
+            5.0,
+            10.0,
+        );
+        let Judgement::Found(finding) = judged(&GcExplicit, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.culprit, "System.gc() called by shop.Tidy.up");
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 /// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping, seconds. Measured when
 /// huge pages were zeroed within pauses: 0.16 to 0.34 s.
 const SYS_S: f64 = 0.1;
+/// And as a share of the pause's length: of one that waits for memory from swap it is less than a hundredth.
+const SYS_SHARE: f64 = 0.1;
 /// Share of the kernel-heavy pause time that must lie before the heap has been used once.
 const EARLY: f64 = 0.8;
 /// The heap counts as used once when its use before a collection first reached this share of its highest.
@@ -37,6 +39,10 @@ impl Rule for GcFirstTouch {
          **Look-alikes.** Kernel-heavy pauses that go on afterwards have another reason (huge-page compaction, memory \
          given back and taken again, swap) and rule this cause out. Little CPU of either kind is starvation.\n\n\
          Without the line on pre-touching (JDK 8 has none) the verdict is *consistent with*."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
@@ -74,10 +80,13 @@ impl Rule for GcFirstTouch {
             heavy.iter().filter(|p| until.is_none_or(|t| p.span.t0_ns() <= t)).copied().collect();
         let early_ms: f64 = early.iter().map(kernel_part_ms).sum();
         if early_ms < EARLY * kernel_ms {
+            let kernel_s =
+                |pauses: &[Pause<'_>]| pauses.iter().filter_map(Pause::cpu).map(|c| c.sys_s).sum::<f64>();
+            let all_s = kernel_s(&heavy);
             return gc.ruled_out(format!(
-                "{} of {} of kernel time in pauses fell after the heap had been used once: look at huge-page compaction and swap",
-                quantity::millis(kernel_ms - early_ms),
-                quantity::millis(kernel_ms)
+                "{} of {} of kernel time in such pauses fell after the heap had been used once: look at huge-page compaction and swap",
+                quantity::seconds(all_s - kernel_s(&early)),
+                quantity::seconds(all_s)
             ));
         }
         let longest = early.iter().map(Pause::ms).fold(0.0, f64::max);
@@ -89,8 +98,10 @@ impl Rule for GcFirstTouch {
     }
 }
 
-fn kernel_heavy(pause: &Pause<'_>) -> bool {
-    pause.cpu().is_some_and(|c| c.sys_s >= SYS_S && c.sys_s > c.user_s)
+/// Whether a pause is long because of the kernel's work: more than the collector's own, and not next to nothing of its
+/// length, which would be a pause that waited.
+pub(super) fn kernel_heavy(pause: &Pause<'_>) -> bool {
+    pause.cpu().is_some_and(|c| c.sys_s >= SYS_S && c.sys_s > c.user_s && c.sys_s >= SYS_SHARE * c.real_s)
 }
 
 /// The part of a pause that the kernel took: its length by the kernel's share of its CPU time, milliseconds.

@@ -3,17 +3,23 @@
 use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, SEVERAL, cited, most, remedy, summed};
-use super::gc_evacuation_failure::ran_out;
+use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
+use crate::burden::LONG_MS;
 use crate::collections::Pause;
-use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
+use crate::failures::ran_out;
+use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity};
 
-/// Share of the slow windows stopped by collections for lack of room. G1 aims at 8 %, Parallel at 1 %; a tenth lost is
-/// a tenth of the throughput.
-const STOPPED: f64 = 0.10;
+/// Share of the time stopped by collections for lack of room.
+const STOPPED: f64 = MATTERS_SHARE;
 /// Live set as a share of the heap. A collector's work per byte allocated goes with live / (heap − live): 2.3 at 70 %,
 /// 9 at 90 %.
 const LIVE: f64 = 0.70;
+/// Old generation in use after full collections, as a share of what it has room for: nothing more can be promoted. It can be
+/// so full in a heap that is not, where the young generation has the room.
+const OLD_FULL: f64 = 0.9;
+/// Full collections from which on that is told, and of which the last ones are taken.
+const FULL_ONES: usize = 3;
 /// Young collections closer together than this, median, seconds, are too many for any pause to be short enough …
 const CLOSE_S: f64 = 0.5;
 /// … and the young generation is to blame when it is no larger than this share of the heap: the default is a third
@@ -40,8 +46,8 @@ impl Rule for GcHeapTooSmall {
         "What the application keeps in use fills most of the heap, so that every collection frees little and the next \
          one follows at once; or the young generation is so small that it fills many times a second.\n\n\
          **Evidence.** Collections for lack of room (not those that somebody asked for, nor for metaspace, humongous \
-         objects or native code) stop the application for 10 % of the time or more, and either the live set is 70 % of \
-         the largest heap or more, or young collections follow each other within half a second in a young generation \
+         objects or native code) stop the application for 5 % of the time or more, and the live set is 70 % of \
+         the largest heap or more, or full collections leave 90 % of the old generation in use, or young collections follow each other within half a second in a young generation \
          of at most 15 % of the heap.\n\n\
          **Look-alikes.** A live set that keeps growing is a leak (`heap-leak`), which a larger heap only delays. \
          Pauses that are long because the collector gets no processor (`gc-starved-of-cpu`) are few and use little CPU. \
@@ -50,9 +56,13 @@ impl Rule for GcHeapTooSmall {
          the usual load."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
         let gc = match GcCase::of(case, jvm, self) {
-            Ok(gc) => gc,
+            Ok(gc) => gc.over_run(),
             Err(judgement) => return judgement,
         };
         if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
@@ -67,16 +77,19 @@ impl Rule for GcHeapTooSmall {
                 quantity::share(STOPPED)
             ));
         }
-        if gc.slow.len() < SEVERAL {
+        // Less than a long stop, all together: a fragment of a log, or a start-up.
+        if gc.slow.len() < SEVERAL || cost_ms < LONG_MS {
             return gc.ruled_out(format!(
-                "only {} to tell from",
-                quantity::plural(gc.slow.len(), "pause", "pauses")
+                "only {} of {} in all to tell from",
+                quantity::plural(gc.slow.len(), "pause", "pauses"),
+                quantity::millis(cost_ms)
             ));
         }
         let live = heap_leak::live_share(&gc);
         let tight = live.filter(|(live, heap)| *live >= LIVE * heap);
         let young = small_young(&gc);
-        if tight.is_none() && young.is_none() {
+        let old = old_full(&gc);
+        if tight.is_none() && young.is_none() && old.is_none() {
             let live = live.map_or("is not known".to_owned(), |(l, h)| {
                 format!("is {} of the heap", quantity::share(l / h))
             });
@@ -85,7 +98,7 @@ impl Rule for GcHeapTooSmall {
                 quantity::share(stopped)
             ));
         }
-        if let Some(rate) = flood(&gc).filter(|_| tight.is_none()) {
+        if let Some(rate) = flood(&gc).filter(|_| tight.is_none() && old.is_none()) {
             return gc.ruled_out(format!(
                 "{} a second and processor is allocated: no young generation is large enough for that",
                 quantity::bytes(rate)
@@ -96,7 +109,7 @@ impl Rule for GcHeapTooSmall {
                 "the live set keeps growing: a larger heap would only delay what heap-leak describes",
             );
         }
-        Judgement::Found(Box::new(found(self, &gc, stopped, cost_ms, tight, young)))
+        Judgement::Found(Box::new(found(self, &gc, stopped, cost_ms, &Room { tight, old, young })))
     }
 }
 
@@ -114,7 +127,8 @@ fn for_room(pause: &Pause<'_>) -> bool {
         "CodeCache",
         "G1 Periodic",
     ];
-    pause.cause().is_none_or(|cause| !OTHER.iter().any(|other| cause.starts_with(other)))
+    // A pause that hardly ran is long for another reason than the heap's size.
+    !waited(pause) && pause.cause().is_none_or(|cause| !OTHER.iter().any(|other| cause.starts_with(other)))
 }
 
 /// A young generation that is too small: its median capacity, its share of the heap, and the median interval.
@@ -125,7 +139,7 @@ fn small_young(gc: &GcCase<'_, '_>) -> Option<(f64, f64, f64)> {
         return None;
     }
     let gaps = young.windows(2).filter_map(|pair| match pair {
-        [a, b] => Some(b.span.t0_ns().saturating_sub(a.span.t1_ns()) as f64 / 1e9),
+        [a, b] => Some(b.span.t0_ns().saturating_sub(a.span.t1_ns()).max(0) as f64 / 1e9),
         _ => None,
     });
     let interval = super::gc_case::median(gaps);
@@ -136,6 +150,29 @@ fn small_young(gc: &GcCase<'_, '_>) -> Option<(f64, f64, f64)> {
     let share = size / gc.heap_max_bytes()?;
     (size > 0.0 && young.len() > 2 && interval <= CLOSE_S && share <= YOUNG)
         .then_some((size, share, interval))
+}
+
+/// The old generation as full collections leave it and what it has room for, bytes, where it is full: the median of the
+/// last ones.
+fn old_full(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
+    let full = gc.slow.iter().rev().filter(|p| p.collected_old() && for_room(p));
+    let sizes = |p: &Pause<'_>| {
+        Some((p.span.figure(figure::OLD_AFTER_BYTES)?, p.span.figure(figure::OLD_CAPACITY_BYTES)?))
+    };
+    let last: Vec<(f64, f64)> = full.filter_map(sizes).take(FULL_ONES * FULL_ONES).collect();
+    let left = super::gc_case::median(last.iter().map(|(left, _)| *left));
+    let room = super::gc_case::median(last.iter().map(|(_, room)| *room));
+    (last.len() >= FULL_ONES && left >= OLD_FULL * room && room > 0.0).then_some((left, room))
+}
+
+/// What there is too little room in.
+struct Room {
+    /// The live set and the largest heap, bytes.
+    tight: Option<(f64, f64)>,
+    /// The old generation after full collections and its capacity, bytes.
+    old: Option<(f64, f64)>,
+    /// The young generation: its capacity, its share of the heap, the median interval of its collections in seconds.
+    young: Option<(f64, f64, f64)>,
 }
 
 /// The allocation rate per processor, where it is out of all proportion.
@@ -152,8 +189,7 @@ fn found(
     gc: &GcCase<'_, '_>,
     stopped: f64,
     cost_ms: f64,
-    tight: Option<(f64, f64)>,
-    young: Option<(f64, f64, f64)>,
+    &Room { tight, old, young }: &Room,
 ) -> Finding {
     let room: Vec<Pause<'_>> = gc.slow.iter().filter(|p| for_room(p)).copied().collect();
     let grew = allocation_grew(gc);
@@ -170,14 +206,20 @@ fn found(
         ),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &room);
-    finding.title = match (tight, young) {
-        (Some((live, heap)), _) => format!(
+    finding.title = match (tight, old, young) {
+        (Some((live, heap)), _, _) => format!(
             "collections take {} of the time: {} of the heap of {} stays in use",
             quantity::share(stopped),
             quantity::share(live / heap),
             quantity::bytes(heap)
         ),
-        (_, Some((size, _, interval))) => format!(
+        (_, Some((left, room)), _) => format!(
+            "collections take {} of the time: {} of the {} of the old generation stay in use after full ones",
+            quantity::share(stopped),
+            quantity::bytes(left),
+            quantity::bytes(room)
+        ),
+        (_, _, Some((size, _, interval))) => format!(
             "collections take {} of the time: the young generation of {} fills every {}",
             quantity::share(stopped),
             quantity::bytes(size),
@@ -185,8 +227,12 @@ fn found(
         ),
         _ => format!("collections take {} of the time", quantity::share(stopped)),
     };
-    finding.culprit =
-        if tight.is_some() { "the size of the heap" } else { "the size of the young generation" }.into();
+    finding.culprit = match (tight, old) {
+        (Some(_), _) => "the size of the heap",
+        (None, Some(_)) => "the size of the old generation",
+        (None, None) => "the size of the young generation",
+    }
+    .into();
     finding.meaning =
         "There is so little free memory between collections that the next one follows at once. The same \
                        work with more room takes fewer collections."
@@ -217,7 +263,7 @@ fn found(
             .map_or(String::new(), |s| format!(", heap {} full after it", quantity::share(s)));
         cited(&p.span, format!("{} of {}{left}", p.span.name(), quantity::millis(p.ms())))
     }));
-    finding.remedies = remedies(gc, tight);
+    finding.remedies = remedies(gc, tight, old);
     finding.verify = vec![
         "fathom gc shows less than 5 % of the time stopped and a live set below 70 % of the heap".into(),
     ];
@@ -250,7 +296,21 @@ fn allocated(gc: &GcCase<'_, '_>, window: crate::Window) -> f64 {
     grown.sum()
 }
 
-fn remedies(gc: &GcCase<'_, '_>, tight: Option<(f64, f64)>) -> Vec<Remedy> {
+fn remedies(gc: &GcCase<'_, '_>, tight: Option<(f64, f64)>, old: Option<(f64, f64)>) -> Vec<Remedy> {
+    if let (None, Some((left, _))) = (tight, old) {
+        let room = format!(
+            "an old generation of {} or more: a larger -Xmx, or less of it for the young one (-Xmn, -XX:NewRatio)",
+            quantity::bytes(2.0 * left)
+        );
+        return vec![
+            remedy(room, "any JDK", "memory; a smaller young generation is collected more often"),
+            remedy(
+                "-Xms equal to -Xmx, where the heap has not grown to its limit",
+                "any JDK",
+                "takes the memory at the start",
+            ),
+        ];
+    }
     let Some((live, _)) = tight else {
         let change = match gc.fact(fact::COLLECTOR) {
             Some("G1") => {
@@ -316,6 +376,53 @@ mod tests {
             let judgement = judged(&GcHeapTooSmall, &log(live, ms, cause).sealed());
             assert!(matches!(judgement, Judgement::RuledOut { .. }), "{live} {ms} {cause}");
         }
+    }
+
+    #[test]
+    fn an_old_generation_that_full_collections_leave_full_is_too_small_in_a_large_heap() {
+        let mut built = Built::jvm("8", "Parallel", 60.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..30 {
+            let figures = [
+                (figure::HEAP_AFTER_BYTES, 175.0 * MB),
+                (figure::OLD_AFTER_BYTES, 174.8 * MB),
+                (figure::OLD_CAPACITY_BYTES, 175.1 * MB),
+                (figure::FULL, 1.0),
+            ];
+            built.pause("Full GC", "Ergonomics", f64::from(i) * 2.0, 600.0, &figures);
+        }
+        let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
+        assert!(finding.title.contains("175 MB of the 175 MB of the old generation"), "{}", finding.title);
+    }
+
+    #[test]
+    fn pauses_that_hardly_ran_are_not_the_heaps() {
+        let mut built = Built::jvm("17", "Parallel", 60.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..30 {
+            let figures = [
+                (figure::HEAP_AFTER_BYTES, 900.0 * MB),
+                (figure::USER_S, 0.02),
+                (figure::SYS_S, 0.01),
+                (figure::REAL_S, 0.6),
+            ];
+            built.pause("Pause Full", "Ergonomics", f64::from(i) * 2.0, 600.0, &figures);
+        }
+        assert!(matches!(judged(&GcHeapTooSmall, &built.sealed()), Judgement::RuledOut { .. }));
+    }
+
+    #[test]
+    fn a_fragment_of_a_log_tells_nothing_of_the_heaps_size() {
+        let mut built = Built::jvm("8", "CMS", 0.1);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..10 {
+            let figures = [(figure::YOUNG_CAPACITY_BYTES, 9.6 * MB)];
+            built.pause("GC", "Allocation Failure", f64::from(i) * 0.01, 6.0, &figures);
+        }
+        let Judgement::RuledOut { figure, .. } = judged(&GcHeapTooSmall, &built.sealed()) else {
+            panic!("found")
+        };
+        assert!(figure.contains("only 10 pauses of 60 ms"), "{figure}");
     }
 
     #[test]

@@ -40,6 +40,10 @@ impl Rule for GcHumongous {
          **Cannot tell** from a log without causes."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
         let gc = match GcCase::of(case, jvm, self) {
             Ok(gc) => gc,
@@ -57,14 +61,15 @@ impl Rule for GcHumongous {
         let full = |p: &Pause<'_>| p.labelled_full() && for_room(p) && holds_humongous(p);
         let cycle_ms = gc.excess_ms(|p| belongs_to_cycle(p) && !is_humongous(p)) * share;
         let cost_ms = gc.excess_ms(|p| is_humongous(p) || full(p)) + cycle_ms;
-        if caused >= CYCLES && share >= STARTS && case.matters(cost_ms) {
+        if caused >= CYCLES && share >= STARTS && gc.matters(cost_ms) {
             return Judgement::Found(Box::new(found(self, &gc, share, starts.len(), cost_ms)));
         }
         gc.ruled_out(format!(
-            "{caused} of {} for humongous objects ({} of the starts of concurrent cycles), {}",
+            "{caused} of {} for humongous objects ({} of the starts of concurrent cycles), {}{}",
             quantity::plural(gc.slow.len(), "pause was", "pauses were"),
             quantity::share(share),
-            quantity::millis(cost_ms)
+            quantity::millis(cost_ms),
+            if caused >= CYCLES && share >= STARTS { ": too little to matter" } else { "" }
         ))
     }
 }
@@ -203,7 +208,10 @@ mod tests {
 
     #[test]
     fn cheap_ones_do_not_matter_and_other_collectors_have_none() {
-        assert!(matches!(judged(&GcHumongous, &log(40, 0, 2.0).sealed()), Judgement::RuledOut { .. }));
+        let Judgement::RuledOut { figure, .. } = judged(&GcHumongous, &log(40, 0, 2.0).sealed()) else {
+            panic!()
+        };
+        assert!(figure.ends_with("too little to matter"), "{figure}");
         let mut parallel = Built::jvm("17", "Parallel", 60.0);
         parallel.pause("Pause Full", "Ergonomics", 1.0, 9_000.0, &[]);
         assert_eq!(judged(&GcHumongous, &parallel.sealed()), Judgement::NotApplicable);

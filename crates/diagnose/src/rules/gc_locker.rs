@@ -1,17 +1,23 @@
 //! `gc-locker`: native code holds arrays, and collections have to wait for it or to leave regions in place.
 
-use fathom_recording::vocabulary::{fact, figure};
+use fathom_recording::vocabulary::{fact, figure, kind};
+use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 
-use super::gc_case::{GcCase, SEVERAL, cited, most, remedy, summed};
-use super::gc_evacuation_failure::only_pinned;
+use super::gc_case::{GcCase, SEVERAL, cited, marked, most, remedy, summed};
 use crate::collections::Pause;
-use crate::{Case, Finding, Judgement, Layer, Rule, quantity};
+use crate::failures::only_pinned;
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+use crate::{Case, Finding, Judgement, Layer, Rule, Window, quantity};
 
 /// Share of collections that must be initiated by the locker. Now and then one is usual wherever compression or
 /// native I/O runs; in a test built for it 90 % were.
 const SHARE: f64 = 0.05;
 /// Since then G1 pins regions instead of holding collections back (JEP 423).
 const PINNING_JDK: f64 = 22.0;
+/// HotSpot's functions in which a thread waits for native code that holds arrays: the beginnings of their names (JDK 8's with
+/// an underscore).
+const WAITING_IN: [&str; 2] = ["GCLocker::", "GC_locker::"];
 /// Eden as full as this before a collection that the locker initiated means that there was nothing to collect.
 const EMPTY: f64 = 0.1;
 
@@ -33,9 +39,15 @@ impl Rule for GcLocker {
          memory wait, and when the last one leaves, a collection follows (`GCLocker Initiated GC`), often right after \
          another. G1 of JDK 22 and later leaves such regions in place instead (`Evacuation Failure: Pinned`).\n\n\
          **Evidence.** The cause in at least 5 % of collections, or pinned failures, and what these collections cost. \
-         Collections that find eden almost empty are pure loss and are counted.\n\n\
+         Collections that find eden almost empty are pure loss and are counted. Where threads' switches were recorded with \
+         stacks, the time for which threads were off the CPU below HotSpot's `GCLocker`, as a mean over these threads: it is \
+         most of the cost.\n\n\
          **Look-alikes.** Other causes name themselves. The time for which threads waited for the native code itself is \
-         not in the log: `-Xlog:gc+jni=debug` names the threads."
+         not in the log: `fathom record` has it, and `-Xlog:gc+jni=debug` names the threads."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
@@ -54,17 +66,128 @@ impl Rule for GcLocker {
         let cost = |pauses: &[Pause<'_>]| -> f64 {
             pauses.iter().map(|p| if only_pinned(p) { (p.ms() - usual).max(0.0) } else { p.ms() }).sum()
         };
-        let cost_ms = case.excess_ms(cost(&by_locker), cost(&gc.base_of(held)));
-        if share >= SHARE && by_locker.len() >= SEVERAL && case.matters(cost_ms) {
-            return Judgement::Found(Box::new(found(self, &gc, &by_locker, share, cost_ms)));
+        let blocked = Blocked::of(case, jvm);
+        let cost_ms = case.excess_ms(cost(&by_locker), cost(&gc.base_of(held))) + blocked.cost_ms(case);
+        let gave_up: Vec<_> =
+            case.recording.spans_of(kind::JVM_WARNING).filter(|w| gave_up(w, jvm)).collect();
+        let often = share >= SHARE && by_locker.len() >= SEVERAL && gc.matters(cost_ms);
+        let waited = case.matters(blocked.cost_ms(case));
+        if often || waited || (gc.on_stops() && !gave_up.is_empty()) {
+            let mut finding = found(self, &gc, &by_locker, share, cost_ms);
+            if waited {
+                blocked.tell(&mut finding, case);
+            }
+            if let Some(first) = gave_up.first() {
+                let n = quantity::plural(gave_up.len(), "allocation", "allocations");
+                finding.title =
+                    format!("GCLocker: {n} failed while native code held an array: {}", first.name());
+                finding.evidence.push(cited(first, first.name().to_owned()));
+            }
+            return Judgement::Found(Box::new(finding));
+        }
+        if young == 0 {
+            return gc.ruled_out("no young collection in the slow windows");
         }
         gc.ruled_out(format!(
-            "{} of {} because of native code that held an array, {}",
+            "{} of {} because of native code that held an array{}, {}",
             by_locker.len(),
             quantity::plural(young, "collection was", "collections were"),
+            match blocked.threads.len() {
+                0 => String::new(),
+                n => format!(
+                    "; {} waited {} for it in all",
+                    quantity::plural(n, "thread", "threads"),
+                    quantity::millis(blocked.ms)
+                ),
+            },
             quantity::millis(cost_ms)
         ))
     }
+}
+
+/// Time for which application threads were off the CPU below [`WAITING_IN`], without stops of the JVM.
+#[derive(Default)]
+struct Blocked {
+    threads: Vec<(ThreadId, f64)>,
+    /// Added up over the threads, milliseconds.
+    ms: f64,
+    base_ms: f64,
+    windows: Vec<Window>,
+}
+
+impl Blocked {
+    fn of(case: &Case<'_>, jvm: ProcessId) -> Self {
+        let recording = case.recording;
+        let name = |frame: &fathom_recording::Frame| recording.strings.get(frame.name);
+        if !recording.frames.iter().any(|frame| waits_in(name(frame))) {
+            return Self::default();
+        }
+        let (slow, base) = (Intervals::of_windows(&case.slow), Intervals::of_windows(&case.base));
+        let mut blocked = Self::default();
+        for thread in case.chains().application_threads(jvm) {
+            let Some(stalled) = case.chains().under(thread, Heading::AllocationStall) else { continue };
+            let ms = |moments: &Intervals| -> f64 {
+                let stacks = case.chains().stacks_under(thread, Heading::AllocationStall, moments);
+                let own = stacks.iter().filter(|(stack, _)| is_below(recording, *stack));
+                own.map(|(_, ns)| *ns as f64 / 1e6).sum()
+            };
+            let (within, before) = (stalled.and(&slow), stalled.and(&base));
+            let slow_ms = ms(&within);
+            blocked.base_ms += ms(&before);
+            if slow_ms > 0.0 {
+                blocked.threads.push((thread, slow_ms));
+                blocked.ms += slow_ms;
+                blocked.windows.extend(within.windows());
+            }
+        }
+        blocked.threads.sort_by(|a, b| b.1.total_cmp(&a.1));
+        blocked
+    }
+
+    /// Wall time above as much base time: a mean over the threads that waited, which wait beside one another.
+    fn cost_ms(&self, case: &Case<'_>) -> f64 {
+        case.excess_ms(self.ms, self.base_ms) / self.threads.len().max(1) as f64
+    }
+
+    fn tell(self, finding: &mut Finding, case: &Case<'_>) {
+        let Some((thread, longest_ms)) = self.threads.first() else { return };
+        let waited = format!(
+            "{} waited {} for native code that held an array",
+            quantity::plural(self.threads.len(), "thread", "threads"),
+            quantity::millis(self.ms)
+        );
+        let recording = case.recording;
+        let named = recording.threads.get(thread.index()).map_or("", |row| recording.strings.get(row.name));
+        let text = format!(
+            "{waited} below HotSpot's GCLocker, off the CPU; {named} the longest, {}",
+            quantity::millis(*longest_ms)
+        );
+        finding.evidence.insert(0, summed("sched", text));
+        finding.title = waited;
+        finding.windows = marked(finding.windows.iter().copied().chain(self.windows).collect());
+    }
+}
+
+fn waits_in(name: &str) -> bool {
+    WAITING_IN.iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn is_below(recording: &Recording, stack: Option<StackId>) -> bool {
+    let mut at = stack;
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let frame = recording.frames.get(node.frame.index());
+        if frame.is_some_and(|frame| waits_in(recording.strings.get(frame.name))) {
+            return true;
+        }
+        at = node.parent;
+    }
+    false
+}
+
+/// Whether the JVM says that it could not allocate because of native code: it collects everything, or gives up.
+fn gave_up(warning: &Span<'_>, jvm: ProcessId) -> bool {
+    let words = ["GC locker: Trying a full collection", "Retried waiting for GCLocker too often"];
+    warning.process() == jvm && words.iter().any(|words| warning.name().contains(words))
 }
 
 fn held(pause: &Pause<'_>) -> bool {
@@ -84,10 +207,9 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f
     let pinned = by_locker.iter().filter(|p| only_pinned(p)).count();
     let what = if pinned * 2 > by_locker.len() { "left regions in place" } else { "had to wait" };
     finding.title = format!(
-        "{} ({}) {what} because native code held an array: {}",
+        "{} ({}) {what} because native code held an array",
         quantity::plural(by_locker.len(), "collection", "collections"),
         quantity::share(share),
-        quantity::millis(cost_ms),
     );
     finding.culprit = "native code in JNI critical sections (GetPrimitiveArrayCritical)".into();
     finding.meaning =
@@ -155,6 +277,29 @@ mod tests {
     }
 
     #[test]
+    fn what_threads_waited_for_native_code_is_the_cost_however_short_the_collections_are() {
+        use fathom_recording::FrameType::Native;
+        let waiting = |ms: f64| {
+            // Two collections of 4 ms, and six workers that wait for memory all the time between.
+            let mut built = log(2, 60, 4.0);
+            let frames = [("pthread_cond_wait", Native), ("GCLocker::stall_until_clear()", Native)];
+            for worker in ["w1", "w2", "w3", "w4", "w5", "w6"] {
+                built.watched(worker, 60.0);
+                for i in 0..10 {
+                    let at = (10.0 + f64::from(i), ms);
+                    built.with_stack((kind::SCHED_OFF, "sleeping"), worker, &frames, &[], at);
+                }
+            }
+            judged(&GcLocker, &built.sealed())
+        };
+        let Judgement::Found(finding) = waiting(600.0) else { panic!("not found") };
+        assert!((finding.cost_ms - 6_008.0).abs() < 30.0, "{}", finding.cost_ms);
+        assert_eq!(finding.title, "6 threads waited 36.00 s for native code that held an array");
+        assert!(finding.evidence[0].text.contains("below HotSpot's GCLocker"), "{:?}", finding.evidence[0]);
+        assert!(matches!(waiting(0.5), Judgement::RuledOut { .. }));
+    }
+
+    #[test]
     fn pinned_regions_cost_what_the_collection_took_longer() {
         let mut built = Built::jvm("25", "G1", 100.0);
         for i in 0..50 {
@@ -166,6 +311,14 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcLocker, &built.sealed()) else { panic!("not found") };
         assert!((finding.cost_ms - 50.0 * 300.0).abs() < 1e-6);
         assert!(finding.remedies.iter().all(|r| !r.change.contains("JDK 22")));
+    }
+
+    #[test]
+    fn nothing_is_told_of_young_collections_where_there_are_none() {
+        let mut built = Built::jvm("8", "CMS", 60.0);
+        built.pause("Full GC", "Allocation Failure", 5.0, 900.0, &[]);
+        let Judgement::RuledOut { figure, .. } = judged(&GcLocker, &built.sealed()) else { panic!("found") };
+        assert_eq!(figure, "no young collection in the slow windows");
     }
 
     #[test]

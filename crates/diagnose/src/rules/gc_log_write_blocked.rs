@@ -10,6 +10,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 use super::gc_case::{GcCase, blind, cited, remedy, stretches};
 use super::log_write::{self, Kernel};
 use crate::collections::Pause;
+use crate::intervals::Intervals;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
 /// A gap must be as long as this, milliseconds. A thread that merely waits for a processor is back within some tens
@@ -21,6 +22,13 @@ const CPU_STEP_S: f64 = 0.02;
 /// Where only the sum of the phases shows the gap, the whole pause must have used hardly any CPU: work that no phase
 /// is printed for would have.
 const IDLE_CPU_SHARE: f64 = 0.1;
+/// Operations that go on with work of their own after a collection within them, by parts of their names.
+const OWN_WORK: [&str; 2] = ["Dump", "Inspect"];
+/// A write that does not block takes some tens of microseconds; stops in which the log was written for less than this have nothing
+/// to tell, milliseconds.
+const WRITTEN_MS: f64 = 1.0;
+/// Where the kernel timed writes for as much of a gap, they are what filled it.
+const FILLED: f64 = 0.5;
 /// Findings cite as many pauses.
 const CITED: usize = 3;
 
@@ -43,18 +51,23 @@ impl Rule for GcLogWriteBlocked {
          default.\n\n\
          **Evidence.** A gap of 200 ms or more between two lines of one pause, for which no phase accounts and in \
          which no CPU time was used; or a safepoint that holds the threads 200 ms longer than the collection in it. \
-         The pause less its phases agrees with the gap.\n\n\
+         The pause less its phases agrees with the gap. A log without CPU figures shows no such gap. Calls that the kernel \
+         timed count in pieces of any length from 1 ms a stop on.\n\n\
          **Look-alikes.** A stall of the JVM's `hsperfdata` file (a memory-mapped file, default under /tmp) prints the \
          very same lines; so does a VM thread that gets no processor, though rarely for so long, and a machine or \
          process that was stopped as a whole. From logs alone the verdict is therefore at most *consistent with*. \
          What proves it: the time of the kernel's `write()` on the log's descriptor (`strace -f -T -e trace=write`), or \
          the off-CPU stack of the VM thread (`vfs_write`, not a page fault).\n\n\
-         With those recorded (an strace beside the log, or `fathom record`) the verdict is *proven*, of any stop in which \
-         the VM thread is seen to write the log for 200 ms, whatever the log itself says; what the kernel waited for (dirty \
+         With those recorded (an strace beside the log, or `fathom record`) the verdict is *proven*, of all stops in which \
+         the VM thread is seen to write the log, whatever the log itself says; what the kernel waited for (dirty \
          throttling, a page under writeback, the journal, a frozen file system) is told from its stack. A page fault of \
          the VM thread in the write's place rules this cause out.\n\n\
          **Ruled out** by the longest gap found, or by asynchronous logging. A log of one line a pause \
          (`-Xlog:gc`) cannot tell."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
@@ -70,11 +83,18 @@ impl Rule for GcLogWriteBlocked {
         }
         let mut waits: Vec<Wait<'_>> = gc.slow.iter().filter_map(within_pause).collect();
         waits.extend(after_pause(&gc));
-        let written = log_write::in_stops(case, jvm, GAP_MS);
+        let written = log_write::in_stops(case, jvm, &case.slow, WRITTEN_MS);
         // Where the call itself was seen, what the log leaves to guess is not needed.
-        waits.retain(|w| {
-            !written.iter().any(|(stop, ..)| stop.overlap_ns(w.span.t0_ns(), w.span.t1_ns()) > 0)
-        });
+        let filled = Intervals::of((written.iter()).map(|(stop, ..)| (stop.t0_ns(), stop.t1_ns())));
+        let timed_ms = |w: &Wait<'_>| -> f64 {
+            if !filled.touches(w.span.t0_ns(), w.span.t1_ns()) {
+                return 0.0;
+            }
+            let its =
+                |(stop, ..): &&log_write::Written<'_>| stop.overlap_ns(w.span.t0_ns(), w.span.t1_ns()) > 0;
+            written.iter().filter(its).map(|(_, ms, ..)| ms).sum()
+        };
+        waits.retain(|w| timed_ms(w) < FILLED * w.ms);
         waits.extend(written.into_iter().map(|(span, ms, call, how)| Wait {
             span,
             ms,
@@ -86,8 +106,13 @@ impl Rule for GcLogWriteBlocked {
             ),
             call: Some((call, how)),
         }));
-        let (long, short): (Vec<_>, Vec<_>) = waits.into_iter().partition(|w| w.ms >= GAP_MS && w.idle);
-        let cost_ms: f64 = long.iter().map(|w| w.ms).sum();
+        // A gap must be long to be told from a wait for a processor; a call that was timed counts in pieces of any length.
+        let counts = |w: &Wait<'_>| w.idle && (w.ms >= GAP_MS || w.call.is_some());
+        let (long, short): (Vec<_>, Vec<_>) = waits.into_iter().partition(counts);
+        let usual_ms =
+            log_write::in_stops(case, jvm, &case.base, WRITTEN_MS).iter().map(|(_, ms, ..)| ms).sum();
+        let slow_ms = long.iter().map(|w| w.ms).sum();
+        let cost_ms: f64 = case.excess_ms(slow_ms, usual_ms);
         let longest = long.iter().map(|w| w.span.duration_ns() as f64 / 1e6).fold(0.0, f64::max);
         let usual = gc.usual_ms(|_| true);
         if !long.is_empty() && (case.matters(cost_ms) || Case::stands_out(longest, usual)) {
@@ -109,7 +134,7 @@ impl Rule for GcLogWriteBlocked {
             )),
             None => blind(
                 self,
-                "what pauses spend outside their phases (the log prints one line a pause)",
+                "what pauses spend outside their phases: nothing tells of these pauses phase by phase",
                 "-Xlog:gc*,safepoint (JDK 8: -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)",
             ),
         }
@@ -157,6 +182,7 @@ struct Wait<'a> {
     ms: f64,
     /// Whether no CPU time was used in it.
     idle: bool,
+    /// In words; empty where it is too short to be told.
     how: String,
     /// The write that filled it, where the kernel timed it, in words.
     call: Option<(Span<'a>, String)>,
@@ -169,31 +195,35 @@ fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     let beyond_ms = phases_ms.map(|sum| pause.ms() - sum);
     let cpu = pause.cpu();
     let cpu_s = cpu.map(|c| c.cpu_s());
-    let cpu_text = cpu_s.map_or("no CPU figures".to_owned(), |s| format!("{s:.2} s of CPU"));
+    let cpu_text = || cpu_s.map_or("no CPU figures".to_owned(), |s| format!("{s:.2} s of CPU"));
     if let Some(gap) = span.figure(figure::IDLE_GAP_MS) {
         // All CPU time of the pause fits into the part of it that lies outside the gap.
+        // Of a log that does not say how many, one: that can only understate how idle they were.
         let workers = cpu.and_then(|c| c.workers).unwrap_or(1.0);
         let rest_s = (pause.ms() - gap).max(0.0) / 1e3 * workers;
-        let idle = cpu_s.is_none_or(|s| s <= rest_s + CPU_STEP_S);
+        let idle = cpu_s.is_some_and(|s| s <= rest_s + CPU_STEP_S);
         // Phases that add up to more than the rest of the pause were at work during the gap.
         let free = beyond_ms.is_none_or(|beyond| beyond >= 0.8 * gap);
-        let end =
-            span.figure(figure::IDLE_GAP_LINE).map_or(String::new(), |l| format!(" before line {l:.0}"));
-        let how = format!(
-            "nothing was done for {}{end} in a pause of {} with {cpu_text}",
-            quantity::millis(gap),
-            quantity::millis(pause.ms())
-        );
-        return Some(Wait { span, ms: gap, idle: idle && free, how, call: None });
+        let how = || {
+            let line = span.figure(figure::IDLE_GAP_LINE);
+            let end = line.map_or(String::new(), |line| format!(" before line {line:.0}"));
+            let (gap, pause) = (quantity::millis(gap), quantity::millis(pause.ms()));
+            format!("nothing was done for {gap}{end} in a pause of {pause} with {}", cpu_text())
+        };
+        return Some(Wait { span, ms: gap, idle: idle && free, how: how_long(gap, how), call: None });
     }
     let beyond = beyond_ms?;
     let idle = cpu_s.is_some_and(|s| s <= IDLE_CPU_SHARE * pause.ms() / 1e3);
-    let how = format!(
-        "phases account for {} of a pause of {} with {cpu_text}",
-        quantity::millis(phases_ms.unwrap_or(0.0)),
-        quantity::millis(pause.ms())
-    );
-    Some(Wait { span, ms: beyond, idle, how, call: None })
+    let how = || {
+        let (phases, pause) = (quantity::millis(phases_ms.unwrap_or(0.0)), quantity::millis(pause.ms()));
+        format!("phases account for {phases} of a pause of {pause} with {}", cpu_text())
+    };
+    Some(Wait { span, ms: beyond, idle, how: how_long(beyond, how), call: None })
+}
+
+/// How a stretch was spent, in words, where it is long enough to be told: a log has a hundred thousand that are not.
+fn how_long(ms: f64, words: impl FnOnce() -> String) -> String {
+    if ms >= GAP_MS { words() } else { String::new() }
 }
 
 /// Safepoints that held the threads longer than the collections in them: the last lines of a collection are written
@@ -208,17 +238,24 @@ fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
         if at_ms < GAP_MS {
             continue;
         }
-        let inside = gc.slow.iter().filter(|p| stop.overlap_ns(p.span.t0_ns(), p.span.t1_ns()) > 0);
+        // A heap dump goes on after the collection that begins it; that is its work.
+        if OWN_WORK.iter().any(|part| stop.name().contains(part)) {
+            continue;
+        }
+        // One that ends where the stop begins is of the stop before it.
+        let is_its =
+            |p: &&Pause<'_>| 2 * stop.overlap_ns(p.span.t0_ns(), p.span.t1_ns()) > p.span.duration_ns();
+        let inside = gc.slow_beside(stop.t0_ns(), stop.t1_ns()).filter(is_its);
         let (count, paused_ms) = inside.fold((0, 0.0), |(n, ms), p| (n + 1, ms + p.ms()));
         if count == 0 {
             continue;
         }
-        let how = format!(
-            "threads were held for {} after {} had ended",
-            quantity::millis(at_ms - paused_ms),
-            quantity::plural(count, "collection", "collections")
-        );
-        waits.push(Wait { span: stop, ms: at_ms - paused_ms, idle: true, how, call: None });
+        let ms = at_ms - paused_ms;
+        let how = || {
+            let collections = quantity::plural(count, "collection", "collections");
+            format!("threads were held for {} after {collections} had ended", quantity::millis(ms))
+        };
+        waits.push(Wait { span: stop, ms, idle: true, how: how_long(ms, how), call: None });
     }
     waits
 }
@@ -289,7 +326,7 @@ fn mode(gc: &GcCase<'_, '_>) -> Option<crate::Evidence> {
 
 fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
     let mut remedies = Vec::new();
-    if gc.jdk().is_none_or(|jdk| jdk >= 17.0) {
+    if gc.jdk().is_some_and(|jdk| jdk >= 17.0) {
         let risk =
             "lines are dropped (and counted in the log) when its buffer, -XX:AsyncLogBufferSize, is full";
         remedies.push(remedy("-Xlog:async", "JDK 17 and later; off by default", risk));
@@ -467,11 +504,69 @@ mod tests {
     #[test]
     fn a_short_write_and_one_of_something_else_are_not_the_log() {
         for judged in [
-            live(150, &["vfs_write", "balance_dirty_pages"], "LogFileStreamOutput::write"),
+            // Less than a twentieth of what was lost.
+            live(100, &["vfs_write", "balance_dirty_pages"], "LogFileStreamOutput::write"),
             live(2_550, &["vfs_write", "balance_dirty_pages"], "DumpWriter::write_internal"),
         ] {
             assert!(!matches!(judged, Judgement::Found(_)), "{judged:?}");
         }
+    }
+
+    /// Twenty pauses of 160 ms on the log, in each of which a thread writes for 40 ms three times.
+    fn in_pieces(thread: &str, labels: &[(&str, &str)]) -> Built {
+        let mut built = Built::jvm("17", "Parallel", 30.0);
+        built.fact(fact::JVM_ARGS, "-Xlog:gc*:file=/var/log/gc.log");
+        for i in 0..20 {
+            let at = 1.0 + f64::from(i);
+            let figures = [
+                (figure::PHASES_SUM_MS, 155.0),
+                (figure::IDLE_GAP_MS, 0.2),
+                (figure::USER_S, 0.01),
+                (figure::SYS_S, 0.0),
+                (figure::REAL_S, 0.16),
+                (figure::WORKERS, 2.0),
+            ];
+            built.pause("Pause Young (Allocation Failure)", "Allocation Failure", at, 160.0, &figures);
+            for piece in 0..3 {
+                built.call(
+                    thread,
+                    "write",
+                    labels.first().map_or("", |l| l.1),
+                    at + 0.01 + 0.05 * f64::from(piece),
+                    40.0,
+                );
+            }
+        }
+        built
+    }
+
+    #[test]
+    fn writes_in_pieces_of_any_length_are_added_up_and_are_no_lack_of_processors() {
+        let recording = in_pieces("VM Thread", &[(label::PATH, "/var/log/gc.log")]).sealed();
+        let Judgement::Found(finding) = judged(&GcLogWriteBlocked, &recording) else { panic!("not found") };
+        assert!((finding.cost_ms - 20.0 * 120.0).abs() < 1.0, "{}", finding.cost_ms);
+        assert!(finding.title.starts_with("20 stops waited 2.40 s"), "{}", finding.title);
+        let starved = judged(&super::super::gc_starved_of_cpu::GcStarvedOfCpu, &recording);
+        assert!(matches!(starved, Judgement::RuledOut { .. }), "{starved:?}");
+    }
+
+    #[test]
+    fn a_gap_without_cpu_figures_a_heap_dump_and_a_stop_behind_its_pause_are_no_blocked_write() {
+        let mut built = quiet("17");
+        let gap = [(figure::PHASES_SUM_MS, 72.0), (figure::IDLE_GAP_MS, 8_700.0)];
+        built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 100.0, 8_790.0, &gap);
+        assert!(
+            !matches!(judged(&GcLogWriteBlocked, &built.sealed()), Judgement::Found(_)),
+            "no CPU figures"
+        );
+        let mut built = quiet("17");
+        pause(&mut built, 110.0, 40.0, 0.2, 0.06, 39.0);
+        built.span(kind::SAFEPOINT, "HeapDumper", 109.999, 1_900.0, &[(figure::AT_NS, 1_899e6)], &[]);
+        assert!(!matches!(judged(&GcLogWriteBlocked, &built.sealed()), Judgement::Found(_)), "a heap dump");
+        let mut built = quiet("8");
+        pause(&mut built, 110.0, 50.0, 0.2, 0.06, 49.0);
+        built.span(kind::SAFEPOINT, "", 110.046, 1_000.0, &[], &[]);
+        assert!(!matches!(judged(&GcLogWriteBlocked, &built.sealed()), Judgement::Found(_)), "the next stop");
     }
 
     #[test]

@@ -36,6 +36,10 @@ impl Rule for GcMetaspace {
          cost little and are ruled out by their figure."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
         let gc = match GcCase::of(case, jvm, self) {
             Ok(gc) => gc,
@@ -44,8 +48,10 @@ impl Rule for GcMetaspace {
         let asked: Vec<Pause<'_>> = gc.slow.iter().filter(|p| for_metaspace(p)).copied().collect();
         let cost_ms = gc.excess_ms(for_metaspace);
         let longest = asked.iter().map(Pause::ms).fold(0.0, f64::max);
-        if several_or_long(&asked)
-            && (case.matters(cost_ms) || gc.stands_out(longest, gc.usual_ms(|p| !for_metaspace(p))))
+        let full = asked.iter().any(is_last_resort) && gc.on_stops();
+        if full
+            || several_or_long(&asked)
+                && (gc.matters(cost_ms) || gc.stands_out(longest, gc.usual_ms(|p| !for_metaspace(p))))
         {
             return Judgement::Found(Box::new(found(self, &gc, &asked, cost_ms)));
         }
@@ -60,7 +66,14 @@ impl Rule for GcMetaspace {
 
 /// JDK 7 and before name the permanent generation.
 fn for_metaspace(pause: &Pause<'_>) -> bool {
-    pause.cause().is_some_and(|c| c.starts_with("Metadata GC") || c.starts_with("Permanent Generation"))
+    let causes = ["Metadata GC", "Permanent Generation", "Last ditch"];
+    pause.cause().is_some_and(|cause| causes.iter().any(|begins| cause.starts_with(begins)))
+}
+
+/// Whether class memory was at its limit, so that even soft references were cleared for it; an OutOfMemoryError is next.
+fn is_last_resort(pause: &Pause<'_>) -> bool {
+    let causes = ["Metadata GC Clear Soft References", "Last ditch", "Permanent Generation Full"];
+    pause.cause().is_some_and(|cause| causes.iter().any(|begins| cause.starts_with(begins)))
 }
 
 /// Growth of metaspace over the run, as it is after each collection for it.
@@ -78,8 +91,13 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
     let growth = growth(gc);
     let leaks = growth.is_some_and(|(trend, first, last)| trend.low > 0.0 && last > first * (1.0 + GROWN));
     let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, asked);
+    let last = asked.iter().filter(|p| is_last_resort(p)).count();
+    let resort = match last {
+        0 => String::new(),
+        n => format!(", {} of them the last resort before an OutOfMemoryError", quantity::count(n as f64)),
+    };
     finding.title = format!(
-        "{} because class memory reached its threshold: {}{}",
+        "{} because class memory reached its threshold{resort}: {}{}",
         quantity::plural(asked.len(), "collection", "collections"),
         quantity::millis(cost_ms),
         if leaks { "; it keeps growing" } else { "" },

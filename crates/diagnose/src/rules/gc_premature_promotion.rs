@@ -39,6 +39,10 @@ impl Rule for GcPrematurePromotion {
          **Cannot tell** without ages in the log."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
         let gc = match GcCase::of(case, jvm, self) {
             Ok(gc) => gc,
@@ -53,6 +57,9 @@ impl Rule for GcPrematurePromotion {
         if aged.is_empty() && !young.is_empty() {
             let switch = "-Xlog:gc*,gc+age=trace (JDK 8: -XX:+PrintTenuringDistribution)";
             return blind(self, "ages of surviving objects", switch);
+        }
+        if young.is_empty() {
+            return gc.ruled_out("no young collection in the slow windows");
         }
         let seen = Seen::of(&gc, &aged);
         let cost_ms = gc.excess_ms(cleans_old);

@@ -3,7 +3,10 @@
 use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
-use crate::collections::{CPU_MIN_REAL_S, Pause};
+use crate::burden::LONG_MS;
+use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
+use crate::intervals::Intervals;
+use crate::waits::log_write::log_writes;
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// CPU ÷ (wall × workers) over the long pauses. A quiet machine gives 0.6 to 0.95; below one half the workers waited
@@ -17,9 +20,8 @@ const PAUSES: usize = 5;
 /// A stretch of a pause outside its phases that is as large is not work slowed down but a stall of the VM thread
 /// (`gc-log-write-blocked`), milliseconds and share of the pause.
 const OUTSIDE: (f64, f64) = (200.0, 0.5);
-/// Kernel time from which on, in a pause with more kernel than user time, memory is what it waited for
-/// (`gc-first-touch`), seconds.
-const SYS_S: f64 = 0.1;
+/// Part of a pause that writes of the log may take in which it still tells of processors.
+const WRITTEN: f64 = 0.2;
 /// Time to reach a safepoint for an operation that is no collection: threads that poll within microseconds are late
 /// only when they have no processor. In milliseconds, and in how many operations.
 const LATE: (f64, usize) = (10.0, 3);
@@ -42,13 +44,19 @@ impl Rule for GcStarvedOfCpu {
         "The collector's workers want to run and other threads, other processes, a quota of the container or the \
          hypervisor keep the processors from them. The same work then takes several times as long.\n\n\
          **Evidence.** Over the pauses of 50 ms or more (CPU figures come in steps of 10 ms), CPU time is less than \
-         half of wall time × workers, while the work phases fill the pause.\n\n\
+         half of wall time × workers, while the work phases fill the pause; where the log does not tell how many workers \
+         there were, pauses that used less than half a processor, which is too little for one. Five of them, or one of a \
+         second or more.\n\n\
          **Look-alikes.** A blocked log write leaves a gap *outside* the phases: such pauses are left out. Memory \
          touched for the first time costs *kernel* time: such pauses are left out too. A heap that was swapped out \
          prints the same figures; the log alone cannot tell it apart, so the verdict is *consistent with*, unless \
          something else speaks for the processors: operations that have nothing to do are late to reach their \
          safepoint as well, ZGC prints the machine's load, or the JVM has more workers than processors. Proof: the \
          run-queue time of the workers, and no major page faults."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
@@ -66,22 +74,37 @@ impl Rule for GcStarvedOfCpu {
             }
             return blind(self, "CPU time of collections", "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)");
         }
+        // A pause in which the log's own write blocked had no use for processors meanwhile.
+        let writes = log_writes(case.recording, jvm).into_iter().map(|write| (write.t0_ns(), write.t1_ns()));
+        let writes = Intervals::of(writes);
+        let is_work = |p: &Pause<'_>| is_work(p) && !is_written(p, &writes);
         let long: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_work(p)).copied().collect();
-        let Some(seen) = Seen::of(&long) else {
+        let Some(all) = Worked::of(gc.slow.iter()).filter(|_| !long.is_empty()) else {
             return gc.ruled_out("no pause of 50 ms or more in which the collector was at work");
         };
-        let wasted: f64 = long.iter().map(wasted_ms).sum();
+        // Pauses that worked on many processors do not make up for those that waited for one.
+        let low = Worked::of(long.iter()).and_then(|w| w.efficiency).is_some_and(|share| share < STARVED);
+        let starved: Vec<Pause<'_>> = long.into_iter().filter(|p| low || waited(p)).collect();
+        let wasted: f64 = starved.iter().map(wasted_ms).sum();
         // What the base windows waste as well is not what makes the slow ones slow.
-        let cost_ms = case.excess_ms(wasted, gc.base_of(is_work).iter().map(wasted_ms).sum());
-        let longest = long.iter().map(Pause::ms).fold(0.0, f64::max);
-        let enough = long.len() >= PAUSES || gc.stands_out(longest, gc.usual_ms(|_| true));
-        if seen.efficiency < STARVED && enough && gc.matters(cost_ms) {
-            return Judgement::Found(Box::new(found(self, &gc, &long, &seen, cost_ms)));
+        let usual: f64 = gc.base_of(|p| is_work(p) && (low || waited(p))).iter().map(wasted_ms).sum();
+        let cost_ms = case.excess_ms(wasted, usual);
+        let longest = starved.iter().map(Pause::ms).fold(0.0, f64::max);
+        let enough = starved.len() >= PAUSES || longest >= LONG_MS;
+        if let Some(seen) = Worked::of(starved.iter())
+            && enough
+            && (case.matters(cost_ms) || (gc.on_stops() && longest >= LONG_MS))
+        {
+            return Judgement::Found(Box::new(found(self, &gc, &starved, &seen, cost_ms)));
         }
+        let of = all.efficiency.map_or(String::new(), |share| {
+            format!(", {} of what their workers could have used", quantity::share(share))
+        });
         gc.ruled_out(format!(
-            "{} of 50 ms or more used {} of the CPU time that their workers could have used ({} wasted)",
-            quantity::plural(long.len(), "pause", "pauses"),
-            quantity::share(seen.efficiency),
+            "{} of 50 ms or more used {} of CPU in {}{of} ({} wasted)",
+            quantity::plural(all.pauses, "pause", "pauses"),
+            quantity::seconds(all.cpu.cpu_s()),
+            quantity::seconds(all.cpu.real_s),
             quantity::millis(cost_ms),
         ))
     }
@@ -89,12 +112,30 @@ impl Rule for GcStarvedOfCpu {
 
 /// Whether a pause is long enough to judge, and its time went into the collector's own work.
 fn is_work(pause: &Pause<'_>) -> bool {
-    let Some(cpu) = pause.cpu().filter(|c| c.real_s >= CPU_MIN_REAL_S) else { return false };
+    if pause.cpu().is_none_or(|c| c.real_s < CPU_MIN_REAL_S) {
+        return false;
+    }
     let outside = pause.span.figure(figure::PHASES_SUM_MS).map(|sum| pause.ms() - sum);
     let gap = pause.span.figure(figure::IDLE_GAP_MS).or(outside).unwrap_or(0.0);
     let stalled = gap >= OUTSIDE.0 || gap >= OUTSIDE.1 * pause.ms();
-    let kernel = cpu.sys_s >= SYS_S && cpu.sys_s > cpu.user_s;
+    let kernel = super::gc_first_touch::kernel_heavy(pause);
     !stalled && !kernel
+}
+
+/// Whether so little CPU was used that a single worker would have waited for more than it worked.
+fn used_little(cpu: Cpu) -> bool {
+    cpu.cpu_s() < STARVED * cpu.real_s
+}
+
+/// Whether a pause waited for more of its time than it worked, however many workers it had.
+pub(super) fn waited(pause: &Pause<'_>) -> bool {
+    pause.cpu().is_some_and(|cpu| cpu.real_s >= CPU_MIN_REAL_S && used_little(cpu))
+}
+
+/// Whether writes of the log took so much of a pause that what is left would not be short of CPU time.
+fn is_written(pause: &Pause<'_>, writes: &Intervals) -> bool {
+    let written_ms = writes.length_within_ns(pause.span.t0_ns(), pause.span.t1_ns()) as f64 / 1e6;
+    written_ms > WRITTEN * pause.ms()
 }
 
 /// Workers that could have run at once, as the log says; one where it says nothing, which can only understate the
@@ -109,23 +150,7 @@ fn wasted_ms(pause: &Pause<'_>) -> f64 {
     (pause.ms() - cpu_s * 1e3 / (workers(pause) * USUAL)).max(0.0)
 }
 
-/// Sums over long pauses.
-struct Seen {
-    efficiency: f64,
-    cpu_s: f64,
-    real_s: f64,
-}
-
-impl Seen {
-    fn of(pauses: &[Pause<'_>]) -> Option<Self> {
-        let cpu_s: f64 = pauses.iter().filter_map(|p| p.cpu()).map(|c| c.cpu_s()).sum();
-        let real_s: f64 = pauses.iter().filter_map(|p| p.cpu()).map(|c| c.real_s).sum();
-        let possible: f64 = pauses.iter().filter_map(|p| Some(p.cpu()?.real_s * workers(p))).sum();
-        (possible > 0.0).then(|| Self { efficiency: cpu_s / possible, cpu_s, real_s })
-    }
-}
-
-fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Seen, cost_ms: f64) -> Finding {
+fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked, cost_ms: f64) -> Finding {
     let support = support(gc);
     let swapped = swapped(gc);
     let sure = match (support.is_empty(), &swapped) {
@@ -141,25 +166,31 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Seen, 
         ),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, long);
-    finding.title = format!(
-        "collections got {} of the processor time that they could use: {} of CPU in {} of pauses",
-        quantity::share(seen.efficiency),
-        quantity::seconds(seen.cpu_s),
-        quantity::seconds(seen.real_s),
-    );
+    let of = match seen.efficiency {
+        Some(share) => {
+            format!("collections got {} of the processor time that they could use", quantity::share(share))
+        }
+        None => "collections waited for more than they worked".to_owned(),
+    };
+    let (used, wall) = (quantity::seconds(seen.cpu.cpu_s()), quantity::seconds(seen.cpu.real_s));
+    finding.title = format!("{of}: {used} of CPU in {wall} of pauses");
     finding.culprit =
-        "whatever else runs on the processors (other processes, a CPU quota, the hypervisor)".into();
+        "whatever else runs on the processors (other processes, a CPU quota, the hypervisor), or swap".into();
     finding.meaning =
-        "The collector's threads were ready to run and did not get a processor. All application threads \
-                       wait for them meanwhile."
+        "The collector hardly ran while the application waited for it. Consistent with that: no processor for its \
+         threads, a heap that was swapped out, a disk or file system that blocked the JVM."
             .into();
+    let share = seen.efficiency.map_or(String::new(), |share| {
+        format!(
+            ", {} of what the workers could use; a quiet machine gives {} or more",
+            quantity::share(share),
+            quantity::share(USUAL)
+        )
+    });
     let text = format!(
-        "{} of 50 ms or more: {} of CPU in {} of wall time, {} of what the workers could use; a quiet machine gives {} or more",
-        quantity::plural(long.len(), "pause", "pauses"),
-        quantity::seconds(seen.cpu_s),
-        quantity::seconds(seen.real_s),
-        quantity::share(seen.efficiency),
-        quantity::share(USUAL),
+        "{} of 50 ms or more: {used} of CPU ({} of it in the kernel) in {wall} of wall time{share}",
+        quantity::plural(seen.pauses, "pause", "pauses"),
+        quantity::seconds(seen.cpu.sys_s),
     );
     finding.evidence.push(summed(gc.source(), text));
     finding.evidence.extend(most(long, wasted_ms).into_iter().map(|p| {
@@ -207,7 +238,7 @@ fn support(gc: &GcCase<'_, '_>) -> Vec<Evidence> {
     }
     let stops = gc.case.spans_in(kind::SAFEPOINT, gc.jvm, &gc.case.slow);
     let holds_pause = |s: &fathom_recording::Span<'_>| {
-        gc.slow.iter().any(|p| s.overlap_ns(p.span.t0_ns(), p.span.t1_ns()) > 0)
+        gc.slow_beside(s.t0_ns(), s.t1_ns()).any(|p| s.overlap_ns(p.span.t0_ns(), p.span.t1_ns()) > 0)
     };
     let reach_ms = |s: &fathom_recording::Span<'_>| s.figure(figure::REACH_NS).unwrap_or(0.0) / 1e6;
     let late: Vec<_> = stops.filter(|s| reach_ms(s) >= LATE.0 && !holds_pause(s)).collect();
@@ -288,6 +319,27 @@ mod tests {
         built.fact(fact::SWAP_TOTAL_BYTES, "1000").fact(fact::SWAP_FREE_BYTES, "400");
         let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
+    }
+
+    #[test]
+    fn pauses_that_hardly_ran_are_found_among_others_that_ran_on_many_processors() {
+        let mut built = Built::jvm("8", "Parallel", 600.0);
+        for i in 0..30 {
+            let (user, real) = if i % 2 == 0 { (8.0, 1.0) } else { (0.1, 4.0) };
+            let figures = [(figure::USER_S, user), (figure::SYS_S, 0.2), (figure::REAL_S, real)];
+            built.pause("GC", "", f64::from(i) * 20.0, real * 1e3, &figures);
+        }
+        let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
+        assert!(finding.title.contains("4.50 s of CPU in 60.0"), "{}", finding.title);
+        assert!(finding.culprit.contains("swap") && finding.cost_ms > 50_000.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn one_pause_of_a_second_that_hardly_ran_is_found() {
+        let mut built = Built::jvm("17", "G1", 600.0);
+        built.pause("Pause Young (Normal)", "", 10.0, 1_320.0, &cpu(0.01, 0.02, 1.32));
+        let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
+        assert!(finding.title.contains("30 ms of CPU in 1.32 s"), "{}", finding.title);
     }
 
     #[test]

@@ -13,6 +13,8 @@ const READINGS: usize = 8;
 const GROWN: f64 = 0.2;
 /// The rise in the later half must keep this share of that in the earlier half: a cache that fills flattens.
 const KEEPS_RISING: f64 = 0.5;
+/// … and of this share it is called steady.
+const STEADY: f64 = 0.9;
 /// Live set as a share of the heap from which on the collector's work grows steeply, so that a leak costs something.
 const HIGH: f64 = 0.7;
 /// The live set as a share of the heap that an application cannot go on with.
@@ -46,6 +48,10 @@ impl Rule for HeapLeak {
          warms up flattens. A heap too small for a steady live set does not rise.\n\n\
          **Ruled out** by the slope, or because there were too few collections of the old generation to tell. Proof: \
          two class histograms some time apart, or a heap dump."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
@@ -190,9 +196,18 @@ fn found(
     } else {
         format!("and fills it in {}", quantity::seconds(rise.seconds_left(heap)))
     };
+    let minute = |slope: f64| quantity::bytes(slope * 60.0);
+    let flattens = match rise.late.slope < STEADY * rise.early.slope {
+        true => format!(
+            " (more slowly of late: {}, before that {})",
+            minute(rise.late.slope),
+            minute(rise.early.slope)
+        ),
+        false => " without flattening".to_owned(),
+    };
     finding.title = format!(
-        "the live set grows by {} a minute without flattening, has reached {} of the heap {left}",
-        quantity::bytes(rise.all.slope * 60.0),
+        "the live set grows by {} a minute{flattens}, has reached {} of the heap {left}",
+        minute(rise.all.slope),
         quantity::share((rise.last / heap).min(1.0)),
     );
     finding.culprit = "objects that the application keeps referring to".into();

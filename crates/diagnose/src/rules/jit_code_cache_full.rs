@@ -47,6 +47,10 @@ impl Rule for JitCodeCacheFull {
          **Needs** a LogCompilation file, or the JVM's own warning in its log (`-Xlog:codecache` or standard output)."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Compilations]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let seen = Seen::of(case, jvm);
         let jit = JitCase::read(case, jvm);

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod methods;
+mod samples;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,6 +10,7 @@ use fathom_recording::ProcessId;
 
 use self::evidence::{evidence, remedies};
 use self::methods::{newly_hot, packages};
+use self::samples::Support;
 use super::jit_case::{JitCase, Task};
 use super::jit_deopt_loop::in_a_loop;
 use crate::intervals::Intervals;
@@ -59,9 +61,12 @@ impl Rule for JitCompileBurst {
          C2 busy for half of the time and 30 points more than in the base. The burst begins no more than 3 s before \
          the dip shows. The finding names the methods that were never compiled before, tiers, on-stack replacements, \
          waits in the queue, its greatest length, how busy the compilers were, and the other JVMs beside it.\n\n\
-         **Cost.** The part of the loss that fell into the stretches in which tasks of the burst were waiting or being \
-         compiled. That is an upper bound: logs do not show which code ran interpreted. So the verdict is at most \
-         *likely*; samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
+         **Cost.** With CPU samples and the threads' switches (`fathom record`): what application threads ran interpreted, or \
+         in C1's code, of methods that were compiled from the burst on, and what the compilers of all recorded JVMs took of \
+         the processors that they waited for, both above the base's. Where that does not matter, the burst is only what new \
+         code always brings, and no cause. From logs alone: the part of the loss that fell into the stretches in which \
+         tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
+         samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
          **Look-alikes.** A collection at the same time: the finding tells how long the JVM was stopped in the window, \
          and is only *consistent with* when stops explain a good part. Another process taking the processors: slow \
          code everywhere, but no new methods in the queue. A method compiled again and again is `jit-deopt-loop` and \
@@ -73,6 +78,10 @@ impl Rule for JitCompileBurst {
          rates and names alone. Without a slow window nothing is said: compiling alone is not slow."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Compilations]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let jit = match JitCase::of(case, jvm, self) {
             Ok(jit) => jit,
@@ -80,7 +89,7 @@ impl Rule for JitCompileBurst {
         };
         if case.whole_run {
             let (at_ns, most) = busiest(&jit);
-            let after = jit.start_ns().map_or(0.0, |start| at_ns.saturating_sub(start) as f64 / 1e9);
+            let after = jit.start_ns().map_or(0.0, |start| at_ns.saturating_sub(start) as f64 / 1e9).max(0.0);
             let (most, tasks) = (plural(most, "task", "tasks"), count(jit.tasks.len() as f64));
             return jit.ruled_out(format!(
                 "nothing was slow; {tasks} compile tasks, at most {most} a second, {after:.0} s after the start"
@@ -90,14 +99,21 @@ impl Rule for JitCompileBurst {
         let bursts: Vec<Burst<'_>> =
             case.slow.iter().filter_map(|w| Burst::in_window(&jit, *w, &looping)).collect();
         let stretches = bursts.iter().fold(Intervals::default(), |all, b| all.or(&b.stretches));
-        let cost_ms = cost_ms(case, jvm, &stretches);
-        if bursts.is_empty() || !case.matters(cost_ms) {
+        let most_ms = cost_ms(case, jvm, &stretches);
+        if bursts.is_empty() || !case.matters(most_ms) {
             return jit.ruled_out(quiet(&jit));
         }
         if let Some(leader) = leader(&jit, &bursts) {
             return jit.ruled_out(leader);
         }
-        Judgement::Found(Box::new(found(self, &jit, &bursts, &stretches, cost_ms)))
+        let support = Support::of(&jit, &bursts);
+        let cost_ms = support.as_ref().map_or(most_ms, |support| support.cost_ms().min(most_ms));
+        match &support {
+            Some(support) if !case.matters(cost_ms) => support.too_little(self, &jit),
+            _ => {
+                Judgement::Found(Box::new(found(self, &jit, &bursts, &stretches, support.as_ref(), cost_ms)))
+            }
+        }
     }
 }
 
@@ -203,26 +219,46 @@ fn found(
     jit: &JitCase<'_, '_>,
     bursts: &[Burst<'_>],
     stretches: &Intervals,
+    support: Option<&Support<'_>>,
     cost_ms: f64,
 ) -> Finding {
     let case = jit.case;
     let tasks: Vec<Task<'_>> = bursts.iter().flat_map(|b| b.tasks.iter().copied()).collect();
     let fresh = newly_hot(jit, bursts);
     let start_up = bursts.iter().all(|b| is_start_up(jit, b.window));
-    let (confidence, why) = sureness(jit, bursts, cost_ms, start_up);
+    let (confidence, why) = sureness(jit, bursts, support, cost_ms, start_up);
     let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
     finding.why_confidence = why;
     let methods = plural(fresh.len(), "method", "methods");
-    finding.title = match start_up {
-        true => format!("start-up: {methods} compiled for the first time"),
-        false => format!("{methods} became hot at once and ran slow until compiled"),
+    let takes_cpus = support.is_some_and(Support::is_mostly_processors);
+    finding.title = match (start_up, takes_cpus) {
+        (true, _) => format!("start-up: {methods} compiled for the first time"),
+        (_, true) => {
+            format!("{methods} became hot at once: their compilation took the application's processors")
+        }
+        _ => format!("{methods} became hot at once and ran slow until compiled"),
     };
     finding.culprit = packages(&fresh);
-    finding.meaning = "New code runs interpreted, some twenty times slower, until C1 and then C2 have compiled it. When \
-                       much becomes hot at the same moment it queues up for the few compiler threads, which take \
-                       processors from the application as well."
-        .into();
+    finding.meaning = match support {
+        None => {
+            "New code runs interpreted, many times slower, until C1 and then C2 have compiled it. When much becomes hot \
+             at the same moment it queues up for the few compiler threads, which take processors from the application \
+             as well."
+        }
+        Some(_) if takes_cpus => {
+            "What becomes hot at the same moment is compiled at the same moment, and the compiler threads take the \
+             processors that the application's threads wait for."
+        }
+        Some(_) => {
+            "New code runs interpreted, then in C1's profiled code, until C2 has compiled it; when much becomes hot at \
+             the same moment it queues up for the few compiler threads."
+        }
+    }
+    .into();
     finding.evidence = evidence(jit, bursts, &tasks, &fresh);
+    if let Some(support) = support {
+        finding.evidence.splice(0..0, support.evidence(jit));
+    }
     finding.windows = stretches.windows();
     finding.remedies = remedies(jit);
     finding.verify = vec![
@@ -245,6 +281,7 @@ fn is_start_up(jit: &JitCase<'_, '_>, window: Window) -> bool {
 fn sureness(
     jit: &JitCase<'_, '_>,
     bursts: &[Burst<'_>],
+    support: Option<&Support<'_>>,
     cost_ms: f64,
     start_up: bool,
 ) -> (Confidence, String) {
@@ -266,9 +303,14 @@ fn sureness(
         );
     };
     if cost_ms < 0.5 * lost_ms {
-        return weak(
-            "less than half of what these windows lost was lost while tasks of the burst were under way",
-        );
+        return weak(match support {
+            Some(_) => {
+                "what samples and switches show of it explains less than half of what these windows lost"
+            }
+            None => {
+                "less than half of what these windows lost was lost while tasks of the burst were under way"
+            }
+        });
     }
     if stopped_ms > 0.3 * lost_ms {
         return weak("stops of the JVM explain a good part of the same windows");
@@ -276,13 +318,24 @@ fn sureness(
     if bursts.iter().any(|b| b.onset_ns > b.window.from_ns.saturating_add(b.window.length_ns() / 2)) {
         return weak("in a window the burst began only when half of it was over");
     }
-    let why = "the burst begins with the dip and most of the loss falls into it; logs do not show which code ran \
-               interpreted, so that the new code is slow for another reason is not excluded";
-    (Confidence::Likely, why.into())
+    match support {
+        Some(_) => (
+            Confidence::Likely,
+            "samples and switches show what ran before it was compiled, and who took the processors; that explains half of \
+             the loss or more"
+                .into(),
+        ),
+        None => weak(
+            "the burst begins with the dip and most of the loss falls into it; logs do not show which code ran interpreted, \
+             so that the new code is slow for another reason is not excluded: CPU samples (fathom record) would tell",
+        ),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::FrameType;
+
     use super::*;
     use crate::Loss;
     use crate::built::{Built, jit_task};
@@ -305,6 +358,7 @@ mod tests {
             base: vec![window(40, 95)],
             whole_run: false,
             loss: Loss { lost_ms, slow_rate: Some(50.0), base_rate: Some(100.0), ..Loss::default() },
+            found_on_stops: false,
             warm_up: None,
             lost_by,
             chains: Default::default(),
@@ -325,10 +379,87 @@ mod tests {
         built
     }
 
+    /// The same with samples of the worker every 10 ms, in code of a kind from 100 to 110 s and compiled before, and of the
+    /// compiler in the dip.
+    fn sampled(by: FrameType, method: &str, compiling: f64) -> Built {
+        let mut built = burst(100.2, 120);
+        built.watched("worker", 200.0);
+        for i in 0..7_000 {
+            let at = 40.0 + f64::from(i) * 0.01;
+            if (100.0..110.0).contains(&at) {
+                built.on_cpu(
+                    "worker",
+                    &[(method, by), ("app.Main.run", FrameType::Interpreted)],
+                    at,
+                    10.0 * (1.0 - compiling),
+                );
+                built.on_cpu(
+                    "C2 CompilerThread0",
+                    &[("Compile::Compile", FrameType::Jvm)],
+                    at,
+                    10.0 * compiling,
+                );
+            } else {
+                built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], at, 10.0);
+            }
+        }
+        if compiling > 0.0 {
+            for i in 0..100 {
+                built.preempted(
+                    "worker",
+                    100.0 + f64::from(i) * 0.1,
+                    100.0 * compiling,
+                    0.0,
+                    "C2 CompilerThre (9)",
+                );
+            }
+        }
+        built
+    }
+
     #[test]
-    fn a_burst_that_begins_with_the_dip_is_likely_its_cause_and_names_the_new_methods() {
-        let Judgement::Found(finding) = judge(burst(100.2, 120), window(100, 110)) else { panic!() };
+    fn samples_of_code_that_is_compiled_later_make_it_likely() {
+        let built = sampled(FrameType::Interpreted, "app.shift.M7.go", 0.0);
+        let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
         assert_eq!(finding.confidence, Confidence::Likely, "{}", finding.why_confidence);
+        let text: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+        assert!(text.iter().any(|t| t.contains("100 % interpreted")), "{text:?}");
+        assert!(!finding.meaning.contains("times slower"), "{}", finding.meaning);
+    }
+
+    #[test]
+    fn a_burst_whose_code_runs_compiled_is_what_new_code_brings_and_no_cause() {
+        for (by, method) in [
+            (FrameType::C2, "app.shift.M7.go"),
+            // Never compiled: slow for another reason.
+            (FrameType::Interpreted, "app.Huge.table"),
+            (FrameType::Native, "connect"),
+        ] {
+            let Judgement::RuledOut { figure, .. } = judge(sampled(by, method, 0.0), window(100, 110)) else {
+                panic!("{by:?} {method}")
+            };
+            assert!(figure.contains("0 % interpreted"), "{figure}");
+        }
+    }
+
+    #[test]
+    fn compilers_that_have_the_processors_which_the_application_waits_for_are_the_cause() {
+        let built = sampled(FrameType::C2, "app.shift.M7.go", 0.6);
+        let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
+        assert!(finding.title.contains("took the application's processors"), "{}", finding.title);
+        let text: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+        assert!(
+            text.iter().any(|t| t.contains("compilers took 0.60 processors (0.00 in the base)")),
+            "{text:?}"
+        );
+        assert!(text.iter().any(|t| t.contains("waited for a CPU for 60 %")), "{text:?}");
+    }
+
+    #[test]
+    fn a_burst_that_begins_with_the_dip_is_consistent_with_it_and_names_the_new_methods() {
+        let Judgement::Found(finding) = judge(burst(100.2, 120), window(100, 110)) else { panic!() };
+        assert_eq!(finding.confidence, Confidence::ConsistentWith, "{}", finding.why_confidence);
+        assert!(finding.why_confidence.contains("logs do not show"), "{}", finding.why_confidence);
         assert!(finding.title.starts_with("120 methods became hot"), "{}", finding.title);
         assert_eq!(finding.culprit, "app.shift (120)");
         assert!(finding.share.unwrap() > 0.5 && finding.cost_ms < 5_000.0, "{finding:?}");
@@ -358,7 +489,7 @@ mod tests {
         let mut built = burst(100.2, 120);
         built.pause("Pause Full", "Allocation Failure", 103.0, 4_000.0, &[]);
         let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
-        assert_eq!(finding.confidence, Confidence::ConsistentWith, "{}", finding.why_confidence);
+        assert!(finding.why_confidence.contains("stops of the JVM explain"), "{}", finding.why_confidence);
     }
 
     #[test]
@@ -386,6 +517,7 @@ mod tests {
             base: vec![window(40, 95)],
             whole_run: false,
             loss: Loss::default(),
+            found_on_stops: false,
             warm_up: None,
             lost_by: Vec::new(),
             chains: Default::default(),

@@ -21,6 +21,15 @@ const STORM_PER_S: f64 = 20.0;
 const ROUND_MAX_NS: i64 = 5_000_000_000;
 /// Reason of an invalidation that only frees code which was made not entrant before.
 const ZOMBIE: &str = "zombie";
+/// Compilations of one method in the slow windows that are a loop by themselves: three tiers, each for some class loaders or
+/// overloads, and again when the first code was made on a wrong guess, stay below it.
+const AGAIN: usize = 20;
+/// The format of LogCompilation files, as their reader names it.
+const LOG_COMPILATION: &str = "log-compilation";
+/// Classes that are made at run time, many of one name: parts of their names in the JDK.
+const MADE: [&str; 4] = ["LambdaForm", "$$Lambda", "GeneratedMethodAccessor", "$Proxy"];
+const MEANING: &str = "An assumption that the compiler makes about the method keeps failing. Each time it runs interpreted until \
+                       it has been profiled and compiled anew.";
 /// Methods named.
 const NAMED: usize = 3;
 
@@ -44,13 +53,19 @@ impl Rule for JitDeoptLoop {
          **Evidence.** In the slow windows, after start-up: the code of one method thrown away five times or more and \
          made again; or more than 20 invalidations a second in all. Those that only make room for better code do not \
          count: JDK 25 says so (\"not used\"), before that the installation of the same method at a higher tier within \
-         100 ms tells.\n\n\
+         100 ms tells. Or one method compiled 20 times or more for each time that its class was seen to be loaded: what is compiled \
+         again was thrown away, whether that was recorded or not.\n\n\
          **Cost.** The time from each invalidation to the next code of the same method (at most 5 s), as a part of the \
          loss where one was measured. Other threads may have been elsewhere, so it is an upper bound.\n\n\
          **Look-alikes.** Warm-up invalidates a lot, once a method: it is left out. A new code path is \
          `jit-compile-burst`: there the methods are new. A full code cache throws code away as well: \
          `jit-code-cache-full` has its own events.\n\n\
-         **Needs** a LogCompilation file. PrintCompilation shows \"made not entrant\" without reasons before JDK 25."
+         **Needs** a LogCompilation file to be ruled out, and to name the reason; compilations alone (`fathom record`) show a loop. \
+         PrintCompilation shows \"made not entrant\" without reasons before JDK 25."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Deoptimisations]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
@@ -65,17 +80,123 @@ impl Rule for JitDeoptLoop {
             false => stretches.length_ms(),
         });
         let is_loop = !rounds.loops.is_empty() || rounds.per_s > STORM_PER_S;
-        if !is_loop || !case.matters(slow_ms) {
-            return jit.ruled_out(rounds.figure());
+        if is_loop && case.matters(slow_ms) {
+            return Judgement::Found(Box::new(found(self, &jit, &rounds, &stretches, slow_ms)));
         }
-        Judgement::Found(Box::new(found(self, &jit, &rounds, &stretches, slow_ms)))
+        let again = Again::of(&jit);
+        let again_ms =
+            case.lost_during_ms(&again.stretches).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
+                true => 0.0,
+                false => again.stretches.length_ms(),
+            });
+        if !again.methods.is_empty() && case.matters(again_ms) {
+            return Judgement::Found(Box::new(compiled_again(self, &jit, &again, again_ms)));
+        }
+        jit.ruled_out(rounds.figure())
     }
 }
 
 /// The methods that go round in a loop: their compilations are no news.
 pub(crate) fn in_a_loop<'a>(jit: &JitCase<'_, 'a>) -> HashSet<&'a str> {
     let rounds = Rounds::of(jit);
-    rounds.loops.into_iter().filter(|(_, rounds)| rounds.len() >= LOOP).map(|(method, _)| method).collect()
+    let thrown_away = rounds.loops.into_iter().filter(|(_, rounds)| rounds.len() >= LOOP);
+    let again = Again::of(jit).methods.into_iter().map(|(method, _)| method);
+    thrown_away.map(|(method, _)| method).chain(again).collect()
+}
+
+/// Methods that are compiled again and again: nobody compiles what is still there, so their code was thrown away each time,
+/// whether anybody saw that or not. Where a LogCompilation file has each time that code was thrown away, that is counted
+/// instead; else the loads of its class: classes of one name that many loaders load have a method of that name each.
+struct Again<'a> {
+    /// With how often, the most first.
+    methods: Vec<(&'a str, usize)>,
+    /// From one compilation to the next, as far as they follow each other.
+    stretches: Intervals,
+}
+
+impl<'a> Again<'a> {
+    /// Of the slow windows, after start-up. A method has one compilation a tier and a place to enter its loops at; class loaders
+    /// and overloads of one name have as many each, which is what [`AGAIN`] leaves room for.
+    fn of(jit: &JitCase<'_, 'a>) -> Self {
+        if sees_invalidations(jit) {
+            return Self { methods: Vec::new(), stretches: Intervals::default() };
+        }
+        let warm_ns = jit.warm_ns().unwrap_or(i64::MIN);
+        let mut by: HashMap<&'a str, Vec<(i64, i64)>> = HashMap::new();
+        let made_at_run_time = |name: &str| MADE.iter().any(|part| name.contains(part));
+        let asked = jit.asked_in(&jit.case.slow).filter(|t| !t.osr && t.queued_ns >= warm_ns);
+        for task in asked.filter(|t| !made_at_run_time(t.method())) {
+            by.entry(task.method()).or_default().push((task.queued_ns, task.done_ns));
+        }
+        let copies = copies(jit);
+        by.retain(|method, tasks| {
+            tasks.len() >= AGAIN * copies.get(class_of(method)).map_or(1, |n| (*n).max(1))
+        });
+        let mut stretches = Vec::new();
+        for tasks in by.values() {
+            for pair in tasks.windows(2) {
+                let [(from, _), (_, done)] = pair else { continue };
+                stretches.push((*from, (*done).min(from.saturating_add(ROUND_MAX_NS))));
+            }
+        }
+        let mut methods: Vec<_> = by.into_iter().map(|(method, tasks)| (method, tasks.len())).collect();
+        methods.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        let windows = Intervals::of_windows(&jit.case.slow);
+        Self { methods, stretches: Intervals::of(stretches).and(&windows) }
+    }
+}
+
+/// How often classes were loaded, by name: loaders that come and go load one each, and each has methods of its own.
+fn copies<'a>(jit: &JitCase<'_, 'a>) -> HashMap<&'a str, usize> {
+    let mut copies: HashMap<&'a str, usize> = HashMap::new();
+    let loads = jit.case.recording.spans_of(kind::CLASS_LOAD).filter(|s| s.process() == jit.jvm);
+    loads.for_each(|load| *copies.entry(load.name()).or_default() += 1);
+    copies
+}
+
+/// "shop.Cart" of "shop.Cart.price(int)".
+fn class_of(method: &str) -> &str {
+    let name = method.split('(').next().unwrap_or(method);
+    name.rsplit_once('.').map_or(name, |(class, _)| class)
+}
+
+/// Whether a source tells of each time that code of the JVM was thrown away, had there been any.
+fn sees_invalidations(jit: &JitCase<'_, '_>) -> bool {
+    let own = |source: &&fathom_recording::Source| source.process.is_none_or(|process| process == jit.jvm.0);
+    jit.case.recording.sources.iter().filter(own).any(|source| source.format == LOG_COMPILATION)
+        || jit.case.has(kind::JIT_INVALIDATE, jit.jvm)
+}
+
+fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cost_ms: f64) -> Finding {
+    let case = jit.case;
+    let (worst, times) = again.methods.first().copied().unwrap_or(("", 0));
+    let (confidence, why) = match case.share(cost_ms) {
+        Some(share) if share >= 0.5 && case.lost_during_ms(&again.stretches).is_some() => (
+            Confidence::Likely,
+            "what is compiled so often was thrown away as often, and most of the loss falls into that; why it was thrown away was \
+             not recorded",
+        ),
+        _ => (
+            Confidence::ConsistentWith,
+            "what is compiled so often was thrown away as often; that the application waited for it was not seen",
+        ),
+    };
+    let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
+    finding.why_confidence = why.into();
+    finding.title = format!("{worst} is compiled again and again, {} times", count(times as f64));
+    finding.culprit = worst.to_owned();
+    finding.meaning = MEANING.into();
+    let others: Vec<String> =
+        again.methods.iter().take(NAMED).map(|(m, n)| format!("{m} ({} times)", count(*n as f64))).collect();
+    finding.evidence = vec![jit.evidence(format!(
+        "compiled {AGAIN} times or more in the slow windows: {}; code that is still good is compiled once a tier",
+        others.join(", ")
+    ))];
+    finding.windows = again.stretches.windows();
+    finding.remedies = advice();
+    finding.verify = vec![format!("under the same load no method is compiled {AGAIN} times (fathom jit)")];
+    finding.verify.push("a LogCompilation file names the reason of each deoptimisation".into());
+    finding
 }
 
 /// A real invalidation, and when the method had code again.
@@ -177,13 +298,20 @@ fn found(
         false => format!("compiled code is thrown away {:.0} times a second", rounds.per_s),
     };
     finding.culprit = worst.to_owned();
-    finding.meaning =
-        "An assumption that the compiler makes about the method keeps failing. Each time it runs \
-                       interpreted until it has been profiled and compiled anew."
-            .into();
+    finding.meaning = MEANING.into();
     finding.evidence = evidence(jit, rounds, &reasons);
     finding.windows = stretches.windows();
-    finding.remedies = vec![
+    finding.remedies = advice();
+    finding.verify = vec![format!(
+        "under the same load no method is made not entrant {LOOP} times within the window (grep make_not_entrant in \
+         the LogCompilation file)"
+    )];
+    finding
+}
+
+/// What can be done.
+fn advice() -> Vec<crate::Remedy> {
+    vec![
         remedy(
             "make the failing assumption hold: split the method, or the call by receiver type, so that each copy sees \
              one shape (the reason and the bytecode index above say which)",
@@ -201,12 +329,7 @@ fn found(
             "all JDKs",
             "slower than a healthy C2: to see what the loop costs, not to stay",
         ),
-    ];
-    finding.verify = vec![format!(
-        "under the same load no method is made not entrant {LOOP} times within the window (grep make_not_entrant in \
-         the LogCompilation file)"
-    )];
-    finding
+    ]
 }
 
 /// Reasons of invalidations and traps of the methods in the loop, most frequent first.
@@ -303,6 +426,38 @@ mod tests {
             "{:?}",
             found.evidence
         );
+    }
+
+    #[test]
+    fn a_method_that_is_compiled_again_and_again_is_a_loop_whoever_saw_its_code_thrown_away() {
+        let compiled = |times: u32, name: &str| {
+            let mut built = Built::jvm("17", "G1", 60.0);
+            for i in 0..times {
+                jit_task(&mut built, name, 40.0 + f64::from(i) * 0.2, 1.0, 20.0, 4);
+            }
+            judged(&JitDeoptLoop, &built.sealed())
+        };
+        let Judgement::Found(found) = compiled(50, "App.price") else { panic!("not found") };
+        assert_eq!(found.title, "App.price is compiled again and again, 50 times");
+        assert!((found.cost_ms - 9_821.0).abs() < 5.0, "{}", found.cost_ms);
+        assert!(matches!(compiled(10, "App.price"), Judgement::RuledOut { .. }));
+        // Classes of many loaders, of which the file says that no code was thrown away.
+        let mut built = Built::jvm("17", "G1", 60.0);
+        built.recording.sources[0].format = LOG_COMPILATION.into();
+        (0..50).for_each(|i| jit_task(&mut built, "App.price", 40.0 + f64::from(i) * 0.2, 1.0, 20.0, 4));
+        assert!(matches!(judged(&JitDeoptLoop, &built.sealed()), Judgement::RuledOut { .. }));
+        assert!(matches!(compiled(50, "java.lang.invoke.LambdaForm$MH.invoke"), Judgement::RuledOut { .. }));
+        // Ten loaders, one after another, each with a class of that name, whose method is compiled at five tiers in turn.
+        let loaded = |times: u32| {
+            let mut built = Built::jvm("17", "G1", 60.0);
+            for i in 0..times {
+                built.span(kind::CLASS_LOAD, "App", 40.0 + f64::from(i), 0.0, &[], &[]);
+            }
+            (0..50).for_each(|i| jit_task(&mut built, "App.price", 40.0 + f64::from(i) * 0.2, 1.0, 20.0, 4));
+            judged(&JitDeoptLoop, &built.sealed())
+        };
+        assert!(matches!(loaded(10), Judgement::RuledOut { .. }));
+        assert!(matches!(loaded(1), Judgement::Found(_)));
     }
 
     #[test]

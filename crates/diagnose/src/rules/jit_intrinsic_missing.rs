@@ -70,6 +70,10 @@ impl Rule for JitIntrinsicMissing {
          **Ruled out** by the CPU time found in such methods."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::CpuSamples]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(cpu) = Cpu::of(case, jvm, |frames| replaced(frames)) else { return unseen(self) };
         let what = "compiled Java of methods that C2 has intrinsics for";
@@ -358,7 +362,7 @@ mod tests {
     fn every_method_of_the_list_is_one_that_the_jdk_marks_for_it() {
         let jdks = jdks();
         if jdks.is_empty() {
-            eprintln!("SKIPPED: no JDK with javap was found in JAVA_HOME or /usr/lib/jvm");
+            fathom_testing::skip("no JDK with javap was found in JAVA_HOME or /usr/lib/jvm");
         }
         let mut classes: Vec<&str> =
             INTRINSICS.iter().map(|one| one.method.rsplit_once('.').unwrap().0).collect();

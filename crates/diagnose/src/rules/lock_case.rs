@@ -1,27 +1,35 @@
-//! A contended lock, told the same way for monitors and for `java.util.concurrent`.
+//! A contended lock, told the same way for monitors and for `java.util.concurrent`: which lock, who waits for it, and what
+//! its holders did, added up over all the time in which they held it and others waited.
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::label;
 use fathom_recording::{ProcessId, Span, ThreadId};
 
 use super::gc_case::remedy;
-use super::wait_case::{Waits, java_method, unseen};
+use super::lock_advice;
+use super::lock_identity::{self, Lock, NO_PLACE};
+use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
 use crate::intervals::Intervals;
+use crate::waits::Heading;
 use crate::{Case, Confidence, Finding, Judgement, Rule, quantity};
 
 /// Records cited.
 const CITED: usize = 3;
+/// Things that holders did that are named in a title.
+const NAMED: usize = 2;
+/// Share of the time for which a lock was waited for of which it must be known what its holders did, for that to be the
+/// story, and of what they did, for one part of it to be most of it.
+const MOSTLY: f64 = 0.5;
 
 /// What differs between the rules on locks.
 pub(crate) struct LockWords {
     /// "monitor", "lock".
     pub(crate) noun: &'static str,
+    /// What the ledger of threads charges such waits to.
+    pub(crate) heading: Heading,
     /// Methods of the lock itself, which are not the place that waits: prefixes.
     pub(crate) own: &'static [&'static str],
-    /// What to do, with where it applies and what it risks.
-    pub(crate) remedies: &'static [(&'static str, &'static str, &'static str)],
 }
 
 /// Judges the waits of a kind that `which` picks.
@@ -33,115 +41,159 @@ pub(crate) fn judge<'a>(
     words: &LockWords,
     which: impl Fn(&Span<'a>) -> bool,
 ) -> Judgement {
-    let Some(waits) = Waits::of(case, jvm, kind, which) else {
-        return unseen(rule, "what threads waited for: locks");
+    let Some(waits) = Waits::of_locks(case, jvm, (kind, words.heading), words.own, which) else {
+        return unseen(rule, (case, jvm), kind, "waits for locks");
     };
-    if waits.slow.is_empty() {
+    if waits.threads() == 0 {
         return waits.ruled_out(format!("no thread waited for a {}", words.noun));
     }
     // A lock has an owner to wait for: one thread that waits now and then is not contention.
     if waits.threads() < 2 || !case.matters(waits.cost_ms()) {
-        return waits.ruled_out(format!(
-            "{} waited {} for {}s, {} each above the base",
-            quantity::plural(waits.threads(), "thread", "threads"),
-            quantity::millis(waits.total_ms()),
-            words.noun,
-            quantity::millis(waits.cost_ms())
-        ));
+        return waits.ruled_out(too_little(&waits, words));
     }
     Judgement::Found(Box::new(found(rule, &waits, words)))
 }
 
-/// Class and identity of the lock of a wait.
-fn lock(span: &Span<'_>) -> String {
-    let class = if span.name().is_empty() { "an object of unknown class" } else { span.name() };
-    match span.label(label::ADDRESS) {
-        Some(address) => format!("{class} @ {address}"),
-        None => class.to_owned(),
-    }
+/// Waits that are no cause, in words: what they were in all, and what of it is above the base.
+fn too_little(waits: &Waits<'_, '_>, words: &LockWords) -> String {
+    let above = match (waits.case.base.is_empty(), waits.cost_ms() > 0.0) {
+        (true, _) => format!("{} a thread", quantity::millis(waits.cost_ms())),
+        (false, true) => format!("{} a thread above the base", quantity::millis(waits.cost_ms())),
+        (false, false) => "no more than in the base".to_owned(),
+    };
+    format!(
+        "{} waited {} in all for {}s, {above}",
+        quantity::plural(waits.threads(), "thread", "threads"),
+        quantity::millis(waits.total_ms()),
+        words.noun,
+    )
 }
 
-/// What the owners of locks did while others waited for them.
-struct Meanwhile {
+/// What the holders of a lock did while others waited for it.
+struct Holders {
+    each: Vec<(ThreadId, Intervals)>,
     /// What, in words, with its time, the longest first.
     did: Vec<(String, f64)>,
-    /// Time in which anybody waited for a lock whose owner is known, milliseconds: each owner's added up.
+    /// Time in which somebody waited and it is known who held it, milliseconds.
     held_ms: f64,
-    /// Of it, owners that were off the CPU.
+    /// Of it, time in which it is known what the holder did, …
+    known_ms: f64,
+    /// … and in which the holder was off the CPU.
     off_ms: f64,
 }
 
-impl Meanwhile {
-    /// `None` where no owner is known or nothing is known of it.
-    fn of(waits: &Waits<'_, '_>) -> Option<Self> {
-        let chains = waits.case.chains();
-        let mut stretches: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
-        for wait in &waits.slow {
-            let owner = chains.owner(&wait.span).filter(|owner| Some(*owner) != wait.span.thread());
-            if let Some(owner) = owner {
-                stretches.entry(owner).or_default().push((wait.span.t0_ns(), wait.span.t1_ns()));
+impl Holders {
+    /// `None` where no holder is known, or nothing is known of what they did.
+    fn of(waits: &Waits<'_, '_>, lock: &Lock) -> Option<Self> {
+        let slow = Intervals::of_windows(&waits.case.slow);
+        let each: Vec<_> = (lock.holders(waits).into_iter())
+            .map(|(thread, held)| (thread, held.and(&slow)))
+            .filter(|(_, held)| !held.is_empty())
+            .collect();
+        let held_ms = each.iter().map(|(_, held)| held.length_ms()).sum::<f64>();
+        let (did, off_ms) = waits.case.chains().did(&each);
+        let known_ms = did.iter().map(|(_, ms)| ms).sum();
+        (held_ms > 0.0 && known_ms > 0.0).then_some(Self { each, did, held_ms, known_ms, off_ms })
+    }
+
+    /// Whether what they did is known of most of the time.
+    fn is_known(&self) -> bool {
+        self.known_ms >= MOSTLY * self.held_ms
+    }
+
+    fn is_off(&self) -> bool {
+        self.off_ms >= MOSTLY * self.known_ms
+    }
+
+    fn listed(&self, most: usize) -> String {
+        let part =
+            |(what, ms): &(String, f64)| format!("{what} {}", quantity::share((ms / self.held_ms).min(1.0)));
+        self.did.iter().take(most).map(part).collect::<Vec<_>>().join(", ")
+    }
+
+    /// "its holder was off the CPU 17.30 s of 18.80 s: asleep in …, in fsync() on …".
+    fn in_title(&self) -> String {
+        let (what, ms) = match self.is_off() {
+            true => ("was off the CPU", self.off_ms),
+            false => ("ran on a CPU", self.known_ms - self.off_ms),
+        };
+        let (ms, of) = (quantity::millis(ms), quantity::millis(self.held_ms));
+        format!("; its holder {what} {ms} of {of}: {}", self.listed(NAMED))
+    }
+
+    fn meaning(&self) -> &'static str {
+        match self.is_off() {
+            true => {
+                " Whoever holds it is off the CPU for most of that time, with the lock in hand: what it waits for there \
+                 is what all the others wait for."
+            }
+            false => {
+                " Whoever holds it is on a CPU for most of that time: the work that is done under the lock is what the \
+                 others wait for."
             }
         }
-        let moments: Vec<(ThreadId, Intervals)> =
-            stretches.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect();
-        let held_ms = moments.iter().map(|(_, moments)| moments.length_ms()).sum::<f64>();
-        let (did, off_ms) = chains.did(&moments);
-        (held_ms > 0.0 && !did.is_empty()).then_some(Self { did, held_ms, off_ms })
     }
 }
 
-/// The chain of the thread that waited longest in all, over all its waits.
-fn longest_chain(waits: &Waits<'_, '_>) -> Option<Chain> {
-    let mut stretches: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
-    for wait in &waits.slow {
-        if let Some(thread) = wait.span.thread() {
-            stretches.entry(thread).or_default().push((wait.span.t0_ns(), wait.span.t1_ns()));
+/// The chain of the thread that waited longest in all for a lock, to what its holders did.
+fn chain(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords, holders: Option<&Holders>) -> Option<Chain> {
+    let mut moments: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
+    for span in lock.spans(waits) {
+        if let Some(thread) = span.thread() {
+            moments.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
         }
     }
     let slow = Intervals::of_windows(&waits.case.slow);
-    let moments = stretches.into_iter().map(|(thread, list)| (thread, Intervals::of(list).and(&slow)));
+    let moments = moments.into_iter().map(|(thread, list)| (thread, Intervals::of(list).and(&slow)));
     let (thread, moments) = moments.max_by_key(|(_, moments)| moments.length_ns())?;
-    Some(waits.case.chains().during(thread, &moments))
+    let what = format!("waiting for {}", lock.named());
+    let chains = waits.case.chains();
+    Some(chains.of_lock(thread, words.heading, what, &moments, &holders?.each))
         .filter(|chain| chain.links.iter().any(|l| !l.next.is_empty()))
 }
 
 fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let recording = waits.case.recording;
-    let place = |span: &Span<'_>| {
-        let own = |name: &str| words.own.iter().any(|prefix| name.starts_with(prefix));
-        java_method(recording, span.stack(), own).unwrap_or("a place that was not recorded").to_owned()
-    };
-    let owner = |span: &Span<'_>| span.label(label::OWNER).unwrap_or_default().to_owned();
-    let (locks, places, owners) = (waits.by(lock), waits.by(place), waits.by(owner));
+    let locks = lock_identity::locks(waits, words.own);
     let total = waits.total_ms();
     let share = |ms: f64| if total > 0.0 { ms / total } else { 0.0 };
-    let (first, group) = &locks[0];
-    let hot = share(group.ms) >= 0.5;
+    let nothing = Lock::default();
+    let first = locks.first().unwrap_or(&nothing);
+    let hot = share(first.ms) >= MOSTLY && !first.several;
+    let holders = Holders::of(waits, first);
+    let deadlock = waits.case.chains().deadlock(waits.jvm).filter(|cycle| {
+        cycle.iter().any(|(thread, _)| waits.slow.iter().any(|wait| wait.span.thread() == Some(*thread)))
+    });
     let sure = match waits.case.share(waits.cost_ms()) {
+        _ if deadlock.is_some() => Confidence::Proven,
         Some(part) if part >= 0.5 && hot => Confidence::Likely,
         Some(_) => Confidence::ConsistentWith,
         None if hot => Confidence::Likely,
         None => Confidence::ConsistentWith,
     };
-    let owners_did = Meanwhile::of(waits);
-    let why = match &owners_did {
-        Some(_) => "the waits were measured, and what the owners did meanwhile was seen",
-        None => {
-            "the waits were measured; what the owner did meanwhile was not: an owner that is itself off the CPU \
-             (throttled, swapped, blocked on a disk) makes the same waits"
+    let why = match &holders {
+        _ if deadlock.is_some() => {
+            "each of these threads waits for what the next one holds, and none of these waits had ended when the \
+             recording did"
+                .to_owned()
         }
+        Some(holders) if holders.is_known() => format!(
+            "the waits were measured; what its holders did is known of {} of the {} for which they are known to have \
+             held it while others waited",
+            quantity::millis(holders.known_ms),
+            quantity::millis(holders.held_ms)
+        ),
+        _ => "the waits were measured; what its holders did meanwhile was not: a holder that is itself off the CPU \
+              (throttled, swapped, blocked on a disk) makes the same waits"
+            .to_owned(),
     };
-    let mut finding = waits.finding(rule, (sure, why));
-    finding.title = format!(
-        "{} waited {} for {}",
-        quantity::plural(waits.threads(), "thread", "threads"),
-        quantity::millis(total),
-        if hot { format!("one {}: {first}", words.noun) } else { format!("{} {}s", locks.len(), words.noun) },
-    );
-    finding.culprit = first.clone();
-    let deadlock = waits.case.chains().deadlock(waits.jvm).filter(|cycle| {
-        cycle.iter().any(|(thread, _)| waits.slow.iter().any(|wait| wait.span.thread() == Some(*thread)))
-    });
+    let mut finding = waits.finding(rule, (sure, &why));
+    let holders = holders.filter(Holders::is_known);
+    finding.title = title(waits, &locks, first, hot, words);
+    if let Some(holders) = holders.as_ref().filter(|_| hot) {
+        finding.title.push_str(&holders.in_title());
+    }
+    finding.culprit = first.named();
     finding.meaning = format!(
         "Only one thread at a time holds a {}; the others do nothing until it is their turn, however many processors \
          there are.",
@@ -156,43 +208,20 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
                            wants one of their locks, will ever go on."
                 .into();
     }
-    finding.evidence.push(waits.summed(format!(
-        "{} of {} threads, {} in all, the longest {}; {} on {first}",
-        quantity::plural(waits.slow.len(), "wait", "waits"),
-        waits.threads(),
-        quantity::millis(total),
-        quantity::millis(waits.longest_ms()),
-        quantity::share(share(group.ms)),
-    )));
-    let listed = |list: &[(String, super::wait_case::Group)]| {
-        let one = |(name, g): &(String, super::wait_case::Group)| {
-            format!(
-                "{name} ({} of the time, {})",
-                quantity::share(share(g.ms)),
-                quantity::plural(g.count, "wait", "waits")
-            )
-        };
-        list.iter().filter(|(name, _)| !name.is_empty()).take(CITED).map(one).collect::<Vec<_>>().join(", ")
-    };
-    finding.evidence.push(waits.summed(format!("waited for in {}", listed(&places))));
-    if owners.iter().any(|(name, _)| !name.is_empty()) {
-        finding.evidence.push(waits.summed(format!("held before by {}", listed(&owners))));
-    }
-    if let Some(told) = &owners_did {
-        let share = |ms: f64| quantity::share((ms / told.held_ms).min(1.0));
-        let parts = told.did.iter().take(CITED).map(|(what, ms)| format!("{what} {}", share(*ms)));
-        finding
-            .evidence
-            .push(waits.summed(format!("meanwhile its owner was {}", parts.collect::<Vec<_>>().join(", "))));
-        if told.off_ms >= told.held_ms * 0.5 {
-            finding.meaning.push_str(
-                " Its owner spent most of that time off the CPU itself: what it waited for there, and not the work under \
-                 the lock, takes the time.",
-            );
+    evidence(&mut finding, waits, &locks, words);
+    if let Some(holders) = &holders {
+        let text = format!("meanwhile its holders were {}", holders.listed(CITED));
+        finding.evidence.push(waits.summed(text));
+        if deadlock.is_none() {
+            finding.meaning.push_str(holders.meaning());
         }
     }
-    finding.evidence.extend(waits.longest(CITED, |span| format!("for {} in {}", lock(span), place(span))));
-    finding.chain = longest_chain(waits);
+    let of = |span: &Span<'_>| {
+        let class = if span.name().is_empty() { "an object of unknown class" } else { span.name() };
+        format!("for {class} in {}", lock_identity::place(recording, span.stack(), words.own))
+    };
+    finding.evidence.extend(waits.longest(CITED, of));
+    finding.chain = chain(waits, first, words, holders.as_ref());
     if deadlock.is_some() {
         finding.remedies.push(remedy(
             "take these locks in the same order everywhere, or ask with tryLock and a time limit; until then, restart",
@@ -203,12 +232,70 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
             vec!["jcmd PID Thread.print names deadlocks of monitors and exclusive locks at its end".into()];
         return finding;
     }
-    finding.remedies = words.remedies.iter().map(|(change, to, risk)| remedy(*change, *to, *risk)).collect();
+    finding.remedies = lock_advice::of(&first.class)
+        .into_iter()
+        .map(|(change, to, risk)| remedy(change, to, risk))
+        .collect();
     finding.verify = vec![
         "the same load with half the threads: throughput that stays says that the lock, not the work, is the limit".into(),
-        format!("after the change, fathom ledger shows the time under \"blocked\" for this {} gone", words.noun),
+        format!("after the change, fathom ledger shows the time under \"{}\" gone", words.heading.words()),
     ];
     finding
+}
+
+/// "30 threads queue for the monitor OrderService$AccountLedger in OrderService.book()".
+fn title(waits: &Waits<'_, '_>, locks: &[Lock], first: &Lock, hot: bool, words: &LockWords) -> String {
+    let threads = |n: usize| quantity::plural(n, "thread", "threads");
+    let (lock, noun) = (first.short(), words.noun);
+    if hot {
+        return format!(
+            "{} waited {} for the {noun} {lock}",
+            threads(first.threads.len()),
+            quantity::millis(first.ms)
+        );
+    }
+    let (all, total) = (threads(waits.threads()), quantity::millis(waits.total_ms()));
+    match (locks.len(), first.several) {
+        (1, _) => format!("{all} waited {total} for many {noun}s: objects of {lock}"),
+        (n, several) => {
+            let many = if several { "objects of " } else { "" };
+            format!("{all} waited {total} for {n} {noun}s, longest for {many}{lock}")
+        }
+    }
+}
+
+/// How much was waited for, where, and who held it.
+fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words: &LockWords) {
+    let total = waits.total_ms();
+    let share = |ms: f64| quantity::share(if total > 0.0 { ms / total } else { 0.0 });
+    let first = locks.first().map_or(String::new(), |lock| {
+        format!("; {} on {}{}", share(lock.ms), if lock.several { "objects of " } else { "" }, lock.named())
+    });
+    finding.evidence.push(waits.summed(format!(
+        "{} of {} threads, {} in all without stops of the JVM, the longest {}{first}",
+        quantity::plural(waits.slow.len(), "wait", "waits"),
+        waits.threads(),
+        quantity::millis(total),
+        quantity::millis(waits.longest_ms()),
+    )));
+    if waits.unlisted_ms() > 0.0 {
+        finding.evidence.push(waits.summed(format!(
+            "{} of it in waits that no record of a {} tells of one by one: short ones, and those that had begun before",
+            quantity::millis(waits.unlisted_ms()),
+            words.noun
+        )));
+    }
+    let mut places: BTreeMap<&str, f64> = BTreeMap::new();
+    for (place, ms) in locks.iter().flat_map(|lock| &lock.places) {
+        *places.entry(place).or_default() += ms;
+    }
+    let mut places: Vec<_> = places.into_iter().collect();
+    places.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if places.iter().any(|(place, _)| *place != NO_PLACE) {
+        let one = |(place, ms): &(&str, f64)| format!("{place} ({} of the time)", share(*ms));
+        let listed = places.iter().take(CITED).map(one).collect::<Vec<_>>().join(", ");
+        finding.evidence.push(waits.summed(format!("waited for in {listed}")));
+    }
 }
 
 #[cfg(test)]
@@ -256,6 +343,22 @@ mod tests {
             told.contains("in write() on /var/log/app.log 75 %") && told.contains("running 25 %"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn waits_that_were_as_long_before_are_said_to_be_no_more_than_in_the_base() {
+        let recording = contended().sealed();
+        let window = |from_s: i64, to_s: i64| crate::Window {
+            from_ns: from_s * 1_000_000_000,
+            to_ns: to_s * 1_000_000_000,
+        };
+        let mut case = crate::built::whole_run(&recording);
+        (case.slow, case.base) = (vec![window(30, 60)], vec![window(0, 30)]);
+        let jvm = fathom_recording::ProcessId(0);
+        let Judgement::RuledOut { figure, .. } = crate::Rule::judge(&LockContendedMonitor, &case, jvm) else {
+            panic!()
+        };
+        assert_eq!(figure, "2 threads waited 48.00 s in all for monitors, no more than in the base");
     }
 
     #[test]

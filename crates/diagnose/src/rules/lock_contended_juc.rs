@@ -13,24 +13,8 @@ pub struct LockContendedJuc;
 
 const WORDS: LockWords = LockWords {
     noun: "lock",
-    own: &["java.util.concurrent.locks.", "jdk.internal.misc.Unsafe.park", "sun.misc.Unsafe.park"],
-    remedies: &[
-        (
-            "make a fair lock unfair: new ReentrantLock(false)",
-            "any JDK",
-            "a thread may wait longer than those that came after it",
-        ),
-        (
-            "do less while holding it: move I/O, logging and allocation out of the locked part",
-            "any JDK",
-            "what was atomic together no longer is",
-        ),
-        (
-            "split it: one lock a key or stripe, LongAdder for counters, StampedLock or copies for what is mostly read",
-            "any JDK",
-            "operations over all keys need another way",
-        ),
-    ],
+    heading: Heading::Lock,
+    own: &["java.util.concurrent.", "jdk.internal.misc.", "sun.misc.Unsafe.", "java.lang.VirtualThread."],
 };
 
 impl Rule for LockContendedJuc {
@@ -45,16 +29,22 @@ impl Rule for LockContendedJuc {
     fn about(&self) -> &'static str {
         "Several threads want the same `ReentrantLock`, `ReadWriteLock` or `Semaphore` and park until it is their turn. \
          A fair lock makes a convoy of them: every handover costs a switch of threads.\n\n\
-         **Evidence.** Parks whose stack leads through the acquisition of a lock, or whose blocker is one (JFR's \
-         `jdk.ThreadPark`, or recorded live). The cost is the parked time above the base's, per thread.\n\n\
+         **Evidence.** What the ledger of threads charges to such locks: parks whose stack leads through the acquisition of \
+         a lock, or whose blocker is one (JFR's `jdk.ThreadPark`, or recorded live), and short waits by their sums. Which \
+         lock and what its holders did is told as for `lock-contended-monitor`; permits and read locks have many holders, \
+         of whom only recorded owners are known. The cost is the parked time above the base's, per thread.\n\n\
          **Look-alikes.** A pool's thread without a task parks as well, and so does one that waits for a future, a \
          condition or a latch: these are told by their stack or by the class of the blocker and left out. An owner that \
          is off the CPU makes the same waits.\n\n\
          **Ruled out** by the time parked for locks. JFR records only parks above its threshold (20 ms by default)."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Locks]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let stacks = ByStack::of(case.recording);
+        let stacks = ByStack::by_frames(case.recording);
         judge(self, case, jvm, kind::LOCK_PARK, &WORDS, |span| {
             record::heading(span, &stacks) == Heading::Lock
         })

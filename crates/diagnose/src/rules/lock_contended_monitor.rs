@@ -4,32 +4,13 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
 
 use super::lock_case::{LockWords, judge};
+use crate::waits::Heading;
 use crate::{Case, Judgement, Layer, Rule};
 
 /// The rule.
 pub struct LockContendedMonitor;
 
-const WORDS: LockWords = LockWords {
-    noun: "monitor",
-    own: &[],
-    remedies: &[
-        (
-            "do less while holding it: move I/O, logging and allocation out of the synchronized block",
-            "any JDK",
-            "what was atomic together no longer is",
-        ),
-        (
-            "split it: one lock a key or stripe, a ConcurrentHashMap or LongAdder in its place",
-            "any JDK",
-            "operations over all keys need another way",
-        ),
-        (
-            "fewer threads than now, where the lock is the limit anyway",
-            "any JDK",
-            "none for throughput; waits move to the pool's queue",
-        ),
-    ],
-};
+const WORDS: LockWords = LockWords { noun: "monitor", heading: Heading::Monitor, own: &[] };
 
 impl Rule for LockContendedMonitor {
     fn id(&self) -> &'static str {
@@ -42,14 +23,24 @@ impl Rule for LockContendedMonitor {
 
     fn about(&self) -> &'static str {
         "Several threads want the same Java monitor (a `synchronized` block or method) and wait for one another.\n\n\
-         **Evidence.** Waits to enter monitors (JFR's `jdk.JavaMonitorEnter`, or recorded live): class of the lock \
-         object, its identity where it is told, the method that waits, the thread that held it. Time in which the \
-         whole JVM was stopped is taken out of each wait. The cost is the waiting time above the base's, per thread \
-         that waited.\n\n\
-         **Look-alikes.** An owner that is itself off the CPU (throttled, in a page fault, blocked on a disk) makes the \
-         same waits; without its stack the verdict is at most *likely*. Waits of one thread alone are not contention.\n\n\
+         **Evidence.** What the ledger of threads charges to Java monitors: waits to enter them (JFR's \
+         `jdk.JavaMonitorEnter`, or recorded live), short waits by their sums, and waits that had begun before anybody looked, \
+         by the stack at the switch. Time in which the whole JVM was stopped is taken out. The cost is the waiting time above the \
+         base's, per thread that waited.\n\n\
+         **Which lock.** A lock is known by its class and the first method of the application that takes it, not by an \
+         address: objects move. Waits at two places are for one lock where they name one address at the same time; where waits \
+         at the same time name different addresses, many objects are locked at one place.\n\n\
+         **Holders.** Who held it is told by the owner at the beginning of each wait and by the thread whose wait ended, each until \
+         another one is seen to hold it, it queues again or has nothing to do. What all of them did in that time, while others \
+         waited, is added up. A cycle of waits that had not ended with the recording is a deadlock, and *proven*.\n\n\
+         **Look-alikes.** A holder that is itself off the CPU (throttled, in a page fault, blocked on a disk) makes the \
+         same waits: the sums of holders tell. Waits of one thread alone are not contention.\n\n\
          **Ruled out** by the waiting time found. JFR records only waits above its threshold (20 ms by default, 10 ms \
          with `profile`): many short waits stay unseen there."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Locks]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {

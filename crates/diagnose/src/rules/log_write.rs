@@ -7,7 +7,7 @@ use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::waits::log_write::{WRITES, log_writes};
 use crate::waits::stack::ByStack;
-use crate::{Case, quantity, written_back};
+use crate::{Case, Window, quantity, written_back};
 
 /// Part of a gap that a call must cover to be what filled it.
 const COVERS: f64 = 0.8;
@@ -26,49 +26,60 @@ const WAITED_FOR: [(&str, &str); 9] = [
     ("io_schedule", "for the disk"),
 ];
 
-/// Stops of a JVM in the slow windows in which its VM thread wrote the log for so long at least: the stop, for how long,
-/// milliseconds, the longest write, and that in words.
+/// A stop in which the log was written: for how long, milliseconds, the longest write, and that in words.
+pub(super) type Written<'a> = (Span<'a>, f64, Span<'a>, String);
+
+/// Stops of a JVM in some windows in which its VM thread wrote the log for so long at least.
 pub(super) fn in_stops<'a>(
     case: &Case<'a>,
     jvm: ProcessId,
+    windows: &[Window],
     least_ms: f64,
-) -> Vec<(Span<'a>, f64, Span<'a>, String)> {
-    let writes = log_writes(case.recording, jvm);
-    let mut found: Vec<(Span<'a>, f64, Span<'a>, String)> = Vec::new();
-    if writes.is_empty() {
+) -> Vec<Written<'a>> {
+    let mut writes = log_writes(case.recording, jvm);
+    let mut found: Vec<Written<'a>> = Vec::new();
+    if writes.is_empty() || windows.is_empty() {
         return found;
     }
+    writes.sort_by_key(Span::t0_ns);
+    let written = Intervals::of(writes.iter().map(|write| (write.t0_ns(), write.t1_ns())));
+    let longest_ns = writes.iter().map(Span::duration_ns).max().unwrap_or(0);
+    let mut known = Intervals::default();
     // A pause within a safepoint is part of it; without one it is the stop.
-    for stop in [kind::SAFEPOINT, kind::GC_PAUSE].iter().flat_map(|kind| case.spans_in(kind, jvm, &case.slow))
-    {
-        let during = |span: &Span<'_>| span.overlap_ns(stop.t0_ns(), stop.t1_ns());
-        if found.iter().any(|(known, ..)| during(known) > 0) {
-            continue;
-        }
-        let own: Vec<Span<'a>> = writes.iter().filter(|write| during(write) > 0).copied().collect();
-        let all = Intervals::of(own.iter().map(|write| (write.t0_ns(), write.t1_ns())));
-        let ms = all.length_within_ns(stop.t0_ns(), stop.t1_ns()) as f64 / 1e6;
-        let Some(longest) = own.iter().max_by_key(|write| (during(write), write.kind() == kind::SYSCALL))
-        else {
-            continue;
-        };
-        if ms < least_ms {
-            continue;
-        }
-        let to = own.iter().find_map(|write| write.label(label::PATH));
-        let waited = own.iter().filter_map(|write| Some((during(write), waited_for(case, write)?)));
-        let waited = waited.max_by_key(|(ns, _)| *ns).map_or(String::new(), |(_, what)| format!(", {what}"));
-        let text = format!(
-            "{} was in {}(){} for {}{waited}{}",
-            thread(case, longest),
-            longest.label(label::SYSCALL).unwrap_or(longest.name()),
-            to.map_or(String::new(), |path| format!(" to {path}")),
-            quantity::millis(ms),
-            meanwhile(case, longest)
-        );
-        found.push((stop, ms, *longest, text));
+    for kind in [kind::SAFEPOINT, kind::GC_PAUSE] {
+        let stops: Vec<Span<'a>> = (case.spans_in(kind, jvm, windows))
+            .filter(|stop| written.length_within_ns(stop.t0_ns(), stop.t1_ns()) as f64 / 1e6 >= least_ms)
+            .filter(|stop| !known.touches(stop.t0_ns(), stop.t1_ns()))
+            .collect();
+        known = known.or(&Intervals::of(stops.iter().map(|stop| (stop.t0_ns(), stop.t1_ns()))));
+        found.extend(stops.iter().filter_map(|stop| {
+            let first = writes.partition_point(|w| w.t0_ns() < stop.t0_ns().saturating_sub(longest_ns));
+            let near = writes[first..].iter().take_while(|write| write.t0_ns() < stop.t1_ns());
+            let own: Vec<Span<'a>> =
+                near.filter(|write| write.overlap_ns(stop.t0_ns(), stop.t1_ns()) > 0).copied().collect();
+            let ms = written.length_within_ns(stop.t0_ns(), stop.t1_ns()) as f64 / 1e6;
+            in_words(case, stop, &own, ms)
+        }));
     }
     found
+}
+
+/// The writes of a stop.
+fn in_words<'a>(case: &Case<'a>, stop: &Span<'a>, own: &[Span<'a>], ms: f64) -> Option<Written<'a>> {
+    let during = |span: &Span<'_>| span.overlap_ns(stop.t0_ns(), stop.t1_ns());
+    let longest = own.iter().max_by_key(|write| (during(write), write.kind() == kind::SYSCALL))?;
+    let to = own.iter().find_map(|write| write.label(label::PATH));
+    let waited = own.iter().filter_map(|write| Some((during(write), waited_for(case, write)?)));
+    let waited = waited.max_by_key(|(ns, _)| *ns).map_or(String::new(), |(_, what)| format!(", {what}"));
+    let text = format!(
+        "{} was in {}(){} for {}{waited}{}",
+        thread(case, longest),
+        longest.label(label::SYSCALL).unwrap_or(longest.name()),
+        to.map_or(String::new(), |path| format!(" to {path}")),
+        quantity::millis(ms),
+        meanwhile(case, longest)
+    );
+    Some((*stop, ms, *longest, text))
 }
 
 /// What a writer that was switched out waited for.
@@ -121,7 +132,7 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
         );
         return Some(Kernel::Write(call, text));
     }
-    let stacks = ByStack::of(case.recording);
+    let stacks = ByStack::by_frames(case.recording);
     let vm = |s: &Span<'_>| s.thread().is_some_and(|t| case.recording.threads[t.index()].role == Role::Vm);
     let off = case.recording.spans_of(kind::SCHED_OFF).filter(|s| s.process() == jvm && vm(s) && fills(s));
     // The JVM's other threads sleep through a stop; the one that does the stop is the one in a call or a fault.

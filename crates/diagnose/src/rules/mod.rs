@@ -1,6 +1,8 @@
 //! The rules, one file each, and the list of them.
 
 mod cpu_case;
+mod cpu_taken_by_others;
+mod cpu_throttled_by_cgroup;
 mod dns_slow;
 mod dns_timeout;
 mod fault_case;
@@ -22,21 +24,29 @@ mod jit_code_cache_full;
 mod jit_compile_burst;
 mod jit_deopt_loop;
 mod jit_intrinsic_missing;
+mod jvm_stopped;
+mod lock_advice;
 mod lock_case;
 mod lock_contended_juc;
 mod lock_contended_monitor;
+mod lock_identity;
 mod log_write;
+mod out_of_memory;
 mod page_fault_storm;
+mod process_stopped;
+mod processors;
 mod safepoint_slow_to_reach;
 mod thread_start_slow;
 mod tls_not_resumed;
 mod wait_case;
 
 use crate::Rule;
+pub(crate) use cpu_taken_by_others::CpuTakenByOthers;
 pub(crate) use wait_case::java_method;
 
 /// All rules. Of two findings that cost the same and are equally sure, the one listed first comes first.
 pub const RULES: &[&dyn Rule] = &[
+    &process_stopped::ProcessStopped,
     &jit_compile_burst::JitCompileBurst,
     &jit_code_cache_full::JitCodeCacheFull,
     &jit_deopt_loop::JitDeoptLoop,
@@ -46,12 +56,15 @@ pub const RULES: &[&dyn Rule] = &[
     &gc_metaspace::GcMetaspace,
     &gc_allocation_stall::GcAllocationStall,
     &gc_evacuation_failure::GcEvacuationFailure,
+    &out_of_memory::OutOfMemory,
     &heap_leak::HeapLeak,
     &gc_heap_too_small::GcHeapTooSmall,
     &gc_humongous::GcHumongous,
     &gc_locker::GcLocker,
     &gc_premature_promotion::GcPrematurePromotion,
     &gc_first_touch::GcFirstTouch,
+    &cpu_throttled_by_cgroup::CpuThrottledByCgroup,
+    &cpu_taken_by_others::CpuTakenByOthers,
     &gc_starved_of_cpu::GcStarvedOfCpu,
     &page_fault_storm::PageFaultStorm,
     &safepoint_slow_to_reach::SafepointSlowToReach,
@@ -61,4 +74,10 @@ pub const RULES: &[&dyn Rule] = &[
     &dns_slow::DnsSlow,
     &tls_not_resumed::TlsNotResumed,
     &thread_start_slow::ThreadStartSlow,
+    &jvm_stopped::JvmStopped,
 ];
+
+/// Whether a finding of a rule is only what the others leave ([`Rule::yields`]).
+pub(crate) fn yields(id: &str) -> bool {
+    RULES.iter().any(|rule| rule.id() == id && rule.yields())
+}

@@ -1,10 +1,12 @@
 //! `page-fault-storm`: threads spend their time in the kernel's handling of page faults.
 
-use fathom_recording::ProcessId;
-use fathom_recording::vocabulary::{fact, fault};
+use fathom_recording::vocabulary::{fact, fault, kind};
+use fathom_recording::{ProcessId, ThreadId};
 
 use super::fault_case::{Faults, PAGE};
 use super::gc_case::{WHOLE_RUN_SHARE, blind, remedy, summed};
+use crate::intervals::Intervals;
+use crate::waits::Heading;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
 /// Share of the fetched bytes that must have been given back meanwhile for the one to be blamed on the other.
@@ -13,6 +15,9 @@ const GIVEN_BACK: f64 = 0.5;
 const AGAIN: f64 = 1.2;
 /// Share of the faults from which on writes to protected pages are the story.
 const PROTECTED: f64 = 0.5;
+/// Mean length of a fault from which on it waited for something, milliseconds: to find a page takes some microseconds, to zero 2 MB
+/// a tenth of a millisecond or two.
+const WAITED_MS: f64 = 1.0;
 /// Methods and threads that are named.
 const NAMED: usize = 3;
 
@@ -36,6 +41,10 @@ enum Why {
     MappedFile,
     /// Pages are copied when they are written to.
     Copies,
+    /// Each fault waited, for a disk or a file system: with the words of the chain.
+    Waited,
+    /// The control group is at its limit of memory: pages are dropped and read again.
+    MemoryLimit,
     /// Nothing tells.
     Unknown,
 }
@@ -58,11 +67,20 @@ impl Rule for PageFaultStorm {
          the base's, for the application's threads and the collector's each by as many as share it. Without counts, CPU \
          samples with frames of the kernel (`asm_exc_page_fault`) tell the time, and not the mapping. The mapping, what \
          was given back to the kernel meanwhile (munmap, madvise) and who touched the pages tell why.\n\n\
-         **Look-alikes.** Kernel time of system calls has no frame of a fault. A thread that waits for a page to be read \
-         (a major fault) is told by their number. Kernel-heavy collections of a log without a recording are \
+         **Look-alikes.** Kernel time of system calls has no frame of a fault. Faults that take a millisecond and more on average waited for \
+         something: a disk, a frozen file system (the chain says which), or, where the control group has no memory left, \
+         pages that were dropped and are read again. Kernel-heavy collections of a log without a recording are \
          `gc-first-touch`. At start-up every JVM fetches its memory: that counts only where it was a good part of the \
          time looked at.\n\n\
          **Ruled out** by the time in page faults found."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::PageFaults]
+    }
+
+    fn of_any_program(&self) -> bool {
+        true
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
@@ -131,7 +149,13 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
     let (mapping, sum) = mappings.first().map_or(("", total), |(mapping, sum, _)| (*mapping, *sum));
     let known = faults.measured && !mapping.is_empty();
     let protect = if sum.faults > 0.0 { sum.protect / sum.faults } else { 0.0 };
-    let why = if known { why(faults, mapping, sum.faults * PAGE, protect, heap_max) } else { Why::Unknown };
+    let waited = faults.measured && total.ms >= WAITED_MS * total.faults.max(1.0);
+    let why = match () {
+        () if at_its_limit(case, jvm) && total.major > 0.0 => Why::MemoryLimit,
+        () if waited => Why::Waited,
+        () if known => why(faults, mapping, sum.faults * PAGE, protect, heap_max),
+        () => Why::Unknown,
+    };
     let by_collector = known && faults.collectors_share(mapping) >= 0.5;
     let methods = faults.touched_by(known.then_some(mapping));
     let toucher = methods.first().map(|(method, _)| *method);
@@ -220,6 +244,18 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
         let text = format!("{} given back to the kernel meanwhile (munmap, madvise)", quantity::bytes(given));
         finding.evidence.push(summed(source, text));
     }
+    if matches!(why, Why::Waited | Why::MemoryLimit) {
+        let told: Vec<String> = (waited_for(case, jvm).iter().take(NAMED))
+            .map(|(what, ms)| format!("{what} ({})", quantity::millis(*ms)))
+            .collect();
+        if let Some(most) = told.first() {
+            finding.title = format!("{}; {most}", finding.title);
+            let source = finding.evidence.first().map_or(String::new(), |e| e.source.clone());
+            finding
+                .evidence
+                .push(summed(source, format!("in page faults, off the CPU: {}", told.join(", "))));
+        }
+    }
     finding.remedies = remedies(why);
     finding.verify = vec![
         "fathom record again: the series process.faults of this mapping falls, and fathom ledger shows less under \
@@ -228,6 +264,24 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
         "minflt of /proc/PID/stat (or perf stat -e minor-faults -p PID) rises more slowly under the same load".into(),
     ];
     finding
+}
+
+/// Whether the JVM was held up in the slow windows because its control group had no memory left.
+fn at_its_limit(case: &Case<'_>, jvm: ProcessId) -> bool {
+    case.spans_in(kind::MEMORY_STALL, jvm, &case.slow).any(|stall| stall.name().contains("control group"))
+}
+
+/// What threads of a JVM waited for in page faults of the slow windows, as the chain tells it, with milliseconds.
+fn waited_for(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)> {
+    let slow = Intervals::of_windows(&case.slow);
+    let threads = case.recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);
+    let faulting = threads.filter_map(|(i, _)| {
+        let thread = ThreadId(i as u32);
+        let moments = case.chains().by_heading(thread)?[Heading::PageFault.index()].and(&slow);
+        (!moments.is_empty()).then_some((thread, moments))
+    });
+    let moments: Vec<(ThreadId, Intervals)> = faulting.collect();
+    case.chains().did(&moments).0
 }
 
 /// A mapping within a sentence.
@@ -252,6 +306,8 @@ fn in_short(why: Why) -> &'static str {
         Why::Stacks => "new threads",
         Why::MappedFile => "a mapped file",
         Why::Copies => "pages are copied when they are written to",
+        Why::Waited => "each waited for its page",
+        Why::MemoryLimit => "the control group has no memory left, and pages are dropped and read again",
         Why::Unknown => "memory is touched that is not there",
     }
 }
@@ -283,6 +339,14 @@ fn meaning(why: Why, by_collector: bool, toucher: Option<&str>) -> String {
             "The pages are there, but must not be written to: they are shared with a child after a fork, with the file that \
              they come from, or protected by somebody who wants to know of writes; the kernel copies each when it is."
         }
+        Why::Waited => {
+            "The page belongs to a file, or was moved away: it cannot be touched before it is read, or before its file system \
+             lets it be written to."
+        }
+        Why::MemoryLimit => {
+            "The control group may hold no more memory. The kernel takes away pages that files can be read from again, code \
+             and libraries too, and threads wait for the disk when they touch them next."
+        }
         Why::Unknown => "Memory is touched whose pages the kernel has to find or make first.",
     };
     match toucher {
@@ -311,6 +375,28 @@ fn remedies(why: Why) -> Vec<Remedy> {
         )
     };
     match why {
+        Why::Waited => vec![
+            remedy(
+                "a file that is mapped on another file system, or in memory: for hsperfdata -XX:+PerfDisableSharedMem, or \
+                 /tmp on tmpfs",
+                "any JDK",
+                "jps, jstat and tools that read hsperfdata no longer see the JVM",
+            ),
+            remedy(
+                "see to what keeps the file system or the disk busy: fathom chain names it",
+                "the host",
+                "",
+            ),
+        ],
+        Why::MemoryLimit => vec![
+            remedy(
+                "a larger limit of memory (memory.max, --memory, limits.memory): heap, metaspace, code, stacks, buffers and \
+                 the files that are mapped must fit",
+                "control groups",
+                "memory",
+            ),
+            remedy("a smaller heap (-Xmx), so that what is beside it fits", "any JDK", "more collections"),
+        ],
         Why::HeapGrows => vec![pretouch(), huge()],
         Why::HeapReturned => vec![
             remedy(
@@ -405,6 +491,34 @@ mod tests {
         assert!(finding.title.contains("the Java heap"), "{}", finding.title);
         assert!(finding.remedies[0].change.contains("AlwaysPreTouch"));
         assert!(finding.evidence[0].text.contains("150 000"), "{:?}", finding.evidence[0]);
+    }
+
+    /// One fault of 800 ms a second in a mapped file.
+    fn waiting() -> Built {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        for second in 0..10 {
+            let figures = [
+                (figure::FAULTS, 1.0),
+                (figure::MAJOR, 1.0),
+                (figure::PROTECT, 1.0),
+                (figure::FAULT_NS, 800e6),
+            ];
+            built.span(kind::PAGE_FAULTS, "/tmp/hsperfdata_shop/7", f64::from(second), 1000.0, &figures, &[]);
+        }
+        built
+    }
+
+    #[test]
+    fn a_few_long_faults_waited_for_their_pages_and_copied_nothing() {
+        let Judgement::Found(finding) = judged(&PageFaultStorm, &waiting().sealed()) else { panic!() };
+        assert!(finding.title.contains("each waited for its page"), "{}", finding.title);
+        assert!(finding.remedies[0].change.contains("PerfDisableSharedMem"), "{:?}", finding.remedies);
+        assert!(!finding.meaning.contains("copies"), "{}", finding.meaning);
+        let mut built = waiting();
+        built.on_thread(kind::MEMORY_STALL, "worker", "reclaim of the control group", 3.0, 20.0);
+        let Judgement::Found(finding) = judged(&PageFaultStorm, &built.sealed()) else { panic!() };
+        assert!(finding.title.contains("control group has no memory left"), "{}", finding.title);
+        assert!(finding.remedies[0].change.contains("memory.max"), "{:?}", finding.remedies);
     }
 
     #[test]

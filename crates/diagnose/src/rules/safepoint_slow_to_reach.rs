@@ -6,10 +6,12 @@ use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::remedy;
+use crate::chain::Part;
 use crate::intervals::Intervals;
 use crate::quantity::{count, millis, plural, share};
+use crate::waits::Heading;
 use crate::waits::log_write::log_writes;
-use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, stats};
+use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window, stats};
 
 /// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is back within a time
 /// slice or two of the scheduler (4 to 20 ms).
@@ -24,6 +26,20 @@ const THROUGHOUT: f64 = 0.3;
 /// JVM nearly all threads stopped within 30 ms, the latest within 124 ms. Where slow ones are usually slower than
 /// this, code runs on that does not poll.
 const SLICES_MS: f64 = 150.0;
+/// What keeps a thread from going on to its poll, whatever its code: the cause is that, and has rules of its own.
+const HELD_BACK: [Heading; 7] = [
+    Heading::RunQueue,
+    Heading::Throttled,
+    Heading::PageFault,
+    Heading::MapLock,
+    Heading::MemoryStall,
+    Heading::Disk,
+    Heading::KernelFault,
+];
+/// Share of the lateness from which on what held threads back is its cause.
+const MOSTLY: f64 = 0.8;
+/// Waits that are followed to the thread that came last: the longest.
+const FOLLOWED: usize = 20;
 /// Records cited.
 const CITED: usize = 3;
 /// Stretches marked on the timeline.
@@ -51,15 +67,31 @@ impl Rule for SafepointSlowToReach {
          **Look-alikes.** When trivial operations are slow to reach as well, or a third of all by less than 150 ms, no \
          thread's code is to blame: the threads do not get a processor, or the process is stopped from outside (`gc-starved-of-cpu`). A \
          few among many fast ones point at one thread in a loop, a copy or a fault. A log write that blocks can land \
-         here too, when it blocks in the line before (`gc-log-write-blocked`). The log does not name the late thread, \
-         so the verdict on why is never more than *likely*; that the time was lost here is in the log itself. On JDK 13 \
+         here too, when it blocks in the line before (`gc-log-write-blocked`). Where a live recording shows that the \
+         thread which came last waited for a CPU, was throttled, or was in a page fault for most of the time, that is the \
+         cause and this is ruled out (`cpu-taken-by-others`, `cpu-throttled-by-cgroup`, `page-fault-storm`). The log does not \
+         name the late thread, so the verdict on why is never more than *likely*; that the time was lost here is in the log itself. On JDK 13 \
          to 17.0.7 the figure contains the cleanup (JDK-8297154).\n\n\
          **Needs** `-Xlog:safepoint` (JDK 8: `-XX:+PrintGCApplicationStoppedTime` or `PrintSafepointStatistics`)."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Safepoints]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let waits = Waits::of(case, jvm);
         if waits.all.is_empty() {
+            let came_to_one = case.has(kind::SAFEPOINT, jvm);
+            if !came_to_one && crate::ledger::safepoints_seen(case.recording, jvm) {
+                return Judgement::RuledOut {
+                    figure: format!(
+                        "{} came to no safepoint while its probes were watched",
+                        case.jvm_name(jvm)
+                    ),
+                    source: "jvm-events".into(),
+                };
+            }
             return Judgement::CannotTell(BlindSpot {
                 what: format!("how long the threads of {} take to stop", case.jvm_name(jvm)),
                 rules: vec![self.id().to_owned()],
@@ -74,10 +106,81 @@ impl Rule for SafepointSlowToReach {
         let outstanding = longest.is_some_and(|w| Case::stands_out(w.ms(), waits.usual_ms));
         match longest {
             Some(longest) if case.matters(cost_ms) || (outstanding && cost_ms > 0.0) => {
-                Judgement::Found(Box::new(found(self, case, jvm, &waits, &slow, longest, cost_ms)))
+                let late = Late::of(case, jvm, &slow);
+                // What held the late ones back from running is not their code's.
+                let cost_ms = cost_ms * (1.0 - late.as_ref().map_or(0.0, Late::held_share));
+                match late.as_ref().and_then(Late::held_back) {
+                    Some(held_back) => Judgement::RuledOut { figure: held_back, source: waits.source(case) },
+                    None => Judgement::Found(Box::new(found(
+                        self,
+                        case,
+                        jvm,
+                        (&waits, &slow, longest),
+                        late.as_ref(),
+                        cost_ms,
+                    ))),
+                }
             }
             _ => Judgement::RuledOut { figure: waits.figure(case), source: waits.source(case) },
         }
+    }
+}
+
+/// What the late ones did, as their switches show it: the last thread until it stood, the VM thread until it let go.
+struct Late {
+    /// What was looked at, milliseconds.
+    ms: f64,
+    /// Of it, held back from running: by what, milliseconds, the most first.
+    held: Vec<(&'static str, f64)>,
+    /// The last thread of the longest one and what it did, in words.
+    last: Option<String>,
+}
+
+impl Late {
+    /// Of the longest waits. `None` where no switches were recorded.
+    fn of(case: &Case<'_>, jvm: ProcessId, slow: &[&Wait<'_>]) -> Option<Self> {
+        if !case.has(kind::SCHED_WATCHED, jvm) {
+            return None;
+        }
+        let mut order = slow.to_vec();
+        order.sort_by(|a, b| b.ms().total_cmp(&a.ms()));
+        let mut held: BTreeMap<&'static str, f64> = BTreeMap::new();
+        let (mut ms, mut last) = (0.0, None);
+        for wait in order.iter().take(FOLLOWED) {
+            let window = Window { from_ns: wait.span.t0_ns(), to_ns: wait.span.t1_ns() };
+            let stops = case.chains().stops(jvm, window, 1);
+            let Some(stop) = stops.first() else { continue };
+            let parts = stop.parts.iter().filter(|part| matches!(part.part, Part::Reach | Part::Leave));
+            for part in parts {
+                ms += part.ms;
+                for link in &part.links {
+                    if let Some(heading) = link.heading.filter(|heading| HELD_BACK.contains(heading)) {
+                        *held.entry(heading.words()).or_default() += link.ms;
+                    }
+                }
+                let most = part.links.first().filter(|_| part.part == Part::Reach && last.is_none());
+                last = last
+                    .or(most.zip(stop.last_in.as_ref()).map(|(link, who)| format!("{who}: {}", link.what)));
+            }
+        }
+        let mut held: Vec<_> = held.into_iter().collect();
+        held.sort_by(|a, b| b.1.total_cmp(&a.1));
+        (ms > 0.0).then_some(Self { ms, held, last })
+    }
+
+    /// Share of the lateness for which they were held back from running.
+    fn held_share(&self) -> f64 {
+        (self.held.iter().map(|(_, ms)| ms).sum::<f64>() / self.ms).clamp(0.0, 1.0)
+    }
+
+    /// What kept the late ones from stopping, where that is not their code; in words.
+    fn held_back(&self) -> Option<String> {
+        let (most, _) = self.held.first().filter(|_| self.held_share() >= MOSTLY)?;
+        Some(format!(
+            "the thread that came last was late because it was held back, not for its code: {most}, {} of {} looked at",
+            share(self.held_share()),
+            millis(self.ms)
+        ))
     }
 }
 
@@ -173,9 +276,8 @@ fn found(
     rule: &dyn Rule,
     case: &Case<'_>,
     jvm: ProcessId,
-    waits: &Waits<'_>,
-    slow: &[&Wait<'_>],
-    longest: &Wait<'_>,
+    (waits, slow, longest): (&Waits<'_>, &[&Wait<'_>], &Wait<'_>),
+    late: Option<&Late>,
     cost_ms: f64,
 ) -> Finding {
     let trivial = slow.iter().filter(|w| w.is_trivial()).count();
@@ -210,12 +312,28 @@ fn found(
         ),
     };
     let mut finding = case.finding(rule, jvm, confidence, cost_ms);
+    // A stop that its window was made around is all of that window, and may be next to nothing of the run.
+    let run_ms = case.recording.covers_ns().map_or(0.0, |(from, to)| to.saturating_sub(from) as f64 / 1e6);
+    let of_run = match run_ms > 0.0 {
+        true => format!(", {} of the run in all", share(cost_ms / run_ms)),
+        false => String::new(),
+    };
     finding.title = match leaving {
-        true => format!("threads are let go late after a safepoint, up to {}", millis(longest.leave_ms)),
-        false => format!("threads are slow to stop for a safepoint, up to {}", millis(longest.reach_ms)),
+        true => {
+            format!("threads are let go late after a safepoint, up to {}{of_run}", millis(longest.leave_ms))
+        }
+        false => {
+            format!("threads are slow to stop for a safepoint, up to {}{of_run}", millis(longest.reach_ms))
+        }
     };
     finding.culprit = culprit.into();
     finding.why_confidence = why.into();
+    if let Some(last) = late.and_then(|late| late.last.clone()).filter(|_| !leaving) {
+        finding.culprit = last;
+        finding.why_confidence =
+            "the switches of the threads name the one that came last and show that nothing held it back"
+                .into();
+    }
     finding.meaning =
         "All Java threads that have stopped wait for the last one. The time is no part of the collection \
                        or operation itself, and no setting of the collector changes it."
@@ -227,7 +345,8 @@ fn found(
     finding.windows.truncate(MARKED);
     finding.windows.sort_by_key(|w| w.from_ns);
     finding.stop = case.longest_stop(jvm, &finding.windows);
-    finding.remedies = remedies(machine || leaving);
+    // Where the last thread is known it was not the machine.
+    finding.remedies = remedies((machine && late.is_none()) || leaving);
     finding.verify = vec![format!(
         "in the safepoint log no \"Reaching safepoint\" above {REACH_MS:.0} ms and no \"Leaving safepoint\" above \
          {LEAVE_MS:.0} ms under the same load"
@@ -343,6 +462,31 @@ mod tests {
         assert_eq!(found.cost_ms, 459.0);
     }
 
+    /// A safepoint that took 400 ms to reach at 50 s, in which a worker was in some state all that time.
+    fn late_worker(held: bool) -> Judgement {
+        let mut built = Built::jvm("21", "Parallel", 100.0);
+        for i in 0..100 {
+            let figures = [(figure::REACH_NS, 0.2e6), (figure::LEAVE_NS, 0.01e6)];
+            built.span(kind::SAFEPOINT, "ParallelGCFailedAllocation", f64::from(i) * 0.4, 5.0, &figures, &[]);
+        }
+        built.span(kind::SAFEPOINT, "ThreadDump", 50.0, 405.0, &[(figure::REACH_NS, 400e6)], &[]);
+        built.watched("worker", 100.0);
+        if held {
+            built.preempted("worker", 50.0, 399.0, 0.0, "hog (4711)");
+        }
+        judged(&SafepointSlowToReach, &built.sealed())
+    }
+
+    #[test]
+    fn a_thread_that_was_late_for_want_of_a_cpu_is_no_loop_without_a_poll() {
+        let Judgement::RuledOut { figure, .. } = late_worker(true) else { panic!("found") };
+        assert!(figure.contains("waiting for a CPU"), "{figure}");
+        let Judgement::Found(found) = late_worker(false) else { panic!("not found") };
+        assert!(found.culprit.starts_with("worker: running"), "{}", found.culprit);
+        assert!(!found.why_confidence.contains("does not name"), "{}", found.why_confidence);
+        assert!(found.title.contains("0.4 % of the run"), "{}", found.title);
+    }
+
     #[test]
     fn slow_trivial_operations_point_at_the_machine() {
         let slow = (0..40).map(|_| ("Cleanup", 300.0, 0.0));
@@ -355,6 +499,17 @@ mod tests {
     fn slow_leaving_is_the_vm_threads() {
         let Judgement::Found(found) = safepoints(usual().chain([("Cleanup", 0.1, 350.0)])) else { panic!() };
         assert!(found.title.contains("let go late") && found.culprit.contains("VM thread"), "{found:?}");
+    }
+
+    #[test]
+    fn without_a_safepoint_there_is_nothing_to_ask_for_where_the_probes_were_watched() {
+        let quiet = |format: &str| {
+            let mut built = Built::jvm("17", "G1", 60.0);
+            built.recording.sources.iter_mut().for_each(|source| source.format = format.into());
+            judged(&SafepointSlowToReach, &built.sealed())
+        };
+        assert!(matches!(quiet("jvm-events"), Judgement::RuledOut { .. }));
+        assert!(matches!(quiet("unified-log"), Judgement::CannotTell(_)));
     }
 
     #[test]

@@ -96,9 +96,15 @@ impl Rule for ThreadStartSlow {
          **Evidence.** Starts from the call of `Thread.start` until the new thread runs Java, as `fathom record` sees them, cut into \
          parts: the wait for the lock of the address space (a new stack is mapped), `clone()`, the new thread's waits for a \
          CPU, the rest. From 2 ms on a start is slow. The part that took most names the culprit.\n\n\
+         **Cost.** The time in which a slow start was under way, above the base's, and no more than the waiting time of each thread. \
+         That work waited for the new thread is not seen, so the verdict is at most *likely*.\n\n\
          **Look-alikes.** Where the new thread waits for a CPU, all threads do: the machine or its quota is too small, and the \
          start only shows it. Work that waits in an executor's queue for a thread that exists is no start.\n\n\
          **Ruled out** by the longest start seen."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::ThreadStarts]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
@@ -115,15 +121,20 @@ impl Rule for ThreadStartSlow {
             return Judgement::NotApplicable;
         }
         let starts = quantity::plural(all.slow.len(), "start of a thread", "starts of threads");
-        if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
+        let cost_ms = wall_ms(case, jvm).min(waits.cost_ms());
+        if waits.slow.is_empty() || !case.matters(cost_ms) {
             let longest = quantity::millis(all.longest_ms());
             return all.ruled_out(format!("the longest of {starts} took {longest}"));
         }
-        let sure = match case.share(waits.cost_ms()) {
-            Some(share) if share >= 0.5 => {
-                (Confidence::Proven, "the starts were timed and explain half of the loss or more")
+        // That a thread begins late is not yet that anybody waits for what it does.
+        let sure = match case.share(cost_ms) {
+            Some(share) if share >= 0.5 => (
+                Confidence::Likely,
+                "the starts were timed and take half of the loss or more; that work waited for them was not seen",
+            ),
+            Some(_) => {
+                (Confidence::ConsistentWith, "the starts were timed; they take less than half of the loss")
             }
-            Some(_) => (Confidence::Likely, "the starts were timed; they explain less than half of the loss"),
             None => {
                 (Confidence::Likely, "the starts were timed; no series shows what they cost the application")
             }
@@ -137,6 +148,7 @@ impl Rule for ThreadStartSlow {
         }
         parts.sort_by(|a, b| b.1.total_cmp(&a.1));
         let mut finding = waits.finding(self, sure);
+        (finding.cost_ms, finding.share) = (cost_ms, case.share(cost_ms));
         let most = parts[0].0;
         finding.title = format!(
             "{} took {} until they ran, the longest {}: most of it {}",
@@ -168,6 +180,22 @@ impl Rule for ThreadStartSlow {
         ];
         Judgement::Found(Box::new(finding))
     }
+}
+
+/// Time in which any slow start was under way, above as much of the base's, milliseconds; what an application does before it has
+/// reached its usual level is no measure of what is usual.
+fn wall_ms(case: &Case<'_>, jvm: ProcessId) -> f64 {
+    let starts = case.recording.spans_of(kind::THREAD_STARTUP).filter(|span| span.process() == jvm);
+    let slow =
+        starts.filter(|s| s.figure(figure::CALL_NS).is_some() && s.duration_ns() as f64 / 1e6 >= SLOW_MS);
+    let under_way = Intervals::of(slow.map(|span| (span.t0_ns(), span.t1_ns())));
+    let warm = Intervals::of_windows(&case.base).without(&Intervals::of_windows(case.warm_up.as_slice()));
+    let slow = Intervals::of_windows(&case.slow);
+    let usual = match warm.length_ns() {
+        0 => 0.0,
+        ns => under_way.and(&warm).length_ms() * slow.length_ns() as f64 / ns as f64,
+    };
+    (under_way.and(&slow).length_ms() - usual).max(0.0)
 }
 
 /// What threads of a JVM waited for, by the thread's id, in order.
@@ -291,6 +319,24 @@ mod tests {
         }
         let locked = found(&built.sealed());
         assert!(locked.title.contains("the lock of the address space"), "{}", locked.title);
+    }
+
+    #[test]
+    fn starts_side_by_side_cost_the_time_that_passes_and_prove_nothing() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for i in 0..200 {
+            // Ten callers at a time, each of whom waits 400 ms in all.
+            let at = 20.0 + f64::from(i / 10) * 0.4;
+            let row = [(figure::CALL_NS, 40e6), (figure::TO_JAVA_NS, 1e6)];
+            built.span(kind::THREAD_STARTUP, &format!("worker-{i}"), at, 41.0, &row, &[]);
+        }
+        let recording = built.sealed();
+        let case = crate::built::slow_and_base(&recording, (20, 28), (30, 60), 0.1);
+        let Judgement::Found(finding) = ThreadStartSlow.judge(&case, ProcessId(0)) else {
+            panic!("not found")
+        };
+        assert!((finding.cost_ms - 820.0).abs() < 1.0, "8.2 s of threads in 20 × 41 ms: {}", finding.cost_ms);
+        assert_eq!(finding.confidence, Confidence::Likely, "{}", finding.why_confidence);
     }
 
     #[test]

@@ -68,6 +68,10 @@ impl Rule for TlsNotResumed {
          **Ruled out** by the CPU time found in full handshakes."
     }
 
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::CpuSamples]
+    }
+
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(cpu) = Cpu::of(case, jvm, |frames| part(frames)) else { return unseen(self) };
         let cost_ms = match cpu.worth("TLS handshakes in full", in_full(&cpu)) {

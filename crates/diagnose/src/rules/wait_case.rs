@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom_recording::vocabulary::kind;
-use fathom_recording::{ProcessId, Recording, Source, Span, StackId, ThreadId};
+use fathom_recording::vocabulary::{kind, source};
+use fathom_recording::{ProcessId, Recording, Source, Span, StackId, ThreadId, Unseen};
 
-use super::gc_case::{cited, stretches, summed};
+use super::gc_case::{cited, marked, summed};
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
+use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Rule, Window, quantity};
 
 /// A wait of a thread within the slow windows, without the time in which the whole JVM was stopped.
@@ -16,11 +17,23 @@ pub(crate) struct Wait<'a> {
     pub(crate) ms: f64,
 }
 
+/// Time of one thread at one place that the ledger of threads charges to a kind of waits and no record of one covers: too
+/// short to be recorded one by one, or begun before the recording.
+pub(crate) struct Unlisted {
+    pub(crate) thread: ThreadId,
+    pub(crate) place: String,
+    pub(crate) ms: f64,
+}
+
 /// Waits of one kind of one JVM.
 pub(crate) struct Waits<'c, 'a> {
     pub(crate) case: &'c Case<'a>,
     pub(crate) jvm: ProcessId,
     pub(crate) slow: Vec<Wait<'a>>,
+    /// What no record of a single wait covers.
+    pub(crate) unlisted: Vec<Unlisted>,
+    /// When that was.
+    unlisted_moments: Intervals,
     base_ms: f64,
     /// Who would have told of them.
     watcher: Option<&'a Source>,
@@ -34,7 +47,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         kind: &str,
         which: impl Fn(&Span<'a>) -> bool,
     ) -> Option<Self> {
-        let watcher = watcher(case.recording, kind);
+        let watcher = watcher(case.recording, jvm, kind);
         if watcher.is_none() && !case.has(kind, jvm) {
             return None;
         }
@@ -49,12 +62,64 @@ impl<'c, 'a> Waits<'c, 'a> {
             spans.map(|span| Wait { ms: own(&span), span }).collect()
         };
         let base_ms = waits(&case.base).iter().map(|w| w.ms).sum();
-        Some(Self { case, jvm, slow: waits(&case.slow), base_ms, watcher })
+        let (unlisted, unlisted_moments) = (Vec::new(), Intervals::default());
+        Some(Self { case, jvm, slow: waits(&case.slow), unlisted, unlisted_moments, base_ms, watcher })
+    }
+
+    /// Waits for locks: what the ledger of threads charges to `heading`, without the time in which the whole JVM was stopped.
+    /// Spans of a kind that `which` picks tell of them one by one, each by as much as the ledger has of it; the rest is
+    /// known by its place alone. `None`: nobody looked.
+    pub(crate) fn of_locks(
+        case: &'c Case<'a>,
+        jvm: ProcessId,
+        (kind, heading): (&str, Heading),
+        own: &[&str],
+        which: impl Fn(&Span<'a>) -> bool,
+    ) -> Option<Self> {
+        let watcher = watcher(case.recording, jvm, kind);
+        // A log that knows no threads tells of no wait but those that it lists.
+        let has_threads = || case.recording.threads.iter().any(|thread| thread.process == jvm);
+        if watcher.is_none() && !case.has(kind, jvm) && !has_threads() {
+            return None;
+        }
+        let stops = Parts::of(case.recording, jvm).stopped;
+        let stops = stops.iter().fold(Intervals::default(), |all, part| all.or(part));
+        let slow = locks_in(case, jvm, (kind, heading), &case.slow, &stops, &which);
+        let base = locks_in(case, jvm, (kind, heading), &case.base, &stops, &which);
+        let nothing = slow.waits.is_empty() && slow.unlisted.is_empty();
+        if watcher.is_none() && nothing && !case.has(kind, jvm) {
+            return None;
+        }
+        let mut unlisted: BTreeMap<(ThreadId, String), f64> = BTreeMap::new();
+        for (thread, moments) in &slow.unlisted {
+            for (stack, ns) in case.chains().stacks_under(*thread, heading, moments) {
+                let place = super::lock_identity::place(case.recording, stack, own);
+                *unlisted.entry((*thread, place)).or_default() += ns as f64 / 1e6;
+            }
+        }
+        let all = slow.unlisted.iter().flat_map(|(_, moments)| moments.stretches().iter().copied());
+        Some(Self {
+            case,
+            jvm,
+            unlisted_moments: Intervals::of(all),
+            unlisted: unlisted
+                .into_iter()
+                .map(|((thread, place), ms)| Unlisted { thread, place, ms })
+                .collect(),
+            base_ms: base.ms(),
+            slow: slow.waits,
+            watcher,
+        })
     }
 
     /// Time that threads waited in the slow windows, added up, milliseconds.
     pub(crate) fn total_ms(&self) -> f64 {
-        self.slow.iter().map(|w| w.ms).sum()
+        self.slow.iter().map(|w| w.ms).sum::<f64>() + self.unlisted_ms()
+    }
+
+    /// Of it, what no record of a single wait covers.
+    pub(crate) fn unlisted_ms(&self) -> f64 {
+        self.unlisted.iter().map(|u| u.ms).sum()
     }
 
     /// The longest wait, milliseconds.
@@ -64,7 +129,8 @@ impl<'c, 'a> Waits<'c, 'a> {
 
     /// Threads that waited.
     pub(crate) fn threads(&self) -> usize {
-        self.slow.iter().filter_map(|w| w.span.thread()).collect::<BTreeSet<ThreadId>>().len()
+        let listed = self.slow.iter().filter_map(|w| w.span.thread());
+        listed.chain(self.unlisted.iter().map(|u| u.thread)).collect::<BTreeSet<ThreadId>>().len()
     }
 
     /// What the waits cost the threads that waited, in wall time: their time above the base's, per thread. What a
@@ -114,21 +180,101 @@ impl<'c, 'a> Waits<'c, 'a> {
     pub(crate) fn finding(&self, rule: &dyn Rule, (confidence, why): (Confidence, &str)) -> Finding {
         let mut finding = self.case.finding(rule, self.jvm, confidence, self.cost_ms());
         finding.why_confidence = why.into();
-        finding.windows = stretches(self.slow.iter().map(|w| w.span));
+        let listed = self.slow.iter().map(|w| Window { from_ns: w.span.t0_ns(), to_ns: w.span.t1_ns() });
+        finding.windows = marked(listed.chain(self.unlisted_moments.windows()).collect());
         finding
     }
 }
 
+/// Waits for locks in some windows.
+#[derive(Default)]
+struct Locks<'a> {
+    waits: Vec<Wait<'a>>,
+    unlisted: Vec<(ThreadId, Intervals)>,
+}
+
+impl Locks<'_> {
+    fn ms(&self) -> f64 {
+        let unlisted: f64 = self.unlisted.iter().map(|(_, moments)| moments.length_ms()).sum();
+        self.waits.iter().map(|w| w.ms).sum::<f64>() + unlisted
+    }
+}
+
+fn locks_in<'a>(
+    case: &Case<'a>,
+    jvm: ProcessId,
+    (kind, heading): (&str, Heading),
+    windows: &[Window],
+    stops: &Intervals,
+    which: &impl Fn(&Span<'a>) -> bool,
+) -> Locks<'a> {
+    let within = Intervals::of_windows(windows).without(stops);
+    let mut locks = Locks::default();
+    if within.is_empty() {
+        return locks;
+    }
+    let mut told: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
+    let mut charged: BTreeMap<ThreadId, Option<Intervals>> = BTreeMap::new();
+    let chains = case.chains();
+    let of = |thread: ThreadId| Some(chains.under(thread, heading)?.and(&within));
+    for span in case.spans_in(kind, jvm, windows).filter(|span| which(span)) {
+        let all = |moments: &Intervals| moments.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / 1e6;
+        let ms = match span.thread() {
+            Some(thread) => {
+                told.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
+                let moments = charged.entry(thread).or_insert_with(|| of(thread));
+                all(moments.as_ref().unwrap_or(&within))
+            }
+            None => all(&within),
+        };
+        locks.waits.push(Wait { span, ms });
+    }
+    let threads = case.recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);
+    for thread in threads.map(|(i, _)| ThreadId(i as u32)) {
+        let Some(moments) = charged.remove(&thread).unwrap_or_else(|| of(thread)) else { continue };
+        let rest = moments.without(&Intervals::of(told.remove(&thread).unwrap_or_default()));
+        if !rest.is_empty() {
+            locks.unlisted.push((thread, rest));
+        }
+    }
+    locks
+}
+
 /// The collector of `fathom record` that tells of a kind of waits, where it was at work for the whole recording and saw
-/// everything it looked for: then that there are none says that nobody waited.
-fn watcher<'a>(recording: &'a Recording, kind: &str) -> Option<&'a Source> {
-    let collector = match kind {
-        kind::LOCK_MONITOR | kind::LOCK_PARK => "locks",
-        kind::NET_DNS => "network",
-        _ => return None,
+/// every wait of that kind: then that there are none says that nobody waited.
+fn watcher<'a>(recording: &'a Recording, jvm: ProcessId, kind: &str) -> Option<&'a Source> {
+    let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
+    let whole = |source: &&Source| {
+        let hides = source.unseen.iter().any(|unseen| may_hide(unseen, pid, kind));
+        source.covers_ns.is_some() && source.lost == 0 && !hides
     };
-    let whole = |source: &&Source| source.covers_ns.is_some() && source.unseen.is_empty() && source.lost == 0;
-    recording.sources.iter().filter(|source| source.format == collector).find(whole)
+    collectors(recording, kind).find(whole)
+}
+
+/// The collectors of `fathom record` in a recording that would tell of a kind of waits.
+fn collectors<'a>(recording: &'a Recording, kind: &str) -> impl Iterator<Item = &'a Source> {
+    let format = match kind {
+        kind::LOCK_MONITOR | kind::LOCK_PARK => Some(source::LOCKS),
+        kind::NET_DNS => Some(source::NETWORK),
+        _ => None,
+    };
+    recording.sources.iter().filter(move |source| Some(source.format.as_str()) == format)
+}
+
+/// Whether waits of a kind may be among what a collector says that it could not see. It says as well what of the waits that
+/// it did see it does not know (stacks, owners), what has no more to do with them than the collector, and other processes.
+fn may_hide(unseen: &Unseen, pid: Option<i64>, kind: &str) -> bool {
+    let named = unseen.what.split_once("process ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+    if named.is_some_and(|named: i64| pid.is_some_and(|pid| pid != named)) {
+        return false;
+    }
+    let no_wait_is_missing: &[&str] = match kind {
+        kind::NET_DNS => &["TLS handshakes", "stacks of ", "short-lived children"],
+        _ => {
+            &["waits for locks: their stacks", "waits for locks: who held", "waits for work (", "for work ("]
+        }
+    };
+    !no_wait_is_missing.iter().any(|words| unseen.what.contains(words))
 }
 
 /// Waits of one key.
@@ -157,11 +303,27 @@ pub(crate) fn java_method(
     None
 }
 
-/// What threads waited for was not recorded. One wording for all rules, so that it is one row.
-pub(crate) fn unseen(rule: &dyn Rule, what: &str) -> Judgement {
-    super::gc_case::blind(
-        rule,
-        what,
-        "a JFR file of the time (jcmd PID JFR.start settings=profile), fathom record, or strace -f -ttt -T",
-    )
+/// What threads waited for was not recorded, or not all of it. One wording for all rules, so that it is one row. Where a
+/// collector of `fathom record` looked for it and missed some, another recording by it would not show more.
+pub(crate) fn unseen(
+    rule: &dyn Rule,
+    (case, jvm): (&Case<'_>, ProcessId),
+    kind: &str,
+    what: &str,
+) -> Judgement {
+    let recording = case.recording;
+    let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
+    let Some(collector) = collectors(recording, kind).next() else {
+        return super::gc_case::blind(
+            rule,
+            what,
+            "a JFR file of the time (jcmd PID JFR.start settings=profile), fathom record, or strace -f -ttt -T",
+        );
+    };
+    let why = match collector.unseen.iter().find(|unseen| may_hide(unseen, pid, kind)) {
+        Some(unseen) => format!("{what}: {} could not see {}", collector.name, unseen.what),
+        None => format!("{what}: {} lost some of its records", collector.name),
+    };
+    let remedy = "a JFR file of the time (jcmd PID JFR.start settings=profile), or strace -f -ttt -T";
+    super::gc_case::blind(rule, why, remedy)
 }

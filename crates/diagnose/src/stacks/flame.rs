@@ -124,9 +124,12 @@ pub fn flame(
     })
 }
 
-fn unit(recording: &Recording, kind: &str) -> &'static str {
+/// The unit of a kind of samples or spans.
+pub fn unit(recording: &Recording, kind: &str) -> &'static str {
     let kinds = super::kinds(recording);
-    kinds.iter().find(|k| k.name == kind).map_or_else(|| sample::unit(kind), |k| k.unit)
+    // A part of the waits is none of the list.
+    let spans = || if recording.spans_of(kind).next().is_some() { "ns" } else { sample::unit(kind) };
+    kinds.iter().find(|k| k.name == kind).map_or_else(spans, |k| k.unit)
 }
 
 fn nothing(recording: &Recording, selection: &Selection, side: &'static str) -> StacksError {

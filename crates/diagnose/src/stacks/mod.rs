@@ -1,7 +1,8 @@
 //! Samples with stacks as call trees: what a flame graph and a table of frames are drawn from.
 //!
 //! Anything that carries a stack and a weight can be drawn: samples of any kind, and spans of any kind whose stack was
-//! seen (a wait for a lock, a system call), which weigh what they lasted within the window.
+//! seen (a wait for a lock, a system call), which weigh what they lasted within the window. All waits of threads are one kind
+//! ([`waits`]): the long ones are spans, of the short ones there are sums.
 //!
 //! ```text
 //! Selection ──▶ rows ──▶ CallTree ──▶ top (frame by frame)
@@ -16,9 +17,10 @@ mod rows;
 mod selection;
 mod top;
 mod tree;
+pub mod waits;
 
 pub use compare::{Comparison, Errors, Normalisation, Verdict};
-pub use flame::{Base, Flame, Shape, StacksError, flame};
+pub use flame::{Base, Flame, Shape, StacksError, flame, unit};
 pub use invert::inverted;
 pub use kinds::{KindOfStacks, kinds};
 pub use rows::{Row, Rows};

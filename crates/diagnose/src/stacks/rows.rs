@@ -2,7 +2,7 @@
 
 use fathom_recording::{ClockBasis, ProcessId, Recording, SourceId, SpanId, StackId, ThreadId};
 
-use super::Selection;
+use super::{Selection, waits};
 use crate::Window;
 use crate::intervals::Intervals;
 
@@ -38,7 +38,8 @@ impl Rows {
     pub fn of(recording: &Recording, selection: &Selection) -> Self {
         let mut rows = Self::default();
         let mut sources = vec![false; recording.sources.len()];
-        let kind = recording.strings.find(&selection.kind);
+        let is_waits = selection.kind == waits::WAITS;
+        let kind = recording.strings.find(if is_waits { waits::SHORT } else { &selection.kind });
         let (thread, stack) = (selection.threads(recording), selection.stacks(recording));
         let from_here = |source: SourceId| {
             source.0 >= selection.sources_from && selection.sources_to.is_none_or(|to| source.0 < to)
@@ -59,11 +60,16 @@ impl Rows {
             rows.take(t_ns, process, sample.thread, sample.stack, sample.weight);
         }
         let no_samples = !sources.contains(&true);
-        for i in (0..recording.spans.len()).filter(|_| no_samples) {
+        let kinds = match is_waits {
+            true => waits::span_kinds(recording),
+            false => &[selection.kind.as_str()][..],
+        };
+        for i in (0..recording.spans.len()).filter(|_| is_waits || no_samples) {
             let span = recording.span_at(SpanId(i as u32));
-            if span.stack().is_none() || span.kind() != selection.kind || !from_here(span.source()) {
+            if span.stack().is_none() || !kinds.contains(&span.kind()) || !from_here(span.source()) {
                 continue;
             }
+            let (t0_ns, t1_ns) = if is_waits { waits::of_span(&span) } else { (span.t0_ns(), span.t1_ns()) };
             if let Some(seen) = sources.get_mut(span.source().index()) {
                 *seen = true;
             }
@@ -71,9 +77,9 @@ impl Rows {
                 continue;
             }
             for window in windows {
-                let weight = span.overlap_ns(window.from_ns, window.to_ns);
+                let from = t0_ns.max(window.from_ns);
+                let weight = t1_ns.min(window.to_ns).saturating_sub(from);
                 if weight > 0 {
-                    let from = span.t0_ns().max(window.from_ns);
                     rows.take(from, span.process(), span.thread(), span.stack(), weight);
                 }
             }

@@ -174,6 +174,56 @@ fn spans_with_a_stack_weigh_what_lies_in_the_window() {
 }
 
 #[test]
+fn waits_are_the_long_ones_and_the_sums_of_the_short_ones() {
+    let mut made = Made::new(100);
+    let (process, source) = (fathom_recording::ProcessId(0), made.source);
+    let thread = Some(made.recording.thread(process, Some(1), "worker", Role::App));
+    let stack = made.stack(&["serve", "kern:futex_wait"]);
+    // Long ones in the slow seconds 10 to 20, short ones before: the sums alone say the opposite.
+    for (from_s, to_s, queued_s) in [(10, 16, 1.0), (18, 30, 0.0)] {
+        made.recording.span(&SpanRow {
+            kind: kind::SCHED_OFF,
+            name: "sleeping",
+            t0_ns: from_s * S,
+            t1_ns: to_s * S,
+            process,
+            thread,
+            stack,
+            source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[(fathom_recording::vocabulary::figure::RUNQ_NS, queued_s * 1e9)],
+            labels: &[],
+        });
+    }
+    for (t_s, ms) in [(2, 300), (4, 300), (12, 20)] {
+        let (t_ns, weight) = (t_s * S, ms * 1_000_000);
+        made.recording.sample(&SampleRow {
+            kind: sample::OFF_CPU,
+            t_ns,
+            process,
+            thread,
+            stack,
+            weight,
+            source,
+        });
+    }
+    made.recording.seal();
+    let waited_ms = |kind: &str, windows: &[(i64, i64)]| {
+        let selection = Selection { kind: kind.into(), ..cpu(windows) };
+        let flame = flame(&made.recording, &selection, Shape::default(), None).unwrap();
+        folded(&flame.tree).values().sum::<i64>() / 1_000_000
+    };
+    // Without the second in which it could run and had no CPU.
+    assert_eq!(waited_ms(waits::WAITS, &[(10, 20)]), 5_000 + 2_000 + 20);
+    assert_eq!(waited_ms(waits::WAITS, &[(0, 10)]), 600);
+    assert_eq!(waited_ms(sample::OFF_CPU, &[(10, 20)]), 20);
+    let told: Vec<(String, usize)> = kinds(&made.recording).into_iter().map(|k| (k.name, k.rows)).collect();
+    assert_eq!(told, [(waits::WAITS.to_owned(), 5)], "its parts would count twice");
+}
+
+#[test]
 fn cut_stacks_and_those_that_are_missing_are_kept_and_counted() {
     let mut made = Made::new(10);
     made.sample(S, "a", Role::App, &[&words::cut("depth"), "work"], 1);

@@ -361,10 +361,11 @@ impl<'a> Builder<'a> {
         let mut node = 0;
         if recording.processes.len() > 1 {
             let process = recording.processes.get(row.process.index());
-            let name = process.map_or("?", |p| p.name.as_str());
+            let name = process.map_or("?", |_| recording.process_name(row.process));
             let text = match process.and_then(|p| p.pid) {
-                Some(pid) => format!("{name} [pid {pid}]"),
-                None => name.to_owned(),
+                // Namesakes are told apart by it already.
+                Some(pid) if !name.contains("[pid ") => format!("{name} [pid {pid}]"),
+                _ => name.to_owned(),
             };
             let group = self.group(&text);
             node = self.push(node, group, NodeType::Group);

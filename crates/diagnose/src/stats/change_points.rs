@@ -3,6 +3,10 @@
 //! E-divisive (Matteson, James, JASA 2014): the split with the greatest energy distance between both sides, kept
 //! when a test says so, then both sides again. Significance by Mann–Whitney and not by permutations, so that the
 //! result is the same every time (Hunter, ICPE 2023, made the same choice with a t-test).
+//!
+//! A dip in the middle has two ends, and a split at one of them leaves the other side mixed: halves that differ too little for
+//! the test. Where no split is significant, the stretch that differs most from what is around it is looked for (circular
+//! binary segmentation, Olshen et al., Biostatistics 2004), by ranks.
 
 use super::mann_whitney;
 
@@ -12,6 +16,8 @@ const MIN_STRETCH: usize = 5;
 /// p-value up to which a split is kept. Much below 5 %, because every split is the best of many and neighbouring
 /// ticks are not independent.
 const P_MAX: f64 = 0.001;
+/// The same for a stretch with two ends: it is the best of the square of as many.
+const P_MAX_WITHIN: f64 = 1e-6;
 /// Values that the search looks at; it needs their square in steps.
 const MAX_VALUES: usize = 2_000;
 
@@ -29,6 +35,13 @@ pub fn change_points(values: &[f64]) -> Vec<usize> {
         if mann_whitney(&grouped[from..at], &grouped[at..to]) <= P_MAX {
             found.push(at);
             todo.extend([(from, at), (at, to)]);
+        } else if let Some((first, last)) = best_within(&grouped[from..to]) {
+            let (first, last) = (from + first, from + last);
+            let around: Vec<f64> = grouped[from..first].iter().chain(&grouped[last..to]).copied().collect();
+            if mann_whitney(&grouped[first..last], &around) <= P_MAX_WITHIN {
+                found.extend([first, last]);
+                todo.extend([(from, first), (first, last), (last, to)]);
+            }
         }
     }
     found.sort_unstable();
@@ -68,6 +81,38 @@ fn best_split(values: &[f64]) -> Option<usize> {
         }
     }
     best.map(|(_, split)| split)
+}
+
+/// The stretch within, with something before and behind it, whose ranks differ most from those around it; `None` when too
+/// short.
+fn best_within(values: &[f64]) -> Option<(usize, usize)> {
+    let n = values.len();
+    if n < 3 * MIN_STRETCH {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    // Sums of ranks from the first on, each above the mean rank: a stretch's is the difference of two. Ties get ranks in the
+    // order of time, which moves a sum by little; the test has them right.
+    let mut ranks = vec![0.0; n];
+    for (rank, i) in order.iter().enumerate() {
+        ranks[*i] = rank as f64 - (n - 1) as f64 / 2.0;
+    }
+    let mut sums = vec![0.0; n + 1];
+    for i in 0..n {
+        sums[i + 1] = sums[i] + ranks[i];
+    }
+    let mut best: Option<(f64, (usize, usize))> = None;
+    for from in MIN_STRETCH..n - 2 * MIN_STRETCH + 1 {
+        for to in from + MIN_STRETCH..n - MIN_STRETCH + 1 {
+            let inside = (to - from) as f64;
+            let differs = (sums[to] - sums[from]).abs() / (inside * (n as f64 - inside)).sqrt();
+            if best.is_none_or(|(most, _)| differs > most) {
+                best = Some((differs, (from, to)));
+            }
+        }
+    }
+    best.map(|(_, ends)| ends)
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use fathom_recording::vocabulary::{figure, kind, sample};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, Span, ThreadId};
 use rustc_hash::FxHashMap;
 
+use super::bounds::Bounds;
+use super::gaps::{self, Kinds, Sampler};
 use crate::Window;
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
@@ -26,6 +28,8 @@ pub(super) struct Account<'a> {
     pub(super) spent_ns: [i64; HEADINGS],
     /// CPU samples of the thread in the window.
     pub(super) cpu_samples: u64,
+    /// What they stand for, nanoseconds; 0 where they count no time.
+    pub(super) sampled_ns: i64,
 }
 
 /// The accounts of all threads that lived in a window, in the order of the threads.
@@ -41,15 +45,21 @@ pub(super) fn accounts_of_each<'a>(recording: &'a Recording, windows: &[Window])
     let covers = recording.covers_ns().unwrap_or_default();
     let mut stops: FxHashMap<ProcessId, Parts> = FxHashMap::default();
     let mut accounts: Vec<Vec<Account<'a>>> = windows.iter().map(|_| Vec::new()).collect();
-    for (id, mut book) in seen.threads {
+    for (id, book) in &seen.threads {
+        let id = *id;
         let process = recording.threads[id.index()].process;
         let stops = stops.entry(process).or_insert_with(|| Parts::of(recording, process));
         let alive = book.alive(covers);
-        let Some(charged) = charge(recording, id, &book, stops, &stacks, alive, &asked) else { continue };
-        book.samples.sort_by_key(|sample| sample.t_ns);
+        let Some(charged) = charge(recording, id, book, &seen.means, stops, &stacks, alive, &asked) else {
+            continue;
+        };
         for (window, accounts) in windows.iter().zip(&mut accounts) {
-            accounts.extend(account(recording, id, &book, &charged, &stacks, *window));
+            accounts.extend(account(recording, id, book, &seen.means.kinds, &charged, &stacks, *window));
         }
+    }
+    let bounds = Bounds::of(recording, seen.means.sampler.clone());
+    for (window, accounts) in windows.iter().zip(&mut accounts) {
+        bounds.hold(recording, *window, accounts);
     }
     accounts
 }
@@ -93,7 +103,8 @@ impl<'a> Moments<'a> {
         let book = self.seen.threads.get(&thread)?;
         let stops = self.stops(self.recording.threads[thread.index()].process);
         let all = Intervals::of([(i64::MIN, i64::MAX)]);
-        Some(charge(self.recording, thread, book, &stops, stacks, book.alive(self.covers), &all)?.moments)
+        let alive = book.alive(self.covers);
+        Some(charge(self.recording, thread, book, &self.seen.means, &stops, stacks, alive, &all)?.moments)
     }
 
     /// How the time of a JVM is split by its stops.
@@ -112,7 +123,7 @@ impl<'a> Moments<'a> {
         self.seen.threads.get(&thread).map_or(&[], |book| &book.off)
     }
 
-    /// Samples of a thread, in no order.
+    /// Samples of a thread, in order of time.
     pub(crate) fn samples(&self, thread: ThreadId) -> &[Sample] {
         self.seen.threads.get(&thread).map_or(&[], |book| &book.samples)
     }
@@ -121,16 +132,27 @@ impl<'a> Moments<'a> {
 /// What is recorded of each thread.
 struct Seen<'a> {
     threads: BTreeMap<ThreadId, Book<'a>>,
+    means: Means,
 }
 
+/// By what it is judged whether a thread ran.
+struct Means {
+    kinds: Kinds,
+    sampler: Option<Sampler>,
+}
+
+/// What is recorded of one thread.
 #[derive(Default)]
-struct Book<'a> {
-    watched: Vec<(i64, i64)>,
-    off: Vec<Span<'a>>,
+pub(super) struct Book<'a> {
+    pub(super) watched: Vec<(i64, i64)>,
+    pub(super) off: Vec<Span<'a>>,
+    /// The kernel's accounts of it: from, to, nanoseconds on a CPU.
+    pub(super) accounts: Vec<(i64, i64, i64)>,
     told: Vec<Span<'a>>,
     starts: Vec<i64>,
     ends: Vec<i64>,
-    samples: Vec<Sample>,
+    /// In order of time.
+    pub(super) samples: Vec<Sample>,
     /// First and last time of anything.
     hull: Option<(i64, i64)>,
 }
@@ -171,20 +193,24 @@ impl<'a> Seen<'a> {
         };
         each(kind::SCHED_WATCHED, &mut |book, span| book.watched.push((span.t0_ns(), span.t1_ns())));
         each(kind::SCHED_OFF, &mut |book, span| book.off.push(span));
+        each(kind::THREAD_CPU, &mut |book, span| {
+            let ran_ns = span.figure(figure::CPU_NS).unwrap_or(f64::INFINITY).max(0.0) as i64;
+            book.accounts.push((span.t0_ns(), span.t1_ns(), ran_ns));
+        });
         each(kind::THREAD_START, &mut |book, span| book.starts.push(span.t0_ns()));
         each(kind::THREAD_END, &mut |book, span| book.ends.push(span.t1_ns()));
         for kind in record::WAITS {
             each(kind, &mut |book, span| book.told.extend(record::is_wait(&span).then_some(span)));
         }
-        let waits = [sample::OFF_CPU, sample::RUN_QUEUE].map(|kind| recording.strings.find(kind));
-        let kinds = [recording.on_cpu_kind(), waits[0], waits[1]];
-        for sample in recording.samples.iter().filter(|s| kinds.contains(&Some(s.kind))) {
+        let kinds = Kinds::of(recording);
+        for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s) || kinds.is_short(s)) {
             let Some(thread) = sample.thread else { continue };
             let book = threads.entry(thread).or_default();
             book.reach(sample.t_ns, sample.t_ns);
             book.samples.push(sample);
         }
-        Self { threads }
+        threads.values_mut().for_each(|book| book.samples.sort_by_key(|sample| sample.t_ns));
+        Self { threads, means: Means { kinds, sampler: Sampler::of(recording) } }
     }
 }
 
@@ -227,10 +253,12 @@ fn named<'a>(book: &Book<'a>, moments: &[Intervals; HEADINGS]) -> Vec<((i64, i64
 }
 
 /// Charges the moments of a thread that were asked for; `None` when it lived in none of them.
+#[allow(clippy::too_many_arguments, reason = "the one place where all of it comes together")]
 fn charge<'a>(
     recording: &Recording,
     id: ThreadId,
     book: &Book<'a>,
+    means: &Means,
     stops: &Parts,
     stacks: &ByStack,
     alive: (i64, i64),
@@ -264,16 +292,17 @@ fn charge<'a>(
         (from, from.saturating_add(ns).min(to))
     };
     let told = by_heading(book.told.iter().map(|s| (record::heading(s, stacks), (s.t0_ns(), s.t1_ns()))));
-    let off = by_heading(book.off.iter().map(|s| {
-        let at = stacks.heading(s.stack());
-        (idle_by_role(at, role), (s.t0_ns(), queued(s).0))
-    }));
+    let off = by_heading(book.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
     charge(Heading::Throttled, &Intervals::of(book.off.iter().map(throttled)));
     charge(Heading::RunQueue, &Intervals::of(book.off.iter().map(queued)));
     for (heading, moments) in &off {
         if *heading == Heading::Stopped {
             let parts = STOPPED.iter().zip(&stops.stopped).filter(|(part, _)| **part != Heading::Stopped);
             parts.for_each(|(part, stop)| charge(*part, &moments.and(stop)));
+        }
+        // Who has asked for a stop waits for its end at a lock of the JVM's own, as do those that want memory meanwhile.
+        if *heading == Heading::NativeLock && role == Role::App {
+            STOPPED.iter().zip(&stops.stopped).for_each(|(part, stop)| charge(*part, &moments.and(stop)));
         }
         if matches!(heading, Heading::Blocked | Heading::PageFault | Heading::Disk | Heading::MemoryStall) {
             for narrower in record::NARROWER {
@@ -288,6 +317,14 @@ fn charge<'a>(
         }
         charge(*heading, moments);
     }
+    let gaps = gaps::of(book, &means.kinds, means.sampler.as_ref(), |sample| {
+        let is_queued = recording.strings.get(sample.kind) == sample::RUN_QUEUE;
+        if is_queued { Heading::RunQueue } else { stacks.of_role(sample.stack, role) }
+    });
+    for (heading, moments) in &by_heading(gaps.short.into_iter()) {
+        charge(*heading, moments);
+    }
+    charge(Heading::Unknown, &gaps.unknown);
     charge(Heading::Running, &watched);
 
     // Nobody watched: what records tell, then the stops of the JVM, for the application's threads.
@@ -311,6 +348,7 @@ fn account<'a>(
     recording: &Recording,
     id: ThreadId,
     book: &Book<'_>,
+    kinds: &Kinds,
     charged: &Charged<'a>,
     stacks: &ByStack,
     window: Window,
@@ -323,7 +361,7 @@ fn account<'a>(
         return None;
     }
     let role = recording.threads[id.index()].role;
-    let cpu_samples = by_samples(recording, book, role, stacks, window, &mut spent_ns);
+    let (cpu_samples, sampled_ns) = by_samples(recording, book, kinds, role, stacks, window, &mut spent_ns);
     // Parts do not overlap: their ends are in order too.
     let first = charged.on.partition_point(|(part, ..)| part.1 <= window.from_ns);
     let last = charged.on.partition_point(|(part, ..)| part.0 < window.to_ns).max(first);
@@ -335,7 +373,7 @@ fn account<'a>(
         }
     }
     let on = on.into_iter().map(|((heading, target), ns)| (heading, target, ns)).collect();
-    Some(Account { thread: id, on, spent_ns, cpu_samples })
+    Some(Account { thread: id, on, spent_ns, cpu_samples, sampled_ns })
 }
 
 fn by_heading(told: impl Iterator<Item = (Heading, (i64, i64))>) -> BTreeMap<Heading, Intervals> {
@@ -344,46 +382,39 @@ fn by_heading(told: impl Iterator<Item = (Heading, (i64, i64))>) -> BTreeMap<Hea
     lists.into_iter().map(|(heading, list)| (heading, Intervals::of(list))).collect()
 }
 
-/// The JVM's own threads that wait on a lock or for nothing known wait for work.
-pub(crate) fn idle_by_role(heading: Heading, role: Role) -> Heading {
-    let waits = matches!(heading, Heading::Blocked | Heading::NativeLock | Heading::Waiting);
-    if waits && matches!(role, Role::Gc | Role::Jit | Role::Vm) { Heading::Idle } else { heading }
-}
-
-/// Moves time by samples: short waits out of the running time, running time out of the unknown, and running time to
-/// the layer that was sampled. Nothing is moved that is not there, so the sum stays.
+/// Moves time by samples: running time out of the unknown where nobody watched the switches, and running time to the layer
+/// that was sampled. Nothing is moved that is not there, so the sum stays.
 fn by_samples(
     recording: &Recording,
     book: &Book<'_>,
+    kinds: &Kinds,
     role: Role,
     stacks: &ByStack,
     window: Window,
     spent_ns: &mut [i64; HEADINGS],
-) -> u64 {
-    let kind_of = |s: &Sample| recording.strings.get(s.kind);
-    let mut running_ns = 0_i64;
+) -> (u64, i64) {
+    let is_time = kinds.on_cpu == recording.strings.find(sample::CPU);
+    let watched = Intervals::of(book.watched.iter().copied());
+    let (mut sampled_ns, mut unwatched_ns) = (0_i64, 0_i64);
     let mut layers = [0_i64; HEADINGS];
     let mut cpu_samples = 0;
     let before = |end: i64| book.samples.partition_point(|s| s.t_ns < end);
     for sample in &book.samples[before(window.from_ns)..before(window.to_ns).max(before(window.from_ns))] {
+        if !kinds.is_on_cpu(sample) {
+            continue;
+        }
         let weight = sample.weight.max(0);
-        let heading = match kind_of(sample) {
-            kind @ (sample::CPU | sample::CYCLES) => {
-                cpu_samples += 1;
-                if kind == sample::CPU {
-                    running_ns = running_ns.saturating_add(weight);
-                }
-                // Cycles are no time: they divide the time that was measured, and add none.
-                let layer = &mut layers[running(recording, stacks, role, sample).index()];
-                *layer = layer.saturating_add(weight);
-                continue;
-            }
-            sample::RUN_QUEUE => Heading::RunQueue,
-            _ => idle_by_role(stacks.heading(sample.stack), role),
-        };
-        shift(spent_ns, Heading::Running, heading, weight);
+        cpu_samples += 1;
+        // Cycles are no time: they divide the time that was measured, and add none.
+        let is_watched = || watched.within(sample.t_ns, sample.t_ns.saturating_add(1)).next().is_some();
+        if is_time {
+            sampled_ns = sampled_ns.saturating_add(weight);
+            unwatched_ns = unwatched_ns.saturating_add(if is_watched() { 0 } else { weight });
+        }
+        let layer = &mut layers[running(recording, stacks, role, sample).index()];
+        *layer = layer.saturating_add(weight);
     }
-    shift(spent_ns, Heading::Unknown, Heading::Running, running_ns - spent_ns[Heading::Running.index()]);
+    shift(spent_ns, Heading::Unknown, Heading::Running, unwatched_ns);
     let sampled: i128 = layers.iter().map(|ns| i128::from(*ns)).sum();
     let measured = spent_ns[Heading::Running.index()];
     for heading in Heading::ALL {
@@ -393,7 +424,7 @@ fn by_samples(
             shift(spent_ns, Heading::Running, heading, part as i64);
         }
     }
-    cpu_samples
+    (cpu_samples, sampled_ns)
 }
 
 fn shift(spent_ns: &mut [i64; HEADINGS], from: Heading, to: Heading, ns: i64) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fathom_recording::{Recording, Role, ThreadId};
 
 use super::charge::Account;
+use super::rank::{self, Weight};
 use super::{GroupLedger, Spent, Target};
 use crate::waits::Heading;
 
@@ -34,7 +35,6 @@ impl By {
 }
 
 /// Sums of a group of threads.
-#[derive(Default)]
 struct Sum {
     threads: usize,
     spent_ns: [i64; Heading::ALL.len()],
@@ -44,6 +44,12 @@ struct Sum {
 
 /// Names of what was waited for that are told of a heading.
 const MOST_TARGETS: usize = 5;
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self { threads: 0, spent_ns: [0; Heading::ALL.len()], cpu_samples: 0, on: BTreeMap::new() }
+    }
+}
 
 impl Sum {
     fn add(&mut self, account: &Account<'_>) {
@@ -81,7 +87,59 @@ impl Sum {
     }
 }
 
-/// Groups the accounts of a window and of its base.
+/// Puts groups in order: those first that grew most above the base, or, without one, those first whose time changed most over
+/// the parts of the window, and who did more than wait.
+pub(super) fn rank(
+    groups: &mut [GroupLedger],
+    recording: &Recording,
+    by: By,
+    parts: &[(f64, Vec<Account<'_>>)],
+    base_scale: Option<f64>,
+) {
+    let mut weights: BTreeMap<(String, String), f64> = BTreeMap::new();
+    if let Some(scale) = base_scale {
+        for group in groups.iter() {
+            let spent = group.spent.iter().map(|s| (s.heading, s.ms, s.base_ms.unwrap_or(0.0)));
+            weights.insert((group.process.clone(), group.name.clone()), rank::growth(spent, scale));
+        }
+    } else {
+        let mut spent: BTreeMap<(String, String), Weight> = BTreeMap::new();
+        for (part, account) in
+            parts.iter().enumerate().flat_map(|(i, (_, all))| all.iter().map(move |a| (i, a)))
+        {
+            let weight = spent.entry(key(recording, by, account.thread));
+            let weight = weight.or_insert_with(|| Weight::of(parts.iter().map(|(length, _)| *length)));
+            for heading in Heading::ALL {
+                weight.add(part, heading, account.spent_ns[heading.index()] as f64 / 1e6);
+            }
+        }
+        weights.extend(spent.into_iter().map(|(key, weight)| (key, weight.value())));
+    }
+    let of = |group: &GroupLedger| {
+        weights.get(&(group.process.clone(), group.name.clone())).copied().unwrap_or(0.0)
+    };
+    groups.sort_by_cached_key(|group| std::cmp::Reverse(Ordered(of(group))));
+}
+
+/// A number with an order.
+#[derive(PartialEq)]
+struct Ordered(f64);
+
+impl Eq for Ordered {}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// Groups the accounts of a window and of its base, by name.
 pub(super) fn group(
     recording: &Recording,
     by: By,
@@ -105,17 +163,7 @@ pub(super) fn group(
         cpu_samples: window.cpu_samples,
         spent: spent(&window, base.map(|_| &base_sum), operations),
     };
-    let mut groups: Vec<GroupLedger> = groups.into_iter().map(ledger).collect();
-    let busy = |group: &GroupLedger| -> f64 {
-        group
-            .spent
-            .iter()
-            .filter(|s| !s.heading.is_idle() && s.heading != Heading::Unknown)
-            .map(|s| s.ms)
-            .sum()
-    };
-    groups.sort_by(|a, b| busy(b).total_cmp(&busy(a)));
-    groups
+    groups.into_iter().map(ledger).collect()
 }
 
 fn spent(window: &Sum, base: Option<&Sum>, operations: (Option<f64>, Option<f64>)) -> Vec<Spent> {
@@ -153,7 +201,7 @@ fn sampling_error(heading: Heading, ms: f64, window: &Sum, all: f64) -> Option<f
 
 fn key(recording: &Recording, by: By, thread: ThreadId) -> (String, String) {
     let thread = &recording.threads[thread.index()];
-    let process = recording.processes.get(thread.process.index()).map_or("", |p| p.name.as_str()).to_owned();
+    let process = recording.process_name(thread.process).to_owned();
     let name = recording.strings.get(thread.name);
     let group = match by {
         By::Process => process.clone(),

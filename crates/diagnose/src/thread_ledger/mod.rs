@@ -3,25 +3,33 @@
 //! ```text
 //! thread alive ─┬─ switches seen ─┬─ on the run queue ─────────────▶ waiting for a CPU
 //!               │                 ├─ off the CPU ─▶ by its stack, else by the record around it, else "cause not seen"
-//!               │                 └─ the rest ────▶ running, split by the CPU samples of the window
+//!               │                 └─ the rest ─┬─ short waits, by their sums
+//!               │                              ├─ running, as long as the kernel's account or the samples allow
+//!               │                              └─ unknown
 //!               └─ not seen ──────┬─ a record tells (JFR, strace, a safepoint) ──▶ what it tells
 //!                                 ├─ CPU samples ──▶ running
 //!                                 └─ the rest ─────▶ unknown
 //! ```
 //!
 //! Each moment is charged once ([`charge`]), so that the headings of a group add up to threads × time to the nanosecond.
-//! What samples move from one heading to another never exceeds what is there.
+//! What samples move from one heading to another never exceeds what is there. What ran for longer than the kernel accounts
+//! to a thread, to its process or than the machine has processors did not run: nobody saw what it did ([`gaps`], [`bounds`]).
 
+mod bounds;
 mod charge;
+mod gaps;
 mod groups;
+mod rank;
 #[cfg(test)]
 mod tests;
 
 use fathom_recording::{Recording, SeriesKind};
 use serde::Serialize;
 
-pub(crate) use charge::{Moments, idle_by_role};
+pub(crate) use charge::{ByHeading, Moments};
 pub use groups::By;
+pub use rank::Weight;
+pub(crate) use rank::{growth, parts};
 
 use crate::Window;
 use crate::intervals::Intervals;
@@ -44,7 +52,8 @@ pub struct ThreadLedger {
     pub base_operations: Option<f64>,
     /// By what threads are grouped: "process", "role", "pool", "thread".
     pub by: &'static str,
-    /// The groups, the one that did or waited most first; idle time does not count.
+    /// The groups, the one first that lost most: that grew most above the base, or whose waiting changed most over the window.
+    /// Idle time does not count.
     pub groups: Vec<GroupLedger>,
 }
 
@@ -175,10 +184,23 @@ pub fn thread_ledger_per(
     let (operations, base_operations) = (count(window), base.and_then(count));
     let any = operations.or(base_operations).is_some();
     let operations_of = any.then(|| per.map_or_else(|| "series of throughput".to_owned(), Per::words));
-    let accounts = charge::accounts(recording, window);
-    let base_accounts = base.map(|base| charge::accounts(recording, base));
-    let groups =
+    let (accounts, base_accounts, parts) = match base {
+        Some(base) => {
+            (charge::accounts(recording, window), Some(charge::accounts(recording, base)), Vec::new())
+        }
+        None => {
+            let parts = parts(window);
+            let all: Vec<Window> = std::iter::once(window).chain(parts.iter().copied()).collect();
+            let mut all = charge::accounts_of_each(recording, &all);
+            let of_parts = all.split_off(1);
+            let lengths = parts.iter().map(|part| part.length_ns() as f64 / 1e6);
+            (all.pop().unwrap_or_default(), None, lengths.zip(of_parts).collect())
+        }
+    };
+    let mut groups =
         groups::group(recording, by, &accounts, base_accounts.as_deref(), (operations, base_operations));
+    let scale = base.map(|base| window.length_ns() as f64 / base.length_ns().max(1) as f64);
+    groups::rank(&mut groups, recording, by, &parts, scale);
     ThreadLedger {
         schema: SCHEMA,
         window,
@@ -202,7 +224,7 @@ pub fn over_time(recording: &Recording, windows: &[Window], by: &[By]) -> Vec<Ve
 }
 
 /// Operations that a series of throughput counted in a window.
-fn operations(recording: &Recording, window: Window) -> Option<f64> {
+pub(crate) fn operations(recording: &Recording, window: Window) -> Option<f64> {
     let within = Intervals::of_windows(&[window]);
     let counted = (recording.series.iter())
         .filter(|s| {

@@ -1,7 +1,7 @@
-use fathom_recording::vocabulary::{figure, kind, label, sample};
+use fathom_recording::vocabulary::{figure, kind, label, live, sample};
 use fathom_recording::{
-    FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source,
-    SourceId, SpanRow, StackId, ThreadId,
+    FrameType, Process, ProcessId, Recording, Role, SampleRow, Sampling, SeriesInfo, SeriesKind, Sink,
+    Source, SourceId, SpanRow, StackId, ThreadId,
 };
 use proptest::prelude::*;
 
@@ -230,6 +230,23 @@ fn stopped_at_a_safepoint_is_the_collectors_while_it_collects() {
 }
 
 #[test]
+fn whoever_waits_for_the_jvm_at_a_lock_of_its_own_while_it_collects_is_stopped() {
+    let mut jvm = Watched::new();
+    let worker = jvm.thread("worker-1", Role::App);
+    let futex = jvm.stack(&[
+        (FrameType::Jvm, "ParallelScavengeHeap::mem_allocate"),
+        (FrameType::Native, "pthread_mutex_lock"),
+        (FrameType::Kernel, "futex_wait"),
+    ]);
+    jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 100), None, 0);
+    jvm.span(kind::SCHED_OFF, Some(worker), (10, 60), futex, 0);
+    jvm.span(kind::GC_PAUSE, None, (25, 50), None, 0);
+    let ledger = jvm.ledger((0, 100), By::Thread);
+    let group = &ledger.groups[0];
+    assert_eq!((ms(group, Heading::StoppedByGc), ms(group, Heading::NativeLock)), (25.0, 25.0));
+}
+
+#[test]
 fn a_thread_that_nobody_watched_is_unknown_but_for_what_records_and_samples_tell() {
     let mut jvm = Watched::new();
     let worker = jvm.thread("worker-1", Role::App);
@@ -433,6 +450,104 @@ fn a_thread_without_quota_is_throttled_at_the_beginning_of_its_wait_for_a_cpu() 
 }
 
 #[test]
+fn a_wait_that_ran_out_of_time_and_one_that_another_thread_ended_are_told_apart() {
+    let mut app = Watched::new();
+    let waiting = app.recording.thread(app.process, Some(100), "waiting", Role::App);
+    app.recording.thread(app.process, Some(101), "notifier", Role::App);
+    let timed = app.stack(&[
+        (FrameType::C2, "java.lang.Object.wait"),
+        (FrameType::Native, "pthread_cond_timedwait"),
+        (FrameType::Kernel, "futex_wait"),
+    ]);
+    app.span(kind::SCHED_WATCHED, Some(waiting), (0, 1_000), None, 0);
+    app.span(kind::SCHED_OFF, Some(waiting), (0, 300), timed, 0);
+    let (process, source) = (app.process, app.source);
+    app.recording.span(&SpanRow {
+        kind: kind::SCHED_OFF,
+        name: "sleeping",
+        t0_ns: 300 * MS,
+        t1_ns: 500 * MS,
+        process,
+        thread: Some(waiting),
+        stack: timed,
+        source,
+        line: 0,
+        key: -1,
+        parent: None,
+        figures: &[],
+        labels: &[(label::WAKER, "notifier (101)")],
+    });
+    let ledger = app.ledger((0, 1_000), By::Role);
+    assert_eq!(ms(&ledger.groups[0], Heading::TimedWait), 300.0);
+    assert_eq!(ms(&ledger.groups[0], Heading::Waiting), 200.0);
+}
+
+#[test]
+fn threads_whose_waits_grew_stand_before_those_that_always_wait() {
+    let mut app = Watched::new();
+    let read = app.stack(&[(FrameType::C2, "shop.Wire.read"), (FrameType::Kernel, "tcp_recvmsg")]);
+    for i in 0..15 {
+        let reader = app.thread(&format!("reader-{i}"), Role::App);
+        app.span(kind::SCHED_WATCHED, Some(reader), (0, 10_000), None, 0);
+        app.span(kind::SCHED_OFF, Some(reader), (0, 10_000), read, 0);
+    }
+    let request = app.thread("request-0", Role::App);
+    app.span(kind::SCHED_WATCHED, Some(request), (0, 10_000), None, 0);
+    app.span(kind::SCHED_OFF, Some(request), (6_000, 8_000), read, 0);
+    app.recording.seal();
+    let window = |from: i64, to: i64| Window { from_ns: from * MS, to_ns: to * MS };
+    for (slow, base) in [(None, None), (Some(window(6_000, 8_000)), Some(window(0, 6_000)))] {
+        let ledger = thread_ledger(&app.recording, slow, base, By::Pool);
+        let names: Vec<&str> = ledger.groups.iter().map(|group| group.name.as_str()).collect();
+        assert_eq!(names, ["request-#", "reader-#"], "base {base:?}");
+    }
+    let chains = crate::chain::Chains::of(&app.recording);
+    for base in [&[][..], &[window(0, 6_000)][..]] {
+        assert_eq!(chains.victims(window(6_000, 8_000), base).len(), 16);
+    }
+    assert_eq!(chains.victims(window(0, 10_000), &[])[0].0, request);
+    assert_eq!(chains.victims(window(6_000, 8_000), &[window(0, 6_000)])[0].0, request);
+}
+
+#[test]
+fn a_jvms_own_thread_that_waits_in_the_applications_code_is_not_idle() {
+    let mut app = Watched::new();
+    let finalizer = app.thread("Finalizer", Role::Vm);
+    let own = app.stack(&[
+        (FrameType::C2, "java.lang.ref.Finalizer.runFinalizer"),
+        (FrameType::C2, "shop.Socket.finalize"),
+        (FrameType::C2, "java.util.concurrent.locks.LockSupport.park"),
+    ]);
+    let rest = app.stack(&[(FrameType::Jvm, "Monitor::wait"), (FrameType::Kernel, "futex_wait")]);
+    app.span(kind::SCHED_WATCHED, Some(finalizer), (0, 1_000), None, 0);
+    app.span(kind::SCHED_OFF, Some(finalizer), (0, 300), own, 0);
+    app.span(kind::SCHED_OFF, Some(finalizer), (300, 1_000), rest, 0);
+    let ledger = app.ledger((0, 1_000), By::Role);
+    assert_eq!(ms(&ledger.groups[0], Heading::Waiting), 300.0);
+    assert_eq!(ms(&ledger.groups[0], Heading::Idle), 700.0);
+}
+
+#[test]
+fn a_thousand_threads_that_nobody_saw_run_did_not_run_together() {
+    let mut app = Watched::new();
+    app.sampled();
+    app.cpus(2);
+    for i in 0..200 {
+        let thread = app.thread(&format!("worker-{i}"), Role::App);
+        app.span(kind::SCHED_WATCHED, Some(thread), (0, 1_000), None, 0);
+        app.span(kind::SCHED_OFF, Some(thread), (0, 950), None, 0);
+        if i < 30 {
+            app.sample(sample::CPU, thread, 960 + i, None, 10);
+        }
+    }
+    let ledger = app.ledger((0, 1_000), By::Process);
+    // Each may have run for its 50 ms without a sample, and two processors could run 2 s; 30 samples stand for 300 ms.
+    let ran = running(&ledger.groups[0]);
+    assert!((ran - 300.0).abs() < 1.0, "{ran}");
+    assert!((ms(&ledger.groups[0], Heading::Unknown) - (10_000.0 - ran)).abs() < 1.0);
+}
+
+#[test]
 fn a_sync_that_two_collectors_tell_of_is_charged_and_named_once() {
     let mut jvm = Watched::new();
     let thread = jvm.thread("syncer", Role::App);
@@ -446,4 +561,156 @@ fn a_sync_that_two_collectors_tell_of_is_charged_and_named_once() {
     assert_eq!(ms(&ledger.groups[0], Heading::Disk), 40.0);
     let disk = ledger.groups[0].spent.iter().find(|s| s.heading == Heading::Disk).unwrap();
     assert_eq!(disk.on, [Target { name: "/var/orders.db".into(), ms: 40.0 }]);
+}
+
+impl Watched {
+    /// CPU samples were taken every 10 ms, in the second that is recorded.
+    fn sampled(&mut self) {
+        let sampling = Sampling {
+            event: "cpu-clock".into(),
+            unit: "ns".into(),
+            rate_hz: 100,
+            period: Some((10 * MS).cast_unsigned()),
+        };
+        let covers_ns = Some((0, 1000 * MS));
+        self.recording.add_source(Source { sampling: Some(sampling), covers_ns, ..Source::default() });
+    }
+
+    /// The machine has so many processors.
+    fn cpus(&mut self, count: usize) {
+        for i in 0..count {
+            self.series(live::HOST_CPU_BUSY, &format!("cpu{i}"), None, 1.0);
+        }
+    }
+
+    /// A series with one value, of the second that is recorded.
+    fn series(&mut self, word: live::Word, instance: &str, process: Option<ProcessId>, value: f64) {
+        let info = SeriesInfo {
+            name: word.name.into(),
+            unit: word.unit.into(),
+            instance: instance.into(),
+            kind: word.kind,
+            process,
+            source: self.source,
+        };
+        let series = self.recording.add_series(info);
+        self.recording.point(series, 0, 1000 * MS, value);
+    }
+}
+
+fn running(group: &GroupLedger) -> f64 {
+    group.spent.iter().filter(|s| s.heading.is_running()).map(|s| s.ms).sum()
+}
+
+#[test]
+fn a_watched_thread_of_which_no_sample_says_that_it_ran_is_unknown() {
+    let mut jvm = Watched::new();
+    jvm.sampled();
+    let java = jvm.stack(&[(FrameType::C2, "shop.Orders.total")]);
+    let (asleep, busy, brief) =
+        (jvm.thread("asleep", Role::App), jvm.thread("busy", Role::App), jvm.thread("brief", Role::App));
+    for thread in [asleep, busy, brief] {
+        jvm.span(kind::SCHED_WATCHED, Some(thread), (0, 1000), None, 0);
+    }
+    // Its second sleep was not seen.
+    jvm.span(kind::SCHED_OFF, Some(asleep), (0, 200), None, 0);
+    (0..100).for_each(|i| jvm.sample(sample::CPU, busy, i * 10 + 5, java, 10));
+    // So short a time may pass between two samples.
+    jvm.span(kind::SCHED_OFF, Some(brief), (0, 960), None, 0);
+    let ledger = jvm.ledger((0, 1000), By::Thread);
+    let told = |name: &str| ledger.groups.iter().find(|group| group.name == name).unwrap();
+    assert_eq!((running(told("asleep")), ms(told("asleep"), Heading::Unknown)), (0.0, 800.0));
+    assert_eq!((running(told("busy")), running(told("brief"))), (1000.0, 40.0));
+}
+
+#[test]
+fn running_ties_to_the_kernels_account_of_the_thread() {
+    let mut jvm = Watched::new();
+    let java = jvm.stack(&[(FrameType::C2, "shop.Orders.total")]);
+    let worker = jvm.thread("worker", Role::App);
+    jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
+    jvm.span(kind::SCHED_OFF, Some(worker), (100, 200), None, 0);
+    jvm.sample(sample::CPU, worker, 420, java, 10);
+    jvm.told(kind::THREAD_CPU, Some(worker), (0, 1000), None, &[(figure::CPU_NS, 150e6)]);
+    let window = |from: i64, to: i64| Window { from_ns: from * MS, to_ns: to * MS };
+    jvm.recording.seal();
+    let ledger = thread_ledger(&jvm.recording, Some(window(0, 1000)), None, By::Thread);
+    let group = &ledger.groups[0];
+    assert_eq!((running(group), ms(group, Heading::Unknown)), (150.0, 750.0));
+    // It ran where a sample says so.
+    let around = thread_ledger(&jvm.recording, Some(window(412, 418)), None, By::Thread);
+    assert_eq!(running(&around.groups[0]), 6.0);
+}
+
+#[test]
+fn short_waits_lie_where_they_were_counted_and_not_where_they_were_told() {
+    let mut jvm = Watched::new();
+    let worker = jvm.thread("worker", Role::App);
+    let monitor = jvm.stack(&[(FrameType::Jvm, "ObjectMonitor::enter")]);
+    jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
+    jvm.sample(sample::OFF_CPU, worker, 1000, monitor, 800);
+    let ledger = jvm.ledger((0, 500), By::Thread);
+    assert_eq!((ms(&ledger.groups[0], Heading::Monitor), running(&ledger.groups[0])), (400.0, 100.0));
+}
+
+#[test]
+fn what_a_process_ran_for_is_bounded_by_the_kernels_account_of_it() {
+    let mut jvm = Watched::new();
+    for i in 0..10 {
+        let thread = jvm.thread(&format!("worker-{i}"), Role::App);
+        jvm.span(kind::SCHED_WATCHED, Some(thread), (0, 1000), None, 0);
+        jvm.span(kind::SCHED_OFF, Some(thread), (0, 500), None, 0);
+    }
+    let process = jvm.process;
+    jvm.series(live::PROCESS_CPU_USER, "App", Some(process), 0.3);
+    jvm.series(live::PROCESS_CPU_KERNEL, "App", Some(process), 0.1);
+    let ledger = jvm.ledger((0, 1000), By::Process);
+    let group = &ledger.groups[0];
+    // Its ticks are of 10 ms: 40 ms may be missing at both ends of both accounts.
+    assert!((running(group) - 440.0).abs() < 0.1, "{group:?}");
+    assert!((ms(group, Heading::Unknown) - 4560.0).abs() < 0.1, "{group:?}");
+}
+
+proptest! {
+    #[test]
+    fn running_never_exceeds_the_processors_nor_a_threads_account(
+        off in prop::collection::vec((0_usize..6, 0_i64..950, 1_i64..300), 0..40),
+        samples in prop::collection::vec((0_usize..6, 0_usize..3, 0_i64..1000, 0_i64..60), 0..60),
+        accounts in prop::collection::vec(0_i64..1000, 6),
+        cpus in 1_usize..4,
+        from in 0_i64..500,
+        length in 1_i64..500,
+    ) {
+        let mut jvm = Watched::new();
+        jvm.sampled();
+        jvm.cpus(cpus);
+        let stack = jvm.stack(&[(FrameType::C1, "a.B.c"), (FrameType::Kernel, "futex_wait")]);
+        let threads: Vec<_> = (0..6).map(|i| jvm.thread(&format!("t{i}"), Role::App)).collect();
+        for (thread, account) in threads.iter().zip(&accounts) {
+            jvm.span(kind::SCHED_WATCHED, Some(*thread), (0, 1000), None, 0);
+            let ran = [(figure::CPU_NS, (account * MS) as f64)];
+            jvm.told(kind::THREAD_CPU, Some(*thread), (0, 1000), None, &ran);
+        }
+        for (thread, at, length) in off {
+            jvm.span(kind::SCHED_OFF, Some(threads[thread]), (at, at + length), stack, 0);
+        }
+        for (thread, kind, at, weight) in samples {
+            let kind = [sample::CPU, sample::OFF_CPU, sample::RUN_QUEUE][kind];
+            jvm.sample(kind, threads[thread], at, stack, weight);
+        }
+        jvm.recording.seal();
+        let ledger = |from: i64, to: i64| {
+            let window = Window { from_ns: from * MS, to_ns: to * MS };
+            thread_ledger(&jvm.recording, Some(window), None, By::Thread).groups
+        };
+        let part = ledger(from, from + length);
+        let all: f64 = part.iter().map(running).sum();
+        prop_assert!(all <= (cpus as i64 * length) as f64 + 1e-6, "{all} on {cpus} CPUs in {length}");
+        for group in ledger(0, 1000).iter().chain(&part) {
+            let account = accounts[group.name[1..].parse::<usize>().unwrap()] as f64;
+            // Two readings of 10 ms; a sample bears out what it stands for, and one after the window reaches back into it.
+            let sampled = (group.cpu_samples + 1) as f64 * 61.0;
+            prop_assert!(running(group) <= account + 20.0 + sampled, "{group:?}");
+        }
+    }
 }

@@ -6,7 +6,9 @@
 
 use fathom_recording::vocabulary::{fact, kind, label};
 use fathom_recording::{ProcessId, Recording, Span, StackId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::intervals::Intervals;
 
 /// Name of the thread that runs VM operations (vmThread.cpp).
 pub(crate) const VM_THREAD: &str = "VM Thread";
@@ -26,7 +28,7 @@ const LOGGING: [&str; 6] = [
 
 /// Writes of the VM thread of a JVM to the JVM's log: calls, and times off the CPU in them.
 pub(crate) fn log_writes<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
-    let Some(name) = recording.strings.find(VM_THREAD) else { return Vec::new() };
+    let Some(name) = recording.strings.find(VM_THREAD) else { return by_stops(recording, jvm) };
     let args = recording.processes.get(jvm.index()).and_then(|p| p.fact(fact::JVM_ARGS)).unwrap_or_default();
     let is_vm = |span: &Span<'_>| {
         let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
@@ -40,7 +42,39 @@ pub(crate) fn log_writes<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Sp
     let calls = recording.spans_of(kind::SYSCALL).filter(|span| WRITES.contains(&span.name()));
     let switches = recording.spans_of(kind::SCHED_OFF);
     let switches = switches.filter(|s| s.label(label::SYSCALL).is_some_and(|call| WRITES.contains(&call)));
-    calls.chain(switches).filter(is_vm).filter(|span| is_log(span)).collect()
+    let writes: Vec<Span<'a>> = calls.chain(switches).filter(is_vm).filter(|span| is_log(span)).collect();
+    if writes.is_empty() { by_stops(recording, jvm) } else { writes }
+}
+
+/// Writes of the thread that writes while all others are stopped, where nobody tells the names of threads and files (an strace):
+/// what begins within a stop is the VM thread's, as others are held until it ends.
+fn by_stops<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
+    let nameless = |span: &Span<'_>| {
+        let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
+        let unknown = thread.is_some_and(|thread| recording.strings.get(thread.name).is_empty());
+        span.process() == jvm && unknown && span.stack().is_none() && span.label(label::PATH).is_none()
+    };
+    let calls = recording.spans_of(kind::SYSCALL);
+    let calls: Vec<Span<'a>> = calls.filter(|span| WRITES.contains(&span.name()) && nameless(span)).collect();
+    let (Some(from), Some(to)) = (calls.iter().map(Span::t0_ns).min(), calls.iter().map(Span::t1_ns).max())
+    else {
+        return Vec::new();
+    };
+    let stops = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(|kind| recording.spans_of(kind));
+    let stops = Intervals::of(stops.filter(|s| s.process() == jvm).map(|s| (s.t0_ns(), s.t1_ns())));
+    let watched = stops.within(from, to).count();
+    let mut begun: FxHashMap<_, FxHashSet<usize>> = FxHashMap::default();
+    for call in &calls {
+        let stop = stops.stretches().partition_point(|stop| stop.1 <= call.t0_ns());
+        if stops.stretches().get(stop).is_some_and(|(from, _)| *from < call.t0_ns()) {
+            begun.entry(call.thread()).or_default().insert(stop);
+        }
+    }
+    let writer = begun.into_iter().max_by_key(|(thread, stops)| (stops.len(), std::cmp::Reverse(*thread)));
+    match writer.filter(|(_, stops)| stops.len() * 2 > watched) {
+        Some((thread, _)) => calls.into_iter().filter(|call| call.thread() == thread).collect(),
+        None => Vec::new(),
+    }
 }
 
 fn has_logging(recording: &Recording, stack: StackId) -> bool {

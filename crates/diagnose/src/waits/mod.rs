@@ -1,14 +1,14 @@
 //! What a thread spends its time on: the headings of the ledger of threads, and how a wait is told by its stack
 //! ([`stack`]) or by the record that tells of it ([`record`]).
 
+pub(crate) mod frozen;
 pub(crate) mod log_write;
+pub(crate) mod queues;
 pub(crate) mod record;
 pub(crate) mod stack;
 
 use fathom_recording::{Recording, Span};
 use serde::Serialize;
-
-use crate::thread_ledger::idle_by_role;
 
 /// What a moment of a thread is charged to. A moment has one heading; their order is that in which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -38,6 +38,8 @@ pub enum Heading {
     RunQueue,
     /// Could run, and its cgroup had no quota left.
     Throttled,
+    /// Stopped by a signal or a debugger, or frozen with its cgroup: it could not even have waited.
+    Frozen,
     /// Stopped for a collection.
     StoppedByGc,
     /// Stopped, and waiting for the last thread to stop.
@@ -58,6 +60,8 @@ pub enum Heading {
     NativeLock,
     /// Waiting for what another thread does: `Object.wait`, a condition, a future, a latch, `join`.
     Waiting,
+    /// Waiting for what another thread does until a moment at the latest, and no thread of the process ended it: the time ran out.
+    TimedWait,
     /// Waiting for a disk, or for the kernel's writing to it.
     Disk,
     /// Waiting for a peer on the network.
@@ -82,7 +86,7 @@ pub enum Heading {
 
 impl Heading {
     /// All of them, in order.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 34] = [
         Self::Interpreted,
         Self::C1,
         Self::C2,
@@ -95,6 +99,7 @@ impl Heading {
         Self::Running,
         Self::RunQueue,
         Self::Throttled,
+        Self::Frozen,
         Self::StoppedByGc,
         Self::StoppedToReach,
         Self::StoppedByLog,
@@ -105,6 +110,7 @@ impl Heading {
         Self::Lock,
         Self::NativeLock,
         Self::Waiting,
+        Self::TimedWait,
         Self::Disk,
         Self::Network,
         Self::Dns,
@@ -137,6 +143,7 @@ impl Heading {
             Self::Running => "running, layer not sampled",
             Self::RunQueue => "waiting for a CPU",
             Self::Throttled => "throttled by the cgroup's quota",
+            Self::Frozen => "stopped: by a signal, or frozen",
             Self::StoppedByGc => "stopped: GC",
             Self::StoppedToReach => "stopped: reaching a safepoint",
             Self::StoppedByLog => "stopped: log write at a safepoint",
@@ -147,6 +154,7 @@ impl Heading {
             Self::Lock => "blocked: java.util.concurrent lock",
             Self::NativeLock => "blocked: native lock",
             Self::Waiting => "waiting for another thread",
+            Self::TimedWait => "waiting until a time-out",
             Self::Disk => "blocked: disk",
             Self::Network => "blocked: network",
             Self::Dns => "blocked: name resolution",
@@ -163,6 +171,14 @@ impl Heading {
     /// Whether a thread chose it, so that nobody waits for the thread meanwhile.
     pub fn is_idle(self) -> bool {
         matches!(self, Self::Sleep | Self::Idle)
+    }
+
+    /// Whether a thread without work may wait so: what it waits for may be an answer, or the next request.
+    pub fn may_be_idle(self) -> bool {
+        matches!(
+            self,
+            Self::NativeLock | Self::Waiting | Self::TimedWait | Self::Network | Self::Child | Self::Blocked
+        )
     }
 
     /// Whether the JVM stopped the thread, in whatever part of a stop.
@@ -199,7 +215,7 @@ impl<'a> Causes<'a> {
             return Heading::RunQueue;
         }
         let role = span.thread().and_then(|id| self.recording.threads.get(id.index())).map(|t| t.role);
-        idle_by_role(self.stacks.heading(span.stack()), role.unwrap_or(fathom_recording::Role::Other))
+        self.stacks.of_switch(span, role.unwrap_or(fathom_recording::Role::Other))
     }
 }
 

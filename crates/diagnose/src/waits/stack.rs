@@ -5,9 +5,12 @@
 //! for the fault. Names are those of HotSpot 8 to 25, of the JDK's classes and of Linux 4 to 6; what is not in the list
 //! is [`Heading::Blocked`] and shown as such.
 
-use fathom_recording::{FrameType, Recording, StackId};
+use fathom_recording::vocabulary::label;
+use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId};
+use rustc_hash::FxHashMap;
 
 use super::Heading;
+use super::queues::{self, Takes};
 
 /// Where a function is looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,8 +21,25 @@ enum Layer {
 }
 use Layer::{Java, Kernel, Native};
 
+/// The heading of the methods of queues, as long as nothing says for what something is taken from one.
+const FROM_QUEUE: Heading = Heading::Idle;
+
 /// The list. A name that ends in `*` is the beginning of one.
 const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
+    // kernel/signal.c and kernel/freezer.c: whatever the thread waited for before, it stands until it is let go. `get_signal` takes
+    // the functions in that the compiler inlines into it.
+    (
+        Kernel,
+        &[
+            "do_signal_stop*",
+            "ptrace_stop*",
+            "do_freezer_trap*",
+            "do_jobctl_trap*",
+            "__refrigerator",
+            "get_signal*",
+        ],
+        Heading::Frozen,
+    ),
     // Recordings of other tools; the scheduler's own spans have it as a figure.
     (Kernel, &["throttle_cfs_rq_work", "throttle_cfs_rq"], Heading::Throttled),
     // Whoever asked for the operation waits for its end in VMThread::execute, and stands still as the others do.
@@ -28,6 +48,8 @@ const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
         &["SafepointSynchronize::block", "SafepointMechanism::*", "VMThread::execute"],
         Heading::Stopped,
     ),
+    // gcLocker.cpp: memory is there only after a collection, which native code that holds an array keeps from beginning.
+    (Native, &["GCLocker::*", "GC_locker::*"], Heading::AllocationStall),
     (Kernel, &["exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"], Heading::PageFault),
     (Native, &["getaddrinfo", "__GI_getaddrinfo", "getnameinfo", "gethostbyname*"], Heading::Dns),
     (
@@ -36,17 +58,6 @@ const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
             "java.util.concurrent.ThreadPoolExecutor.getTask",
             "java.util.concurrent.ForkJoinPool.awaitWork",
             "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.*",
-            "java.util.concurrent.LinkedBlockingQueue.take",
-            "java.util.concurrent.LinkedBlockingQueue.poll",
-            "java.util.concurrent.LinkedBlockingDeque.take*",
-            "java.util.concurrent.LinkedBlockingDeque.poll*",
-            "java.util.concurrent.ArrayBlockingQueue.take",
-            "java.util.concurrent.ArrayBlockingQueue.poll",
-            "java.util.concurrent.PriorityBlockingQueue.take",
-            "java.util.concurrent.DelayQueue.take",
-            "java.util.concurrent.SynchronousQueue.take",
-            "java.util.concurrent.SynchronousQueue.poll",
-            "java.util.concurrent.LinkedTransferQueue.take",
             "java.lang.ref.ReferenceQueue.remove*",
             "java.lang.ref.Reference.waitForReferencePendingList",
             "java.lang.ref.Reference.tryHandlePending",
@@ -60,6 +71,24 @@ const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
             "sun.nio.ch.NioSocketImpl.accept",
         ],
         Heading::Idle,
+    ),
+    // Without work, unless the thread takes a thing that it needs for the work it has: see `queues`.
+    (
+        Java,
+        &[
+            "java.util.concurrent.LinkedBlockingQueue.take",
+            "java.util.concurrent.LinkedBlockingQueue.poll",
+            "java.util.concurrent.LinkedBlockingDeque.take*",
+            "java.util.concurrent.LinkedBlockingDeque.poll*",
+            "java.util.concurrent.ArrayBlockingQueue.take",
+            "java.util.concurrent.ArrayBlockingQueue.poll",
+            "java.util.concurrent.PriorityBlockingQueue.take",
+            "java.util.concurrent.DelayQueue.take",
+            "java.util.concurrent.SynchronousQueue.take",
+            "java.util.concurrent.SynchronousQueue.poll",
+            "java.util.concurrent.LinkedTransferQueue.take",
+        ],
+        FROM_QUEUE,
     ),
     (
         Kernel,
@@ -175,40 +204,165 @@ const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
 
 /// Headings of a recording's stacks, each looked at once. Parents stand before children, so that one pass does it.
 pub(crate) struct ByStack {
-    /// Place in [`TOLD_BY`] of the earliest line that a frame of the stack matches.
-    told: Vec<u8>,
-    /// Whether the kernel's side is all that is known of it.
-    kernel_only: Vec<bool>,
+    headings: Vec<Heading>,
+    /// Stacks with a method of the application.
+    of_application: Vec<bool>,
+    /// Stacks that wait until a moment at the latest.
+    limited: Vec<bool>,
+    /// Processes of threads, by the kernel's ids.
+    processes: FxHashMap<i64, ProcessId>,
 }
 
 const NOTHING: u8 = u8::MAX;
 
+/// Functions of the C library that wait until a moment at the latest: those of every timed wait of a JVM on Linux (os_posix.cpp).
+const LIMITED: [&str; 3] =
+    ["pthread_cond_timedwait*", "__pthread_cond_timedwait*", "pthread_cond_clockwait*"];
+/// The methods by which Java code stays away for a time of its choice, unless a lock or queue of the JDK calls them.
+const AWAY: [&str; 2] =
+    ["java.util.concurrent.locks.LockSupport.parkNanos", "java.util.concurrent.locks.LockSupport.parkUntil"];
+
+/// What a frame says of the stacks that it is in.
+#[derive(Clone, Copy)]
+struct Frame {
+    place: u8,
+    is_kernel: bool,
+    is_application: bool,
+    is_limited: bool,
+    is_away: bool,
+    is_jdk: bool,
+}
+
 impl ByStack {
+    /// All that can be told.
     pub(crate) fn of(recording: &Recording) -> Self {
-        let frames: Vec<u8> = (recording.frames.iter())
-            .map(|frame| place(layer(frame.frame_type), recording.strings.get(frame.name)))
-            .collect();
-        let is_kernel: Vec<bool> =
-            recording.frames.iter().map(|frame| frame.frame_type == FrameType::Kernel).collect();
+        let (mut by_stack, told) = Self::told(recording);
+        taken_within_tasks(recording, &told, &mut by_stack.headings);
+        by_stack
+    }
+
+    /// What the frames tell alone, for those who do not ask about queues: of no record of a wait but its stack.
+    pub(crate) fn by_frames(recording: &Recording) -> Self {
+        Self::told(recording).0
+    }
+
+    fn told(recording: &Recording) -> (Self, Vec<u8>) {
+        let frames: Vec<Frame> = (0..recording.frames.len()).map(|i| frame(recording, i)).collect();
+        // Places in [`TOLD_BY`] of the earliest line that a frame of the stack matches.
         let mut told: Vec<u8> = Vec::with_capacity(recording.stacks.len());
         let mut kernel_only: Vec<bool> = Vec::with_capacity(recording.stacks.len());
+        let mut of_application: Vec<bool> = Vec::with_capacity(recording.stacks.len());
+        let mut limited: Vec<bool> = Vec::with_capacity(recording.stacks.len());
+        let sleep = place_of(Heading::Sleep);
         for node in &recording.stacks {
-            let callers = node.parent.and_then(|parent| told.get(parent.index()).copied()).unwrap_or(NOTHING);
-            told.push(callers.min(frames.get(node.frame.index()).copied().unwrap_or(NOTHING)));
-            let callers = node.parent.is_none_or(|p| kernel_only.get(p.index()).copied().unwrap_or(false));
-            kernel_only.push(callers && is_kernel.get(node.frame.index()).copied().unwrap_or(false));
+            let parent = node.parent.filter(|parent| parent.index() < told.len());
+            let of = |list: &[bool]| parent.is_some_and(|parent| list[parent.index()]);
+            let own = frames.get(node.frame.index()).copied();
+            let caller = node.parent.and_then(|p| recording.stacks.get(p.index()));
+            let by_application =
+                caller.is_some_and(|caller| frames.get(caller.frame.index()).is_some_and(|f| !f.is_jdk));
+            let place = match own {
+                Some(own) if own.is_away && by_application => own.place.min(sleep),
+                Some(own) => own.place,
+                None => NOTHING,
+            };
+            let flag = |pick: fn(&Frame) -> bool| own.as_ref().is_some_and(pick);
+            let callers = parent.map_or(NOTHING, |parent| told[parent.index()]);
+            let only = node.parent.is_none() || of(&kernel_only);
+            let (app, limit) = (of(&of_application), of(&limited));
+            told.push(callers.min(place));
+            kernel_only.push(only && flag(|f| f.is_kernel));
+            of_application.push(app || flag(|f| f.is_application));
+            limited.push(limit || flag(|f| f.is_limited));
         }
-        Self { told, kernel_only }
+        let headings = told.iter().zip(&kernel_only).map(|(place, only)| heading_at(*place, *only)).collect();
+        let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
+        let processes = recording.threads.iter().filter_map(known).collect();
+        (Self { headings, of_application, limited, processes }, told)
     }
 
     /// What a thread waits for whose stack this is.
     pub(crate) fn heading(&self, stack: Option<StackId>) -> Heading {
-        let Some(stack) = stack else { return Heading::Blocked };
-        let told = self.told.get(stack.index()).copied().unwrap_or(NOTHING);
-        match TOLD_BY.get(usize::from(told)).map_or(Heading::Blocked, |line| line.2) {
-            // Monitors, parking, joining: all sleep on a futex, and only who called it tells which.
-            Heading::NativeLock if self.kernel_only.get(stack.index()) == Some(&true) => Heading::Blocked,
-            heading => heading,
+        stack.and_then(|stack| self.headings.get(stack.index()).copied()).unwrap_or(Heading::Blocked)
+    }
+
+    /// Whether any stack waits for it.
+    pub(crate) fn has(&self, heading: Heading) -> bool {
+        self.headings.contains(&heading)
+    }
+
+    /// The same of a thread of some role: the JVM's own threads that wait on a lock or for nothing known wait for work, unless they run
+    /// the application's code (a finalizer).
+    pub(crate) fn of_role(&self, stack: Option<StackId>, role: Role) -> Heading {
+        let heading = self.heading(stack);
+        let waits =
+            matches!(heading, Heading::Blocked | Heading::NativeLock | Heading::Waiting | Heading::TimedWait);
+        let is_own = matches!(role, Role::Gc | Role::Jit | Role::Vm);
+        let for_application =
+            stack.is_some_and(|stack| self.of_application.get(stack.index()) == Some(&true));
+        if waits && is_own && !for_application { Heading::Idle } else { heading }
+    }
+
+    /// What a thread waited for that was off the CPU: one that waits until a moment at the latest, and that no thread of its process
+    /// woke, waited until then.
+    pub(crate) fn of_switch(&self, span: &Span<'_>, role: Role) -> Heading {
+        let heading = self.of_role(span.stack(), role);
+        let is_limited = || span.stack().is_some_and(|stack| self.limited.get(stack.index()) == Some(&true));
+        if heading != Heading::Waiting || span.label(label::CUT).is_some() || !is_limited() {
+            return heading;
+        }
+        let waker = span.label(label::WAKER).and_then(queues::id_of);
+        let is_of_process = waker.and_then(|tid| self.processes.get(&tid)) == Some(&span.process());
+        if is_of_process { heading } else { Heading::TimedWait }
+    }
+}
+
+fn frame(recording: &Recording, index: usize) -> Frame {
+    let frame = &recording.frames[index];
+    let name = recording.strings.get(frame.name);
+    let plain = name.split('(').next().unwrap_or(name);
+    let is_java = layer(frame.frame_type) == Some(Java);
+    Frame {
+        place: place(layer(frame.frame_type), name),
+        is_kernel: frame.frame_type == FrameType::Kernel,
+        is_application: queues::is_application(recording, fathom_recording::FrameId(index as u32)),
+        is_limited: LIMITED.iter().any(|pattern| fits(pattern, plain)),
+        is_away: is_java && AWAY.contains(&plain),
+        is_jdk: queues::is_jdk(plain),
+    }
+}
+
+/// The place of the first line of a heading.
+fn place_of(heading: Heading) -> u8 {
+    TOLD_BY.iter().position(|line| line.2 == heading).map_or(NOTHING, |line| line as u8)
+}
+
+fn heading_at(place: u8, kernel_only: bool) -> Heading {
+    match TOLD_BY.get(usize::from(place)).map_or(Heading::Blocked, |line| line.2) {
+        // Monitors, parking, joining: all sleep on a futex, and only who called it tells which.
+        Heading::NativeLock if kernel_only => Heading::Blocked,
+        heading => heading,
+    }
+}
+
+/// Stacks that take from a queue what their thread needs for its work wait for another thread.
+fn taken_within_tasks(recording: &Recording, told: &[u8], headings: &mut [Heading]) {
+    let mut idle = (0..TOLD_BY.len()).filter(|line| TOLD_BY[*line].2 == Heading::Idle).map(|line| line as u8);
+    let (Some(at_rest), Some(from_queue)) = (idle.next(), idle.next()) else { return };
+    let takes: Vec<Takes> = (told.iter())
+        .map(|place| match *place {
+            place if place == at_rest => Takes::AtRest,
+            place if place == from_queue => Takes::FromQueue,
+            _ => Takes::No,
+        })
+        .collect();
+    let sites = queues::within_tasks(recording, &takes);
+    if sites.is_empty() {
+        return;
+    }
+    for (i, heading) in headings.iter_mut().enumerate().filter(|(i, _)| takes[*i] == Takes::FromQueue) {
+        if queues::method(recording, StackId(i as u32)).is_some_and(|method| sites.contains(&method)) {
+            *heading = Heading::Waiting;
         }
     }
 }
@@ -224,15 +378,19 @@ fn layer(frame_type: FrameType) -> Option<Layer> {
 
 fn place(layer: Option<Layer>, name: &str) -> u8 {
     // The compiled wrapper of a native method is a stub with the method's name; no C++ name looks like one of Java.
-    let fits = |of: Layer| Some(of) == layer || (of == Java && layer == Some(Native));
+    let is_of = |of: Layer| Some(of) == layer || (of == Java && layer == Some(Native));
     // Signatures are not part of a name here; some profilers write them.
     let name = name.split('(').next().unwrap_or(name);
-    let matches = |pattern: &&str| match pattern.strip_suffix('*') {
-        Some(beginning) => glob(beginning, name),
-        None => *pattern == name,
-    };
-    let line = TOLD_BY.iter().position(|(of, names, _)| fits(*of) && names.iter().any(matches));
+    let matches = |pattern: &&str| fits(pattern, name);
+    let line = TOLD_BY.iter().position(|(of, names, _)| is_of(*of) && names.iter().any(matches));
     line.map_or(NOTHING, |line| line as u8)
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => glob(beginning, name),
+        None => pattern == name,
+    }
 }
 
 /// Whether `name` begins so; a further `*` within stands for anything.

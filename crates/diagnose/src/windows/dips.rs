@@ -3,10 +3,10 @@
 //! 1. Change points cut the series into levels. The usual level is the highest that the run keeps for a fifth of
 //!    its time: a spike is not normal, and a run that is slow for its second half was normal in the first.
 //! 2. What comes before the usual level is reached for the first time is warm-up and belongs to neither side, however
-//!    long it takes: a rise is no dip. A slow stretch needs a better one before it; a warm-up that is long enough to
+//!    long it takes: a rise is no dip. A rise by less than a fifth is no warm-up of a third of the run. A slow stretch needs a better one before it; a warm-up that is long enough to
 //!    have a usual level of its own is searched for dips below that.
 //! 3. A dip is at least three ticks below the usual level by a fifth and by four standard deviations (robust ones);
-//!    a level lower by a fifth is a dip however noisy its ticks; one stretched tick is a dip, for a stall stretches
+//!    a level lower by a fifth is a dip whatever its ticks are; one stretched tick is a dip, for a stall stretches
 //!    the tick of whoever keeps time within the JVM.
 //!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that are on average
 //!    less than half of the ten before are a dip when their mean is four standard deviations below, as the differences of neighbours tell.
@@ -27,6 +27,8 @@ const MIN_TICKS: usize = 3;
 const BEFORE: usize = 10;
 /// A fall is to less than this part of them: nobody calls that wandering.
 const FALLEN_TO: f64 = 0.5;
+/// Ticks by which an end of a level may be off.
+const EDGE_TICKS: usize = 2;
 /// Ticks between two dips that make them one.
 const BRIDGE: usize = 2;
 /// Ticks below which a series is too short to know what is usual.
@@ -37,6 +39,9 @@ const USUAL_FOR: f64 = 0.2;
 const LONG_WARM_UP: f64 = 1.0 / 3.0;
 /// Slow ticks at the very end that are the end of the load and not a dip, as a part of the run.
 const TAIL: f64 = 0.05;
+
+/// See [`Found::would_show`].
+const WOULD_SHOW: f64 = 0.5;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +54,9 @@ pub struct Found {
     pub warm_up: Option<Window>,
     /// How, in words.
     pub how: String,
+    /// Whether ticks at half of the usual level would have been taken for a dip: with more noise than that, a series
+    /// without one says nothing.
+    pub would_show: bool,
 }
 
 /// The usual level and its noise.
@@ -102,7 +110,14 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
         let better_before = levels[..i].iter().any(|(_, _, before)| *median <= before * (1.0 - EFFECT));
         let (Some(first), Some(last)) = (told.get(*from), told.get(*to - 1)) else { continue };
         if better_before && *median <= usual.level * (1.0 - EFFECT) && *last >= begin {
-            slow[(*first).max(begin)..=*last].fill(true);
+            let (mut first, mut last) = ((*first).max(begin), *last);
+            // Ranks place an end to within a tick or two: one that is nearer to the usual level is not the dip's.
+            let nearer = |i: usize| progress.values[i].is_some_and(|v| v > (usual.level + median) / 2.0);
+            for _ in 0..EDGE_TICKS {
+                first += usize::from(first < last && nearer(first));
+                last -= usize::from(first < last && last + 1 < slow.len() && nearer(last));
+            }
+            slow[first..=last].fill(true);
         }
     }
     for (from, to) in runs(progress, &usual, begin).iter().chain(&falls(progress, &usual, begin)) {
@@ -118,6 +133,7 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
         slow: slow_ticks.iter().map(window).collect(),
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
         how: how(progress, &usual, slow_ticks.len(), begin),
+        would_show: usual.slow_below() >= usual.level * WOULD_SHOW,
         base,
     })
 }
@@ -153,12 +169,20 @@ fn usual(values: &[f64], levels: &[(usize, usize, f64)]) -> Option<Usual> {
     (level > 0.0).then_some(Usual { level, sigma: stats::robust_sigma(&ticks)? })
 }
 
-/// The first tick from which the series is at its usual level for three ticks; `None` where it starts there.
+/// The first tick from which the series is at its usual level for three ticks; `None` where it starts there. Where that
+/// would take much of the run, being less than a dip below the level is there as well: a run whose last part is a little
+/// better than the rest has not warmed up all the while.
 fn warm_up(values: &[f64], usual: &Usual) -> Option<usize> {
-    let there = |v: &f64| *v >= usual.edge_below();
-    let settled = values.windows(MIN_TICKS).position(|w| w.iter().all(there));
-    // Noise may keep three in a row from ever being there; then the first tick that is.
-    let begin = settled.or_else(|| values.iter().position(there))?;
+    let first_at = |limit: f64| {
+        let there = |v: &f64| *v >= limit;
+        let settled = values.windows(MIN_TICKS).position(|w| w.iter().all(there));
+        // Noise may keep three in a row from ever being there; then the first tick that is.
+        settled.or_else(|| values.iter().position(there))
+    };
+    let mut begin = first_at(usual.edge_below())?;
+    if begin as f64 > LONG_WARM_UP * values.len() as f64 {
+        begin = begin.min(first_at(usual.level * (1.0 - EFFECT))?);
+    }
     (begin > 0).then_some(begin)
 }
 
@@ -420,5 +444,83 @@ mod tests {
         };
         let found = find(&progress((0..160).map(|i| level(i) + 4.0 * noise(i)))).unwrap();
         assert_eq!(slow(&found), [(30, 40)], "{}", found.how);
+    }
+
+    /// Normal noise by splitmix64 and Box and Muller, the same every time.
+    struct Noise(u64);
+
+    impl Noise {
+        fn uniform(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        }
+
+        fn normal(&mut self) -> f64 {
+            let (a, b) = (self.uniform().max(f64::MIN_POSITIVE), self.uniform());
+            (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+        }
+    }
+
+    /// Of so many series with a dip of 16 ticks somewhere in the middle, the share in which windows cover at least half of it.
+    fn share_found(ticks: usize, depth: f64, noise: f64, runs: usize) -> f64 {
+        let mut random = Noise((ticks as u64) << 32 | ((depth * 1e3) as u64) << 16 | (noise * 1e3) as u64);
+        let found = (0..runs).filter(|_| {
+            let at = 12 + (random.uniform() * (ticks - 16 - 24) as f64) as usize;
+            let dip = |i: usize| if (at..at + 16).contains(&i) { 1.0 - depth } else { 1.0 };
+            let series: Vec<f64> =
+                (0..ticks).map(|i| 500.0 * (dip(i) + noise * random.normal()).max(0.0)).collect();
+            let windows = find(&progress(series)).map(|found| slow(&found)).unwrap_or_default();
+            let within =
+                |(from, to): &(i64, i64)| (*to.min(&(at as i64 + 16)) - *from.max(&(at as i64))).max(0);
+            windows.iter().map(within).sum::<i64>() >= 8
+        });
+        found.count() as f64 / runs as f64
+    }
+
+    /// Of so many series of nothing but noise, the share in which a window was found.
+    fn share_false(ticks: usize, noise: f64, runs: usize) -> f64 {
+        let mut random = Noise((ticks as u64) << 32 | (noise * 1e3) as u64);
+        let found = (0..runs).filter(|_| {
+            let series: Vec<f64> =
+                (0..ticks).map(|_| 500.0 * (1.0 + noise * random.normal()).max(0.0)).collect();
+            find(&progress(series)).is_some_and(|found| !found.slow.is_empty())
+        });
+        found.count() as f64 / runs as f64
+    }
+
+    /// `cargo test -p fathom-diagnose --lib dips -- --nocapture` prints the table.
+    #[test]
+    fn a_dip_of_a_quarter_of_the_run_is_found_in_noise_and_noise_alone_is_none() {
+        const NOISE: [f64; 6] = [0.03, 0.06, 0.08, 0.10, 0.12, 0.15];
+        println!("noise                    {NOISE:?}");
+        for (depth, up_to) in [(0.45, 0.15), (0.30, 0.08)] {
+            for ticks in [64, 120] {
+                let found = NOISE.map(|noise| share_found(ticks, depth, noise, 60));
+                println!("-{:.0} %, 16 of {ticks:3} ticks   {found:?}", depth * 100.0);
+                for (noise, share) in NOISE.iter().zip(found).filter(|(noise, _)| **noise <= up_to) {
+                    assert!(share >= 0.95, "{depth} {ticks} {noise}: {share}");
+                }
+            }
+        }
+        for ticks in [40, 64, 120, 300] {
+            let found = NOISE.map(|noise| share_false(ticks, noise, 40));
+            println!("noise alone, {ticks:3} ticks   {found:?}");
+            assert!(found.iter().all(|share| *share <= 0.01), "{ticks}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_gets_a_little_better_at_its_end_has_not_warmed_up_all_the_while() {
+        let level = |i: usize| match i {
+            20..30 => 50.0,
+            0..50 => 88.0,
+            _ => 100.0,
+        };
+        let found = find(&progress((0..64).map(|i| level(i) + 3.0 * noise(i)))).unwrap();
+        assert_eq!(slow(&found), [(20, 30)], "{}", found.how);
+        assert!(found.warm_up.is_none(), "{:?}", found.warm_up);
     }
 }

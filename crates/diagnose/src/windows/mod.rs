@@ -1,5 +1,6 @@
-//! The windows that a diagnosis compares: given by the user, or found on a series of progress, or on long stops.
+//! The windows that a diagnosis compares: given by the user, or found on a series of progress, on long stops, or on what threads do.
 
+pub(crate) mod change;
 pub(crate) mod dips;
 pub(crate) mod progress;
 pub(crate) mod spec;
@@ -7,14 +8,17 @@ pub(crate) mod stops;
 
 pub use spec::{Clock, WindowError, WindowSpec};
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording};
 use jiff::tz::TimeZone;
 
+use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::timeline::Timeline;
+use crate::waits::stack::ByStack;
 use crate::{Loss, Options, Window, Windows};
 use dips::Found;
 use progress::Progress;
@@ -27,14 +31,26 @@ pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Resu
     spec.resolve(&clock(&Timeline::of(recording), zone))
 }
 
-/// Where the seconds of windows count from, nanoseconds on the recording's clock.
-pub fn zero_ns(recording: &Recording) -> i64 {
-    Timeline::of(recording).zero_ns
+/// Where the seconds of windows count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zero {
+    /// Nanoseconds on the recording's clock.
+    pub at_ns: i64,
+    /// What that is, in words: "the start of the recording".
+    pub is: &'static str,
+    /// Whether the recording's clock is the wall clock.
+    pub wall: bool,
 }
 
-/// What that is, in words: "the start of the JVM".
-pub fn zero_is(recording: &Recording) -> &'static str {
-    Timeline::of(recording).zero_is
+/// Where the seconds of windows count from: the same for every command on the same recording.
+pub fn zero(recording: &Recording) -> Zero {
+    let timeline = Timeline::of(recording);
+    Zero { at_ns: timeline.zero_ns, is: timeline.zero_is, wall: timeline.wall }
+}
+
+/// The same, nanoseconds on the recording's clock.
+pub fn zero_ns(recording: &Recording) -> i64 {
+    zero(recording).at_ns
 }
 
 fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
@@ -56,14 +72,52 @@ pub(crate) struct Chosen {
     pub(crate) warm_up: Option<Window>,
     /// The loss tick by tick.
     pub(crate) lost_by: Vec<(Window, f64)>,
+    /// Whether the windows are stops, so that what acted all along is to be looked for in the whole run, too.
+    pub(crate) on_stops: bool,
+    /// Whether the windows are those in which threads spent their time differently: no loss was measured, and what acted all along is to
+    /// be looked for in the whole run, too.
+    pub(crate) by_change: bool,
+    /// Whether the windows were picked for what threads did in them, by whoever recorded.
+    pub(crate) picked: bool,
+    /// Slow time that no source but the series covers, milliseconds; it was cut away.
+    pub(crate) unrecorded_ms: f64,
+    /// What a series covers in which a dip would have been seen and none was.
+    pub(crate) steady: Option<Window>,
 }
 
-/// Chooses the windows of a recording.
-pub(crate) fn choose(
-    recording: &Recording,
+impl Chosen {
+    /// Cuts the windows to what was recorded, where that is anything of the slow ones: no rule can find or rule out what
+    /// acted in the rest, and its loss would dilute what was found.
+    fn clip(&mut self, recorded: &Intervals) {
+        let slow = Intervals::of_windows(&self.windows.slow);
+        let base = Intervals::of_windows(&self.windows.base);
+        let (seen, base_seen) = (slow.and(recorded), base.and(recorded));
+        // A little at the edges is a matter of when collectors were ready.
+        let most = |part: &Intervals, of: &Intervals| {
+            part.length_ns() as f64 >= (1.0 - crate::MATTERS_SHARE) * of.length_ns() as f64
+        };
+        if seen.is_empty() || (most(&seen, &slow) && most(&base_seen, &base)) {
+            return;
+        }
+        if !most(&seen, &slow) {
+            self.unrecorded_ms = slow.length_ms() - seen.length_ms();
+            self.windows.how += &format!(
+                "; only the {} of {} slow time that were recorded are judged",
+                crate::quantity::millis(seen.length_ms()),
+                crate::quantity::millis(slow.length_ms())
+            );
+        }
+        (self.windows.slow, self.windows.base) = (seen.windows(), base_seen.windows());
+    }
+}
+
+/// Chooses the windows of a recording; where nothing else tells, on what threads do, if `chains` are given for that.
+pub(crate) fn choose<'a>(
+    recording: &'a Recording,
     jvms: &[ProcessId],
     timeline: &Timeline<'_>,
     options: &Options,
+    chains: Option<&OnceCell<Chains<'a>>>,
 ) -> Result<Chosen, WindowError> {
     let clock = clock(timeline, options.zone.clone());
     let given = |specs: &[WindowSpec]| -> Result<Intervals, WindowError> {
@@ -74,7 +128,7 @@ pub(crate) fn choose(
     let progress = Progress::of(recording, |s| timeline.usable(s));
     let found = progress.as_ref().and_then(dips::find);
     let mut chosen = if slow.is_empty() {
-        by_finding(recording, jvms, timeline, progress.as_ref(), found.as_ref())
+        by_finding(recording, jvms, timeline, progress.as_ref(), found.as_ref(), chains)
     } else {
         by_hand(&slow, timeline, found.as_ref())
     };
@@ -91,13 +145,24 @@ pub(crate) fn choose(
         }
         chosen.windows.base = base.windows();
     }
+    if chosen.whole_run {
+        let seen = found.as_ref().filter(|found| found.slow.is_empty() && found.would_show);
+        chosen.steady = seen.zip(progress.as_ref()).map(|(found, p)| {
+            let all = p.window(0, p.values.len());
+            Window { from_ns: found.warm_up.map_or(all.from_ns, |w| w.to_ns), ..all }
+        });
+    }
     chosen.warm_up = found.and_then(|f| f.warm_up);
+    // What is usual the series shows in all of its base, recorded or not.
+    let usual = chosen.windows.base.clone();
     if !chosen.whole_run {
-        let series = progress.as_ref().and_then(|p| Some((p, lost_progress(p, &chosen.windows)?)));
+        chosen.clip(&timeline.recorded());
+        let series =
+            progress.as_ref().and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
         if let Some((progress, loss)) = series {
-            chosen.lost_by = lost_by(progress, &chosen.windows);
+            chosen.lost_by = lost_by(progress, &chosen.windows.slow, &usual);
             chosen.loss = loss;
-        } else {
+        } else if !chosen.by_change {
             chosen.loss = lost_to_stops(recording, jvms, &chosen.windows);
         }
     } else if let Some(progress) = progress {
@@ -124,20 +189,32 @@ fn by_hand(slow: &Intervals, timeline: &Timeline<'_>, found: Option<&Found>) -> 
 
 fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
     let windows = Windows { slow, base, how };
-    Chosen { windows, whole_run: false, loss: Loss::default(), warm_up: None, lost_by: Vec::new() }
+    Chosen {
+        windows,
+        whole_run: false,
+        loss: Loss::default(),
+        warm_up: None,
+        lost_by: Vec::new(),
+        on_stops: false,
+        by_change: false,
+        picked: false,
+        unrecorded_ms: 0.0,
+        steady: None,
+    }
 }
 
-fn by_finding(
-    recording: &Recording,
+fn by_finding<'a>(
+    recording: &'a Recording,
     jvms: &[ProcessId],
     timeline: &Timeline<'_>,
     progress: Option<&Progress>,
     found: Option<&Found>,
+    chains: Option<&OnceCell<Chains<'a>>>,
 ) -> Chosen {
-    let whole = |how: String| Chosen { whole_run: true, ..chosen(vec![timeline.covers], Vec::new(), how) };
+    let whole = |how: String| Chosen { whole_run: true, ..chosen(vec![timeline.judged()], Vec::new(), how) };
     if let Some((slow, how)) = kept_for(recording, timeline.covers) {
         let base = Intervals::of_windows(&[timeline.covers]).without(&slow).windows();
-        return chosen(slow.windows(), base, how);
+        return Chosen { picked: true, ..chosen(slow.windows(), base, how) };
     }
     if let Some(found) = found {
         return match found.slow.is_empty() {
@@ -145,21 +222,37 @@ fn by_finding(
             true => whole(format!("no slow window, so the whole run is looked at: {}", found.how)),
         };
     }
-    match stops::find(recording, jvms, timeline.covers) {
+    let series = match progress {
+        Some(p) => format!("{} is too short or too idle to find slow windows on", p.measured_on),
+        None => "no series of throughput or latency to find slow windows on".to_owned(),
+    };
+    let stopped = stops::find(recording, jvms, timeline.covers);
+    let changed = chains.filter(|_| watches_threads(recording));
+    let changed = changed
+        .and_then(|chains| change::find(recording, chains.get_or_init(|| Chains::of(recording)), jvms));
+    // What held threads up for longer than the JVM stood still is the larger loss.
+    let length_ns = |windows: &[Window]| Intervals::of_windows(windows).length_ns();
+    let stopped_ns = stopped.as_ref().map_or(0, |(slow, _)| length_ns(slow));
+    if let Some(change) = changed.filter(|change| length_ns(&change.slow) > stopped_ns) {
+        let how = format!("{series}; {}", change.how);
+        return Chosen { by_change: true, ..chosen(change.slow, change.base, how) };
+    }
+    match stopped {
         Some((slow, how)) => {
             let all = Intervals::of_windows(&[timeline.covers]);
             let base = all.without(&Intervals::of_windows(&slow)).windows();
-            chosen(slow, base, how)
+            Chosen { on_stops: true, ..chosen(slow, base, how) }
         }
         None => {
-            let series = match progress {
-                Some(p) => format!("{} is too short or too idle to find slow windows on", p.measured_on),
-                None => "no series of throughput or latency to find slow windows on".to_owned(),
-            };
             let stops = stops::why_none(recording, jvms, timeline.covers);
             whole(format!("{series}, {stops}: the whole run is looked at"))
         }
     }
+}
+
+/// Whether context switches of threads were recorded.
+fn watches_threads(recording: &Recording) -> bool {
+    recording.spans_of(kind::SCHED_WATCHED).next().is_some()
 }
 
 /// What a recording was kept for (`fathom record --on-slow`): it was slow by the limits of whoever asked for it.
@@ -177,8 +270,9 @@ fn kept_for(recording: &Recording, covers: Window) -> Option<(Intervals, String)
 fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -> Loss {
     let slow = Intervals::of_windows(&windows.slow);
     let base = Intervals::of_windows(&windows.base);
+    let stacks = ByStack::by_frames(recording);
     let excess = |jvm: &ProcessId| {
-        let stops = stops::of_jvm(recording, *jvm);
+        let stops = stops::standstills(recording, &stacks, *jvm);
         let usual = match base.length_ms() {
             0.0 => 0.0,
             length => stops.and(&base).length_ms() / length,
@@ -188,18 +282,18 @@ fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -
     let worst = jvms.iter().map(|jvm| (excess(jvm), *jvm)).max_by(|a, b| a.0.total_cmp(&b.0));
     let enough = |ms: f64| ms > 0.0 && ms >= STOPS_TELL * slow.length_ms();
     let Some((lost_ms, jvm)) = worst.filter(|(ms, _)| enough(*ms)) else { return Loss::default() };
-    let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
+    let name = recording.process_name(jvm);
     Loss { lost_ms, measured_on: format!("stops of {name}"), ..Loss::default() }
 }
 
-fn lost_progress(progress: &Progress, windows: &Windows) -> Option<Loss> {
+fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Option<Loss> {
     let rate = |windows: &[Window]| {
         // A gap counts as no progress: nobody saw any.
         let values: Vec<f64> = progress.within(windows).map(|v| v.unwrap_or(0.0)).collect();
         crate::stats::mean(&values)
     };
-    let (slow, base) = (rate(&windows.slow)?, rate(&windows.base).filter(|rate| *rate > 0.0)?);
-    let length_ms: f64 = windows.slow.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
+    let length_ms: f64 = slow.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
+    let (slow, base) = (rate(slow)?, rate(base).filter(|rate| *rate > 0.0)?);
     Some(Loss {
         lost_ms: (length_ms * (1.0 - slow / base)).max(0.0),
         slow_rate: Some(progress.shown(slow)),
@@ -210,12 +304,12 @@ fn lost_progress(progress: &Progress, windows: &Windows) -> Option<Loss> {
 }
 
 /// The loss of each tick whose middle lies in a slow window.
-fn lost_by(progress: &Progress, windows: &Windows) -> Vec<(Window, f64)> {
-    let base: Vec<f64> = progress.within(&windows.base).map(|v| v.unwrap_or(0.0)).collect();
+fn lost_by(progress: &Progress, slow: &[Window], base: &[Window]) -> Vec<(Window, f64)> {
+    let base: Vec<f64> = progress.within(base).map(|v| v.unwrap_or(0.0)).collect();
     let Some(base) = crate::stats::mean(&base).filter(|rate| *rate > 0.0) else { return Vec::new() };
     let tick_ms = progress.tick_ns as f64 / 1e6;
     progress
-        .ticks_within(&windows.slow)
+        .ticks_within(slow)
         .map(|i| (progress.window(i, i + 1), tick_ms * (1.0 - progress.values[i].unwrap_or(0.0) / base)))
         .collect()
 }

@@ -7,6 +7,7 @@
 use fathom_recording::vocabulary::live;
 use fathom_recording::{Recording, Series, SeriesKind};
 
+use crate::intervals::Intervals;
 use crate::{Window, stats};
 
 /// Ticks looked at at most; a finer grid is made coarser, so that no input can ask for unbounded memory.
@@ -54,15 +55,16 @@ impl Progress {
     }
 
     /// Ticks whose middle lies in any of the windows.
-    pub fn ticks_within<'a>(&'a self, windows: &'a [Window]) -> impl Iterator<Item = usize> + 'a {
+    pub fn ticks_within<'a>(&'a self, windows: &[Window]) -> impl Iterator<Item = usize> + use<'a> {
+        let windows = Intervals::of_windows(windows);
         (0..self.values.len()).filter(move |i| {
             let middle = self.window(*i, *i + 1).from_ns.saturating_add(self.tick_ns / 2);
-            windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&middle))
+            windows.touches(middle, middle)
         })
     }
 
     /// Their values; gaps too.
-    pub fn within<'a>(&'a self, windows: &'a [Window]) -> impl Iterator<Item = Option<f64>> + 'a {
+    pub fn within<'a>(&'a self, windows: &[Window]) -> impl Iterator<Item = Option<f64>> + use<'a> {
         self.ticks_within(windows).map(|i| self.values[i])
     }
 

@@ -8,6 +8,8 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording};
 
 use crate::intervals::Intervals;
+use crate::waits::frozen;
+use crate::waits::stack::ByStack;
 use crate::{Case, Window, quantity, stats};
 
 /// Stops from which a median is worth anything. With fewer, a stop must last [`ALONE_MS`] to be told.
@@ -42,7 +44,7 @@ pub fn why_none(recording: &Recording, jvms: &[ProcessId], covers: Window) -> St
     format!(
         "{} far beyond the usual, but {} is stopped for {} of the time in all",
         quantity::plural(outstanding.len(), "stop is", "stops are"),
-        recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str()),
+        recording.process_name(jvm),
         quantity::share(stopped)
     )
 }
@@ -53,13 +55,19 @@ pub fn of_jvm(recording: &Recording, jvm: ProcessId) -> Intervals {
     Intervals::of(spans.filter(|s| s.process() == jvm).map(|s| (s.t0_ns(), s.t1_ns())))
 }
 
+/// All times in which a JVM stood as a whole: its own stops, and those from outside.
+pub fn standstills(recording: &Recording, stacks: &ByStack, jvm: ProcessId) -> Intervals {
+    of_jvm(recording, jvm).or(&frozen::of(recording, stacks, jvm).moments)
+}
+
 /// Slow windows of JVMs within what is covered, with how they were found; `None` when nothing stands out.
 pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option<(Vec<Window>, String)> {
     let mut found: Vec<(Window, String)> = Vec::new();
     let mut hows = Vec::new();
+    let stacks = ByStack::by_frames(recording);
     for jvm in jvms {
-        let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
-        let stops = of_jvm(recording, *jvm);
+        let name = recording.process_name(*jvm);
+        let stops = standstills(recording, &stacks, *jvm);
         let Some((windows, how)) = long(&stops, covers).or_else(|| crowded(&stops, covers)) else { continue };
         hows.push(format!("{name}: {how}"));
         found.extend(windows.into_iter().map(|w| (w, name.to_owned())));
@@ -106,13 +114,20 @@ fn long(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
         return None;
     }
     let longest = lengths.last().copied().unwrap_or(0.0);
-    let how = format!(
-        "{} of {} far beyond the usual {} (median), the longest {}",
-        quantity::plural(windows.len(), "stop", "stops"),
-        quantity::count(lengths.len() as f64),
-        quantity::millis(usual),
-        quantity::millis(longest),
-    );
+    let (these, all) =
+        (quantity::plural(windows.len(), "stop", "stops"), quantity::count(lengths.len() as f64));
+    let how = match lengths.len() {
+        n if n < ENOUGH => format!(
+            "{these} of {} or more, the longest {}; too few ({all}) to tell what is usual",
+            quantity::millis(ALONE_MS),
+            quantity::millis(longest),
+        ),
+        _ => format!(
+            "{these} of {all} far beyond the usual {} (median), the longest {}",
+            quantity::millis(usual),
+            quantity::millis(longest),
+        ),
+    };
     Some((windows, how))
 }
 
@@ -123,7 +138,7 @@ fn crowded(stops: &Intervals, covers: Window) -> Option<(Vec<Window>, String)> {
     let at = |i: usize| covers.from_ns.saturating_add((i as i64).saturating_mul(part_ns));
     let part = |i: usize| Window { from_ns: at(i), to_ns: at(i + 1) };
     let shares: Vec<f64> = (0..parts)
-        .map(|i| stops.and(&Intervals::of_windows(&[part(i)])).length_ns() as f64 / part_ns as f64)
+        .map(|i| stops.length_within_ns(part(i).from_ns, part(i).to_ns) as f64 / part_ns as f64)
         .collect();
     let usual = stats::median(&stats::sorted(shares.iter().copied()))?;
     let limit = PART_STOPPED.max(PART_TIMES * usual);
@@ -160,6 +175,19 @@ mod tests {
         assert_eq!(found(usual.clone()), None);
         assert_eq!(found(usual.clone().chain([(503.0, 19_870.0)])), Some(vec![(503.0, 19_870.0)]));
         assert_eq!(found(usual.chain([(503.0, 190.0)])), None);
+    }
+
+    #[test]
+    fn where_there_are_few_stops_nothing_is_called_usual() {
+        let mut built = Built::jvm("17", "G1", 600.0);
+        built.pause("Pause Full", "System.gc()", 503.0, 1_320.0, &[]);
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let (_, how) = find(&recording, &[jvm], Window { from_ns: 0, to_ns: 600_000_000_000 }).unwrap();
+        assert!(
+            how.ends_with("1 stop of 1.00 s or more, the longest 1.32 s; too few (1) to tell what is usual"),
+            "{how}"
+        );
+        assert!(!how.contains("beyond the usual"), "{how}");
     }
 
     #[test]

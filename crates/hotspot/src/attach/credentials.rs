@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn root_acts_as_another_user_and_is_root_again_behind_it() {
         if !geteuid().is_root() {
-            eprintln!("SKIPPED: only root can act as another user");
+            fathom_testing::skip("only root can act as another user");
             return;
         }
         let inside = acting_as(65_534, 65_534, || (geteuid().as_raw(), getuid().as_raw())).unwrap();

@@ -1,11 +1,11 @@
 //! A java command line, split into the JVM's options and what it runs.
 //!
-//! Source: the launcher's own help and `java.base/share/native/libjli/java.c`. What the program itself is given is not
-//! kept: it may hold anything.
+//! Source: the launcher's own help and `java.base/share/native/libjli/java.c`. What the program itself is given may
+//! hold anything: of it is kept what tells members of a cluster apart, and may be no secret.
 
 use std::path::Path;
 
-use fathom_recording::secrets::masked_argument;
+use fathom_recording::secrets::{masked_argument, program_arguments};
 
 /// Longest command line read, bytes (`MAX_ARG_STRLEN` bounds one argument by 128 kB).
 const LONGEST: u64 = 1 << 20;
@@ -35,6 +35,8 @@ pub struct CommandLine {
     pub main: Option<String>,
     /// Options of the JVM, values of secrets masked. Without those of `JAVA_TOOL_OPTIONS` and of `@files`.
     pub options: Vec<String>,
+    /// First arguments of the program itself, without what may be a secret.
+    pub program: String,
 }
 
 impl CommandLine {
@@ -64,6 +66,7 @@ impl CommandLine {
                 }
             }
         }
+        told.program = program_arguments(arguments.map(String::as_str));
         told
     }
 }
@@ -100,10 +103,11 @@ mod tests {
     }
 
     #[test]
-    fn options_end_where_the_program_begins_and_its_own_arguments_are_not_kept() {
+    fn options_end_where_the_program_begins_and_its_own_secrets_are_not_kept() {
         let told = of("java|-Xmx1g|-cp|a.jar:b|-Dapi.key=x y|com.example.Main|--password=z|-Xint");
         assert_eq!(told.main.as_deref(), Some("com.example.Main"));
         assert_eq!(told.options, ["-Xmx1g", "-cp", "a.jar:b", "-Dapi.key=***"]);
+        assert_eq!(told.program, "--password=*** -Xint");
         assert_eq!(of("java|-jar|/opt/a b/s.jar|x").main.as_deref(), Some("/opt/a b/s.jar"));
         assert_eq!(of("java|--add-opens|a/b=c|-m|m/a.B").main.as_deref(), Some("m/a.B"));
         assert_eq!(of("java|@args|-version").main, None);

@@ -50,7 +50,7 @@ pub fn jdks() -> Vec<Jdk> {
     found.sort_by_key(|jdk| jdk.release);
     for wanted in [8, 11, 17, 21, 25] {
         if !found.iter().any(|jdk| jdk.release == wanted) {
-            eprintln!("SKIPPED: no JDK {wanted} was found");
+            fathom_testing::skip(&format!("no JDK {wanted} was found"));
         }
     }
     found
@@ -77,7 +77,7 @@ pub fn classes() -> Option<&'static Path> {
         sources.sort();
         let javac = jdks().iter().find_map(|jdk| jdk.program("javac"));
         let Some(javac) = javac else {
-            eprintln!("SKIPPED: no JDK with a compiler was found (JAVA_HOME, /usr/lib/jvm)");
+            fathom_testing::skip("no JDK with a compiler was found (JAVA_HOME, /usr/lib/jvm)");
             return None;
         };
         let mut command = Command::new(javac);
@@ -132,7 +132,7 @@ impl Jvm {
     /// What `jcmd PID …` of some JDK of this machine answers; `None`, loudly, when there is no jcmd.
     pub fn jcmd(&self, command: &[&str]) -> Option<String> {
         let Some(jcmd) = jdks().iter().rev().find_map(|jdk| jdk.program("jcmd")) else {
-            eprintln!("SKIPPED: no jcmd was found");
+            fathom_testing::skip("no jcmd was found");
             return None;
         };
         let output = Command::new(jcmd).arg(self.pid().to_string()).args(command).output().unwrap();
@@ -154,7 +154,7 @@ pub fn may_trace() -> bool {
     // 1 allows a parent to trace its children, which is what tests do.
     let allowed = !matches!(scope.trim(), "2" | "3") || rustix::process::geteuid().is_root();
     if !allowed {
-        eprintln!("SKIPPED: kernel.yama.ptrace_scope is {} and this is not root", scope.trim());
+        fathom_testing::skip(&format!("kernel.yama.ptrace_scope is {} and this is not root", scope.trim()));
     }
     allowed
 }

@@ -11,6 +11,9 @@ use super::correlation::{self, Match, Tick};
 /// Tables of one length within this share may have run together.
 const LIKE_LENGTH: f64 = 0.1;
 
+/// Events are not counted in shorter steps than this.
+const SHORTEST_STEP_S: f64 = 0.05;
+
 /// Tables that started together, or one alone.
 struct Group {
     /// Indexes of the sources.
@@ -30,9 +33,11 @@ impl Clock<'_> {
             let placement = self.placement(i).filter(|p| p.is_known() && p.wall == wall)?;
             Some(if i < self.first_new { 0 } else { placement.offset_ns })
         };
-        let signals = activity::signals(self.recording, &placed, origin_ns);
+        let shortest = groups.iter().filter_map(|g| Some(g.ticks.first()?.length_s)).reduce(f64::min);
+        let step_s = (shortest.unwrap_or(1.0) / 2.0).max(SHORTEST_STEP_S);
+        let witnesses = activity::witnesses(self.recording, &placed, origin_ns, step_s);
         for group in groups {
-            if let Some(found) = correlation::best_offset(&group.ticks, &signals) {
+            if let Some(found) = correlation::best_offset(&group.ticks, &witnesses) {
                 self.judge(&group, &found, (origin_ns, wall), warnings);
             }
         }
@@ -68,25 +73,35 @@ impl Clock<'_> {
         };
         let names: Vec<_> = group.sources.iter().map(file).collect();
         let (names, first) = (names.join(", "), names.first().cloned().unwrap_or_default());
-        let offset = format!("{:+.1}s", found.offset_s);
+        let at = |offset_s: f64| format!("{offset_s:+.1}s");
+        let offset = at(found.offset_s);
+        let agree = match found.agree {
+            0 | 1 => String::new(),
+            n => format!("; {n} JVMs say so each by itself"),
+        };
         let figures = format!(
-            "±{:.1} s, correlation {:.2} with what the JVMs allocated and compiled, certainty {:.2}",
+            "±{:.1} s; its changes correlate with those of {} by {:.2}{agree}; probability {}",
             found.uncertainty_s,
+            activity::in_words(found.by),
             found.correlation,
-            found.certainty()
+            percent(found.probability)
         );
-        let certain = found.is_certain();
-        warnings.push(match certain {
-            true => format!(
+        if found.is_certain() {
+            warnings.push(format!(
                 "{names}: placed by correlation: second 0 is {offset} after the start of the JVM ({figures}); \
                  override with --align {first}=+SECONDS"
-            ),
-            false => format!(
-                "{names}: second 0 may be {offset} after the start of the JVM ({figures}), which is too uncertain to be \
-                 used; if you know it, say --align {first}={offset}"
-            ),
-        });
-        let placement = match certain {
+            ));
+        } else {
+            let others: Vec<_> =
+                found.others.iter().map(|(o, p)| format!("{} {}", at(*o), percent(*p))).collect();
+            let others =
+                if others.is_empty() { String::new() } else { format!("; else {}", others.join(", ")) };
+            warnings.push(format!(
+                "{names}: not placed in time, so not compared with the JVMs: second 0 may be {offset} after the start of \
+                 the JVM ({figures}{others}), which is too uncertain to be used; if you know it, say --align {first}={offset}"
+            ));
+        }
+        let placement = match found.is_certain() {
             true => Placement {
                 wall: origin.1,
                 offset_ns: origin.0.saturating_add(ns_from_seconds(found.offset_s)),
@@ -95,7 +110,8 @@ impl Clock<'_> {
             },
             false => Placement {
                 how: format!(
-                    "unknown; by correlation perhaps {offset} after the start of the JVM, {figures}"
+                    "not placed: perhaps {offset} after the start of the JVM, {figures}: say --align {first}={offset} if \
+                     you know it"
                 ),
                 ..Placement::default()
             },
@@ -153,4 +169,13 @@ fn throughput(recording: &Recording, source: usize) -> Vec<Tick> {
         }
     }
     sum
+}
+
+/// A probability, never rounded to certainty.
+fn percent(probability: f64) -> String {
+    match 100.0 * probability {
+        p if p > 99.9 => "over 99.9 %".to_owned(),
+        p if p < 0.1 => "below 0.1 %".to_owned(),
+        p => format!("{p:.1} %"),
+    }
 }

@@ -1,45 +1,67 @@
-//! At which offset a table of work done fits what the JVMs did, and how sure that is.
+//! At which offset a table of work done fits what the JVMs did, and how probable that is.
 //!
-//! Throughput is held against signals of the JVM's log at every offset (Pearson's correlation, tick by tick): work
-//! allocates, so the allocation rate rises and falls with it; compiling goes the other way. The best offset always
-//! exists, also for things that have nothing to do with each other, so it counts only when
+//! Each [`Witness`] (the allocation of a JVM, its system calls, its CPU time …) is cut into intervals, at several
+//! scales, and at every offset the change of its rate from interval to interval is correlated with the change of the
+//! table's. Changes, not levels: two unrelated things that drift or have phases correlate by chance, their changes do
+//! not. Changes are clipped at a few times their usual size: one dip in each of two unrelated things can always be laid
+//! over one another, and must not decide. So what counts is many small changes that fit, and those are what only the
+//! right offset has.
 //!
-//! - it is well above the next separate peak and above what chance gives: the same table, turned around in a circle
-//!   against the same signals, which keeps its slow swings (two random walks correlate by chance, and here they do
-//!   so in the null as well);
-//! - no single feature makes it: without any fifth of the table, the best offset stays where it is. One dip in each
-//!   of two unrelated things can always be laid over one another.
+//! A correlation's significance is measured in deviations of what the same witness shows at all other offsets, so
+//! whatever makes chance matches likely, a common period say, counts against it. It becomes a Bayes factor of "related,
+//! at this offset" against "unrelated". Witnesses are not multiplied, as they are not independent: their factors are
+//! averaged (one of them is the one that counts, and it is not known which), and what several JVMs say together is a
+//! witness of its own ([`vote`]). With all offsets, and "unrelated", equally probable beforehand, the result is the
+//! probability of the best offset.
 //!
-//! Bounds measured on a real benchmark (three clients, four JVMs, offset known to ±2 s): correlation 0.73 against at
-//! most 0.31 by chance; on its reverse and its rotations, white and autocorrelated noise, random walks and made-up
-//! dips, no offset meets all conditions.
+//! What that amounts to on real and made-up runs: docs/alignment.md.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fathom_recording::ProcessId;
 
 /// More ticks than this are put together: what is left is still finer than any phase of a run.
 const MOST_TICKS: usize = 600;
-/// Fewer ticks than this tell nothing.
-const FEWEST_TICKS: usize = 60;
-/// How much of the table, or of what the signals cover if that is shorter, must lie within the other.
+/// Fewer ticks than this say nothing about when they were.
+const FEWEST_TICKS: usize = 20;
+/// Fewer than this do not show that two tables go up and down together.
+const FEWEST_TOGETHER: usize = 60;
+/// Fewest changes that are correlated.
+const FEWEST_CHANGES: usize = 16;
+/// How much of the table, or of what a witness covers if that is shorter, must lie within the other.
 const OVERLAP: f64 = 0.8;
-/// Offsets tried for each tick.
+/// Offsets tried for each tick; one where there are very many.
 const STEPS_A_TICK: f64 = 2.0;
-/// More offsets than this are not tried; a run that is thousands of times longer than its table says nothing.
-const MOST_OFFSETS: usize = 4_000;
-/// Parts of the table that are left out in turn.
+/// More offsets than this are not tried.
+const MOST_OFFSETS: f64 = 8_000.0;
+/// Lengths of the intervals, in ticks: from what a single tick shows to phases of a run.
+const SCALES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+/// Intervals that are looked at in all, over all offsets and witnesses: some seconds.
+const MOST_WORK: usize = 300_000_000;
+/// Intervals of one witness at one scale: those of a run that is that much longer than its table are not looked at.
+const MOST_INTERVALS: usize = 20_000;
+/// Changes are clipped at so many of their usual size (the median's deviation as a standard deviation).
+const CLIPPED_AT: f64 = 2.5;
+/// Fewer offsets than this do not show what chance does.
+const FEWEST_OFFSETS: usize = 20;
+/// The changes of noise follow each other with a correlation of -0.5, which makes that of two noises vary by a half more.
+const CHANGES_VARY: f64 = 1.5;
+/// One part of the table in so many may be all that fits, and be a coincidence; without it …
 const PARTS: usize = 5;
-/// The peak's width is measured where it has fallen to this share of its height.
-const WIDTH_AT: f64 = 0.85;
-/// What counts as another peak begins where the curve has fallen to this share.
-const SEPARATE_AT: f64 = 0.5;
-
-// What a match must reach to be applied. Chosen on 300 pairs of made-up unrelated loads and walks, of which one passes
-// (both rise from nothing at their start, and are laid over one another there), and 150 related ones, of which 138 do.
-const LEAST_CORRELATION: f64 = 0.6;
-const MOST_BY_CHANCE: f64 = 0.5;
-const MOST_ELSEWHERE: f64 = 0.65;
-const LEAST_DEVIATIONS: f64 = 5.0;
-const LEAST_WITHOUT_A_PART: f64 = 0.65;
-/// A peak that is wider than this share of the table is one of slow swings.
-const WIDEST: f64 = 0.025;
+/// … this significance must be left.
+const LEAST_WITHOUT_A_PART: f64 = 2.5;
+/// The probability from which an offset is used.
+const PROBABLE: f64 = 0.99;
+/// The best offset is one within this share of the table's length …
+const WIDE: f64 = 0.025;
+/// … or so many ticks: a phase of a run is longer.
+const WIDE_TICKS: f64 = 5.0;
+/// Of all that is probable near the best offset, the uncertainty holds so much.
+const HELD: f64 = 0.99;
+/// A witness that is so many deviations sure by itself counts as one that agrees.
+const AGREES: f64 = 4.0;
+/// Other offsets that are offered.
+const OFFERED: usize = 3;
 
 /// One tick of a table, seconds on the table's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,12 +71,17 @@ pub(super) struct Tick {
     pub(super) value: f64,
 }
 
-/// A quantity that adds up over time, as (seconds, sum so far), straight between: its slope is a rate.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Signal {
+/// A quantity that adds up over time and goes with the work.
+#[derive(Clone, Debug)]
+pub(super) struct Witness {
+    /// What it is, for people.
+    pub(super) what: &'static str,
+    /// Of which process; none of the machine.
+    pub(super) process: Option<ProcessId>,
+    /// Whether it may go against the work as well as with it.
+    pub(super) either_way: bool,
+    /// (seconds, sum so far): what is between two of them is not known more closely.
     pub(super) sums: Vec<(f64, f64)>,
-    /// 1 when it goes with the work, -1 when against it.
-    pub(super) sign: f64,
 }
 
 /// The best offset and what speaks for it.
@@ -63,77 +90,365 @@ pub(super) struct Match {
     /// What to add to the table's seconds.
     pub(super) offset_s: f64,
     pub(super) uncertainty_s: f64,
-    /// Correlation with the first signal.
+    /// How probable it is that the offset is right to within the uncertainty.
+    pub(super) probability: f64,
+    /// What speaks for it most, and the correlation of its changes with the table's there.
+    pub(super) by: &'static str,
     pub(super) correlation: f64,
-    /// The next separate peak and the highest by chance, as shares of the peak.
-    pub(super) next: f64,
-    pub(super) chance: f64,
-    /// How many standard deviations of chance the peak is high.
-    pub(super) deviations: f64,
-    /// Whether it stays without any part of the table, is narrow, and has a curve on both sides that falls off.
+    /// How many processes say the same each by itself.
+    pub(super) agree: usize,
+    /// Whether more than one part of the table says so.
     pub(super) steady: bool,
+    /// Other offsets, the most probable first, and how probable.
+    pub(super) others: Vec<(f64, f64)>,
 }
 
 impl Match {
     /// Whether it may be applied without asking.
     pub(super) fn is_certain(&self) -> bool {
-        self.correlation >= LEAST_CORRELATION
-            && self.chance <= MOST_BY_CHANCE
-            && self.next <= MOST_ELSEWHERE
-            && self.deviations >= LEAST_DEVIATIONS
-            && self.steady
-    }
-
-    /// From 0 to 1: how far the peak stands out of the next best and of chance, none when a single feature makes it.
-    pub(super) fn certainty(&self) -> f64 {
-        let out = (1.0 - self.next.max(self.chance)).clamp(0.0, 1.0);
-        if self.steady { out } else { 0.0 }
+        self.probability >= PROBABLE && self.steady
     }
 }
 
-/// The best offset of a table against the signals; `None` when there is too little to tell.
-pub(super) fn best_offset(table: &[Tick], signals: &[Signal]) -> Option<Match> {
-    let ticks = coarse(table);
-    let field = Field::new(&ticks, signals)?;
-    let curve = field.curve();
-    let (best, peak) = curve.iter().enumerate().max_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
-    let (offset_s, height) = *peak;
-    if height <= 0.0 {
+/// The best offset of a table by what the witnesses say; `None` when there is too little to say anything.
+pub(super) fn best_offset(table: &[Tick], witnesses: &[Witness]) -> Option<Match> {
+    let table = Table::new(table)?;
+    let offsets = offsets(&table, witnesses)?;
+    let each = 2 * offsets.len() * (table.length_s() / table.tick_s) as usize;
+    let mut heard: Vec<Heard> = Vec::new();
+    for witness in witnesses.iter().take(MOST_WORK / each.max(1)) {
+        for scale in SCALES {
+            let Some(intervals) = Intervals::new(witness, scale * table.tick_s) else { continue };
+            heard.extend(Heard::of(&table, witness, scale, intervals, &offsets));
+        }
+    }
+    let votes = vote(&heard);
+    if heard.is_empty() {
         return None;
     }
-    let fallen = |share: f64| {
-        let low = |(_, h): &(f64, f64)| *h < share * height;
-        let left = curve[..best].iter().rposition(low).map_or(0, |i| i + 1);
-        let right = curve[best..].iter().position(low).map_or(curve.len(), |i| best + i);
-        (left, right)
+    let factors = factors(heard.iter().chain(&votes), offsets.len());
+    // The sum of what is probable: "unrelated" is as probable beforehand as all offsets together.
+    let peak = factors.iter().copied().fold(0.0, f64::max);
+    let each = |log: f64| (log - peak).exp() / factors.len() as f64;
+    let masses: Vec<f64> = factors.iter().map(|log| each(*log)).collect();
+    let all: f64 = masses.iter().sum::<f64>() + (-peak).exp();
+    let (best, _) = masses.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let offset_s = *offsets.get(best)?;
+    let wide_s = (WIDE * table.length_s()).max(WIDE_TICKS * table.tick_s);
+    let within = |half_s: f64| -> f64 {
+        let near = offsets.iter().zip(&masses).filter(|(o, _)| (*o - offset_s).abs() <= half_s + 1e-9);
+        near.map(|(_, mass)| mass).sum()
     };
-    let (left, right) = fallen(SEPARATE_AT);
-    let others = curve[..left].iter().chain(&curve[right..]);
-    let next = others.map(|(_, h)| *h).fold(0.0, f64::max) / height;
-    let (left, right) = fallen(WIDTH_AT);
-    let width_s = curve[right - 1].0 - curve[left].0;
-    let (chance, deviations) = field.chance(offset_s, height)?;
-    let tolerance_s = width_s.max(2.0 * field.tick_s);
-    let uncertainty_s = width_s / 2.0 + field.tick_s;
-    let narrow = uncertainty_s <= (WIDEST * field.table_s()).max(5.0 * field.tick_s);
-    let inside = left > 0 && right < curve.len();
+    let near = within(wide_s);
+    let step_s = table.tick_s / STEPS_A_TICK;
+    let steps = (wide_s / step_s).ceil() as usize;
+    let half = (0..=steps).map(|i| i as f64 * step_s).find(|half| within(*half) >= HELD * near);
+    let (first, _) =
+        heard.iter().filter_map(|h| Some((h, h.evidence(best)?))).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let voices: Vec<_> =
+        heard.iter().filter_map(|h| Some((h, h.sure_near(&offsets, offset_s, wide_s)?))).collect();
+    let agree: BTreeSet<_> = voices.iter().filter_map(|(h, _)| h.witness.process).collect();
+    // Where it lies is settled: the finer one looked, and the surer, the closer it is known.
+    let weights = || voices.iter().map(|(h, (own_s, z))| (*own_s, (z / h.scale).powi(2)));
+    let weight: f64 = weights().map(|(_, w)| w).sum();
+    let mean = |of: &dyn Fn(f64) -> f64| weights().map(|(own_s, w)| w * of(own_s)).sum::<f64>() / weight;
+    let (centre_s, apart_s) = if weight > 0.0 {
+        let centre_s = mean(&|own_s| own_s);
+        (centre_s, 2.0 * mean(&|own_s| (own_s - centre_s).powi(2)).sqrt())
+    } else {
+        (offset_s, 0.0)
+    };
     Some(Match {
-        offset_s,
-        uncertainty_s,
-        correlation: field.correlations(offset_s, None)?.first().copied()?,
-        next,
-        chance,
-        deviations,
-        steady: narrow
-            && inside
-            && (0..PARTS).all(|part| field.holds_without(part, offset_s, height, tolerance_s)),
+        offset_s: centre_s,
+        uncertainty_s: half.unwrap_or(wide_s).max(apart_s) + 0.5 * table.tick_s,
+        probability: near / all,
+        by: first.witness.what,
+        correlation: first.correlation(&table, offset_s).unwrap_or(0.0),
+        agree: agree.len(),
+        steady: first.steady(&table, offset_s),
+        others: others(&offsets, &masses, all, (offset_s, wide_s)),
     })
+}
+
+/// Other offsets that are probable, one for each wide surrounding.
+fn others(offsets: &[f64], masses: &[f64], all: f64, (best_s, wide_s): (f64, f64)) -> Vec<(f64, f64)> {
+    let mut taken = vec![best_s];
+    let mut found = Vec::new();
+    for _ in 0..OFFERED {
+        let free = |o: f64| taken.iter().all(|t| (t - o).abs() > 2.0 * wide_s);
+        let rest = offsets.iter().zip(masses).filter(|(o, _)| free(**o));
+        let Some((offset, _)) = rest.max_by(|a, b| a.1.total_cmp(b.1)) else { break };
+        let near = offsets.iter().zip(masses).filter(|(o, _)| (**o - offset).abs() <= wide_s);
+        found.push((*offset, near.map(|(_, mass)| mass).sum::<f64>() / all));
+        taken.push(*offset);
+    }
+    found
+}
+
+/// The table, its work added up.
+struct Table {
+    tick_s: f64,
+    from_s: f64,
+    /// Work so far at even distances of `step_s`.
+    step_s: f64,
+    sums: Vec<f64>,
+}
+
+impl Table {
+    fn new(ticks: &[Tick]) -> Option<Self> {
+        let ticks = coarse(ticks);
+        let mut lengths: Vec<f64> = ticks.iter().map(|t| t.length_s).collect();
+        lengths.sort_unstable_by(f64::total_cmp);
+        let tick_s = lengths.get(lengths.len() / 2).copied().filter(|l| *l > 0.0)?;
+        let (first, last) = ticks.first().zip(ticks.last())?;
+        let length_s = last.from_s + last.length_s - first.from_s;
+        // A table with long gaps is one of several runs.
+        let gaps = length_s > 2.0 * tick_s * ticks.len() as f64;
+        if ticks.len() < FEWEST_TICKS || gaps || !length_s.is_finite() {
+            return None;
+        }
+        let step_s = tick_s / 4.0;
+        let count = (length_s / step_s).round() as usize;
+        let mut sums = Vec::with_capacity(count + 1);
+        let (mut at, mut before) = (0, 0.0);
+        for i in 0..=count {
+            let t = first.from_s + i as f64 * step_s;
+            while let Some(tick) = ticks.get(at).filter(|tick| tick.from_s + tick.length_s <= t) {
+                before += tick.value * tick.length_s;
+                at += 1;
+            }
+            let within = ticks.get(at).map_or(0.0, |tick| (t - tick.from_s).max(0.0) * tick.value);
+            sums.push(before + within);
+        }
+        Some(Self { tick_s, from_s: first.from_s, step_s, sums })
+    }
+
+    fn length_s(&self) -> f64 {
+        self.step_s * self.sums.len().saturating_sub(1) as f64
+    }
+
+    fn sum_at(&self, t_s: f64) -> f64 {
+        let at = ((t_s - self.from_s) / self.step_s).max(0.0);
+        let i = (at as usize).min(self.sums.len().saturating_sub(2));
+        let (a, b) = (self.sums[i], self.sums.get(i + 1).copied().unwrap_or(self.sums[i]));
+        a + (b - a) * (at - i as f64).clamp(0.0, 1.0)
+    }
+}
+
+/// A witness cut into intervals of at least some length.
+struct Intervals {
+    /// Where they begin and end; one more than there are.
+    edges: Vec<f64>,
+    /// Change of the rate from each to the next; one less than there are.
+    changes: Vec<f64>,
+}
+
+impl Intervals {
+    fn new(witness: &Witness, least_s: f64) -> Option<Self> {
+        let mut edges: Vec<f64> = Vec::new();
+        let mut rates: Vec<f64> = Vec::new();
+        let mut last: Option<(f64, f64)> = None;
+        let mut cut = |from: (f64, f64), to: (f64, f64)| {
+            if edges.is_empty() {
+                edges.push(from.0);
+            }
+            edges.push(to.0);
+            rates.push((to.1 - from.1) / (to.0 - from.0));
+        };
+        for (t, sum) in &witness.sums {
+            let Some((from_s, from)) = last.filter(|_| t.is_finite() && sum.is_finite()) else {
+                last = last.or(Some((*t, *sum)));
+                continue;
+            };
+            // What is measured every second comes a little early or late.
+            if t - from_s < 0.9 * least_s {
+                continue;
+            }
+            cut((from_s, from), (*t, *sum));
+            last = Some((*t, *sum));
+        }
+        let enough = rates.len() > FEWEST_CHANGES && rates.len() <= MOST_INTERVALS;
+        enough.then(|| Self { changes: rates.windows(2).map(|pair| pair[1] - pair[0]).collect(), edges })
+    }
+
+    fn covers_s(&self) -> f64 {
+        self.edges.last().zip(self.edges.first()).map_or(0.0, |(last, first)| last - first)
+    }
+
+    /// The changes of the table and of the witness at an offset, where enough of one lies within the other.
+    fn pairs(&self, table: &Table, offset_s: f64) -> Option<(Vec<f64>, Vec<f64>)> {
+        let (from_s, to_s) = (table.from_s + offset_s, table.from_s + offset_s + table.length_s());
+        let first = self.edges.partition_point(|e| *e < from_s - 1e-6);
+        let end = self.edges.partition_point(|e| *e <= to_s + 1e-6);
+        let edges = self.edges.get(first..end)?;
+        let within_s = edges.last()? - edges.first()?;
+        let enough = within_s >= OVERLAP * table.length_s().min(self.covers_s());
+        if !enough || edges.len() < FEWEST_CHANGES + 2 {
+            return None;
+        }
+        let rate = |pair: &[f64]| {
+            (table.sum_at(pair[1] - offset_s) - table.sum_at(pair[0] - offset_s)) / (pair[1] - pair[0])
+        };
+        let rates: Vec<f64> = edges.windows(2).map(rate).collect();
+        let mut of_table: Vec<f64> = rates.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mut of_witness = self.changes.get(first..end - 2)?.to_vec();
+        (clip(&mut of_table) && clip(&mut of_witness)).then_some((of_table, of_witness))
+    }
+}
+
+/// Clips changes at a few times their usual size. False when hardly anything changes.
+fn clip(changes: &mut [f64]) -> bool {
+    let mut sizes: Vec<f64> = changes.iter().map(|c| c.abs()).collect();
+    let middle = sizes.len() / 2;
+    if sizes.is_empty() {
+        return false;
+    }
+    let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
+    // 1.4826: the deviation of a normal distribution whose median size is 1.
+    let most = CLIPPED_AT * 1.4826 * *median;
+    changes.iter_mut().for_each(|c| *c = c.clamp(-most, most));
+    most > 0.0 && most.is_finite()
+}
+
+/// How well the table fits one witness at one scale, at every offset.
+struct Heard<'a> {
+    witness: &'a Witness,
+    scale: f64,
+    intervals: Option<Intervals>,
+    /// Significance, in deviations of what the other offsets show, and how many changes that is of; nothing where too
+    /// little overlaps.
+    curve: Vec<Option<(f64, usize)>>,
+}
+
+impl<'a> Heard<'a> {
+    fn of(
+        table: &Table,
+        witness: &'a Witness,
+        scale: f64,
+        intervals: Intervals,
+        offsets: &[f64],
+    ) -> Option<Self> {
+        let at = |offset_s: &f64| {
+            let (x, y) = intervals.pairs(table, *offset_s)?;
+            Some((significance(pearson(&x, &y), x.len()), x.len()))
+        };
+        let curve = measured(offsets.iter().map(at).collect())?;
+        Some(Self { witness, scale, intervals: Some(intervals), curve })
+    }
+
+    /// The logarithm of the Bayes factor of "related, at this offset" against "unrelated". The effect is beforehand as
+    /// probable to be anything up to half of the variation, so chance must be beaten by the more the more was seen.
+    fn evidence(&self, at: usize) -> Option<f64> {
+        let (z, n) = self.curve.get(at).copied().flatten()?;
+        let spread = 0.5 * (1.0 + n as f64 / 4.0).ln();
+        Some(match self.witness.either_way {
+            true => 0.5 * z * z - spread - std::f64::consts::LN_2,
+            false => 0.5 * z.max(0.0).powi(2) - spread,
+        })
+    }
+
+    fn correlation(&self, table: &Table, offset_s: f64) -> Option<f64> {
+        let (x, y) = self.intervals.as_ref()?.pairs(table, offset_s)?;
+        Some(pearson(&x, &y))
+    }
+
+    /// Its own best offset and its significance, when it is sure of that by itself and it is near.
+    fn sure_near(&self, offsets: &[f64], near_s: f64, wide_s: f64) -> Option<(f64, f64)> {
+        let size = |z: f64| if self.witness.either_way { z.abs() } else { z };
+        let all = offsets.iter().zip(&self.curve).filter_map(|(o, c)| Some((*o, size(c.as_ref()?.0))));
+        let (own, z) = all.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (z >= AGREES && (own - near_s).abs() <= wide_s).then_some((own, z))
+    }
+
+    /// Whether it is more than one part of the table that fits.
+    fn steady(&self, table: &Table, offset_s: f64) -> bool {
+        let pairs = self.intervals.as_ref().and_then(|i| i.pairs(table, offset_s));
+        let Some((x, y)) = pairs else { return false };
+        let without = |part: usize| {
+            let except = part * x.len() / PARTS..(part + 1) * x.len() / PARTS;
+            let kept = |values: &[f64]| -> Vec<f64> {
+                let kept = values.iter().enumerate().filter(|(i, _)| !except.contains(i));
+                kept.map(|(_, v)| *v).collect()
+            };
+            let (x, y) = (kept(&x), kept(&y));
+            let z = significance(pearson(&x, &y), x.len());
+            if self.witness.either_way { z.abs() } else { z }
+        };
+        (0..PARTS).all(|part| without(part) >= LEAST_WITHOUT_A_PART)
+    }
+}
+
+/// What the same witness says of several JVMs, together: each may be too unsure by itself. It is measured anew against
+/// what chance does to the sum, as JVMs that share work are alike in what chance does to them, too.
+fn vote<'a>(heard: &[Heard<'a>]) -> Vec<Heard<'a>> {
+    let mut groups: BTreeMap<(&str, u64), Vec<&Heard<'a>>> = BTreeMap::new();
+    for one in heard.iter().filter(|h| h.witness.process.is_some() && !h.witness.either_way) {
+        groups.entry((one.witness.what, one.scale.to_bits())).or_default().push(one);
+    }
+    let together = |voices: &Vec<&Heard<'a>>| {
+        let first = voices.first().filter(|_| voices.len() > 1)?;
+        let at = |i: usize| {
+            let said: Vec<_> = voices.iter().filter_map(|v| v.curve.get(i).copied().flatten()).collect();
+            let n = said.iter().map(|(_, n)| n).sum::<usize>().checked_div(said.len())?;
+            let sum: f64 = said.iter().map(|(z, _)| z).sum();
+            Some((sum / (said.len() as f64).sqrt(), n))
+        };
+        let curve = measured((0..first.curve.len()).map(at).collect())?;
+        Some(Heard { witness: first.witness, scale: first.scale, intervals: None, curve })
+    };
+    groups.values().filter_map(together).collect()
+}
+
+/// Significances in deviations of what all offsets show, where those are more than theory has it.
+fn measured(mut curve: Vec<Option<(f64, usize)>>) -> Option<Vec<Option<(f64, usize)>>> {
+    let mut sizes: Vec<f64> = curve.iter().flatten().map(|(z, _)| z.abs()).collect();
+    if sizes.len() < FEWEST_OFFSETS {
+        return None;
+    }
+    let middle = sizes.len() / 2;
+    let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
+    let deviation = (1.4826 * *median).max(1.0);
+    curve.iter_mut().flatten().for_each(|(z, _)| *z /= deviation);
+    Some(curve)
+}
+
+/// The logarithms of the Bayes factors at all offsets: the mean over all that was heard.
+fn factors<'h, 'a: 'h>(heard: impl Iterator<Item = &'h Heard<'a>>, offsets: usize) -> Vec<f64> {
+    let heard: Vec<_> = heard.collect();
+    let at = |i: usize| {
+        // What says nothing at an offset makes it neither more nor less probable.
+        let logs = || heard.iter().map(|h| h.evidence(i).unwrap_or(0.0));
+        let most = logs().fold(0.0, f64::max);
+        most + (logs().map(|log| (log - most).exp()).sum::<f64>() / heard.len().max(1) as f64).ln()
+    };
+    (0..offsets).map(at).collect()
+}
+
+/// All offsets at which the table may lie over what the witnesses cover.
+fn offsets(table: &Table, witnesses: &[Witness]) -> Option<Vec<f64>> {
+    let from_s = witnesses.iter().filter_map(|w| Some(w.sums.first()?.0)).reduce(f64::min)?;
+    let to_s = witnesses.iter().filter_map(|w| Some(w.sums.last()?.0)).reduce(f64::max)?;
+    let length_s = table.length_s();
+    let ticks = (to_s - from_s + length_s) / table.tick_s;
+    let a_tick = if ticks * STEPS_A_TICK <= MOST_OFFSETS { STEPS_A_TICK } else { 1.0 };
+    if !ticks.is_finite() || ticks * a_tick > MOST_OFFSETS {
+        return None;
+    }
+    let step_s = table.tick_s / a_tick;
+    let first_s = ((from_s - table.from_s - length_s) / step_s).floor() * step_s;
+    let count = ((to_s - table.from_s - first_s) / step_s).ceil() as usize;
+    Some((0..=count).map(|i| first_s + i as f64 * step_s).collect())
+}
+
+/// A correlation of `n` changes in deviations of what chance gives.
+fn significance(r: f64, n: usize) -> f64 {
+    fisher(r) * (n.saturating_sub(3) as f64 / CHANGES_VARY).sqrt()
 }
 
 /// Whether two tables of the same kind started together: they correlate at no offset, and better so than by chance.
 pub(super) fn together(a: &[Tick], b: &[Tick]) -> bool {
     let n = a.len().min(b.len());
-    if n < FEWEST_TICKS {
+    if n < FEWEST_TOGETHER {
         return false;
     }
     // Both are put together in the same way, as they have the same ticks.
@@ -147,148 +462,6 @@ pub(super) fn together(a: &[Tick], b: &[Tick]) -> bool {
     let others = shifts(n).map(|k| fisher(pearson(&turned(&a, k), &b)));
     let (mean, deviation, _) = spread(others);
     at_once > mean + 3.0 * deviation
-}
-
-/// The table and the signals, ready to be held against one another.
-struct Field<'a> {
-    ticks: &'a [Tick],
-    values: Vec<f64>,
-    tick_s: f64,
-    grids: Vec<Grid>,
-    covers_s: (f64, f64),
-}
-
-/// A signal's sums at even distances, to be looked up without searching.
-struct Grid {
-    from_s: f64,
-    step_s: f64,
-    sums: Vec<f64>,
-    sign: f64,
-}
-
-impl Grid {
-    fn new(signal: &Signal, covers_s: (f64, f64), step_s: f64) -> Self {
-        let (from_s, to_s) = covers_s;
-        let count = ((to_s - from_s) / step_s).ceil() as usize + 2;
-        let mut sums = Vec::with_capacity(count);
-        let mut at = 0;
-        for i in 0..count {
-            let t = from_s + i as f64 * step_s;
-            while signal.sums.get(at).is_some_and(|(s, _)| *s <= t) {
-                at += 1;
-            }
-            let before = at.checked_sub(1).and_then(|i| signal.sums.get(i));
-            sums.push(match (before, signal.sums.get(at)) {
-                (Some((t0, s0)), Some((t1, s1))) if t1 > t0 => s0 + (s1 - s0) * (t - t0) / (t1 - t0),
-                (Some((_, s)), _) | (None, Some((_, s))) => *s,
-                (None, None) => 0.0,
-            });
-        }
-        Self { from_s, step_s, sums, sign: signal.sign }
-    }
-
-    fn sum_at(&self, t_s: f64) -> f64 {
-        let at = ((t_s - self.from_s) / self.step_s).max(0.0);
-        let i = (at as usize).min(self.sums.len().saturating_sub(2));
-        let (a, b) = (self.sums[i], self.sums.get(i + 1).copied().unwrap_or(self.sums[i]));
-        a + (b - a) * (at - i as f64).clamp(0.0, 1.0)
-    }
-
-    fn rate(&self, from_s: f64, length_s: f64) -> f64 {
-        (self.sum_at(from_s + length_s) - self.sum_at(from_s)) / length_s
-    }
-}
-
-impl<'a> Field<'a> {
-    fn new(ticks: &'a [Tick], signals: &[Signal]) -> Option<Self> {
-        let mut lengths: Vec<f64> = ticks.iter().map(|t| t.length_s).collect();
-        lengths.sort_unstable_by(f64::total_cmp);
-        let tick_s = lengths.get(lengths.len() / 2).copied().filter(|l| *l > 0.0)?;
-        let from_s = signals.iter().filter_map(|s| Some(s.sums.first()?.0)).reduce(f64::min)?;
-        let to_s = signals.iter().filter_map(|s| Some(s.sums.last()?.0)).reduce(f64::max)?;
-        let table_s = ticks.last()?.from_s - ticks.first()?.from_s;
-        let offsets = (to_s - from_s + table_s) / tick_s * STEPS_A_TICK;
-        if ticks.len() < FEWEST_TICKS || !offsets.is_finite() || offsets > MOST_OFFSETS as f64 {
-            return None;
-        }
-        let covers_s = (from_s, to_s);
-        let grids = signals.iter().map(|signal| Grid::new(signal, covers_s, tick_s / 4.0)).collect();
-        Some(Self { ticks, values: ticks.iter().map(|t| t.value).collect(), tick_s, grids, covers_s })
-    }
-
-    fn table_s(&self) -> f64 {
-        let ends = self.ticks.first().zip(self.ticks.last());
-        ends.map_or(0.0, |(first, last)| last.from_s + last.length_s - first.from_s)
-    }
-
-    /// The ticks that lie within what the signals cover.
-    fn within(&self, offset_s: f64) -> std::ops::Range<usize> {
-        let from = self.ticks.partition_point(|t| t.from_s + offset_s < self.covers_s.0);
-        let to = self.ticks.partition_point(|t| t.from_s + t.length_s + offset_s <= self.covers_s.1);
-        from..to.max(from)
-    }
-
-    /// Correlation with each signal at an offset, without the ticks in `except`.
-    fn correlations(&self, offset_s: f64, except: Option<&std::ops::Range<usize>>) -> Option<Vec<f64>> {
-        let within = self.within(offset_s);
-        let kept: Vec<usize> = within.filter(|i| except.is_none_or(|e| !e.contains(i))).collect();
-        let shorter = self.table_s().min(self.covers_s.1 - self.covers_s.0) / self.table_s();
-        let enough = (FEWEST_TICKS as f64).max(OVERLAP * shorter * self.ticks.len() as f64);
-        if (kept.len() as f64) < enough * if except.is_some() { 0.7 } else { 1.0 } {
-            return None;
-        }
-        let values: Vec<f64> = kept.iter().map(|i| self.values[*i]).collect();
-        let with = |grid: &Grid| {
-            let rate = |i: &usize| grid.rate(self.ticks[*i].from_s + offset_s, self.ticks[*i].length_s);
-            let rates: Vec<f64> = kept.iter().map(rate).collect();
-            grid.sign * pearson(&values, &rates)
-        };
-        Some(self.grids.iter().map(with).collect())
-    }
-
-    /// (offset, height) for every offset at which enough of the table is covered.
-    fn curve(&self) -> Vec<(f64, f64)> {
-        let (first, last) = (self.ticks.first(), self.ticks.last());
-        let (Some(first), Some(last)) = (first, last) else { return Vec::new() };
-        let step_s = self.tick_s / STEPS_A_TICK;
-        let from_s = self.covers_s.0 - last.from_s;
-        let count = ((self.covers_s.1 - first.from_s - from_s) / step_s) as usize;
-        let count = count.min(MOST_OFFSETS);
-        // Whole steps of the table's own ticks, so that a table on whole seconds is tried on whole seconds.
-        let from_s = (from_s / step_s).floor() * step_s;
-        let offsets = (0..=count).map(|i| from_s + i as f64 * step_s);
-        offsets.filter_map(|o| Some((o, height(&self.correlations(o, None)?)))).collect()
-    }
-
-    /// The highest and the spread of the heights that the table reaches when it is turned around in a circle: as a
-    /// share of `height`, and how many deviations `height` is above the mean.
-    fn chance(&self, offset_s: f64, peak: f64) -> Option<(f64, f64)> {
-        let within = self.within(offset_s);
-        let values = self.values.get(within.clone())?;
-        let rates = |grid: &Grid| -> Vec<f64> {
-            let ticks = self.ticks[within.clone()].iter();
-            ticks.map(|t| grid.rate(t.from_s + offset_s, t.length_s)).collect()
-        };
-        let rates: Vec<_> = self.grids.iter().map(|grid| (grid.sign, rates(grid))).collect();
-        let heights = shifts(values.len()).map(|k| {
-            let turned = turned(values, k);
-            height(&rates.iter().map(|(sign, rates)| sign * pearson(&turned, rates)).collect::<Vec<_>>())
-        });
-        let (mean, deviation, highest) = spread(heights);
-        (deviation > 0.0).then(|| ((highest / peak).max(0.0), (peak - mean) / deviation))
-    }
-
-    /// Whether the best offset nearby stays, and stays high, without one part of the table.
-    fn holds_without(&self, part: usize, offset_s: f64, peak: f64, tolerance_s: f64) -> bool {
-        let within = self.within(offset_s);
-        let length = within.len();
-        let except = within.start + part * length / PARTS..within.start + (part + 1) * length / PARTS;
-        let step_s = self.tick_s / STEPS_A_TICK;
-        let nearby = (-60..=60).map(|i| offset_s + f64::from(i) * step_s);
-        let heights = nearby.filter_map(|o| Some((o, height(&self.correlations(o, Some(&except))?))));
-        let best = heights.max_by(|a, b| a.1.total_cmp(&b.1));
-        best.is_some_and(|(o, h)| (o - offset_s).abs() <= tolerance_s && h >= LEAST_WITHOUT_A_PART * peak)
-    }
 }
 
 /// Neighbouring ticks put together until there are few enough.
@@ -313,11 +486,6 @@ fn shifts(n: usize) -> std::ops::Range<usize> {
 fn turned(values: &[f64], by: usize) -> Vec<f64> {
     let (head, tail) = values.split_at(by.min(values.len()));
     [tail, head].concat()
-}
-
-/// Correlations put together: the mean of their Fisher transforms, which are about normal.
-fn height(correlations: &[f64]) -> f64 {
-    correlations.iter().map(|r| fisher(*r)).sum::<f64>() / correlations.len().max(1) as f64
 }
 
 fn fisher(r: f64) -> f64 {
@@ -347,125 +515,6 @@ fn pearson(x: &[f64], y: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Numbers from -1 to 1 that look random and are the same every time (splitmix64).
-    struct Noise(u64);
-
-    impl Noise {
-        fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        }
-    }
-
-    fn ticks(values: &[f64]) -> Vec<Tick> {
-        let tick = |(i, value): (usize, &f64)| Tick { from_s: i as f64, length_s: 1.0, value: *value };
-        values.iter().enumerate().map(tick).collect()
-    }
-
-    fn signal(rates: &[f64]) -> Signal {
-        let mut sum = 0.0;
-        let mut sums = vec![(0.0, 0.0)];
-        for (i, rate) in rates.iter().enumerate() {
-            sum += rate;
-            sums.push((i as f64 + 1.0, sum));
-        }
-        Signal { sums, sign: 1.0 }
-    }
-
-    /// Load with a ramp, a few phases and noise.
-    fn load(noise: &mut Noise, n: usize) -> Vec<f64> {
-        let mut level = 100.0;
-        let mut value = |i: usize| {
-            if noise.next() > 0.93 {
-                level = 100.0 + 50.0 * noise.next();
-            }
-            (level + 5.0 * noise.next()) * (i as f64 / 12.0).min(1.0)
-        };
-        (0..n).map(&mut value).collect()
-    }
-
-    #[test]
-    fn a_known_offset_is_found_and_certain() {
-        let mut certain = 0;
-        for seed in 0..8 {
-            let mut noise = Noise(seed);
-            let work = load(&mut noise, 230);
-            let offset = 36;
-            let mut activity: Vec<f64> = (0..290).map(|_| 20.0 + 10.0 * noise.next()).collect();
-            for (i, value) in work.iter().enumerate() {
-                activity[i + offset] += 0.7 * value + 4.0 * noise.next();
-            }
-            let found = best_offset(&ticks(&work), &[signal(&activity)]).unwrap();
-            assert!((found.offset_s - 36.0).abs() <= 1.0, "{found:?}");
-            assert!(found.uncertainty_s < 6.0, "{found:?}");
-            certain += u32::from(found.is_certain());
-        }
-        assert!(certain >= 6, "{certain}");
-    }
-
-    #[test]
-    fn unrelated_series_are_never_certain() {
-        let mut certain = Vec::new();
-        for seed in 0..30 {
-            let mut noise = Noise(1000 + seed);
-            let (activity, other) = (load(&mut noise, 290), load(&mut noise, 230));
-            let mut level = 0.0;
-            let walk: Vec<f64> = (0..230)
-                .map(|_| {
-                    level += noise.next();
-                    level
-                })
-                .collect();
-            let white: Vec<f64> = (0..230).map(|_| noise.next()).collect();
-            let dip: Vec<f64> =
-                (0..230).map(|i| if (90..100).contains(&i) { 10.0 } else { 100.0 + noise.next() }).collect();
-            for table in [&other, &walk, &white, &dip] {
-                let found = best_offset(&ticks(table), &[signal(&activity)]);
-                certain.extend(found.filter(Match::is_certain).map(|found| (seed, found)));
-            }
-        }
-        assert_eq!(certain, []);
-    }
-
-    #[test]
-    fn one_dip_laid_over_one_dip_is_found_but_not_certain() {
-        let mut noise = Noise(5);
-        let dip = |at: usize, n: usize, noise: &mut Noise| -> Vec<f64> {
-            (0..n)
-                .map(|i| if (at..at + 10).contains(&i) { 20.0 } else { 100.0 + 3.0 * noise.next() })
-                .collect()
-        };
-        let (table, activity) = (dip(100, 230, &mut noise), dip(150, 290, &mut noise));
-        let found = best_offset(&ticks(&table), &[signal(&activity)]).unwrap();
-        assert!((found.offset_s - 50.0).abs() <= 1.0 && !found.is_certain(), "{found:?}");
-    }
-
-    #[test]
-    fn too_little_or_nothing_that_varies_tells_nothing() {
-        let mut noise = Noise(9);
-        let work = load(&mut noise, 230);
-        assert_eq!(best_offset(&ticks(&work[..30]), &[signal(&work)]), None);
-        assert_eq!(best_offset(&ticks(&[1.0; 230]), &[signal(&work)]), None);
-        assert_eq!(best_offset(&ticks(&work), &[]), None);
-        assert_eq!(best_offset(&ticks(&work), &[signal(&[])]), None);
-        assert_eq!(best_offset(&[], &[signal(&work)]), None);
-    }
-
-    #[test]
-    fn tables_that_started_together_are_told_from_those_that_did_not() {
-        let mut noise = Noise(3);
-        let work = load(&mut noise, 231);
-        let share =
-            |noise: &mut Noise| -> Vec<f64> { work.iter().map(|w| w / 3.0 + 6.0 * noise.next()).collect() };
-        let (a, b) = (share(&mut noise), share(&mut noise));
-        assert!(together(&ticks(&a), &ticks(&b[..230])));
-        let unrelated: Vec<f64> = (0..231).map(|_| noise.next()).collect();
-        assert!(!together(&ticks(&a), &ticks(&unrelated)));
-    }
-}
+mod robustness;
+#[cfg(test)]
+mod tests;

@@ -41,10 +41,13 @@ struct Told {
 }
 
 /// The source format of a JVM that was recorded live: it names the process and its start.
-const LIVE: &str = "jvm";
+const LIVE: &str = fathom_recording::vocabulary::source::JVM;
 
 /// Merges the processes that new sources tell of where they are one.
 pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut Vec<String>) {
+    for (from, into) in sampled_beside(recording, first_new) {
+        recording.merge_process(from, into);
+    }
     let processes: BTreeSet<u32> =
         recording.sources.iter().enumerate().filter_map(|(i, s)| tells(i, s, first_new)).collect();
     if processes.len() < 2 {
@@ -64,6 +67,25 @@ pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut 
         recording.merge_process(from, into);
         warnings.push(why);
     }
+}
+
+/// Processes that a new source has samples of and that none is of by itself, with those of the same id that another is
+/// of: what `perf` saw of a whole machine, and the JVMs on it that have logs.
+fn sampled_beside(recording: &Recording, first_new: usize) -> Vec<(ProcessId, ProcessId)> {
+    let owned: BTreeSet<u32> = recording.sources.iter().filter_map(|source| source.process).collect();
+    let rows = || recording.samples.iter().map(|row| (row.process, row.source.index() >= first_new));
+    let (new, old): (BTreeSet<_>, BTreeSet<_>) = rows().partition(|(_, new)| *new);
+    let old: BTreeSet<ProcessId> = old.into_iter().map(|(process, _)| process).collect();
+    let beside = new.into_iter().map(|(process, _)| process);
+    let beside = beside.filter(|process| !owned.contains(&process.0) && !old.contains(process));
+    let pid = |process: ProcessId| recording.processes.get(process.index()).and_then(|p| p.pid);
+    let pairs = beside.filter_map(|process| {
+        let own = pid(process).filter(|pid| *pid > CONTAINER_PID)?;
+        let mut same = owned.iter().map(|id| ProcessId(*id)).filter(|other| pid(*other) == Some(own));
+        // Of two runs with one id nobody knows which.
+        Some((process, same.next().filter(|_| same.next().is_none())?))
+    });
+    pairs.collect()
 }
 
 /// Two processes of which there is evidence that they are one: the later, the earlier.

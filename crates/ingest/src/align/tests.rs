@@ -111,6 +111,39 @@ fn the_same_process_id_joins_unless_the_starts_are_apart_or_it_is_that_of_a_cont
     assert!(!joined(1, ZERO));
 }
 
+/// perf sees every process of a machine: those that have logs are known by their id, whichever of them perf saw most of.
+#[test]
+fn samples_of_perf_are_of_the_jvms_with_their_ids() {
+    let dir = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let sample = |pid: u32, t: u32| {
+        format!(
+            "java {pid}/{pid} {t}.000001: 10000000 cpu-clock: \n\t    7f28 Foo::run+0x3 (/tmp/perf-{pid}.map)\n\n"
+        )
+    };
+    let perf: String =
+        [(20_389, 1), (20_389, 2), (20_400, 3), (7, 4)].map(|(pid, t)| sample(pid, t)).concat();
+    let log = |pid: u32| {
+        format!(
+            "[0.1s][{pid}][{pid}][info][gc] Using G1\n[1.0s][{pid}][{pid}][info][gc] GC(0) Pause Young (Normal) \
+             (G1 Evacuation Pause) 1M->0M(2M) 1.0ms\n"
+        )
+    };
+    let paths = [put("a.log", &log(20_400)), put("perf.txt", &perf), put("b.log", &log(20_389))];
+    let mut recording = Recording::new();
+    crate::read_inputs(&paths, &crate::Options::default(), &mut recording).unwrap();
+    let with_pid = |pid: i64| recording.processes.iter().filter(|p| p.pid == Some(pid)).count();
+    assert_eq!([20_389, 20_400, 7].map(with_pid), [1, 1, 1], "{:?}", recording.processes);
+    let of = |pid: i64| {
+        recording.samples.iter().filter(|s| recording.processes[s.process.index()].pid == Some(pid)).count()
+    };
+    assert_eq!([20_389, 20_400, 7].map(of), [2, 1, 1]);
+}
+
 #[test]
 fn by_hand_wins_and_counts_from_the_start_of_the_first_jvm() {
     let mut r = Recording::new();

@@ -52,6 +52,22 @@ fn records(recording: &Recording) -> Vec<u64> {
     recording.sources.iter().map(|source| source.records).collect()
 }
 
+/// What PowerShell's `>` makes of a log, and what is left of one whose line feeds were taken away.
+#[test]
+fn a_log_in_utf16_or_with_carriage_returns_gives_the_same_rows_at_the_same_lines() {
+    let dir = TempDir::new().unwrap();
+    let log = jdk8_log(1, 40);
+    let utf16: Vec<u8> = format!("\u{feff}{log}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (name, bytes) in
+        [("utf16", utf16.clone()), ("gz", gzip(&utf16)), ("cr", log.replace('\n', "\r").into())]
+    {
+        let (report, recording) = read(&[put(&dir, name, bytes)]);
+        report.unwrap();
+        let lines: Vec<u64> = recording.spans_of(kind::GC_PAUSE).map(|p| p.line()).collect();
+        assert_eq!(lines, (1..=40).collect::<Vec<_>>(), "{name}");
+    }
+}
+
 #[test]
 fn every_packing_of_a_file_gives_the_same_rows() {
     let dir = TempDir::new().unwrap();

@@ -26,12 +26,18 @@ const MAX_DEPTH: usize = 12;
 /// one line a class; 50 000 classes are more than any heap that we know.
 const MAX_OPEN_LINES: u64 = 50_000;
 
+/// What `-XX:+PrintClassHistogramAfterFullGC` prints.
+const COUNT_AFTER: &[u8] = b"Class Histogram (after";
+
 /// Part names are kept to this length ("ASCMS-concurrent-abortable-preclean-start" has 41).
 const NAME_LEN: usize = 48;
 
 /// What a record closed as.
 #[derive(Debug)]
 pub(super) enum Event {
+    /// A record begins that lies in no other. Only these come in the order of their stamps: what is printed within a
+    /// record is later than the record's own start ("200.0: [Full GC 200.0: [CMS210.5: [CMS-concurrent-sweep: …").
+    Begins(Stamp),
     /// A stop-the-world record. Its CPU times and details may follow.
     Pause(Box<Pause>),
     /// A phase beside the application has ended: its stamp is its end.
@@ -42,8 +48,11 @@ pub(super) enum Event {
     HumongousRequest,
     /// Something with a GC id began: a record, a concurrent phase, a collection of the old generation inside a record.
     Identified(Stamp),
-    /// A record was cut off before its end.
-    Cut,
+    /// G1 has counted the objects of each class after a full collection, and took so long: the stop that it was part of
+    /// ends with it, and the collection's own record does not hold it.
+    CountedObjects(i64),
+    /// A record was cut off before its end; the pause so far as it was read, where it is one.
+    Cut(Option<Box<Pause>>),
 }
 
 /// A concurrent phase that ended or was given up.
@@ -149,8 +158,14 @@ impl Brackets {
     pub fn abandon(&mut self) {
         if !self.frames.is_empty() {
             self.frames.clear();
-            self.pauses.clear();
-            self.events.push(Event::Cut);
+            let mut pauses = self.pauses.drain(..);
+            let mut outer = pauses.next();
+            if let Some(outer) = &mut outer {
+                pauses.for_each(|inner| outer.fails_with(&inner));
+            } else {
+                drop(pauses);
+            }
+            self.events.push(Event::Cut(outer.map(Box::new)));
         }
     }
 
@@ -199,6 +214,9 @@ impl Brackets {
             self.abandon();
             return false;
         }
+        if !self.is_open() && matches!(kind, Kind::Pause | Kind::Concurrent) {
+            self.events.push(Event::Begins(stamp));
+        }
         if stamp.id.is_some() {
             self.events.push(Event::Identified(stamp));
         }
@@ -238,6 +256,10 @@ impl Brackets {
             frame.set_name(text);
         }
         match frame.kind {
+            Kind::Ignored if frame.name().starts_with(COUNT_AFTER) => {
+                frame.secs_ns = seconds_ns(text).or(frame.secs_ns);
+                return;
+            }
             Kind::Ergonomics | Kind::Ignored | Kind::Unknown => return,
             Kind::Times => {
                 if let (Some(user_s), Some(sys_s), Some(real_s)) =
@@ -266,7 +288,7 @@ impl Brackets {
             pause.open(text.trim_ascii_start());
         }
         if own && has_failure_mark(text) {
-            pause.failed = true;
+            pause.fail_to_move();
         }
         if frame.kind != Kind::Concurrent {
             for group in Parentheses(text) {
@@ -299,6 +321,9 @@ impl Brackets {
                     pause.part(strip_failure(frame.name()), frame.change, frame.secs_ns, outermost);
                 }
             }
+            Kind::Ignored if self.frames.is_empty() && frame.name().starts_with(COUNT_AFTER) => {
+                self.events.extend(frame.secs_ns.map(Event::CountedObjects));
+            }
             Kind::Times | Kind::Ergonomics | Kind::Ignored | Kind::Unknown => {}
         }
         true
@@ -313,11 +338,12 @@ impl Brackets {
             _ if pause.duration_ns.is_none() => {
                 // "[Pause Init Mark, start]" announces a pause that is told when it ends.
                 if pause.collector != Some(Collector::Shenandoah) {
-                    self.events.push(Event::Cut);
+                    self.events.push(Event::Cut(Some(Box::new(pause))));
                 }
             }
             Some(outer) => {
                 outer.remark = true;
+                outer.fails_with(&pause);
                 pause.is_scavenge_of_remark();
                 outer.nested.push(pause);
             }
@@ -359,10 +385,11 @@ fn milliseconds_ns(text: &[u8]) -> Option<i64> {
     exact_ns(trailing_decimal(text)).map(|ns| ns / 1000)
 }
 
-/// "GC--[PSYoungGen" and "(Allocation Failure) --[PSYoungGen": the scavenge could not promote
-/// (`psScavenge.cpp`, "--" is printed when promotion failed).
+/// "GC--[PSYoungGen", "(Allocation Failure) --[PSYoungGen", "GC pause (young)-- 120M->116M(128M)": objects could not be
+/// moved (`psScavenge.cpp` and `g1CollectedHeap.cpp` print "--" then, before the sizes).
 fn has_failure_mark(text: &[u8]) -> bool {
-    text.trim_ascii_end().ends_with(b"--")
+    memchr::memmem::find_iter(text, b"--")
+        .any(|at| matches!(text.get(at + 2), None | Some(b' ')) && text.get(at + 2) != Some(&b'-'))
 }
 
 /// "CMS (concurrent mode failure)" is the part "CMS".

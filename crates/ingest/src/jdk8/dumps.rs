@@ -102,7 +102,6 @@ const KNOWN: &[&[u8]] = &[
     b"promo attempt is",
     b"TLAB: ",
     b"TLAB totals:",
-    b"GC locker:",
     b"VM-Thread ",
     b"GC-Thread ",
     b"GCTask-Thread ",

@@ -45,7 +45,7 @@ use self::run::Run;
 use self::safepoints::{Row, StoppedLine, application_ns};
 use self::stamp::Stamp;
 use crate::jit::print_compilation::parse_line;
-use crate::{Confidence, Format, IngestError, Input, Tally};
+use crate::{Confidence, Format, IngestError, Input, Tally, trouble};
 
 const ID: &str = "jdk8-gc-log";
 
@@ -205,13 +205,19 @@ impl Reader {
             {
                 return Known::Yes;
             }
-            if dumps::is_dump(text) || self.compiler_line(sink, number, line) {
+            if self.trouble(sink, number, text)
+                || dumps::is_dump(text)
+                || self.compiler_line(sink, number, line)
+            {
                 return Known::Yes;
             }
         }
         let known = self.brackets.feed(number, line);
         if !self.brackets.events.is_empty() {
             self.drain(sink);
+        }
+        if let Some(said) = trouble::limit_in(text) {
+            self.this_run(sink).trouble(sink, number, &said);
         }
         if text.ends_with(b"seconds") && self.glued_stop(sink, number, text) || known {
             return Known::Yes;
@@ -252,7 +258,9 @@ impl Reader {
                 if Header::starts(text) && self.pending_restart_without_uptime() {
                     self.end_run(sink);
                 }
-                if self.header.get_or_insert_default().line(text) {
+                let mut header = self.header.clone().unwrap_or_default();
+                if header.line(text) {
+                    self.header = Some(header);
                     return Some(Known::Yes);
                 }
             }
@@ -320,12 +328,22 @@ impl Reader {
         warning
     }
 
+    /// What the JVM says of its trouble, without a stamp. Lines of records and stamps are spared the search.
+    fn trouble(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8]) -> bool {
+        let said = text.first().filter(|b| b.is_ascii_alphabetic() || **b == b'#');
+        let Some(said) = said.and_then(|_| trouble::said_in(text)) else { return false };
+        self.flush(sink);
+        self.this_run(sink).trouble(sink, number, &said);
+        true
+    }
+
     /// What no record took: a dump, a compilation, or a line that nobody knows.
     fn leftover(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8], text: &[u8]) -> Known {
         // Details may stand behind the stamp of another thread: "371.856:    [Parallel Time: 268.0 ms]".
         let spaces = |at: &usize| line.get(..*at).map_or(0, |head| head.len() - head.trim_ascii_end().len());
         let detail = memchr::memchr(b'[', line).and_then(|at| line.get(at - spaces(&at)..)).unwrap_or(line);
-        let known = dumps::is_dump(text)
+        let known = self.trouble(sink, number, Stamp::stripped(text))
+            || dumps::is_dump(text)
             || dumps::is_dump(Stamp::stripped(text))
             || self.pending.as_deref_mut().is_some_and(|pause| self.details.line(pause, detail))
             || self.compiler_line(sink, number, line)
@@ -336,19 +354,20 @@ impl Reader {
     fn drain(&mut self, sink: &mut dyn Sink) {
         for event in std::mem::take(&mut self.brackets.events) {
             match event {
+                Event::Begins(stamp) => self.end_run_unless_it_holds(sink, stamp),
                 Event::Pause(mut pause) => {
                     self.flush(sink);
                     self.details.reset();
-                    // A restart must be seen before the next line is.
-                    let run = self.run_for(sink, pause.stamp);
+                    let run = self.this_run(sink);
                     if pause.stamp.is_empty() {
                         // Another thread wrote into it: "0.1830.183: : [Full GC". Lines to come may be later.
                         pause.stamp = run.stamp_here();
                     }
+                    run.reached(pause.stamp);
                     self.pending = Some(pause);
                 }
                 Event::Concurrent(phase) => {
-                    let run = self.run_for(sink, phase.stamp);
+                    let run = self.this_run(sink);
                     run.concurrent(sink, &phase);
                     self.records = true;
                 }
@@ -358,11 +377,19 @@ impl Reader {
                     }
                 }
                 Event::Identified(stamp) => {
-                    let run = self.run_for(sink, stamp);
+                    let run = self.this_run(sink);
                     stamp.id.into_iter().for_each(|id| run.id(id));
                 }
+                Event::CountedObjects(ns) => {
+                    if let Some(pause) = self.pending.as_deref_mut().filter(|pause| pause.full) {
+                        pause.goes_on_for(ns, "Class Histogram (after full gc)");
+                    }
+                }
                 Event::HumongousRequest => self.humongous_asked = true,
-                Event::Cut => {
+                Event::Cut(pause) => {
+                    if let Some(pause) = pause.filter(|pause| pause.full || !pause.failures.is_empty()) {
+                        self.this_run(sink).cut(sink, &pause);
+                    }
                     if let Some(run) = &mut self.run {
                         run.tally.lost += 1;
                     }
@@ -389,11 +416,20 @@ impl Reader {
 
     /// The run that a record with this stamp belongs to; a new one when there is none or the JVM was restarted.
     fn run_for(&mut self, sink: &mut dyn Sink, stamp: Stamp) -> &mut Run {
+        self.end_run_unless_it_holds(sink, stamp);
+        self.this_run(sink)
+    }
+
+    /// Ends the run when what begins with this stamp cannot be of it.
+    fn end_run_unless_it_holds(&mut self, sink: &mut dyn Sink, stamp: Stamp) {
         let after_header = self.header.is_some();
         if self.run.as_ref().is_some_and(|run| !run.holds(stamp, after_header)) {
-            self.flush(sink);
             self.end_run(sink);
         }
+    }
+
+    /// The run that the log is in; a new one when there is none.
+    fn this_run(&mut self, sink: &mut dyn Sink) -> &mut Run {
         if self.run.is_none() {
             self.runs += 1;
             let name = match self.runs {

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use fathom_recording::vocabulary::failure;
+
 use super::numbers::Change;
 use super::stamp::Stamp;
 
@@ -10,17 +12,19 @@ use super::stamp::Stamp;
 /// `log_gc_header`).
 const KINDS: &[&[u8]] = &[b"young", b"mixed", b"partial", b"initial-mark"];
 
-/// What makes a pause an evacuation failure: G1 ran out of to-space, a scavenge could not promote, CMS lost its race.
-const FAILURES: &[&[u8]] = &[
-    b"to-space exhausted",
-    b"to-space overflow",
-    b"promotion failed",
-    b"concurrent mode failure",
-    b"promotion failed - to-space exhausted",
+/// What a collection may fail at, as JDK 6 to 8 print it in parentheses, and the recording's word for it: G1 ran out of
+/// to-space, a scavenge could not promote, CMS lost its race, or somebody else's collection broke it off.
+const FAILURES: &[(&[u8], &str)] = &[
+    (b"to-space exhausted", failure::EVACUATION_FAILURE),
+    (b"to-space overflow", failure::EVACUATION_FAILURE),
+    (b"promotion failed - to-space exhausted", failure::EVACUATION_FAILURE),
+    (b"promotion failed", failure::PROMOTION_FAILED),
+    (b"concurrent mode failure", failure::CONCURRENT_MODE_FAILURE),
+    (b"concurrent mode interrupted", failure::CONCURRENT_MODE_INTERRUPTED),
 ];
 
 /// Qualifiers that say nothing that is not said elsewhere.
-const NEUTRAL: &[&[u8]] = &[b"concurrent mode interrupted", b"non-parallel", b"parallel"];
+const NEUTRAL: &[&[u8]] = &[b"non-parallel", b"parallel"];
 
 /// Also "(full 7)" of a heap dump that begins within the record's line.
 fn is_neutral(text: &[u8]) -> bool {
@@ -130,7 +134,8 @@ pub(super) struct Pause {
     pub desired_survivor: Option<f64>,
     pub age1: Option<f64>,
     pub full: bool,
-    pub failed: bool,
+    /// What it failed at, in the words of [`failure`].
+    pub failures: Vec<&'static str>,
     /// Whether it is a CMS remark, the one record that may hold another.
     pub remark: bool,
     pub collector: Option<Collector>,
@@ -156,13 +161,16 @@ impl Pause {
             self.collector = Some(Collector::G1);
         } else if word(b"Pause") {
             self.collector = Some(Collector::Shenandoah);
+            if word(b"Pause Degenerated") {
+                self.fail(failure::DEGENERATED);
+            }
         }
     }
 
     /// Takes a qualifier in parentheses of the record itself or of one of its parts.
     pub fn qualify(&mut self, text: &[u8], own: bool) {
-        if FAILURES.contains(&text) {
-            self.failed = true;
+        if let Some((_, word)) = FAILURES.iter().find(|(printed, _)| *printed == text) {
+            self.fail(word);
         } else if text == b"System" {
             self.cause = Some("System.gc()");
         } else if let Some(cause) = CAUSES.iter().find(|c| own && c.as_bytes() == text) {
@@ -180,6 +188,32 @@ impl Pause {
         } else if own && !is_neutral(text) && self.qualifiers.len() < MAX_ITEMS {
             self.qualifiers.push(String::from_utf8_lossy(text).into_owned());
         }
+    }
+
+    /// The application was stopped for longer than the record says, with something of this name.
+    pub fn goes_on_for(&mut self, ns: i64, name: &str) {
+        self.duration_ns = self.duration_ns.map(|own| own.saturating_add(ns));
+        if self.phases.len() < MAX_ITEMS {
+            self.phases.push((name.to_owned(), ns as f64 / 1e6));
+        }
+    }
+
+    /// Notes what it failed at.
+    pub fn fail(&mut self, word: &'static str) {
+        if !self.failures.contains(&word) {
+            self.failures.push(word);
+        }
+    }
+
+    /// What a collection within it failed at, it failed at as well: one stop is one.
+    pub fn fails_with(&mut self, inner: &Self) {
+        inner.failures.iter().for_each(|word| self.fail(word));
+    }
+
+    /// Takes the "--" that a scavenge and G1 print behind their names when objects could not be moved.
+    pub fn fail_to_move(&mut self) {
+        let g1 = self.collector == Some(Collector::G1);
+        self.fail(if g1 { failure::EVACUATION_FAILURE } else { failure::PROMOTION_FAILED });
     }
 
     fn is_cms(&mut self, name: &'static str) {
@@ -298,7 +332,7 @@ mod tests {
         assert_eq!(pause.name, "GC pause (young) (initial-mark)");
         assert_eq!(pause.cause, Some("G1 Evacuation Pause"));
         assert_eq!(pause.qualifiers, ["new in 8u999"]);
-        assert!(pause.failed);
+        assert_eq!(pause.failures, [failure::EVACUATION_FAILURE]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use fathom_recording::clock::MILLI_NS;
+use fathom_recording::vocabulary::failure::is_evacuation_failure;
 use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{
     Anchor, Check, ClockBasis, Process, ProcessId, Sink, Source, SourceId, SpanId, SpanRow,
@@ -14,8 +15,8 @@ use super::header::Header;
 use super::pause::{Collector, Pause};
 use super::safepoints::{Safepoints, Stop};
 use super::stamp::Stamp;
-use crate::Tally;
 use crate::jit::print_compilation::{CompilationLine, is_code_cache_full, record};
+use crate::{Tally, trouble};
 
 /// How far uptime may fall back within one run: lines of different threads overtake each other.
 const REORDER_NS: i64 = 1_000_000_000;
@@ -28,8 +29,6 @@ const STAMP_NS: i64 = 2_000_000;
 /// Phase names are remembered up to this many; hostile input may have as many as it has lines.
 const MAX_PHASE_KEYS: usize = 4096;
 
-/// Warnings are kept to this length, bytes (`kind::JVM_WARNING`).
-const MAX_WARNING: usize = 200;
 /// Missing GC ids are remembered up to this many.
 const MAX_MISSING: usize = 1024;
 
@@ -98,6 +97,7 @@ pub(super) struct Run {
     pub tally: Tally,
     sums: Sums,
     phase_keys: FxHashMap<String, String>,
+    warnings: u64,
 }
 
 impl Run {
@@ -128,6 +128,7 @@ impl Run {
             tally: Tally::default(),
             sums: Sums::default(),
             phase_keys: FxHashMap::default(),
+            warnings: 0,
         }
     }
 
@@ -163,12 +164,18 @@ impl Run {
             zero.1 = zero.1.max(now.saturating_sub(zero.0).saturating_abs());
             self.dated += 1;
         }
-        if let Some(uptime) = stamp.uptime_ns {
-            self.last_uptime_ns = Some(self.last_uptime_ns.map_or(uptime, |last| last.max(uptime)));
-        }
+        self.reached(stamp);
         let t = self.place(stamp).unwrap_or(self.cursor_ns);
         self.covers(t);
         t
+    }
+
+    /// Notes how far the log has come: what falls back behind it is a restart. A pause is written when its details have
+    /// been read, which may be after the next record began.
+    pub fn reached(&mut self, stamp: Stamp) {
+        if let Some(uptime) = stamp.uptime_ns {
+            self.last_uptime_ns = Some(self.last_uptime_ns.map_or(uptime, |last| last.max(uptime)));
+        }
     }
 
     /// Time of a stamp on the run's clock, without noting it.
@@ -282,8 +289,7 @@ impl Run {
             }
         }
         let qualifiers = pause.qualifiers.join(", ");
-        let mut labels: Vec<(&str, &str)> = Vec::with_capacity(2);
-        labels.extend(pause.cause.map(|cause| (label::CAUSE, cause)));
+        let mut labels = labels_of(pause);
         if !qualifiers.is_empty() {
             labels.push((label::QUALIFIER, &qualifiers));
         }
@@ -302,6 +308,17 @@ impl Run {
             figures: &figures,
             labels: &labels,
         })
+    }
+
+    /// Writes what is known of a pause whose record was cut off.
+    pub fn cut(&self, sink: &mut dyn Sink, pause: &Pause) {
+        let t = self.place(pause.stamp).unwrap_or(self.cursor_ns);
+        let figures: &[(&str, f64)] = if pause.full { &[(figure::FULL, 1.0)] } else { &[] };
+        let labels = labels_of(pause);
+        sink.span(&SpanRow {
+            labels: &labels,
+            ..self.row((kind::GC_CUT, &pause.name), (t, t), pause.line, figures)
+        });
     }
 
     /// Writes a concurrent phase; its stamp is its end.
@@ -341,14 +358,22 @@ impl Run {
     pub fn warning(&mut self, sink: &mut dyn Sink, number: u64, line: &[u8]) {
         let text =
             memchr::memmem::find(line, b" VM warning: ").and_then(|at| line.get(at + 13..)).unwrap_or(line);
-        let text = String::from_utf8_lossy(text.get(..MAX_WARNING).unwrap_or(text));
-        let at = (self.cursor_ns, self.cursor_ns);
-        self.event(sink, (kind::JVM_WARNING, &text), at, number, &[]);
+        self.trouble(sink, number, &trouble::text(text));
         if is_code_cache_full(line) {
+            let at = (self.cursor_ns, self.cursor_ns);
             let figures = [(figure::COMPILER_DISABLED, 1.0)];
             self.event(sink, (kind::JIT_CODE_CACHE_FULL, "code cache full"), at, number, &figures);
         }
-        self.tally.records += 1;
+    }
+
+    /// Writes what the JVM complains of, where the log is.
+    pub fn trouble(&mut self, sink: &mut dyn Sink, number: u64, text: &str) {
+        self.warnings += 1;
+        if self.warnings <= trouble::MOST {
+            let at = (self.cursor_ns, self.cursor_ns);
+            self.event(sink, (kind::JVM_WARNING, text), at, number, &[]);
+            self.tally.records += 1;
+        }
     }
 
     /// Takes a row of safepoint statistics. False when it has no place on this run's clock.
@@ -524,6 +549,14 @@ impl Run {
     }
 }
 
+/// A pause's labels: its cause and what it failed at.
+fn labels_of(pause: &Pause) -> Vec<(&'static str, &str)> {
+    let mut labels: Vec<(&str, &str)> = Vec::with_capacity(2);
+    labels.extend(pause.cause.map(|cause| (label::CAUSE, cause)));
+    labels.extend(pause.failures.iter().map(|word| (label::FAILURE, *word)));
+    labels
+}
+
 fn figures_of(pause: &Pause, figures: &mut Vec<(&str, f64)>) {
     let changes = [
         (pause.heap, figure::HEAP_BEFORE_BYTES, figure::HEAP_AFTER_BYTES, Some(figure::HEAP_CAPACITY_BYTES)),
@@ -572,7 +605,7 @@ fn figures_of(pause: &Pause, figures: &mut Vec<(&str, f64)>) {
     }
     figures.extend(pause.desired_survivor.map(|b| (figure::DESIRED_SURVIVOR_BYTES, b)));
     figures.extend(pause.age1.map(|b| (figure::AGE1_BYTES, b)));
-    if pause.failed {
+    if pause.failures.iter().any(|word| is_evacuation_failure(word)) {
         figures.push((figure::EVACUATION_FAILURE, 1.0));
     }
     if pause.full {

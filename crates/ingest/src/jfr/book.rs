@@ -43,7 +43,8 @@ pub(super) struct Book<'s> {
     counts: BTreeMap<String, Count>,
     series: FxHashMap<(&'static str, String), SeriesId>,
     /// Settings of kinds of events: "jdk.ExecutionSample", "period" → "20 ms".
-    settings: FxHashMap<(String, String), String>,
+    /// By event; asked for with each sample.
+    settings: FxHashMap<String, FxHashMap<String, String>>,
     pub(super) collections: Collections,
     pub(super) stops: Stops,
     pub(super) faults: Faults,
@@ -228,12 +229,13 @@ impl<'s> Book<'s> {
     /// A setting of a kind of events.
     pub(super) fn set(&mut self, event: &str, setting: &str, value: &str) {
         self.tally.records += 1;
-        self.settings.insert((event.to_owned(), setting.to_owned()), value.to_owned());
+        let of_event = self.settings.entry(event.to_owned()).or_default();
+        of_event.insert(setting.to_owned(), value.to_owned());
     }
 
     /// A setting of a kind of events, as it stands.
     pub(super) fn setting(&self, event: &str, setting: &str) -> Option<&str> {
-        self.settings.get(&(event.to_owned(), setting.to_owned())).map(String::as_str)
+        self.settings.get(event)?.get(setting).map(String::as_str)
     }
 
     /// A setting that is a length of time ("20 ms", async-profiler's "5000000" nanoseconds), nanoseconds.
@@ -282,13 +284,13 @@ impl<'s> Book<'s> {
         let mut told: Vec<_> = self
             .settings
             .iter()
-            .filter(|((event, setting), value)| {
-                setting == "threshold"
-                    && super::events::kind_of(event).is_some()
+            .filter_map(|(event, of_event)| Some((event, of_event.get("threshold")?)))
+            .filter(|(event, value)| {
+                super::events::kind_of(event).is_some()
                     && length_ns(value).is_some_and(|ns| ns > 0)
                     && self.setting(event, "enabled") != Some("false")
             })
-            .map(|((event, _), value)| format!("{} {value}", event.strip_prefix("jdk.").unwrap_or(event)))
+            .map(|(event, value)| format!("{} {value}", event.strip_prefix("jdk.").unwrap_or(event)))
             .collect();
         if !told.is_empty() {
             told.sort();

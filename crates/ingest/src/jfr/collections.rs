@@ -41,6 +41,8 @@ struct Collection {
     pauses: Vec<Phase>,
     phases: Vec<Phase>,
     concurrent: Vec<Phase>,
+    /// What it failed at.
+    failures: Vec<&'static str>,
     figures: Vec<(&'static str, f64)>,
     /// In which chunk something of it came last.
     chunk: u64,
@@ -121,6 +123,14 @@ impl Collections {
         }
     }
 
+    /// What a collection failed at.
+    pub(super) fn failed(&mut self, id: i64, word: &'static str) {
+        let failures = &mut self.of(id).failures;
+        if !failures.contains(&word) {
+            failures.push(word);
+        }
+    }
+
     /// A chunk ends, or everything does: writes what will not get more.
     pub(super) fn write(&mut self, book: &mut Book<'_>, all: bool) {
         let (chunk, crowded) = (self.chunk, self.waiting.len() > WAITING);
@@ -147,10 +157,20 @@ impl Collection {
         labels.retain(|(_, text)| !text.is_empty());
         // The figures are of the collection; with several pauses they belong to none of them.
         let single = self.pauses.len() == 1 && self.concurrent.is_empty();
-        for pause in &self.pauses {
+        // A cycle that lost its race was finished in its longest pause.
+        let length = |pause: &Phase| pause.t1_ns.saturating_sub(pause.t0_ns);
+        let longest = (0..self.pauses.len()).max_by_key(|i| self.pauses.get(*i).map(length));
+        let of_longest: Vec<_> =
+            labels.iter().copied().chain(self.failures.iter().map(|word| (label::FAILURE, *word))).collect();
+        for (i, pause) in self.pauses.iter().enumerate() {
+            let failed = longest == Some(i) && !self.failures.is_empty();
+            let labels = if failed { &of_longest } else { &labels };
             let name = self.name_of(pause);
             let mut figures: Vec<(&str, f64)> = if single { self.figures.clone() } else { Vec::new() };
             let phases = self.phases_within(pause);
+            if failed {
+                figures.push((figure::EVACUATION_FAILURE, 1.0));
+            }
             // Not their sum: events time only a few of the parts, and a rule would take the rest for idle.
             if name.contains("Full") {
                 figures.push((figure::FULL, 1.0));
@@ -158,7 +178,7 @@ impl Collection {
             figures.extend(phases.iter().map(|(key, ms)| (key.as_str(), *ms)));
             let (t0_ns, t1_ns) = (pause.t0_ns, pause.t1_ns);
             let entry = Entry::new(kind::GC_PAUSE, &name, t0_ns, t1_ns);
-            book.span(&Entry { key: id, figures: &figures, labels: &labels, ..entry });
+            book.span(&Entry { key: id, figures: &figures, labels, ..entry });
         }
         for phase in &self.concurrent {
             let entry = Entry::new(kind::GC_CONCURRENT, &phase.name, phase.t0_ns, phase.t1_ns);

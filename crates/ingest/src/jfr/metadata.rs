@@ -59,12 +59,32 @@ pub(super) enum Unit {
 pub(super) struct Types {
     pub(super) classes: Vec<Class>,
     by_id: FxHashMap<u64, u32>,
+    /// The same of small ids, which nearly all are: asked for twice with each event.
+    by_small_id: Vec<Option<u32>>,
 }
+
+/// Ids up to here are small. JDK 25 has some 600 types, and numbers them in order.
+const SMALL: u64 = 4096;
 
 impl Types {
     /// Index of the type with a numeric id.
+    #[inline]
     pub(super) fn index(&self, id: u64) -> Option<u32> {
-        self.by_id.get(&id).copied()
+        match self.by_small_id.get(id as usize) {
+            Some(index) if id < SMALL => *index,
+            _ => self.by_id.get(&id).copied(),
+        }
+    }
+
+    fn add(&mut self, id: u64, class: Class) {
+        let index = self.classes.len() as u32;
+        self.by_id.insert(id, index);
+        if id < SMALL {
+            let room = self.by_small_id.len().max(id as usize + 1);
+            self.by_small_id.resize(room, None);
+            self.by_small_id[id as usize] = Some(index);
+        }
+        self.classes.push(class);
     }
 
     /// The type at an index.
@@ -103,9 +123,8 @@ impl Types {
             let (id, name) = (class.number("id")?, class.text("name")?.to_owned());
             let fields = class.children.iter().filter(|e| e.name == "field");
             let fields = fields.map(|f| field(f, &names)).collect::<Option<Vec<_>>>()?;
-            types.by_id.insert(id, types.classes.len() as u32);
             let comes_first = super::events::comes_first(&name);
-            types.classes.push(Class { name, fields, comes_first });
+            types.add(id, Class { name, fields, comes_first });
         }
         (!types.classes.is_empty()).then_some(types)
     }

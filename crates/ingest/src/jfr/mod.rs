@@ -65,6 +65,9 @@ impl Format for Jfr {
 
     fn read(&self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), IngestError> {
         let name = input.name.clone();
+        if matches!(input.lines.peek(), [b'F', b'L', b'R', 0, 0, 0, ..]) {
+            return Err(IngestError::Refused { path: name.into(), why: TOO_OLD });
+        }
         let mut chunks = Chunks::new(&mut input.lines);
         let mut runs = Runs { name: &name, count: 0, now: Now::None(sink) };
         // Chunks of which nothing could be read, and how many of them are cut.
@@ -188,6 +191,7 @@ impl Content {
             clock,
             plans,
             last_ns: chunk.header.start_ns,
+            values: [Value::Absent; MOST_FIELDS],
             reader: Reader {
                 names: Names::new(chunk.data, compressed, clock, &self.types, &self.pools),
                 book,
@@ -209,6 +213,8 @@ impl Content {
 /// How events of a type are read.
 struct Plan {
     kind: Option<(events::Read, Layout)>,
+    /// How many fields are asked for.
+    fields: usize,
     count: Count,
     failed: u64,
 }
@@ -221,10 +227,16 @@ struct Walk<'w, 'a, 's> {
     /// By index of the type, made when its first event comes.
     plans: Vec<Option<Plan>>,
     last_ns: i64,
+    /// Of the event that is read, with what is left of those before it behind them.
+    values: [Value<'a>; MOST_FIELDS],
     reader: Reader<'w, 'a, 's>,
     /// Events of types that the chunk does not describe.
     unknown: u64,
 }
+
+/// Version 0: its events are described in another way than since version 1.
+const TOO_OLD: &str = "a flight recording of format 0.x, as Oracle's JDK 7 and 8 wrote it with \
+    -XX:+UnlockCommercialFeatures: too old; fathom reads format 1 and 2, of OpenJDK 8u262 and later and of JDK 9 and later";
 
 /// How far an event of a finished chunk may lie outside of it: buffers of threads are written late.
 const OUTSIDE_NS: i64 = 60_000_000_000;
@@ -249,13 +261,14 @@ impl<'a> Walk<'_, 'a, '_> {
         let Some((read, layout)) = &plan.kind else { return };
         let data = self.chunk.data.get(..event.end).unwrap_or_default();
         let mut bytes = Bytes::new(data, event.body, self.chunk.header.compressed);
-        let mut values = [Value::Absent; MOST_FIELDS];
+        let Some(values) = self.values.get_mut(..plan.fields) else { return };
+        values.fill(Value::Absent);
         let done = layout
-            .read(&mut bytes, &self.clock, &mut values)
-            .and_then(|()| within(self.chunk, &values))
+            .read(&mut bytes, &self.clock, values)
+            .and_then(|()| within(self.chunk, values))
             .and_then(|t_ns| {
                 self.last_ns = self.last_ns.max(t_ns);
-                read(&mut self.reader, &Event { name: &class.name, values: &values })
+                read(&mut self.reader, &Event { name: &class.name, values })
             });
         plan.failed += u64::from(done.is_none());
     }
@@ -298,7 +311,7 @@ impl Plan {
         let read = kind.map(|kind| kind.read).or((!own).then_some(events::custom as events::Read));
         let layout = Layout::of(types, index, &wanted);
         let count = Count { all: 0, known: own, used: read.is_some() };
-        Self { kind: read.zip(layout), count, failed: 0 }
+        Self { kind: read.zip(layout), fields: wanted.len(), count, failed: 0 }
     }
 }
 

@@ -319,3 +319,10 @@ proptest! {
         is_sound(&data);
     }
 }
+
+#[test]
+fn a_recording_of_an_old_format_is_refused_by_its_name() {
+    let old = [&b"FLR\0\0\0\0\x09"[..], &[0; 200]].concat();
+    let refused = try_read(&old).unwrap_err().to_string();
+    assert!(refused.contains("format 0.x") && refused.contains("too old"), "{refused}");
+}

@@ -29,6 +29,9 @@ const CYCLES: usize = 16;
 /// How deep pauses may be nested. HotSpot has two levels.
 const DEPTH: usize = 4;
 
+/// What Shenandoah prints of a cycle that gave up (`ShenandoahHeap::try_cancel_gc`'s callers), tag `gc`.
+const CANCELLED: &[u8] = b"Cancelled";
+
 /// A line about a collection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GcLine<'a> {
@@ -127,6 +130,10 @@ impl Collections {
         }
         let mut pause = Pause::in_place_of(self.written.take(), line.id, record.words, line.at);
         pause.start = Some(line.at);
+        if pause.is_full() {
+            let boxed = |bytes: &[u8]| text(bytes).into();
+            pause.told = Some((boxed(record.name), record.group(Group::Cause).map(boxed)));
+        }
         self.open.push(pause);
     }
 
@@ -167,15 +174,28 @@ impl Collections {
         let Some(pause) = self.open.pop() else { return };
         let at = pause.start.unwrap_or_default();
         out.evidence.unclosed.add(|| format!("GC({}) line {}", pause.id, at.line));
+        write_cut(&pause, at, out);
         for inner in pause.nested {
             self.write(inner, None, out);
         }
     }
 
+    /// A line without a GC id that says what a collection failed at: ParNew's workers print "Promotion failed" so. It is
+    /// that of the collection that is under way.
+    pub(crate) fn failure(&mut self, body: &[u8], at: At) -> bool {
+        let Some(word) = heap::failure_of(body) else { return false };
+        if let Some(pause) = self.open.last_mut() {
+            pause.line(at);
+            pause.fail(word);
+        }
+        true
+    }
+
     fn detail_line(&mut self, line: &GcLine<'_>, body: &[u8]) -> bool {
         let timed = if body.ends_with(b"ms") || body.ends_with(b"ms ") { heap::timed(body) } else { None };
-        // Debug lines are steps of steps.
-        let outermost = line.level.is_none_or(|level| level >= Level::Info);
+        // Debug lines are steps of steps; a length of something else than a phase is none.
+        let outermost = line.level.is_none_or(|level| level >= Level::Info)
+            && (line.tags.is_empty() || line.tags.starts_with(b"gc,phases"));
         let starts = line.tags == b"gc,phases,start" || (line.tags.is_empty() && body.starts_with(b"Phase "));
         let (pause, phases) = self.pause_of(line);
         pause.line(line.at);
@@ -189,7 +209,7 @@ impl Collections {
                 true
             }
             None => heap::detail(pause, body.trim_ascii_start()),
-            Some(_) => true,
+            Some(_) => false,
         };
         self.details_seen |= known;
         known
@@ -278,6 +298,7 @@ impl Collections {
             out.evidence.open_at_end.add(|| format!("GC({}) line {}", pause.id, at.line));
             out.evidence.ids.done(pause.id);
             cut = true;
+            write_cut(&pause, at, out);
             for inner in pause.nested {
                 self.write(inner, None, out);
             }
@@ -315,6 +336,7 @@ impl Collections {
         figures.extend(pause.phases.iter().map(|(id, ns)| (self.phases.key(*id), *ns as f64 / 1e6)));
         let mut labels: Vec<(&str, &str)> = Vec::new();
         labels.extend(closing.cause.iter().map(|cause| (label::CAUSE, cause.as_ref())));
+        labels.extend(pause.failures.iter().map(|word| (label::FAILURE, *word)));
         labels.extend(closing.qualifiers.iter().map(|q| (label::QUALIFIER, q.as_ref())));
         // Without stamps the records stand one after another: a nested one is moved into its outer one.
         let t1_ns = match parent {
@@ -367,10 +389,22 @@ impl Collections {
     }
 }
 
-/// Whether the body begins a record of a pause, a cycle or a concurrent phase.
-/// What Shenandoah prints of a cycle that gave up (`ShenandoahHeap::try_cancel_gc`'s callers), tag `gc`.
-const CANCELLED: &[u8] = b"Cancelled";
+/// What is known of a pause whose end is not in the log: that it failed, or was a full one.
+fn write_cut(pause: &Pause, at: At, out: &mut Out<'_>) {
+    if pause.told.is_none() && pause.failures.is_empty() {
+        return;
+    }
+    let words = text(&pause.words);
+    let (name, cause) =
+        pause.told.as_ref().map_or((&*words, None), |(name, cause)| (&**name, cause.as_deref()));
+    let mut labels: Vec<(&str, &str)> = cause.map(|cause| (label::CAUSE, cause)).into_iter().collect();
+    labels.extend(pause.failures.iter().map(|word| (label::FAILURE, *word)));
+    let figures: &[(&str, f64)] = if pause.is_full() { &[(figure::FULL, 1.0)] } else { &[] };
+    let key = i64::try_from(pause.id).unwrap_or(-1);
+    out.span(&Entry { key, figures, labels: &labels, ..Entry::event(kind::GC_CUT, name, at.ns, at.line) });
+}
 
+/// Whether the body begins a record of a pause, a cycle or a concurrent phase.
 fn is_record(body: &[u8]) -> bool {
     match body.first() {
         Some(b'P') => body.starts_with(b"Pause "),

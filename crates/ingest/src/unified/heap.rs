@@ -4,7 +4,7 @@
 
 use std::hash::Hasher;
 
-use fathom_recording::vocabulary::figure;
+use fathom_recording::vocabulary::{failure, figure};
 use rustc_hash::FxHasher;
 
 use super::pause::{Pause, PhaseNames};
@@ -21,7 +21,7 @@ pub(crate) fn detail(pause: &mut Pause, body: &[u8]) -> bool {
         Some(b'U') => processor_time(pause, body) || workers(pause, body),
         Some(b'-') => age(pause, body),
         Some(b'D' | b'P' | b'T' | b'C' | b'p' | b'c') => {
-            generation(pause, body) || survivors_wanted(pause, body) || failure(pause, body)
+            generation(pause, body) || survivors_wanted(pause, body) || failed(pause, body)
         }
         _ => false,
     }
@@ -135,20 +135,28 @@ fn age(pause: &mut Pause, body: &[u8]) -> bool {
     true
 }
 
-/// G1 up to JDK 20 says "To-space exhausted", Serial and CMS "Promotion failed", "Concurrent mode failure".
-fn failure(pause: &mut Pause, body: &[u8]) -> bool {
-    let words: [&[u8]; 5] = [
-        b"To-space exhausted",
-        b"To-space overflow",
-        b"Promotion failed",
-        b"Concurrent mode failure",
-        b"concurrent mode failure",
-    ];
-    let failed = words.iter().any(|w| body.starts_with(w));
-    if failed {
-        pause.set(figure::EVACUATION_FAILURE, 1.0);
-    }
-    failed
+/// What a collection may fail at, as JDK 9 and later say it in a line of its own: G1 up to JDK 20, the young collections
+/// of Serial, Parallel and CMS, CMS itself, Shenandoah.
+const FAILURES: [(&[u8], &str); 8] = [
+    (b"To-space exhausted", failure::EVACUATION_FAILURE),
+    (b"To-space overflow", failure::EVACUATION_FAILURE),
+    (b"Promotion failed", failure::PROMOTION_FAILED),
+    (b"Concurrent mode failure", failure::CONCURRENT_MODE_FAILURE),
+    (b"concurrent mode failure", failure::CONCURRENT_MODE_FAILURE),
+    (b"Concurrent mode interrupted", failure::CONCURRENT_MODE_INTERRUPTED),
+    (b"Cannot finish degeneration, upgrading to Full GC", failure::UPGRADED_TO_FULL),
+    (b"Degenerated GC upgrading to Full GC", failure::UPGRADED_TO_FULL),
+];
+
+/// What a line says that a collection failed at.
+pub(crate) fn failure_of(body: &[u8]) -> Option<&'static str> {
+    FAILURES.iter().find(|(printed, _)| body.starts_with(printed)).map(|(_, word)| *word)
+}
+
+fn failed(pause: &mut Pause, body: &[u8]) -> bool {
+    let word = failure_of(body);
+    word.into_iter().for_each(|word| pause.fail(word));
+    word.is_some()
 }
 
 /// A timed phase: what it is called and how long it took.

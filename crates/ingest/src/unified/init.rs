@@ -3,6 +3,7 @@
 //! Since JDK 16 all collectors print `gc,init` in the same words; before, each had its own (ZGC) or said little (G1:
 //! `Heap region size: 1M`; all with compressed pointers: `Heap address: 0x…, size: 300 MB, …`).
 
+use fathom_recording::secrets::program_arguments;
 use fathom_recording::vocabulary::fact;
 
 use super::collections::Collections;
@@ -39,7 +40,7 @@ const ARGUMENTS: usize = 64 << 10;
 /// java_command: org.example.Main --port 8080
 /// ```
 ///
-/// Of the command only the main class is kept, or the jar's name: what follows is the application's own business.
+/// Of the command the main class is kept, or the jar's name, and of the application's own arguments what may be no secret.
 pub(crate) fn arguments(body: &[u8], out: &mut Out<'_>) -> bool {
     let body = body.get(..ARGUMENTS).unwrap_or(body);
     if let Some(args) = body.strip_prefix(b"jvm_args:") {
@@ -50,10 +51,15 @@ pub(crate) fn arguments(body: &[u8], out: &mut Out<'_>) -> bool {
         return true;
     }
     let Some(command) = body.strip_prefix(b"java_command:") else { return false };
-    if let Some(main) = command.split(u8::is_ascii_whitespace).find(|word| !word.is_empty()) {
-        let main = super::out::text(main);
-        out.sink.process_mut(out.process).name = main.clone().into_owned();
+    let command = super::out::text(command);
+    let mut words = command.split_whitespace();
+    if let Some(main) = words.next() {
+        out.sink.process_mut(out.process).name = main.to_owned();
         out.fact(fact::MAIN, main);
+        let program = program_arguments(words);
+        if !program.is_empty() {
+            out.fact(fact::MAIN_ARGS, program);
+        }
     }
     true
 }
@@ -81,7 +87,10 @@ pub(crate) fn line(body: &[u8], gcs: &mut Collections, out: &mut Out<'_>) -> boo
         b"Concurrent Workers" | b"GC Workers" | b"GC Workers Max" => {
             return workers(fact::GC_CONCURRENT_WORKERS, value, out);
         }
-        b"Workers" => return z_workers(value, out),
+        b"Parallel GC threads" => return workers(fact::GC_WORKERS, value, out),
+        b"Concurrent GC threads" => return workers(fact::GC_CONCURRENT_WORKERS, value, out),
+        // ZGC up to JDK 15, Shenandoah up to 15.
+        b"Workers" | b"GC threads" => return both_workers(value, out),
         b"Mode" if value == b"Generational" => return text(fact::GENERATIONAL, b"1", out),
         b"GC Workers for Young Generation" => return text(fact::GENERATIONAL, b"1", out),
         _ => return is_of_no_interest(word),
@@ -198,8 +207,8 @@ fn workers(key: &str, value: &[u8], out: &mut Out<'_>) -> bool {
     true
 }
 
-/// ZGC of JDK 11 to 15: `2 parallel, 1 concurrent`.
-fn z_workers(value: &[u8], out: &mut Out<'_>) -> bool {
+/// `2 parallel, 1 concurrent`.
+fn both_workers(value: &[u8], out: &mut Out<'_>) -> bool {
     for part in value.split(|b| *b == b',') {
         let Some((count, word)) = scan::integer(part.trim_ascii()) else { continue };
         match word {

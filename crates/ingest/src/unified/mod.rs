@@ -21,6 +21,7 @@ mod heads;
 mod heap;
 mod ids;
 mod init;
+mod interest;
 mod out;
 mod pause;
 mod record;

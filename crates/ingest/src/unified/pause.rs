@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use fathom_recording::vocabulary::figure;
+use fathom_recording::vocabulary::{failure, figure};
 use rustc_hash::FxHashMap;
 
 use super::out::text;
@@ -102,6 +102,8 @@ pub(crate) struct Pause {
     pub(crate) words: Vec<u8>,
     /// Its start, when that is in the log.
     pub(crate) start: Option<At>,
+    /// Its name and cause as its start told them, of a full collection.
+    pub(crate) told: Option<(Box<str>, Option<Box<str>>)>,
     /// Its closing record, when it has come.
     pub(crate) closing: Option<Closing>,
     /// Pauses within it.
@@ -110,6 +112,8 @@ pub(crate) struct Pause {
     pub(crate) regions: Regions,
     /// Figures so far.
     pub(crate) figures: Vec<(&'static str, f64)>,
+    /// What it failed at, in the words of [`failure`].
+    pub(crate) failures: Vec<&'static str>,
     /// A bit for each of their keys; some share one.
     keys: u64,
     /// Outermost phases, in nanoseconds.
@@ -169,6 +173,16 @@ impl Pause {
         }
     }
 
+    /// Notes what it failed at.
+    pub(crate) fn fail(&mut self, word: &'static str) {
+        if !self.failures.contains(&word) {
+            self.failures.push(word);
+        }
+        if failure::is_evacuation_failure(word) {
+            self.set(figure::EVACUATION_FAILURE, 1.0);
+        }
+    }
+
     /// Both sides of a change.
     pub(crate) fn set_change(&mut self, change: &Change, keys: [&'static str; 2]) {
         self.set(keys[0], change.before);
@@ -219,8 +233,18 @@ impl Pause {
                 self.set(figure::HEAP_CAPACITY_BYTES, capacity);
             }
         }
-        if record.group(Group::EvacuationFailure).is_some() {
-            self.set(figure::EVACUATION_FAILURE, 1.0);
+        if let Some(group) = record.group(Group::EvacuationFailure) {
+            // "Evacuation Failure: Allocation / Pinned"; before JDK 22 without what stands behind the colon.
+            let says = |word: &[u8]| memchr::memmem::find(group, word).is_some();
+            if says(b"Pinned") {
+                self.fail(failure::PINNED);
+            }
+            if !says(b"Pinned") || says(b"Allocation") {
+                self.fail(failure::EVACUATION_FAILURE);
+            }
+        }
+        if record.words.starts_with(b"Pause Degenerated") {
+            self.fail(failure::DEGENERATED);
         }
         self.closing = Some(Closing {
             at,
@@ -239,7 +263,9 @@ impl Pause {
 
     /// Whether it collects the whole heap.
     pub(crate) fn is_full(&self) -> bool {
-        self.words.starts_with(b"Pause Full") || self.nested.iter().any(Pause::is_full)
+        self.words.starts_with(b"Pause Full")
+            || self.failures.contains(&failure::UPGRADED_TO_FULL)
+            || self.nested.iter().any(Pause::is_full)
     }
 
     /// Sum of the outermost phases without "Other", nanoseconds. `None` when none was printed, or when they overlap

@@ -1,8 +1,8 @@
 //! One run of a JVM: its lines to the readers of their kinds.
 //!
-//! A line goes by what its body says, and by its tags only where the body does not tell. What has tags and is of no
-//! interest is known; what has neither the decorations of this log nor a known body (the application's own output on
-//! standard output) is counted as unknown.
+//! A line goes by what its body says, and by its tags only where the body does not tell. What no reader takes is known to
+//! be of no interest ([`interest`]) or counted as unknown, as is what has neither the decorations of this log nor a known
+//! body: the application's own output on standard output.
 
 use fathom_recording::ClockBasis;
 use fathom_recording::vocabulary::{fact, kind};
@@ -13,16 +13,13 @@ use super::compiler::Compiler;
 use super::dates::Dates;
 use super::decorators::{Decorated, Level, set, take_apart};
 use super::init;
+use super::interest;
 use super::out::{Entry, Out};
 use super::pause::At;
 use super::safepoint::Safepoints;
 use super::scan;
+use crate::trouble;
 
-/// How many warnings of one run are kept. A JVM that warns a hundred thousand times says no more than one that warns
-/// ten thousand times.
-const WARNINGS: u64 = 10_000;
-/// How much of a warning is kept, characters.
-const WARNING_TEXT: usize = 200;
 /// At how many brackets within a line a log line is looked for that application output runs into.
 const BRACKETS: usize = 8;
 
@@ -149,14 +146,23 @@ impl Run {
         }
         let at = At { ns: self.clock.at(&line.stamps), line: number };
         out.evidence.begins(if line.set & set::STAMPS == 0 { 0 } else { at.ns });
-        let known = match gc_id(line.body) {
+        let collection = gc_id(line.body);
+        let known = match collection {
             Some((id, body)) => self.collection(id, body, line, at, out),
-            None => self.other(line, at, out),
+            None => {
+                self.other(line, at, out) || (line.level < Level::Warning && self.in_trouble(line, at, out))
+            }
         };
         if line.level >= Level::Warning {
             self.warning(line.body, at, out);
-        } else if !known && (line.tags.is_empty() || loses_a_pause(line)) {
-            self.unknown(raw, number, out);
+        } else if !known {
+            let of_collection = collection.map(|(_, said)| said);
+            if interest::is_of_none(line, of_collection) {
+            } else if line.tags.is_empty() {
+                self.unknown(raw, number, out);
+            } else {
+                out.tally.unknown_of(&interest::sort(line, of_collection), number, raw);
+            }
         }
     }
 
@@ -167,9 +173,7 @@ impl Run {
 
     fn collection(&mut self, id: u64, body: &[u8], line: &Decorated<'_>, at: At, out: &mut Out<'_>) -> bool {
         let level = (line.set & set::LEVEL != 0).then_some(line.level);
-        let known = self.gcs.line(&GcLine { id, body, at, level, tags: line.tags }, out);
-        // A detail of a collection that is of no interest is known to be one; a pause never is.
-        known || !body.starts_with(b"Pause")
+        self.gcs.line(&GcLine { id, body, at, level, tags: line.tags }, out)
     }
 
     /// Without stamps, records stand one after another: time goes on by what each pause took.
@@ -189,6 +193,9 @@ impl Run {
         }
         if collections::is_stall(body) {
             return collections::stall(body, at, out);
+        }
+        if self.gcs.failure(body, at) {
+            return true;
         }
         if is_banner(body) {
             self.banner_seen = true;
@@ -219,17 +226,26 @@ impl Run {
         dropped
     }
 
+    /// What the JVM complains of at a level that does not say so.
+    fn in_trouble(&mut self, line: &Decorated<'_>, at: At, out: &mut Out<'_>) -> bool {
+        let may_say = line.tags.is_empty() || line.tags.starts_with(b"gc") || line.tags == b"exceptions";
+        let Some(said) = may_say.then(|| trouble::said_in(line.body)).flatten() else { return false };
+        self.trouble(&said, at, out);
+        true
+    }
+
     fn warning(&mut self, body: &[u8], at: At, out: &mut Out<'_>) {
         let of_code_cache = body.starts_with(b"CodeCache is full") || body.starts_with(b"CodeHeap '");
-        self.warnings += 1;
-        if of_code_cache || self.warnings > WARNINGS {
-            return;
+        if !of_code_cache {
+            self.trouble(&trouble::text(body), at, out);
         }
-        let text: String = String::from_utf8_lossy(body.get(..4 * WARNING_TEXT).unwrap_or(body))
-            .chars()
-            .take(WARNING_TEXT)
-            .collect();
-        out.span(&Entry::event(kind::JVM_WARNING, text.trim(), at.ns, at.line));
+    }
+
+    fn trouble(&mut self, text: &str, at: At, out: &mut Out<'_>) {
+        self.warnings += 1;
+        if self.warnings <= trouble::MOST {
+            out.span(&Entry::event(kind::JVM_WARNING, text, at.ns, at.line));
+        }
     }
 
     /// A line that is not of this log: other output. A log line may begin in the middle of it.
@@ -248,12 +264,18 @@ impl Run {
 
     /// A line that nobody knows, unless it is a warning that the JVM writes past its log.
     fn unknown(&mut self, raw: &[u8], number: u64, out: &mut Out<'_>) {
+        if interest::continues(raw) {
+            return;
+        }
         if let Some(at) = memchr::memmem::find(raw, b" VM warning: ")
             && let Some(body) = raw.get(at + 13..)
         {
             let at = At { ns: self.clock.now_ns(), line: number };
             self.compiler.line(b"codecache", body, at, out);
             self.warning(body, at, out);
+        } else if let Some(said) = trouble::said_in(raw) {
+            let at = At { ns: self.clock.now_ns(), line: number };
+            self.trouble(&said, at, out);
         } else if !raw.trim_ascii().is_empty() && !self.old_table(raw, number, out) {
             out.tally.unknown(number, raw);
         }
@@ -293,11 +315,6 @@ impl Run {
 
 fn compiles(tags: &[u8]) -> bool {
     [b"jit".as_slice(), b"codecache", b"compilation", b"deoptimization"].iter().any(|t| tags.starts_with(t))
-}
-
-/// A line of a collector that speaks of a pause and is not understood might be one that is lost.
-fn loses_a_pause(line: &Decorated<'_>) -> bool {
-    line.tags == b"gc" && memchr::memmem::find(line.body, b"Pause ").is_some()
 }
 
 /// The first thing that a JVM's log says.

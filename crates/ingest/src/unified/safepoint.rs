@@ -29,6 +29,8 @@ use crate::jdk8;
 
 /// JDK-8297154 took the cleanup out of "Reaching safepoint" in JDK 20 (and 17.0.8, which prints it).
 const CLEANUP_APART_SINCE: f64 = 20.0;
+/// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names (`vmOperations.hpp`).
+const REPORTS_OUT_OF_MEMORY: &str = "ReportJavaOutOfMemory";
 /// Figures of one row of the table.
 const ROW_TIMES: usize = 4;
 
@@ -67,7 +69,12 @@ impl Safepoints {
             return false;
         }
         if let Some(name) = body.strip_prefix(b"Entering safepoint region: ") {
-            self.entered = Some(text(name.trim_ascii()).into_owned());
+            let name = text(name.trim_ascii());
+            if name == REPORTS_OUT_OF_MEMORY {
+                // What the JVM runs then often ends it, and the line that ends the stop does not come.
+                out.span(&Entry::event(kind::JVM_WARNING, &format!("safepoint {name}"), at.ns, at.line));
+            }
+            self.entered = Some(name.into_owned());
             return true;
         }
         if body.starts_with(b"Leaving safepoint region") {

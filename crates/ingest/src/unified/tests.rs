@@ -173,6 +173,35 @@ fn a_pause_that_never_closes_is_told_and_not_made_up() {
 }
 
 #[test]
+fn a_full_collection_that_never_closes_is_told_for_itself() {
+    let recording = read(
+        "\
+[8.970s][info][gc,start     ] GC(2) Pause Full (Allocation Failure)
+[8.970s][info][gc,phases,start] GC(2) Phase 1: Mark live objects
+[9.026s][info][gc,phases      ] GC(2) Phase 1: Mark live objects 55.761ms
+",
+    );
+    let cut = only(&recording, kind::GC_CUT);
+    assert_eq!((cut.name(), cut.label(label::CAUSE)), ("Pause Full", Some("Allocation Failure")));
+    assert_eq!((cut.t0_ns(), cut.figure(figure::FULL)), (8_970_000_000, Some(1.0)));
+    assert_eq!(recording.spans_of(kind::GC_PAUSE).count(), 0);
+}
+
+#[test]
+fn the_operation_in_which_the_jvm_reports_that_it_has_no_memory_is_said_though_it_never_ends() {
+    let recording = read(
+        "\
+[154.117s][info   ] Entering safepoint region: HeapDumper
+[186.755s][info   ] Leaving safepoint region
+[186.756s][info   ] Total time for which application threads were stopped: 32.6391481 seconds, Stopping threads took: 0.0001145 seconds
+[186.759s][info   ] Entering safepoint region: ReportJavaOutOfMemory
+",
+    );
+    assert_eq!(only(&recording, kind::JVM_WARNING).name(), "safepoint ReportJavaOutOfMemory");
+    assert_eq!(only(&recording, kind::SAFEPOINT).name(), "HeapDumper");
+}
+
+#[test]
 fn every_decoration_set_gives_the_same_pause() {
     let body = "GC(7) Pause Young (Mixed) (G1 Evacuation Pause) 28M->8M(90M) 4.512ms";
     for decorations in [
@@ -585,4 +614,66 @@ fn a_cycle_that_is_cancelled_before_its_first_phase_is_accounted_for() {
     assert_eq!(failed(&recording), Vec::<String>::new());
     let event = only(&recording, kind::GC_CONCURRENT);
     assert_eq!((event.name(), event.duration_ns()), ("Cancelled", 0));
+}
+
+#[test]
+fn what_a_collection_failed_at_is_named_whatever_the_log_calls_it() {
+    let recording = read(
+        "[1.0s][info][gc,start] GC(1) Pause Young (Normal) (G1 Evacuation Pause)\n\
+         [1.1s][info][gc] GC(1) To-space exhausted\n\
+         [1.1s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 3M->2M(4M) 100.0ms\n\
+         [2.1s][info][gc] GC(2) Pause Young (Normal) (G1 Evacuation Pause) (Evacuation Failure: Pinned) 3M->2M(4M) 100.0ms\n\
+         [3.1s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) (Evacuation Failure: Allocation / Pinned) 3M->2M(4M) 100.0ms\n\
+         [4.0s][info][gc,start] GC(4) Pause Young (Allocation Failure)\n\
+         [4.0s][info][gc,promotion] Promotion failed\n\
+         [4.1s][info][gc] GC(4) Pause Young (Allocation Failure) 3M->2M(4M) 100.0ms\n\
+         [5.0s][info][gc,start] GC(5) Pause Degenerated GC (Mark)\n\
+         [5.0s][info][gc] GC(5) Cannot finish degeneration, upgrading to Full GC\n\
+         [5.1s][info][gc] GC(5) Pause Degenerated GC (Mark) 3M->2M(4M) 100.0ms\n\
+         [6.1s][info][gc] GC(6) Pause Young (Allocation Failure) 3M->2M(4M) 100.0ms\n\
+         [6.2s][info][gc] Out Of Memory (main)\n\
+         java.lang.OutOfMemoryError: Java heap space\n",
+    );
+    let of = |span: Span<'_>| {
+        span.labels()
+            .filter(|(k, _)| *k == label::FAILURE)
+            .map(|(_, v)| v.to_owned())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let failures: Vec<_> = recording.spans_of(kind::GC_PAUSE).map(of).collect();
+    assert_eq!(
+        failures,
+        [
+            "evacuation failure",
+            "pinned",
+            "pinned, evacuation failure",
+            "promotion failed",
+            "upgraded to full, degenerated",
+            ""
+        ]
+    );
+    let full: Vec<_> = recording.spans_of(kind::GC_PAUSE).map(|p| p.figure(figure::FULL).is_some()).collect();
+    assert_eq!(full, [false, false, false, false, true, false]);
+    let warnings: Vec<_> = recording.spans_of(kind::JVM_WARNING).map(|w| w.name().to_owned()).collect();
+    assert_eq!(warnings, ["Out Of Memory (main)", "java.lang.OutOfMemoryError: Java heap space"]);
+}
+
+/// What a JDK of the future adds is counted and shown, one example a sort, also where it looks like a phase.
+#[test]
+fn a_thing_that_nobody_knows_is_counted_whatever_its_tags() {
+    let text = "[0.1s][info][gc] Using G1\n\
+         [1.0s][info][gc,start] GC(1) Pause Young (Normal) (G1 Evacuation Pause)\n\
+         [1.0s][info][gc,newthing] GC(1) A thing that nobody knows: 12ms\n\
+         [1.0s][info][gc,heap] GC(1) Frozen regions: 1->2\n\
+         [1.1s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 1M->0M(2M) 100.000ms\n\
+         [2.0s][info][gc,heap] GC(1) Frozen regions: 3->4\n\
+         [2.0s][info][class,load] java.lang.Object source: jrt:/java.base\n\
+         [2.0s][debug][gc,ergo] GC(1) of no interest\n";
+    let recording = read(text);
+    let source = &recording.sources[0];
+    let told: Vec<_> = source.unknown.iter().map(|u| (u.line, u.alike)).collect();
+    assert_eq!((source.skipped, told), (3, vec![(3, 1), (4, 2)]), "{:?}", source.unknown);
+    let pause = recording.spans_of(kind::GC_PAUSE).next().unwrap();
+    assert!(pause.figures().all(|(key, _)| !key.contains("nobody")), "no phase of the pause");
 }

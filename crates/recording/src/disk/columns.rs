@@ -19,6 +19,9 @@ use serde::de::DeserializeOwned;
 use crate::spans::NONE;
 use crate::{StrId, Strings};
 
+/// A name is read up to so many bytes: those of methods and files have hundreds, and a page with one of megabytes is of no use.
+pub(super) const LONGEST_TEXT: usize = 64 << 10;
+
 /// What is wrong with a batch.
 #[derive(Debug)]
 pub(super) struct Damage(pub String);
@@ -260,13 +263,13 @@ impl<'a> Columns<'a> {
 
     /// Text, put into a dictionary.
     pub fn texts(&self, name: &str, strings: &mut Strings) -> Checked<Vec<StrId>> {
-        texts_of(self.required(name)?, name, strings)
+        texts_of(self.required(name)?, name, strings, LONGEST_TEXT)
     }
 
-    /// Text.
+    /// Text, whole.
     pub fn strings(&self, name: &str) -> Checked<Vec<String>> {
         let mut strings = Strings::default();
-        let ids = self.texts(name, &mut strings)?;
+        let ids = texts_of(self.required(name)?, name, &mut strings, usize::MAX)?;
         Ok(ids.into_iter().map(|id| strings.get(id).to_owned()).collect())
     }
 
@@ -303,16 +306,23 @@ impl<'a> Columns<'a> {
         if map.keys().logical_null_count() + map.values().logical_null_count() > 0 {
             return Err(Damage(format!("{name} lacks keys or values")));
         }
-        Ok((ends, texts_of(map.keys(), name, strings)?, map.values()))
+        Ok((ends, texts_of(map.keys(), name, strings, LONGEST_TEXT)?, map.values()))
     }
 }
 
-/// Text of an array, put into a dictionary.
-pub(super) fn texts_of(array: &ArrayRef, name: &str, strings: &mut Strings) -> Checked<Vec<StrId>> {
+/// Text of an array, put into a dictionary, each up to so many bytes.
+pub(super) fn texts_of(
+    array: &ArrayRef,
+    name: &str,
+    strings: &mut Strings,
+    longest: usize,
+) -> Checked<Vec<StrId>> {
     let wrong = || wrong_type(name, "STRING");
     let dictionary = array.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
     let values: &StringArray = dictionary.values().as_string_opt().ok_or_else(wrong)?;
-    let ids: Vec<StrId> = values.iter().map(|text| strings.intern(text.unwrap_or_default())).collect();
+    let begin = |text: &'_ str| text.floor_char_boundary(longest);
+    let mut intern = |text: &str| strings.intern(&text[..begin(text)]);
+    let ids: Vec<StrId> = values.iter().map(|text| intern(text.unwrap_or_default())).collect();
     let id_of = |key: &i32| {
         let id = usize::try_from(*key).ok().and_then(|key| ids.get(key)).copied();
         id.ok_or_else(|| Damage(format!("{name} refers to text that is not there")))

@@ -20,6 +20,7 @@ mod columns;
 mod contain;
 mod create;
 mod meta;
+mod once;
 mod open;
 mod pack;
 mod parquet_file;

@@ -43,6 +43,11 @@ const MAX_ROWS: usize = i32::MAX as usize;
 const FREE_ROWS: u64 = 4 << 20;
 const MAX_ROWS_PER_BYTE: u64 = 16;
 
+/// Bytes that its columns may have unpacked, by the same reasoning: what is real is packed to a fifth or a twentieth, a column of one
+/// value alone to a hundredth.
+const FREE_BYTES: u64 = 64 << 20;
+const MAX_BYTES_PER_BYTE: u64 = 256;
+
 /// Name of a table's file.
 pub(super) fn file_name(table: &dyn Table) -> String {
     format!("{}.parquet", table.name())
@@ -181,6 +186,7 @@ fn decode(table: &dyn Table, file: File, bytes: u64, recording: &mut Recording) 
     };
     let footer = ArrowReaderMetadata::load(&file, options())?;
     let rows = claimed_rows(&footer, bytes)?;
+    check_unpacked(&footer, bytes)?;
     let (schema, mask) = expected(&footer, table);
     let footer = ArrowReaderMetadata::try_new(Arc::clone(footer.metadata()), options().with_schema(schema))?;
     let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer);
@@ -216,6 +222,18 @@ fn claimed_rows(footer: &ArrowReaderMetadata, bytes: u64) -> Result<usize, Damag
             "its footer claims {rows} rows in {bytes} bytes; more than {limit} are not read"
         ))),
     }
+}
+
+/// Refuses what would fill the memory of its reader.
+fn check_unpacked(footer: &ArrowReaderMetadata, bytes: u64) -> Result<(), Damage> {
+    let columns = footer.metadata().row_groups().iter().flat_map(|group| group.columns());
+    let claims = columns.map(|column| u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX));
+    let unpacked = claims.fold(0, u64::saturating_add);
+    let limit = bytes.saturating_mul(MAX_BYTES_PER_BYTE).saturating_add(FREE_BYTES);
+    if unpacked <= limit {
+        return Ok(());
+    }
+    Err(Damage(format!("its {bytes} bytes would unpack to {unpacked}; more than {limit} are not read")))
 }
 
 /// The file's schema with our types for our columns, and the choice of our columns: those that a later fathom

@@ -182,7 +182,7 @@ fn play(rows: &[Row], sink: &mut dyn Sink) {
 
 fn add_source(sink: &mut dyn Sink, name: &str, offset: Option<i64>, count: u64) {
     let checks = vec![Check { claim: name.into(), holds: count > 7, detail: "\"quoted\"".into() }];
-    let unknown = vec![UnknownLine { line: count, text: name.into() }];
+    let unknown = vec![UnknownLine { line: count, text: name.into(), alike: count }];
     let anchor = offset.map(|zero_epoch_ns| Anchor { zero_epoch_ns, uncertainty_ns: 1, how: name.into() });
     let how = format!("how {name}");
     let id = sink.add_source(Source {
@@ -358,4 +358,88 @@ fn appending_a_recording_to_another_keeps_the_rows_of_both_and_all_that_they_poi
         assert_eq!(copy.position(), span.position());
     }
     assert_eq!(both.series.iter().map(|s| s.value.len()).sum::<usize>(), 800);
+}
+
+#[test]
+fn what_the_probes_and_a_log_have_of_the_same_pauses_is_in_the_table_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("r.fathom");
+    let mut writer = Writer::create(&place, Overwrite::Never).unwrap();
+    let process = writer.add_process(Process { jvm: true, ..Process::default() });
+    let mut source = |format: &str| {
+        let (name, format) = (format.to_owned(), format.to_owned());
+        writer.add_source(Source { name, format, records: 4, process: Some(process.0), ..Source::default() })
+    };
+    let (probes, log) = (source("jvm-events"), source("unified-log"));
+    let span = |writer: &mut Writer, kind, source, (t0_ms, t1_ms): (i64, i64), parent, figure| {
+        writer.span(&SpanRow {
+            kind,
+            name: "",
+            t0_ns: t0_ms * 1_000_000,
+            t1_ns: t1_ms * 1_000_000,
+            process,
+            thread: None,
+            stack: None,
+            source,
+            line: 0,
+            key: -1,
+            parent,
+            figures: &[(figure, t0_ms as f64)],
+            labels: &[],
+        })
+    };
+    let inner = |writer: &mut Writer, parent| span(writer, "other", probes, (1, 2), Some(parent), "x");
+    let pause = |writer: &mut Writer, source, at, figure| {
+        span(writer, "gc.pause", source, (at, at + 10), None, figure)
+    };
+    let twice = pause(&mut writer, probes, 101, "eden");
+    inner(&mut writer, twice);
+    let alone = pause(&mut writer, probes, 50_000, "eden");
+    // Parts in a batch behind that of the whole: its number changes, and it must still be found.
+    writer.flush().unwrap();
+    inner(&mut writer, alone);
+    inner(&mut writer, twice);
+    writer.flush().unwrap();
+    span(&mut writer, "run", log, (0, 10_000), None, "x");
+    pause(&mut writer, log, 100, "user_s");
+    writer.finish().unwrap();
+
+    let read = crate::open(&place).unwrap();
+    let pauses: Vec<_> = read.spans_of("gc.pause").map(|p| (p.source(), p.t0_ns() / 1_000_000)).collect();
+    assert_eq!(pauses, [(log, 100), (probes, 50_000)]);
+    let first = read.spans_of("gc.pause").next().unwrap();
+    assert_eq!((first.figure("user_s"), first.figure("eden")), (Some(100.0), Some(101.0)));
+    assert_eq!(first.label("also_in"), Some("jvm-events"));
+    let wholes: Vec<_> =
+        read.spans_of("other").map(|s| s.parent().map(|p| read.span_at(p).t0_ns() / 1_000_000)).collect();
+    assert_eq!(wholes, [None, Some(50_000), None]);
+    assert_eq!(read.sources[probes.index()].records, 3);
+}
+
+/// A recording whose frames are so many names of so many bytes.
+fn with_names(dir: &Path, count: usize, bytes: usize) -> std::path::PathBuf {
+    let mut recording = Recording::default();
+    for i in 0..count {
+        recording.frame(&format!("{i} {}", "a".repeat(bytes)), "", FrameType::Native, -1);
+    }
+    let place = dir.join("names.fathom");
+    write(&recording, &place, Overwrite::Never).unwrap();
+    place
+}
+
+#[test]
+fn a_few_bytes_that_would_unpack_to_the_memory_of_their_reader_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = with_names(dir.path(), 80, 1 << 20);
+    assert!(place.join("frames.parquet").metadata().unwrap().len() < 64 << 10);
+    let error = open(&place).unwrap_err().to_string();
+    assert!(error.contains("frames.parquet") && error.contains("would unpack to"), "{error}");
+}
+
+#[test]
+fn a_name_of_megabytes_is_read_up_to_what_a_page_can_show() {
+    let dir = tempfile::tempdir().unwrap();
+    let recording = open(&with_names(dir.path(), 3, 2 << 20)).unwrap();
+    let lengths: Vec<usize> = recording.frames.iter().map(|f| recording.strings.get(f.name).len()).collect();
+    assert_eq!(lengths, [64 << 10; 3]);
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::BATCH_ROWS;
 use super::create::{self, Overwrite};
 use super::meta::Meta;
+use super::once;
 use super::parquet_file::{self, ParquetFile, Written};
 use super::spool::{self, Spool};
 use super::tables::{self, Growth, TABLES, Table};
@@ -120,9 +121,13 @@ impl Writer {
     /// that was cut off.
     pub fn finish(mut self) -> Result<(), RecordingError> {
         self.flush()?;
+        let changes = once::changes(&mut self.buffer, &self.dir)?;
         let mut files = Vec::with_capacity(TABLES.len());
         for table in TABLES {
             files.push(match table.growth() {
+                Growth::Bulk if table.name() == once::TABLE.name() && !changes.is_empty() => {
+                    once::convert(&changes, &mut self.buffer, &self.dir)?
+                }
                 Growth::Bulk => convert(table, &self.dir)?,
                 Growth::Small | Growth::Dictionary => {
                     parquet_file::write_rows(table, &self.buffer, &self.dir)?
@@ -130,8 +135,9 @@ impl Writer {
             });
         }
         for ((table, spool), file) in TABLES.iter().zip(&self.spools).zip(&files) {
-            if let Some(spool) = spool.as_ref().filter(|spool| spool.rows != file.rows) {
-                let detail = format!("{} of {} rows came back from the spool", file.rows, spool.rows);
+            let gone = if table.name() == once::TABLE.name() { once::removed(&changes) } else { 0 };
+            if let Some(spool) = spool.as_ref().filter(|spool| spool.rows != file.rows + gone) {
+                let detail = format!("{} of {} rows came back from the spool", file.rows + gone, spool.rows);
                 let path = self.dir.join(spool::DIR).join(spool::file_name(*table));
                 return Err(RecordingError::Damaged { path, detail });
             }

@@ -18,8 +18,13 @@ use crate::{
 /// within it.
 const WATCHES: [&str; 3] = [kind::RUN, kind::SCHED_WATCHED, kind::SCHED_OFF];
 /// Kinds that sum up a stretch of their own: half of one is not known.
-const SUMS: [&str; 4] =
-    [kind::SYSCALL_TOTALS, kind::PAGE_FAULTS, kind::PAGE_FAULT_OFFSETS, kind::MEMORY_FOREIGN];
+const SUMS: [&str; 5] = [
+    kind::THREAD_CPU,
+    kind::SYSCALL_TOTALS,
+    kind::PAGE_FAULTS,
+    kind::PAGE_FAULT_OFFSETS,
+    kind::MEMORY_FOREIGN,
+];
 
 /// See the module. Made by [`super::Ring::excerpt`].
 pub struct Excerpt {

@@ -121,6 +121,8 @@ pub const BYTES: &str = "bytes";
 pub const RUNQ_NS: &str = "runq_ns";
 /// Of `runq_ns`, at its beginning: how long the thread's control group had no CPU quota left.
 pub const THROTTLED_NS: &str = "throttled_ns";
+/// How long a thread was on a CPU, by the kernel's account of it.
+pub const CPU_NS: &str = "cpu_ns";
 /// Id of the thread that was started, on [`super::kind::THREAD_STARTUP`]; there, `runq_ns` is how long it waited for its first
 /// turn on a CPU.
 pub const NEW_TID: &str = "new_tid";

@@ -11,6 +11,10 @@ pub const GC_CONCURRENT: &str = "gc.concurrent";
 /// One thread held up by the collector while others ran on (ZGC "Allocation Stall", "Relocation Stall",
 /// Shenandoah pacing). Not a stop of the world. `thread`: the one that waited.
 pub const GC_STALL: &str = "gc.stall";
+/// Event: a pause whose record is cut off, so that its length is not known: it is no [`GC_PAUSE`] and in no sum. Written only
+/// where what is left of the record names a failure or a full collection. Labels `cause`, `failure` and figure `full` as of
+/// a pause.
+pub const GC_CUT: &str = "gc.cut";
 /// A stop of all Java threads, from the request until they run again. `name`: the VM operation
 /// ("G1CollectForAllocation"), or "stopped" where the log does not name it.
 pub const SAFEPOINT: &str = "safepoint";
@@ -99,6 +103,9 @@ pub const SCHED_WATCHED: &str = "sched.watched";
 /// ("sleeping", "uninterruptible", "preempted", "stopped"); `stack`: at the switch; figure `runq_ns`; labels
 /// `syscall`, `path`, `peer`, `waker`, `ran_instead`. Shorter ones than the collector's limit are samples of kind "off-cpu".
 pub const SCHED_OFF: &str = "sched.off-cpu";
+/// A thread's time on CPUs over a stretch, as the kernel accounts it (`se.sum_exec_runtime`, what /proc/PID/task/TID/schedstat
+/// shows). `thread`: whose; figure `cpu_ns`. The span itself is the stretch, and no wait.
+pub const THREAD_CPU: &str = "thread.cpu";
 /// A page fault that took long. `name`: "major"; `stack`: with a frame for the mapping; labels `path`, `address`.
 pub const PAGE_FAULT: &str = "page-fault";
 /// Page faults of about a second, counted by the kernel's program. `name`: the mapping ([`super::fault`]); `thread`: whose,

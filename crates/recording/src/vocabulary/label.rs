@@ -4,6 +4,8 @@
 pub const CAUSE: &str = "cause";
 /// Parenthesised qualifiers that were not known to the reader; the pause counts all the same.
 pub const QUALIFIER: &str = "qualifier";
+/// What a collection failed at, as its log words it, one label each: [`super::failure`] has the words.
+pub const FAILURE: &str = "failure";
 /// Why: of a compile failure, a trap, an invalidation; "tiered" of a queued task.
 pub const REASON: &str = "reason";
 /// What the runtime does about a trap: "reinterpret", "make_not_compilable".
@@ -44,3 +46,5 @@ pub const ADDRESS: &str = "address";
 pub const WHAT: &str = "what";
 /// Why a record ends early: the log was cut off, or lines of it are missing.
 pub const CUT: &str = "cut";
+/// Another source that has the same fact; its record was put together with this one.
+pub const ALSO_IN: &str = "also_in";

@@ -3,13 +3,16 @@
 //! Source of the fields: firefox-devtools/profiler, src/types/profile.ts and docs-developer/CHANGELOG-formats.md. The
 //! version is pinned: the profiler upgrades older ones when it loads them.
 //!
-//! A thread holds one kind of samples, so each further kind is a thread of its own ("worker-1 (off-cpu)"). Weights in
-//! nanoseconds become milliseconds. Counters are drawn from differences, so levels start at 0.
+//! A thread of the profile is a thread of the recording and holds one kind of samples, the first that was chosen; samples of other
+//! kinds are markers with their stacks and weights, as spans are. Samples of CPU time also say how much CPU a thread used until
+//! each. Weights in nanoseconds become milliseconds. What reaches out of the chosen windows is cut there. Counters are drawn
+//! from differences, so levels start at 0.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use fathom_diagnose::stacks::Row;
+use fathom_diagnose::stacks::{Row, waits};
+use fathom_recording::vocabulary::sample;
 use fathom_recording::{FrameId, FrameType, ProcessId, Recording, Series, StackId, ThreadId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -80,6 +83,9 @@ struct Samples {
     stack: Vec<Option<u32>>,
     weight: Vec<f64>,
     weight_type: &'static str,
+    /// CPU time since the sample before, nanoseconds; none where the samples are of something else.
+    #[serde(rename = "threadCPUDelta", skip_serializing_if = "Vec::is_empty")]
+    cpu_delta: Vec<i64>,
 }
 
 #[derive(Serialize, Default)]
@@ -235,8 +241,8 @@ fn meta(start_ns: i64, schemas: &BTreeMap<String, Vec<String>>, title: &str) -> 
     })
 }
 
-/// Process, thread ("none": the process' own track) and kind of samples ("": the first, and spans).
-type Key = (u32, Option<u32>, String);
+/// Process and thread ("none": the process' own track).
+type Key = (u32, Option<u32>);
 
 struct Made<'a> {
     recording: &'a Recording,
@@ -254,16 +260,34 @@ impl<'a> Made<'a> {
         let written = Written::default();
         let mut made =
             Self { recording, start_ns, threads: BTreeMap::new(), schemas: BTreeMap::new(), written };
-        let kinds = request.all_rows().unwrap_or_default();
-        for (at, (kind, rows)) in kinds.iter().enumerate() {
-            let unit = request.unit(kind);
-            let mut rows: Vec<Row> = rows.rows.clone();
+        let mut is_first = true;
+        for kind in &request.kinds {
+            // The long waits are spans, and markers as such.
+            let kind = match kind.as_str() {
+                waits::WAITS if !is_first => waits::SHORT,
+                kind => kind,
+            };
+            let is_span = kind == waits::WAITS || recording.spans_of(kind).next().is_some();
+            if is_span && !is_first {
+                continue;
+            }
+            let mut rows: Vec<Row> = request.rows(kind).rows;
             rows.sort_by_key(|row| row.t_ns);
-            for row in rows {
-                let suffix = if at == 0 { String::new() } else { (*kind).to_owned() };
-                made.thread((row.process.0, row.thread.map(|t| t.0), suffix)).sample(&row, unit, start_ns);
+            let unit = request.unit(kind);
+            for row in &rows {
+                let thread = made.thread((row.process.0, row.thread.map(|t| t.0)));
+                if is_first {
+                    thread.sample(row, kind, unit, start_ns);
+                } else {
+                    thread.sample_as_marker(row, kind, unit, start_ns);
+                }
                 made.written.samples += 1;
             }
+            if !is_first && !rows.is_empty() {
+                let keys = ["name", weight_key(unit)].map(str::to_owned).to_vec();
+                made.schemas.insert(names::shown(kind), keys);
+            }
+            is_first &= rows.is_empty();
         }
         made.spans(request);
         // The profiler refuses a counter whose process has no thread, and with it the whole profile.
@@ -271,7 +295,7 @@ impl<'a> Made<'a> {
             let process = made.home(series);
             let has_thread = made.threads.keys().any(|key| key.0 == process.0);
             if !has_thread && series.t_ns.iter().any(|t| request.in_window(*t, *t)) {
-                made.thread((process.0, None, String::new()));
+                made.thread((process.0, None));
             }
         }
         // A process without a main thread is not shown.
@@ -284,7 +308,7 @@ impl<'a> Made<'a> {
 
     fn thread(&mut self, key: Key) -> &mut Open<'a> {
         let recording = self.recording;
-        self.threads.entry(key.clone()).or_insert_with(|| Open::new(recording, key))
+        self.threads.entry(key).or_insert_with(|| Open::new(recording, key))
     }
 
     fn spans(&mut self, request: &Request<'_>) {
@@ -310,10 +334,11 @@ impl<'a> Made<'a> {
                         keys.push(key.clone());
                     }
                 }
-                let (from, to) = (span.t0_ns(), span.t1_ns());
+                let (from, to) = clipped(request, span.t0_ns(), span.t1_ns());
                 let start = self.start_ns;
-                let key = (span.process().0, span.thread().map(|t| t.0), String::new());
-                self.thread(key).marker(names::shown(kind), from, to, Value::Object(data), start);
+                let key = (span.process().0, span.thread().map(|t| t.0));
+                let thread = self.thread(key);
+                thread.marker(names::shown(kind), (from, to), data, span.stack(), start);
                 self.written.spans += 1;
             }
             self.schemas.insert(names::shown(kind), keys);
@@ -374,6 +399,22 @@ impl<'a> Made<'a> {
     }
 }
 
+/// What a marker calls the weight of a sample.
+fn weight_key(unit: &str) -> &'static str {
+    match unit {
+        "ns" => "weight_ns",
+        "bytes" => "bytes",
+        _ => "weight",
+    }
+}
+
+/// A span cut to the chosen windows, from the first to the last that it reaches into.
+fn clipped(request: &Request<'_>, from_ns: i64, to_ns: i64) -> (i64, i64) {
+    let windows = request.selection.windows.iter().filter(|w| from_ns < w.to_ns && w.from_ns < to_ns);
+    let ends = windows.map(|w| (w.from_ns, w.to_ns)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    ends.map_or((from_ns, to_ns), |(first, last)| (from_ns.max(first), to_ns.min(last)))
+}
+
 /// A thread as it is filled.
 struct Open<'a> {
     recording: &'a Recording,
@@ -403,9 +444,12 @@ impl<'a> Open<'a> {
         }
     }
 
-    fn sample(&mut self, row: &Row, unit: &str, start_ns: i64) {
+    fn sample(&mut self, row: &Row, kind: &str, unit: &str, start_ns: i64) {
         let stack = row.stack.and_then(|stack| self.stack(stack));
         let samples = &mut self.samples;
+        if kind == sample::CPU {
+            samples.cpu_delta.push(row.weight);
+        }
         samples.length += 1;
         samples.time.push(row.t_ns.saturating_sub(start_ns) as f64 / 1e6);
         samples.stack.push(stack);
@@ -432,13 +476,32 @@ impl<'a> Open<'a> {
         Some(place)
     }
 
-    fn marker(&mut self, kind: String, t0_ns: i64, t1_ns: i64, data: Value, start_ns: i64) {
+    /// A sample of another kind than the thread's.
+    fn sample_as_marker(&mut self, row: &Row, kind: &str, unit: &str, start_ns: i64) {
+        let mut data = Map::new();
+        data.insert("type".into(), names::shown(kind).into());
+        data.insert("name".into(), names::shown(kind).into());
+        data.insert(weight_key(unit).into(), row.weight.into());
+        self.marker(names::shown(kind), (row.t_ns, row.t_ns), data, row.stack, start_ns);
+    }
+
+    fn marker(
+        &mut self,
+        kind: String,
+        (t0_ns, t1_ns): (i64, i64),
+        mut data: Map<String, Value>,
+        stack: Option<StackId>,
+        start_ns: i64,
+    ) {
         let name = self.strings.id(kind);
-        let markers = &mut self.markers;
         let ms = |t_ns: i64| t_ns.saturating_sub(start_ns) as f64 / 1e6;
+        if let Some(stack) = stack.and_then(|stack| self.stack(stack)) {
+            data.insert("cause".into(), json!({"time": ms(t0_ns), "stack": stack}));
+        }
+        let markers = &mut self.markers;
         markers.length += 1;
         markers.category.push(0);
-        markers.data.push(data);
+        markers.data.push(Value::Object(data));
         markers.start_time.push(ms(t0_ns));
         markers.end_time.push((t1_ns > t0_ns).then(|| ms(t1_ns)));
         markers.name.push(name);
@@ -449,17 +512,14 @@ impl<'a> Open<'a> {
         let recording = self.recording;
         let process_id = ProcessId(self.key.0);
         let (process, pid) = stacks::process(recording, process_id);
-        let (mut name, tid) = match self.key.1 {
+        let (name, tid) = match self.key.1 {
             None => ("events of the process".to_owned(), None),
             Some(id) => stacks::thread(recording, Some(ThreadId(id))),
         };
-        if !self.key.2.is_empty() {
-            name.push_str(&format!(" ({})", self.key.2));
-        }
         let pid = pid.map_or_else(|| format!("process {}", process_id.0), |pid| pid.to_string());
         let tid = match (tid, self.key.1) {
-            (Some(tid), _) => format!("{tid}{}", self.key.2),
-            (None, thread) => format!("{pid}/{thread:?}{}", self.key.2),
+            (Some(tid), _) => tid.to_string(),
+            (None, thread) => format!("{pid}/{thread:?}"),
         };
         let (mut frames, mut functions) = (FrameTable::default(), FuncTable::default());
         let (mut resources, mut resource_ids) = (ResourceTable::default(), Ids::<String>::default());

@@ -133,8 +133,7 @@ impl Request<'_> {
 
     /// The unit of a kind.
     fn unit(&self, kind: &str) -> &'static str {
-        let kinds = fathom_diagnose::stacks::kinds(self.recording);
-        kinds.iter().find(|k| k.name == kind).map_or("count", |k| k.unit)
+        fathom_diagnose::stacks::unit(self.recording, kind)
     }
 }
 

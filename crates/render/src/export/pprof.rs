@@ -3,10 +3,10 @@
 //! Source of the fields: google/pprof, proto/profile.proto. Each kind of sample is a value of its own, with a count
 //! beside it; threads are labels. No time of single samples, no spans, no series.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
-use fathom_recording::{FrameId, StackId, ThreadId};
+use fathom_recording::{FrameId, ProcessId, StackId, ThreadId};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
@@ -184,6 +184,15 @@ pub(super) fn profile(request: &Request<'_>) -> Result<(Profile, usize), ExportE
     }
     let mut functions: Ids<(i64, i64)> = Ids::default();
     let mut mappings: Ids<i64> = Ids::default();
+    // pprof calls the whole by the first of them: the program, not whatever was sampled first.
+    let mut by_process: BTreeMap<ProcessId, usize> = BTreeMap::new();
+    rows.iter()
+        .flat_map(|(_, rows)| &rows.rows)
+        .for_each(|row| *by_process.entry(row.process).or_default() += 1);
+    if let Some((process, _)) = by_process.into_iter().max_by_key(|(_, count)| *count) {
+        let name = stacks::process(recording, process).0;
+        mappings.id(text(&mut strings, &name));
+    }
     for (i, frame) in frames.list.iter().enumerate() {
         let (name, module, _, line) = stacks::told(recording, *frame);
         let (name, module) = (text(&mut strings, &name), text(&mut strings, &module));

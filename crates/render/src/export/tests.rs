@@ -191,7 +191,7 @@ fn firefox_has_samples_markers_and_counters_with_indices_that_hold() {
     let (out, written) = export("firefox", &request(&recording));
     assert_eq!((written.samples, written.spans, written.points), (800, 400, 100));
     let profile: serde_json::Value = serde_json::from_slice(&out).unwrap();
-    let (mut cpu_ms, mut markers) = (0.0, 0);
+    let (mut cpu_ms, mut used_ms, mut markers) = (0.0, 0.0, 0);
     let length = |v: &serde_json::Value| v["length"].as_u64().unwrap();
     let below = |column: &serde_json::Value, limit: u64, what: &str| {
         let values = column.as_array().unwrap().iter().filter_map(serde_json::Value::as_u64);
@@ -215,15 +215,43 @@ fn firefox_has_samples_markers_and_counters_with_indices_that_hold() {
         if thread["samples"]["weightType"] == "tracing-ms" {
             let weights = thread["samples"]["weight"].as_array().unwrap();
             cpu_ms += weights.iter().map(|w| w.as_f64().unwrap()).sum::<f64>();
+            let deltas = thread["samples"]["threadCPUDelta"].as_array().unwrap();
+            used_ms += deltas.iter().map(|ns| ns.as_i64().unwrap()).sum::<i64>() as f64 / 1e6;
         }
         markers += length(&thread["markers"]);
+        let causes = thread["markers"]["data"].as_array().unwrap().iter().map(|data| &data["cause"]["stack"]);
+        causes.filter_map(serde_json::Value::as_u64).for_each(|stack| assert!(stack < length(stacks)));
     }
+    let names: Vec<_> =
+        profile["threads"].as_array().unwrap().iter().map(|t| (&t["pid"], &t["tid"])).collect();
+    assert_eq!(names.len(), 6, "one track a thread, and one for each process: {names:?}");
+    assert_eq!(used_ms, cpu_ms, "the CPU that the profiler shows is that of the samples");
     assert!((cpu_ms - CPU as f64 / 1e6).abs() < 1e-6);
-    assert_eq!(markers, 400);
+    assert_eq!(markers, 400 + 400, "spans, and samples of the second kind");
     let counter = &profile["counters"][0]["samples"]["count"];
     let level: f64 = counter.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).sum();
     assert!((level - 199.0).abs() < 1e-9, "differences add up to the last level");
     assert_eq!(profile["meta"]["preprocessedProfileVersion"], 48);
+}
+
+#[test]
+fn firefox_has_nothing_outside_of_the_window() {
+    let recording = recording();
+    let mut request = request(&recording);
+    request.selection.windows = vec![Window { from_ns: 50 * S + S / 2, to_ns: 60 * S }];
+    let (out, _) = export("firefox", &request);
+    let profile: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let mut markers = 0;
+    for thread in profile["threads"].as_array().unwrap() {
+        let times = |table: &str, column: &str| -> Vec<f64> {
+            thread[table][column].as_array().unwrap().iter().filter_map(serde_json::Value::as_f64).collect()
+        };
+        let all =
+            [times("samples", "time"), times("markers", "startTime"), times("markers", "endTime")].concat();
+        assert!(all.iter().all(|ms| (50_500.0..=60_000.0).contains(ms)), "{all:?}");
+        markers += times("markers", "startTime").len();
+    }
+    assert!(markers > 0);
 }
 
 #[test]

@@ -36,12 +36,10 @@ impl About {
         Self { title, chosen, zero_ns: fathom_diagnose::zero_ns(recording), inverted }
     }
 
-    /// Stretches of time: "115.0 s – 125.0 s".
+    /// Stretches of time: "115.0 s to 125.0 s".
     pub(crate) fn windows(&self, windows: &[Window]) -> String {
         const MOST: usize = 3;
-        let one = |w: &Window| {
-            format!("{} – {}", units::moment(w.from_ns, self.zero_ns), units::moment(w.to_ns, self.zero_ns))
-        };
+        let one = |w: &Window| units::window(w.from_ns, w.to_ns, self.zero_ns);
         let mut text = windows.iter().take(MOST).map(one).collect::<Vec<_>>().join(", ");
         if windows.len() > MOST {
             text.push_str(&format!(" and {} more", windows.len() - MOST));

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use fathom_diagnose::thread_ledger::{By, over_time as ledgers};
-use fathom_diagnose::{Diagnosis, Heading, Window};
+use fathom_diagnose::thread_ledger::{By, Weight, over_time as ledgers};
+use fathom_diagnose::{Diagnosis, Window};
 use fathom_recording::Recording;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::payload::{ColumnId, Columns};
 const SLICES: i64 = 240;
 /// Slices of all threads together; this many take about a second, and a page holds what the busiest did in each.
 const MOST_CELLS: usize = 200_000;
-/// Groups of one grouping, the busiest; the rest are one.
+/// Groups of one grouping, those that rank first; the rest are one.
 const MOST_GROUPS: usize = 40;
 
 const GROUPINGS: [(By, &str); 3] = [(By::Role, "role"), (By::Pool, "pool"), (By::Thread, "thread")];
@@ -67,14 +67,16 @@ pub(super) fn over_time(
     let place: BTreeMap<_, usize> = headings.keys().enumerate().map(|(i, heading)| (*heading, i)).collect();
     let mut groupings = Vec::new();
     for (at, (_, by)) in GROUPINGS.iter().enumerate() {
-        // The busiest of the whole run, in order; idle time is no business, and of unknown time nobody knows.
-        let mut busy: BTreeMap<(&str, &str), f64> = BTreeMap::new();
-        for group in slices.iter().flat_map(|slice| &slice[at]) {
-            let known = group.spent.iter().filter(|s| !s.heading.is_idle() && s.heading != Heading::Unknown);
-            let ms: f64 = known.map(|s| s.ms).sum();
-            *busy.entry((&group.process, &group.name)).or_default() += ms;
+        // Those first that lost most; what waits the same all the time may be without work.
+        let lengths: Vec<f64> = windows.iter().map(|w| w.length_ns() as f64 / 1e6).collect();
+        let mut weights: BTreeMap<(&str, &str), Weight> = BTreeMap::new();
+        for (slice, group) in slices.iter().enumerate().flat_map(|(i, s)| s[at].iter().map(move |g| (i, g))) {
+            let weight = weights.entry((&group.process, &group.name));
+            let weight = weight.or_insert_with(|| Weight::of(lengths.iter().copied()));
+            group.spent.iter().for_each(|spent| weight.add(slice, spent.heading, spent.ms));
         }
-        let mut order: Vec<_> = busy.into_iter().collect();
+        let busy = weights.into_iter().map(|(key, weight)| (key, weight.value()));
+        let mut order: Vec<_> = busy.collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1));
         let many = order.len() > MOST_GROUPS;
         order.truncate(if many { MOST_GROUPS - 1 } else { MOST_GROUPS });

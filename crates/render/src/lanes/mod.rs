@@ -149,10 +149,8 @@ pub(crate) fn timeline<'a>(
     if recording.spans.len() <= MAX_SPANS_IN_ALL {
         builder.max_spans = MAX_SPANS;
     }
-    let accused = |p: &ProcessId| {
-        let name = &recording.processes[p.index()].name;
-        diagnosis.findings.iter().position(|f| &f.process == name).unwrap_or(usize::MAX)
-    };
+    let accused =
+        |p: &ProcessId| diagnosis.findings.iter().position(|f| f.process_id == *p).unwrap_or(usize::MAX);
     own.sort_by_key(accused);
     let blamed = own.iter().filter(|p| accused(p) < usize::MAX).count();
     let mut groups = vec![Group {
@@ -250,14 +248,11 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// The name of a process, or what stands for it; with its pid where several go by one name.
+/// The name of a process, or what stands for it.
 pub(crate) fn name_of(recording: &Recording, id: ProcessId) -> String {
     let process = &recording.processes[id.index()];
-    let alike = |other: &&Process| other.jvm == process.jvm && other.name == process.name;
-    let several = process.jvm && recording.processes.iter().filter(alike).nth(1).is_some();
     match (process.name.is_empty(), process.pid) {
-        (false, Some(pid)) if several => format!("{} ({pid})", short(&process.name)),
-        (false, _) => short(&process.name),
+        (false, _) => short(recording.process_name(id)),
         (true, Some(pid)) => format!("process {pid}"),
         (true, None) => format!("process {}", id.index() + 1),
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use fathom_diagnose::Heading;
+use fathom_diagnose::thread_ledger::Weight;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
@@ -239,12 +240,13 @@ pub(super) const SPECS: [Spec; 29] = [
 /// Kinds that other lanes show in another form: a run is the whole width, a nested collection part of its pause,
 /// the queue and the installations are counted in lines, that a thread was watched is not something that it did, and spans
 /// that are counts of many things in a stretch of time are lines and tables (`counted.rs`).
-const NOT_DRAWN: [&str; 8] = [
+const NOT_DRAWN: [&str; 9] = [
     kind::RUN,
     kind::GC_NESTED,
     kind::JIT_QUEUE,
     kind::JIT_INSTALL,
     kind::SCHED_WATCHED,
+    kind::THREAD_CPU,
     kind::SYSCALL_TOTALS,
     kind::PAGE_FAULTS,
     kind::PAGE_FAULT_OFFSETS,
@@ -255,6 +257,8 @@ const MAX_WORDS: usize = 24;
 
 /// Rows of threads in a lane, those with most time on it; the last row takes all others.
 const MAX_ROWS: usize = 16;
+/// Parts of a lane's time, to see which threads' waits change.
+const PARTS: i64 = 24;
 
 /// Of kinds of spans that have no lane above: what a new collector writes shows without a line here.
 const UNKNOWN: Spec = Spec { by_thread: true, ..PLAIN };
@@ -410,6 +414,38 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
+    /// What rows rank by: the time of their spans, but waits that may be want of work by how much they change over the run.
+    fn weights(
+        &self,
+        spans: &[Span<'_>],
+        spec: &Spec,
+        key: impl Fn(&Span<'_>) -> Option<usize>,
+    ) -> HashMap<Option<usize>, i64> {
+        let first = spans.iter().map(Span::t0_ns).min().unwrap_or(0);
+        let last = spans.iter().map(Span::t1_ns).max().unwrap_or(0);
+        let step = (last.saturating_sub(first) / PARTS).max(1);
+        let mut weights: HashMap<Option<usize>, Weight> = HashMap::new();
+        for span in spans {
+            let weight = weights.entry(key(span));
+            let weight = weight.or_insert_with(|| Weight::of((0..PARTS).map(|_| step as f64)));
+            let heading = match span.kind() {
+                _ if spec.by_cause => self.causes.heading(span),
+                kind::SYSCALL => Heading::Blocked,
+                _ => Heading::Monitor,
+            };
+            weight.add(usize::MAX, heading, 1.0);
+            let (mut at, end) = (span.t0_ns(), span.t1_ns());
+            while at < end {
+                let part = (at.saturating_sub(first) / step).clamp(0, PARTS - 1);
+                let next =
+                    if part + 1 == PARTS { end } else { first.saturating_add((part + 1) * step).min(end) };
+                weight.add(part as usize, heading, next.saturating_sub(at) as f64);
+                at = next;
+            }
+        }
+        weights.into_iter().map(|(key, weight)| (key, weight.value() as i64)).collect()
+    }
+
     /// Names of the rows, and the row of each span: of processes where there are several, else of threads.
     fn rows(&self, spans: &[Span<'_>], spec: &Spec, by_process: bool) -> (Vec<String>, Vec<u64>) {
         let key = |s: &Span<'_>| match by_process {
@@ -420,12 +456,7 @@ impl<'a> Builder<'a, '_> {
         if !by_process && !(spec.by_thread && (told || !spec.kinds.is_empty())) {
             return (vec![String::new()], vec![0; spans.len()]);
         }
-        let mut weights: HashMap<Option<usize>, i64> = HashMap::new();
-        for span in spans {
-            let idle = spec.by_cause && self.causes.heading(span).is_idle();
-            let weight = weights.entry(key(span)).or_default();
-            *weight = weight.saturating_add(if idle { 0 } else { span.duration_ns().max(1) });
-        }
+        let weights = self.weights(spans, spec, key);
         let mut keys: Vec<Option<usize>> = weights.keys().copied().collect();
         let others = (keys.len() > MAX_ROWS).then(|| keys.len() - MAX_ROWS + 1);
         keys.sort_unstable_by_key(|key| (std::cmp::Reverse(weights[key]), *key));

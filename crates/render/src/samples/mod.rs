@@ -12,6 +12,7 @@ mod index;
 mod stacks;
 mod thin;
 mod threads;
+mod waits;
 
 use std::collections::HashMap;
 
@@ -106,11 +107,10 @@ pub(crate) fn samples<'a>(
     let unit_ns = unit_ns(end_ns.saturating_sub(origin_ns));
     let mut columns = Columns::default();
     let mut kinds = Vec::new();
-    let chosen: Vec<Vec<&[u32]>> = index.kinds.iter().map(|of| of.within(recording, within)).collect();
-    let total = chosen.iter().flatten().map(|places| places.len()).sum::<usize>().max(1);
-    for (of, places) in index.kinds.iter().zip(chosen) {
-        let kind = recording.strings.get(of.kind);
-        let mut rows: Vec<Row> = (places.into_iter().flatten())
+    let mut found: Vec<(&str, usize, Vec<Row>)> = Vec::new();
+    for of in &index.kinds {
+        let places = of.within(recording, within);
+        let rows = (places.into_iter().flatten())
             .filter_map(|place| recording.samples.get(*place as usize))
             .map(|s| Row {
                 t: s.t_ns.saturating_sub(origin_ns) / unit_ns,
@@ -119,18 +119,23 @@ pub(crate) fn samples<'a>(
                 weight: s.weight.max(0),
             })
             .collect();
-        let count = of.places.len();
+        found.push((recording.strings.get(of.kind), of.places.len(), rows));
+    }
+    waits::join(recording, (origin_ns, end_ns), unit_ns, within, &mut stacks, &mut threads, &mut found);
+    let total = found.iter().map(|(_, _, rows)| rows.len()).sum::<usize>().max(1);
+    for (kind, count, mut rows) in found {
         let most = if within.is_some() { MAX_WITHIN } else { MAX_SAMPLES };
         let share = (most as u128 * rows.len() as u128 / total as u128).max(1) as usize;
         let note = thin::thin(&mut rows, share, unit_ns);
         let (nodes, ranks) = ranked(&rows);
-        let weight_unit = weight_unit(&rows, kind);
+        let unit = fathom_diagnose::stacks::unit(recording, kind);
+        let weight_unit = weight_unit(&rows, unit);
         rows.iter_mut().for_each(|row| row.weight = row.weight.saturating_add(weight_unit / 2) / weight_unit);
         let first = rows.first().map_or(0, |row| row.weight);
         let equal = rows.iter().all(|row| row.weight == first);
         kinds.push(Kind {
             kind: short(kind),
-            unit: sample::unit(kind),
+            unit,
             samples: count,
             note,
             t: columns.delta(rows.iter().map(|row| row.t)),
@@ -159,9 +164,9 @@ fn ranked(rows: &[Row]) -> (Vec<u32>, Vec<u32>) {
 }
 
 /// What weights are rounded to: a power of ten below a thousandth of their mean where they are times that differ.
-fn weight_unit(rows: &[Row], kind: &str) -> i64 {
+fn weight_unit(rows: &[Row], unit: &str) -> i64 {
     let first = rows.first().map_or(0, |row| row.weight);
-    if sample::unit(kind) != "ns" || rows.iter().all(|row| row.weight == first) {
+    if unit != "ns" || rows.iter().all(|row| row.weight == first) {
         return 1;
     }
     let sum: i128 = rows.iter().map(|row| i128::from(row.weight)).sum();

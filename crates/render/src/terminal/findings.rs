@@ -30,7 +30,11 @@ impl Page {
 
     /// Number, title, cost and bar on the right; the confidence word and the culprit below.
     fn finding_line(&mut self, number: usize, finding: &Finding, diagnosis: &Diagnosis, title_lines: usize) {
-        let cost = units::duration_ms(finding.cost_ms);
+        // What failed is told for itself; what it cost may be nothing that can be counted.
+        let cost = match finding.cost_ms {
+            0.0 => String::new(),
+            ms => units::duration_ms(ms),
+        };
         let share = finding.share.filter(|s| s.is_finite());
         let figures = match share {
             Some(share) => format!("{}  {}", right(&cost, 8), right(&units::share(share), 6)),

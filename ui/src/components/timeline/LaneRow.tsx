@@ -18,10 +18,11 @@ import { StatePlot } from "./StateLane";
 /** Units that each figure of the axis carries itself. */
 const SPELT_OUT = new Set(["", "bytes", "bytes/s", "share", "ns", "ms", "s"]);
 
-export function GroupLanes({ group, page, theme, onMove }: {
+export function GroupLanes({ group, page, theme, cited, onMove }: {
   group: Group;
   page: Page;
   theme: string;
+  cited: string;
   onMove: (id: string, by: 1 | -1) => void;
 }) {
   const choice = useChoice(page);
@@ -36,7 +37,7 @@ export function GroupLanes({ group, page, theme, onMove }: {
         </button>
         <span class="quiet">{group.detail}</span>
       </h3>
-      {open && lanes.map((lane) => <LaneRow key={lane.id} lane={lane} page={page} theme={theme} onMove={onMove} />)}
+      {open && lanes.map((lane) => <LaneRow key={lane.id} lane={lane} page={page} theme={theme} cited={lane.id === cited} onMove={onMove} />)}
     </div>
   );
 }
@@ -62,10 +63,12 @@ function described(lane: Lane): string {
   return `${lane.title} of ${lane.rows.length} rows of threads, t shows a table`;
 }
 
-function LaneRow({ lane, page, theme, onMove }: {
+function LaneRow({ lane, page, theme, cited, onMove }: {
   lane: Lane;
   page: Page;
   theme: string;
+  /** Whether the last link led here. */
+  cited: boolean;
   onMove: (id: string, by: 1 | -1) => void;
 }) {
   const [open, setOpen] = useFold(page, lane.id, lane.type === "lines" || lane.type === "samples" ? lane.open : true);
@@ -74,7 +77,7 @@ function LaneRow({ lane, page, theme, onMove }: {
   const longest = index?.tall ? index.longestNs : 0;
   const row = rowHeight(lane);
   return (
-    <div class={open ? "lane" : "lane folded"} data-lane={lane.id}>
+    <div class={`lane${open ? "" : " folded"}${cited ? " cited" : ""}`} data-lane={lane.id}>
       <div class="lane-label">
         <div class="lane-title">
           <button type="button" class="fold" aria-expanded={open} data-key="fold" onClick={() => setOpen(!open)}>

@@ -82,8 +82,8 @@ function options(lane: LineLane, width: number): uPlot.Options {
         size: AXIS,
         gap: 6,
         font: "11px Inter, ui-sans-serif, system-ui, sans-serif",
-        stroke: ink("faint"),
-        grid: { stroke: ink("line"), width: 1 },
+        stroke: () => ink("faint"),
+        grid: { stroke: () => ink("line"), width: 1 },
         ticks: { show: false },
         space: 26,
         // Bytes in steps that are round in the units of the JVM.
@@ -94,12 +94,13 @@ function options(lane: LineLane, width: number): uPlot.Options {
     series: [
       {},
       ...lane.lines.map((line, i): uPlot.Series => {
-        const colour = ink(line.main ? "ink" : lineInk(i));
+        // Asked for at each drawing: the theme may have changed.
+        const colour = line.main ? "ink" : lineInk(i);
         return {
           label: line.name,
-          stroke: colour,
+          stroke: () => ink(colour),
           width: line.main ? 1.75 : 1.25,
-          ...(lane.lines.length === 1 || lane.steps ? { fill: ink(`${line.main ? "ink" : lineInk(i)}-wash`) } : {}),
+          ...(lane.lines.length === 1 || lane.steps ? { fill: () => ink(`${colour}-wash`) } : {}),
           ...(lane.steps && stepped ? { paths: stepped } : {}),
           points: { show: false },
         };

@@ -11,10 +11,12 @@ import { moveLane } from "./order";
 import { Axis, Overlay, RangeText } from "./Overlay";
 import { Tooltip } from "./Tooltip";
 
-export function Timeline({ page, theme, mark, onTheme, onHelp }: {
+export function Timeline({ page, theme, mark, cited, onTheme, onHelp }: {
   page: Page;
   theme: string;
   mark: number | null;
+  /** Id of the lane that the last link led to; empty: none. */
+  cited: string;
   onTheme: () => void;
   onHelp: () => void;
 }) {
@@ -83,7 +85,7 @@ export function Timeline({ page, theme, mark, onTheme, onHelp }: {
         onDblClick={(e) => (e.target as Element).closest("[data-plot]") && page.view.reset()}
       >
         <Axis page={page} />
-        {page.lanes.groups.map((group, i) => <GroupLanes key={i} group={group} page={page} theme={theme} onMove={move} />)}
+        {page.lanes.groups.map((group, i) => <GroupLanes key={i} group={group} page={page} theme={theme} cited={cited} onMove={move} />)}
         <Overlay page={page} hover={hover?.t ?? null} drag={drag} mark={mark} />
       </div>
       {kept && <Details detail={kept} page={page} onClose={() => setKept(null)} />}

@@ -1,6 +1,7 @@
 // Lanes out of sight are not drawn while the page opens and while the view moves: most of a long timeline is below the fold.
 
 import type { Page } from "../../context";
+import { onPaper } from "../../print";
 
 /** Lanes this far beyond the window's edge are kept current, so that scrolling finds them drawn. */
 const MARGIN = "300px 0px";
@@ -25,7 +26,9 @@ export function drawInSight(element: HTMLElement, page: Page, redraw: () => void
     if (seen) redraw();
     else stale = true;
   });
+  const offPaper = onPaper(redraw);
   return () => {
+    offPaper();
     unsubscribe();
     observer.disconnect();
   };

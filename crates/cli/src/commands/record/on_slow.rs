@@ -154,7 +154,8 @@ impl SlowArgs {
         line.borrow().clear();
         let summary = session.stop(ended, &mut slow);
         let stand = slow.finish();
-        say_ended(&summary.map_err(told)?);
+        let summary = summary.map_err(told)?;
+        say_ended(&summary);
         let failed = if stand.failed > 0 { format!(", {} NOT WRITTEN", stand.failed) } else { String::new() };
         let dropped = if stand.dropped > 0 {
             format!(", {} older ones dropped for room", stand.dropped)
@@ -163,6 +164,9 @@ impl SlowArgs {
         };
         let written = fathom_diagnose::quantity::plural(stand.written as usize, "incident", "incidents");
         say(&format!("{written} written into {}{failed}{dropped}", place.display()));
+        if let Ended::CannotRead(why) = summary.ended {
+            return Err(Environment(why).into());
+        }
         Ok(Outcome::Done)
     }
 

@@ -217,7 +217,8 @@ impl Show {
     }
 
     fn line(&mut self, line: &Json) {
-        self.text.push_str(&line.to_string());
+        // A value with keys of text can be written.
+        self.text.push_str(&fathom_render::json_line(line).unwrap_or_default());
         self.text.push('\n');
     }
 
@@ -470,10 +471,17 @@ fn row(tally: &Tally) -> String {
 fn histogram(out: &mut String, tally: &Tally) {
     let buckets = tally.histogram();
     let most = buckets.iter().map(|(_, _, count)| *count).max().unwrap_or(1).max(1);
-    let _ = writeln!(out, "  {:>22}  {:>7}", "us", "count");
+    let _ = writeln!(out, "  {:>22}  {:>7}", "took", "count");
+    let edge = |us: u64| {
+        if us == 0 {
+            "0".to_owned()
+        } else {
+            took(i64::try_from(us.saturating_mul(1_000)).unwrap_or(i64::MAX))
+        }
+    };
     for (from, to, count) in buckets {
         let bar = "#".repeat((count * 30).div_ceil(most) as usize);
-        let _ = writeln!(out, "  {from:>10} .. {to:>8}  {count:>7}  {bar}");
+        let _ = writeln!(out, "  {:>9} .. {:>9}  {count:>7}  {bar}", edge(from), edge(to));
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope};
-use crate::collections::{self, CPU_MIN_REAL_S, Cpu};
+use crate::collections::{self, Worked};
 use crate::quantity;
 
 /// CPU used in pauses as a share of wall time × workers. A quiet machine gives 0.6 to 0.95; below one half the
@@ -83,55 +83,50 @@ fn stall_spans<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Span<'a>> {
 }
 
 pub(super) fn group(scope: &Scope<'_>) -> Group {
-    let worked = worked(scope);
-    let mut metrics = vec![efficiency(worked), kernel(worked), failures(scope), idle_gap(scope)];
+    let worked = Worked::of(scope.pauses.iter());
+    let mut metrics: Vec<Metric> = efficiency(scope, worked).into();
+    metrics.extend([kernel(scope, worked), failures(scope), idle_gap(scope)]);
     metrics.extend(cycles(scope));
     metrics.extend(stall_metrics(scope));
     metrics.extend(host_load(scope));
     Group { name: "Collector", metrics }
 }
 
-/// CPU figures of the pauses long enough to have meaningful ones, added up, with wall time × workers.
-fn worked(scope: &Scope<'_>) -> Option<(Cpu, f64)> {
-    let mut sum = Cpu::default();
-    let mut possible_s = 0.0;
-    // Shorter ones have figures too coarse; most are, and are told by one figure.
-    let real_s = scope.recording.figure_of(figure::REAL_S);
-    let long = scope.pauses.iter().filter(|p| real_s(&p.span).is_none_or(|s| s >= CPU_MIN_REAL_S));
-    for cpu in long.filter_map(|p| p.cpu()).filter(|c| c.real_s >= CPU_MIN_REAL_S) {
-        sum.user_s += cpu.user_s;
-        sum.sys_s += cpu.sys_s;
-        sum.real_s += cpu.real_s;
-        possible_s += cpu.real_s * cpu.workers.unwrap_or(1.0);
-    }
-    (possible_s > 0.0).then_some((sum, possible_s))
-}
-
 const NO_CPU: &str = "no pause of 50 ms or more with CPU figures (JDK 9 on: -Xlog:gc+cpu, part of gc*)";
 
-fn efficiency(worked: Option<(Cpu, f64)>) -> Metric {
-    let share = worked.map(|(cpu, possible)| cpu.cpu_s() / possible);
-    Metric::new("pause_cpu_efficiency", "CPU used in pauses of what the workers could use", share, "share")
-        .means("CPU ÷ (wall × workers) over pauses of 50 ms or more. Little CPU in a long pause: the collector waited.")
-        .because(NO_CPU)
-        .judged(|s| {
-            if s >= EFFICIENCY.0 {
-                (Grade::Fine, format!("{} or more is usual", quantity::share(EFFICIENCY.0)))
-            } else {
-                let grade = if s >= EFFICIENCY.1 { Grade::Watch } else { Grade::Bad };
-                (grade, "the workers waited more than they worked: no processor, a disk, or page faults".into())
-            }
-        })
+fn efficiency(scope: &Scope<'_>, worked: Option<Worked>) -> [Metric; 2] {
+    let waited = "the workers waited more than they worked: no processor, a disk, page faults, or swap";
+    let grade = |s: f64| scope.grade_cost(if s >= EFFICIENCY.1 { Grade::Watch } else { Grade::Bad });
+    let share = worked.and_then(|w| w.efficiency);
+    let unknown = if worked.is_some() { "how many workers there were is not in the log" } else { NO_CPU };
+    let cpus = worked.map(|w| w.cpu.cpu_s() / w.cpu.real_s);
+    [
+        Metric::new("pause_cpu_efficiency", "CPU used in pauses of what the workers could use", share, "share")
+            .means("CPU ÷ (wall × workers) over pauses of 50 ms or more. Little CPU in a long pause: the collector waited.")
+            .because(unknown)
+            .judged(|s| match s {
+                s if s >= EFFICIENCY.0 => (Grade::Fine, format!("{} or more is usual", quantity::share(EFFICIENCY.0))),
+                s => (grade(s), waited.into()),
+            }),
+        Metric::new("pause_cpus", "Processors at work in pauses", cpus, "processors")
+            .means("CPU ÷ wall over pauses of 50 ms or more. At least one worker has work all along.")
+            .because(NO_CPU)
+            .judged(|n| match n {
+                n if n < EFFICIENCY.0 => (grade(n), waited.into()),
+                _ if share.is_some() => (Grade::NotJudged, "judged by what the workers could use, above".into()),
+                _ => (Grade::NotJudged, "how many there could have been is not in the log".into()),
+            }),
+    ]
 }
 
-fn kernel(worked: Option<(Cpu, f64)>) -> Metric {
-    let share = worked.filter(|(c, _)| c.cpu_s() > 0.0).map(|(c, _)| c.sys_s / c.cpu_s());
+fn kernel(scope: &Scope<'_>, worked: Option<Worked>) -> Metric {
+    let share = worked.map(|w| w.cpu).filter(|c| c.cpu_s() > 0.0).map(|c| c.sys_s / c.cpu_s());
     Metric::new("pause_sys_share", "Kernel share of the CPU used in pauses", share, "share")
         .means("The collector hardly needs the kernel. Much kernel time: memory touched for the first time, huge pages, swap.")
         .because(NO_CPU)
         .judged(|s| match SYS_SHARE.grade(s) {
             Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::share(SYS_SHARE.fine))),
-            grade => (grade, "the kernel gives or takes memory while the application waits".into()),
+            grade => (scope.grade_cost(grade), "the kernel gives or takes memory while the application waits".into()),
         })
 }
 
@@ -148,7 +143,6 @@ fn failures(scope: &Scope<'_>) -> Metric {
     .means("Collections that ran out of room for survivors, or CMS cycles overtaken by allocation.")
     .judged(|n| match n {
         0.0 => (Grade::Fine, "none".into()),
-        1.0 => (Grade::Watch, "one".into()),
         _ => (Grade::Bad, "the heap has too little room, or old collections start too late".into()),
     });
     metric.at(failed.first().map(|p| p.span.position()))

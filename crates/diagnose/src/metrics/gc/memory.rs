@@ -108,16 +108,23 @@ fn promotion(scope: &Scope<'_>, allocated: Option<Allocated>) -> [Metric; 2] {
     let promoted = promoted(scope);
     let rate = promoted.zip(scope.covers_s()).map(|(bytes, s)| bytes / s);
     let share = promoted.zip(allocated).filter(|(_, a)| a.bytes > 0.0).map(|(p, a)| p / a.bytes);
+    // What was there before the first collection is no part of what is counted as allocated after it.
+    let (share, unknown) = match share {
+        Some(share) if share > 1.0 => {
+            (None, "more was promoted than is seen to be allocated: the log is a fragment")
+        }
+        share => (share, "no young collection with sizes of the old generation"),
+    };
     [
         Metric::new("promotion_rate", "Promotion rate", rate, "bytes/s")
             .means("What young collections move to the old generation. It sets how often that must be collected.")
             .because(if rate.is_some() { "judged as a share of what is allocated, below" } else { "no young collection with sizes of the old generation" }),
         Metric::new("promoted_share", "Promoted of what was allocated", share, "share")
             .means("Most objects die young and should never reach the old generation.")
-            .because("no young collection with sizes of the old generation")
+            .because(unknown)
             .judged(|s| match PROMOTED.grade(s) {
                 Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::share(PROMOTED.fine))),
-                grade => (grade, "much survives: a cache that fills, or a young generation or survivor spaces too small".into()),
+                grade => (scope.grade_cost(grade), "much survives: a cache that fills, or a young generation or survivor spaces too small".into()),
             }),
     ]
 }
@@ -161,7 +168,11 @@ fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> M
         .judged(|slope| match trend {
             Some(t) if t.low > 0.0 => {
                 let room = heap.map(|h| (h - t.last).max(0.0) / slope);
-                let until = room.map_or(String::new(), |s| format!("; at this rate full in {}", quantity::seconds(s)));
+                let until = match room {
+                    Some(s) if s > 0.0 => format!("; at this rate full in {}", quantity::seconds(s)),
+                    Some(_) => "; the heap is as full as it can be".to_owned(),
+                    None => String::new(),
+                };
                 (Grade::Watch, format!("surely above zero over {} readings{until}; the rule heap-leak tells a leak from a cache that fills", t.points))
             }
             _ => (Grade::Fine, "not surely above zero".into()),

@@ -8,7 +8,7 @@ mod memory;
 mod pauses;
 mod safepoints;
 
-use fathom_recording::vocabulary::{fact, kind};
+use fathom_recording::vocabulary::fact;
 use fathom_recording::{ProcessId, Recording};
 use serde::Serialize;
 
@@ -16,10 +16,11 @@ pub use collector::{ConcurrentRow, StallRow};
 pub use pauses::{CauseRow, LongestRow, PauseRow, PhaseRow};
 pub use safepoints::OperationRow;
 
-use super::{Grade, Group};
+use super::{Grade, Group, Metric};
+use crate::burden::{self, TOLD};
 use crate::collections::{self, Pause};
 use crate::timeline::Timeline;
-use crate::{Window, quantity};
+use crate::{MATTERS_SHARE, Window, quantity};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
 pub const SCHEMA: &str = "fathom.gc/1";
@@ -108,11 +109,7 @@ struct Scope<'a> {
 impl<'a> Scope<'a> {
     fn new(recording: &'a Recording, jvm: ProcessId, asked: Option<Window>, zero_ns: i64) -> Self {
         let pauses = collections::pauses(recording, jvm, asked);
-        let logged = TOLD
-            .into_iter()
-            .filter_map(|kind| collections::logged_ns(recording, kind, jvm))
-            .reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) });
-        let covers = match (logged, asked) {
+        let covers = match (burden::logged(recording, jvm), asked) {
             (Some(l), Some(w)) => {
                 let cut = Window { from_ns: l.from_ns.max(w.from_ns), to_ns: l.to_ns.min(w.to_ns) };
                 (cut.to_ns > cut.from_ns).then_some(cut)
@@ -124,6 +121,19 @@ impl<'a> Scope<'a> {
             collections::covered_in_order_ns(stops, c) as f64 / c.length_ns() as f64
         });
         Self { recording, jvm, asked, zero_ns, covers, pauses, stopped_share }
+    }
+
+    /// A grade of a share of the time: of a fragment of a log none is bad.
+    fn grade_share(&self, grade: Grade) -> Grade {
+        let fragment = self.covers.is_some_and(|covers| covers.length_ns() < burden::SPAN_NS);
+        if fragment { grade.min(Grade::Watch) } else { grade }
+    }
+
+    /// A grade of what makes collections dear: where they cost next to nothing, it is worth an eye at most.
+    fn grade_cost(&self, grade: Grade) -> Grade {
+        let long = self.pauses.iter().any(|pause| pause.ms() >= burden::LONG_MS);
+        let costs = self.stopped_share.is_none_or(|share| share >= MATTERS_SHARE) || long;
+        if costs { grade } else { grade.min(Grade::Watch) }
     }
 
     fn covers_s(&self) -> Option<f64> {
@@ -144,9 +154,6 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The kinds of spans that tell of collection and of stops.
-const TOLD: [&str; 4] = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
-
 /// Computes the metrics of every JVM that the recording tells of collections or safepoints of, or at least which
 /// collector it runs: a JVM that never had to collect has no pauses, which is an answer.
 pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
@@ -164,19 +171,14 @@ pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
 
 fn judge(recording: &Recording, jvm: ProcessId, window: Option<Window>, zero_ns: i64) -> JvmGc {
     let scope = Scope::new(recording, jvm, window, zero_ns);
-    let process = recording.processes.get(jvm.index()).map(|p| p.name.clone()).unwrap_or_default();
+    let process = recording.process_name(jvm).to_owned();
     JvmGc {
         process,
         description: describe(&scope),
         covers: scope.covers,
         covers_s: scope.covers_s(),
         totals: Totals::of(&scope.pauses),
-        groups: vec![
-            pauses::group(&scope),
-            memory::group(&scope),
-            collector::group(&scope),
-            safepoints::group(&scope),
-        ],
+        groups: groups(&scope),
         pauses_by_kind: pauses::by_kind(&scope),
         causes: pauses::causes(&scope),
         phases: pauses::phases(&scope),
@@ -184,6 +186,36 @@ fn judge(recording: &Recording, jvm: ProcessId, window: Option<Window>, zero_ns:
         concurrent: collector::concurrent(&scope),
         stalls: collector::stalls(&scope),
         safepoints: safepoints::by_operation(&scope),
+    }
+}
+
+fn groups(scope: &Scope<'_>) -> Vec<Group> {
+    vec![pauses::group(scope), memory::group(scope), collector::group(scope), safepoints::group(scope)]
+}
+
+/// What is judged bad of a JVM over its run: what a verdict has to explain, or at least to say.
+pub(crate) fn bad(recording: &Recording, jvm: ProcessId, zero_ns: i64) -> Vec<Metric> {
+    let groups = groups(&Scope::new(recording, jvm, None, zero_ns));
+    groups.into_iter().flat_map(|group| group.metrics).filter(|metric| metric.grade == Grade::Bad).collect()
+}
+
+/// The rules whose findings tell what a metric that is bad comes from.
+pub(crate) fn told_by(id: &str) -> &'static [&'static str] {
+    match id {
+        "gc_throughput" | "stop_throughput" | "pause_p50" | "pause_p99" | "max_pause" | "full_gcs" => {
+            &["gc-", "jvm-", "safepoint-"]
+        }
+        "live_share" => &["heap-leak", "gc-heap-too-small", "out-of-memory"],
+        "promoted_share" => &["gc-premature-promotion"],
+        "pause_cpu_efficiency" | "pause_cpus" => {
+            &["gc-starved-of-cpu", "gc-first-touch", "gc-log-write-blocked"]
+        }
+        "pause_sys_share" => &["gc-first-touch", "gc-starved-of-cpu"],
+        "evacuation_failures" => &["gc-evacuation-failure", "gc-locker"],
+        "idle_gap_max" => &["gc-log-write-blocked"],
+        "stalls" | "stall_max" => &["gc-allocation-stall"],
+        "reach_p99" | "reach_max" => &["safepoint-slow-to-reach"],
+        _ => &[],
     }
 }
 

@@ -9,15 +9,14 @@ use serde::Serialize;
 use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope, Totals};
+use crate::burden::{BAD_SHARE, LONG_MS};
 use crate::collections::Pause;
-use crate::quantity;
+use crate::{MATTERS_SHARE, quantity};
 
-/// Share of time stopped. G1's own goal is 8 % of time in collections (`GCTimeRatio=12`), Parallel's 1 %; an
-/// application that loses a tenth of its time to one subsystem has a problem there.
-pub(super) const STOPPED: Limits = Limits { fine: 0.05, watch: 0.10 };
-/// Longest pause, milliseconds: G1's default goal is 200 ms; from one second on, people notice and time-outs of
-/// cluster managers come near.
-const PAUSE_MS: Limits = Limits { fine: 200.0, watch: 1_000.0 };
+/// Share of time stopped: the limits of the verdict.
+pub(super) const STOPPED: Limits = Limits { fine: MATTERS_SHARE, watch: BAD_SHARE };
+/// Longest pause, milliseconds: G1's default goal is 200 ms; the other limit is the verdict's.
+const PAUSE_MS: Limits = Limits { fine: 200.0, watch: LONG_MS };
 /// The same for ZGC and Shenandoah, whose pauses do not grow with the heap and are below 1 ms on a machine that
 /// is not overloaded.
 const PAUSE_MS_CONCURRENT: Limits = Limits { fine: 10.0, watch: 100.0 };
@@ -247,7 +246,8 @@ fn throughput(scope: &Scope<'_>) -> Metric {
                 Grade::Watch => format!("above {}", quantity::share(STOPPED.fine)),
                 _ => format!("above {}", quantity::share(STOPPED.watch)),
             };
-            (STOPPED.grade(stopped), format!("stopped for {} of the run, {limit}", quantity::share(stopped)))
+            let grade = scope.grade_share(STOPPED.grade(stopped));
+            (grade, format!("stopped for {} of the run, {limit}", quantity::share(stopped)))
         })
 }
 
@@ -296,7 +296,7 @@ fn full(scope: &Scope<'_>, totals: &Totals) -> Metric {
             Some(share) => {
                 let taken = format!("they take {} of the run", quantity::share(share));
                 (
-                    STOPPED.grade(share).max(Grade::Watch),
+                    scope.grade_share(STOPPED.grade(share)).max(Grade::Watch),
                     format!("{taken}; see the causes for who asks for them"),
                 )
             }

@@ -98,7 +98,7 @@ fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
                 quantity::share(stopped),
                 quantity::share(beyond)
             );
-            (STOPPED.grade(stopped), why)
+            (scope.grade_share(STOPPED.grade(stopped)), why)
         })
 }
 

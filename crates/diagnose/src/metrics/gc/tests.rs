@@ -24,6 +24,24 @@ fn sizes(before_mb: f64, after_mb: f64) -> [(&'static str, f64); 3] {
 }
 
 #[test]
+fn more_promoted_than_is_seen_to_be_allocated_is_not_known() {
+    let mut built = Built::jvm("5", "CMS", 20.0);
+    for i in 0..4 {
+        let old = 10.0 * MB * f64::from(i);
+        let figures = [
+            (figure::HEAP_BEFORE_BYTES, old + 4.0 * MB),
+            (figure::HEAP_AFTER_BYTES, old + 12.0 * MB),
+            (figure::OLD_BEFORE_BYTES, old),
+            (figure::OLD_AFTER_BYTES, old + 10.0 * MB),
+        ];
+        built.pause("GC", "Allocation Failure", f64::from(i) * 5.0, 20.0, &figures);
+    }
+    let report = report(&built.sealed(), None);
+    let share = metric(&report.jvms[0], "promoted_share");
+    assert!(share.value.is_none() && share.why.contains("fragment"), "{share:?}");
+}
+
+#[test]
 fn a_full_collection_nested_in_a_young_one_is_one_stop_and_one_full_collection() {
     let mut built = Built::jvm("11", "Serial", 100.0);
     built.pause("Pause Young", "Allocation Failure", 1.0, 20.0, &[]);
@@ -144,13 +162,43 @@ fn cpu_efficiency_is_a_sum_over_long_pauses_and_says_when_workers_waited() {
         [(figure::USER_S, user), (figure::SYS_S, 0.0), (figure::REAL_S, real), (figure::WORKERS, 2.0)]
     };
     let mut built = Built::jvm("17", "G1", 100.0);
-    built.pause("Pause Young (Normal)", "", 1.0, 100.0, &cpu(0.02, 0.10));
+    built.pause("Pause Young (Normal)", "", 1.0, 1_000.0, &cpu(0.20, 1.00));
     built.pause("Pause Young (Normal)", "", 2.0, 300.0, &cpu(0.06, 0.30));
     built.pause("Pause Young (Normal)", "", 3.0, 10.0, &cpu(0.02, 0.01));
     let report = report(&built.sealed(), None);
     let metric = metric(&report.jvms[0], "pause_cpu_efficiency");
     assert!((metric.value.unwrap() - 0.1).abs() < 1e-9);
     assert_eq!(metric.grade, Grade::Bad);
+}
+
+#[test]
+fn a_share_of_a_fragment_and_a_figure_that_costs_nothing_are_not_bad() {
+    let mut built = Built::jvm("17", "Parallel", 3.0);
+    built.pause("Pause Young", "Allocation Failure", 1.0, 600.0, &[]);
+    let fragment = report(&built.sealed(), None);
+    assert_eq!(metric(&fragment.jvms[0], "gc_throughput").grade, Grade::Watch);
+    let mut built = Built::jvm("17", "Parallel", 300.0);
+    let cpu = [(figure::USER_S, 0.0), (figure::SYS_S, 0.01), (figure::REAL_S, 0.2)];
+    built.pause("Pause Young", "Allocation Failure", 1.0, 200.0, &cpu);
+    let quiet = report(&built.sealed(), None);
+    for id in ["pause_cpus", "pause_sys_share"] {
+        assert_eq!(metric(&quiet.jvms[0], id).grade, Grade::Watch, "{id}");
+    }
+}
+
+#[test]
+fn a_number_of_workers_that_is_not_logged_or_cannot_be_right_is_not_judged() {
+    for workers in [None, Some(1.0)] {
+        let mut built = Built::jvm("8", "Parallel", 100.0);
+        let mut cpu = vec![(figure::USER_S, 2.4), (figure::SYS_S, 0.0), (figure::REAL_S, 0.3)];
+        cpu.extend(workers.map(|n| (figure::WORKERS, n)));
+        built.pause("GC", "", 1.0, 300.0, &cpu);
+        let report = report(&built.sealed(), None);
+        let efficiency = metric(&report.jvms[0], "pause_cpu_efficiency");
+        assert_eq!((efficiency.value, efficiency.grade), (None, Grade::NotJudged), "{workers:?}");
+        assert!(efficiency.why.contains("how many workers"), "{}", efficiency.why);
+        assert!((metric(&report.jvms[0], "pause_cpus").value.unwrap() - 8.0).abs() < 1e-9);
+    }
 }
 
 #[test]

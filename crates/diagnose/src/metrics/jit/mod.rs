@@ -126,7 +126,7 @@ fn judge(recording: &Recording, jvm: ProcessId, asked: Option<Window>) -> JvmJit
     };
     let scope = Scope { recording, jvm, asked, covers };
     JvmJit {
-        process: recording.processes.get(jvm.index()).map(|p| p.name.clone()).unwrap_or_default(),
+        process: recording.process_name(jvm).to_owned(),
         description: describe(&scope),
         covers,
         covers_s: scope.covers_s(),

@@ -1,5 +1,6 @@
 //! What a recording tells of the JVM and its machine, and how it was set.
 
+use fathom_recording::secrets::program_arguments;
 use fathom_recording::vocabulary::fact;
 
 use super::{Event, Kind, Reader};
@@ -36,10 +37,15 @@ fn jvm<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()>
     if let Some(args) = reader.text(event.field(1)).filter(|args| !args.is_empty()) {
         reader.book.fact(fact::JVM_ARGS, jvm_args::masked(&args));
     }
-    if let Some(main) = reader.text(event.field(2)).and_then(|args| main_of(&args)) {
+    let command = reader.text(event.field(2)).unwrap_or_default();
+    let program = program_arguments(command.split_whitespace().skip(1));
+    if let Some(main) = main_of(&command) {
         reader.book.fact(fact::MAIN, main.clone());
         let process = reader.book.sink.process_mut(reader.book.process);
         process.name = main;
+        if !program.is_empty() {
+            process.facts.insert(fact::MAIN_ARGS.to_owned(), program);
+        }
     }
     if let Some(start_ns) = event.integer(3).filter(|ns| *ns > 0) {
         reader.book.fact(fact::JVM_START_NS, start_ns.to_string());

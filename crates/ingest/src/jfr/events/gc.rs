@@ -1,6 +1,6 @@
 //! Collections and safepoints: parts of what [`super::super::collections`] and [`super::super::stops`] put together.
 
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{failure, figure, kind, label};
 
 use super::super::collections::Level;
 use super::{Event, Kind, Reader, known};
@@ -47,9 +47,9 @@ pub(super) const KINDS: &[Kind] = &[
         read: metaspace,
     },
     Kind { name: "jdk.TenuringDistribution", fields: &["gcId", "age", "size"], read: tenuring },
-    Kind { name: "jdk.EvacuationFailed", fields: &["gcId"], read: failed },
-    Kind { name: "jdk.PromotionFailed", fields: &["gcId"], read: failed },
-    Kind { name: "jdk.ConcurrentModeFailure", fields: &["gcId"], read: failed },
+    Kind { name: "jdk.EvacuationFailed", fields: &["gcId"], read: evacuation_failed },
+    Kind { name: "jdk.PromotionFailed", fields: &["gcId"], read: promotion_failed },
+    Kind { name: "jdk.ConcurrentModeFailure", fields: &["gcId"], read: mode_failed },
     Kind { name: "jdk.ZAllocationStall", fields: &["size"], read: stall },
     Kind { name: "jdk.SafepointBegin", fields: &["safepointId", "totalThreadCount"], read: safepoint_begin },
     Kind {
@@ -209,8 +209,18 @@ fn tenuring<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Optio
     Some(())
 }
 
-fn failed<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    reader.book.collections.figure(event.integer(0)?, figure::EVACUATION_FAILURE, 1.0);
+fn evacuation_failed<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    reader.book.collections.failed(event.integer(0)?, failure::EVACUATION_FAILURE);
+    Some(())
+}
+
+fn promotion_failed<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    reader.book.collections.failed(event.integer(0)?, failure::PROMOTION_FAILED);
+    Some(())
+}
+
+fn mode_failed<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
+    reader.book.collections.failed(event.integer(0)?, failure::CONCURRENT_MODE_FAILURE);
     Some(())
 }
 

@@ -1,5 +1,6 @@
 //! The head of a LogCompilation log: which JVM wrote it, how it was started, when.
 
+use fathom_recording::secrets::program_arguments;
 use fathom_recording::vocabulary::fact;
 use fathom_recording::{Anchor, Process};
 
@@ -152,10 +153,7 @@ impl Header {
         process.pid = process.pid.or(self.pid);
         let main = self.command.split_whitespace().next().unwrap_or_default();
         if !main.is_empty() {
-            process.name = match self.pid {
-                Some(pid) => format!("{main} ({pid})"),
-                None => main.to_owned(),
-            };
+            main.clone_into(&mut process.name);
         }
         let mut fact = |key: &str, value: String| {
             if !value.is_empty() {
@@ -163,6 +161,7 @@ impl Header {
             }
         };
         fact(fact::MAIN, main.to_owned());
+        fact(fact::MAIN_ARGS, program_arguments(self.command.split_whitespace().skip(1)));
         fact(fact::JVM_VERSION, self.version().to_owned());
         fact(fact::JDK, self.feature().unwrap_or_default().to_owned());
         fact(fact::JVM_ARGS, jvm_args::masked(&self.args));
@@ -215,7 +214,7 @@ mod tests {
              <command>\norg.Main &lt;x&gt; --token t0\n</command>\n<properties>\n\
              java.vm.specification.version=17\nsecret.property=s\n</properties>\n</vm_arguments>\n<tty>\n",
         );
-        assert_eq!((process.pid, process.name.as_str()), (Some(10544), "org.Main (10544)"));
+        assert_eq!((process.pid, process.name.as_str()), (Some(10544), "org.Main"));
         assert_eq!(process.fact(fact::MAIN), Some("org.Main"));
         assert_eq!(process.fact(fact::JDK), Some("17"));
         assert_eq!(process.fact(fact::JVM_VERSION), Some("17.0.15+6-Debian-1deb12u1"));

@@ -89,7 +89,7 @@ fn the_process_and_its_clock_are_told() {
     let recording = elasql(2);
     let [process] = &recording.processes[..] else { panic!("one process") };
     assert_eq!((process.pid, process.jvm), (Some(10544), true));
-    assert_eq!(process.name, "org.elasql.bench.server.StartUp (10544)");
+    assert_eq!(process.name, "org.elasql.bench.server.StartUp");
     assert_eq!(process.fact(fact::JDK), Some("17"));
     assert_eq!(process.fact(fact::JVM_VERSION), Some("17.0.15+6-Debian-1deb12u1"));
     assert_eq!(process.fact(fact::COMPILER_THREADS), Some("C1=1 C2=1"));

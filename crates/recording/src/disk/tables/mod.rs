@@ -53,6 +53,9 @@ pub(super) trait Table: Sync {
     fn clear(&self, _recording: &mut Recording) {}
 }
 
+/// That of spans.
+pub(super) const SPANS: &dyn Table = &spans::SpansTable;
+
 /// All tables; each points only to tables before it (and to rows of its own before each row).
 pub(super) const TABLES: [&dyn Table; 9] = [
     &processes::Processes,

@@ -61,7 +61,7 @@ impl Table for Processes {
         let jvms = columns.flags("jvm")?;
         let mut strings = Strings::default();
         let (ends, keys, values) = columns.maps("facts", &mut strings)?;
-        let values = columns::texts_of(values, "facts", &mut strings)?;
+        let values = columns::texts_of(values, "facts", &mut strings, columns::LONGEST_TEXT)?;
         let mut facts =
             keys.iter().zip(&values).map(|(k, v)| (strings.get(*k).into(), strings.get(*v).into()));
         let mut from = 0;

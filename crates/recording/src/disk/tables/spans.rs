@@ -106,7 +106,7 @@ impl Table for SpansTable {
         let (figure_ends, figure_keys, figure_values) = columns.maps("figures", strings)?;
         let figure_values = columns::doubles_of(figure_values, "figures")?;
         let (label_ends, label_keys, label_values) = columns.maps("labels", strings)?;
-        let label_values = columns::texts_of(label_values, "labels", strings)?;
+        let label_values = columns::texts_of(label_values, "labels", strings, columns::LONGEST_TEXT)?;
         let spans = &mut recording.spans;
         if u32::try_from(spans.labels.entries() + label_values.len()).is_err() {
             return Err(Damage("there are more than 2³² labels".into()));

@@ -1,0 +1,176 @@
+//! What the stops of a JVM take of its run, and from where on that matters.
+//!
+//! `fathom gc` grades by these limits, and `fathom diagnose` has to explain whatever passes them
+//! ([`crate::rules`], `jvm-stopped`): they stand here and nowhere else, so that the two never disagree.
+
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{ProcessId, Recording};
+
+use crate::intervals::Intervals;
+use crate::{MATTERS_SHARE, Window, collections, windows};
+
+/// Share of time stopped from which on it is bad, and not only worth an eye: G1's own goal is 8 % of the time in
+/// collections (`GCTimeRatio=12`), Parallel's 1 %.
+pub const BAD_SHARE: f64 = 2.0 * MATTERS_SHARE;
+/// A stop as long as this is said in any case, whatever share of the run it is, milliseconds: people notice, and
+/// requests time out.
+pub const LONG_MS: f64 = 1_000.0;
+/// Shorter stretches tell no share of time, nanoseconds: a fragment of a log is nothing but pauses.
+pub const SPAN_NS: i64 = 10_000_000_000;
+/// What a healthy collector takes of a run. What the stops of a part of the run take of the whole run must be as much to
+/// be told for itself: less than that, in however short a part, is a moment of load.
+const QUIET_SHARE: f64 = 0.02;
+/// Parts that a run is looked at in.
+const PARTS: i64 = 60;
+
+/// The kinds of spans that tell of collections and of stops.
+pub(crate) const TOLD: [&str; 4] = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
+
+/// The stretch that a JVM's collections and stops were logged over; `None` where the log has no stamps.
+pub(crate) fn logged(recording: &Recording, jvm: ProcessId) -> Option<Window> {
+    let logged = TOLD.into_iter().filter_map(|kind| collections::logged_ns(recording, kind, jvm));
+    logged.reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) })
+}
+
+/// A stretch in which a JVM was stopped for [`MATTERS_SHARE`] of the time or more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Heavy {
+    pub(crate) window: Window,
+    /// Share of it that the JVM was stopped for.
+    pub(crate) share: f64,
+    /// Whether it is the whole run.
+    pub(crate) whole: bool,
+}
+
+/// The stops of a JVM over its run.
+pub(crate) struct Burden {
+    /// All stops: collections and safepoints, what they share once.
+    pub(crate) stops: Intervals,
+    /// The run, or the part of it that is stopped most, where that matters.
+    pub(crate) heavy: Option<Heavy>,
+    /// Whether the run is long enough to tell, and its stops take no more of it than a healthy collector does, none of
+    /// them long.
+    pub(crate) quiet: bool,
+}
+
+impl Burden {
+    pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Self {
+        let stops = windows::stops::of_jvm(recording, jvm);
+        let run = logged(recording, jvm);
+        let heavy = run.and_then(|run| heavy(&stops, run));
+        let quiet = run.is_some_and(|run| is_quiet(&stops, run));
+        Self { stops, heavy, quiet }
+    }
+
+    /// The stops of a second or more.
+    pub(crate) fn long(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        self.stops.stretches().iter().copied().filter(|stop| length_ms(stop) >= LONG_MS)
+    }
+}
+
+fn length_ms((from_ns, to_ns): &(i64, i64)) -> f64 {
+    to_ns.saturating_sub(*from_ns) as f64 / 1e6
+}
+
+fn is_quiet(stops: &Intervals, run: Window) -> bool {
+    let stopped_ns = stops.length_within_ns(run.from_ns, run.to_ns) as f64;
+    run.length_ns() >= SPAN_NS
+        && stopped_ns < QUIET_SHARE * run.length_ns() as f64
+        && stops.stretches().iter().all(|stop| length_ms(stop) < LONG_MS)
+}
+
+fn heavy(stops: &Intervals, run: Window) -> Option<Heavy> {
+    let of = |window: Window| {
+        let stopped = stops.length_within_ns(window.from_ns, window.to_ns);
+        stopped as f64 / window.length_ns().max(1) as f64
+    };
+    if run.length_ns() < SPAN_NS {
+        return None;
+    }
+    let whole = of(run);
+    if whole >= MATTERS_SHARE {
+        return Some(Heavy { window: run, share: whole, whole: true });
+    }
+    let window = densest(stops, run)?;
+    let share = of(window);
+    let of_run = share * window.length_ns() as f64 / run.length_ns() as f64;
+    (share >= MATTERS_SHARE && of_run >= QUIET_SHARE).then_some(Heavy { window, share, whole: false })
+}
+
+/// The stretch of whole parts with the most stopped time above [`MATTERS_SHARE`]: the one of all stretches that is both
+/// long and stopped much (Kadane's algorithm on what each part has beyond it).
+fn densest(stops: &Intervals, run: Window) -> Option<Window> {
+    let part_ns = (run.length_ns() / PARTS).max(SPAN_NS);
+    let parts = run.length_ns() / part_ns;
+    let (mut best, mut best_sum) = (None, 0.0);
+    let (mut from_ns, mut sum) = (run.from_ns, 0.0_f64);
+    for i in 0..parts {
+        let at = run.from_ns.saturating_add(i.saturating_mul(part_ns));
+        let end = at.saturating_add(part_ns);
+        if sum <= 0.0 {
+            (from_ns, sum) = (at, 0.0);
+        }
+        sum += stops.length_within_ns(at, end) as f64 - MATTERS_SHARE * part_ns as f64;
+        if sum > best_sum {
+            (best, best_sum) = (Some(Window { from_ns, to_ns: end }), sum);
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::Built;
+
+    /// A run of `seconds` with pauses of `ms` at these seconds.
+    fn heavy_of(seconds: f64, pauses: impl IntoIterator<Item = (f64, f64)>) -> Option<Heavy> {
+        let mut built = Built::jvm("17", "G1", seconds);
+        for (at, ms) in pauses {
+            built.pause("Pause Young (Normal)", "", at, ms, &[]);
+        }
+        let jvm = built.jvm;
+        Burden::of(&built.sealed(), jvm).heavy
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_for_a_twentieth_matters_and_one_below_does_not() {
+        let every_s = |ms: f64| (0..100).map(move |i| (f64::from(i), ms));
+        let heavy = heavy_of(100.0, every_s(60.0)).unwrap();
+        assert!(heavy.whole && (heavy.share - 0.06).abs() < 1e-9, "{heavy:?}");
+        assert_eq!(heavy_of(100.0, every_s(15.0)), None);
+    }
+
+    #[test]
+    fn a_part_that_is_stopped_much_is_found_in_a_quiet_run() {
+        let part = (0..60).map(|i| (400.0 + f64::from(i), 400.0));
+        let heavy = heavy_of(1_000.0, part).unwrap();
+        assert!(!heavy.whole && heavy.share > 0.3, "{heavy:?}");
+        assert!(
+            heavy.window.from_ns >= 380_000_000_000 && heavy.window.to_ns <= 480_000_000_000,
+            "{heavy:?}"
+        );
+    }
+
+    #[test]
+    fn a_quiet_run_is_one_that_is_stopped_for_little_and_never_for_long() {
+        let quiet = |seconds: f64, pauses: &[(f64, f64)]| {
+            let mut built = Built::jvm("17", "G1", seconds);
+            for (at, ms) in pauses {
+                built.pause("Pause Young (Normal)", "", *at, *ms, &[]);
+            }
+            let jvm = built.jvm;
+            Burden::of(&built.sealed(), jvm).quiet
+        };
+        assert!(quiet(100.0, &[(0.0, 300.0), (99.0, 600.0)]));
+        assert!(!quiet(100.0, &[(0.0, 300.0), (99.0, 1_000.0)]), "a stop of a second");
+        assert!(!quiet(100.0, &[(0.0, 700.0), (50.0, 700.0), (99.0, 700.0)]), "2.1 % of the time");
+        assert!(!quiet(5.0, &[(0.0, 5.0), (4.9, 5.0)]), "a fragment");
+    }
+
+    #[test]
+    fn a_moment_of_load_and_a_fragment_tell_no_share() {
+        assert_eq!(heavy_of(3_600.0, (0..5).map(|i| (f64::from(i), 150.0))), None);
+        assert_eq!(heavy_of(3.0, (0..3).map(|i| (f64::from(i), 500.0))), None);
+    }
+}

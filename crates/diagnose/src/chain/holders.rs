@@ -1,0 +1,123 @@
+//! What the holders of a lock did, one after another, while others waited for it.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::{StackId, ThreadId};
+
+use super::doings::Doing;
+use super::walk::Walk;
+use super::{Chain, Chains, End};
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+
+/// What a link says of whoever held the lock at the moment.
+const HOLDERS: &str = "its holders, in turn";
+
+impl<'a> Chains<'a> {
+    /// The moments of a thread's life that the ledger charges to a heading; `None` when nothing is known of it.
+    pub(crate) fn under(&self, thread: ThreadId, heading: Heading) -> Option<Intervals> {
+        Some(self.moments.by_heading(thread, &self.stacks)?[heading.index()].clone())
+    }
+
+    /// The stacks with which a thread waited under a heading in some moments, with nanoseconds: switches one by one, then
+    /// what is left by the sums of short waits.
+    pub(crate) fn stacks_under(
+        &self,
+        thread: ThreadId,
+        heading: Heading,
+        moments: &Intervals,
+    ) -> Vec<(Option<StackId>, i64)> {
+        let mut left = moments.length_ns();
+        let mut stacks: BTreeMap<Option<StackId>, i64> = BTreeMap::new();
+        let off = self.moments.off(thread).iter();
+        for span in off.filter(|span| self.stacks.heading(span.stack()) == heading) {
+            let ns = moments.length_within_ns(span.t0_ns(), span.t1_ns());
+            left -= ns;
+            *stacks.entry(span.stack()).or_default() += ns;
+        }
+        let ends = moments.stretches().first().map(|s| s.0).zip(moments.stretches().last().map(|s| s.1));
+        let (from, to) = ends.unwrap_or_default();
+        let cpu = self.recording.on_cpu_kind();
+        let short = self.moments.samples(thread).iter().filter(|sample| {
+            Some(sample.kind) != cpu
+                && (from..=to).contains(&sample.t_ns)
+                && self.stacks.heading(sample.stack) == heading
+        });
+        let short: Vec<_> = short.map(|sample| (sample.stack, sample.weight.max(0))).collect();
+        let all: i128 = short.iter().map(|(_, ns)| i128::from(*ns)).sum();
+        for (stack, ns) in short.iter().filter(|_| left > 0) {
+            let part = i128::from(left) * i128::from(*ns) / all.max(1);
+            *stacks.entry(*stack).or_default() += part as i64;
+        }
+        if short.is_empty() && left > 0 {
+            *stacks.entry(None).or_default() += left;
+        }
+        stacks.into_iter().filter(|(_, ns)| *ns > 0).collect()
+    }
+
+    /// The first moment after `from` in which a thread has nothing to do: by then it holds no lock.
+    pub(crate) fn idle_after(&self, thread: ThreadId, from: i64, to: i64) -> Option<i64> {
+        let by_heading = self.moments.by_heading(thread, &self.stacks)?;
+        by_heading[Heading::Idle.index()].within(from, to).next().map(|(idle, _)| idle)
+    }
+
+    /// A chain from a thread that waits for a lock to what those did who held it, each only while it held it.
+    pub(crate) fn of_lock(
+        &self,
+        thread: ThreadId,
+        heading: Heading,
+        what: String,
+        moments: &Intervals,
+        holders: &[(ThreadId, Intervals)],
+    ) -> Chain {
+        let mut walk = Walk::new(self, moments.length_ns());
+        let mut root = walk.link(Some(thread), Some(heading), what, moments);
+        let mut left = moments.clone();
+        let mut did: BTreeMap<(Heading, String, super::doings::Next), (ThreadId, Doing<'a>)> =
+            BTreeMap::new();
+        for (holder, held) in holders {
+            let own = held.and(&left);
+            left = left.without(&own);
+            for doing in self.doings(*holder, &own) {
+                let key = (doing.heading, doing.what.clone(), doing.next.clone());
+                match did.get_mut(&key) {
+                    Some((_, known)) => {
+                        known.moments = known.moments.or(&doing.moments);
+                        known.span = known.span.or(doing.span);
+                        known.stack = known.stack.or(doing.stack);
+                    }
+                    None => {
+                        did.insert(key, (*holder, doing));
+                    }
+                }
+            }
+        }
+        let mut did: Vec<_> = did.into_values().collect();
+        did.sort_by_key(|(_, doing)| std::cmp::Reverse(doing.moments.length_ns()));
+        root.next = walk.the_most(
+            did,
+            |(_, doing)| doing.moments.clone(),
+            |walk, (holder, doing)| {
+                let mut link = walk.follow(holder, doing);
+                (link.thread, link.tid) = (Some(HOLDERS.to_owned()), None);
+                link
+            },
+        );
+        if !left.is_empty() && !root.next.is_empty() {
+            let mut unknown = walk.link(None, None, "who held it is not known".to_owned(), &left);
+            unknown.end = Some(End::Unknown);
+            root.next.push(unknown);
+        }
+        let (name, tid, process) = self.named(thread);
+        let ends = moments.stretches();
+        Chain {
+            thread: name,
+            tid,
+            process,
+            from_ns: ends.first().map_or(0, |s| s.0),
+            to_ns: ends.last().map_or(0, |s| s.1),
+            ms: moments.length_ms(),
+            links: vec![root],
+        }
+    }
+}

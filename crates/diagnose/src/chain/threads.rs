@@ -1,0 +1,49 @@
+//! What is known of single threads, for those who cut their time in another way than chains do.
+
+use fathom_recording::vocabulary::sample;
+use fathom_recording::{Sample, Span, ThreadId};
+
+use super::Chains;
+use crate::waits::{Heading, record};
+
+impl<'a> Chains<'a> {
+    /// Times that a thread was off the CPU between two moments.
+    pub(crate) fn off_between(
+        &self,
+        thread: ThreadId,
+        from: i64,
+        to: i64,
+    ) -> impl Iterator<Item = &Span<'a>> {
+        let off = self.moments.off(thread);
+        // They do not overlap: their ends are in order too.
+        let first = off.partition_point(|span| span.t1_ns() <= from);
+        off[first..].iter().take_while(move |span| span.t0_ns() < to)
+    }
+
+    /// Calls of a thread that name what it waited for, in order of time: from, to, name.
+    pub(crate) fn naming(&self, thread: ThreadId) -> Vec<(i64, i64, &'a str)> {
+        let told = self.moments.told(thread).iter();
+        let named = told.filter(|span| record::NAMING.contains(&span.kind()));
+        let mut named: Vec<_> =
+            named.filter_map(|span| Some((span.t0_ns(), span.t1_ns(), record::target(span)?))).collect();
+        named.sort_unstable();
+        named
+    }
+
+    /// Short waits of a thread that were summed up, in order of time: category and sample, whose weight is the sum up to its time.
+    pub(crate) fn short_waits(&self, thread: ThreadId) -> impl Iterator<Item = (Heading, &Sample)> {
+        let [off, queued] =
+            [sample::OFF_CPU, sample::RUN_QUEUE].map(|kind| self.recording.strings.find(kind));
+        let role = self.recording.threads[thread.index()].role;
+        self.moments.samples(thread).iter().filter_map(move |sample| match Some(sample.kind) {
+            kind if kind == queued => Some((Heading::RunQueue, sample)),
+            kind if kind == off => Some((self.stacks.of_role(sample.stack, role), sample)),
+            _ => None,
+        })
+    }
+
+    /// Samples of a thread, in order of time.
+    pub(crate) fn samples(&self, thread: ThreadId) -> &[Sample] {
+        self.moments.samples(thread)
+    }
+}

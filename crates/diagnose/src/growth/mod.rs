@@ -1,0 +1,430 @@
+//! A finding without a rule: what of an operation's time grew, where no rule explains the loss.
+//!
+//! ```text
+//! slow windows ─┐                     ┌─ per operation, or per second where none are counted
+//!               ├─ parts of the time ─┤
+//! base windows ─┘   (parts.rs)        └─ what grew, the most first ─┬─ a resource (network, disk, CPU …): the cause
+//!                                                                  └─ another thread: who waits behind it
+//! ```
+//!
+//! Threads that wait for each other multiply a delay: of 24 workers that share four connections, 20 wait for those that
+//! wait for the peer. So where waits for threads grew most, the resource that some thread waited for during nearly all of
+//! the slow time is the cause, and the others wait behind it. Where no resource is, the wait itself is told.
+//!
+//! Limits. The base must be there and seen by the same sources. Who waits for whom is taken from when, not from each wake-up. Of several
+//! JVMs only that in which most grew is looked at.
+
+pub(crate) mod parts;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use fathom_recording::ProcessId;
+
+use crate::intervals::Intervals;
+use crate::sight::Sights;
+use crate::waits::Heading;
+use crate::{
+    COVERED, Case, Confidence, Evidence, Finding, RuledOut, Sight, Window, merge, quantity, thread_ledger,
+};
+use parts::{BASE, FRAMES, Key, Part};
+
+/// The id of such a finding.
+pub const RULE: &str = "largest-growth";
+
+/// What an operation must have grown by to be told, as a share of what it takes in the base: below, it is the noise that
+/// throughput itself has.
+const GREW: f64 = 0.2;
+/// What of the growth a part must make up to be called the cause.
+const LEADS: f64 = 0.25;
+/// What of the growth it must make up, with who waits behind it, to be likely.
+const MOST: f64 = 0.5;
+/// Share of the slow time during which some thread waits for a resource that others queue behind.
+const THROUGHOUT: f64 = 0.5;
+/// How many times of its usual time a part must take to be likely, in both halves of the slow time.
+const TIMES: f64 = 1.5;
+/// How many times of its usual CPU time an operation must need for its waiting for a CPU to follow from that.
+const MORE_CPU: f64 = 1.3;
+/// How many times of its usual share of the wall time code must run to run more.
+const MORE: f64 = 1.1;
+/// Findings at most.
+const MOST_FINDINGS: usize = 3;
+/// What the half of the slow time with less of a part must have of the other half's.
+const FAIR: f64 = 0.2;
+/// Parts that are shown as evidence.
+const SHOWN: usize = 5;
+
+/// A part of an operation's time, or of a second's.
+struct Grown<'a> {
+    key: Key<'a>,
+    part: Part,
+    /// Milliseconds an operation in the slow windows, or an average number of threads.
+    slow: f64,
+    /// The same in the base.
+    base: f64,
+    /// What it is credited with beside its own growth, in the same unit; negative where another part is credited with it.
+    credit: f64,
+    /// Whether it takes [`TIMES`] as long in each half of the slow time.
+    holds: bool,
+    /// Whether it takes more of the wall time than in the base, whatever the operations do.
+    runs_more: bool,
+}
+
+impl Grown<'_> {
+    fn by(&self) -> f64 {
+        (self.slow - self.base + self.credit).max(0.0)
+    }
+}
+
+/// What amounts are divided by.
+struct Per {
+    /// Per operation; else per millisecond of wall time.
+    operations: bool,
+    by: [f64; FRAMES],
+}
+
+/// What an operation's time grew by in the JVM in which it grew most.
+pub(crate) struct Growth<'a> {
+    jvm: ProcessId,
+    grown: Vec<Grown<'a>>,
+    per: Per,
+    /// Threads that did anything with operations in the slow windows.
+    threads: usize,
+}
+
+impl<'a> Growth<'a> {
+    /// `None`: there is no baseline, the switches of threads were not seen, or nothing grew by more than noise does.
+    pub(crate) fn of(case: &Case<'a>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Option<Self> {
+        if case.base.is_empty() {
+            return None;
+        }
+        let of_each = jvms.iter().filter_map(|jvm| grown(case, sights, *jvm));
+        let growth = of_each.max_by(|a, b| a.all().total_cmp(&b.all()))?;
+        let usual: f64 = growth.worked().map(|g| g.base).sum();
+        // Work that only moved from one method or peer to another made no operation longer. Where operations are not counted, the
+        // parts of threads' time always add up to the same.
+        let grew = match growth.per.operations {
+            true => growth.worked().map(|g| g.slow - g.base).sum(),
+            false => growth.all(),
+        };
+        (grew > 0.0 && grew >= GREW * usual).then_some(growth)
+    }
+
+    /// A thread without work costs no operation anything, however long it has none.
+    fn worked(&self) -> impl Iterator<Item = &Grown<'a>> {
+        self.grown.iter().filter(|g| g.key.heading != Heading::Idle)
+    }
+
+    /// What all of an operation grew by.
+    fn all(&self) -> f64 {
+        self.worked().map(Grown::by).sum()
+    }
+
+    /// What waits for resources grew by: what lies behind all waits for other threads, too.
+    fn resources(&self) -> f64 {
+        self.worked().filter(|g| !on_threads(g.key.heading)).map(Grown::by).sum()
+    }
+
+    /// Cuts findings about resources to what the resource's part of an operation grew by: that application threads waited long for a CPU,
+    /// or were long in page faults, explains a loss only as far as they did so more than usual for each operation.
+    ///
+    /// Returns what is left with too little to matter, with the figure that says so.
+    pub(crate) fn limit(&self, case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOut> {
+        let resources = self.resources();
+        if resources <= 0.0 {
+            return Vec::new();
+        }
+        let mut too_small: Vec<RuledOut> = Vec::new();
+        for finding in findings.iter_mut().filter(|finding| finding.process_id == self.jvm) {
+            let own = |g: &&Grown<'_>| words::is_resource_of(g.key.heading, finding.rule);
+            if !Heading::ALL.iter().any(|heading| words::is_resource_of(*heading, finding.rule)) {
+                continue;
+            }
+            let share = self.worked().filter(own).map(Grown::by).sum::<f64>() / resources;
+            let most_ms = share.min(1.0) * case.yardstick_ms();
+            if finding.cost_ms <= most_ms {
+                continue;
+            }
+            finding.why_confidence += &format!(
+                "; it makes up {} of what {} grew by, and explains no more of the loss",
+                quantity::share(share),
+                self.whose()
+            );
+            finding.cost_ms = most_ms;
+            finding.share = case.share(most_ms);
+            finding.confidence = finding.confidence.min(Confidence::Likely);
+            if !case.matters(most_ms) {
+                too_small.push(RuledOut {
+                    rule: finding.rule.into(),
+                    figure: format!(
+                        "it makes up {} of what {} grew by: {}",
+                        quantity::share(share),
+                        self.whose(),
+                        finding.title
+                    ),
+                    source: "ledger of threads".into(),
+                });
+            }
+        }
+        let kept = |f: &Finding| f.process_id != self.jvm || too_small.iter().all(|row| row.rule != f.rule);
+        findings.retain(kept);
+        merge::by_cost(findings);
+        too_small
+    }
+
+    fn whose(&self) -> &'static str {
+        if self.per.operations { "an operation's time" } else { "the threads' time" }
+    }
+
+    /// Credits running time with what waiting for a CPU grew by beyond what findings say of others that took CPUs, where operations need
+    /// more CPU time: threads that run longer wait longer, for each other and for their next turn.
+    pub(crate) fn credit_running(&mut self, findings: &[Finding]) {
+        let runs = || self.grown.iter().filter(|g| g.key.heading.is_running());
+        let queues = || self.grown.iter().filter(|g| g.key.heading == Heading::RunQueue);
+        let (ran, usual) = (runs().map(|g| g.slow).sum::<f64>(), runs().map(|g| g.base).sum::<f64>());
+        let (grew, queued) = (runs().map(Grown::by).sum::<f64>(), queues().map(Grown::by).sum::<f64>());
+        if ran < MORE_CPU * usual || grew <= 0.0 || queued <= 0.0 {
+            return;
+        }
+        let taken =
+            findings.iter().filter(|f| f.process_id == self.jvm && words::is_of(Heading::RunQueue, f.rule));
+        let taken: f64 = taken.map(|finding| finding.share.unwrap_or(1.0)).sum();
+        let own = (1.0 - taken * self.resources() / queued).clamp(0.0, 1.0);
+        for g in &mut self.grown {
+            if g.key.heading == Heading::RunQueue {
+                g.credit = -g.by() * own;
+            } else if g.key.heading.is_running() {
+                g.credit = queued * own * g.by() / grew;
+            }
+        }
+        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.key.cmp(&b.key)));
+    }
+
+    /// Findings of what grew most, where findings of rules explain `explained` of the loss. `by_change`: the slow windows are those in which
+    /// threads spent their time differently, and whether that was a loss is not known.
+    pub(crate) fn findings(
+        &self,
+        case: &Case<'_>,
+        findings: &[Finding],
+        explained: f64,
+        by_change: bool,
+    ) -> Vec<Finding> {
+        // A series on which nothing was lost leaves nothing to explain.
+        if case.loss.lost_ms <= 0.0 && !case.loss.measured_on.is_empty() {
+            return Vec::new();
+        }
+        let own = || findings.iter().filter(|finding| finding.process_id == self.jvm);
+        let known = |g: &&Grown<'_>| !own().any(|finding| words::is_of(g.key.heading, finding.rule));
+        let mut left: Vec<&Grown<'_>> = self.grown.iter().filter(known).collect();
+        // Windows that the user gave, without a series: what was lost is not known, but at most all of their time was.
+        let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };
+        let mut rest_ms = lost_ms * (1.0 - explained.clamp(0.0, 1.0));
+        let mut found = Vec::new();
+        while found.len() < MOST_FINDINGS {
+            let Some(lead) = lead(case, &left) else { break };
+            let share = match lead.behind.is_empty() {
+                true => lead.part.by() / self.all(),
+                false => lead.part.by() / self.resources(),
+            };
+            if share < LEADS {
+                break;
+            }
+            let cost_ms = (lost_ms * share).min(rest_ms);
+            rest_ms -= cost_ms;
+            found.push(self.finding(case, &lead, &left, share, cost_ms, by_change));
+            let (key, is_resource) = (lead.part.key, !lead.behind.is_empty());
+            left.retain(|g| g.key != key && !(is_resource && on_threads(g.key.heading)));
+        }
+        found
+    }
+}
+
+/// The parts of a JVM's time that grew or not, those that grew most first.
+fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Growth<'a>> {
+    let seen = sights.coverage(Sight::Switches, jvm);
+    let slow = Intervals::of_windows(&case.slow);
+    let base = Intervals::of_windows(&case.base);
+    let covered = slow.and(&seen.moments);
+    if (covered.length_ns() as f64) < COVERED * slow.length_ns() as f64 {
+        return None;
+    }
+    let base = base.and(&seen.moments);
+    if base.is_empty() {
+        return None;
+    }
+    let (first, second) = halves(&covered);
+    let frames: [Intervals; FRAMES] = [first, second, base];
+    let per = per(case, &frames);
+    let parts = parts::of(case.recording, case.chains(), jvm, &frames, per.operations);
+    let mut grown: Vec<Grown<'a>> = Vec::new();
+    for (key, part) in parts.by_key {
+        let at = |frame: usize| part.ms[frame] / per.by[frame].max(f64::MIN_POSITIVE);
+        let slow = (part.ms[0] + part.ms[1]) / (per.by[0] + per.by[1]).max(f64::MIN_POSITIVE);
+        let base = at(BASE);
+        // Both halves have a fair part of it: a single long wait in one of them does not hold.
+        let (less, more) = (at(0).min(at(1)), at(0).max(at(1)));
+        let holds = less >= TIMES * base && less > 0.0 && less >= FAIR * more;
+        let rate = |ms: f64, length_ms: f64| ms / length_ms.max(f64::MIN_POSITIVE);
+        let slow_ms = frames[0].length_ms() + frames[1].length_ms();
+        let usual = rate(part.ms[BASE], frames[BASE].length_ms());
+        let runs_more = rate(part.ms[0] + part.ms[1], slow_ms) > MORE * usual;
+        grown.push(Grown { key, part, slow, base, credit: 0.0, holds, runs_more });
+    }
+    grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.key.cmp(&b.key)));
+    Some(Growth { jvm, grown, per, threads: parts.threads })
+}
+
+/// Moments cut where half of their time has passed.
+fn halves(moments: &Intervals) -> (Intervals, Intervals) {
+    let mut left = moments.length_ns() / 2;
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for (from, to) in moments.stretches() {
+        let cut = from.saturating_add(left.min(to.saturating_sub(*from)));
+        left -= cut.saturating_sub(*from);
+        first.push((*from, cut));
+        second.push((cut, *to));
+    }
+    (Intervals::of(first), Intervals::of(second))
+}
+
+/// Operations in each frame, where a series counts them in all; else milliseconds.
+fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
+    let counted = frames.each_ref().map(|moments| {
+        let windows = moments.windows();
+        let each = windows.iter().map(|w| thread_ledger::operations(case.recording, *w).unwrap_or(0.0));
+        each.sum::<f64>()
+    });
+    match counted.iter().all(|n| *n >= 1.0) {
+        true => Per { operations: true, by: counted },
+        false => Per { operations: false, by: frames.each_ref().map(Intervals::length_ms) },
+    }
+}
+
+/// The cause, and what waits behind it.
+struct Lead<'g, 'a> {
+    part: &'g Grown<'a>,
+    behind: Vec<&'g Grown<'a>>,
+    /// Share of the slow time in which some thread was in it.
+    throughout: f64,
+}
+
+/// Whether what ends such a wait is a thread.
+fn on_threads(heading: Heading) -> bool {
+    matches!(
+        heading,
+        Heading::Monitor
+            | Heading::Lock
+            | Heading::NativeLock
+            | Heading::Waiting
+            | Heading::Blocked
+            | Heading::Idle
+    )
+}
+
+/// What grew most; what queues behind it, where it is a resource that some thread waits for nearly all the time.
+fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<Lead<'g, 'a>> {
+    let slow_ns = Intervals::of_windows(&case.slow).length_ns().max(1) as f64;
+    let throughout =
+        |g: &Grown<'_>| Intervals::of(g.part.moments.iter().copied()).length_ns() as f64 / slow_ns;
+    let mut grew = grown.iter().copied().filter(|g| g.by() > 0.0 && g.key.heading != Heading::Idle);
+    let first = grew.next()?;
+    let resource = |g: &&'g Grown<'a>| !on_threads(g.key.heading);
+    let root = Some(first).filter(resource).or_else(|| grew.find(resource));
+    let Some(root) = root.filter(|g| g.holds && throughout(g) >= THROUGHOUT) else {
+        return Some(Lead { part: first, behind: Vec::new(), throughout: throughout(first) });
+    };
+    let waits = |g: &&'g Grown<'a>| on_threads(g.key.heading) && g.holds && g.by() > 0.0;
+    let behind: Vec<_> = grown.iter().copied().filter(waits).collect();
+    // Each thread that waits behind another one waits about as long as that one does: what waits grew by is no more than that many times
+    // what is waited for.
+    let threads = behind.iter().map(|g| g.part.threads.len()).max().unwrap_or(0) as f64;
+    let waited: f64 = behind.iter().filter(|g| g.key.heading != Heading::Idle).map(|g| g.by()).sum();
+    if waited > TIMES * threads * root.by() {
+        return Some(Lead { part: first, behind: Vec::new(), throughout: throughout(first) });
+    }
+    Some(Lead { part: root, behind, throughout: throughout(root) })
+}
+
+impl Growth<'_> {
+    fn finding(
+        &self,
+        case: &Case<'_>,
+        lead: &Lead<'_, '_>,
+        grown: &[&Grown<'_>],
+        share: f64,
+        cost_ms: f64,
+        by_change: bool,
+    ) -> Finding {
+        let (per, threads, jvm) = (&self.per, self.threads, self.jvm);
+        let Grown { key, part, .. } = lead.part;
+        // Without a measured loss, that threads do something else is no loss yet.
+        // Code that runs as much as it always does, while fewer operations are done, may do other work.
+        let as_ever = key.heading.is_running() && !lead.part.runs_more;
+        let likely = share >= MOST && lead.part.holds && !by_change && !as_ever;
+        let amount = |g: &Grown<'_>| words::amounts(g.slow, g.base, per.operations);
+        let what = words::doing(key);
+        let behind = lead.behind.first().map_or(String::new(), |first| {
+            let most = lead.behind.iter().map(|g| g.part.threads.len()).max().unwrap_or(0);
+            format!("; {} of {threads} threads wait behind it{}", most, words::within(first.key.place))
+        });
+        let worked = |g: &&&Grown<'_>| g.key.heading != Heading::Idle;
+        let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.key == g.key);
+        let evidence =
+            grown.iter().filter(|g| g.by() > 0.0 && (worked(g) || is_behind(g))).take(SHOWN).map(|g| {
+                Evidence {
+                    text: format!(
+                        "{}: {}, by {}",
+                        words::doing(&g.key),
+                        amount(g),
+                        quantity::plural(g.part.threads.len(), "thread", "threads")
+                    ),
+                    source: "ledger of threads".into(),
+                    at_ns: g.part.longest.map(|(_, _, from, _)| from),
+                }
+            });
+        let mut evidence: Vec<Evidence> = evidence.collect();
+        if !lead.behind.is_empty() {
+            evidence.push(Evidence {
+                text: format!(
+                    "during {} of the slow time some thread was {what}",
+                    quantity::share(lead.throughout.min(1.0))
+                ),
+                source: "ledger of threads".into(),
+                at_ns: None,
+            });
+        }
+        let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
+        let mut finding = case.finding_by(RULE, words::layer(key.heading), jvm, confidence, cost_ms);
+        finding.title =
+            format!("{}{behind}", words::title(key, lead.part.slow, lead.part.base, per.operations));
+        finding.why_confidence = format!(
+            "it makes up {} of what {} grew by; no rule knows the mechanism",
+            quantity::share(share.min(1.0)),
+            if per.operations { "an operation's time" } else { "the threads' time" }
+        );
+        finding.culprit = words::culprit(key);
+        finding.meaning = words::meaning(key.heading, !lead.behind.is_empty()).into();
+        finding.evidence = evidence;
+        finding.remedies = words::remedies(key.heading);
+        finding.verify = vec![
+            format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.operations)),
+            "fathom ledger and fathom flame --diff of the two windows show the same parts".into(),
+        ];
+        finding.windows = marked(case, part);
+        finding.chain = part
+            .longest
+            .map(|(_, thread, from_ns, to_ns)| case.chains().of_thread(thread, Window { from_ns, to_ns }));
+        finding
+    }
+}
+
+/// The slow windows in which any thread was in it; all of them for running time.
+fn marked(case: &Case<'_>, part: &Part) -> Vec<Window> {
+    match part.moments.is_empty() {
+        true => case.slow.clone(),
+        false => {
+            let moments = Intervals::of(part.moments.iter().copied());
+            case.slow.iter().filter(|w| moments.touches(w.from_ns, w.to_ns)).copied().collect()
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! What the application's threads of a JVM spent their time on, slow beside base: by heading, by the method of the
+//! application in which they were, and by what they waited for by name.
+//!
+//! ```text
+//! thread, its moments by heading ─┬─ running ──▶ by CPU samples: the application's method
+//!                                 └─ any other ─┬─ times off the CPU ─▶ method of the stack, peer or file of the call
+//!                                               └─ the rest ──────────▶ by heading alone
+//! ```
+//!
+//! The parts of a thread add up to its time in the windows: they are the moments of the ledger of threads, cut further.
+
+use fathom_recording::vocabulary::sample;
+use fathom_recording::{FrameType, ProcessId, Recording, Span, StackId, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::chain::Chains;
+use crate::intervals::Intervals;
+use crate::waits::{Heading, record};
+
+/// Windows that are held against each other: the first half of the slow time, the second half, the base.
+pub(super) const FRAMES: usize = 3;
+/// The base among them.
+pub(super) const BASE: usize = 2;
+
+/// Packages of the JDK and of what it is made of: the method that called into them is the application's.
+const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", "jdk/"];
+
+/// By how much shares of time may differ and still be the same, relatively.
+const ALIKE: f64 = 0.1;
+/// Within which time short waits are summed up, nanoseconds: a thread's that wait often are told after a tenth of a second.
+pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
+/// Waits that ended from which on a rate can be told.
+const FEW: usize = 2;
+
+/// What a moment is told by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Key<'a> {
+    pub(super) heading: Heading,
+    /// The application's innermost method; empty where no stack tells.
+    pub(super) place: &'a str,
+    /// A peer, a file or a host; empty where nothing names one.
+    pub(super) target: &'a str,
+}
+
+/// Time of one key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part {
+    /// Milliseconds, added up over threads, by frame.
+    pub(super) ms: [f64; FRAMES],
+    /// Threads that spent any of it in the slow windows.
+    pub(super) threads: FxHashSet<ThreadId>,
+    /// When any thread did, in the slow windows; empty for running time, which samples tell.
+    pub(super) moments: Vec<(i64, i64)>,
+    /// Times off the CPU that ended, by frame.
+    pub(super) ended: [usize; FRAMES],
+    /// Of the longest time: how long, nanoseconds, whose, from when to when.
+    pub(super) longest: Option<(i64, ThreadId, i64, i64)>,
+}
+
+impl Part {
+    fn merge(&mut self, other: Self) {
+        for frame in 0..FRAMES {
+            self.ms[frame] += other.ms[frame];
+            self.ended[frame] += other.ended[frame];
+        }
+        self.threads.extend(other.threads);
+        self.moments.extend(other.moments);
+        if other.longest.is_some_and(|(ns, ..)| self.longest.is_none_or(|(best, ..)| ns > best)) {
+            self.longest = other.longest;
+        }
+    }
+
+    /// Whether a thread spends the same part of its time so whatever the operations do: a reader without a message, a timer's
+    /// thread. Fewer operations would each be charged with more of it.
+    fn is_background(&self, lengths_ms: &[f64; FRAMES]) -> bool {
+        let slow_ms = (lengths_ms[0] + lengths_ms[1]).max(f64::MIN_POSITIVE);
+        let base_ms = lengths_ms[BASE].max(f64::MIN_POSITIVE);
+        let (slow, base) = ((self.ms[0] + self.ms[1]) / slow_ms, self.ms[BASE] / base_ms);
+        let alike = (slow - base).abs() <= ALIKE * slow.max(base);
+        let ended = self.ended[0] + self.ended[1];
+        let (slow_rate, base_rate) = (ended as f64 / slow_ms, self.ended[BASE] as f64 / base_ms);
+        alike && (ended + self.ended[BASE] <= FEW || slow_rate >= (1.0 - 2.0 * ALIKE) * base_rate)
+    }
+}
+
+/// The time of all application threads of a JVM.
+#[derive(Default)]
+pub(super) struct Parts<'a> {
+    pub(super) by_key: ByKey<'a>,
+    /// Threads that did anything with operations in the slow windows.
+    pub(super) threads: usize,
+}
+
+/// Cuts the time of a JVM's application threads. `without_background`: without what is the same however many operations
+/// there are, where times are to be divided by their number.
+pub(super) fn of<'a>(
+    recording: &'a Recording,
+    chains: &Chains<'a>,
+    jvm: ProcessId,
+    frames: &[Intervals; FRAMES],
+    without_background: bool,
+) -> Parts<'a> {
+    let lengths_ms = frames.each_ref().map(Intervals::length_ms);
+    let mut parts = Parts::default();
+    let mut places = Places::of_recording(recording);
+    let mut ran_ms = [0.0; FRAMES];
+    let mut ran: FxHashMap<(&'a str, ThreadId), [f64; FRAMES]> = FxHashMap::default();
+    for thread in chains.application_threads(jvm) {
+        let Some(by_heading) = chains.by_heading(thread) else { continue };
+        let mut own_parts = ByKey::default();
+        let short = places.of_short_waits(chains, thread);
+        let named = chains.naming(thread);
+        for (frame, windows) in frames.iter().enumerate() {
+            for heading in Heading::ALL {
+                let own = by_heading[heading.index()].and(windows);
+                if own.is_empty() || heading == Heading::Unknown {
+                    continue;
+                }
+                if heading.is_running() {
+                    ran_ms[frame] += own.length_ms();
+                    continue;
+                }
+                off(&mut own_parts, &mut places, chains, thread, heading, own, frame, &short, &named);
+            }
+            for (place, weight) in sampled(recording, chains, &mut places, thread, windows) {
+                ran.entry((place, thread)).or_default()[frame] += weight;
+            }
+        }
+        own_parts.retain(|_, part| !(without_background && part.is_background(&lengths_ms)));
+        for (key, part) in own_parts {
+            parts.by_key.entry(key).or_default().merge(part);
+        }
+    }
+    running(&mut parts.by_key, ran_ms, ran);
+    let all = parts.by_key.values().flat_map(|part| &part.threads);
+    parts.threads = all.collect::<FxHashSet<_>>().len();
+    parts
+}
+
+type ByKey<'a> = FxHashMap<Key<'a>, Part>;
+
+#[allow(clippy::too_many_arguments, reason = "one step of the cut")]
+/// Time of one thread under one heading, told by the times that it was off the CPU; what none of them covers, by the
+/// heading alone.
+fn off<'a>(
+    parts: &mut ByKey<'a>,
+    places: &mut Places<'a>,
+    chains: &Chains<'a>,
+    thread: ThreadId,
+    heading: Heading,
+    own: Intervals,
+    frame: usize,
+    short: &[ShortWait<'a>],
+    named: &Named<'a>,
+) {
+    let mut left = own.length_ns();
+    let (Some(first), Some(last)) = (own.stretches().first(), own.stretches().last()) else { return };
+    // Times off the CPU do not overlap: their ends are in order too.
+    for span in chains.off_between(thread, first.0, last.1) {
+        let stretches: Vec<_> = own.within(span.t0_ns(), span.t1_ns()).collect();
+        if stretches.is_empty() {
+            continue;
+        }
+        let key =
+            Key { heading, place: places.of(span.stack()), target: named_at(named, span).unwrap_or("") };
+        left = left.saturating_sub(add(parts, key, thread, &stretches, frame));
+    }
+    if left <= 0 {
+        return;
+    }
+    // What is left are short waits, which lie before the sample that sums them up.
+    let begins = |wait: &&ShortWait<'_>| wait.t_ns.saturating_sub(SUMMED_WITHIN_NS);
+    let weights: Vec<_> = (short.iter())
+        .filter(|wait| wait.heading == heading && own.touches(begins(wait), wait.t_ns))
+        .collect();
+    let all: f64 = weights.iter().map(|wait| wait.weight as f64).sum();
+    let mut add = |place, ms| {
+        let part = parts.entry(Key { heading, place, target: "" }).or_default();
+        part.ms[frame] += ms;
+        if frame != BASE {
+            part.threads.insert(thread);
+        }
+    };
+    match all > 0.0 {
+        true => weights.iter().for_each(|w| add(w.place, left as f64 / 1e6 * w.weight as f64 / all)),
+        false => add("", left as f64 / 1e6),
+    }
+}
+
+/// Short waits that were summed up.
+pub(crate) struct ShortWait<'a> {
+    pub(crate) t_ns: i64,
+    pub(crate) heading: Heading,
+    pub(crate) place: &'a str,
+    pub(crate) weight: i64,
+}
+
+fn add<'a>(
+    parts: &mut ByKey<'a>,
+    key: Key<'a>,
+    thread: ThreadId,
+    stretches: &[(i64, i64)],
+    frame: usize,
+) -> i64 {
+    let part = parts.entry(key).or_default();
+    let length = |(from, to): &(i64, i64)| to.saturating_sub(*from);
+    let ns = stretches.iter().map(length).fold(0, i64::saturating_add);
+    part.ms[frame] += ns as f64 / 1e6;
+    part.ended[frame] += stretches.len();
+    if frame != BASE {
+        part.threads.insert(thread);
+        part.moments.extend_from_slice(stretches);
+        if let Some((from, to)) = stretches.iter().max_by_key(|stretch| length(stretch))
+            && part.longest.is_none_or(|(best, ..)| length(&(*from, *to)) > best)
+        {
+            part.longest = Some((length(&(*from, *to)), thread, *from, *to));
+        }
+    }
+    ns
+}
+
+/// The records of a thread that name what it waited for, in order of time.
+pub(super) type Named<'a> = Vec<(i64, i64, &'a str)>;
+
+/// What the record around a time off the CPU names.
+fn named_at<'a>(named: &Named<'a>, span: &Span<'a>) -> Option<&'a str> {
+    // A switch's own labels know best where it has any.
+    if let Some(target) = record::target(span) {
+        return Some(target);
+    }
+    let before = named.partition_point(|(from, ..)| *from < span.t1_ns());
+    let (_, to, target) = named[..before].last()?;
+    (*to > span.t0_ns()).then_some(*target)
+}
+
+/// Weights of a thread's CPU samples by the application's method.
+fn sampled<'a>(
+    recording: &'a Recording,
+    chains: &Chains<'a>,
+    places: &mut Places<'a>,
+    thread: ThreadId,
+    windows: &Intervals,
+) -> Vec<(&'a str, f64)> {
+    let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
+    let samples = chains.samples(thread).iter();
+    let samples = samples.filter(|s| kinds.contains(&Some(s.kind)) && windows.touches(s.t_ns, s.t_ns));
+    samples.map(|s| (places.of(s.stack), s.weight.max(0) as f64)).collect()
+}
+
+/// Running time of all threads, split as their samples are.
+fn running<'a>(
+    parts: &mut ByKey<'a>,
+    ran_ms: [f64; FRAMES],
+    ran: FxHashMap<(&'a str, ThreadId), [f64; FRAMES]>,
+) {
+    let mut weights = [0.0; FRAMES];
+    for by_frame in ran.values() {
+        (0..FRAMES).for_each(|frame| weights[frame] += by_frame[frame]);
+    }
+    for ((place, thread), by_frame) in ran {
+        let part = parts.entry(Key { heading: Heading::Running, place, target: "" }).or_default();
+        for frame in 0..FRAMES {
+            if weights[frame] > 0.0 {
+                part.ms[frame] += ran_ms[frame] * by_frame[frame] / weights[frame];
+            }
+            if frame != BASE && by_frame[frame] > 0.0 {
+                part.threads.insert(thread);
+            }
+        }
+    }
+    for frame in (0..FRAMES).filter(|frame| weights[*frame] <= 0.0 && ran_ms[*frame] > 0.0) {
+        let key = Key { heading: Heading::Running, place: "", target: "" };
+        parts.entry(key).or_default().ms[frame] += ran_ms[frame];
+    }
+}
+
+/// Methods of the application by stack, each looked up once.
+pub(crate) struct Places<'a> {
+    recording: &'a Recording,
+    known: FxHashMap<StackId, &'a str>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn of_recording(recording: &'a Recording) -> Self {
+        Self { recording, known: FxHashMap::default() }
+    }
+
+    /// Short waits of a thread by category and method, in order of time.
+    pub(crate) fn of_short_waits(&mut self, chains: &Chains<'a>, thread: ThreadId) -> Vec<ShortWait<'a>> {
+        let of = |(heading, sample): (Heading, &fathom_recording::Sample)| ShortWait {
+            t_ns: sample.t_ns,
+            heading,
+            place: self.of(sample.stack),
+            weight: sample.weight.max(0),
+        };
+        chains.short_waits(thread).map(of).collect()
+    }
+
+    /// The innermost method of a stack that is not the JDK's; the outermost Java method where all are; empty without any.
+    pub(crate) fn of(&mut self, stack: Option<StackId>) -> &'a str {
+        let Some(stack) = stack else { return "" };
+        if let Some(known) = self.known.get(&stack) {
+            return known;
+        }
+        let (mut at, mut outermost) = (Some(stack), "");
+        let mut found = None;
+        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
+            let Some(frame) = self.recording.frames.get(node.frame.index()) else { break };
+            use FrameType::{C1, C2, Inlined, Interpreted};
+            if matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined) {
+                let name = self.recording.strings.get(frame.name);
+                outermost = name;
+                if !JDK.iter().any(|package| name.starts_with(package)) {
+                    found = Some(name);
+                    break;
+                }
+            }
+            at = node.parent;
+        }
+        let place = found.unwrap_or(outermost);
+        self.known.insert(stack, place);
+        place
+    }
+}

@@ -1,0 +1,177 @@
+//! The words of a finding without a rule.
+
+use super::parts::Key;
+use crate::waits::Heading;
+use crate::{Layer, Remedy, quantity};
+
+/// Whether a rule speaks of time under a heading, so that its finding already has it.
+pub(super) fn is_of(heading: Heading, rule: &str) -> bool {
+    let beginnings: &[&str] = match heading {
+        Heading::Monitor | Heading::Lock => &["lock-"],
+        Heading::StoppedByGc | Heading::AllocationStall => &["gc-", "heap-", "jvm-", "out-of-"],
+        Heading::StoppedByLog => &["gc-log-write"],
+        Heading::StoppedToReach | Heading::Stopped => &["safepoint-", "gc-", "jvm-"],
+        Heading::Dns => &["dns-"],
+        Heading::PageFault | Heading::KernelFault => &["page-fault-", "memory-"],
+        Heading::RunQueue | Heading::Throttled => &["cpu-"],
+        Heading::Frozen => &["process-"],
+        _ => &[],
+    };
+    beginnings.iter().any(|beginning| rule.starts_with(beginning))
+}
+
+/// Whether a rule speaks of a resource under a heading: its finding explains no more than those resources grew by. A collector or a lock acts
+/// in other ways, too.
+pub(super) fn is_resource_of(heading: Heading, rule: &str) -> bool {
+    let beginnings: &[&str] = match heading {
+        // Code that is not compiled yet runs longer, also at the other end of a connection; compilers take CPUs.
+        Heading::RunQueue | Heading::Throttled => &["cpu-", "jit-"],
+        Heading::Network => &["jit-"],
+        Heading::Dns => &["dns-"],
+        heading if heading.is_running() => &["jit-"],
+        _ => &[],
+    };
+    beginnings.iter().any(|beginning| rule.starts_with(beginning))
+}
+
+/// What a thread does: "waiting for an answer from 127.0.0.1:7432 in shop.Pool.call".
+pub(super) fn doing(key: &Key<'_>) -> String {
+    let on = |preposition: &str| match key.target {
+        "" => String::new(),
+        target => format!(" {preposition} {target}"),
+    };
+    let what = match key.heading {
+        Heading::Network => format!("waiting for the network{}", on("at")),
+        Heading::Disk => format!("waiting for the disk{}", on("at")),
+        Heading::Dns => format!("waiting for the name{}", on("of")),
+        Heading::RunQueue => "waiting for a CPU".to_owned(),
+        Heading::Throttled => "held by the CPU quota of its cgroup".to_owned(),
+        Heading::StoppedByGc => "stopped for a collection".to_owned(),
+        Heading::StoppedToReach => "stopped until the last thread had reached a safepoint".to_owned(),
+        Heading::StoppedByLog => "stopped while the JVM wrote its log".to_owned(),
+        Heading::Stopped => "stopped for another VM operation".to_owned(),
+        Heading::AllocationStall => "stalled by the collector for memory".to_owned(),
+        Heading::MemoryStall => "stalled by the kernel for memory".to_owned(),
+        Heading::Monitor => "waiting for a Java monitor".to_owned(),
+        Heading::Lock => "waiting for a lock of java.util.concurrent".to_owned(),
+        Heading::NativeLock => "waiting for a native lock".to_owned(),
+        Heading::Waiting | Heading::Idle => "waiting for another thread".to_owned(),
+        Heading::PageFault => format!("waiting in page faults{}", on("on")),
+        Heading::MapLock => "waiting for the lock of its address space".to_owned(),
+        Heading::Child => format!("waiting for another process{}", on("at")),
+        Heading::Sleep => "asleep for a time".to_owned(),
+        Heading::TimedWait => "waiting until a time-out".to_owned(),
+        Heading::Frozen => "stopped by a signal or frozen".to_owned(),
+        Heading::Blocked => "blocked on something unknown".to_owned(),
+        Heading::Unknown => "not seen".to_owned(),
+        _ => "running".to_owned(),
+    };
+    format!("{what}{}", within(key.place))
+}
+
+/// " in shop.Pool.call", or nothing.
+pub(super) fn within(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!(" in {place}") }
+}
+
+/// Who or what: the peer, the file, else the method.
+pub(super) fn culprit(key: &Key<'_>) -> String {
+    match (key.target, key.place) {
+        ("", "") => doing(key),
+        ("", place) => place.to_owned(),
+        (target, _) => target.to_owned(),
+    }
+}
+
+/// A time of an operation, which may be far below a millisecond.
+fn time(ms: f64) -> String {
+    match ms {
+        ms if ms >= 1.0 => quantity::millis(ms),
+        ms if ms >= 1e-3 => format!("{:.*} µs", if ms < 1e-2 { 1 } else { 0 }, ms * 1e3),
+        ms => format!("{:.0} ns", ms * 1e6),
+    }
+}
+
+/// "10.8 ms an operation, 1.2 ms in the baseline".
+pub(super) fn amounts(slow: f64, base: f64, operations: bool) -> String {
+    match operations {
+        true => {
+            format!("{} an operation, {} in the base", time(slow), time(base))
+        }
+        false => format!("{slow:.2} threads at a time, {base:.2} in the base"),
+    }
+}
+
+/// What is usual.
+pub(super) fn usual(base: f64, operations: bool) -> String {
+    match operations {
+        true => format!("{} an operation", time(base)),
+        false => format!("{base:.2} threads at a time"),
+    }
+}
+
+/// The line of the finding.
+pub(super) fn title(key: &Key<'_>, slow: f64, base: f64, operations: bool) -> String {
+    let what = doing(key);
+    match operations {
+        true => format!("each operation spends {} instead of {} {what}", time(slow), time(base)),
+        false => format!("{slow:.1} threads at a time instead of {base:.1} are {what}"),
+    }
+}
+
+/// The layer that a heading lies in.
+pub(super) fn layer(heading: Heading) -> Layer {
+    match heading {
+        Heading::Network | Heading::Dns => Layer::Network,
+        Heading::Disk | Heading::StoppedByLog => Layer::Storage,
+        Heading::RunQueue | Heading::Throttled => Layer::Cpu,
+        Heading::PageFault | Heading::KernelFault | Heading::MapLock | Heading::MemoryStall => Layer::Memory,
+        Heading::StoppedByGc | Heading::AllocationStall => Layer::Gc,
+        Heading::StoppedToReach | Heading::Stopped => Layer::Safepoint,
+        _ => Layer::Application,
+    }
+}
+
+/// What it means.
+pub(super) fn meaning(heading: Heading, others_behind: bool) -> &'static str {
+    match (heading, others_behind) {
+        (_, true) => {
+            "What each of a few threads waits for became slower, and the others wait for those threads: \
+             the delay is multiplied by all that share them."
+        }
+        (heading, _) if heading.is_running() => {
+            "Operations need more CPU time than in the base: more work is done for each, or the same work by slower code; or the code does \
+             other work than operations."
+        }
+        (Heading::Sleep, _) => {
+            "Threads sleep by their own choice for longer: a back-off, a retry, a poll, or a pause because less is asked for."
+        }
+        _ => "This part of an operation's time grew most; the rest stayed about as it was.",
+    }
+}
+
+/// What to look at next.
+pub(super) fn remedies(heading: Heading) -> Vec<Remedy> {
+    let (change, risk) = match heading {
+        Heading::Network => (
+            "look at the peer: its own latency at that time, the number of calls an operation makes to it, the connections shared \
+             among threads",
+            "more connections move the queue to the peer",
+        ),
+        Heading::Disk => (
+            "look at the file and the device: who else writes to it, whether each operation must wait for it",
+            "what is not written at once may be lost in a crash",
+        ),
+        Heading::RunQueue => ("give the process more CPUs, or run less beside it", ""),
+        Heading::Throttled => ("raise the CPU quota of the cgroup, or run fewer threads at once", ""),
+        Heading::Sleep => {
+            ("find what the code sleeps for: a retry, a back-off, a poll with a fixed interval", "")
+        }
+        heading if heading.is_running() => (
+            "fathom flame --diff of the two windows shows which callers and which code of the method grew",
+            "",
+        ),
+        _ => ("fathom chain of the slow window shows what these threads waited for, link by link", ""),
+    };
+    vec![Remedy { change: change.into(), applies_to: "any JDK".into(), risk: risk.into() }]
+}

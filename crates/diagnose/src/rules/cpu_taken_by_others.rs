@@ -1,0 +1,355 @@
+//! `cpu-taken-by-others`: threads can run and wait, because others have the processors.
+
+use fathom_recording::{ProcessId, Recording};
+
+use super::gc_case::{remedy, summed};
+use super::processors::{Processors, last_runners};
+use crate::quantity::{millis, share};
+use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
+
+/// What it must cost of a run in which no loss was measured, as a share of its time: a fifth is what a dip is at least, and
+/// on a machine that has no processor to spare somebody always waits a little.
+const UNMEASURED_SHARE: f64 = 0.2;
+/// Takers that are named.
+const NAMED: usize = 3;
+/// A taker of less than this part of what was taken is not named.
+const WORTH_NAMING: f64 = 0.05;
+/// Share of its time that the hypervisor may take from a machine without a word.
+const STEAL: f64 = 0.02;
+
+/// The rule.
+pub struct CpuTakenByOthers;
+
+impl Rule for CpuTakenByOthers {
+    fn id(&self) -> &'static str {
+        "cpu-taken-by-others"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Cpu
+    }
+
+    fn about(&self) -> &'static str {
+        "Threads of the application are ready to run, and other programs, or the JVM's own collector threads, have the \
+         processors. Every piece of work takes longer then, and no profile of the JVM shows why.\n\n\
+         **Evidence.** The switches of all threads, as `fathom record` sees them: how long application threads waited for a \
+         CPU; and who had the processors meanwhile, added up by process over all of the windows, above the base. What is \
+         charged is what the threads would have run with that beside what they did run, and no more than they waited. Without \
+         a measured loss it must be a fifth of the run.\n\n\
+         **Look-alikes.** More runnable threads of the JVM's own than processors: they wait for each other, others take \
+         nothing, and it is ruled out. A quota of the control group: `cpu-throttled-by-cgroup`. Compiler threads, its own and \
+         those of other recorded JVMs: `jit-compile-burst`. Time that a hypervisor takes is no wait that the kernel sees; it \
+         is told beside.\n\n\
+         **Ruled out** by how long threads waited and what others took."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Switches]
+    }
+
+    fn of_any_program(&self) -> bool {
+        true
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let cpu = Processors::of(case, jvm);
+        if cpu.slow.active_ms <= 0.0 {
+            return Judgement::NotApplicable;
+        }
+        let taken = Taken::of(&cpu);
+        let cost_ms = cpu.lost_to_ms(taken.all_ms(), cpu.slow.running_ms);
+        let unmeasured = case.whole_run && case.loss.lost_ms <= 0.0;
+        let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
+        if case.matters(cost_ms) && cost_ms >= least_ms {
+            return Judgement::Found(Box::new(found(self, &cpu, &taken, cost_ms)));
+        }
+        let usual = cpu
+            .base
+            .as_ref()
+            .map_or(String::new(), |base| format!(", {} in the base", share(base.waiting_share())));
+        let above = if cpu.base.is_some() { " more" } else { "" };
+        Judgement::RuledOut {
+            figure: format!(
+                "application threads waited for a CPU for {} of the time in which they had work{usual}; others took \
+                 {:.2} processors{above}",
+                share(cpu.slow.waiting_share()),
+                cpu.slow.cpus(taken.all_ms())
+            ),
+            source: cpu.source(),
+        }
+    }
+}
+
+/// What was taken above the base, milliseconds of CPU time.
+struct Taken {
+    others_ms: f64,
+    collector_ms: f64,
+    /// Whether the machine's figures tell, and not only the last who ran.
+    counted: bool,
+    /// By whom, in words, with milliseconds: the most first.
+    by: Vec<(String, f64)>,
+}
+
+impl Taken {
+    fn of(cpu: &Processors<'_, '_>) -> Self {
+        let collector_ms = cpu.above_base_ms(|spent| spent.role_ms(cpu.jvm, "gc"));
+        let Some(others_ms) = cpu.taken_by_others_ms() else { return Self::by_last_runners(cpu) };
+        let mut by: Vec<(String, f64)> = (cpu.takers().into_iter())
+            .map(|(name, count, ms)| match count {
+                1 => (name.to_owned(), ms),
+                _ => (format!("{name} ({count} processes)"), ms),
+            })
+            .collect();
+        let named: f64 = by.iter().map(|(_, ms)| ms).sum();
+        by.push(("processes too short-lived or too small to be told one by one".into(), others_ms - named));
+        by.push(("the JVM's own collector threads".into(), collector_ms));
+        by.retain(|(_, ms)| *ms >= WORTH_NAMING * (others_ms + collector_ms));
+        by.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Self { others_ms, collector_ms, counted: true, by }
+    }
+
+    /// Where nobody counted the processes' CPU time: by who ran at the end of each wait, which is a sample of who had the CPU.
+    fn by_last_runners(cpu: &Processors<'_, '_>) -> Self {
+        let recording = cpu.case.recording;
+        let by: Vec<(String, f64)> = (last_runners(cpu.case, cpu.jvm).into_iter())
+            .filter(|(name, _)| !is_own(recording, cpu.jvm, name))
+            .collect();
+        Self { others_ms: by.iter().map(|(_, ms)| ms).sum(), collector_ms: 0.0, counted: false, by }
+    }
+
+    fn all_ms(&self) -> f64 {
+        self.others_ms + self.collector_ms
+    }
+
+    fn named(&self, cpu: &Processors<'_, '_>) -> String {
+        let one = |(name, ms): &(String, f64)| match self.counted {
+            true => format!("{name}: {:.2} CPUs", cpu.slow.cpus(*ms)),
+            false => name.clone(),
+        };
+        self.by.iter().take(NAMED).map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Whether a thread of a JVM has that name, but for a number at its end, as far as the kernel keeps names.
+fn is_own(recording: &Recording, jvm: ProcessId, name: &str) -> bool {
+    let own = |thread: &&fathom_recording::Thread| thread.process == jvm;
+    recording.threads.iter().filter(own).any(|t| recording.strings.get(t.name).starts_with(name))
+}
+
+fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64) -> Finding {
+    let case = cpu.case;
+    let (confidence, why) = match case.share(cost_ms) {
+        Some(part) if part >= 0.5 && taken.counted => (
+            Confidence::Proven,
+            "the kernel timed the waits and counted who had the processors; they explain half of the loss or more",
+        ),
+        Some(_) => (Confidence::Likely, "the kernel timed the waits; they explain a part of the loss"),
+        None => (
+            Confidence::ConsistentWith,
+            "the kernel timed the waits; what is usual on this machine, and what they cost the application, is not known",
+        ),
+    };
+    let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
+    finding.why_confidence = why.into();
+    let usual =
+        |of: f64| if cpu.base.is_some() { format!(" ({} in the base)", share(of)) } else { String::new() };
+    let base_share = cpu.base.as_ref().map_or(0.0, |base| base.waiting_share());
+    let whose = match taken.collector_ms > taken.others_ms {
+        true => "the JVM's own collector threads",
+        false => "other programs",
+    };
+    finding.title = format!(
+        "application threads waited for a CPU for {} of their time{}: {whose} had the processors",
+        share(cpu.slow.waiting_share()),
+        usual(base_share)
+    );
+    finding.culprit = taken.named(cpu);
+    finding.meaning = "The threads were ready to run, and the processors were with others. All that the application does takes \
+                       longer meanwhile; nothing in it is slow by itself."
+        .into();
+    finding.evidence = evidence(cpu, taken);
+    // Over a whole run it slows all down that runs then, whatever else is wrong, and charges none of it for itself.
+    if !case.whole_run {
+        finding.windows.clone_from(&case.slow);
+    }
+    finding.remedies = remedies(taken);
+    finding.verify = vec![
+        "fathom ledger REC --by role: application threads no longer wait for a CPU".into(),
+        "vmstat 1: the run queue (r) is no longer than the number of processors".into(),
+    ];
+    finding
+}
+
+fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
+    let beside = |of: &dyn Fn(&super::processors::Spent<'_>) -> String| match &cpu.base {
+        Some(base) => format!("{}; in the base {}", of(&cpu.slow), of(base)),
+        None => of(&cpu.slow),
+    };
+    let threads = beside(&|s| {
+        format!(
+            "{} waiting for a CPU, {} running, {} in all in which they had work",
+            millis(s.waiting_ms),
+            millis(s.running_ms),
+            millis(s.active_ms)
+        )
+    });
+    let mut evidence = vec![summed(cpu.source(), format!("application threads: {threads}"))];
+    if taken.counted {
+        let cpus = beside(&|s| {
+            format!(
+                "{:.2} by application threads, {:.2} by the JVM's collector, {:.2} by its compilers, {:.2} by other \
+                 processes",
+                s.cpus(s.running_ms),
+                s.cpus(s.role_ms(cpu.jvm, "gc")),
+                s.cpus(s.role_ms(cpu.jvm, "jit")),
+                s.cpus(s.others_ms.unwrap_or(0.0))
+            )
+        });
+        evidence.push(summed(cpu.host(), format!("processors kept busy: {cpus}")));
+    }
+    let above = if cpu.base.is_some() { "more than in the base" } else { "of CPU time" };
+    let named: Vec<String> =
+        (taken.by.iter().take(NAMED)).map(|(name, ms)| format!("{name} {} {above}", millis(*ms))).collect();
+    if taken.counted && !named.is_empty() {
+        evidence.push(summed(cpu.host(), format!("taken by {}", named.join("; "))));
+    }
+    let runners = last_runners(cpu.case, cpu.jvm);
+    let all: f64 = runners.iter().map(|(_, ms)| ms).sum();
+    let ran = |(name, ms): &(String, f64)| format!("{name} ({})", share(ms / all));
+    if !runners.is_empty() {
+        let ran = runners.iter().take(NAMED).map(ran).collect::<Vec<_>>().join(", ");
+        let text = format!("who ran at the end of a wait, by how long it was: {ran}");
+        evidence.push(summed(cpu.source(), text));
+    }
+    let steal = cpu.slow.cpus(cpu.slow.steal_ms);
+    if steal >= STEAL {
+        evidence.push(summed(cpu.host(), format!("the hypervisor took {steal:.2} processors beside")));
+    }
+    evidence
+}
+
+fn remedies(taken: &Taken) -> Vec<crate::Remedy> {
+    let mut remedies = vec![remedy(
+        "processors of its own for the JVM: move the others away, or cpuset (taskset, --cpuset-cpus)",
+        "the host",
+        "costs hardware; the JVM should start within its cpuset, which sets its number of threads",
+    )];
+    if taken.collector_ms > taken.others_ms {
+        remedies.push(remedy(
+            "fewer collector threads: -XX:ConcGCThreads, -XX:ParallelGCThreads; a larger heap, so that they work less often",
+            "any JDK",
+            "collections take longer each",
+        ));
+    } else {
+        remedies.push(remedy(
+            "a larger weight than the others (cpu.weight, cpu.shares, --cpu-shares), or a quota or nice 19 for them",
+            "control groups, any Linux",
+            "the others get less",
+        ));
+    }
+    remedies
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::vocabulary::live;
+
+    use super::*;
+    use crate::built::{Built, judged, slow_and_base};
+
+    /// Two workers on two processors that always run, but for `waits` ms of each 100 ms from 20 to 30 s on, while others take
+    /// `others` processors.
+    fn workers(workers: usize, waits: f64, others: f64) -> Built {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for worker in 0..workers {
+            let name = format!("worker-{worker}");
+            built.watched(&name, 60.0);
+            for i in 0..100 {
+                built.preempted(&name, 20.0 + f64::from(i) * 0.1, waits, 0.0, "hog (4711)");
+            }
+        }
+        let jvm = Some(built.jvm);
+        let own = 2.0 - others;
+        built.gauge(live::HOST_CPU_BUSY, "cpu0", None, &[(0.0, 60.0, 1.0)]);
+        built.gauge(live::HOST_CPU_BUSY, "cpu1", None, &[(0.0, 60.0, 1.0)]);
+        let parts = [(0.0, 20.0, 2.0), (20.0, 30.0, own), (30.0, 60.0, 2.0)];
+        built.gauge(live::PROCESS_CPU_USER, "App (1)", jvm, &parts);
+        for pid in 7..10 {
+            built.gauge(live::PROCESS_CPU, &format!("python3 ({pid})"), None, &[(20.0, 30.0, others / 3.0)]);
+        }
+        built
+    }
+
+    #[test]
+    fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
+        let recording = workers(2, 80.0, 1.6).sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
+            panic!("not found")
+        };
+        assert!((finding.cost_ms - 8_000.0).abs() < 300.0, "{}", finding.cost_ms);
+        assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
+        assert_eq!(finding.culprit, "python3 (3 processes): 1.60 CPUs");
+        assert!(
+            finding.title.contains("80 % of their time (0 % in the base): other programs"),
+            "{}",
+            finding.title
+        );
+        assert!(finding.evidence.iter().any(|e| e.text.contains("hog (100 %)")), "{:?}", finding.evidence);
+    }
+
+    #[test]
+    fn more_threads_than_processors_wait_for_each_other() {
+        let recording = workers(10, 80.0, 0.0).sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
+        assert!(
+            matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("0.00 processors more")),
+            "{judged:?}"
+        );
+        // What is taken of many waiting threads costs what they would have run with it.
+        let recording = workers(10, 90.0, 1.0).sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.5);
+        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
+            panic!("not found")
+        };
+        assert!((finding.cost_ms - 5_000.0).abs() < 300.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn without_a_series_a_fifth_of_the_run_is_asked_for() {
+        let finds = |waits| {
+            matches!(judged(&CpuTakenByOthers, &workers(2, waits, 1.6).sealed()), Judgement::Found(_))
+        };
+        // 80 ms of each 100 ms in 10 s of 60 s.
+        assert!(!finds(80.0));
+        let mut built = Built::jvm("17", "G1", 10.0);
+        built.watched("worker", 10.0);
+        for i in 0..100 {
+            built.preempted("worker", f64::from(i) * 0.1, 50.0, 0.0, "rustc (4711)");
+        }
+        let Judgement::Found(finding) = judged(&CpuTakenByOthers, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert_eq!((finding.confidence, finding.culprit.as_str()), (Confidence::ConsistentWith, "rustc"));
+    }
+
+    #[test]
+    fn its_own_collector_is_named_and_compilers_of_other_jvms_are_left_to_their_rule() {
+        let mut built = workers(2, 80.0, 0.0);
+        let jvm = built.jvm;
+        built.gauge(live::PROCESS_CPU_ROLE, "App (1) gc", Some(jvm), &[(20.0, 30.0, 1.6)]);
+        let recording = built.sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
+        assert!(finding.title.contains("own collector threads had the processors"), "{}", finding.title);
+
+        let mut built = workers(2, 80.0, 1.6);
+        let jvm = built.jvm;
+        let other = built.another_jvm("Other");
+        built.gauge(live::PROCESS_CPU_ROLE, "Other (2) jit", Some(other), &[(20.0, 30.0, 1.6)]);
+        let recording = built.sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        assert!(matches!(CpuTakenByOthers.judge(&case, jvm), Judgement::RuledOut { .. }));
+    }
+}

@@ -1,0 +1,286 @@
+//! `cpu-throttled-by-cgroup`: threads can run and may not, because their control group has used up its quota.
+
+use fathom_recording::vocabulary::live;
+use fathom_recording::{ProcessId, Recording};
+
+use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
+use super::processors::Processors;
+use crate::intervals::Intervals;
+use crate::quantity::{millis, share};
+use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window};
+
+/// The rule.
+pub struct CpuThrottledByCgroup;
+
+impl Rule for CpuThrottledByCgroup {
+    fn id(&self) -> &'static str {
+        "cpu-throttled-by-cgroup"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Cpu
+    }
+
+    fn about(&self) -> &'static str {
+        "A container with a CPU limit may run for its quota in each period (100 ms); once that is used up all of its threads \
+         stand still until the next one, whether processors are free or not. Bursts (a collection with many threads, \
+         compilers, a wave of requests) use a quota up in a few milliseconds, while the average looks harmless.\n\n\
+         **Evidence.** How long application threads could have run while their control group had no quota left, thread by \
+         thread, as `fathom record` sees it in the scheduler, beyond the base; where only the group's own figures were recorded \
+         (`cpu.stat`), the share of the time in which its run queues were throttled.\n\n\
+         **Look-alikes.** Threads that wait for a CPU while others run: `cpu-taken-by-others`. A group that was frozen, or a \
+         process that was stopped, has no quota to run out of.\n\n\
+         **Ruled out** by how long threads were throttled."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Switches]
+    }
+
+    fn of_any_program(&self) -> bool {
+        true
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let cpu = Processors::of(case, jvm);
+        let group = Group::of(case, jvm);
+        let by_thread = cpu.slow.active_ms > 0.0;
+        if !by_thread && group.is_none() {
+            return Judgement::NotApplicable;
+        }
+        let cost_ms = match by_thread {
+            true => cpu.throttled_ms(),
+            false => group.as_ref().map_or(0.0, |group| case.excess_ms(group.slow_ms, group.base_ms)),
+        };
+        let unmeasured = case.whole_run && case.loss.lost_ms <= 0.0;
+        let least_ms = if unmeasured { WHOLE_RUN_SHARE * cpu.slow.length_ms } else { 0.0 };
+        if case.matters(cost_ms) && cost_ms >= least_ms {
+            return Judgement::Found(Box::new(found(self, &cpu, group.as_ref(), by_thread, cost_ms)));
+        }
+        let figure = match by_thread {
+            true => format!(
+                "application threads were throttled for {} of the time in which they had work",
+                share(cpu.slow.throttled_share())
+            ),
+            false => "the control group was hardly throttled".to_owned(),
+        };
+        Judgement::RuledOut { figure, source: if by_thread { cpu.source() } else { cpu.host() } }
+    }
+}
+
+/// A control group that was throttled.
+struct Group<'a> {
+    path: &'a str,
+    /// Processors that its quota allows, where that was read.
+    quota: Option<f64>,
+    /// Time in which it was throttled, no more than the windows are long.
+    slow_ms: f64,
+    base_ms: f64,
+    /// Periods in which the quota ran out, a second of the slow windows.
+    periods_per_s: f64,
+}
+
+impl<'a> Group<'a> {
+    /// The group that was throttled most, of a recording of one JVM; of many it is not known whose it is.
+    fn of(case: &Case<'a>, jvm: ProcessId) -> Option<Self> {
+        let recording: &'a Recording = case.recording;
+        let others = recording.processes.iter().enumerate().any(|(i, p)| p.jvm && i != jvm.index());
+        let throttled = recording.series.iter().filter(|s| s.info.name == live::CGROUP_THROTTLED.name);
+        let group = |path: &'a str| {
+            let sum = |word: live::Word, windows: &[Window]| -> f64 { sum(recording, word, path, windows) };
+            let ms = |windows: &[Window]| sum(live::CGROUP_THROTTLED, windows).min(Case::length_ms(windows));
+            let seconds = Case::length_ms(&case.slow) / 1e3;
+            let quota = series(recording, live::CGROUP_CPU_QUOTA, path);
+            Self {
+                path,
+                quota: quota.and_then(|s| s.value.last().copied()).filter(|cpus| *cpus > 0.0),
+                slow_ms: ms(&case.slow),
+                base_ms: ms(&case.base),
+                periods_per_s: sum(live::CGROUP_THROTTLED_PERIODS, &case.slow)
+                    / 1e3
+                    / seconds.max(f64::MIN_POSITIVE),
+            }
+        };
+        let groups =
+            throttled.map(|s| group(&s.info.instance)).filter(|group| group.slow_ms > 0.0 && !others);
+        groups.max_by(|a, b| a.slow_ms.total_cmp(&b.slow_ms))
+    }
+}
+
+fn series<'a>(
+    recording: &'a Recording,
+    word: live::Word,
+    path: &str,
+) -> Option<&'a fathom_recording::Series> {
+    recording.series.iter().find(|s| s.info.name == word.name && s.info.instance == path)
+}
+
+/// A group's figure times the time in windows, milliseconds.
+fn sum(recording: &Recording, word: live::Word, path: &str, windows: &[Window]) -> f64 {
+    let within = Intervals::of_windows(windows);
+    let Some(series) = series(recording, word, path) else { return 0.0 };
+    let points = series.t_ns.iter().zip(&series.dt_ns).zip(&series.value);
+    points.map(|((t, dt), v)| v * within.length_within_ns(*t, t.saturating_add(*dt)) as f64 / 1e6).sum()
+}
+
+fn found(
+    rule: &dyn Rule,
+    cpu: &Processors<'_, '_>,
+    group: Option<&Group<'_>>,
+    by_thread: bool,
+    cost_ms: f64,
+) -> Finding {
+    let case = cpu.case;
+    let (confidence, why) = match case.share(cost_ms) {
+        _ if !by_thread => (
+            Confidence::Likely,
+            "the control group's own figures show it; which threads stood still was not recorded",
+        ),
+        Some(part) if part >= 0.5 => (
+            Confidence::Proven,
+            "the scheduler was seen to hold the threads back for want of quota, and that explains half of the loss or more",
+        ),
+        Some(_) => (
+            Confidence::Likely,
+            "the scheduler was seen to hold the threads back for want of quota; that explains less than half of the loss",
+        ),
+        None => (
+            Confidence::Likely,
+            "the scheduler was seen to hold the threads back for want of quota; no series shows what it cost the \
+             application",
+        ),
+    };
+    let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
+    finding.why_confidence = why.into();
+    let allowed =
+        group.and_then(|group| group.quota).map_or(String::new(), |cpus| format!(" of {cpus:.2} CPUs"));
+    let part = match by_thread {
+        true => cpu.slow.throttled_share(),
+        false => group.map_or(0.0, |group| group.slow_ms / cpu.slow.length_ms.max(f64::MIN_POSITIVE)),
+    };
+    let usual = match (&cpu.base, by_thread) {
+        (Some(base), true) => format!(" ({} in the base)", share(base.throttled_share())),
+        _ => String::new(),
+    };
+    finding.title = format!(
+        "the control group's CPU quota{allowed} held the application back for {} of its time{usual}",
+        share(part)
+    );
+    finding.culprit = group.map_or("the CPU quota of the JVM's control group".to_owned(), |group| {
+        format!("the CPU quota{allowed} of the control group {}", group.path)
+    });
+    finding.meaning = "Once a control group has used up its quota, all of its threads stand still until the next period begins, \
+                       although processors may be free."
+        .into();
+    finding.evidence = evidence(cpu, group, by_thread);
+    finding.windows.clone_from(&case.slow);
+    finding.remedies = vec![
+        remedy(
+            "a larger quota (cpu.max, cpu.cfs_quota_us, --cpus, Kubernetes limits.cpu), or none and a weight in its place",
+            "control groups",
+            "others get less",
+        ),
+        remedy(
+            "fewer threads that run at once: -XX:ActiveProcessorCount=N sets the collector's and the compilers', and the \
+             sizes of common pools",
+            "JDK 10, 8u191 and later",
+            "less parallel work when the quota is not used up",
+        ),
+    ];
+    finding.verify = vec![
+        "cpu.stat of the group: nr_throttled no longer rises under the same load".into(),
+        "fathom ledger REC --by role: nothing is throttled".into(),
+    ];
+    finding
+}
+
+fn evidence(cpu: &Processors<'_, '_>, group: Option<&Group<'_>>, by_thread: bool) -> Vec<Evidence> {
+    let mut evidence = Vec::new();
+    if by_thread {
+        let text = format!(
+            "application threads: {} throttled, {} running, {} waiting for a CPU of {} in which they had work",
+            millis(cpu.slow.throttled_ms),
+            millis(cpu.slow.running_ms),
+            millis(cpu.slow.waiting_ms),
+            millis(cpu.slow.active_ms)
+        );
+        evidence.push(summed(cpu.source(), text));
+    }
+    if let Some(group) = group {
+        let text = format!(
+            "{}: throttled for {} in all, the quota ran out in {:.1} periods a second",
+            group.path,
+            millis(group.slow_ms),
+            group.periods_per_s
+        );
+        evidence.push(summed(cpu.host(), text));
+    }
+    evidence
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::vocabulary::live;
+
+    use super::*;
+    use crate::built::{Built, judged, slow_and_base};
+
+    /// Three workers that stand still for so many ms of each 100 ms.
+    fn throttled(ms: f64) -> Built {
+        let mut built = Built::jvm("17", "G1", 20.0);
+        for worker in ["a", "b", "c"] {
+            built.watched(worker, 20.0);
+            for i in 0..200 {
+                built.preempted(worker, f64::from(i) * 0.1, ms, ms, "");
+            }
+        }
+        built
+    }
+
+    fn group(built: &mut Built) {
+        built.gauge(live::CGROUP_THROTTLED, "cpu/box", None, &[(0.0, 20.0, 0.55)]);
+        built.gauge(live::CGROUP_THROTTLED_PERIODS, "cpu/box", None, &[(0.0, 20.0, 9.0)]);
+        built.gauge(live::CGROUP_CPU_QUOTA, "cpu/box", None, &[(0.0, 20.0, 0.2)]);
+    }
+
+    #[test]
+    fn threads_without_quota_are_found_with_the_group_and_its_quota() {
+        let mut built = throttled(55.0);
+        group(&mut built);
+        let Judgement::Found(finding) = judged(&CpuThrottledByCgroup, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert!((finding.cost_ms - 11_000.0).abs() < 200.0, "{}", finding.cost_ms);
+        assert_eq!(finding.culprit, "the CPU quota of 0.20 CPUs of the control group cpu/box");
+        assert!(finding.title.contains("for 55 % of its time"), "{}", finding.title);
+        assert!(
+            finding.evidence.iter().any(|e| e.text.contains("9.0 periods a second")),
+            "{:?}",
+            finding.evidence
+        );
+    }
+
+    #[test]
+    fn the_groups_figures_alone_are_enough_where_no_thread_was_watched() {
+        let mut built = Built::jvm("17", "G1", 20.0);
+        group(&mut built);
+        let Judgement::Found(finding) = judged(&CpuThrottledByCgroup, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert!((finding.cost_ms - 11_000.0).abs() < 200.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn what_is_throttled_in_the_base_too_is_not_what_makes_the_window_slow() {
+        let recording = throttled(55.0).sealed();
+        let case = slow_and_base(&recording, (5, 10), (10, 20), 0.5);
+        assert!(matches!(CpuThrottledByCgroup.judge(&case, ProcessId(0)), Judgement::RuledOut { .. }));
+        assert!(matches!(
+            judged(&CpuThrottledByCgroup, &throttled(2.0).sealed()),
+            Judgement::RuledOut { .. }
+        ));
+        let nobody = Built::jvm("17", "G1", 20.0).sealed();
+        assert!(matches!(judged(&CpuThrottledByCgroup, &nobody), Judgement::NotApplicable));
+    }
+}

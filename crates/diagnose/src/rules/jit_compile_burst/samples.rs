@@ -1,0 +1,265 @@
+//! What samples and switches show of a burst: code that ran before it was compiled, and compilers that took the processors.
+//!
+//! New code is hot in every new fault, and is compiled then. What of the loss is the compilers' is what threads ran in the
+//! interpreter or in C1's code of methods that were compiled later, and what they waited for processors that compiler threads
+//! had; in both, what the base has as well is usual.
+
+use std::collections::{BTreeMap, HashSet};
+
+use fathom_recording::vocabulary::sample;
+use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId};
+use rustc_hash::FxHashMap;
+
+use super::Burst;
+use crate::quantity::{millis, share};
+use crate::rules::cpu_case::sharing;
+use crate::rules::gc_case::{blind, summed};
+use crate::rules::jit_case::JitCase;
+use crate::rules::processors::{Processors, Spent};
+use crate::{Case, Evidence, Judgement, Rule, Window};
+
+/// Samples of application threads in the slow windows from which on their shares tell: of a hundred, one of a twentieth is off
+/// by half of itself at most, two times in three.
+const ENOUGH: usize = 100;
+/// JVMs whose compilers are told one by one.
+const NAMED: usize = 5;
+
+/// Code that ran before it was compiled, and other code, milliseconds of CPU time of application threads.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ran {
+    all_ms: f64,
+    interpreted_ms: f64,
+    c1_ms: f64,
+}
+
+impl Ran {
+    fn uncompiled_ms(&self) -> f64 {
+        self.interpreted_ms + self.c1_ms
+    }
+
+    fn in_words(&self) -> String {
+        let part = |ms: f64| if self.all_ms > 0.0 { ms / self.all_ms } else { 0.0 };
+        format!("{} interpreted, {} in C1's code", share(part(self.interpreted_ms)), share(part(self.c1_ms)))
+    }
+}
+
+/// Waiting for a CPU, as a share of the time in which application threads had work: slow, base.
+type Waiting = (f64, Option<f64>);
+
+/// What speaks for a burst as the cause.
+pub(super) struct Support<'a> {
+    slow: Ran,
+    base: Ran,
+    /// CPU time of compiler threads by JVM: slow, base, milliseconds; the most first.
+    compilers: Vec<(ProcessId, f64, f64)>,
+    /// Known where the threads' switches are.
+    waiting: Option<Waiting>,
+    /// Of the loss: code that ran before it was compiled, milliseconds of wall time.
+    run_ms: f64,
+    /// Of the loss: processors that compilers took.
+    taken_ms: f64,
+    source: &'a str,
+}
+
+impl<'a> Support<'a> {
+    /// Of some bursts. `None`: too few samples were taken, or they do not tell code that is interpreted.
+    pub(super) fn of(jit: &JitCase<'_, 'a>, bursts: &[Burst<'a>]) -> Option<Self> {
+        let case = jit.case;
+        let recording: &'a Recording = case.recording;
+        let cpu_time = recording.strings.find(sample::CPU)?;
+        recording.frames.iter().find(|frame| frame.frame_type == FrameType::Interpreted)?;
+        let onset = bursts.iter().map(|burst| burst.onset_ns).min()?;
+        let from = jit.tasks.partition_point(|task| task.queued_ns < onset);
+        let compiled: HashSet<&str> = jit.tasks[from..].iter().map(|task| name_of(task.method())).collect();
+        let mut by: FxHashMap<StackId, Option<FrameType>> = FxHashMap::default();
+        let (mut slow, mut base) = (Ran::default(), Ran::default());
+        let mut threads: BTreeMap<_, f64> = BTreeMap::new();
+        let mut compilers: BTreeMap<ProcessId, (f64, f64)> = BTreeMap::new();
+        let (mut taken, mut source) = (0, None);
+        let mut all_app_ms = 0.0;
+        let within = |windows: &[Window], s: &Sample| {
+            let first = windows.partition_point(|w| w.to_ns <= s.t_ns);
+            windows.get(first).is_some_and(|w| w.from_ns <= s.t_ns)
+        };
+        for s in recording.samples.iter().filter(|s| s.kind == cpu_time) {
+            let (is_slow, is_base) = (within(&case.slow, &s), within(&case.base, &s));
+            let Some(thread) = s.thread.filter(|_| is_slow || is_base) else { continue };
+            let ms = s.weight.max(0) as f64 / 1e6;
+            match recording.threads.get(thread.index()).map(|t| t.role) {
+                Some(Role::Jit) => {
+                    let sum = compilers.entry(s.process).or_default();
+                    *(if is_slow { &mut sum.0 } else { &mut sum.1 }) += ms;
+                }
+                Some(Role::App) => {
+                    all_app_ms += if is_slow { ms } else { 0.0 };
+                    if s.process != jit.jvm {
+                        continue;
+                    }
+                    let stack = s.stack;
+                    let before = stack.and_then(|stack| {
+                        *by.entry(stack).or_insert_with(|| before_compiled(recording, stack, &compiled))
+                    });
+                    let ran = if is_slow { &mut slow } else { &mut base };
+                    ran.all_ms += ms;
+                    match before {
+                        Some(FrameType::Interpreted) => ran.interpreted_ms += ms,
+                        Some(_) => ran.c1_ms += ms,
+                        None => {}
+                    }
+                    if is_slow {
+                        taken += 1;
+                        source = Some(s.source);
+                        *threads.entry(thread).or_default() += if before.is_some() { ms } else { 0.0 };
+                    }
+                }
+                _ => {}
+            }
+        }
+        if taken < ENOUGH {
+            return None;
+        }
+        let usual = if base.all_ms > 0.0 { base.uncompiled_ms() * slow.all_ms / base.all_ms } else { 0.0 };
+        let beyond_ms = (slow.uncompiled_ms() - usual).max(0.0);
+        let cpu = Some(Processors::of(case, jit.jvm)).filter(|cpu| cpu.slow.active_ms > 0.0);
+        let run_ms = match &cpu {
+            Some(cpu) => {
+                let stretch = cpu.base.as_ref().unwrap_or(&cpu.slow).stretch();
+                let beyond = beyond_ms / slow.uncompiled_ms().max(f64::MIN_POSITIVE);
+                let of = |id, _: &_| threads.get(&id).copied().unwrap_or(0.0) * stretch * beyond;
+                cpu.slow.part(of) * cpu.slow.length_ms
+            }
+            None => beyond_ms / sharing(threads.values()),
+        };
+        let all = |of: fn(&(f64, f64)) -> f64| compilers.values().map(of).sum::<f64>();
+        let compiling_ms = case.excess_ms(all(|c| c.0), all(|c| c.1));
+        let mut compilers: Vec<_> =
+            compilers.into_iter().map(|(jvm, (slow, base))| (jvm, slow, base)).collect();
+        compilers.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Some(Self {
+            slow,
+            base,
+            compilers,
+            waiting: cpu
+                .as_ref()
+                .map(|cpu| (cpu.slow.waiting_share(), cpu.base.as_ref().map(Spent::waiting_share))),
+            run_ms,
+            taken_ms: cpu.as_ref().map_or(0.0, |cpu| cpu.lost_to_ms(compiling_ms, all_app_ms)),
+            source: source.and_then(|id| recording.sources.get(id.index())).map_or("", |s| s.name.as_str()),
+        })
+    }
+
+    /// What it explains, milliseconds of wall time.
+    pub(super) fn cost_ms(&self) -> f64 {
+        self.run_ms + self.taken_ms
+    }
+
+    /// Whether the processors that were taken cost more than the code that was not compiled yet.
+    pub(super) fn is_mostly_processors(&self) -> bool {
+        self.taken_ms > self.run_ms
+    }
+
+    /// A burst that costs too little to be a cause; where nobody saw who waited for processors, that is not known.
+    pub(super) fn too_little(&self, rule: &dyn Rule, jit: &JitCase<'_, '_>) -> Judgement {
+        if self.waiting.is_none() {
+            let what =
+                format!("whether compiler threads took the processors of {}", jit.case.jvm_name(jit.jvm));
+            return blind(rule, what, crate::Sight::Switches.remedy());
+        }
+        Judgement::RuledOut {
+            figure: format!(
+                "{:.1} compile tasks a second, as new code brings them; of its CPU time the application ran {} of methods that \
+                 were compiled then, and compilers took {} of wall time of processors that it waited for",
+                jit.per_s(&jit.case.slow),
+                self.slow.in_words(),
+                millis(self.taken_ms)
+            ),
+            source: self.source.to_owned(),
+        }
+    }
+
+    pub(super) fn evidence(&self, jit: &JitCase<'_, '_>) -> Vec<Evidence> {
+        let case = jit.case;
+        let mut all = Vec::new();
+        let beside = |slow: String, base: Option<String>| match base {
+            Some(base) => format!("{slow}; in the base {base}"),
+            None => slow,
+        };
+        let has_base = !case.base.is_empty();
+        let cpus = |ms: f64, windows: &[Window]| ms / Case::length_ms(windows).max(f64::MIN_POSITIVE);
+        if !self.compilers.is_empty() {
+            let total = |of: fn(&(ProcessId, f64, f64)) -> f64| self.compilers.iter().map(of).sum::<f64>();
+            let (slow, base) = (total(|c| c.1), total(|c| c.2));
+            let mut text = format!("compilers took {:.2} processors", cpus(slow, &case.slow));
+            if has_base {
+                text += &format!(" ({:.2} in the base)", cpus(base, &case.base));
+            }
+            if self.compilers.len() > 1 {
+                let one = |(jvm, slow_ms, base_ms): &(ProcessId, f64, f64)| {
+                    let usual = cpus(*base_ms, &case.base);
+                    let usual = if has_base { format!(", {usual:.2} in the base") } else { String::new() };
+                    format!(
+                        "{} {} ({:.2} processors{usual})",
+                        named(case.recording, *jvm),
+                        share(slow_ms / slow.max(f64::MIN_POSITIVE)),
+                        cpus(*slow_ms, &case.slow)
+                    )
+                };
+                let each: Vec<String> = self.compilers.iter().take(NAMED).map(one).collect();
+                text += &format!(", those of {}", each.join(", of "));
+            }
+            all.push(summed(self.source, text));
+        }
+        if let Some((slow, base)) = self.waiting {
+            let text = beside(
+                format!(
+                    "application threads waited for a CPU for {} of the time in which they had work",
+                    share(slow)
+                ),
+                base.map(share),
+            );
+            let taken = millis(self.taken_ms);
+            all.push(summed("sched", format!("{text}: {taken} of wall time for what compilers took")));
+        }
+        let ran = beside(self.slow.in_words(), has_base.then(|| self.base.in_words()));
+        all.push(summed(
+            self.source,
+            format!(
+                "of its CPU time the application ran, of methods compiled from then on, {ran}: {} of wall time",
+                millis(self.run_ms)
+            ),
+        ));
+        all
+    }
+}
+
+/// A JVM by name and id: several may run the same program.
+fn named(recording: &Recording, jvm: ProcessId) -> String {
+    let Some(process) = recording.processes.get(jvm.index()) else { return String::new() };
+    match process.pid {
+        Some(pid) => format!("{} ({pid})", process.name),
+        None => process.name.clone(),
+    }
+}
+
+/// "org.shop.Cart.add" of "org.shop.Cart.add(I)V".
+fn name_of(method: &str) -> &str {
+    method.split(['(', ' ']).next().unwrap_or(method)
+}
+
+/// Whether a stack is in code that was not what C2 makes of it later: interpreted, or C1's, of a method that was compiled.
+fn before_compiled(recording: &Recording, stack: StackId, compiled: &HashSet<&str>) -> Option<FrameType> {
+    let mut at = Some(stack);
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let frame = recording.frames.get(node.frame.index())?;
+        match frame.frame_type {
+            // What was inlined runs as what it was inlined into does.
+            FrameType::Inlined => at = node.parent,
+            FrameType::Interpreted | FrameType::C1 => {
+                let is_compiled = compiled.contains(name_of(recording.strings.get(frame.name)));
+                return is_compiled.then_some(frame.frame_type);
+            }
+            _ => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,102 @@
+//! What to do about a contended lock, by what kind of lock it is.
+
+/// A change, where it applies, what it risks.
+pub(crate) type Advice = (&'static str, &'static str, &'static str);
+
+const LESS: Advice = (
+    "do less while holding it: move I/O, logging, sleeping and allocation out of the locked part",
+    "any JDK",
+    "what was atomic together no longer is",
+);
+const SPLIT: Advice = (
+    "split it: one lock a key or stripe, a ConcurrentHashMap or LongAdder in its place",
+    "any JDK",
+    "operations over all keys need another way",
+);
+const FEWER: Advice = (
+    "fewer threads than now, where the lock is the limit anyway",
+    "any JDK",
+    "none for throughput; waits move to the pool's queue",
+);
+const RETURN_EARLY: Advice = (
+    "hold a permit for less time: give it back before work that needs none, and look at what its holders wait for",
+    "any JDK",
+    "none",
+);
+const MORE_PERMITS: Advice = (
+    "more permits (a larger pool), where what they guard can take more at once",
+    "any JDK",
+    "what they guard gets more load; where it is the limit, waits only move there",
+);
+const SHORT_WRITES: Advice = (
+    "shorter and fewer writes: readers wait for each of them; copies that are replaced as a whole, or a ConcurrentHashMap",
+    "any JDK",
+    "readers may see what was true a moment ago",
+);
+const OPTIMISTIC: Advice = (
+    "StampedLock with optimistic reads, for short reads",
+    "since JDK 8",
+    "not reentrant; reads must be checked and repeated",
+);
+const COUNTED_DOWN: Advice = (
+    "look at the threads that count it down: it is no lock, and opens when the last of them is done",
+    "any JDK",
+    "none",
+);
+
+/// What helps with a lock of a class.
+pub(crate) fn of(class: &str) -> Vec<Advice> {
+    let is = |part: &str| class.contains(part);
+    let unfair = |change: &'static str| -> Option<Advice> {
+        is("$FairSync").then_some((
+            change,
+            "any JDK",
+            "a thread may wait longer than those that came after it",
+        ))
+    };
+    if is("Semaphore") {
+        let unfair = unfair("make the fair semaphore unfair: new Semaphore(permits, false)");
+        return unfair.into_iter().chain([RETURN_EARLY, MORE_PERMITS]).collect();
+    }
+    if is("ReadWriteLock") {
+        let unfair = unfair("make the fair lock unfair: new ReentrantReadWriteLock(false)");
+        return unfair.into_iter().chain([SHORT_WRITES, OPTIMISTIC]).collect();
+    }
+    if is("StampedLock") {
+        return vec![SHORT_WRITES, LESS];
+    }
+    if is("CountDownLatch") {
+        return vec![COUNTED_DOWN];
+    }
+    let unfair = unfair("make the fair lock unfair: new ReentrantLock(false)");
+    unfair.into_iter().chain([LESS, SPLIT, FEWER]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_fair_lock_is_to_be_made_unfair_and_each_kind_by_its_own_name() {
+        let first = |class: &str| of(class)[0].0;
+        let locks = "java.util.concurrent.locks.";
+        assert!(first(&format!("{locks}ReentrantLock$FairSync")).contains("new ReentrantLock(false)"));
+        assert!(first("java.util.concurrent.Semaphore$FairSync").contains("new Semaphore(permits, false)"));
+        let unfair = [
+            "java.util.concurrent.Semaphore$NonfairSync".to_owned(),
+            format!("{locks}ReentrantLock$NonfairSync"),
+            format!("{locks}ReentrantReadWriteLock$NonfairSync"),
+            "java.util.concurrent.CountDownLatch$Sync".to_owned(),
+            "shop.Cart".to_owned(),
+            String::new(),
+        ];
+        for class in unfair {
+            assert!(of(&class).iter().all(|(change, ..)| !change.contains("unfair")), "{class}");
+        }
+        assert!(
+            of("java.util.concurrent.Semaphore$NonfairSync")
+                .iter()
+                .all(|(c, ..)| !c.contains("ReentrantLock"))
+        );
+    }
+}

@@ -1,0 +1,409 @@
+//! Which waits are for one lock, and who held it when.
+//!
+//! An address is no identity: collections move objects, and the JVM makes a monitor's record anew when threads queue again.
+//! A lock is known by its class and the first method of the application that takes it. Waits at two places are for one lock where
+//! they name one address at the same time. Many objects of one class may be locked at one place: then waits at the same time
+//! name different addresses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fathom_recording::vocabulary::label;
+use fathom_recording::{Recording, Span, StackId, ThreadId};
+
+use super::wait_case::{Waits, java_method};
+use crate::intervals::Intervals;
+
+/// Packages of the JDK: what the application called stands beyond them.
+const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.graalvm."];
+/// A place of which no stack tells.
+pub(crate) const NO_PLACE: &str = "a place that was not recorded";
+/// Of waits at the same time, the share that names different objects from which on the place locks many objects.
+const SEVERAL: f64 = 1.0 / 3.0;
+
+/// A lock with all waits for it.
+#[derive(Default)]
+pub(crate) struct Lock {
+    /// Class of the lock object; empty where it is not known.
+    pub(crate) class: String,
+    /// Methods that wait for it, the most costly first, with milliseconds.
+    pub(crate) places: Vec<(String, f64)>,
+    /// Milliseconds, those that no record of a lock tells of included.
+    pub(crate) ms: f64,
+    pub(crate) threads: BTreeSet<ThreadId>,
+    /// Whether it is many objects of the class that are locked at this place.
+    pub(crate) several: bool,
+    /// Places in [`Waits::slow`].
+    waits: Vec<usize>,
+}
+
+/// The place that a stack takes a lock at: the first method of the application, else of whoever is not the lock itself.
+pub(crate) fn place(recording: &Recording, stack: Option<StackId>, own: &[&str]) -> String {
+    let of_jdk = |name: &str| JDK.iter().any(|package| name.starts_with(package));
+    let of_lock = |name: &str| own.iter().any(|prefix| name.starts_with(prefix));
+    let place = java_method(recording, stack, of_jdk).or_else(|| java_method(recording, stack, of_lock));
+    place.unwrap_or(NO_PLACE).to_owned()
+}
+
+/// The locks of some waits, the one waited for longest first.
+pub(crate) fn locks(waits: &Waits<'_, '_>, own: &[&str]) -> Vec<Lock> {
+    let recording = waits.case.recording;
+    let mut keys: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let key_of: Vec<usize> = (waits.slow.iter())
+        .map(|wait| {
+            let key = (wait.span.name().to_owned(), place(recording, wait.span.stack(), own));
+            let next = keys.len();
+            *keys.entry(key).or_insert(next)
+        })
+        .collect();
+    let mut same: Vec<usize> = (0..keys.len()).collect();
+    for (one, other) in at_one_address(waits, &key_of) {
+        let (a, b) = (root(&same, one), root(&same, other));
+        same[a.max(b)] = a.min(b);
+    }
+    let mut locks: BTreeMap<usize, Lock> = BTreeMap::new();
+    let mut places: BTreeMap<usize, BTreeMap<&str, f64>> = BTreeMap::new();
+    let names: BTreeMap<usize, &(String, String)> = keys.iter().map(|(key, i)| (*i, key)).collect();
+    for (i, wait) in waits.slow.iter().enumerate() {
+        let id = root(&same, key_of[i]);
+        let Some((class, place)) = names.get(&key_of[i]) else { continue };
+        let lock = locks.entry(id).or_insert_with(|| Lock::new(class));
+        lock.ms += wait.ms;
+        lock.threads.extend(wait.span.thread());
+        lock.waits.push(i);
+        *places.entry(id).or_default().entry(place).or_default() += wait.ms;
+    }
+    // What no record of a lock tells of was waited for where the records say that one was.
+    for unlisted in &waits.unlisted {
+        let known = places.iter().filter_map(|(id, own)| Some((*id, *own.get(unlisted.place.as_str())?)));
+        let id = known.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(id, _)| id);
+        let id = id.unwrap_or_else(|| {
+            let new = |id: &usize| *id >= keys.len();
+            let at = |id: &usize| places.get(id).is_some_and(|p| p.contains_key(unlisted.place.as_str()));
+            let there = locks.keys().copied().find(|id| new(id) && at(id));
+            there.unwrap_or(keys.len() + locks.len())
+        });
+        let lock = locks.entry(id).or_insert_with(|| Lock::new(""));
+        lock.ms += unlisted.ms;
+        lock.threads.insert(unlisted.thread);
+        *places.entry(id).or_default().entry(&unlisted.place).or_default() += unlisted.ms;
+    }
+    for (id, lock) in &mut locks {
+        lock.places = places.remove(id).into_iter().flatten().map(|(p, ms)| (p.to_owned(), ms)).collect();
+        lock.places.sort_by(|a, b| b.1.total_cmp(&a.1));
+        lock.waits.sort_by_key(|i| waits.slow[*i].span.t0_ns());
+        lock.several = lock.names_several(waits);
+    }
+    let mut locks: Vec<Lock> = locks.into_values().collect();
+    locks.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+    locks
+}
+
+fn root(same: &[usize], mut at: usize) -> usize {
+    while same[at] != at {
+        at = same[at];
+    }
+    at
+}
+
+/// A wait: from, to, and the key of its lock.
+type Wanted = (i64, i64, usize);
+/// Somebody held a lock from a moment on, instead of somebody else.
+type Held = (i64, Option<ThreadId>, Option<ThreadId>);
+
+/// Pairs of keys of one class whose waits name one address at the same time.
+fn at_one_address(waits: &Waits<'_, '_>, key_of: &[usize]) -> Vec<(usize, usize)> {
+    let mut by_address: BTreeMap<(&str, &str), Vec<Wanted>> = BTreeMap::new();
+    for (wait, key) in waits.slow.iter().zip(key_of) {
+        let Some(address) = wait.span.label(label::ADDRESS) else { continue };
+        let moment = (wait.span.t0_ns(), wait.span.t1_ns(), *key);
+        by_address.entry((wait.span.name(), address)).or_default().push(moment);
+    }
+    let mut pairs = Vec::new();
+    for mut list in by_address.into_values() {
+        list.sort_unstable();
+        let mut last: Option<(i64, usize)> = None;
+        for (from, to, key) in list {
+            if let Some((_, other)) = last.filter(|(end, other)| from < *end && *other != key) {
+                pairs.push((other, key));
+            }
+            if last.is_none_or(|(end, _)| to > end) {
+                last = Some((to, key));
+            }
+        }
+    }
+    pairs
+}
+
+impl Lock {
+    fn new(class: &str) -> Self {
+        Self { class: class.to_owned(), ..Self::default() }
+    }
+
+    /// Its class, and where it is taken: what it is known by.
+    pub(crate) fn named(&self) -> String {
+        let class = if self.class.is_empty() { "an object of unknown class" } else { &self.class };
+        match self.places.first() {
+            Some((place, _)) if place != NO_PLACE => format!("{class} in {place}()"),
+            _ => class.to_owned(),
+        }
+    }
+
+    /// The same without packages.
+    pub(crate) fn short(&self) -> String {
+        let class = if self.class.is_empty() { "an object of unknown class" } else { &self.class };
+        let last = |name: &str, parts: usize| {
+            let cut = name.rmatch_indices('.').nth(parts - 1).map_or(0, |(at, _)| at + 1);
+            name[cut..].to_owned()
+        };
+        match self.places.first() {
+            Some((place, _)) if place != NO_PLACE => format!("{} in {}()", last(class, 1), last(place, 2)),
+            _ => last(class, 1),
+        }
+    }
+
+    fn names_several(&self, waits: &Waits<'_, '_>) -> bool {
+        let (mut pairs, mut different) = (0, 0);
+        let mut last: Option<(i64, &str)> = None;
+        for span in self.waits.iter().map(|i| &waits.slow[*i].span) {
+            let Some(address) = span.label(label::ADDRESS) else { continue };
+            if let Some((_, other)) = last.filter(|(end, _)| span.t0_ns() < *end) {
+                pairs += 1;
+                different += usize::from(other != address);
+            }
+            if last.is_none_or(|(end, _)| span.t1_ns() > end) {
+                last = Some((span.t1_ns(), address));
+            }
+        }
+        pairs > 0 && f64::from(different as u32) > SEVERAL * f64::from(pairs as u32)
+    }
+
+    /// Whether one thread at a time holds it. Permits and read locks have many holders.
+    fn is_exclusive(&self) -> bool {
+        !["Semaphore", "ReadWriteLock", "StampedLock", "CountDownLatch"]
+            .iter()
+            .any(|c| self.class.contains(c))
+    }
+
+    /// Who held it while somebody waited, as far as the waits tell: the owner at the beginning of each wait, and the thread that
+    /// waited from its end on; each until another one is seen to hold it, it queues again, or has nothing to do.
+    pub(crate) fn holders(&self, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Intervals)> {
+        let chains = waits.case.chains();
+        let mut events: BTreeMap<&str, Vec<Held>> = BTreeMap::new();
+        let mut wanted: BTreeMap<&str, Vec<(i64, i64)>> = BTreeMap::new();
+        for span in self.waits.iter().map(|i| &waits.slow[*i].span) {
+            // One lock moves; of several each address is one.
+            let object = span.label(label::ADDRESS).filter(|_| self.several).unwrap_or_default();
+            wanted.entry(object).or_default().push((span.t0_ns(), span.t1_ns()));
+            let list = events.entry(object).or_default();
+            let owner = chains.owner(span).filter(|owner| Some(*owner) != span.thread());
+            list.push((span.t0_ns(), owner, span.thread()));
+            let got = span.thread().filter(|_| self.is_exclusive() && span.label(label::CUT).is_none());
+            list.extend(got.map(|thread| (span.t1_ns(), Some(thread), None)));
+        }
+        let mut held: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
+        for (object, mut list) in events {
+            list.sort_unstable_by_key(|event| event.0);
+            let wanted = Intervals::of(wanted.remove(object).unwrap_or_default());
+            let mut now: Option<(ThreadId, i64)> = None;
+            let end = wanted.stretches().last().map_or(0, |s| s.1);
+            for (at, holder, waiter) in list.into_iter().chain([(end, None, None)]) {
+                let queues_again = now.is_some_and(|(thread, _)| waiter == Some(thread));
+                let changes = holder.is_some_and(|holder| now.is_none_or(|(thread, _)| thread != holder));
+                if !(queues_again || changes || at == end) {
+                    continue;
+                }
+                if let Some((thread, from)) = now.take() {
+                    let until = chains.idle_after(thread, from, at).unwrap_or(at);
+                    held.entry(thread).or_default().extend(wanted.within(from, until));
+                }
+                now = holder.map(|holder| (holder, at));
+            }
+        }
+        held.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect()
+    }
+
+    /// Its waits that records tell of, in order of their beginnings.
+    pub(crate) fn spans<'w, 'a>(&'w self, waits: &'w Waits<'_, 'a>) -> impl Iterator<Item = Span<'a>> + 'w {
+        self.waits.iter().map(|i| waits.slow[*i].span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::FrameType::{C2, Jvm, Kernel};
+    use fathom_recording::vocabulary::{kind, label};
+
+    use super::*;
+    use crate::built::{Built, judged, whole_run};
+    use crate::rules::lock_contended_juc::LockContendedJuc;
+    use crate::rules::lock_contended_monitor::LockContendedMonitor;
+    use crate::waits::Heading;
+    use crate::{Finding, Judgement, Rule};
+
+    fn wait(built: &mut Built, thread: &str, (class, address, place): (&str, &str, &str), at: (f64, f64)) {
+        let frames = [("java.util.Hashtable.get", C2), (place, C2)];
+        built.with_stack((kind::LOCK_MONITOR, class), thread, &frames, &[(label::ADDRESS, address)], at);
+    }
+
+    /// Locks as named, with whether they are several.
+    fn named(built: Built) -> Vec<(String, bool)> {
+        let jvm = built.jvm;
+        let recording = built.sealed();
+        let case = whole_run(&recording);
+        let kind = (kind::LOCK_MONITOR, Heading::Monitor);
+        let waits = Waits::of_locks(&case, jvm, kind, &[], |_| true).unwrap();
+        locks(&waits, &[]).iter().map(|lock| (lock.named(), lock.several)).collect()
+    }
+
+    #[test]
+    fn an_object_that_moves_stays_one_lock_and_its_address_is_in_no_name() {
+        let mut built = Built::jvm("17", "G1", 600.0);
+        for i in 0..600 {
+            for worker in 0..4 {
+                let lock = ("shop.Ledger", &*format!("0x{}", i / 60), "shop.Orders.book");
+                wait(&mut built, &format!("worker-{worker}"), lock, (f64::from(i), 900.0));
+            }
+        }
+        let Judgement::Found(finding) = judged(&LockContendedMonitor, &built.sealed()) else { panic!() };
+        assert_eq!(finding.culprit, "shop.Ledger in shop.Orders.book()");
+        assert!(finding.title.contains("for the monitor Ledger in Orders.book()"), "{}", finding.title);
+        assert!(!finding.title.contains("0x"), "{}", finding.title);
+    }
+
+    #[test]
+    fn two_objects_of_one_class_taken_at_different_places_are_two_locks() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for i in 0..60 {
+            let at = f64::from(i);
+            wait(&mut built, "a", ("shop.Ledger", "0x1", "shop.Orders.book"), (at, 500.0));
+            wait(&mut built, "b", ("shop.Ledger", "0x2", "shop.Audit.write"), (at, 400.0));
+        }
+        let both = ["shop.Ledger in shop.Orders.book()", "shop.Ledger in shop.Audit.write()"];
+        assert_eq!(named(built), both.map(|name| (name.to_owned(), false)));
+    }
+
+    #[test]
+    fn one_object_that_two_places_wait_for_at_once_is_one_lock() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for i in 0..60 {
+            let at = f64::from(i);
+            wait(&mut built, "a", ("shop.Ledger", "0x1", "shop.Orders.book"), (at, 500.0));
+            wait(&mut built, "b", ("shop.Ledger", "0x1", "shop.Audit.write"), (at, 400.0));
+        }
+        assert_eq!(named(built), [("shop.Ledger in shop.Orders.book()".to_owned(), false)]);
+    }
+
+    #[test]
+    fn many_objects_locked_at_one_place_are_told_as_many() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for i in 0..60 {
+            for worker in 0..4 {
+                let lock = ("shop.Account", &*format!("0x{worker}"), "shop.Orders.book");
+                wait(&mut built, &format!("worker-{worker}"), lock, (f64::from(i), 900.0));
+            }
+        }
+        assert_eq!(named(built), [("shop.Account in shop.Orders.book()".to_owned(), true)]);
+    }
+
+    fn found(rule: &dyn Rule, built: Built) -> Box<Finding> {
+        match judged(rule, &built.sealed()) {
+            Judgement::Found(finding) => finding,
+            _ => panic!("nothing found"),
+        }
+    }
+
+    #[test]
+    fn waits_that_no_probe_saw_begin_are_found_by_the_stacks_of_the_switches() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let frames = [
+            ("futex_wait", Kernel),
+            ("ObjectMonitor::enter", Jvm),
+            ("shop.Orders.book", C2),
+            ("shop.Server.handle", C2),
+        ];
+        for worker in 0..8 {
+            let thread = format!("worker-{worker}");
+            built.on_thread(kind::SCHED_WATCHED, &thread, "", 0.0, 60_000.0);
+            built.with_stack((kind::SCHED_OFF, "sleeping"), &thread, &frames, &[], (10.0, 45_000.0));
+            wait(&mut built, &thread, ("shop.Ledger", "0x1", "shop.Orders.book"), (55.0, 100.0));
+        }
+        let finding = found(&LockContendedMonitor, built);
+        assert_eq!(finding.culprit, "shop.Ledger in shop.Orders.book()");
+        assert!((finding.cost_ms - 45_000.0).abs() < 200.0, "{}", finding.cost_ms);
+        let told = finding.evidence.iter().any(|e| e.text.contains("360.00 s of it in waits that no record"));
+        assert!(told, "{:?}", finding.evidence);
+    }
+
+    #[test]
+    fn waits_too_short_to_be_recorded_one_by_one_count_as_the_ledger_counts_them() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let frames = [
+            ("futex_wait", Kernel),
+            ("java.util.concurrent.locks.LockSupport.park", C2),
+            ("java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire", C2),
+            ("java.util.concurrent.locks.ReentrantLock.lock", C2),
+            ("shop.Stock.take", C2),
+        ];
+        for worker in 0..8 {
+            let thread = format!("worker-{worker}");
+            built.on_thread(kind::SCHED_WATCHED, &thread, "", 0.0, 60_000.0);
+            for i in 1..60 {
+                built.short_waits(&thread, &frames, f64::from(i), 400.0);
+            }
+            let blocker = (kind::LOCK_PARK, "java.util.concurrent.locks.ReentrantLock$NonfairSync");
+            built.with_stack(blocker, &thread, &frames[1..], &[], (59.5, 2.0));
+        }
+        let recording = built.recording.clone();
+        let finding = found(&LockContendedJuc, built);
+        assert!(
+            finding.culprit.ends_with("ReentrantLock$NonfairSync in shop.Stock.take()"),
+            "{}",
+            finding.culprit
+        );
+        let mut recording = recording;
+        recording.seal();
+        let by = crate::thread_ledger::By::Process;
+        let ledger = crate::thread_ledger::thread_ledger(&recording, None, None, by);
+        let spent: f64 = (ledger.groups.iter().flat_map(|group| &group.spent))
+            .filter(|spent| spent.heading == Heading::Lock)
+            .map(|spent| spent.ms)
+            .sum();
+        assert!(
+            (finding.cost_ms * 8.0 - spent).abs() < spent / 100.0,
+            "{} of {spent}",
+            finding.cost_ms * 8.0
+        );
+        assert!(spent > 150_000.0, "{spent}");
+    }
+
+    /// Three threads that book one after another, each for a second, asleep for 900 ms of it, and meanwhile wait for their turn;
+    /// when one has let go, it computes for a second before it queues again.
+    #[test]
+    fn a_holder_is_followed_only_while_it_holds() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let names = ["a", "b", "c"];
+        for name in names {
+            built.on_thread(kind::SCHED_WATCHED, name, "", 0.0, 60_000.0);
+        }
+        for i in 0..58 {
+            let at = f64::from(i);
+            let (holder, next) = (names[i as usize % 3], names[(i as usize + 1) % 3]);
+            let asleep = [("java.lang.Thread.sleep", C2), ("shop.Audit.trail", C2), ("shop.Orders.book", C2)];
+            built.with_stack((kind::SCHED_OFF, "sleeping"), holder, &asleep, &[], (at, 900.0));
+            let enter = [("ObjectMonitor::enter", Jvm), ("shop.Orders.book", C2)];
+            built.with_stack((kind::SCHED_OFF, "sleeping"), next, &enter, &[], (at, 1_000.0));
+            let labels = [(label::OWNER, holder), (label::ADDRESS, "0x1")];
+            let class = (kind::LOCK_MONITOR, "shop.Ledger");
+            built.with_stack(class, next, &[("shop.Orders.book", C2)], &labels, (at, 1_000.0));
+        }
+        let finding = found(&LockContendedMonitor, built);
+        let told =
+            "; its holder was off the CPU 52.20 s of 58.00 s: asleep in shop.Audit.trail 90 %, running 10 %";
+        assert!(finding.title.ends_with(told), "{}", finding.title);
+        assert!(finding.meaning.contains("off the CPU for most of that time"), "{}", finding.meaning);
+        let chain = finding.chain.unwrap();
+        let next: Vec<_> = chain.links[0].next.iter().map(|link| link.what.as_str()).collect();
+        assert_eq!(next, ["asleep in shop.Audit.trail", "running"]);
+        assert!((chain.links[0].next.iter().map(|l| l.ms).sum::<f64>() - chain.ms).abs() < 1.0);
+    }
+}

@@ -1,0 +1,155 @@
+//! `out-of-memory`: the JVM says that it has no memory left, or that it is about to give up.
+
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{ProcessId, Span};
+
+use super::gc_case::{cited, remedy};
+use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
+
+/// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names, or ends.
+const REPORTS: &str = "ReportJavaOutOfMemory";
+/// Records that are cited.
+const CITED: usize = 3;
+
+/// The rule.
+pub struct OutOfMemory;
+
+impl Rule for OutOfMemory {
+    fn id(&self) -> &'static str {
+        "out-of-memory"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Application
+    }
+
+    fn about(&self) -> &'static str {
+        "The JVM threw an `OutOfMemoryError`, or it was about to: the parallel collector gives up when collections take \
+         98 % of the time and free less than 2 % of the heap (GC overhead limit).\n\n\
+         **Evidence.** The lines in which the JVM says so, in its log or between the records of it: \
+         `java.lang.OutOfMemoryError`, `Out Of Memory`, `GC time is exceeding GCTimeLimit`, `GC overhead limit`; or the \
+         safepoint in which it reports the error (`ReportJavaOutOfMemory`). One is \
+         enough, whatever time it took.\n\n\
+         **Look-alikes.** None that prints the same lines. What fills the memory is not in a GC log: `heap-leak` and \
+         `gc-heap-too-small` tell whether it grows."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let of = |kind: &'static str| case.recording.spans_of(kind).filter(move |w| w.process() == jvm);
+        let mut said: Vec<(What, Span<'_>)> =
+            of(kind::JVM_WARNING).filter_map(|w| Some((What::of(w.name())?, w))).collect();
+        if said.is_empty() {
+            let reported = of(kind::SAFEPOINT).filter(|s| s.name() == REPORTS);
+            said.extend(reported.map(|s| (What::Heap, s)));
+        }
+        let Some(worst) = said.iter().map(|(what, _)| *what).min() else {
+            return Judgement::NotApplicable;
+        };
+        let mut finding = case.finding(self, jvm, Confidence::Likely, 0.0);
+        finding.why_confidence = "the JVM says so itself; what holds the memory is not in its log".into();
+        let times = said.iter().filter(|(what, _)| *what == worst).count();
+        finding.title =
+            format!("{}, {}", worst.words(), quantity::plural(times, "time in the log", "times in the log"));
+        finding.culprit = worst.culprit().into();
+        finding.meaning =
+            "Memory was asked for and there was none. Whatever asked for it failed, and the application \
+                           may be in a state that nobody planned for."
+                .into();
+        let mut told: Vec<&Span<'_>> = Vec::new();
+        for (_, span) in &said {
+            if told.len() < CITED && told.iter().all(|known| known.name() != span.name()) {
+                told.push(span);
+            }
+        }
+        finding.evidence = told.iter().map(|span| cited(span, span.name().to_owned())).collect();
+        finding.windows = super::gc_case::stretches(said.iter().map(|(_, span)| *span));
+        finding.remedies = remedies(worst);
+        finding.verify = vec!["the log has no such line".into()];
+        Judgement::Found(Box::new(finding))
+    }
+}
+
+/// What there was none of, the gravest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Metaspace,
+    Heap,
+    Overhead,
+}
+
+impl What {
+    fn of(text: &str) -> Option<Self> {
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        if has(&["OutOfMemoryError", "Out Of Memory (", "out of memory", REPORTS]) {
+            let classes = has(&["Metaspace", "PermGen", "Compressed class space"]);
+            return Some(if classes { Self::Metaspace } else { Self::Heap });
+        }
+        let limit = has(&["GCTimeLimit", "overhead limit", "Overhead Limit"]);
+        limit.then_some(Self::Overhead)
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Metaspace => "OutOfMemoryError: no class memory left",
+            Self::Heap => "OutOfMemoryError: no memory left for new objects",
+            Self::Overhead => {
+                "GC overhead limit: collections take nearly all of the time and free nearly nothing"
+            }
+        }
+    }
+
+    fn culprit(self) -> &'static str {
+        match self {
+            Self::Metaspace => "classes and class loaders that are not let go, or a limit of metaspace",
+            Self::Heap | Self::Overhead => "objects that the application keeps, or the size of the heap",
+        }
+    }
+}
+
+fn remedies(what: What) -> Vec<Remedy> {
+    let dump = remedy(
+        "-XX:+HeapDumpOnOutOfMemoryError -XX:HeapDumpPath=DIR, and see in the dump what holds the memory",
+        "any JDK",
+        "the dump is as large as the heap",
+    );
+    let larger = match what {
+        What::Metaspace => remedy("a larger -XX:MaxMetaspaceSize, or none", "JDK 8 and later", "memory"),
+        What::Heap | What::Overhead => {
+            remedy("a larger -Xmx", "any JDK", "memory; buys time only where the heap keeps growing")
+        }
+    };
+    vec![dump, larger]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, judged};
+
+    #[test]
+    fn an_error_is_named_with_what_there_was_none_of() {
+        for (text, words) in [
+            ("java.lang.OutOfMemoryError: Java heap space", "new objects"),
+            ("java.lang.OutOfMemoryError: Metaspace", "class memory"),
+            ("GC time is exceeding GCTimeLimit of 98%", "overhead limit"),
+            ("safepoint ReportJavaOutOfMemory", "new objects"),
+        ] {
+            let mut built = Built::jvm("8", "Parallel", 60.0);
+            built.span(kind::JVM_WARNING, text, 50.0, 0.0, &[], &[]);
+            let Judgement::Found(finding) = judged(&OutOfMemory, &built.sealed()) else { panic!("{text}") };
+            assert!(finding.title.contains(words), "{}", finding.title);
+            assert!(finding.evidence.iter().any(|e| e.text == text));
+        }
+    }
+
+    #[test]
+    fn another_warning_is_none() {
+        let mut built = Built::jvm("8", "Parallel", 60.0);
+        built.span(kind::JVM_WARNING, "CodeCache is full. Compiler has been disabled.", 50.0, 0.0, &[], &[]);
+        assert_eq!(judged(&OutOfMemory, &built.sealed()), Judgement::NotApplicable);
+    }
+}

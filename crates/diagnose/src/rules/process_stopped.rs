@@ -1,0 +1,173 @@
+//! `process-stopped`: the process was stopped from outside, by a signal, a debugger or the freezer.
+
+use fathom_recording::ProcessId;
+use fathom_recording::vocabulary::kind;
+
+use super::gc_case::{cited, remedy, summed};
+use crate::waits::frozen;
+use crate::waits::stack::ByStack;
+use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
+
+/// A stop that is worth a finding whatever it is of the whole, milliseconds: requests time out.
+const LONG_MS: f64 = 1_000.0;
+
+/// The rule.
+pub struct ProcessStopped;
+
+impl Rule for ProcessStopped {
+    fn id(&self) -> &'static str {
+        "process-stopped"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Cpu
+    }
+
+    fn about(&self) -> &'static str {
+        "SIGSTOP (`kill -STOP`, Ctrl-Z, job control), a debugger that attaches, and the freezer of a cgroup (`docker pause`, a \
+         snapshot of a container or machine) stop every thread of a process wherever it is. Nothing runs, nothing is logged, and the \
+         JVM does not know.\n\n\
+         **Evidence.** Most threads of the application are off the CPU in the kernel's functions for stopped tasks \
+         (`do_signal_stop`, `ptrace_stop`, `do_freezer_trap`, `__refrigerator`) at the same time.\n\n\
+         **Look-alikes.** A quota that is used up (the scheduler tells of it), a machine that is paused as a whole (its clock \
+         and this recording stand as well), a stop by the JVM itself: each has other functions on its stacks.\n\n\
+         **Ruled out** by the switches of the JVM's threads, none of which stood there for long."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Switches]
+    }
+
+    fn of_any_program(&self) -> bool {
+        true
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        if !case.has(kind::SCHED_OFF, jvm) {
+            return Judgement::NotApplicable;
+        }
+        let stacks = ByStack::by_frames(case.recording);
+        let frozen = frozen::of(case.recording, &stacks, jvm);
+        let within =
+            |windows: &[crate::Window]| frozen.moments.and(&crate::intervals::Intervals::of_windows(windows));
+        let (slow, base_ms) = (within(&case.slow), within(&case.base).length_ms());
+        let cost_ms = case.excess_ms(slow.length_ms(), base_ms);
+        let source = "sched";
+        if cost_ms < LONG_MS && !case.matters(cost_ms) {
+            return Judgement::RuledOut {
+                figure: format!(
+                    "the process was stopped from outside for {}",
+                    quantity::millis(slow.length_ms())
+                ),
+                source: source.into(),
+            };
+        }
+        let mut finding = case.finding(self, jvm, Confidence::Proven, cost_ms);
+        finding.why_confidence =
+            "the scheduler saw its threads stand in the kernel's functions for stopped tasks".into();
+        let times = slow.stretches().len();
+        finding.title = format!(
+            "{} was stopped by a signal, a debugger or the freezer for {}{}",
+            case.jvm_name(jvm),
+            quantity::millis(slow.length_ms()),
+            if times > 1 { format!(", {times} times") } else { String::new() }
+        );
+        finding.culprit = "whoever stopped the process: it does not stop itself".into();
+        finding.meaning =
+            "A stopped process does nothing at all: no thread of it runs until it is let go.".into();
+        finding.evidence.push(summed(
+            source,
+            format!(
+                "most threads of the application stood at once for {}, in as much time of the base for {}",
+                quantity::millis(slow.length_ms()),
+                quantity::millis(slow.length_ms() - cost_ms)
+            ),
+        ));
+        if let Some(span) = &frozen.longest {
+            let took = quantity::millis(span.duration_ns() as f64 / 1e6);
+            finding.evidence.push(cited(span, format!("the longest: one thread stood for {took}")));
+        }
+        finding.remedies = vec![remedy(
+            "find who sends SIGSTOP, attaches, or freezes the cgroup: job control of a shell, a debugger, docker pause, a backup or \
+             checkpoint of the container",
+            "the host: audit rules for kill and ptrace, events of the container's runtime",
+            "none",
+        )];
+        finding.verify = vec![
+            "/proc/PID/status: State is T (stopped) or t (traced) while it lasts; cgroup.events: frozen"
+                .into(),
+            "fathom ledger REC: no time under \"stopped: by a signal, or frozen\"".into(),
+        ];
+        finding.windows = slow.windows();
+        Judgement::Found(Box::new(finding))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::{FrameType, Recording, Role, Sink, Source, SpanRow};
+
+    use super::*;
+    use crate::built::{Built, judged};
+
+    /// Four threads that are off the CPU from 10 s to 13 s in a function of the kernel, `standing` of them in that for stopped tasks.
+    fn recording(standing: usize) -> Recording {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let jvm = built.jvm;
+        let recording = &mut built.recording;
+        let source = recording.add_source(Source {
+            name: "sched".into(),
+            format: "sched".into(),
+            covers_ns: Some((0, 60_000_000_000)),
+            ..Source::default()
+        });
+        for i in 0..4 {
+            let thread = recording.thread(jvm, Some(100 + i), &format!("worker-{i}"), Role::App);
+            let park = recording.frame("jdk.internal.misc.Unsafe.park", "", FrameType::C2, -1);
+            let park = recording.stack(None, park);
+            let name = if (i as usize) < standing { "do_signal_stop" } else { "futex_wait_queue" };
+            let leaf = recording.frame(name, "", FrameType::Kernel, -1);
+            let stack = recording.stack(Some(park), leaf);
+            for (kind, from_s, to_s, stack) in
+                [(kind::SCHED_WATCHED, 0, 60, None), (kind::SCHED_OFF, 10, 13, Some(stack))]
+            {
+                recording.span(&SpanRow {
+                    kind,
+                    name: "sleeping",
+                    t0_ns: from_s * 1_000_000_000,
+                    t1_ns: to_s * 1_000_000_000,
+                    process: jvm,
+                    thread: Some(thread),
+                    stack,
+                    source,
+                    line: 0,
+                    key: -1,
+                    parent: None,
+                    figures: &[],
+                    labels: &[],
+                });
+            }
+        }
+        built.sealed()
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_from_outside_is_told_and_one_that_waits_is_not() {
+        let Judgement::Found(finding) = judged(&ProcessStopped, &recording(4)) else { panic!("not found") };
+        assert!(finding.title.contains("for 3.00 s"), "{}", finding.title);
+        assert!((finding.cost_ms - 3_000.0).abs() < 1e-6);
+        for standing in [0, 1] {
+            let judgement = judged(&ProcessStopped, &recording(standing));
+            assert!(matches!(judgement, Judgement::RuledOut { .. }), "{standing}: {judgement:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_series_the_time_in_which_the_process_was_stopped_is_the_slow_window() {
+        let recording = recording(4);
+        let diagnosis = crate::diagnose(&recording, &crate::Options::default()).unwrap();
+        assert_eq!(diagnosis.windows.slow.len(), 1, "{}", diagnosis.windows.how);
+        assert!((diagnosis.loss.lost_ms - 3_000.0).abs() < 1.0, "{:?}", diagnosis.loss);
+        assert_eq!(diagnosis.findings[0].rule, "process-stopped");
+    }
+}

@@ -1,0 +1,299 @@
+//! Who had the processors while threads of a JVM could run and had none.
+//!
+//! A processor that others take is lost to threads that wait for one: they would have run with it. It cannot cost more than
+//! they waited, and with more runnable threads than processors most of them wait, whoever runs: so what counts is what was
+//! taken beyond the base, not how long was waited.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fathom_recording::vocabulary::{figure, kind, label, live};
+use fathom_recording::{ProcessId, Recording, Series, ThreadId};
+
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+use crate::{Case, Window};
+
+/// The collector whose figures tell of each process on the machine.
+const HOST: &str = "host";
+/// How much of the windows the figures of the machine must cover to stand for all of them.
+const COVERED: f64 = 0.5;
+
+/// What says nothing of its own: waits for other threads of the JVM, whose time counts, and what nobody saw.
+const AMONG_THEMSELVES: [Heading; 7] = [
+    Heading::Monitor,
+    Heading::Lock,
+    Heading::NativeLock,
+    Heading::Waiting,
+    Heading::TimedWait,
+    Heading::Blocked,
+    Heading::Unknown,
+];
+
+/// What was spent in some windows, milliseconds, added up over threads or processors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spent<'a> {
+    /// The windows.
+    pub(super) length_ms: f64,
+    /// Application threads on a CPU.
+    pub(super) running_ms: f64,
+    /// Application threads that could run and had no CPU.
+    pub(super) waiting_ms: f64,
+    /// Application threads whose control group had no quota left.
+    pub(super) throttled_ms: f64,
+    /// Application threads that had work and waited for none of the others: those above, and what lies outside. Who waits
+    /// for another thread waits for what that one spends its time on.
+    pub(super) active_ms: f64,
+    /// The same thread by thread, of those that were ready to run at any time.
+    pub(super) threads: BTreeMap<ThreadId, Ready>,
+    /// CPU time of all other processes; `None` where the machine was not watched.
+    pub(super) others_ms: Option<f64>,
+    /// CPU time of other processes by name: how many there were, and milliseconds.
+    pub(super) by_name: BTreeMap<&'a str, (usize, f64)>,
+    /// CPU time of JVMs' threads by what they are for: "gc", "jit", "vm", "app".
+    pub(super) roles: BTreeMap<(ProcessId, &'a str), f64>,
+    /// Time that the hypervisor gave to others.
+    pub(super) steal_ms: f64,
+}
+
+/// What one thread spent some windows on, milliseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ready {
+    /// On a CPU, or could have been.
+    ready_ms: f64,
+    waiting_ms: f64,
+    throttled_ms: f64,
+    active_ms: f64,
+}
+
+impl Spent<'_> {
+    /// What `of` takes of threads' time in which they had work, as a share: the mean over threads, each by how long it was
+    /// ready to run, so that those that only listen do not count.
+    pub(super) fn part(&self, of: impl Fn(ThreadId, &Ready) -> f64) -> f64 {
+        let all: f64 = self.threads.values().map(|thread| thread.ready_ms).sum();
+        let part = |(id, thread): (&ThreadId, &Ready)| {
+            thread.ready_ms * (of(*id, thread) / thread.active_ms.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
+        };
+        if all > 0.0 { self.threads.iter().map(part).sum::<f64>() / all } else { 0.0 }
+    }
+
+    /// Waiting for a CPU, as a share of the time in which threads had work.
+    pub(super) fn waiting_share(&self) -> f64 {
+        self.part(|_, thread| thread.waiting_ms)
+    }
+
+    /// How many times as long as its running time a piece of work takes, as threads that run wait for processors, too.
+    pub(super) fn stretch(&self) -> f64 {
+        let ready_ms = self.running_ms + self.waiting_ms + self.throttled_ms;
+        if self.running_ms > 0.0 { ready_ms / self.running_ms } else { 1.0 }
+    }
+
+    /// Throttled, as a share of that time.
+    pub(super) fn throttled_share(&self) -> f64 {
+        self.part(|_, thread| thread.throttled_ms)
+    }
+
+    /// CPU time of threads of a JVM, milliseconds.
+    pub(super) fn role_ms(&self, jvm: ProcessId, role: &str) -> f64 {
+        self.roles.iter().filter(|((p, r), _)| *p == jvm && *r == role).map(|(_, ms)| ms).sum()
+    }
+
+    /// CPU time of the compilers of all other JVMs.
+    pub(super) fn foreign_jit_ms(&self, jvm: ProcessId) -> f64 {
+        self.roles.iter().filter(|((p, role), _)| *p != jvm && *role == "jit").map(|(_, ms)| ms).sum()
+    }
+
+    /// Milliseconds as processors: how many it kept busy.
+    pub(super) fn cpus(&self, ms: f64) -> f64 {
+        if self.length_ms > 0.0 { ms / self.length_ms } else { 0.0 }
+    }
+}
+
+/// Processors of a case, as a JVM's application threads saw them.
+pub(super) struct Processors<'c, 'a> {
+    pub(super) case: &'c Case<'a>,
+    pub(super) jvm: ProcessId,
+    pub(super) slow: Spent<'a>,
+    pub(super) base: Option<Spent<'a>>,
+}
+
+impl<'c, 'a> Processors<'c, 'a> {
+    pub(super) fn of(case: &'c Case<'a>, jvm: ProcessId) -> Self {
+        let spent = |windows: &[Window]| spent(case, jvm, windows);
+        let base = (!case.base.is_empty()).then(|| spent(&case.base));
+        Self { case, jvm, slow: spent(&case.slow), base }
+    }
+
+    /// What `of` takes of the slow windows beyond what the same running time took of it in the base, milliseconds.
+    pub(super) fn beyond_usual_ms(&self, of: impl Fn(&Spent<'a>) -> f64) -> f64 {
+        let usual = self.base.as_ref().filter(|base| base.running_ms > 0.0);
+        let usual = usual.map_or(0.0, |base| of(base) * self.slow.running_ms / base.running_ms);
+        (of(&self.slow) - usual).max(0.0)
+    }
+
+    /// What `of` takes of the slow windows above as much base time, milliseconds.
+    pub(super) fn above_base_ms(&self, of: impl Fn(&Spent<'a>) -> f64) -> f64 {
+        self.case.excess_ms(of(&self.slow), self.base.as_ref().map_or(0.0, of))
+    }
+
+    /// What was taken of processors that application threads waited for, in wall time, milliseconds: what they would have run
+    /// with it beside what they, and those that compete with them on equal terms, did run; but no more than they waited.
+    pub(super) fn lost_to_ms(&self, taken_ms: f64, running_ms: f64) -> f64 {
+        let whole_ms = running_ms + taken_ms;
+        let taken = if whole_ms > 0.0 { taken_ms / whole_ms } else { 0.0 };
+        self.slow.waiting_share().min(taken) * self.slow.length_ms
+    }
+
+    /// Time in which application threads were throttled beyond the usual, in wall time, milliseconds: all threads of a group
+    /// stand still together.
+    pub(super) fn throttled_ms(&self) -> f64 {
+        let all_ms = self.slow.throttled_ms;
+        let beyond =
+            if all_ms > 0.0 { self.beyond_usual_ms(|spent| spent.throttled_ms) / all_ms } else { 0.0 };
+        beyond * self.slow.throttled_share() * self.slow.length_ms
+    }
+
+    /// CPU time that other processes took above the base, without their compilers' (a burst of compilations is a cause of
+    /// its own), milliseconds.
+    pub(super) fn taken_by_others_ms(&self) -> Option<f64> {
+        self.slow.others_ms?;
+        let jvm = self.jvm;
+        Some(self.above_base_ms(|s| (s.others_ms.unwrap_or(0.0) - s.foreign_jit_ms(jvm)).max(0.0)))
+    }
+
+    /// Other processes by name with how many there were and what they took above the base, milliseconds, the most first.
+    pub(super) fn takers(&self) -> Vec<(&'a str, usize, f64)> {
+        let usual = |name: &str| {
+            self.base.as_ref().and_then(|base| base.by_name.get(name)).map_or(0.0, |(_, ms)| *ms)
+        };
+        let taker = |(name, (count, ms)): (&&'a str, &(usize, f64))| {
+            (*name, *count, self.case.excess_ms(*ms, usual(name)))
+        };
+        let mut takers: Vec<_> = self.slow.by_name.iter().map(taker).filter(|(.., ms)| *ms > 0.0).collect();
+        takers.sort_by(|a, b| b.2.total_cmp(&a.2));
+        takers
+    }
+
+    /// The collector that tells of threads' switches, by name.
+    pub(super) fn source(&self) -> String {
+        source_of(self.case.recording, "sched")
+    }
+
+    /// The collector that tells of the machine, by name.
+    pub(super) fn host(&self) -> String {
+        source_of(self.case.recording, HOST)
+    }
+}
+
+fn source_of(recording: &Recording, format: &str) -> String {
+    recording.sources.iter().find(|s| s.format == format).map_or(String::new(), |s| s.name.clone())
+}
+
+fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
+    let recording: &'a Recording = case.recording;
+    let within = Intervals::of_windows(windows);
+    let mut spent = Spent { length_ms: within.length_ms(), ..Spent::default() };
+    let watched = case.has(kind::SCHED_WATCHED, jvm);
+    for id in case.chains().application_threads(jvm).into_iter().filter(|_| watched) {
+        let Some(by_heading) = case.chains().by_heading(id) else { continue };
+        let mut thread = Ready::default();
+        let mut running_ms = 0.0;
+        for heading in Heading::ALL {
+            if heading.is_idle()
+                || AMONG_THEMSELVES.contains(&heading)
+                || by_heading[heading.index()].is_empty()
+            {
+                continue;
+            }
+            let ms = by_heading[heading.index()].and(&within).length_ms();
+            thread.active_ms += ms;
+            match heading {
+                Heading::RunQueue => thread.waiting_ms += ms,
+                Heading::Throttled => thread.throttled_ms += ms,
+                _ if heading.is_running() => running_ms += ms,
+                _ => {}
+            }
+        }
+        thread.ready_ms = running_ms + thread.waiting_ms + thread.throttled_ms;
+        spent.running_ms += running_ms;
+        spent.waiting_ms += thread.waiting_ms;
+        spent.throttled_ms += thread.throttled_ms;
+        spent.active_ms += thread.active_ms;
+        if thread.ready_ms > 0.0 {
+            spent.threads.insert(id, thread);
+        }
+    }
+    machine(recording, jvm, &within, &mut spent);
+    spent
+}
+
+/// What the machine's figures say of some moments.
+fn machine<'a>(recording: &'a Recording, jvm: ProcessId, within: &Intervals, spent: &mut Spent<'a>) {
+    let (mut busy_ms, mut own_ms, mut covered_ms) = (0.0, 0.0, 0.0_f64);
+    let mut own_top_ms = 0.0;
+    for series in &recording.series {
+        let (name, process) = (series.info.name.as_str(), series.info.process);
+        let sum = || sum_ms(series, within);
+        if name == live::HOST_CPU_BUSY.name {
+            let (ms, covers_ms) = sum();
+            busy_ms += ms;
+            covered_ms = covered_ms.max(covers_ms);
+        } else if name == live::HOST_CPU_STEAL.name {
+            spent.steal_ms += sum().0;
+        } else if name == live::PROCESS_CPU_ROLE.name {
+            let role = series.info.instance.rsplit(' ').next().unwrap_or_default();
+            if let Some(process) = process {
+                *spent.roles.entry((process, role)).or_default() += sum().0;
+            }
+        } else if [live::PROCESS_CPU_USER.name, live::PROCESS_CPU_KERNEL.name].contains(&name) {
+            own_ms += if process == Some(jvm) { sum().0 } else { 0.0 };
+        } else if name == live::PROCESS_CPU.name {
+            let ms = sum().0;
+            if process == Some(jvm) {
+                own_top_ms += ms;
+            } else if ms > 0.0 {
+                let taker = spent.by_name.entry(without_id(&series.info.instance)).or_default();
+                *taker = (taker.0 + 1, taker.1 + ms);
+            }
+        }
+    }
+    let length_ms = within.length_ms();
+    if covered_ms > 0.0 && covered_ms >= COVERED * length_ms {
+        // Figures of a second say as much of a window that they cover nearly.
+        let own_ms = own_ms.max(own_top_ms);
+        spent.others_ms = Some((busy_ms - own_ms).max(0.0) * length_ms / covered_ms);
+    }
+}
+
+/// A figure in processors over moments, milliseconds, and how much of them it covers.
+fn sum_ms(series: &Series, within: &Intervals) -> (f64, f64) {
+    let (mut sum, mut covered) = (0.0, 0.0);
+    for ((t, dt), value) in series.t_ns.iter().zip(&series.dt_ns).zip(&series.value) {
+        let ms = within.length_within_ns(*t, t.saturating_add(*dt)) as f64 / 1e6;
+        sum += if value.is_finite() { value.max(0.0) * ms } else { 0.0 };
+        covered += ms;
+    }
+    (sum, covered)
+}
+
+/// "python3" of "python3 (4711)".
+fn without_id(instance: &str) -> &str {
+    instance.rsplit_once(" (").filter(|(_, id)| id.ends_with(')')).map_or(instance, |(name, _)| name)
+}
+
+/// Who ran at the end of threads' waits for a CPU, by the switch that ended each, with the milliseconds of those waits; the
+/// most first. Threads that differ in number only are one.
+pub(super) fn last_runners(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)> {
+    let threads: BTreeSet<ThreadId> = case.chains().application_threads(jvm).into_iter().collect();
+    let mut by: BTreeMap<String, f64> = BTreeMap::new();
+    for span in case.spans_in(kind::SCHED_OFF, jvm, &case.slow) {
+        let Some(other) = span.label(label::RAN_INSTEAD) else { continue };
+        if span.thread().is_some_and(|thread| threads.contains(&thread)) {
+            let name =
+                without_id(other).trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '#');
+            *by.entry(name.to_owned()).or_default() += span.figure(figure::RUNQ_NS).unwrap_or(0.0) / 1e6;
+        }
+    }
+    let mut by: Vec<_> = by.into_iter().collect();
+    by.sort_by(|a, b| b.1.total_cmp(&a.1));
+    by
+}

@@ -1,0 +1,171 @@
+//! What was looked at, for how long, and what the largest parts of the time were: what a verdict says where no rule
+//! names the cause.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::{ProcessId, Recording};
+
+use crate::intervals::Intervals;
+use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
+use crate::sight::Sights;
+use crate::thread_ledger::{self, By, GroupLedger};
+use crate::waits::Heading;
+use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window, quantity};
+
+/// Parts that are named at most.
+const NAMED: usize = 4;
+/// Windows that the parts are taken from, the longest ones: the rest would change no share that is worth a word.
+const WINDOWS: usize = 20;
+/// The group of the ledger of threads that does the application's work.
+const APPLICATION: &str = "application threads";
+/// All running time as one part: which layer it is, samples say, and often there are few.
+const RUNNING: &str = "running";
+
+/// What is covered of the slow windows, by sight.
+pub(crate) fn sights(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Vec<Sighted> {
+    let slow = Intervals::of_windows(&case.slow);
+    let of = |sight: Sight| {
+        let all = jvms.iter().map(|jvm| sights.coverage(sight, *jvm));
+        let best = all.max_by_key(|coverage| coverage.moments.and(&slow).length_ns())?;
+        let covered = best.moments.and(&slow).length_ns();
+        (covered > 0).then(|| Sighted {
+            what: sight.words(),
+            sources: best.sources.clone(),
+            share: covered as f64 / slow.length_ns().max(1) as f64,
+        })
+    };
+    Sight::ALL.into_iter().filter_map(of).collect()
+}
+
+/// The largest parts of the time: stops of the JVMs, then what the application's threads did, by how much they grew above
+/// the base, or by how much they are where there is none.
+pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow]) -> Vec<Part> {
+    let mut stops: Vec<Part> = ledger.iter().filter_map(|row| stop(case, row)).collect();
+    stops.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
+    stops.truncate(2);
+    let mut threads = application(case);
+    threads.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
+    threads.truncate(NAMED - stops.len().min(NAMED));
+    stops.append(&mut threads);
+    stops
+}
+
+/// Milliseconds above what the base has, as a share.
+fn growth(part: &Part) -> f64 {
+    let whole = if part.share > 0.0 { part.ms / part.share } else { 0.0 };
+    (part.share - part.base_share.unwrap_or(0.0)) * whole
+}
+
+/// A row of the ledger of stops that matters.
+fn stop(case: &Case<'_>, row: &LedgerRow) -> Option<Part> {
+    let is_stop = row.in_sum && ![NOT_STOPPED, UNKNOWN].contains(&row.heading.as_str());
+    let (ms, share) = (row.slow_ms?, row.slow_share?);
+    let grown = share - row.base_share.unwrap_or(0.0);
+    (is_stop && grown >= MATTERS_SHARE).then(|| Part {
+        process: row.process.clone(),
+        of: "the JVM",
+        what: row.heading.clone(),
+        ms,
+        share,
+        base_share: row.base_share,
+        detail: stops_in_words(case.recording, row.process_id, row.heading == STOPPED_BY_GC, &case.slow),
+    })
+}
+
+/// The stops of a process in some windows by name and cause, the longest in all first: "2 × Pause Young (Normal),
+/// G1 Humongous Allocation".
+fn stops_in_words(
+    recording: &Recording,
+    process: Option<ProcessId>,
+    by_gc: bool,
+    windows: &[Window],
+) -> String {
+    let kind = if by_gc { kind::GC_PAUSE } else { kind::SAFEPOINT };
+    let mut named: BTreeMap<String, (usize, i64)> = BTreeMap::new();
+    for span in recording.spans_of(kind) {
+        let within: i64 = windows.iter().map(|w| span.overlap_ns(w.from_ns, w.to_ns)).sum();
+        if Some(span.process()) == process && within > 0 {
+            let cause = span.label(label::CAUSE).map_or(String::new(), |cause| format!(", {cause}"));
+            let sum = named.entry(format!("{}{cause}", span.name())).or_default();
+            *sum = (sum.0 + 1, sum.1.saturating_add(within));
+        }
+    }
+    let mut named: Vec<_> = named.into_iter().collect();
+    named.sort_by_key(|(_, (_, ns))| std::cmp::Reverse(*ns));
+    let one = |(name, (times, _)): &(String, (usize, i64))| format!("{times} × {name}");
+    named.iter().take(2).map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// What application threads did, without the time in which they were idle: of the process in which most grew.
+fn application(case: &Case<'_>) -> Vec<Part> {
+    let slow = longest(&case.slow);
+    let base = longest(&case.base);
+    let all: Vec<Window> = slow.iter().chain(&base).copied().collect();
+    let over_time = thread_ledger::over_time(case.recording, &all, &[By::Role]);
+    let sum = |windows: &[Vec<Vec<GroupLedger>>]| {
+        let mut sums: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+        for group in windows.iter().flatten().flatten().filter(|group| group.name == APPLICATION) {
+            let sum = sums.entry(group.process.clone()).or_default();
+            for spent in group.spent.iter().filter(|spent| !spent.heading.is_idle()) {
+                *sum.entry(words(spent.heading)).or_default() += spent.ms;
+            }
+        }
+        sums
+    };
+    let (slow_sums, base_sums) = over_time.split_at(slow.len().min(over_time.len()));
+    let (slow_sums, base_sums) = (sum(slow_sums), sum(base_sums));
+    let of_process = |(process, spent): (&String, &BTreeMap<String, f64>)| -> Vec<Part> {
+        let whole: f64 = spent.values().sum();
+        let usual = base_sums.get(process);
+        let usual_whole: f64 = usual.map_or(0.0, |spent| spent.values().sum());
+        let part = |(what, ms): (&String, &f64)| Part {
+            process: process.clone(),
+            of: APPLICATION,
+            what: what.clone(),
+            ms: *ms,
+            share: if whole > 0.0 { ms / whole } else { 0.0 },
+            base_share: (usual_whole > 0.0)
+                .then(|| usual.and_then(|u| u.get(what)).copied().unwrap_or(0.0) / usual_whole),
+            detail: String::new(),
+        };
+        spent.iter().map(part).filter(|part| part.share >= MATTERS_SHARE).collect()
+    };
+    // One process: parts of several would be shares of different wholes in one sentence.
+    let grown = |parts: &Vec<Part>| parts.iter().map(growth).filter(|g| *g > 0.0).sum::<f64>();
+    slow_sums.iter().map(of_process).max_by(|a, b| grown(a).total_cmp(&grown(b))).unwrap_or_default()
+}
+
+/// The longest of some windows, in order of time.
+fn longest(windows: &[Window]) -> Vec<Window> {
+    let mut windows = windows.to_vec();
+    windows.sort_by_key(|w| std::cmp::Reverse(w.length_ns()));
+    windows.truncate(WINDOWS);
+    windows.sort_by_key(|w| w.from_ns);
+    windows
+}
+
+fn words(heading: Heading) -> String {
+    if heading.is_running() { RUNNING.to_owned() } else { heading.words().to_owned() }
+}
+
+/// Parts as words of a sentence: "stopped: GC 99.9 % (2 × Pause Young (Normal), G1 Humongous Allocation); of the
+/// application threads' time 81 % blocked: network (12 % in the base), 9 % running".
+pub(crate) fn in_words(parts: &[Part]) -> String {
+    let (threads, stops): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(|part| part.of == APPLICATION);
+    let base = |part: &Part| {
+        part.base_share.map_or(String::new(), |share| format!(" ({} in the base)", quantity::share(share)))
+    };
+    let stop = |part: &&Part| {
+        let detail = if part.detail.is_empty() { String::new() } else { format!(": {}", part.detail) };
+        format!("{} {} was {}{detail}", quantity::share(part.share), part.process, part.what)
+    };
+    let mut said: Vec<String> = stops.iter().map(stop).collect();
+    if let Some(first) = threads.first() {
+        let one = |part: &&Part| format!("{} {}{}", quantity::share(part.share), part.what, base(part));
+        let list = threads.iter().map(one).collect::<Vec<_>>().join(", ");
+        let whose = if first.process.is_empty() { String::new() } else { format!(" of {}", first.process) };
+        said.push(format!("of the time in which application threads{whose} were not idle, {list}"));
+    }
+    said.join("; ")
+}

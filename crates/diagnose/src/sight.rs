@@ -1,0 +1,329 @@
+//! What can be seen in a recording, of which JVM and when: what a rule must have seen before it may rule its cause out.
+//!
+//! A rule declares its needs ([`crate::Rule::needs`]); the engine finds out here how much of the slow windows the sources
+//! cover that show them. A source covers the runs that it describes, else the time that it says it covers. One that lost
+//! many of its records covers nothing: what is missing may be the very thing that is looked for.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use fathom_recording::vocabulary::{kind, sample, source};
+use fathom_recording::{ProcessId, Recording, Source, SourceId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::intervals::Intervals;
+use crate::{MATTERS_SHARE, quantity, stats};
+
+/// Share of the slow windows that must be covered for a cause to be ruled out. What acted in the fifth that is left
+/// could explain a fifth of the loss, which is what a dip is at least; with more left it could be the main cause.
+pub const COVERED: f64 = 0.8;
+/// Records lost, as a share of all, from which on a source covers nothing: as many as could hide what matters.
+pub const LOST: f64 = MATTERS_SHARE;
+/// Samples without a hit from which "less than one in as many, by a third" follows with 95 % (the rule of three).
+const NONE_IN: f64 = 3.0;
+
+/// Something that a source may show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sight {
+    /// Garbage collections that stop the JVM.
+    Collections,
+    /// Safepoints.
+    Safepoints,
+    /// Compilations.
+    Compilations,
+    /// Compiled code that is thrown away.
+    Deoptimisations,
+    /// Waits for monitors and locks of `java.util.concurrent`.
+    Locks,
+    /// Look-ups of names.
+    Lookups,
+    /// Which code ran, by samples of the CPU.
+    CpuSamples,
+    /// Page faults.
+    PageFaults,
+    /// Starts of threads.
+    ThreadStarts,
+    /// Switches of threads: when each ran, waited for a CPU, and was off it.
+    Switches,
+    /// System calls.
+    Calls,
+}
+
+/// Where a sight comes from.
+struct From {
+    words: &'static str,
+    /// Spans that show it.
+    kinds: &'static [&'static str],
+    /// Samples that show it.
+    samples: &'static [&'static str],
+    /// Sources that would have shown it, had there been any, by format: collectors of `fathom record`, and files that
+    /// always hold it.
+    formats: &'static [&'static str],
+    remedy: &'static str,
+}
+
+const PROFILE: &str = "a JFR file of all of the time (jcmd PID JFR.start settings=profile), or fathom record";
+const GC_LOG: &str = "a GC log of all of the time: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -Xloggc:gc.log \
+                      -XX:+PrintGCDetails -XX:+PrintGCApplicationStoppedTime)";
+
+impl Sight {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 11] = [
+        Self::Collections,
+        Self::Safepoints,
+        Self::Compilations,
+        Self::Deoptimisations,
+        Self::Locks,
+        Self::CpuSamples,
+        Self::Switches,
+        Self::Calls,
+        Self::PageFaults,
+        Self::ThreadStarts,
+        Self::Lookups,
+    ];
+
+    /// In words: "waits for locks".
+    pub fn words(self) -> &'static str {
+        self.from().words
+    }
+
+    /// What shows it.
+    pub fn remedy(self) -> &'static str {
+        self.from().remedy
+    }
+
+    fn from(self) -> From {
+        let (words, kinds, samples, formats, remedy): (_, &[_], &[_], &[_], _) = match self {
+            Self::Collections => {
+                ("collections", &[kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL], &[], &[], GC_LOG)
+            }
+            Self::Safepoints => ("safepoints", &[kind::SAFEPOINT], &[], &[], GC_LOG),
+            Self::Compilations => (
+                "compilations",
+                &[kind::JIT_COMPILE, kind::JIT_QUEUE, kind::JIT_INSTALL],
+                &[],
+                &["log-compilation"],
+                "a JIT log of all of the time: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation \
+                 -XX:LogFile=jit.xml",
+            ),
+            Self::Deoptimisations => (
+                "deoptimisations",
+                &[kind::JIT_INVALIDATE, kind::JIT_TRAP],
+                &[],
+                &["log-compilation"],
+                "a JIT log of all of the time: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation \
+                 -XX:LogFile=jit.xml; or JFR's jdk.Deoptimization",
+            ),
+            Self::Locks => {
+                ("waits for locks", &[kind::LOCK_MONITOR, kind::LOCK_PARK], &[], &[source::LOCKS], PROFILE)
+            }
+            Self::Lookups => (
+                "name look-ups",
+                &[kind::NET_DNS],
+                &[],
+                &[source::NETWORK],
+                "fathom record, or strace -f -ttt -T, for all of the time",
+            ),
+            Self::CpuSamples => ("CPU samples", &[], &sample::ON_CPU, &["cpu"], PROFILE),
+            // Samples of the CPU show faults by the kernel's frames; whether they have any is for the rule to see.
+            Self::PageFaults => (
+                "page faults",
+                &[kind::PAGE_FAULTS, kind::PAGE_FAULT],
+                &[sample::CPU, sample::CYCLES, sample::PAGE_FAULT],
+                &["memory"],
+                "fathom record (eBPF) for all of the time, or perf record -g with the kernel's frames",
+            ),
+            Self::ThreadStarts => (
+                "starts of threads",
+                &[kind::THREAD_STARTUP],
+                &[],
+                &["sched"],
+                "fathom record for all of the time",
+            ),
+            Self::Switches => (
+                "switches of threads",
+                &[kind::SCHED_WATCHED, kind::SCHED_OFF],
+                &[sample::OFF_CPU],
+                &["sched"],
+                "fathom record (eBPF) for all of the time",
+            ),
+            Self::Calls => (
+                "system calls",
+                &[kind::SYSCALL, kind::SYSCALL_TOTALS],
+                &[],
+                &["syscalls"],
+                "fathom record (eBPF), or strace -f -ttt -T, for all of the time",
+            ),
+        };
+        From { words, kinds, samples, formats, remedy }
+    }
+
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// How much of some windows a sight covers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coverage {
+    /// The moments, within the windows or not.
+    pub(crate) moments: Intervals,
+    /// Sources that show it, by name.
+    pub sources: Vec<String>,
+    /// Sources that would show it, but lost too much, each with its losses in words.
+    pub lossy: Vec<String>,
+}
+
+/// What the sources of a recording let be seen.
+pub(crate) struct Sights<'a> {
+    recording: &'a Recording,
+    /// Sources that have a record of a sight, by sight and process.
+    telling: FxHashMap<(usize, ProcessId), FxHashSet<SourceId>>,
+    /// Runs that a source covers.
+    runs: FxHashMap<(SourceId, ProcessId), Vec<(i64, i64)>>,
+    /// Sources that have runs of any process.
+    with_runs: FxHashSet<SourceId>,
+    /// What was asked for before.
+    known: RefCell<FxHashMap<(Sight, ProcessId), Rc<Coverage>>>,
+}
+
+impl<'a> Sights<'a> {
+    pub(crate) fn of(recording: &'a Recording) -> Self {
+        let mut telling: FxHashMap<(usize, ProcessId), FxHashSet<SourceId>> = FxHashMap::default();
+        let mut runs: FxHashMap<(SourceId, ProcessId), Vec<(i64, i64)>> = FxHashMap::default();
+        for span in recording.spans_of(kind::RUN) {
+            runs.entry((span.source(), span.process())).or_default().push((span.t0_ns(), span.t1_ns()));
+        }
+        let mut of_sample: FxHashMap<_, Vec<usize>> = FxHashMap::default();
+        for sight in Sight::ALL {
+            let from = sight.from();
+            for kind in from.kinds {
+                // Neighbours are most often of one source and process: the last is remembered.
+                let mut last = None;
+                for span in recording.spans_of(kind) {
+                    let this = (span.process(), span.source());
+                    if last != Some(this) {
+                        telling.entry((sight.index(), this.0)).or_default().insert(this.1);
+                        last = Some(this);
+                    }
+                }
+            }
+            for kind in from.samples {
+                if let Some(id) = recording.strings.find(kind) {
+                    of_sample.entry(id).or_default().push(sight.index());
+                }
+            }
+        }
+        let mut last = None;
+        for sample in recording.samples.iter() {
+            let this = (sample.kind, sample.process, sample.source);
+            if last != Some(this) {
+                for sight in of_sample.get(&sample.kind).into_iter().flatten() {
+                    telling.entry((*sight, sample.process)).or_default().insert(sample.source);
+                }
+                last = Some(this);
+            }
+        }
+        let with_runs = runs.keys().map(|(source, _)| *source).collect();
+        Self { recording, telling, runs, with_runs, known: RefCell::default() }
+    }
+
+    /// When a sight of a JVM is covered, and by which sources.
+    pub(crate) fn coverage(&self, sight: Sight, jvm: ProcessId) -> Rc<Coverage> {
+        if let Some(known) = self.known.borrow().get(&(sight, jvm)) {
+            return Rc::clone(known);
+        }
+        let coverage = Rc::new(self.find(sight, jvm));
+        self.known.borrow_mut().insert((sight, jvm), Rc::clone(&coverage));
+        coverage
+    }
+
+    fn find(&self, sight: Sight, jvm: ProcessId) -> Coverage {
+        let formats = sight.from().formats;
+        let telling = self.telling.get(&(sight.index(), jvm));
+        let mut coverage = Coverage::default();
+        let mut moments: Vec<(i64, i64)> = Vec::new();
+        // What stops a JVM is logged for its runs, whether it was stopped in them or not.
+        let stops = matches!(sight, Sight::Collections | Sight::Safepoints)
+            .then(|| crate::ledger::covered(self.recording, jvm));
+        let stops_seen = |stops: &Intervals| {
+            !stops.is_empty()
+                && (sight == Sight::Collections || crate::ledger::safepoints_seen(self.recording, jvm))
+        };
+        for (i, source) in self.recording.sources.iter().enumerate() {
+            let id = SourceId(i as u32);
+            let shows = telling.is_some_and(|sources| sources.contains(&id));
+            let of_jvm = source.process.is_none_or(|process| process == jvm.0);
+            let watched = !self.with_runs.contains(&id) || self.runs.contains_key(&(id, jvm));
+            let writes = of_jvm && watched && formats.contains(&source.format.as_str());
+            if !shows && !writes {
+                continue;
+            }
+            if let Some(lost) = too_lossy(source) {
+                coverage.lossy.push(lost);
+                continue;
+            }
+            coverage.sources.push(source.name.clone());
+            match (self.runs.get(&(id, jvm)), source.covers_ns) {
+                (Some(runs), _) => moments.extend(runs),
+                (None, Some(covers)) => moments.push(covers),
+                (None, None) => moments.extend(self.extent(sight, jvm, id)),
+            }
+        }
+        coverage.moments = Intervals::of(moments);
+        if let Some(stops) = stops.filter(|stops| coverage.lossy.is_empty() && stops_seen(stops)) {
+            coverage.moments = coverage.moments.or(&stops);
+        }
+        coverage
+    }
+
+    /// From the first to the last record of a source: all that is known of what it covers.
+    fn extent(&self, sight: Sight, jvm: ProcessId, source: SourceId) -> Option<(i64, i64)> {
+        let from = sight.from();
+        let spans = from.kinds.iter().flat_map(|kind| self.recording.spans_of(kind));
+        let spans =
+            spans.filter(|s| s.process() == jvm && s.source() == source).map(|s| (s.t0_ns(), s.t1_ns()));
+        let samples = self.recording.samples.iter().filter(|s| {
+            s.process == jvm
+                && s.source == source
+                && from.samples.contains(&self.recording.strings.get(s.kind))
+        });
+        let samples = samples.map(|s| (s.t_ns, s.t_ns.saturating_add(1)));
+        spans.chain(samples).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// CPU time, milliseconds, that may have passed between two samples of a JVM without any of them seeing it, with 95 %:
+    /// three times what a sample stands for. `None` without samples that stand for time.
+    pub(crate) fn unsampled_ms(&self, jvm: ProcessId) -> Option<f64> {
+        let cpu = self.recording.strings.find(sample::CPU)?;
+        let weights = |mine: bool| {
+            let all = self.recording.samples.iter().filter(move |s| s.kind == cpu && s.weight > 0);
+            stats::sorted(all.filter(move |s| !mine || s.process == jvm).map(|s| s.weight as f64))
+        };
+        // Without one of its own, those of other processes do: the same clock takes them.
+        let median = stats::median(&weights(true)).or_else(|| stats::median(&weights(false)));
+        median.map(|ns| NONE_IN * ns / 1e6)
+    }
+}
+
+/// What a source lost, in words, where that is too much for it to rule anything out.
+pub(crate) fn too_lossy(source: &Source) -> Option<String> {
+    (source.lost > 0 && source.lost as f64 >= LOST * records_of(source) as f64).then(|| losses(source))
+}
+
+/// "sched lost 103 569 of 134 336 records (77 %)".
+pub(crate) fn losses(source: &Source) -> String {
+    let all = records_of(source);
+    format!(
+        "{} lost {} of {} records ({})",
+        source.name,
+        quantity::count(source.lost as f64),
+        quantity::count(all as f64),
+        quantity::share(source.lost as f64 / all.max(1) as f64)
+    )
+}
+
+/// Records that there were, lost ones included. What a log lost it counts in lines, of which a record may have many.
+fn records_of(source: &Source) -> u64 {
+    source.records.max(source.lines).saturating_add(source.lost)
+}

@@ -1,0 +1,73 @@
+//! What a diagnosis comes to: "healthy" only where loss was looked for with the means to see it.
+
+use fathom_recording::ProcessId;
+
+use crate::burden::LONG_MS;
+use crate::intervals::Intervals;
+use crate::sight::Sights;
+use crate::{COVERED, Case, Finding, MATTERS_SHARE, Sight, Status, Window, quantity};
+
+/// The status. `steady`: what a series covers in which a dip would have been seen and none was.
+pub(crate) fn of(
+    case: &Case<'_>,
+    sights: &Sights<'_>,
+    jvms: &[ProcessId],
+    findings: &[Finding],
+    steady: Option<Window>,
+) -> Status {
+    let measured = !case.loss.measured_on.is_empty();
+    if !findings.is_empty() {
+        Status::Found
+    } else if jvms.is_empty() && !measured {
+        Status::NothingToJudge
+    } else if case.loss.lost_ms > 0.0 {
+        Status::NotExplained
+    } else if is_steady(case, steady)
+        && !jvms.is_empty()
+        && jvms.iter().all(|jvm| stops_are_few(case, sights, *jvm))
+    {
+        Status::Healthy
+    } else {
+        Status::NoCauseFound
+    }
+}
+
+/// Whether the series covers the run. What it left out for warm-up was not looked at.
+fn is_steady(case: &Case<'_>, steady: Option<Window>) -> bool {
+    let run = Intervals::of_windows(&case.slow);
+    let covered = steady.map(|w| Intervals::of_windows(&[w]).and(&run).length_ns());
+    covered.is_some_and(|covered| covered as f64 >= COVERED * run.length_ns() as f64)
+}
+
+/// Whether the stops of a JVM were seen and take less than what matters, none of them long.
+fn stops_are_few(case: &Case<'_>, sights: &Sights<'_>, jvm: ProcessId) -> bool {
+    let run = Intervals::of_windows(&case.slow);
+    let run_ms = run.length_ms();
+    let seen = |sight: Sight| {
+        let coverage = sights.coverage(sight, jvm);
+        coverage.lossy.is_empty() && coverage.moments.and(&run).length_ms() >= COVERED * run_ms
+    };
+    let stops = crate::windows::stops::of_jvm(case.recording, jvm);
+    let longest = stops
+        .stretches()
+        .iter()
+        .map(|(from, to)| (to.saturating_sub(*from)) as f64 / 1e6)
+        .fold(0.0, f64::max);
+    seen(Sight::Collections) && stops.and(&run).length_ms() < MATTERS_SHARE * run_ms && longest < LONG_MS
+}
+
+/// The stops of the JVM that was stopped most, in words, where those of all were seen and are few; `None` otherwise.
+pub(crate) fn collector_is_fine(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Option<String> {
+    if jvms.is_empty() || !jvms.iter().all(|jvm| stops_are_few(case, sights, *jvm)) {
+        return None;
+    }
+    let run = Intervals::of_windows(&case.slow);
+    let stops = jvms.iter().map(|jvm| crate::windows::stops::of_jvm(case.recording, *jvm).and(&run));
+    let most = stops.max_by_key(Intervals::length_ns)?;
+    let longest = most.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
+    Some(format!(
+        "it stopped the JVM for {} of the time, the longest stop took {}",
+        quantity::share(most.length_ms() / run.length_ms().max(f64::MIN_POSITIVE)),
+        quantity::millis(longest as f64 / 1e6)
+    ))
+}

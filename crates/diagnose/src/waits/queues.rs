@@ -1,0 +1,212 @@
+//! Whether a thread that takes something from a queue is without work, or in the middle of some.
+//!
+//! A worker that takes its next task and a request that takes a connection of a pool stand in the same method of the JDK. What
+//! tells them apart is what others do, not a name:
+//!
+//! ```text
+//! a queue of work      producer ──▶ queue ──▶ worker               who waits is woken by threads that never wait there
+//! a pool of things     request ◀──▶ queue ◀──▶ request             who waits is woken by others that wait there: each gives back
+//! within a task        worker rests in getTask, and elsewhere waits deeper in its stack than it rests
+//! ```
+//!
+//! Where neither is seen (no switch tells who woke a thread), the wait is taken to be one for work.
+
+use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::{FrameId, FrameType, Recording, StackId, StrId, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Packages of the JDK: a method of another one is the application's, or that of a library which it brought along.
+const JDK: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+/// Frames by which a wait must lie deeper than where the thread rests: two ways into one queue differ by a method.
+const DEEPER: usize = 2;
+
+/// How a stack takes from a queue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// Not at all.
+    No,
+    /// Below a method that only a pool's thread without a task is in.
+    AtRest,
+    /// In a queue that anything may use.
+    FromQueue,
+}
+
+/// Whether a frame is a method of the application.
+pub(super) fn is_application(recording: &Recording, frame: FrameId) -> bool {
+    let Some(frame) = recording.frames.get(frame.index()) else { return false };
+    let name = recording.strings.get(frame.name);
+    is_java(frame.frame_type) && name.contains('.') && !is_jdk(name)
+}
+
+/// Whether a method is one of the JDK's.
+pub(super) fn is_jdk(name: &str) -> bool {
+    JDK.iter().any(|package| name.starts_with(package))
+}
+
+fn is_java(frame_type: FrameType) -> bool {
+    matches!(frame_type, FrameType::Interpreted | FrameType::C1 | FrameType::C2 | FrameType::Inlined)
+}
+
+/// Where the application calls a queue: its method, and how many of its and the JDK's methods lie between that and the
+/// thread's root.
+#[derive(Clone, Copy)]
+struct Site {
+    method: StrId,
+    depth: usize,
+}
+
+fn site(recording: &Recording, stack: StackId) -> Option<Site> {
+    let mut found: Option<Site> = None;
+    let mut at = Some(stack);
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let frame = recording.frames.get(node.frame.index())?;
+        match &mut found {
+            Some(site) if is_java(frame.frame_type) => site.depth += 1,
+            None if is_application(recording, node.frame) => {
+                found = Some(Site { method: frame.name, depth: 1 });
+            }
+            _ => {}
+        }
+        at = node.parent;
+    }
+    found
+}
+
+/// What was seen of a site.
+#[derive(Default)]
+struct Waiters {
+    threads: FxHashSet<ThreadId>,
+    /// Who ended the waits, by the kernel's id.
+    wakers: Vec<i64>,
+    /// Waits, and those of them that lie deeper than where their thread rests.
+    waits: usize,
+    deeper: usize,
+}
+
+/// Methods of the application in which a wait for a queue is one within a task.
+pub(super) fn within_tasks(recording: &Recording, takes: &[Takes]) -> FxHashSet<StrId> {
+    if !takes.contains(&Takes::FromQueue) {
+        return FxHashSet::default();
+    }
+    let mut known: FxHashMap<StackId, Option<Site>> = FxHashMap::default();
+    let mut rests: FxHashMap<ThreadId, usize> = FxHashMap::default();
+    let mut waits: Vec<(ThreadId, Site, Option<i64>)> = Vec::new();
+    for span in [kind::SCHED_OFF, kind::LOCK_PARK].into_iter().flat_map(|kind| recording.spans_of(kind)) {
+        let (Some(thread), Some(stack)) = (span.thread(), span.stack()) else { continue };
+        let depth = match takes.get(stack.index()) {
+            Some(Takes::AtRest) => 0,
+            Some(Takes::FromQueue) => {
+                let site = *known.entry(stack).or_insert_with(|| site(recording, stack));
+                let Some(site) = site else { continue };
+                waits.push((thread, site, span.label(label::WAKER).and_then(id_of)));
+                site.depth
+            }
+            _ => continue,
+        };
+        let rest = rests.entry(thread).or_insert(depth);
+        *rest = depth.min(*rest);
+    }
+    let mut sites: FxHashMap<StrId, Waiters> = FxHashMap::default();
+    for (thread, site, waker) in waits {
+        let of_it = sites.entry(site.method).or_default();
+        of_it.threads.insert(thread);
+        of_it.wakers.extend(waker);
+        of_it.waits += 1;
+        of_it.deeper += usize::from(rests.get(&thread).is_some_and(|rest| rest + DEEPER <= site.depth));
+    }
+    let is_within = |waiters: &Waiters| {
+        let tids: FxHashSet<i64> =
+            waiters.threads.iter().filter_map(|id| recording.threads.get(id.index())?.tid).collect();
+        let given_back = waiters.wakers.iter().filter(|tid| tids.contains(tid)).count();
+        2 * given_back > waiters.wakers.len() || 2 * waiters.deeper > waiters.waits
+    };
+    sites.into_iter().filter(|(_, waiters)| is_within(waiters)).map(|(method, _)| method).collect()
+}
+
+/// The method in which a stack takes from a queue on behalf of the application.
+pub(super) fn method(recording: &Recording, stack: StackId) -> Option<StrId> {
+    Some(site(recording, stack)?.method)
+}
+
+/// The id in "name (id)", as switches name who woke a thread.
+pub(crate) fn id_of(text: &str) -> Option<i64> {
+    text.strip_suffix(')')?.rsplit_once('(')?.1.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::FrameType::{C2, Kernel};
+    use fathom_recording::{Process, Role, Sink, Source, SpanRow};
+
+    use super::super::Heading;
+    use super::super::stack::ByStack;
+    use super::*;
+
+    const TAKE: &[&str] = &["java.util.concurrent.ArrayBlockingQueue.take"];
+    const REST: &[&str] =
+        &["java.util.concurrent.ThreadPoolExecutor.getTask", "java.util.concurrent.LinkedBlockingQueue.take"];
+
+    /// Waits of threads 1 to 4 below `frames`: the thread, and who woke it. The heading of the first wait's stack.
+    fn heading(waits: &[(i64, &[&str], &str)]) -> Heading {
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process { name: "App".into(), jvm: true, ..Process::default() });
+        let source = recording.add_source(Source::default());
+        let mut first = None;
+        for (at, (tid, frames, waker)) in waits.iter().enumerate() {
+            let thread = recording.thread(process, Some(*tid), &format!("t{tid}"), Role::App);
+            let mut stack = None;
+            for (name, by) in frames.iter().map(|name| (*name, C2)).chain([("futex_wait", Kernel)]) {
+                let frame = recording.frame(name, "", by, -1);
+                stack = Some(recording.stack(stack, frame));
+            }
+            first = first.or(stack);
+            recording.span(&SpanRow {
+                kind: kind::SCHED_OFF,
+                name: "sleeping",
+                t0_ns: at as i64 * 10,
+                t1_ns: at as i64 * 10 + 10,
+                process,
+                thread: Some(thread),
+                stack,
+                source,
+                line: 0,
+                key: -1,
+                parent: None,
+                figures: &[],
+                labels: &[(label::WAKER, *waker)],
+            });
+        }
+        recording.seal();
+        ByStack::of(&recording).heading(first)
+    }
+
+    fn below<'s>(methods: &[&'s str], rest: &[&'s str]) -> Vec<&'s str> {
+        methods.iter().chain(rest).copied().collect()
+    }
+
+    #[test]
+    fn a_request_that_takes_what_other_requests_give_back_waits_for_them_and_a_worker_is_idle() {
+        let borrow = below(&["shop.Server.serve", "shop.Pool.borrow"], TAKE);
+        assert_eq!(heading(&[(1, &borrow, "t2 (2)"), (2, &borrow, "t1 (1)")]), Heading::Waiting);
+        let work = below(&["shop.Mailer.loop"], TAKE);
+        assert_eq!(heading(&[(1, &work, "acceptor (9)"), (2, &work, "acceptor (9)")]), Heading::Idle);
+        assert_eq!(heading(&[(1, &work, ""), (2, &work, "")]), Heading::Idle, "nobody knows who woke it");
+    }
+
+    #[test]
+    fn a_task_that_waits_for_an_answer_is_not_without_work() {
+        let run = ["java.util.concurrent.ThreadPoolExecutor.runWorker"];
+        let rest = below(&run, REST);
+        let answer = below(&[run[0], "shop.Order.handle", "shop.Rpc.call"], TAKE);
+        assert_eq!(heading(&[(1, &answer, "io (9)"), (1, &rest, "io (9)")]), Heading::Waiting);
+        assert_eq!(heading(&[(1, &rest, "io (9)"), (1, &answer, "io (9)")]), Heading::Idle);
+    }
+
+    #[test]
+    fn a_back_off_of_the_application_is_sleep_and_a_timed_wait_of_the_jdk_is_not() {
+        let nanos = "java.util.concurrent.locks.LockSupport.parkNanos";
+        assert_eq!(heading(&[(1, &["shop.Retry.pause", nanos], "")]), Heading::Sleep);
+        let future = ["shop.Order.handle", "java.util.concurrent.FutureTask.awaitDone", nanos];
+        assert_eq!(heading(&[(1, &future, "")]), Heading::Waiting);
+    }
+}

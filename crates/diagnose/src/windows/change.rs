@@ -1,0 +1,317 @@
+//! Slow windows without a series: intervals in which application threads spent their time in another way than usual.
+//!
+//! ```text
+//! threads' time ─▶ by category and method, bin by bin ─▶ one that rises far above its median for some bins: the windows
+//! ```
+//!
+//! A change is no loss by itself: the work may have changed. So what is found in such windows is never more than consistent with the
+//! evidence unless a rule knows better. Categories that say nothing of what threads wait for (without work, not seen) are left out, and so
+//! is the beginning of the recording, where a program may warm up.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{kind, sample};
+use fathom_recording::{ProcessId, Recording};
+
+use crate::chain::Chains;
+use crate::growth::parts::{Places, SUMMED_WITHIN_NS, ShortWait};
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+use crate::{Window, quantity, stats};
+
+/// Length of a bin at least, nanoseconds, and how many there are at most: a bin must hold many operations.
+const BIN_NS: i64 = 500_000_000;
+const MOST_BINS: i64 = 240;
+/// Bins of a recording at least: fewer have no usual level.
+const FEWEST_BINS: usize = 16;
+/// Bins that a change lasts at least.
+const LASTS: usize = 3;
+/// By how many threads at a time a part must rise, and by what share of those that are usually held up or run.
+const RISES_THREADS: f64 = 0.25;
+const RISES_SHARE: f64 = 0.1;
+/// So many threads are enough, however many others wait for whatever they always wait for.
+const RISES_ENOUGH: f64 = 2.0;
+/// By what it must rise above its own usual level, relatively: work that grows by a fifth does so in each of its parts.
+const RISES_TIMES: f64 = 1.5;
+/// And above its own scatter, in median absolute deviations.
+const RISES_SCATTER: f64 = 6.0;
+
+/// What is no change of what threads do: without work, not seen, and stops of all of them, which are windows of their own ([`super::stops`]).
+const SAYS_NOTHING: [Heading; 7] = [
+    Heading::Unknown,
+    Heading::Idle,
+    Heading::StoppedByGc,
+    Heading::StoppedToReach,
+    Heading::StoppedByLog,
+    Heading::Stopped,
+    Heading::Frozen,
+];
+
+/// A change that was found.
+pub(crate) struct Change {
+    /// The windows, in order of time.
+    pub(crate) slow: Vec<Window>,
+    /// The rest of what was watched, without its beginning.
+    pub(crate) base: Vec<Window>,
+    /// How it was found, in words.
+    pub(crate) how: String,
+}
+
+/// The change in which threads of a JVM spent most time in another way; `None` where switches of threads were not recorded, or nothing
+/// changed.
+pub(crate) fn find(recording: &Recording, chains: &Chains<'_>, jvms: &[ProcessId]) -> Option<Change> {
+    let found = jvms.iter().filter_map(|jvm| {
+        let watched = recording.spans_of(kind::SCHED_WATCHED).filter(|span| span.process() == *jvm);
+        let watched = Intervals::of(watched.map(|span| (span.t0_ns(), span.t1_ns())));
+        let bins = Bins::of(&watched)?;
+        let (area, rise) = in_jvm(recording, chains, *jvm, &bins)?;
+        Some((area, rise, bins, watched, *jvm))
+    });
+    let (_, rise, bins, watched, jvm) = found.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let slow: Vec<Window> = rise.runs.iter().map(|(first, last)| bins.window(*first, *last)).collect();
+    let usual = Intervals::of_windows(&[bins.window(LASTS, bins.count)]).and(&watched);
+    let base = usual.without(&Intervals::of_windows(&slow)).windows();
+    let how = format!(
+        "threads of {} spent their time differently: {:.1} instead of {:.1} at a time were {} ({} of {})",
+        recording.process_name(jvm),
+        rise.level,
+        rise.usual,
+        rise.what,
+        quantity::plural(slow.len(), "interval", "intervals"),
+        quantity::millis(bins.ms() * rise.bins as f64),
+    );
+    Some(Change { slow, base, how })
+}
+
+/// The time in which a JVM was watched, cut into equal parts.
+struct Bins {
+    from_ns: i64,
+    each_ns: i64,
+    count: usize,
+    /// Whether it was watched in most of each of them.
+    seen: Vec<bool>,
+}
+
+impl Bins {
+    fn of(watched: &Intervals) -> Option<Self> {
+        let (from_ns, to_ns) = (watched.stretches().first()?.0, watched.stretches().last()?.1);
+        let length_ns = to_ns.saturating_sub(from_ns);
+        let each_ns = (length_ns / MOST_BINS).max(BIN_NS);
+        let count = usize::try_from(length_ns / each_ns).ok().filter(|count| *count >= FEWEST_BINS)?;
+        let mut bins = Self { from_ns, each_ns, count, seen: Vec::new() };
+        let most = |bin: usize| {
+            let window = bins.window(bin, bin + 1);
+            watched.length_within_ns(window.from_ns, window.to_ns) >= each_ns / 10 * 9
+        };
+        bins.seen = (0..count).map(most).collect();
+        Some(bins)
+    }
+
+    fn ms(&self) -> f64 {
+        self.each_ns as f64 / 1e6
+    }
+
+    /// From the beginning of a bin to that of another.
+    fn window(&self, first: usize, end: usize) -> Window {
+        let at = |bin: usize| self.from_ns.saturating_add((bin as i64).saturating_mul(self.each_ns));
+        Window { from_ns: at(first), to_ns: at(end) }
+    }
+
+    fn of_ns(&self, t_ns: i64) -> Option<usize> {
+        let bin = t_ns.checked_sub(self.from_ns)?.checked_div(self.each_ns)?;
+        usize::try_from(bin).ok().filter(|bin| *bin < self.count)
+    }
+
+    /// Adds an interval's milliseconds to the bins that it touches.
+    fn add(&self, to: &mut [f64], from_ns: i64, to_ns: i64) {
+        let Some(mut bin) = self.of_ns(from_ns.max(self.from_ns)) else { return };
+        while bin < self.count {
+            let window = self.window(bin, bin + 1);
+            let ns = to_ns.min(window.to_ns).saturating_sub(from_ns.max(window.from_ns));
+            if ns <= 0 {
+                break;
+            }
+            to[bin] += ns as f64 / 1e6;
+            bin += 1;
+        }
+    }
+}
+
+/// Time by category and by the application's method, milliseconds bin by bin.
+type ByPart<'a> = BTreeMap<(Heading, &'a str), Vec<f64>>;
+
+/// A part of threads' time that rises.
+struct Rise {
+    runs: Runs,
+    bins: usize,
+    /// Threads at a time, in the runs and usually.
+    level: f64,
+    usual: f64,
+    what: String,
+}
+
+/// The rise with the largest area above its usual level: its area in thread-milliseconds, and where.
+fn in_jvm(recording: &Recording, chains: &Chains<'_>, jvm: ProcessId, bins: &Bins) -> Option<(f64, Rise)> {
+    let parts = parts(recording, chains, jvm, bins);
+    let busy = parts.iter().filter(|((heading, _), _)| *heading != Heading::Sleep).map(|(_, times)| times);
+    let busy: f64 = busy.flatten().sum::<f64>() / (bins.ms() * bins.count as f64);
+    let least = RISES_THREADS.max((RISES_SHARE * busy).min(RISES_ENOUGH));
+    let rises = parts.iter().filter_map(|((heading, place), times)| {
+        let levels: Vec<f64> = times.iter().map(|ms| ms / bins.ms()).collect();
+        let (area, runs, usual) = rise(&levels, &bins.seen, least)?;
+        let count: usize = runs.iter().map(|(first, end)| end - first).sum();
+        let level = runs.iter().flat_map(|(first, end)| &levels[*first..*end]).sum::<f64>() / count as f64;
+        let within = if place.is_empty() { String::new() } else { format!(" in {place}") };
+        let doing = match heading {
+            Heading::Running => "running or waiting for a CPU",
+            heading => heading.words(),
+        };
+        let what = format!("{doing}{within}");
+        Some((area, Rise { runs, bins: count, level, usual, what }))
+    });
+    rises.max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Bins from a first one to the one behind the last.
+type Runs = Vec<(usize, usize)>;
+
+/// Runs of bins in which a level is far above its median, with their area above it and the median. Only bins that were `seen` count. As half
+/// of them lie below the median, a change takes half of the time at most.
+fn rise(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
+    let known = || levels.iter().zip(seen).filter(|(_, seen)| **seen).map(|(level, _)| *level);
+    let usual = stats::median(&stats::sorted(known()))?;
+    let scatter = stats::median(&stats::sorted(known().map(|level| (level - usual).abs())))?;
+    let limit = (usual + least).max(usual * RISES_TIMES).max(usual + RISES_SCATTER * scatter);
+    let mut runs = Runs::new();
+    for bin in (0..levels.len()).filter(|bin| seen[*bin] && levels[*bin] > limit) {
+        match runs.last_mut() {
+            // A single bin below the limit, as where a tick of something else falls, does not end a run.
+            Some((_, end)) if bin == *end || (bin == *end + 1 && seen[*end]) => *end = bin + 1,
+            _ => runs.push((bin, bin + 1)),
+        }
+    }
+    // What begins with the recording may be a program that warms up.
+    runs.retain(|(first, end)| end - first >= LASTS && *first >= LASTS);
+    if runs.is_empty() {
+        return None;
+    }
+    let area: f64 =
+        runs.iter().flat_map(|(first, end)| &levels[*first..*end]).map(|level| level - usual).sum();
+    Some((area, runs, usual))
+}
+
+fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins: &Bins) -> ByPart<'a> {
+    let mut parts = ByPart::new();
+    let mut places = Places::of_recording(recording);
+    let mut ran = vec![0.0; bins.count];
+    let mut sampled: BTreeMap<&'a str, Vec<f64>> = BTreeMap::new();
+    let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
+    let empty = || vec![0.0; bins.count];
+    for thread in chains.application_threads(jvm) {
+        let Some(by_heading) = chains.by_heading(thread) else { continue };
+        let short = places.of_short_waits(chains, thread);
+        for heading in Heading::ALL {
+            let own = &by_heading[heading.index()];
+            let (Some(first), Some(last)) = (own.stretches().first(), own.stretches().last()) else {
+                continue;
+            };
+            if SAYS_NOTHING.contains(&heading) {
+                continue;
+            }
+            if heading.is_running() {
+                own.stretches().iter().for_each(|(from, to)| bins.add(&mut ran, *from, *to));
+                continue;
+            }
+            let asked = heading;
+            // Where CPUs are scarce, code that runs more waits more for them: together they are what it asks for.
+            let heading = if heading == Heading::RunQueue { Heading::Running } else { heading };
+            let mut named: Vec<(i64, i64)> = Vec::new();
+            for span in chains.off_between(thread, first.0, last.1) {
+                let place = places.of(span.stack());
+                if place.is_empty() {
+                    continue;
+                }
+                let first = named.len();
+                named.extend(own.within(span.t0_ns(), span.t1_ns()));
+                if named.len() > first {
+                    let times = parts.entry((heading, place)).or_insert_with(empty);
+                    named[first..].iter().for_each(|(from, to)| bins.add(times, *from, *to));
+                }
+            }
+            let named = Intervals::of(named);
+            // Short waits lie before the sample that sums them up.
+            let of_heading: Vec<_> = short.iter().filter(|wait| wait.heading == asked).collect();
+            for (from, to) in own.without(&named).stretches() {
+                let next = of_heading.partition_point(|wait| wait.t_ns < *to);
+                let soon = |wait: &&&ShortWait<'_>| wait.t_ns.saturating_sub(*to) <= SUMMED_WITHIN_NS;
+                let place = of_heading.get(next).filter(soon).map_or("", |wait| wait.place);
+                bins.add(parts.entry((heading, place)).or_insert_with(empty), *from, *to);
+            }
+        }
+        for sample in chains.samples(thread).iter().filter(|sample| kinds.contains(&Some(sample.kind))) {
+            let Some(bin) = bins.of_ns(sample.t_ns) else { continue };
+            sampled.entry(places.of(sample.stack)).or_insert_with(empty)[bin] += sample.weight.max(0) as f64;
+        }
+    }
+    // Running time is known from the switches; samples tell only how it is split, in each bin for itself.
+    let mut all = vec![0.0; bins.count];
+    for weights in sampled.values() {
+        all.iter_mut().zip(weights).for_each(|(all, weight)| *all += weight);
+    }
+    for bin in 0..bins.count {
+        if all[bin] <= 0.0 {
+            parts.entry((Heading::Running, "")).or_insert_with(empty)[bin] += ran[bin];
+            continue;
+        }
+        for (place, weights) in sampled.iter().filter(|(_, weights)| weights[bin] > 0.0) {
+            let times = parts.entry((Heading::Running, place)).or_insert_with(empty);
+            times[bin] += ran[bin] * weights[bin] / all[bin];
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_that_rises_for_some_bins_is_found_and_one_that_wavers_is_not() {
+        let mut levels: Vec<f64> = (0..40).map(|bin| 0.1 * f64::from(bin % 3)).collect();
+        let seen = [true; 40];
+        assert!(rise(&levels, &seen, 0.5).is_none());
+        levels[20..28].iter_mut().for_each(|level| *level += 6.0);
+        let (area, runs, usual) = rise(&levels, &seen, 0.5).unwrap();
+        assert_eq!(runs, [(20, 28)]);
+        assert!((area - 48.0).abs() < 1.0 && usual <= 0.1, "{area} {usual}");
+        // Two bins are a moment, and what begins with the recording is its warm-up.
+        let mut short = vec![0.0; 40];
+        short[20..22].fill(6.0);
+        assert!(rise(&short, &seen, 0.5).is_none());
+        let mut early = vec![0.0; 40];
+        early[0..8].fill(6.0);
+        assert!(rise(&early, &seen, 0.5).is_none());
+        let mut most = vec![0.0; 40];
+        most[10..39].fill(6.0);
+        assert!(rise(&most, &seen, 0.5).is_none(), "that is the usual level");
+        // Where nobody looked for most of the time, the rest is what is usual.
+        let mut late = vec![0.0; 40];
+        late[25..40].fill(6.0);
+        assert!(rise(&late, &seen, 0.5).is_some());
+        let seen: Vec<bool> = (0..40).map(|bin| bin >= 25).collect();
+        assert!(rise(&late, &seen, 0.5).is_none());
+    }
+
+    #[test]
+    fn an_interval_is_divided_among_the_bins_that_it_touches() {
+        let bins = Bins::of(&Intervals::of([(0, 6_000_000_000), (7_000_000_000, 10_000_000_000)])).unwrap();
+        assert_eq!(bins.seen.iter().filter(|seen| !**seen).count(), 2);
+        let mut times = vec![0.0; bins.count];
+        bins.add(&mut times, 250_000_000, 1_250_000_000);
+        assert_eq!(times[..4], [250.0, 500.0, 250.0, 0.0]);
+        bins.add(&mut times, -5_000_000_000, 100_000_000);
+        assert_eq!(times[0], 350.0);
+        bins.add(&mut times, 20_000_000_000, 30_000_000_000);
+        assert_eq!(times.iter().sum::<f64>(), 1_100.0);
+    }
+}

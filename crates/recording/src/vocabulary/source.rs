@@ -1,0 +1,12 @@
+//! Formats of sources that others ask for by name: what `fathom record` writes. Formats of files are their readers' own.
+
+/// A live recording as a whole.
+pub const SESSION: &str = "session";
+/// A JVM that was recorded live: what is known of it, and when it started.
+pub const JVM: &str = "jvm";
+/// The collector of a JVM's own probes: collections, safepoints, compilations.
+pub const JVM_EVENTS: &str = "jvm-events";
+/// The collector of waits for locks.
+pub const LOCKS: &str = "locks";
+/// The collector of connections and look-ups of names.
+pub const NETWORK: &str = "network";
