@@ -8,6 +8,7 @@ use fathom_recording::{ProcessId, Recording};
 
 use crate::intervals::Intervals;
 use crate::rules::{CpuTakenByOthers, yields};
+use crate::growth::PACE_RULE;
 use crate::sight::Sights;
 use crate::{
     BlindSpot, COVERED, Case, Confidence, Evidence, Finding, Judgement, Layer, MATTERS_SHARE, Rule, RuledOut,
@@ -362,13 +363,13 @@ pub(crate) fn limit_shares(findings: &mut [Finding]) {
 }
 
 /// What a finding weighs in the order of findings, milliseconds. A cause that explains a fifth of what is only summed up
-/// beside it is the better answer. So is one beside other programs on the processors, where no loss was measured: many
+/// beside it, or of threads that sleep longer between operations, is the better answer. So is one beside other programs on the processors, where no loss was measured: many
 /// machines are shared all the time, and what is usual there is not known.
 pub(crate) fn weight_ms(finding: &Finding) -> f64 {
     let usual = finding.share.is_none() && finding.rule == CpuTakenByOthers.id();
     let weight = if usual {
         USUAL_SHARE
-    } else if yields(finding.rule) {
+    } else if yields(finding.rule) || finding.rule == PACE_RULE {
         YIELDS_TO_SHARE
     } else {
         1.0

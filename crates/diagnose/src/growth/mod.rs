@@ -31,6 +31,8 @@ use parts::{BASE, FRAMES, Key, Part};
 
 /// The id of such a finding.
 pub const RULE: &str = "largest-growth";
+/// The id where that is sleep which was there before: a pace more than a fault.
+pub const PACE_RULE: &str = "slower-pace";
 
 /// What an operation must have grown by to be told, as a share of what it takes in the base: below, it is the noise that
 /// throughput itself has.
@@ -43,6 +45,8 @@ const MOST: f64 = 0.5;
 const THROUGHOUT: f64 = 0.5;
 /// How many times of its usual time a part must take to be likely, in both halves of the slow time.
 const TIMES: f64 = 1.5;
+/// What sleeping must usually take of what it takes now to be the pace of the work, and not a delay that came.
+const PACE: f64 = 0.25;
 /// How many times of its usual CPU time an operation must need for its waiting for a CPU to follow from that.
 const MORE_CPU: f64 = 1.3;
 /// How many times of its usual share of the wall time code must run to run more.
@@ -360,7 +364,10 @@ impl Growth<'_> {
         // Without a measured loss, that threads do something else is no loss yet.
         // Code that runs as much as it always does, while fewer operations are done, may do other work.
         let as_ever = key.heading.is_running() && !lead.part.runs_more;
-        let likely = share >= MOST && lead.part.holds && !by_change && !as_ever;
+        // Threads that always sleep between operations, and now sleep for longer: that may be all that is asked of them.
+        let paced = key.heading == Heading::Sleep && lead.part.base >= PACE * lead.part.slow;
+        let rule = if paced { PACE_RULE } else { RULE };
+        let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced;
         let amount = |g: &Grown<'_>| words::amounts(g.slow, g.base, per.operations);
         let what = words::doing(key);
         let behind = lead.behind.first().map_or(String::new(), |first| {
@@ -394,7 +401,7 @@ impl Growth<'_> {
             });
         }
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
-        let mut finding = case.finding_by(RULE, words::layer(key.heading), jvm, confidence, cost_ms);
+        let mut finding = case.finding_by(rule, words::layer(key.heading), jvm, confidence, cost_ms);
         finding.title =
             format!("{}{behind}", words::title(key, lead.part.slow, lead.part.base, per.operations));
         finding.why_confidence = format!(

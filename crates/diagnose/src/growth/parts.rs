@@ -27,6 +27,8 @@ const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", 
 
 /// By how much shares of time may differ and still be the same, relatively.
 const ALIKE: f64 = 0.1;
+/// A thread that runs as much as this part of what the busiest one does is one of those that do the operations.
+const WORKS: f64 = 0.25;
 /// Within which time short waits are summed up, nanoseconds: a thread's that wait often are told after a tenth of a second.
 pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
 /// Waits that ended from which on a rate can be told.
@@ -105,8 +107,11 @@ pub(super) fn of<'a>(
     let mut places = Places::of_recording(recording);
     let mut ran_ms = [0.0; FRAMES];
     let mut ran: FxHashMap<(&'a str, ThreadId), [f64; FRAMES]> = FxHashMap::default();
-    for thread in chains.application_threads(jvm) {
+    let application = chains.application_threads(jvm);
+    let busiest_ms = application.iter().map(|thread| running_ms(chains, *thread, frames)).fold(0.0, f64::max);
+    for thread in application {
         let Some(by_heading) = chains.by_heading(thread) else { continue };
+        let works = running_ms(chains, thread, frames) >= WORKS * busiest_ms;
         let mut own_parts = ByKey::default();
         let short = places.of_short_waits(chains, thread);
         let named = chains.naming(thread);
@@ -126,7 +131,11 @@ pub(super) fn of<'a>(
                 ran.entry((place, thread)).or_default()[frame] += weight;
             }
         }
-        own_parts.retain(|_, part| !(without_background && part.is_background(&lengths_ms)));
+        // Who does operations and sleeps between them does fewer the longer it sleeps, and may sleep nearly all the time.
+        let stays = |key: &Key<'_>, part: &Part| {
+            (works && key.heading == Heading::Sleep) || !part.is_background(&lengths_ms)
+        };
+        own_parts.retain(|key, part| !without_background || stays(key, part));
         for (key, part) in own_parts {
             parts.by_key.entry(key).or_default().merge(part);
         }
@@ -135,6 +144,16 @@ pub(super) fn of<'a>(
     let all = parts.by_key.values().flat_map(|part| &part.threads);
     parts.threads = all.collect::<FxHashSet<_>>().len();
     parts
+}
+
+/// Milliseconds for which a thread ran in all frames.
+fn running_ms(chains: &Chains<'_>, thread: ThreadId, frames: &[Intervals; FRAMES]) -> f64 {
+    let Some(by_heading) = chains.by_heading(thread) else { return 0.0 };
+    let running = Heading::ALL.into_iter().filter(|heading| heading.is_running());
+    let within = |heading: Heading| -> f64 {
+        frames.iter().map(|frame| by_heading[heading.index()].and(frame).length_ms()).sum()
+    };
+    running.map(within).sum()
 }
 
 type ByKey<'a> = FxHashMap<Key<'a>, Part>;

@@ -197,6 +197,26 @@ fn less_demand_makes_no_operation_slower_and_is_no_cause() {
 }
 
 #[test]
+fn threads_that_sleep_longer_between_operations_may_be_asked_for_less() {
+    // Short sleeps are summed up, take nearly all of a thread's time in both, and are fewer for each operation that is longer.
+    let mut service = Service::of((300.0, 100.0));
+    for i in 0..4 {
+        let name = format!("worker-{i}");
+        let thread = service.thread(&name);
+        service.off(thread, &PACED, (94, 96), &[]);
+        for tenth in 0..600 {
+            let ran_ms = if is_slow(tenth / 10) { 3.0 } else { 5.0 };
+            let at = f64::from(tenth as i32) / 10.0 + 0.097;
+            service.built.on_cpu(&name, &[("shop.Cart.add", FrameType::C2)], at, ran_ms);
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let [finding] = &diagnosis.findings[..] else { panic!("{diagnosis:#?}") };
+    assert_eq!((finding.rule, finding.culprit.as_str()), (PACE_RULE, "shop.Worker.pace"));
+    assert_eq!(finding.confidence, Confidence::ConsistentWith, "{finding:#?}");
+}
+
+#[test]
 fn halves_split_the_time_and_not_the_windows() {
     let moments = Intervals::of([(0, 10), (20, 50)]);
     let (first, second) = halves(&moments);
@@ -207,6 +227,12 @@ const SLEEP: [(&str, FrameType); 3] = [
     ("do_nanosleep", FrameType::Kernel),
     ("java.lang.Thread.sleep", FrameType::C2),
     ("shop.Retry.backOff", FrameType::C2),
+];
+
+const PACED: [(&str, FrameType); 3] = [
+    ("futex_wait", FrameType::Kernel),
+    ("java.util.concurrent.locks.LockSupport.parkNanos", FrameType::C2),
+    ("shop.Worker.pace", FrameType::C2),
 ];
 
 #[test]

@@ -144,7 +144,8 @@ pub(super) fn meaning(heading: Heading, others_behind: bool) -> &'static str {
              other work than operations."
         }
         (Heading::Sleep, _) => {
-            "Threads sleep by their own choice for longer: a back-off, a retry, a poll, or a pause because less is asked for."
+            "Threads sleep by their own choice for longer: a back-off, a retry, a poll, or a pause because less is asked for. \
+             Sleep that came anew is a delay; sleep that was there before and lasts longer may be the pace of what is asked."
         }
         _ => "This part of an operation's time grew most; the rest stayed about as it was.",
     }

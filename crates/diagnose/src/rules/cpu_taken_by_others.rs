@@ -34,8 +34,8 @@ impl Rule for CpuTakenByOthers {
          processors. Every piece of work takes longer then, and no profile of the JVM shows why.\n\n\
          **Evidence.** The switches of all threads, as `fathom record` sees them: how long application threads waited for a \
          CPU; and who had the processors meanwhile, added up by process over all of the windows, above the base. What is \
-         charged is what the threads would have run with that beside what they did run, and no more than they waited. Without \
-         a measured loss it must be a fifth of the run.\n\n\
+         charged is what the threads would have run with that beside what they did run, and no more than they waited, nor longer \
+         than others ran. Without a measured loss it must be a fifth of the run.\n\n\
          **Look-alikes.** More runnable threads of the JVM's own than processors: they wait for each other, others take \
          nothing, and it is ruled out. A quota of the control group: `cpu-throttled-by-cgroup`. Compiler threads, its own and \
          those of other recorded JVMs: `jit-compile-burst`. Time that a hypervisor takes is no wait that the kernel sees; it \

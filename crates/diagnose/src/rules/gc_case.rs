@@ -3,7 +3,7 @@
 use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{ProcessId, Span};
 
-use crate::burden::{Burden, LONG_MS};
+use crate::burden::{self, Burden, LONG_MS};
 use crate::collections::{self, Pause};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
@@ -107,6 +107,23 @@ impl<'c, 'a> GcCase<'c, 'a> {
     /// Whether nothing but the stops themselves tells what was slow: no series was given.
     pub(crate) fn on_stops(&self) -> bool {
         self.case.whole_run || self.case.lost_by.is_empty()
+    }
+
+    /// Whether the JVM was logged for long enough to tell shares of its time.
+    pub(crate) fn is_a_run(&self) -> bool {
+        burden::logged(self.case.recording, self.jvm).is_some_and(|run| run.length_ns() >= burden::SPAN_NS)
+    }
+
+    /// That there are collections, and too few, or in too short a time, to tell their share of it.
+    pub(crate) fn too_few(&self, rule: &dyn Rule) -> Judgement {
+        let pauses = self.slow.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
+        let what = format!(
+            "whether the heap of {} is too small: {} of {} in all are too few to tell",
+            self.case.jvm_name(self.jvm),
+            quantity::plural(self.slow.len(), "pause", "pauses"),
+            quantity::millis(Case::union_ms(pauses, &self.case.slow))
+        );
+        blind(rule, what, "a log of 10 s or more under the usual load")
     }
 
     /// Whether the slow windows are stops and little else.

@@ -78,12 +78,8 @@ impl Rule for GcHeapTooSmall {
             ));
         }
         // Less than a long stop, all together: a fragment of a log, or a start-up.
-        if gc.slow.len() < SEVERAL || cost_ms < LONG_MS {
-            return gc.ruled_out(format!(
-                "only {} of {} in all to tell from",
-                quantity::plural(gc.slow.len(), "pause", "pauses"),
-                quantity::millis(cost_ms)
-            ));
+        if gc.slow.len() < SEVERAL || (cost_ms < LONG_MS && !gc.is_a_run()) {
+            return gc.too_few(self);
         }
         let live = heap_leak::live_share(&gc);
         let tight = live.filter(|(live, heap)| *live >= LIVE * heap);
@@ -419,10 +415,8 @@ mod tests {
             let figures = [(figure::YOUNG_CAPACITY_BYTES, 9.6 * MB)];
             built.pause("GC", "Allocation Failure", f64::from(i) * 0.01, 6.0, &figures);
         }
-        let Judgement::RuledOut { figure, .. } = judged(&GcHeapTooSmall, &built.sealed()) else {
-            panic!("found")
-        };
-        assert!(figure.contains("only 10 pauses of 60 ms"), "{figure}");
+        let Judgement::CannotTell(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
+        assert!(spot.what.contains("10 pauses of 60 ms in all are too few"), "{}", spot.what);
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(super) struct Spent<'a> {
     /// Application threads that had work and waited for none of the others: those above, and what lies outside. Who waits
     /// for another thread waits for what that one spends its time on.
     pub(super) active_ms: f64,
+    /// When any of them had: wall time.
+    pub(super) any_active_ms: f64,
     /// The same thread by thread, of those that were ready to run at any time.
     pub(super) threads: BTreeMap<ThreadId, Ready>,
     /// CPU time of all other processes; `None` where the machine was not watched.
@@ -136,11 +138,14 @@ impl<'c, 'a> Processors<'c, 'a> {
     }
 
     /// What was taken of processors that application threads waited for, in wall time, milliseconds: what they would have run
-    /// with it beside what they, and those that compete with them on equal terms, did run; but no more than they waited.
+    /// with it beside what they, and those that compete with them on equal terms, did run; but no more than they waited beyond
+    /// the usual, nor longer than others ran: a thread that wakes up on an idle processor waits for that one, and for nobody.
     pub(super) fn lost_to_ms(&self, taken_ms: f64, running_ms: f64) -> f64 {
         let whole_ms = running_ms + taken_ms;
         let taken = if whole_ms > 0.0 { taken_ms / whole_ms } else { 0.0 };
-        self.slow.waiting_share().min(taken) * self.slow.length_ms
+        let waited_ms = self.slow.waiting_ms.max(f64::MIN_POSITIVE);
+        let beyond = self.beyond_usual_ms(|spent| spent.waiting_ms) / waited_ms;
+        (taken.min(self.slow.waiting_share() * beyond) * self.slow.any_active_ms).min(taken_ms)
     }
 
     /// Time in which application threads were throttled beyond the usual, in wall time, milliseconds: all threads of a group
@@ -192,6 +197,7 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
     let recording: &'a Recording = case.recording;
     let within = Intervals::of_windows(windows);
     let mut spent = Spent { length_ms: within.length_ms(), ..Spent::default() };
+    let mut active = Vec::new();
     let watched = case.has(kind::SCHED_WATCHED, jvm);
     for id in case.chains().application_threads(jvm).into_iter().filter(|_| watched) {
         let Some(by_heading) = case.chains().by_heading(id) else { continue };
@@ -204,8 +210,10 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
             {
                 continue;
             }
-            let ms = by_heading[heading.index()].and(&within).length_ms();
+            let moments = by_heading[heading.index()].and(&within);
+            let ms = moments.length_ms();
             thread.active_ms += ms;
+            active.extend_from_slice(moments.stretches());
             match heading {
                 Heading::RunQueue => thread.waiting_ms += ms,
                 Heading::Throttled => thread.throttled_ms += ms,
@@ -222,6 +230,7 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
             spent.threads.insert(id, thread);
         }
     }
+    spent.any_active_ms = Intervals::of(active).length_ms();
     machine(recording, jvm, &within, &mut spent);
     spent
 }

@@ -15,6 +15,7 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording};
 use jiff::tz::TimeZone;
 
+use crate::burden::Burden;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::timeline::Timeline;
@@ -219,7 +220,10 @@ fn by_finding<'a>(
     if let Some(found) = found {
         return match found.slow.is_empty() {
             false => chosen(found.slow.clone(), found.base.clone(), found.how.clone()),
-            true => whole(format!("no slow window, so the whole run is looked at: {}", found.how)),
+            true => match most_stopped(recording, jvms) {
+                Some((slow, how)) => on_stops(slow, format!("{}; {how}", found.how), timeline),
+                None => whole(format!("no slow window, so the whole run is looked at: {}", found.how)),
+            },
         };
     }
     let series = match progress {
@@ -238,16 +242,33 @@ fn by_finding<'a>(
         return Chosen { by_change: true, ..chosen(change.slow, change.base, how) };
     }
     match stopped {
-        Some((slow, how)) => {
-            let all = Intervals::of_windows(&[timeline.covers]);
-            let base = all.without(&Intervals::of_windows(&slow)).windows();
-            Chosen { on_stops: true, ..chosen(slow, base, how) }
-        }
+        Some((slow, how)) => on_stops(slow, how, timeline),
         None => {
-            let stops = stops::why_none(recording, jvms, timeline.covers);
-            whole(format!("{series}, {stops}: the whole run is looked at"))
+            let none = stops::why_none(recording, jvms, timeline.covers);
+            match most_stopped(recording, jvms) {
+                Some((slow, how)) => on_stops(slow, format!("{series}, {none}; {how}"), timeline),
+                None => whole(format!("{series}, {none}: the whole run is looked at")),
+            }
         }
     }
+}
+
+/// Windows that are stops of the JVM, or in which it was stopped much.
+fn on_stops(slow: Vec<Window>, how: String, timeline: &Timeline<'_>) -> Chosen {
+    let all = Intervals::of_windows(&[timeline.covers]);
+    let base = all.without(&Intervals::of_windows(&slow)).windows();
+    Chosen { on_stops: true, ..chosen(slow, base, how) }
+}
+
+/// The parts of the run in which JVMs are stopped for so much of the time that it matters, where that is not all of it.
+fn most_stopped(recording: &Recording, jvms: &[ProcessId]) -> Option<(Vec<Window>, String)> {
+    let heavy = |jvm: &ProcessId| {
+        let heavy = Burden::of(recording, *jvm).heavy.filter(|heavy| !heavy.whole)?;
+        let share = crate::quantity::share(heavy.share);
+        Some((heavy.window, format!("{} is stopped for {share} of a part of the run", recording.process_name(*jvm))))
+    };
+    let (windows, hows): (Vec<Window>, Vec<String>) = jvms.iter().filter_map(heavy).unzip();
+    (!windows.is_empty()).then(|| (Intervals::of_windows(&windows).windows(), hows.join("; ")))
 }
 
 /// Whether context switches of threads were recorded.
