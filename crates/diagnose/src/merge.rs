@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::{ProcessId, Recording};
 
+use crate::growth::PACE_RULE;
 use crate::intervals::Intervals;
 use crate::rules::{CpuTakenByOthers, yields};
-use crate::growth::PACE_RULE;
 use crate::sight::Sights;
 use crate::{
     BlindSpot, COVERED, Case, Confidence, Evidence, Finding, Judgement, Layer, MATTERS_SHARE, Rule, RuledOut,

@@ -265,7 +265,10 @@ fn most_stopped(recording: &Recording, jvms: &[ProcessId]) -> Option<(Vec<Window
     let heavy = |jvm: &ProcessId| {
         let heavy = Burden::of(recording, *jvm).heavy.filter(|heavy| !heavy.whole)?;
         let share = crate::quantity::share(heavy.share);
-        Some((heavy.window, format!("{} is stopped for {share} of a part of the run", recording.process_name(*jvm))))
+        Some((
+            heavy.window,
+            format!("{} is stopped for {share} of a part of the run", recording.process_name(*jvm)),
+        ))
     };
     let (windows, hows): (Vec<Window>, Vec<String>) = jvms.iter().filter_map(heavy).unzip();
     (!windows.is_empty()).then(|| (Intervals::of_windows(&windows).windows(), hows.join("; ")))
