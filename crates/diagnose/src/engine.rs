@@ -532,12 +532,9 @@ mod tests {
             built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 0.5 + f64::from(i), ms, &[]);
         }
         let d = diagnose(&built.sealed(), &Options::default()).unwrap();
-        assert_eq!((d.status, d.findings.len()), (Status::NotExplained, 0), "{}", d.headline);
-        assert!(
-            d.headline.contains("was stopped: GC: 60 × Pause Young (Normal), G1 Evacuation Pause"),
-            "{}",
-            d.headline
-        );
+        let [finding] = &d.findings[..] else { panic!("{}", d.headline) };
+        assert_eq!((d.status, finding.rule), (Status::Found, "jvm-stopped"), "{}", d.headline);
+        assert!(finding.evidence[0].text.starts_with("60 × Pause Young (Normal)"), "{:?}", finding.evidence);
     }
 
     #[test]

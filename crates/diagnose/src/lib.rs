@@ -15,6 +15,7 @@ mod growth;
 mod headline;
 mod intervals;
 mod ledger;
+mod live_set;
 mod merge;
 pub mod metrics;
 pub mod quantity;

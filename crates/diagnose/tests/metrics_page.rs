@@ -85,7 +85,7 @@ const HOW: &[(&str, &[(&str, &str)])] = &[
             ),
             (
                 "live_trend",
-                "slope of the least-squares line through those readings; judged only when its 95 % interval is above zero",
+                "slope of the least-squares line through those readings, up to the first that find the heap full, of eight or more; judged as the rule `heap-leak` judges it",
             ),
             ("heap_after_max", "largest heap in use after a pause"),
             ("heap_capacity_max", "largest capacity printed with a pause"),

@@ -8,13 +8,16 @@ use crate::collections::Pause;
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
 use crate::waits::Heading;
-use crate::{Case, Finding, Judgement, Layer, Rule, Window, quantity};
+use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, Window, quantity};
 
 /// Share of collections that must be initiated by the locker. Now and then one is usual wherever compression or
 /// native I/O runs; in a test built for it 90 % were.
 const SHARE: f64 = 0.05;
 /// Since then G1 pins regions instead of holding collections back (JEP 423).
 const PINNING_JDK: f64 = 22.0;
+/// Since then a collection of Parallel and Serial waits for native code before it stops the JVM, and `GCLocker Initiated GC`
+/// is gone (JDK-8192647).
+const WAITING_JDK: f64 = 25.0;
 /// HotSpot's functions in which a thread waits for native code that holds arrays: the beginnings of their names (JDK 8's with
 /// an underscore).
 const WAITING_IN: [&str; 2] = ["GCLocker::", "GC_locker::"];
@@ -234,21 +237,51 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f
             ),
         )
     }));
-    finding.remedies = vec![remedy(
-        "shorten the critical sections: smaller buffers, or GetByteArrayRegion instead of GetPrimitiveArrayCritical",
-        "any JDK",
-        "copies the array",
-    )];
-    if gc.jdk().is_none_or(|jdk| jdk < PINNING_JDK) {
-        let text =
-            "JDK 22 or later with G1, which pins regions instead of holding collections back (JEP 423)";
-        finding.remedies.insert(0, remedy(text, "G1", "a new JDK"));
-    }
+    finding.remedies = remedies(gc);
     finding.verify = vec![
         "fathom gc shows no GCLocker Initiated GC under \"Pauses by cause\"".into(),
         "-Xlog:gc+jni=debug names the threads that hold arrays".into(),
     ];
     finding
+}
+
+/// What helps depends on the collector: only some can leave in place what native code holds.
+fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
+    let shorter = remedy(
+        "shorten the critical sections: smaller buffers, or GetByteArrayRegion instead of GetPrimitiveArrayCritical",
+        "any JDK",
+        "copies the array",
+    );
+    let before = |jdk: f64| gc.jdk().is_none_or(|of| of < jdk);
+    match gc.collector() {
+        Some("G1") if before(PINNING_JDK) => {
+            let text = "JDK 22 or later, whose G1 pins regions instead of holding collections back (JEP 423)";
+            vec![remedy(text, "G1", "a new JDK"), shorter]
+        }
+        Some("Parallel" | "Serial" | "CMS") => {
+            let rarer = remedy(
+                "a larger young generation (-Xmn): fewer collections meet native code that holds an array",
+                "any JDK",
+                "memory; each young collection may take longer",
+            );
+            let mut remedies = vec![shorter, rarer];
+            if gc.collector() != Some("CMS") && before(WAITING_JDK) {
+                remedies.push(remedy(
+                    "JDK 25 or later: a collection waits until native code lets go, and none follows for its sake \
+                     (JDK-8192647)",
+                    "Parallel and Serial",
+                    "a new JDK",
+                ));
+            }
+            let text = match before(PINNING_JDK) {
+                true => "G1 of JDK 22 or later, which pins regions instead (JEP 423)",
+                false => "-XX:+UseG1GC: it pins regions instead (JEP 423)",
+            };
+            remedies.push(remedy(text, "JDK 22 and later", "another collector, with its own trade-offs"));
+            remedies
+        }
+        _ => vec![shorter],
+    }
 }
 
 #[cfg(test)]
@@ -257,7 +290,11 @@ mod tests {
     use crate::built::{Built, judged};
 
     fn log(by_locker: u32, of: u32, ms: f64) -> Built {
-        let mut built = Built::jvm("17", "G1", f64::from(of));
+        log_of("17", "G1", by_locker, of, ms)
+    }
+
+    fn log_of(jdk: &str, collector: &str, by_locker: u32, of: u32, ms: f64) -> Built {
+        let mut built = Built::jvm(jdk, collector, f64::from(of));
         for i in 0..of {
             let cause = if i < by_locker { "GCLocker Initiated GC" } else { "G1 Evacuation Pause" };
             let eden = [(figure::EDEN_BEFORE_BYTES, 1e6), (figure::YOUNG_CAPACITY_BYTES, 1e8)];
@@ -274,6 +311,23 @@ mod tests {
         assert!((finding.cost_ms - 6_000.0).abs() < 1e-6);
         assert!(finding.evidence[0].text.contains("60 of them found eden"), "{:?}", finding.evidence[0]);
         assert!(finding.remedies[0].change.contains("JDK 22"));
+    }
+
+    #[test]
+    fn the_remedy_fits_the_collector_and_the_release() {
+        let remedies = |jdk: &str, collector: &str| -> Vec<String> {
+            let recording = log_of(jdk, collector, 60, 100, 100.0).sealed();
+            let Judgement::Found(finding) = judged(&GcLocker, &recording) else { panic!("not found") };
+            finding.remedies.into_iter().map(|remedy| remedy.change).collect()
+        };
+        for collector in ["Parallel", "Serial", "CMS"] {
+            let old = remedies("8", collector);
+            assert!(old[0].starts_with("shorten the critical sections"), "{collector}: {old:?}");
+            assert!(old[1].contains("larger young generation"), "{collector}: {old:?}");
+            assert_eq!(old.iter().any(|r| r.starts_with("JDK 25")), collector != "CMS", "{old:?}");
+        }
+        assert!(remedies("23", "Parallel").last().unwrap().starts_with("-XX:+UseG1GC"));
+        assert!(remedies("21", "G1")[0].starts_with("JDK 22"));
     }
 
     #[test]

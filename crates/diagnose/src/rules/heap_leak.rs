@@ -4,24 +4,13 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
-use crate::trend::Trend;
+use crate::live_set::{Growth, READINGS, Rise};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
-/// Readings of the live set that a growth is told from. Each half must have three for a slope with an interval.
-const READINGS: usize = 8;
-/// Growth from the first readings to the last, as a share of the heap. Less is within what load does to a live set.
-const GROWN: f64 = 0.2;
-/// The rise in the later half must keep this share of that in the earlier half: a cache that fills flattens.
-const KEEPS_RISING: f64 = 0.5;
-/// … and of this share it is called steady.
+/// The rise in the later half must keep this share of that in the earlier half to be called steady.
 const STEADY: f64 = 0.9;
-/// Live set as a share of the heap from which on the collector's work grows steeply, so that a leak costs something.
-const HIGH: f64 = 0.7;
 /// The live set as a share of the heap that an application cannot go on with.
 const EXHAUSTED: f64 = 0.9;
-
-/// And as a share at which it cannot grow any more.
-const FULL: f64 = 0.95;
 
 /// The rule.
 pub struct HeapLeak;
@@ -73,17 +62,16 @@ impl Rule for HeapLeak {
                 quantity::plural(points.len(), "collection", "collections")
             ));
         }
-        let points = until_full(points, heap);
-        let Some(rise) = Rise::of(&points) else {
+        let Some(rise) = Rise::of(&points, heap) else {
             return gc.ruled_out(
                 "the collections of the old generation are not far enough apart in time to take a slope from",
             );
         };
-        if let Some(why_not) = rise.why_not(heap) {
+        if let Growth::None(why_not) | Growth::Early(why_not) = rise.growth() {
             return gc.ruled_out(why_not);
         }
         let cost_ms = gc.excess_ms(|p| p.collected_old() || p.is_mixed());
-        if !case.matters(cost_ms) && !rise.exhausted(heap) {
+        if !case.matters(cost_ms) && !exhausted(&rise, heap) {
             return gc.ruled_out(format!(
                 "the live set grows by {} an hour, but collections of the old generation took {} so far",
                 quantity::bytes(rise.all.slope * 3600.0),
@@ -94,77 +82,9 @@ impl Rule for HeapLeak {
     }
 }
 
-/// The readings up to the first few that find the heap full: a leak cannot grow beyond it, and the many collections
-/// of its last seconds would look like a level that was reached.
-fn until_full(mut points: Vec<LivePoint<'_>>, heap: f64) -> Vec<LivePoint<'_>> {
-    if let Some(full) = points.iter().position(|p| p.bytes >= FULL * heap) {
-        points.truncate(full + 2);
-    }
-    points
-}
-
-/// The growth of the live set.
-pub(super) struct Rise {
-    all: Trend,
-    early: Trend,
-    late: Trend,
-    first: f64,
-    last: f64,
-}
-
-impl Rise {
-    pub(super) fn of(points: &[LivePoint<'_>]) -> Option<Self> {
-        let xy: Vec<_> = points.iter().map(|p| (p.t_ns as f64 / 1e9, p.bytes)).collect();
-        let all = Trend::fit(&xy)?;
-        let (early, late) = Trend::halves(&xy)?;
-        // Ends of the line and not single readings, so that one odd collection does not decide.
-        let span_s = xy.last()?.0 - xy.first()?.0;
-        Some(Self { all, early, late, first: all.last - all.slope * span_s, last: all.last })
-    }
-
-    /// Why it is no leak, or `None` when it looks like one.
-    pub(super) fn why_not(&self, heap: f64) -> Option<String> {
-        let hour = |slope: f64| quantity::bytes(slope * 3600.0);
-        let interval = format!("95 % between {} and {}", hour(self.all.low), hour(self.all.high));
-        if self.all.low <= 0.0 {
-            return Some(format!(
-                "the live set changes by {} an hour ({interval}): not surely a growth",
-                hour(self.all.slope)
-            ));
-        }
-        let grown = self.last - self.first;
-        if grown < GROWN * heap {
-            return Some(format!(
-                "the live set grew by {} of a heap of {}",
-                quantity::bytes(grown),
-                quantity::bytes(heap)
-            ));
-        }
-        if self.late.slope < KEEPS_RISING * self.early.slope || self.late.low <= 0.0 {
-            return Some(format!(
-                "the growth of the live set flattens: {} an hour in the earlier half, {} in the later, as a cache does that fills",
-                hour(self.early.slope),
-                hour(self.late.slope)
-            ));
-        }
-        if self.last < HIGH * heap {
-            return Some(format!(
-                "the live set grows by {} an hour and has reached {} of the heap, full in {} if that goes on",
-                hour(self.all.slope),
-                quantity::share(self.last / heap),
-                quantity::seconds(self.seconds_left(heap))
-            ));
-        }
-        None
-    }
-
-    fn seconds_left(&self, heap: f64) -> f64 {
-        ((heap - self.last) / self.all.slope).max(0.0)
-    }
-
-    fn exhausted(&self, heap: f64) -> bool {
-        self.last >= EXHAUSTED * heap
-    }
+/// Whether the live set has reached what an application cannot go on with.
+fn exhausted(rise: &Rise, heap: f64) -> bool {
+    rise.last >= EXHAUSTED * heap
 }
 
 fn found(
@@ -178,7 +98,7 @@ fn found(
     let error = gc.case.recording.spans_of(kind::JVM_WARNING).find(|w| {
         w.process() == gc.jvm && w.name().contains("OutOfMemoryError") && !w.name().contains("Metaspace")
     });
-    let sure = if error.is_some() || rise.exhausted(heap) {
+    let sure = if error.is_some() || exhausted(rise, heap) {
         (
             Confidence::Likely,
             "the growth goes on until the heap is full; what holds the objects is not in a GC log".to_owned(),
@@ -191,10 +111,10 @@ fn found(
     };
     let old: Vec<Pause<'_>> = gc.slow.iter().filter(|p| p.collected_old() || p.is_mixed()).copied().collect();
     let mut finding = gc.finding(rule, sure, cost_ms, &old);
-    let left = if rise.exhausted(heap) {
+    let left = if exhausted(rise, heap) {
         "and is at its end".to_owned()
     } else {
-        format!("and fills it in {}", quantity::seconds(rise.seconds_left(heap)))
+        format!("and fills it in {}", quantity::seconds(rise.seconds_left()))
     };
     let minute = |slope: f64| quantity::bytes(slope * 60.0);
     let flattens = match rise.late.slope < STEADY * rise.early.slope {
@@ -281,8 +201,8 @@ pub(super) fn live_share(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
 /// Whether the live set rises as a leak does.
 pub(super) fn leaks(gc: &GcCase<'_, '_>) -> bool {
     let points = live_points(gc.case.recording, gc.jvm, None);
-    let Some(heap) = gc.heap_max_bytes().filter(|_| points.len() >= READINGS) else { return false };
-    Rise::of(&until_full(points, heap)).is_some_and(|rise| rise.why_not(heap).is_none())
+    let rise = gc.heap_max_bytes().and_then(|heap| Rise::of(&points, heap));
+    rise.is_some_and(|rise| rise.growth() == Growth::Leak)
 }
 
 /// What a pause left in use, as a share of the heap, to be told beside it.

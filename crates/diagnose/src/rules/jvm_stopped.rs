@@ -37,7 +37,7 @@ impl Rule for JvmStopped {
          other rules name the causes that they know; this one tells the stops in any case, with where their time went: \
          sorts of collections, causes, phases, and processor time.\n\n\
          **Evidence.** Over a run of 10 s or more, or over a part of it, stops take 5 % of the time or more; or a stop \
-         lasts a second or more. Where slow windows are given or found on a series, stops must take 5 % of what was lost \
+         lasts a second or more; or stops stand out of a run of which they take 2 % or more in all. Where slow windows are given or found on a series, stops must take 5 % of what was lost \
          there, above what they take in the base.\n\n\
          **Look-alikes.** Findings that explain the same time are charged first; what they leave is charged here, and \
          where that is too little to matter the sum stands in the evidence of the first of them.\n\n\
@@ -130,22 +130,31 @@ fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
         let stops = Intervals::of(long).and(&slow);
         return Some(Seen { cost_ms: stops.length_ms(), stops, title });
     }
-    // Stretches that were found for being stopped more than usual, and are more than the stops themselves.
-    let (stopped_ms, length_ms) = (all.length_ms(), slow.length_ms());
     let quiet = case.found_on_stops && burden.quiet;
-    let crowded = !quiet
-        && !case.whole_run
-        && stopped_ms >= MATTERS_SHARE * length_ms
-        && stopped_ms < PICKED * length_ms;
-    crowded.then(|| Seen {
-        title: format!(
+    let (stopped_ms, length_ms) = (all.length_ms(), slow.length_ms());
+    if quiet || case.whole_run || stopped_ms < MATTERS_SHARE * length_ms {
+        return None;
+    }
+    let title = if stopped_ms < PICKED * length_ms {
+        // Stretches that were found for being stopped more than usual, and are more than the stops themselves.
+        format!(
             "the JVM is stopped for {} of {} that stand out of its run",
             quantity::share(stopped_ms / length_ms.max(f64::MIN_POSITIVE)),
             quantity::millis(length_ms)
-        ),
-        cost_ms: stopped_ms,
-        stops: all,
-    })
+        )
+    } else if case.found_on_stops {
+        // Stops that stand out are what was lost, however short each is.
+        let longest = all.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
+        format!(
+            "{} that stand out of {}, the longest {}",
+            quantity::plural(all.stretches().len(), "stop", "stops"),
+            quantity::count(burden.stops.stretches().len() as f64),
+            quantity::millis(longest as f64 / 1e6)
+        )
+    } else {
+        return None;
+    };
+    Some(Seen { cost_ms: stopped_ms, stops: all, title })
 }
 
 fn ruled_out(stops: &Intervals, slow: &Intervals) -> String {
@@ -413,6 +422,35 @@ mod tests {
         }
         let diagnosis = diagnose(&built.sealed(), &Options::default()).unwrap();
         assert!(diagnosis.headline.contains("130 stops of 1.00 s or more"), "{}", diagnosis.headline);
+    }
+
+    #[test]
+    fn stops_that_stand_out_are_named_where_they_are_what_was_lost() {
+        let mut built = Built::jvm("7", "G1", 1_000.0);
+        for i in 0..1_000 {
+            let (name, ms) = match i % 50 {
+                0 => ("GC pause (young)", 400.0),
+                1 => ("GC pause (young) (initial-mark)", 300.0),
+                _ => ("GC remark", 20.0),
+            };
+            built.pause(name, "G1 Evacuation Pause", f64::from(i), ms, &[]);
+        }
+        let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+        assert_eq!(d.status, Status::Found, "{}", d.headline);
+        let finding = &d.findings[0];
+        assert_eq!(finding.rule, "jvm-stopped");
+        assert!(
+            finding
+                .title
+                .starts_with("40 stops that stand out of 1 000, the longest 400 ms, most of it in GC pause"),
+            "{}",
+            finding.title
+        );
+        assert!(
+            finding.evidence[0].text.starts_with("20 × GC pause (young), G1 Evacuation Pause: 8"),
+            "{:?}",
+            finding.evidence[0]
+        );
     }
 
     #[test]

@@ -16,8 +16,8 @@ use super::super::{Limits, Metric};
 use super::pauses::STOPPED;
 use super::{Grade, Group, Scope};
 use crate::collections::{self, LivePoint};
+use crate::live_set::{Growth, READINGS, Rise};
 use crate::quantity;
-use crate::trend::Trend;
 
 /// Live set as a share of the maximum heap. A collector's work per byte allocated goes with live / (heap − live):
 /// at 50 % that is 1, at 70 % more than 2, at 85 % almost 6.
@@ -27,8 +27,6 @@ pub const LIVE_SHARE: (f64, f64) = (0.70, 0.85);
 const PROMOTED: Limits = Limits { fine: 0.10, watch: 0.30 };
 /// Readings of the live set that its estimate is the median of, so that one odd collection does not decide.
 const LIVE_READINGS: usize = 5;
-/// From how many readings on a trend of the live set is told.
-const TREND_READINGS: usize = 6;
 
 /// Bytes allocated and the seconds that this was seen over.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -159,23 +157,28 @@ fn estimate(live: &[LivePoint<'_>]) -> Option<f64> {
 }
 
 fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> Metric {
-    let points: Vec<_> = live.iter().map(|p| (p.t_ns as f64 / 1e9, p.bytes)).collect();
-    let trend =
-        (points.len() >= TREND_READINGS && scope.covers.is_some()).then(|| Trend::fit(&points)).flatten();
-    Metric::new("live_trend", "Growth of the live set", trend.map(|t| t.slope), "bytes/s")
+    let heap = heap.filter(|heap| *heap > 0.0);
+    let rise = heap.filter(|_| scope.covers.is_some()).and_then(|heap| Rise::of(live, heap));
+    let unknown = match heap {
+        None => "the log does not tell the size of the heap".to_owned(),
+        Some(_) => format!("needs {READINGS} collections of the old generation, has {}", live.len()),
+    };
+    Metric::new("live_trend", "Growth of the live set", rise.as_ref().map(|r| r.all.slope), "bytes/s")
         .means("Slope of the heap after collections of the old generation. A leak never stops growing.")
-        .because(format!("needs {TREND_READINGS} collections of the old generation, has {}", points.len()))
-        .judged(|slope| match trend {
-            Some(t) if t.low > 0.0 => {
-                let room = heap.map(|h| (h - t.last).max(0.0) / slope);
-                let until = match room {
-                    Some(s) if s > 0.0 => format!("; at this rate full in {}", quantity::seconds(s)),
-                    Some(_) => "; the heap is as full as it can be".to_owned(),
-                    None => String::new(),
-                };
-                (Grade::Watch, format!("surely above zero over {} readings{until}; the rule heap-leak tells a leak from a cache that fills", t.points))
-            }
-            _ => (Grade::Fine, "not surely above zero".into()),
+        .because(unknown)
+        .judged(|_| match rise.as_ref().map(|rise| (rise, rise.growth())) {
+            None => (Grade::NotJudged, "too few collections of the old generation".into()),
+            Some((_, Growth::None(why))) => (Grade::Fine, why),
+            Some((_, Growth::Early(why))) => (Grade::Watch, why),
+            Some((rise, Growth::Leak)) => (
+                Grade::Watch,
+                match rise.seconds_left() {
+                    s if s > 0.0 => {
+                        format!("it grows as a leak does; at this rate full in {}", quantity::seconds(s))
+                    }
+                    _ => "it grows as a leak does, and the heap is as full as it can be".to_owned(),
+                },
+            ),
         })
 }
 

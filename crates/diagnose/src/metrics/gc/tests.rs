@@ -124,6 +124,39 @@ fn rates_follow_the_documented_formula() {
     assert_eq!(metric(jvm, "live_set").value, Some(40.0 * MB));
 }
 
+/// Twelve full collections a minute apart in a heap of 1 GB, with the live set of `live` megabytes after each.
+fn with_live(live: impl Fn(f64) -> f64) -> Built {
+    let mut built = Built::jvm("8", "Parallel", 800.0);
+    for i in 0..12 {
+        let t = f64::from(i);
+        let wobble = if i % 3 == 0 { 2.0 } else { -1.0 };
+        built.pause("Full GC", "Ergonomics", 10.0 + 60.0 * t, 2_000.0, &sizes(1_000.0, live(t) + wobble));
+    }
+    built
+}
+
+#[test]
+fn the_growth_of_the_live_set_is_judged_as_the_rule_for_a_leak_judges_it() {
+    let judged = |live: &dyn Fn(f64) -> f64| {
+        let recording = with_live(live).sealed();
+        let trend = metric(&report(&recording, None).jvms[0], "live_trend").clone();
+        let verdict = crate::diagnose(&recording, &crate::Options::default()).unwrap();
+        let ruled_out = verdict.ruled_out.iter().find(|row| row.rule == "heap-leak");
+        (trend, ruled_out.map(|row| row.figure.clone()))
+    };
+    // Surely above zero, and a thirtieth of the heap in all.
+    let (trend, why_not) = judged(&|i| 820.0 + 3.0 * i);
+    assert_eq!((trend.grade, Some(trend.why.clone())), (Grade::Fine, why_not));
+    assert!(trend.why.contains("grew by"), "{}", trend.why);
+    let (trend, why_not) = judged(&|i| 100.0 + 750.0 * (1.0 - (-i / 2.0).exp()));
+    assert_eq!((trend.grade, Some(trend.why.clone())), (Grade::Fine, why_not));
+    let (trend, why_not) = judged(&|i| 100.0 + 30.0 * i);
+    assert_eq!((trend.grade, Some(trend.why.clone())), (Grade::Watch, why_not));
+    let (trend, why_not) = judged(&|i| 250.0 + 64.0 * i);
+    assert!(trend.grade == Grade::Watch && trend.why.contains("as a leak does"), "{}", trend.why);
+    assert_eq!(why_not, None, "a finding");
+}
+
 #[test]
 fn live_readings_are_the_last_of_each_series_of_mixed_collections() {
     let mut built = Built::jvm("17", "G1", 100.0);

@@ -1,0 +1,103 @@
+//! The live set over a run: whether it grows, and whether as a leak does.
+//!
+//! `fathom gc` grades by it and the rule `heap-leak` judges by it: it stands here and nowhere else, so that the two never
+//! disagree.
+
+use crate::collections::LivePoint;
+use crate::quantity;
+use crate::trend::Trend;
+
+/// Readings of the live set that a growth is told from. Each half must have three for a slope with an interval.
+pub(crate) const READINGS: usize = 8;
+/// Growth from the first readings to the last, as a share of the heap. Less is within what load does to a live set.
+const GROWN: f64 = 0.2;
+/// The rise in the later half must keep this share of that in the earlier half: a cache that fills flattens.
+const KEEPS_RISING: f64 = 0.5;
+/// Live set as a share of the heap from which on the collector's work grows steeply, so that a leak costs something.
+const HIGH: f64 = 0.7;
+/// The live set as a share of the heap at which it cannot grow any more.
+const FULL: f64 = 0.95;
+
+/// The growth of the live set.
+pub(crate) struct Rise {
+    pub(crate) all: Trend,
+    pub(crate) early: Trend,
+    pub(crate) late: Trend,
+    pub(crate) first: f64,
+    pub(crate) last: f64,
+    heap: f64,
+}
+
+/// What a growth comes to.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Growth {
+    /// None, or one that ends, in words.
+    None(String),
+    /// One that goes on and is far from the end, in words.
+    Early(String),
+    /// One that goes on and has filled most of the heap.
+    Leak,
+}
+
+impl Rise {
+    /// `None` where the readings are too few, or not far enough apart in time.
+    pub(crate) fn of(points: &[LivePoint<'_>], heap: f64) -> Option<Self> {
+        if points.len() < READINGS {
+            return None;
+        }
+        let xy: Vec<_> = until_full(points, heap).iter().map(|p| (p.t_ns as f64 / 1e9, p.bytes)).collect();
+        let all = Trend::fit(&xy)?;
+        let (early, late) = Trend::halves(&xy)?;
+        // Ends of the line and not single readings, so that one odd collection does not decide.
+        let span_s = xy.last()?.0 - xy.first()?.0;
+        Some(Self { all, early, late, first: all.last - all.slope * span_s, last: all.last, heap })
+    }
+
+    pub(crate) fn growth(&self) -> Growth {
+        let hour = |slope: f64| quantity::bytes(slope * 3600.0);
+        let interval = format!("95 % between {} and {}", hour(self.all.low), hour(self.all.high));
+        if self.all.low <= 0.0 {
+            return Growth::None(format!(
+                "the live set changes by {} an hour ({interval}): not surely a growth",
+                hour(self.all.slope)
+            ));
+        }
+        let grown = self.last - self.first;
+        if grown < GROWN * self.heap {
+            return Growth::None(format!(
+                "the live set grew by {} of a heap of {}",
+                quantity::bytes(grown),
+                quantity::bytes(self.heap)
+            ));
+        }
+        if self.late.slope < KEEPS_RISING * self.early.slope || self.late.low <= 0.0 {
+            return Growth::None(format!(
+                "the growth of the live set flattens: {} an hour in the earlier half, {} in the later, as a cache does that fills",
+                hour(self.early.slope),
+                hour(self.late.slope)
+            ));
+        }
+        if self.last < HIGH * self.heap {
+            return Growth::Early(format!(
+                "the live set grows by {} an hour and has reached {} of the heap, full in {} if that goes on",
+                hour(self.all.slope),
+                quantity::share(self.last / self.heap),
+                quantity::seconds(self.seconds_left())
+            ));
+        }
+        Growth::Leak
+    }
+
+    pub(crate) fn seconds_left(&self) -> f64 {
+        ((self.heap - self.last) / self.all.slope).max(0.0)
+    }
+}
+
+/// The readings up to the first few that find the heap full: a leak cannot grow beyond it, and the many collections
+/// of its last seconds would look like a level that was reached.
+fn until_full<'p, 'a>(points: &'p [LivePoint<'a>], heap: f64) -> &'p [LivePoint<'a>] {
+    match points.iter().position(|p| p.bytes >= FULL * heap) {
+        Some(full) => points.get(..full + 2).unwrap_or(points),
+        None => points,
+    }
+}
