@@ -271,7 +271,9 @@ impl VirtualThreads {
         let owner_tid = number.and_then(|number| jvm.numbered(number));
         let owner_name = match (owner_tid.and_then(|tid| jvm.name(tid)), number) {
             (Some(name), _) => Some(name.to_owned()),
-            (None, Some(number)) => Some(name_of(number)),
+            (None, Some(number)) if self.told_apart.contains(&(event.pid, number)) => Some(name_of(number)),
+            // The JDK numbers all its threads in one row: this may be one of the platform that has just started.
+            (None, Some(number)) => Some(format!("thread #{number}")),
             (None, None) => None,
         };
         let address = format!("{:#x}", event.lock);

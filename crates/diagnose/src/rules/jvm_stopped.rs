@@ -17,6 +17,8 @@ use crate::{
 const NAMED: usize = 3;
 /// Slow windows that are stops for as much of their time were picked for that: a share of them says nothing.
 const PICKED: f64 = 0.8;
+/// Stops below a second that are told for standing out: of one or two of them nobody can tell whether they will come again.
+const SEVERAL: usize = 3;
 /// CPU time as a share of a pause below which the collector waited for most of it, however few workers it had.
 const WAITED: f64 = 0.5;
 
@@ -142,7 +144,7 @@ fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
             quantity::share(stopped_ms / length_ms.max(f64::MIN_POSITIVE)),
             quantity::millis(length_ms)
         )
-    } else if case.found_on_stops {
+    } else if case.found_on_stops && all.stretches().len() >= SEVERAL {
         // Stops that stand out are what was lost, however short each is.
         let longest = all.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
         format!(
