@@ -538,6 +538,17 @@ mod tests {
     }
 
     #[test]
+    fn the_head_of_a_log_does_not_say_that_the_collector_is_healthy() {
+        let said = |seconds: f64| {
+            let mut built = Built::jvm("17", "G1", seconds);
+            built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 0.0, 1.0, &[]);
+            diagnose(&built.sealed(), &Options::default()).unwrap().headline
+        };
+        assert!(!said(0.01).contains("healthy"), "{}", said(0.01));
+        assert!(said(60.0).contains("the collector is healthy"), "{}", said(60.0));
+    }
+
+    #[test]
     fn stops_that_are_few_and_below_a_second_ask_for_no_explanation() {
         let run = |cause: &str, ms: f64| {
             let mut built = Built::jvm("17", "G1", 600.0);

@@ -62,6 +62,10 @@ pub(crate) fn collector_is_fine(case: &Case<'_>, sights: &Sights<'_>, jvms: &[Pr
         return None;
     }
     let run = Intervals::of_windows(&case.slow);
+    // In less than a second no long stop has room, and a log that is cut off at its head shows none.
+    if run.length_ms() < LONG_MS {
+        return None;
+    }
     let stops = jvms.iter().map(|jvm| crate::windows::stops::of_jvm(case.recording, *jvm).and(&run));
     let most = stops.max_by_key(Intervals::length_ns)?;
     let longest = most.stretches().iter().map(|(from, to)| to.saturating_sub(*from)).max().unwrap_or(0);
