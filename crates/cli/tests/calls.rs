@@ -98,7 +98,7 @@ fn calls_of_a_jvm_are_counted_exactly_and_told_with_file_peer_and_method() {
             return;
         }
         let dir = tempfile::tempdir().unwrap();
-        for (_, home) in jdks::with_program(dir.path(), "Calls") {
+        for (_, home) in jdks::each(jdks::with_program(dir.path(), "Calls")) {
             let place = dir.path().canonicalize().unwrap();
             let place = place.to_str().unwrap();
             let mut shell = Command::new("bash");

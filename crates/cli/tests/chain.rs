@@ -73,7 +73,7 @@ fn chains_of_known_waits_lead_to_what_the_owner_is_made_to_do() {
         }
         let fifo = dir.canonicalize().unwrap().join("fifo");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-        for (release, home) in jdks::with_program(dir, "Chains") {
+        for (release, home) in jdks::each(jdks::with_program(dir, "Chains")) {
             let _ = std::fs::remove_file(dir.join("go"));
             // Both ends, so that whoever opens it to read need not wait.
             let mut writer = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
@@ -154,7 +154,7 @@ fn a_thread_in_a_loop_without_polls_is_the_last_in() {
         if !ebpf_is_allowed() {
             return;
         }
-        for (release, home) in jdks::with_program(dir, "Stops") {
+        for (release, home) in jdks::each(jdks::with_program(dir, "Stops")) {
             let _ = std::fs::remove_file(dir.join("go"));
             let mut java = Command::new(home.join("bin/java"));
             let loops = ["-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0"];
@@ -211,7 +211,7 @@ fn a_log_write_on_a_frozen_file_system_is_a_part_of_the_stop_and_proven() {
         }
         let homes = jdks::with_program(dir, "Stops");
         let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
-        for (release, home) in homes {
+        for (release, home) in jdks::each(homes) {
             let _ = std::fs::remove_file(dir.join("go"));
             let mut java = Command::new(home.join("bin/java"));
             java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m"]);

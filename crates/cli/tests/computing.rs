@@ -49,7 +49,7 @@ fn large_numbers_without_the_intrinsics_for_them_are_found_with_the_flags_that_t
         if !ebpf_is_allowed() {
             return;
         }
-        for (release, home) in jdks::with_program(dir, "Computing") {
+        for (release, home) in jdks::each(jdks::with_program(dir, "Computing")) {
             let run = |flags: &[&str]| {
                 let mut java = Command::new(home.join("bin/java"));
                 java.args(["-XX:+UseSerialGC", "-Xmx64m"]).args(flags).arg("-cp").arg(dir).arg("Computing");
@@ -108,7 +108,7 @@ fn connections_of_a_client_whose_sessions_cannot_be_resumed_are_found_and_those_
         // are not resumed by whoever has it (RFC 7627).
         let no_tickets =
             ["client", "server"].map(|side| format!("-Djdk.tls.{side}.enableSessionTicketExtension=false"));
-        for (release, home) in jdks {
+        for (release, home) in jdks::each(jdks) {
             let java = |more: &[&str]| {
                 let mut java = Command::new(home.join("bin/java"));
                 java.args(["-XX:+UseSerialGC", "-Xmx128m", "-cp"]).arg(dir).args(&no_tickets).args(more);

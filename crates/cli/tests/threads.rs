@@ -187,7 +187,7 @@ fn every_start_is_told_with_its_caller_and_takes_what_the_program_measured() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
         for (release, home) in
-            jdks::with_program(dir.path(), "Starts").into_iter().filter(|_| ebpf_is_allowed())
+            jdks::each(jdks::with_program(dir.path(), "Starts")).filter(|_| ebpf_is_allowed())
         {
             let mut program = Program::start(dir.path(), &home, STARTS, 0, None);
             let pid = program.0.pid();
@@ -207,7 +207,7 @@ fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {
     patiently(|| {
         let dir = tempfile::tempdir().unwrap();
         for (release, home) in
-            jdks::with_program(dir.path(), "Starts").into_iter().filter(|_| ebpf_is_allowed())
+            jdks::each(jdks::with_program(dir.path(), "Starts")).filter(|_| ebpf_is_allowed())
         {
             let mut program = Program::start(dir.path(), &home, CROWDED, 3, Some(&processor()));
             let pid = program.0.pid();

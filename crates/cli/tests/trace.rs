@@ -50,7 +50,7 @@ fn names(event: &Value) -> Vec<&str> {
 #[test]
 fn waits_are_shown_with_their_time_thread_and_whole_stack() {
     patiently(|| {
-        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[11, 17, 21, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some(jvm) = program(dir.path(), &home, "Waits", &["120"]) else { return };
             let condition = "thread == sleeper && method ~ 'sleep|nap' && stack ~ 'Waits.nap' && dur < 5s";
@@ -82,7 +82,7 @@ fn waits_are_shown_with_their_time_thread_and_whole_stack() {
 #[test]
 fn collections_stops_and_threads_of_a_program_that_makes_them_are_shown_and_recorded() {
     patiently(|| {
-        for (release, home) in jdks::of(&[17, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[17, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some(jvm) = program(dir.path(), &home, "Collects", &["120"]) else { return };
             let pid = jvm.pid();
@@ -266,7 +266,7 @@ fn measured(said: &[String]) -> BTreeMap<String, Vec<Measured>> {
 #[test]
 fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
     patiently(|| {
-        for (release, home) in jdks::of(&[8, 11, 17, 21, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[8, 11, 17, 21, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some(mut jvm) = program(dir.path(), &home, "Locks", &[]) else { return };
             let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &["lock"]) else { return };
@@ -328,7 +328,7 @@ fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
 #[test]
 fn a_virtual_thread_that_holds_a_lock_is_told_as_one() {
     patiently(|| {
-        for (release, home) in jdks::of(&[21, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[21, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some(mut jvm) = program(dir.path(), &home, "VirtualLocks", &[]) else { return };
             let probe = ["lock", "-o", "v.fathom"];
@@ -352,7 +352,7 @@ fn a_virtual_thread_that_holds_a_lock_is_told_as_one() {
 #[test]
 fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_they_wait() {
     patiently(|| {
-        for (release, home) in jdks::of(&[21, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[21, 25])) {
             for options in
                 [&["-XX:+UseG1GC"][..], &["-XX:+UseZGC"], &["-XX:+UseSerialGC", "-XX:-UseCompressedOops"]]
             {
@@ -410,7 +410,7 @@ fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_the
 #[test]
 fn each_connection_is_shown_with_its_peer_its_error_and_the_java_method_that_made_it() {
     patiently(|| {
-        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[11, 17, 21, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some(mut jvm) = program(dir.path(), &home, "Peers", &[]) else { return };
             let Some((said, events, summary)) = while_it_runs(dir.path(), &mut jvm, &["connect"]) else {
@@ -447,7 +447,7 @@ fn each_connection_is_shown_with_its_peer_its_error_and_the_java_method_that_mad
 #[test]
 fn each_name_that_is_resolved_is_shown_with_its_error_and_the_java_method_that_asked() {
     patiently(|| {
-        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[11, 17, 21, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some(mut jvm) = program(dir.path(), &home, "Peers", &[]) else { return };
             let Some((said, events, _)) = while_it_runs(dir.path(), &mut jvm, &["dns"]) else { return };
@@ -473,7 +473,7 @@ fn each_name_that_is_resolved_is_shown_with_its_error_and_the_java_method_that_a
 #[test]
 fn a_deadlock_that_stood_before_the_recording_began_is_told() {
     patiently(|| {
-        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[11, 17, 21, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some(jvm) = program(dir.path(), &home, "Deadlock", &["60"]) else { return };
             let output = fathom(dir.path(), &["record", "-p", &jvm.pid(), "-d", "3s", "-o", "d.fathom"]);
@@ -494,7 +494,7 @@ fn a_deadlock_that_stood_before_the_recording_began_is_told() {
 #[test]
 fn calls_of_a_function_are_counted_with_what_they_were_given_and_returned() {
     patiently(|| {
-        for (release, home) in jdks::of(&[17, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[17, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some(mut jvm) = program(dir.path(), &home, "Opens", &[]) else { return };
             let probe = ["uprobe:libc.so.6:open64", "--where", "str0 ~ 'opens-.*there'"];
@@ -550,7 +550,7 @@ fn a_usdt_probe_a_tracepoint_and_a_system_call_are_told_with_their_arguments() {
 #[test]
 fn allocations_off_the_fast_path_are_told_with_class_and_size() {
     patiently(|| {
-        for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[11, 17, 21, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some(mut jvm) = program(dir.path(), &home, "Opens", &[]) else { return };
             let condition = ["alloc", "--where", "name == 'byte[]' && stack ~ Opens.allocate"];
@@ -671,7 +671,7 @@ fn a_wait_for_a_monitor_ends_when_its_thread_goes_on_to_something_else() {
         return;
     }
     patiently(|| {
-        for (release, home) in jdks::of(&[11, 17, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[11, 17, 25])) {
             let dir = tempfile::tempdir().unwrap();
             let Some((blocked_ms, waits_ms)) = met(dir.path(), &home) else { return };
             let sum: f64 = waits_ms.iter().sum();

@@ -60,7 +60,7 @@ fn calls_and_locks_that_hang_to_the_end_are_told_with_their_time_so_far() {
         assert!(Command::new("mkfifo").args([&read, &open]).status().unwrap().success());
         // Both ends, so that whoever opens it to read need not wait, and whoever reads it does.
         let _writer = std::fs::OpenOptions::new().read(true).write(true).open(&read).unwrap();
-        for (release, home) in jdks::with_program(dir, "Hangs") {
+        for (release, home) in jdks::each(jdks::with_program(dir, "Hangs")) {
             let (recording, sure, most) = recorded(dir, &home);
             let most_ns = most.as_nanos() as i64;
             for (when, least) in [("early", sure), ("late", Duration::from_secs(1))] {

@@ -169,7 +169,7 @@ fn locks_that_virtual_threads_of_a_stripped_jvm_wait_for_are_said_to_be_unseen()
             return;
         }
         let classes = dir.path().to_str().unwrap();
-        for (release, home) in jdks::of(&[21, 25]) {
+        for (release, home) in jdks::each(jdks::of(&[21, 25])) {
             let to = dir.path().join(release.to_string());
             let Some(java) = copy_with_another_libjvm(&home, &to, &["--strip-all"]) else { return };
             let mut command = Command::new(java);

@@ -1,5 +1,6 @@
 //! The JDKs of this machine, and programs of `tests/java` that are compiled for them.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -52,6 +53,47 @@ pub fn compile(dir: &Path, release: u64, programs: &[&str]) -> Option<PathBuf> {
     let output = javac.output().unwrap();
     assert!(output.status.success(), "{programs:?}: {}", super::said(&output));
     Some(home)
+}
+
+/// What a test that is tried again has passed so far.
+#[derive(Default)]
+struct Tries {
+    /// Calls of [`each`] in this try: a test may go over its JDKs several times, for different things.
+    calls: usize,
+    /// JDKs that passed, by the call that handed them out.
+    passed: Vec<(usize, PathBuf)>,
+}
+
+thread_local! {
+    static TRIES: RefCell<Tries> = RefCell::default();
+}
+
+/// Forgets what an earlier test of this thread has passed.
+pub fn begin_tries() {
+    TRIES.with_borrow_mut(|tries| *tries = Tries::default());
+}
+
+/// Begins a try that leaves out what has passed.
+pub fn begin_another_try() {
+    TRIES.with_borrow_mut(|tries| tries.calls = 0);
+}
+
+/// Hands out JDKs one by one, without those on which an earlier try of the test has passed. One has passed when the next is asked for.
+pub fn each(jdks: Vec<(u64, PathBuf)>) -> impl Iterator<Item = (u64, PathBuf)> {
+    let (call, passed) = TRIES.with_borrow_mut(|tries| {
+        tries.calls += 1;
+        (tries.calls, tries.passed.clone())
+    });
+    let mut left = jdks.into_iter().filter(move |(_, home)| !passed.contains(&(call, home.clone())));
+    let mut last: Option<PathBuf> = None;
+    std::iter::from_fn(move || {
+        if let Some(home) = last.take() {
+            TRIES.with_borrow_mut(|tries| tries.passed.push((call, home)));
+        }
+        let next = left.next()?;
+        last = Some(next.1.clone());
+        Some(next)
+    })
 }
 
 /// The JDKs from 11 on, with a program compiled into a folder; none, loudly, without a compiler.

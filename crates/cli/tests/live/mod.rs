@@ -44,7 +44,11 @@ static MEASURING: RwLock<()> = RwLock::new(());
 
 /// Runs a test that measures what takes how long. A busy machine takes its time from the program, from fathom and from the test,
 /// where none of them looks: what fails is tried twice more, loudly, when no other such test runs beside it.
+///
+/// A test that goes over several JDKs with [`jdks::each`] tries again only those on which it has not passed yet: each JDK must pass
+/// in one of three tries, and need not be lucky in the same one as all others.
 pub fn patiently(test: impl Fn()) {
+    jdks::begin_tries();
     let tried = {
         let _beside_others = MEASURING.read().unwrap_or_else(PoisonError::into_inner);
         catch_unwind(AssertUnwindSafe(&test))
@@ -54,6 +58,7 @@ pub fn patiently(test: impl Fn()) {
     }
     let _alone = MEASURING.write().unwrap_or_else(PoisonError::into_inner);
     let again = || {
+        jdks::begin_another_try();
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         fathom_testing::tried_again(&format!("it failed, see above; load of the machine: {}", load.trim()));
     };
