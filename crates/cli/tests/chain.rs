@@ -221,11 +221,9 @@ fn a_log_write_on_a_frozen_file_system_is_a_part_of_the_stop_and_proven() {
             let recorder = Recorder::record(dir, &jvm.pid(), &[]);
             std::fs::write(dir.join("go"), "").unwrap();
             std::thread::sleep(Duration::from_secs(3));
-            if !disk.freeze() {
-                return;
-            }
+            let Some(frozen) = disk.freeze() else { return };
             std::thread::sleep(Duration::from_secs(3));
-            disk.thaw();
+            frozen.thaw();
             jvm.until("done");
             recorder.stop(dir);
             drop(jvm);

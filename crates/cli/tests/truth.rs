@@ -11,12 +11,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::{figure, kind, label, sample};
-use fathom_recording::{Recording, Span};
+use fathom_recording::{FrameType, Recording, Span};
 use live::disk::Disk;
 use live::process::Talking;
 use live::recorded::{ledger, names, of_thread};
 use live::recorder::Recorder;
-use live::{ebpf_is_allowed, jdks, json, patiently};
+use live::{ebpf_is_allowed, jdks, json, with_each};
 use serde_json::Value;
 
 /// How far a time may be from what the program measured.
@@ -24,9 +24,15 @@ const WITHIN: f64 = 0.02;
 /// Clocks of program and recorder are read one after the other, and a thread does a little more than what it measures.
 const CLOCKS_MS: f64 = 2.0;
 /// The kernel charges a thread its CPU until it begins to look for the next one, and `sched_switch` comes when it has found one:
-/// 6 to 12 µs later on an idle machine, where the sum of `schedstat` was compared with that of the switches, and 48 µs on average on a
-/// busy one with stolen time: looking for a thread to pull from another CPU takes longer there.
-const SWITCH_MS: f64 = 0.06;
+/// 6 to 12 µs later on a processor at rest, where the sum of `schedstat` was held against that of the switches, 12 to 26 µs with eight
+/// threads for two processors; 46 µs at most were seen, on a virtual machine whose host had others to serve.
+const SWITCH_MS: f64 = 0.05;
+/// What stands under other headings than the one in question, as a part of all that a thread was off the CPU.
+const MOST_ELSEWHERE: f64 = 0.05;
+/// The same of what was not seen, above which nothing can be told of a thread.
+const MOST_UNSEEN: f64 = 0.2;
+/// The longest wait whose whole stack is known, as a part of the longest.
+const LEAST_OF_LONGEST: f64 = 0.2;
 
 /// The program, ready.
 fn program(dir: &Path, home: &Path) -> Talking {
@@ -50,22 +56,42 @@ fn measured(program: &mut Talking, step: &str) -> (f64, u32) {
 }
 
 /// Milliseconds of a thread by heading; every thread's time adds up.
-struct Ledger(Value, String);
+struct Ledger<'a> {
+    told: Value,
+    of: &'a Recording,
+    shown: String,
+}
 
-impl Ledger {
-    fn read(dir: &Path, shown: &str) -> Self {
-        Self(ledger(dir, shown), shown.to_owned())
+impl<'a> Ledger<'a> {
+    fn read(dir: &Path, of: &'a Recording, shown: &str) -> Self {
+        Self { told: ledger(dir, shown), of, shown: shown.to_owned() }
     }
 
     fn thread(&self, thread: &str) -> &Value {
-        let mut groups = self.0["groups"].as_array().unwrap().iter();
+        let mut groups = self.told["groups"].as_array().unwrap().iter();
         let group = groups.find(|group| group["name"].as_str().unwrap().split(' ').next() == Some(thread));
-        group.unwrap_or_else(|| panic!("{}: no {thread}: {}", self.1, self.0))
+        group.unwrap_or_else(|| panic!("{}: no {thread}: {}", self.shown, self.told))
+    }
+
+    /// Under the headings of this sort.
+    fn sum_ms(&self, thread: &str, is: impl Fn(&str, &str) -> bool) -> f64 {
+        let spent = self.thread(thread)["spent"].as_array().unwrap().iter();
+        let of = spent.filter(|of| is(of["heading"].as_str().unwrap(), of["words"].as_str().unwrap()));
+        of.map(|of| of["ms"].as_f64().unwrap()).sum::<f64>() + 0.0
     }
 
     fn ms(&self, thread: &str, heading: &str) -> f64 {
-        let spent = self.thread(thread)["spent"].as_array().unwrap().iter();
-        spent.filter(|spent| spent["heading"] == heading).map(|spent| spent["ms"].as_f64().unwrap()).sum()
+        self.sum_ms(thread, |of, _| of == heading)
+    }
+
+    /// Milliseconds in which a switch to or from a thread was not seen, and is known not to have been: a kernel may hide some threads
+    /// from all who trace it. Here those are the threads of process 1, which carry what a test prints, and whoever follows one on its
+    /// processor was switched to unseen.
+    fn unseen_ms(&self, thread: &str) -> f64 {
+        let watched = of_thread(self.of, kind::SCHED_WATCHED, thread);
+        let mut ends: Vec<(i64, i64)> = watched.iter().map(|span| (span.t0_ns(), span.t1_ns())).collect();
+        ends.sort_unstable();
+        ends.windows(2).map(|two| (two[1].0 - two[0].1) as f64 / 1e6).sum::<f64>() + 0.0
     }
 
     /// What a thread was off the CPU stands under a heading. What it waited for a CPU is the machine's doing, and is
@@ -76,33 +102,67 @@ impl Ledger {
     }
 
     /// The thread was switched out so many times.
+    ///
+    /// It may have been off the CPU for more than one reason: whoever comes back from a call while the JVM stands at a safepoint waits for
+    /// its end, and `malloc` has locks of its own. What the ledger names otherwise is time off the CPU, but little of it.
     #[track_caller]
     fn tells_but_for(&self, switches: u32, thread: &str, heading: &str, off_ms: f64) {
         let (ms, queued) = (self.ms(thread, heading), self.ms(thread, "run-queue"));
+        let stood = |of: &str| of != heading && (of == "stopped" || of == "stopped-to-reach");
+        let stood_ms = self.sum_ms(thread, |of, _| stood(of));
+        let other_ms = self.sum_ms(thread, |of, words| {
+            let is_other = of != heading && of != "run-queue" && of != "sleep" && of != "unknown";
+            is_other && !stood(of) && !words.starts_with("running")
+        });
+        let unseen_ms = self.unseen_ms(thread);
         let give = WITHIN * off_ms + CLOCKS_MS;
         let shown = format!(
-            "{}: {thread}: {heading} {ms:.1} ms and {queued:.1} ms for a CPU of {off_ms:.1}, {switches} switches",
-            self.1
+            "{}: {thread}: {heading} {ms:.1} ms and {queued:.1} ms for a CPU of {off_ms:.1}, {switches} switches; \
+             {stood_ms:.1} at a safepoint, {other_ms:.1} elsewhere, {unseen_ms:.1} not seen",
+            self.shown
         );
         eprintln!("{shown}");
         assert!(ms <= off_ms + give, "{shown}: {}", self.thread(thread));
+        if unseen_ms > MOST_UNSEEN * off_ms {
+            fathom_testing::skip(&format!("in part: the machine was too busy: {shown}"));
+            return;
+        }
+        assert!(other_ms <= MOST_ELSEWHERE * off_ms + give, "{shown}: {}", self.thread(thread));
         let switching = SWITCH_MS * f64::from(switches);
-        assert!(ms + queued >= off_ms - give - switching, "{shown}: {}", self.thread(thread));
+        let all = ms + queued + stood_ms + other_ms + unseen_ms;
+        assert!(all >= off_ms - give - switching, "{shown}: {}", self.thread(thread));
     }
 }
 
-/// The longest span of a kind and a thread, its naps apart, has a method in its stack.
+/// The longest span of a kind and a thread, its naps apart, has a method in its stack. Of a thread that waits twice in one call, the
+/// first wait has the kernel's part of its stack alone: where that is the longest, the longest of the others must not be short.
 #[track_caller]
 fn longest<'a>(recording: &'a Recording, kind: &str, thread: &str, method: &str, shown: &str) -> Span<'a> {
     let own = of_thread(recording, kind, thread).into_iter();
-    let own = own.filter(|span| !names(recording, span.stack()).contains(&"Truth.nap"));
+    let mut own: Vec<_> = own.map(|span| (names(recording, span.stack()), span)).collect();
+    own.retain(|(names, _)| !names.contains(&"Truth.nap"));
     // Where it was woken late is the machine's doing.
     let long = |span: &Span<'_>| span.duration_ns() as f64 - span.figure(figure::RUNQ_NS).unwrap_or(0.0);
-    let longest = own.max_by(|a, b| long(a).total_cmp(&long(b)));
-    let longest = longest.unwrap_or_else(|| panic!("{shown}: no {kind} of {thread}"));
-    let names = names(recording, longest.stack());
+    own.sort_by(|(_, a), (_, b)| long(b).total_cmp(&long(a)));
+    let Some(longest) = own.first() else { panic!("{shown}: no {kind} of {thread}") };
+    let least = LEAST_OF_LONGEST * long(&longest.1);
+    let whole =
+        own.iter().find(|(_, span)| of_program(recording, span)).filter(|(_, span)| long(span) >= least);
+    let (names, whole) = whole.unwrap_or(longest);
     assert!(names.contains(&method), "{shown}: {kind} of {thread}: {names:?}");
-    longest
+    *whole
+}
+
+/// Whether a span's stack has more than the kernel's part.
+fn of_program(recording: &Recording, span: &Span<'_>) -> bool {
+    let mut at = span.stack();
+    while let Some(node) = at.map(|id| recording.stacks[id.index()]) {
+        if recording.frames[node.frame.index()].frame_type != FrameType::Kernel {
+            return true;
+        }
+        at = node.parent;
+    }
+    false
 }
 
 /// A control group with a quota of a fifth of a CPU; goes away with the test.
@@ -153,191 +213,168 @@ impl Drop for Quota {
 
 #[test]
 fn a_thread_without_quota_is_throttled_for_as_long_as_the_kernel_says() {
-    patiently(|| {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = dir.path();
-        if !ebpf_is_allowed() {
-            return;
-        }
-        for (release, home) in jdks::each(jdks::with_program(dir, "Truth")) {
-            // What falls in reverse order: the program before its group.
-            let Some(quota) = Quota::make() else { return };
-            let mut program = program(dir, &home);
-            let recorder = Recorder::record(dir, &program.pid(), &[]);
-            program.tell(&format!("throttled {} {}", quota.threads.display(), Quota::NONE));
-            let off_ms = off_ms(&mut program, "throttled");
-            let kernel_ms = quota.throttled_ms();
-            let recording = recorder.stop(dir);
-            let shown = format!("JDK {release}");
-            let ledger = Ledger::read(dir, &shown);
-            ledger.tells("throttled", "throttled", off_ms);
-            let ms = ledger.ms("throttled", "throttled");
-            assert!(kernel_ms > 0.0, "{shown}: the kernel never held it back");
-            let give = WITHIN * kernel_ms + CLOCKS_MS;
-            assert!((ms - kernel_ms).abs() <= give, "{shown}: {ms} ms, of the kernel {kernel_ms}");
-            let cpu = recording.strings.find(sample::CPU);
-            let of_it = recording.samples.iter().filter(|s| Some(s.kind) == cpu).filter(|s| {
-                let name = s.thread.map(|id| recording.threads[id.index()].name);
-                name.is_some_and(|name| recording.strings.get(name) == "throttled")
-            });
-            let stacks: Vec<_> = of_it.map(|s| names(&recording, s.stack)).collect();
-            let spun = stacks.iter().filter(|names| names.contains(&"Truth.spin")).count();
-            assert!(
-                spun * 10 >= stacks.len() * 8 && spun > 0,
-                "{shown}: {spun} of {}: {stacks:?}",
-                stacks.len()
-            );
-        }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    with_each(jdks::with_program(dir, "Truth"), |release, home| {
+        // What falls in reverse order: the program before its group.
+        let Some(quota) = Quota::make() else { return };
+        let mut program = program(dir, home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell(&format!("throttled {} {}", quota.threads.display(), Quota::NONE));
+        let off_ms = off_ms(&mut program, "throttled");
+        let kernel_ms = quota.throttled_ms();
+        let recording = recorder.stop(dir);
+        let shown = format!("JDK {release}");
+        let ledger = Ledger::read(dir, &recording, &shown);
+        ledger.tells("throttled", "throttled", off_ms);
+        let ms = ledger.ms("throttled", "throttled");
+        assert!(kernel_ms > 0.0, "{shown}: the kernel never held it back");
+        let give = WITHIN * kernel_ms + CLOCKS_MS;
+        assert!((ms - kernel_ms).abs() <= give, "{shown}: {ms} ms, of the kernel {kernel_ms}");
+        let cpu = recording.strings.find(sample::CPU);
+        let of_it = recording.samples.iter().filter(|s| Some(s.kind) == cpu).filter(|s| {
+            let name = s.thread.map(|id| recording.threads[id.index()].name);
+            name.is_some_and(|name| recording.strings.get(name) == "throttled")
+        });
+        let stacks: Vec<_> = of_it.map(|s| names(&recording, s.stack)).collect();
+        let spun = stacks.iter().filter(|names| names.contains(&"Truth.spin")).count();
+        assert!(spun * 10 >= stacks.len() * 8 && spun > 0, "{shown}: {spun} of {}: {stacks:?}", stacks.len());
     });
 }
 
 #[test]
 fn a_write_on_a_frozen_file_system_is_a_wait_for_the_disk_in_its_call() {
-    patiently(|| {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = &dir.path().canonicalize().unwrap();
-        if !ebpf_is_allowed() {
-            return;
-        }
-        let homes = jdks::with_program(dir, "Truth");
-        let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
-        for (release, home) in jdks::each(homes) {
-            let shown = format!("JDK {release}");
-            let mut program = program(dir, &home);
-            let recorder = Recorder::record(dir, &program.pid(), &[]);
-            program.tell("writer mnt/written.dat");
-            program.until("begun writer");
-            std::thread::sleep(Duration::from_millis(200));
-            if !disk.freeze() {
-                return;
-            }
-            std::thread::sleep(Duration::from_secs(2));
-            disk.thaw();
-            let off_ms = off_ms(&mut program, "writer");
-            let recording = recorder.stop(dir);
-            Ledger::read(dir, &shown).tells("writer", "disk", off_ms);
-            let call = longest(&recording, kind::SYSCALL, "writer", "Truth.write", &shown);
-            let file = dir.join("mnt/written.dat");
-            assert_eq!((call.name(), call.label(label::PATH)), ("write", file.to_str()), "{shown}");
-            assert!(call.duration_ns() as f64 / 1e6 <= off_ms + WITHIN * off_ms + CLOCKS_MS, "{shown}");
-            longest(&recording, kind::SCHED_OFF, "writer", "Truth.write", &shown);
-        }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = &dir.path().canonicalize().unwrap();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let homes = jdks::with_program(dir, "Truth");
+    let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
+    with_each(homes, |release, home| {
+        let shown = format!("JDK {release}");
+        let mut program = program(dir, home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell("writer mnt/written.dat");
+        program.until("begun writer");
+        std::thread::sleep(Duration::from_millis(200));
+        let Some(frozen) = disk.freeze() else { return };
+        std::thread::sleep(Duration::from_secs(2));
+        frozen.thaw();
+        let off_ms = off_ms(&mut program, "writer");
+        let recording = recorder.stop(dir);
+        Ledger::read(dir, &recording, &shown).tells("writer", "disk", off_ms);
+        let call = longest(&recording, kind::SYSCALL, "writer", "Truth.write", &shown);
+        let file = dir.join("mnt/written.dat");
+        assert_eq!((call.name(), call.label(label::PATH)), ("write", file.to_str()), "{shown}");
+        assert!(call.duration_ns() as f64 / 1e6 <= off_ms + WITHIN * off_ms + CLOCKS_MS, "{shown}");
+        longest(&recording, kind::SCHED_OFF, "writer", "Truth.write", &shown);
     });
 }
 
 #[test]
 fn a_writer_that_is_held_back_until_others_are_written_back_waits_for_the_disk() {
-    patiently(|| {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = &dir.path().canonicalize().unwrap();
-        if !ebpf_is_allowed() {
-            return;
-        }
-        let homes = jdks::with_program(dir, "Truth");
-        let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
-        if !disk.hold_writers_back() {
-            return;
-        }
-        for (release, home) in jdks::each(homes) {
-            let shown = format!("JDK {release}");
-            let mut program = program(dir, &home);
-            let recorder = Recorder::record(dir, &program.pid(), &[]);
-            program.tell("held-back mnt/much.dat");
-            let off_ms = off_ms(&mut program, "held-back");
-            let recording = recorder.stop(dir);
-            Ledger::read(dir, &shown).tells("held-back", "disk", off_ms);
-            let off = longest(&recording, kind::SCHED_OFF, "held-back", "Truth.write", &shown);
-            let names = names(&recording, off.stack());
-            assert!(names.iter().any(|name| name.starts_with("balance_dirty_pages")), "{shown}: {names:?}");
-            let chain =
-                json(dir, &["chain", "x.fathom", "--thread", "^held-back$", "--stops", "0"]).to_string();
-            assert!(chain.contains("held back until more is written to"), "{shown}: {chain}");
-            assert!(
-                chain.contains(&format!("last written by Truth ({})", program.pid())),
-                "{shown}: {chain}"
-            );
-        }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = &dir.path().canonicalize().unwrap();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let homes = jdks::with_program(dir, "Truth");
+    let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
+    if !disk.hold_writers_back() {
+        return;
+    }
+    with_each(homes, |release, home| {
+        let shown = format!("JDK {release}");
+        let mut program = program(dir, home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell("held-back mnt/much.dat");
+        let off_ms = off_ms(&mut program, "held-back");
+        let recording = recorder.stop(dir);
+        Ledger::read(dir, &recording, &shown).tells("held-back", "disk", off_ms);
+        let off = longest(&recording, kind::SCHED_OFF, "held-back", "Truth.write", &shown);
+        let names = names(&recording, off.stack());
+        assert!(names.iter().any(|name| name.starts_with("balance_dirty_pages")), "{shown}: {names:?}");
+        let chain = json(dir, &["chain", "x.fathom", "--thread", "^held-back$", "--stops", "0"]).to_string();
+        assert!(chain.contains("held back until more is written to"), "{shown}: {chain}");
+        assert!(chain.contains(&format!("last written by Truth ({})", program.pid())), "{shown}: {chain}");
     });
 }
 
 #[test]
 fn a_thread_in_a_page_fault_is_the_last_in_at_a_safepoint() {
-    patiently(|| {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = &dir.path().canonicalize().unwrap();
-        if !ebpf_is_allowed() {
-            return;
+    let dir = tempfile::tempdir().unwrap();
+    let dir = &dir.path().canonicalize().unwrap();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    let homes = jdks::with_program(dir, "Truth");
+    let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
+    with_each(homes, |release, home| {
+        let shown = format!("JDK {release}");
+        let _ = std::fs::remove_file(dir.join("mnt/mapped.dat"));
+        let mut program = program(dir, home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell("toucher mnt/mapped.dat");
+        program.until("begun toucher");
+        std::thread::sleep(Duration::from_millis(200));
+        let Some(frozen) = disk.freeze() else { return };
+        std::thread::sleep(Duration::from_millis(500));
+        program.tell("collect");
+        std::thread::sleep(Duration::from_millis(1500));
+        frozen.thaw();
+        let touch_ms = off_ms(&mut program, "toucher");
+        let collect_ms = off_ms(&mut program, "collector");
+        let recording = recorder.stop(dir);
+        let ledger = Ledger::read(dir, &recording, &shown);
+        ledger.tells("toucher", "page-fault", touch_ms);
+        if collect_ms > 1000.0 {
+            ledger.tells("collector", "stopped-to-reach", collect_ms);
+        } else {
+            eprintln!("{shown}: the JVM had asked for a stop of its own before, {collect_ms:.1} ms");
         }
-        let homes = jdks::with_program(dir, "Truth");
-        let Some(disk) = Disk::make(dir).filter(|_| !homes.is_empty()) else { return };
-        for (release, home) in jdks::each(homes) {
-            let shown = format!("JDK {release}");
-            let _ = std::fs::remove_file(dir.join("mnt/mapped.dat"));
-            let mut program = program(dir, &home);
-            let recorder = Recorder::record(dir, &program.pid(), &[]);
-            program.tell("toucher mnt/mapped.dat");
-            program.until("begun toucher");
-            std::thread::sleep(Duration::from_millis(200));
-            if !disk.freeze() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(500));
-            program.tell("collect");
-            std::thread::sleep(Duration::from_millis(1500));
-            disk.thaw();
-            let touch_ms = off_ms(&mut program, "toucher");
-            let collect_ms = off_ms(&mut program, "collector");
-            let recording = recorder.stop(dir);
-            let ledger = Ledger::read(dir, &shown);
-            ledger.tells("toucher", "page-fault", touch_ms);
-            if collect_ms > 1000.0 {
-                ledger.tells("collector", "stopped-to-reach", collect_ms);
-            } else {
-                eprintln!("{shown}: the JVM had asked for a stop of its own before, {collect_ms:.1} ms");
-            }
-            let fault = longest(&recording, kind::PAGE_FAULT, "toucher", "Truth.touch", &shown);
-            let file = dir.join("mnt/mapped.dat");
-            assert_eq!(fault.label(label::PATH), file.to_str(), "{shown}");
-            let stops = json(dir, &["chain", "x.fathom", "--threads", "0", "--stops", "1"]);
-            let stop = &stops["stops"][0];
-            assert_eq!(stop["last_in"], "toucher", "{shown}: {stop}");
-            let reach =
-                stop["parts"].as_array().unwrap().iter().find(|part| part["part"] == "reach").unwrap();
-            let reach_ms = reach["ms"].as_f64().unwrap();
-            assert!(reach_ms <= touch_ms * (1.0 + WITHIN) + CLOCKS_MS, "{shown}: {touch_ms}: {stop}");
-            assert!(reach["links"].to_string().contains("a frozen file system"), "{shown}: {stop}");
-            assert!(stop["last_in_stack"].to_string().contains("Truth.touch"), "{shown}: {stop}");
-        }
+        let fault = longest(&recording, kind::PAGE_FAULT, "toucher", "Truth.touch", &shown);
+        let file = dir.join("mnt/mapped.dat");
+        assert_eq!(fault.label(label::PATH), file.to_str(), "{shown}");
+        let stops = json(dir, &["chain", "x.fathom", "--threads", "0", "--stops", "1"]);
+        let stop = &stops["stops"][0];
+        assert_eq!(stop["last_in"], "toucher", "{shown}: {stop}");
+        let reach = stop["parts"].as_array().unwrap().iter().find(|part| part["part"] == "reach").unwrap();
+        let reach_ms = reach["ms"].as_f64().unwrap();
+        assert!(reach_ms <= touch_ms * (1.0 + WITHIN) + CLOCKS_MS, "{shown}: {touch_ms}: {stop}");
+        assert!(reach["links"].to_string().contains("a frozen file system"), "{shown}: {stop}");
+        assert!(stop["last_in_stack"].to_string().contains("Truth.touch"), "{shown}: {stop}");
     });
 }
 
 #[test]
 fn a_thread_that_maps_while_another_gives_memory_back_waits_for_the_address_space() {
-    patiently(|| {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = dir.path();
-        if !ebpf_is_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    with_each(jdks::with_program(dir, "Truth"), |release, home| {
+        let shown = format!("JDK {release}");
+        let mut program = program(dir, home);
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        program.tell("mapper");
+        let (off_ms, switches) = measured(&mut program, "mapper");
+        let recording = recorder.stop(dir);
+        let not_seen = |source: &fathom_recording::Source| {
+            source.unseen.iter().any(|unseen| unseen.what.contains("address space"))
+        };
+        if recording.sources.iter().any(not_seen) {
+            fathom_testing::skip("this kernel does not tell of the lock of the address space");
             return;
         }
-        for (release, home) in jdks::each(jdks::with_program(dir, "Truth")) {
-            let shown = format!("JDK {release}");
-            let mut program = program(dir, &home);
-            let recorder = Recorder::record(dir, &program.pid(), &[]);
-            program.tell("mapper");
-            let (off_ms, switches) = measured(&mut program, "mapper");
-            let recording = recorder.stop(dir);
-            let not_seen = |source: &fathom_recording::Source| {
-                source.unseen.iter().any(|unseen| unseen.what.contains("address space"))
-            };
-            if recording.sources.iter().any(not_seen) {
-                fathom_testing::skip("this kernel does not tell of the lock of the address space");
-                return;
-            }
-            Ledger::read(dir, &shown).tells_but_for(switches, "mapper", "map-lock", off_ms);
-            let wait = longest(&recording, kind::MEMORY_MAP_LOCK, "mapper", "Truth.mapOne", &shown);
-            assert_eq!(wait.name(), "write", "{shown}");
-            longest(&recording, kind::SCHED_OFF, "mapper", "Truth.mapOne", &shown);
-        }
+        Ledger::read(dir, &recording, &shown).tells_but_for(switches, "mapper", "map-lock", off_ms);
+        let wait = longest(&recording, kind::MEMORY_MAP_LOCK, "mapper", "Truth.mapOne", &shown);
+        assert_eq!(wait.name(), "write", "{shown}");
+        longest(&recording, kind::SCHED_OFF, "mapper", "Truth.mapOne", &shown);
     });
 }
 
@@ -384,49 +421,44 @@ fn pressure_ms() -> Option<f64> {
 
 #[test]
 fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
-    patiently(|| {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = dir.path();
-        if !ebpf_is_allowed() {
-            return;
-        }
-        let Some(before_ms) = pressure_ms() else {
-            fathom_testing::skip("this kernel does not tell of pressure for memory");
-            return;
-        };
-        let mut before_ms = before_ms;
-        std::fs::File::create(dir.join("sparse.dat")).unwrap().set_len(512 << 20).unwrap();
-        for (release, home) in jdks::each(jdks::with_program(dir, "Truth")) {
-            let shown = format!("JDK {release}");
-            // What falls in reverse order: the program before its group.
-            let Some(group) = LittleMemory::make() else { return };
-            let mut program = program(dir, &home);
-            group.holds(&program.pid());
-            let recorder = Recorder::record(dir, &program.pid(), &[]);
-            program.tell("reclaimer sparse.dat");
-            program.until("step reclaimer ");
-            let after_ms = pressure_ms().unwrap();
-            let recording = recorder.stop(dir);
-            let kernel_ms = after_ms - std::mem::replace(&mut before_ms, after_ms);
-            let all = recording.series.iter().filter(|series| {
-                series.info.name == "process.memory-stalls"
-                    && series.info.instance == "reclaim of the control group"
-            });
-            let ms: f64 = all
-                .flat_map(|series| series.value.iter().zip(&series.dt_ns))
-                .map(|(cpus, &ns)| cpus * ns as f64 / 1e6)
-                .sum();
-            eprintln!("{shown}: {ms:.1} ms of reclaim, of the kernel {kernel_ms:.1}");
-            assert!(kernel_ms > 100.0, "{shown}: nothing was held up for memory: {kernel_ms} ms");
-            // The kernel tells the mean over the processors that were not idle: all of it if the others were, at worst its part of one.
-            let processors = std::thread::available_parallelism().unwrap().get() as f64;
-            let most_ms = kernel_ms * processors;
-            assert!(
-                ms >= 0.9 * kernel_ms && ms <= 1.1 * most_ms,
-                "{shown}: {ms} ms of {kernel_ms} to {most_ms}"
-            );
-            let stall = longest(&recording, kind::MEMORY_STALL, "reclaimer", "Truth.touchAll", &shown);
-            assert_eq!(stall.name(), "reclaim of the control group", "{shown}");
-        }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    if !ebpf_is_allowed() {
+        return;
+    }
+    if pressure_ms().is_none() {
+        fathom_testing::skip("this kernel does not tell of pressure for memory");
+        return;
+    }
+    std::fs::File::create(dir.join("sparse.dat")).unwrap().set_len(512 << 20).unwrap();
+    with_each(jdks::with_program(dir, "Truth"), |release, home| {
+        let shown = format!("JDK {release}");
+        // What falls in reverse order: the program before its group.
+        let Some(group) = LittleMemory::make() else { return };
+        let mut program = program(dir, home);
+        group.holds(&program.pid());
+        let recorder = Recorder::record(dir, &program.pid(), &[]);
+        let before_ms = pressure_ms().unwrap();
+        program.tell("reclaimer sparse.dat");
+        program.until("step reclaimer ");
+        let after_ms = pressure_ms().unwrap();
+        let recording = recorder.stop(dir);
+        let kernel_ms = after_ms - before_ms;
+        let all = recording.series.iter().filter(|series| {
+            series.info.name == "process.memory-stalls"
+                && series.info.instance == "reclaim of the control group"
+        });
+        let ms: f64 = all
+            .flat_map(|series| series.value.iter().zip(&series.dt_ns))
+            .map(|(cpus, &ns)| cpus * ns as f64 / 1e6)
+            .sum();
+        eprintln!("{shown}: {ms:.1} ms of reclaim, of the kernel {kernel_ms:.1}");
+        assert!(kernel_ms > 100.0, "{shown}: nothing was held up for memory: {kernel_ms} ms");
+        // The kernel tells the mean over the processors that were not idle: all of it if the others were, at worst its part of one.
+        let processors = std::thread::available_parallelism().unwrap().get() as f64;
+        let most_ms = kernel_ms * processors;
+        assert!(ms >= 0.9 * kernel_ms && ms <= 1.1 * most_ms, "{shown}: {ms} ms of {kernel_ms} to {most_ms}");
+        let stall = longest(&recording, kind::MEMORY_STALL, "reclaimer", "Truth.touchAll", &shown);
+        assert_eq!(stall.name(), "reclaim of the control group", "{shown}");
     });
 }

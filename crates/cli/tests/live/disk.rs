@@ -29,19 +29,14 @@ impl Disk {
         None
     }
 
-    /// Holds whoever writes to it up from here on; whether that can be, loudly where not.
-    pub fn freeze(&self) -> bool {
-        let frozen = succeeds(Command::new("fsfreeze").arg("-f").arg(&self.place));
-        if !frozen {
-            fathom_testing::skip("fsfreeze does not work here");
+    /// Holds whoever writes to it up for as long as what it returns is kept; `None`, loudly, where that cannot be. Who is held up cannot
+    /// even be killed: so it is kept behind the program, to be let go of first, also by a test that fails.
+    pub fn freeze(&self) -> Option<Frozen<'_>> {
+        if succeeds(Command::new("fsfreeze").arg("-f").arg(&self.place)) {
+            return Some(Frozen(self));
         }
-        frozen
-    }
-
-    /// Lets them go on.
-    #[track_caller]
-    pub fn thaw(&self) {
-        assert!(succeeds(Command::new("fsfreeze").arg("-u").arg(&self.place)));
+        fathom_testing::skip("fsfreeze does not work here");
+        None
     }
 
     /// Holds whoever writes to it back until what it wrote is on the disk, but for a little; whether that can be.
@@ -58,6 +53,26 @@ impl Disk {
             ));
         }
         written.is_ok()
+    }
+}
+
+/// A disk that stands still.
+pub struct Frozen<'a>(&'a Disk);
+
+impl Frozen<'_> {
+    /// Lets those who write go on.
+    #[track_caller]
+    pub fn thaw(self) {
+        let place = &self.0.place;
+        assert!(succeeds(Command::new("fsfreeze").arg("-u").arg(place)));
+        // It is not frozen any more.
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        succeeds(Command::new("fsfreeze").arg("-u").arg(&self.0.place));
     }
 }
 

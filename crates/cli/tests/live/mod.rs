@@ -12,7 +12,7 @@ pub mod recorded;
 pub mod recorder;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{PoisonError, RwLock};
 
@@ -48,6 +48,18 @@ static MEASURING: RwLock<()> = RwLock::new(());
 /// A test that goes over several JDKs with [`jdks::each`] tries again only those on which it has not passed yet: each JDK must pass
 /// in one of three tries, and need not be lucky in the same one as all others.
 pub fn patiently(test: impl Fn()) {
+    tries("it", test);
+}
+
+/// Runs such a test with one JDK after the other, each of them patiently: where all had to succeed in one attempt, the misfortunes
+/// of all would add up. What fails with one JDK each time fails.
+pub fn with_each(jdks: Vec<(u64, PathBuf)>, test: impl Fn(u64, &Path)) {
+    for (release, home) in jdks {
+        tries(&format!("JDK {release}"), || test(release, &home));
+    }
+}
+
+fn tries(what: &str, test: impl Fn()) {
     jdks::begin_tries();
     let tried = {
         let _beside_others = MEASURING.read().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +72,8 @@ pub fn patiently(test: impl Fn()) {
     let again = || {
         jdks::begin_another_try();
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        fathom_testing::tried_again(&format!("it failed, see above; load of the machine: {}", load.trim()));
+        let load = load.trim();
+        fathom_testing::tried_again(&format!("{what} failed, see above; load of the machine: {load}"));
     };
     again();
     if catch_unwind(AssertUnwindSafe(&test)).is_err() {
