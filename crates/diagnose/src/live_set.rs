@@ -25,6 +25,8 @@ pub(crate) struct Rise {
     pub(crate) late: Trend,
     pub(crate) first: f64,
     pub(crate) last: f64,
+    /// From the first reading to the last, seconds.
+    span_s: f64,
     heap: f64,
 }
 
@@ -33,6 +35,8 @@ pub(crate) struct Rise {
 pub(crate) enum Growth {
     /// None, or one that ends, in words.
     None(String),
+    /// The readings scatter too much for one that matters to show, in words.
+    Unsure(String),
     /// One that goes on and is far from the end, in words.
     Early(String),
     /// One that goes on and has filled most of the heap.
@@ -50,12 +54,19 @@ impl Rise {
         let (early, late) = Trend::halves(&xy)?;
         // Ends of the line and not single readings, so that one odd collection does not decide.
         let span_s = xy.last()?.0 - xy.first()?.0;
-        Some(Self { all, early, late, first: all.last - all.slope * span_s, last: all.last, heap })
+        Some(Self { all, early, late, first: all.last - all.slope * span_s, last: all.last, span_s, heap })
     }
 
     pub(crate) fn growth(&self) -> Growth {
         let hour = |slope: f64| quantity::bytes(slope * 3600.0);
         let interval = format!("95 % between {} and {}", hour(self.all.low), hour(self.all.high));
+        // What may have been added over the whole stretch, with 95 %, would be a good part of the heap.
+        if self.all.low <= 0.0 && self.all.high * self.span_s >= GROWN * self.heap {
+            return Growth::Unsure(format!(
+                "the live set changes by {} an hour ({interval}): too uncertain to tell a growth from none",
+                hour(self.all.slope)
+            ));
+        }
         if self.all.low <= 0.0 {
             return Growth::None(format!(
                 "the live set changes by {} an hour ({interval}): not surely a growth",

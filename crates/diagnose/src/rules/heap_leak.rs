@@ -2,7 +2,7 @@
 
 use fathom_recording::vocabulary::{fact, figure, kind};
 
-use super::gc_case::{GcCase, cited, remedy, summed};
+use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
 use crate::live_set::{Growth, READINGS, Rise};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
@@ -35,7 +35,8 @@ impl Rule for HeapLeak {
          slope.\n\n\
          **Look-alikes.** Heap after *young* collections rises in every healthy program and is not used. A cache that \
          warms up flattens. A heap too small for a steady live set does not rise.\n\n\
-         **Ruled out** by the slope, or because there were too few collections of the old generation to tell. Proof: \
+         **Ruled out** by the slope. With too few collections of the old generation, or a growth that has cost \
+         nothing yet, it is not known. Proof: \
          two class histograms some time apart, or a heap dump."
     }
 
@@ -50,35 +51,46 @@ impl Rule for HeapLeak {
         };
         let points = live_points(case.recording, jvm, None);
         let Some(heap) = gc.heap_max_bytes() else {
-            return super::gc_case::blind(
-                self,
-                "the size of the heap",
-                "-Xlog:gc* (JDK 8: -XX:+PrintGCDetails)",
-            );
+            return blind(self, "the size of the heap", "-Xlog:gc* (JDK 8: -XX:+PrintGCDetails)");
         };
         if points.len() < READINGS {
-            return gc.ruled_out(format!(
-                "only {} of the old generation, too few to tell a growth from; a leak that hurts makes many",
-                quantity::plural(points.len(), "collection", "collections")
-            ));
+            return self.not_known(
+                &gc,
+                &format!(
+                    "{} of the old generation are too few to tell, {READINGS} are needed",
+                    quantity::plural(points.len(), "collection", "collections")
+                ),
+            );
         }
         let Some(rise) = Rise::of(&points, heap) else {
-            return gc.ruled_out(
-                "the collections of the old generation are not far enough apart in time to take a slope from",
-            );
+            return self
+                .not_known(&gc, "the collections of the old generation are not far enough apart in time");
         };
-        if let Growth::None(why_not) | Growth::Early(why_not) = rise.growth() {
-            return gc.ruled_out(why_not);
+        match rise.growth() {
+            Growth::None(why_not) => return gc.ruled_out(why_not),
+            // A growth that goes on is not ruled out by having cost little so far.
+            Growth::Unsure(why) | Growth::Early(why) => return self.not_known(&gc, &why),
+            Growth::Leak => {}
         }
         let cost_ms = gc.excess_ms(|p| p.collected_old() || p.is_mixed());
         if !case.matters(cost_ms) && !exhausted(&rise, heap) {
-            return gc.ruled_out(format!(
-                "the live set grows by {} an hour, but collections of the old generation took {} so far",
-                quantity::bytes(rise.all.slope * 3600.0),
-                quantity::millis(cost_ms)
-            ));
+            return self.not_known(
+                &gc,
+                &format!(
+                    "it grows by {} an hour, and collections of the old generation took {} so far",
+                    quantity::bytes(rise.all.slope * 3600.0),
+                    quantity::millis(cost_ms)
+                ),
+            );
         }
         Judgement::Found(Box::new(found(self, &gc, &points, &rise, heap, cost_ms)))
+    }
+}
+
+impl HeapLeak {
+    fn not_known(&self, gc: &GcCase<'_, '_>, why: &str) -> Judgement {
+        let what = format!("whether the live set of {} goes on growing: {why}", gc.case.jvm_name(gc.jvm));
+        blind(self, what, "a longer log, or jcmd PID GC.class_histogram twice, some time apart")
     }
 }
 
@@ -268,17 +280,23 @@ mod tests {
             let figures = [(figure::HEAP_AFTER_BYTES, f64::from(i) * 9.0 * MB)];
             built.pause("Pause Young", "Allocation Failure", f64::from(i) * 10.0, 2_000.0, &figures);
         }
-        let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &built.sealed()) else { panic!("found") };
-        assert!(figure.contains("only 0 collections"), "{figure}");
+        let Judgement::CannotTell(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("told") };
+        assert!(spot.what.contains("0 collections of the old generation are too few"), "{}", spot.what);
     }
 
     #[test]
-    fn a_slow_growth_far_from_the_end_is_told_but_no_finding() {
-        let Judgement::RuledOut { figure, .. } =
-            judged(&HeapLeak, &log(|i| 100.0 + 15.0 * i, 400.0).sealed())
+    fn a_slow_growth_far_from_the_end_is_no_finding_and_not_ruled_out() {
+        let Judgement::CannotTell(spot) = judged(&HeapLeak, &log(|i| 100.0 + 15.0 * i, 400.0).sealed())
         else {
-            panic!("found")
+            panic!("told")
         };
-        assert!(figure.contains("if that goes on"), "{figure}");
+        assert!(spot.what.contains("if that goes on"), "{}", spot.what);
+    }
+
+    #[test]
+    fn readings_that_scatter_too_much_rule_nothing_out() {
+        let scattered = log(|i| 500.0 + if i as u32 % 2 == 0 { 350.0 } else { -350.0 }, 4_000.0);
+        let Judgement::CannotTell(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("told") };
+        assert!(spot.what.contains("too uncertain"), "{}", spot.what);
     }
 }

@@ -169,6 +169,7 @@ fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> M
         .judged(|_| match rise.as_ref().map(|rise| (rise, rise.growth())) {
             None => (Grade::NotJudged, "too few collections of the old generation".into()),
             Some((_, Growth::None(why))) => (Grade::Fine, why),
+            Some((_, Growth::Unsure(why))) => (Grade::NotJudged, why),
             Some((_, Growth::Early(why))) => (Grade::Watch, why),
             Some((rise, Growth::Leak)) => (
                 Grade::Watch,
