@@ -274,6 +274,8 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
             Some(share) if finding.covered_share < 1.0 && asked_ms > 0.0 => {
                 Some(share * finding.cost_ms / asked_ms)
             }
+            // What costs nothing in these windows has no share of what was lost there.
+            _ if finding.cost_ms <= 0.0 => None,
             // Stops as a share of windows that are stops say nothing.
             _ if yields(finding.rule) && case.lost_by.is_empty() => None,
             _ => case.share(finding.cost_ms),
