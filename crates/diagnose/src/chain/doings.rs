@@ -396,7 +396,7 @@ impl<'a> Chains<'a> {
     }
 
     /// The thread of the same process that ended the wait, as the switch at the end of a span tells.
-    fn woken_by(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
+    pub(crate) fn woken_by(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
         let off = self.moments.off(thread);
         let last = off.partition_point(|off| off.t0_ns() < span.t1_ns()).checked_sub(1)?;
         let waker = self.told_by_id(off[last].label(label::WAKER)?)?;

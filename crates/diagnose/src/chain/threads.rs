@@ -1,12 +1,23 @@
 //! What is known of single threads, for those who cut their time in another way than chains do.
 
 use fathom_recording::vocabulary::sample;
-use fathom_recording::{Sample, Span, ThreadId};
+use fathom_recording::{Recording, Sample, Span, ThreadId};
 
 use super::Chains;
 use crate::waits::{Heading, record};
 
 impl<'a> Chains<'a> {
+    /// The recording that they are of.
+    pub(crate) fn recording(&self) -> &'a Recording {
+        self.recording
+    }
+
+    /// The name of a thread; empty where it has none.
+    pub(crate) fn name(&self, thread: ThreadId) -> &'a str {
+        let row = self.recording.threads.get(thread.index());
+        row.map_or("", |row| self.recording.strings.get(row.name).trim())
+    }
+
     /// Times that a thread was off the CPU between two moments.
     pub(crate) fn off_between(
         &self,

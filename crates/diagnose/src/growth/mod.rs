@@ -8,11 +8,12 @@
 //! ```
 //!
 //! Threads that wait for each other multiply a delay: of 24 workers that share four connections, 20 wait for those that
-//! wait for the peer. So where waits for threads grew most, the resource that some thread waited for during nearly all of
-//! the slow time is the cause, and the others wait behind it. Where no resource is, the wait itself is told.
+//! wait for the peer. So a wait for a thread is attributed to what the thread that ended it did meanwhile
+//! ([`crate::attribution`]). Where the recording does not say who ended the waits and they grew most, the resource that some
+//! thread waited for during nearly all of the slow time is the cause, and the others wait behind it. Where no resource is,
+//! the wait itself is reported.
 //!
-//! Limits. The base must be there and seen by the same sources. Who waits for whom is taken from when, not from each wake-up. Of several
-//! JVMs only that in which most grew is looked at.
+//! Limits. The base must be there and seen by the same sources. Of several JVMs only that in which most grew is looked at.
 
 pub(crate) mod parts;
 #[cfg(test)]
@@ -21,13 +22,14 @@ mod words;
 
 use fathom_recording::ProcessId;
 
+use crate::attribution::Path;
 use crate::intervals::Intervals;
 use crate::sight::Sights;
 use crate::waits::Heading;
 use crate::{
     COVERED, Case, Confidence, Evidence, Finding, RuledOut, Sight, Window, merge, quantity, thread_ledger,
 };
-use parts::{BASE, FRAMES, Key, Part};
+use parts::{BASE, Cause, FRAMES, Key, Part};
 
 /// The id of such a finding.
 pub const RULE: &str = "largest-growth";
@@ -61,7 +63,8 @@ const SHOWN: usize = 5;
 /// A part of an operation's time, or of a second's.
 struct Grown<'a> {
     key: Key<'a>,
-    part: Part,
+    cause: Cause<'a>,
+    part: Part<'a>,
     /// Milliseconds an operation in the slow windows, or an average number of threads.
     slow: f64,
     /// The same in the base.
@@ -77,6 +80,16 @@ struct Grown<'a> {
 impl Grown<'_> {
     fn by(&self) -> f64 {
         (self.slow - self.base + self.credit).max(0.0)
+    }
+}
+
+impl<'a> Grown<'a> {
+    /// The way on which most of it came in the slow time; `None` where most of it are times of threads that waited for no other one.
+    fn way(&self) -> Option<Path<'a>> {
+        let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
+        let ways = self.part.ways.iter();
+        let (way, ms) = ways.max_by(|a, b| slow(a.1).total_cmp(&slow(b.1)).then_with(|| b.0.cmp(a.0)))?;
+        (way.len() > 1 && slow(ms) >= MOST * slow(&self.part.ms)).then(|| way.clone())
     }
 }
 
@@ -201,7 +214,7 @@ impl<'a> Growth<'a> {
                 g.credit = queued * own * g.by() / grew;
             }
         }
-        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.key.cmp(&b.key)));
+        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     }
 
     /// Findings of what grew most, where findings of rules explain `explained` of the loss. `by_change`: the slow windows are those in which
@@ -218,7 +231,10 @@ impl<'a> Growth<'a> {
             return Vec::new();
         }
         let own = || findings.iter().filter(|finding| finding.process_id == self.jvm);
-        let known = |g: &&Grown<'_>| !own().any(|finding| words::is_of(g.key.heading, finding.rule));
+        let of_rule = |g: &Grown<'_>, rule: &str| {
+            words::is_of(g.key.heading, rule) || (g.cause.by_lock && words::is_of(Heading::Lock, rule))
+        };
+        let known = |g: &&Grown<'_>| !own().any(|finding| of_rule(g, finding.rule));
         let mut left: Vec<&Grown<'_>> = self.grown.iter().filter(known).collect();
         // Windows that the user gave, without a series: what was lost is not known, but at most all of their time was.
         let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };
@@ -236,8 +252,8 @@ impl<'a> Growth<'a> {
             let cost_ms = (lost_ms * share).min(rest_ms);
             rest_ms -= cost_ms;
             found.push(self.finding(case, &lead, &left, share, cost_ms, by_change));
-            let (key, is_resource) = (lead.part.key, !lead.behind.is_empty());
-            left.retain(|g| g.key != key && !(is_resource && on_threads(g.key.heading)));
+            let (cause, is_resource) = (lead.part.cause, !lead.behind.is_empty());
+            left.retain(|g| g.cause != cause && !(is_resource && on_threads(g.key.heading)));
         }
         found
     }
@@ -261,7 +277,7 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
     let per = per(case, &frames);
     let parts = parts::of(case.recording, case.chains(), jvm, &frames, per.operations);
     let mut grown: Vec<Grown<'a>> = Vec::new();
-    for (key, part) in parts.by_key {
+    for (cause, part) in parts.by_cause {
         let at = |frame: usize| part.ms[frame] / per.by[frame].max(f64::MIN_POSITIVE);
         let slow = (part.ms[0] + part.ms[1]) / (per.by[0] + per.by[1]).max(f64::MIN_POSITIVE);
         let base = at(BASE);
@@ -272,9 +288,9 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
         let slow_ms = frames[0].length_ms() + frames[1].length_ms();
         let usual = rate(part.ms[BASE], frames[BASE].length_ms());
         let runs_more = rate(part.ms[0] + part.ms[1], slow_ms) > MORE * usual;
-        grown.push(Grown { key, part, slow, base, credit: 0.0, holds, runs_more });
+        grown.push(Grown { key: cause.key, cause, part, slow, base, credit: 0.0, holds, runs_more });
     }
-    grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.key.cmp(&b.key)));
+    grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     Some(Growth { jvm, grown, per, threads: parts.threads })
 }
 
@@ -370,12 +386,18 @@ impl Growth<'_> {
         let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced;
         let amount = |g: &Grown<'_>| words::amounts(g.slow, g.base, per.operations);
         let what = words::doing(key);
-        let behind = lead.behind.first().map_or(String::new(), |first| {
+        // Who waits for it: as the waits were followed, else as they grew together.
+        let way = lead.part.way();
+        let waiting = way.as_ref().and_then(|way| way.first()).map(|step| (part.threads.len(), step.key));
+        let together = lead.behind.first().map(|first| {
             let most = lead.behind.iter().map(|g| g.part.threads.len()).max().unwrap_or(0);
-            format!("; {} of {threads} threads wait behind it{}", most, words::within(first.key.place))
+            (most, first.key)
+        });
+        let behind = waiting.or(together).map_or(String::new(), |(most, first)| {
+            format!("; {most} of {threads} threads wait behind it{}", words::within(first.place))
         });
         let worked = |g: &&&Grown<'_>| g.key.heading != Heading::Idle;
-        let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.key == g.key);
+        let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.cause == g.cause);
         let evidence =
             grown.iter().filter(|g| g.by() > 0.0 && (worked(g) || is_behind(g))).take(SHOWN).map(|g| {
                 Evidence {
@@ -400,17 +422,27 @@ impl Growth<'_> {
                 at_ns: None,
             });
         }
+        if let Some(way) = &way {
+            evidence.push(Evidence {
+                text: format!("waits were followed to who ended them: {}", words::way(way)),
+                source: "wakeups of threads".into(),
+                at_ns: part.longest.map(|(_, _, from, _)| from),
+            });
+        }
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
         let mut finding = case.finding_by(rule, words::layer(key.heading), jvm, confidence, cost_ms);
-        finding.title =
-            format!("{}{behind}", words::title(key, lead.part.slow, lead.part.base, per.operations));
+        finding.title = format!(
+            "{}{behind}",
+            words::title(&lead.part.cause, lead.part.slow, lead.part.base, per.operations)
+        );
         finding.why_confidence = format!(
             "it makes up {} of what {} grew by; no rule knows the mechanism",
             quantity::share(share.min(1.0)),
             if per.operations { "an operation's time" } else { "the threads' time" }
         );
         finding.culprit = words::culprit(key);
-        finding.meaning = words::meaning(key.heading, !lead.behind.is_empty()).into();
+        let others_wait = way.is_some() || !lead.behind.is_empty();
+        finding.meaning = words::meaning(key.heading, others_wait).into();
         finding.evidence = evidence;
         finding.remedies = words::remedies(key.heading);
         finding.verify = vec![
@@ -426,7 +458,7 @@ impl Growth<'_> {
 }
 
 /// The slow windows in which any thread was in it; all of them for running time.
-fn marked(case: &Case<'_>, part: &Part) -> Vec<Window> {
+fn marked(case: &Case<'_>, part: &Part<'_>) -> Vec<Window> {
     match part.moments.is_empty() {
         true => case.slow.clone(),
         false => {

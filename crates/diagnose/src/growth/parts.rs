@@ -7,12 +7,15 @@
 //!                                               └─ the rest ──────────▶ by heading alone
 //! ```
 //!
+//! Waits for threads are attributed to what those threads did meanwhile ([`crate::attribution`]), to the end.
+//!
 //! The parts of a thread add up to its time in the windows: they are the moments of the ledger of threads, cut further.
 
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{FrameType, ProcessId, Recording, Span, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::attribution::{Attribution, Path, Piece, Pool, is_followed, segments};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::waits::{Heading, record};
@@ -31,22 +34,49 @@ const ALIKE: f64 = 0.1;
 const WORKS: f64 = 0.25;
 /// Within which time short waits are summed up, nanoseconds: a thread's that wait often are told after a tenth of a second.
 pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
+/// Waits of all threads that are followed at most, by heading and frame, and of one thread at least: a fair part of very many.
+const MOST_FOLLOWED: usize = 60_000;
+const LEAST_FOLLOWED: usize = 40;
 /// Waits that ended from which on a rate can be told.
 const FEW: usize = 2;
 
 /// What a moment is told by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Key<'a> {
-    pub(super) heading: Heading,
+pub(crate) struct Key<'a> {
+    pub(crate) heading: Heading,
     /// The application's innermost method; empty where no stack tells.
-    pub(super) place: &'a str,
+    pub(crate) place: &'a str,
     /// A peer, a file or a host; empty where nothing names one.
-    pub(super) target: &'a str,
+    pub(crate) target: &'a str,
 }
 
-/// Time of one key.
+/// What time is attributed to in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Cause<'a> {
+    pub(super) key: Key<'a>,
+    /// The pool whose threads do so, where it is another one than that of the threads that wait for them.
+    pub(super) other: Option<Pool<'a>>,
+    /// Whether a lock stands between.
+    pub(super) by_lock: bool,
+}
+
+impl<'a> Cause<'a> {
+    /// Time that is its own cause.
+    fn itself(key: Key<'a>) -> Self {
+        Self { key, other: None, by_lock: false }
+    }
+
+    fn of(path: &Path<'a>, own: Key<'a>) -> Self {
+        let Some(end) = path.last() else { return Self::itself(own) };
+        let before = &path[..path.len() - 1];
+        let by_lock = before.iter().any(|s| matches!(s.key.heading, Heading::Monitor | Heading::Lock));
+        Self { key: end.key, other: end.other, by_lock }
+    }
+}
+
+/// Time of one key, or of one cause.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct Part<'a> {
     /// Milliseconds, added up over threads, by frame.
     pub(super) ms: [f64; FRAMES],
     /// Threads that spent any of it in the slow windows.
@@ -57,10 +87,18 @@ pub(super) struct Part {
     pub(super) ended: [usize; FRAMES],
     /// Of the longest time: how long, nanoseconds, whose, from when to when.
     pub(super) longest: Option<(i64, ThreadId, i64, i64)>,
+    /// Waits that were followed, by frame: a fair part of all where there are many.
+    followed: Vec<(usize, Piece<'a>)>,
+    /// Milliseconds by the way on which the waits led here, by frame.
+    pub(super) ways: FxHashMap<Path<'a>, [f64; FRAMES]>,
 }
 
-impl Part {
+impl<'a> Part<'a> {
     fn merge(&mut self, other: Self) {
+        for (way, ms) in other.ways {
+            let sum = self.ways.entry(way).or_default();
+            (0..FRAMES).for_each(|frame| sum[frame] += ms[frame]);
+        }
         for frame in 0..FRAMES {
             self.ms[frame] += other.ms[frame];
             self.ended[frame] += other.ended[frame];
@@ -85,10 +123,42 @@ impl Part {
     }
 }
 
+/// The time of one thread under one key, split by what it is attributed to: as much in all as the key has.
+fn attributed<'a>(key: Key<'a>, mut part: Part<'a>, thread: ThreadId) -> Vec<(Cause<'a>, Part<'a>)> {
+    let mut sums = [0_i64; FRAMES];
+    let length = |from: i64, to: i64| to.saturating_sub(from).max(0);
+    let followed = std::mem::take(&mut part.followed);
+    followed.iter().for_each(|(frame, (_, from, to))| sums[*frame] += length(*from, *to));
+    if followed.is_empty() {
+        return vec![(Cause::itself(key), part)];
+    }
+    let mut causes: FxHashMap<Cause<'a>, Part<'a>> = FxHashMap::default();
+    for (frame, (path, from, to)) in followed {
+        let ns = length(from, to);
+        let ms = part.ms[frame] * ns as f64 / sums[frame].max(1) as f64;
+        let of_cause = causes.entry(Cause::of(&path, key)).or_default();
+        of_cause.ms[frame] += ms;
+        of_cause.ways.entry(path).or_default()[frame] += ms;
+        if frame != BASE {
+            of_cause.threads.insert(thread);
+            of_cause.moments.push((from, to));
+            if of_cause.longest.is_none_or(|(best, ..)| ns > best) {
+                of_cause.longest = Some((ns, thread, from, to));
+            }
+        }
+    }
+    // A frame in which none of its waits was followed keeps its time as it is.
+    let rest = (0..FRAMES).filter(|frame| sums[*frame] == 0 && part.ms[*frame] > 0.0);
+    for frame in rest {
+        causes.entry(Cause::itself(key)).or_default().ms[frame] += part.ms[frame];
+    }
+    causes.into_iter().collect()
+}
+
 /// The time of all application threads of a JVM.
 #[derive(Default)]
 pub(super) struct Parts<'a> {
-    pub(super) by_key: ByKey<'a>,
+    pub(super) by_cause: ByCause<'a>,
     /// Threads that did anything with operations in the slow windows.
     pub(super) threads: usize,
 }
@@ -108,6 +178,8 @@ pub(super) fn of<'a>(
     let mut ran_ms = [0.0; FRAMES];
     let mut ran: FxHashMap<(&'a str, ThreadId), [f64; FRAMES]> = FxHashMap::default();
     let application = chains.application_threads(jvm);
+    let mut attribution = Attribution::of(chains);
+    let most_followed = (MOST_FOLLOWED / application.len().max(1)).max(LEAST_FOLLOWED);
     let busiest_ms = application.iter().map(|thread| running_ms(chains, *thread, frames)).fold(0.0, f64::max);
     for thread in application {
         let Some(by_heading) = chains.by_heading(thread) else { continue };
@@ -125,23 +197,24 @@ pub(super) fn of<'a>(
                     ran_ms[frame] += own.length_ms();
                     continue;
                 }
-                off(&mut own_parts, &mut places, chains, thread, heading, own, frame, &short, &named);
+                let means = (&mut places, &mut attribution, chains);
+                off(&mut own_parts, means, most_followed, thread, heading, own, frame, &short, &named);
             }
             for (place, weight) in sampled(recording, chains, &mut places, thread, windows) {
                 ran.entry((place, thread)).or_default()[frame] += weight;
             }
         }
         // Who does operations and sleeps between them does fewer the longer it sleeps, and may sleep nearly all the time.
-        let stays = |key: &Key<'_>, part: &Part| {
+        let stays = |key: &Key<'_>, part: &Part<'_>| {
             (works && key.heading == Heading::Sleep) || !part.is_background(&lengths_ms)
         };
         own_parts.retain(|key, part| !without_background || stays(key, part));
-        for (key, part) in own_parts {
-            parts.by_key.entry(key).or_default().merge(part);
+        for (cause, part) in own_parts.into_iter().flat_map(|(key, part)| attributed(key, part, thread)) {
+            parts.by_cause.entry(cause).or_default().merge(part);
         }
     }
-    running(&mut parts.by_key, ran_ms, ran);
-    let all = parts.by_key.values().flat_map(|part| &part.threads);
+    running(&mut parts.by_cause, ran_ms, ran);
+    let all = parts.by_cause.values().flat_map(|part| &part.threads);
     parts.threads = all.collect::<FxHashSet<_>>().len();
     parts
 }
@@ -156,15 +229,16 @@ fn running_ms(chains: &Chains<'_>, thread: ThreadId, frames: &[Intervals; FRAMES
     running.map(within).sum()
 }
 
-type ByKey<'a> = FxHashMap<Key<'a>, Part>;
+type ByKey<'a> = FxHashMap<Key<'a>, Part<'a>>;
+type ByCause<'a> = FxHashMap<Cause<'a>, Part<'a>>;
 
 #[allow(clippy::too_many_arguments, reason = "one step of the cut")]
-/// Time of one thread under one heading, told by the times that it was off the CPU; what none of them covers, by the
+/// Time of one thread under one heading, by the times that it was off the CPU; what none of them covers, by the
 /// heading alone.
 fn off<'a>(
     parts: &mut ByKey<'a>,
-    places: &mut Places<'a>,
-    chains: &Chains<'a>,
+    (places, attribution, chains): (&mut Places<'a>, &mut Attribution<'_, 'a>, &Chains<'a>),
+    most_followed: usize,
     thread: ThreadId,
     heading: Heading,
     own: Intervals,
@@ -174,8 +248,11 @@ fn off<'a>(
 ) {
     let mut left = own.length_ns();
     let (Some(first), Some(last)) = (own.stretches().first(), own.stretches().last()) else { return };
+    let follows = is_followed(heading);
+    let waits = if follows { chains.off_between(thread, first.0, last.1).count() } else { 0 };
+    let each = waits.div_ceil(most_followed).max(1);
     // Times off the CPU do not overlap: their ends are in order too.
-    for span in chains.off_between(thread, first.0, last.1) {
+    for (at, span) in chains.off_between(thread, first.0, last.1).enumerate() {
         let stretches: Vec<_> = own.within(span.t0_ns(), span.t1_ns()).collect();
         if stretches.is_empty() {
             continue;
@@ -183,6 +260,11 @@ fn off<'a>(
         let key =
             Key { heading, place: places.of(span.stack()), target: named_at(named, span).unwrap_or("") };
         left = left.saturating_sub(add(parts, key, thread, &stretches, frame));
+        if follows && at % each == 0 {
+            let ended_by = segments::ended_by(chains, thread, heading, span);
+            let pieces = stretches.iter().flat_map(|s| attribution.of_wait(thread, key, ended_by, *s));
+            parts.entry(key).or_default().followed.extend(pieces.map(|piece| (frame, piece)));
+        }
     }
     if left <= 0 {
         return;
@@ -239,10 +321,10 @@ fn add<'a>(
 }
 
 /// The records of a thread that name what it waited for, in order of time.
-pub(super) type Named<'a> = Vec<(i64, i64, &'a str)>;
+pub(crate) type Named<'a> = Vec<(i64, i64, &'a str)>;
 
 /// What the record around a time off the CPU names.
-fn named_at<'a>(named: &Named<'a>, span: &Span<'a>) -> Option<&'a str> {
+pub(crate) fn named_at<'a>(named: &Named<'a>, span: &Span<'a>) -> Option<&'a str> {
     // A switch's own labels know best where it has any.
     if let Some(target) = record::target(span) {
         return Some(target);
@@ -268,7 +350,7 @@ fn sampled<'a>(
 
 /// Running time of all threads, split as their samples are.
 fn running<'a>(
-    parts: &mut ByKey<'a>,
+    parts: &mut ByCause<'a>,
     ran_ms: [f64; FRAMES],
     ran: FxHashMap<(&'a str, ThreadId), [f64; FRAMES]>,
 ) {
@@ -277,7 +359,8 @@ fn running<'a>(
         (0..FRAMES).for_each(|frame| weights[frame] += by_frame[frame]);
     }
     for ((place, thread), by_frame) in ran {
-        let part = parts.entry(Key { heading: Heading::Running, place, target: "" }).or_default();
+        let key = Key { heading: Heading::Running, place, target: "" };
+        let part = parts.entry(Cause::itself(key)).or_default();
         for frame in 0..FRAMES {
             if weights[frame] > 0.0 {
                 part.ms[frame] += ran_ms[frame] * by_frame[frame] / weights[frame];
@@ -289,7 +372,7 @@ fn running<'a>(
     }
     for frame in (0..FRAMES).filter(|frame| weights[*frame] <= 0.0 && ran_ms[*frame] > 0.0) {
         let key = Key { heading: Heading::Running, place: "", target: "" };
-        parts.entry(key).or_default().ms[frame] += ran_ms[frame];
+        parts.entry(Cause::itself(key)).or_default().ms[frame] += ran_ms[frame];
     }
 }
 

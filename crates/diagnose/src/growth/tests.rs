@@ -263,8 +263,10 @@ fn without_a_series_the_windows_are_those_in_which_threads_spend_their_time_diff
 
 /// What operations of a JVM grew by, by category and method: usual and slow milliseconds.
 fn grew(parts: &[(Heading, &'static str, f64, f64)]) -> Growth<'static> {
+    let key = |(heading, place): (&Heading, &'static str)| Key { heading: *heading, place, target: "" };
     let grown = parts.iter().map(|(heading, place, base, slow)| Grown {
-        key: Key { heading: *heading, place, target: "" },
+        key: key((heading, place)),
+        cause: Cause { key: key((heading, place)), other: None, by_lock: false },
         part: Part::default(),
         slow: *slow,
         base: *base,

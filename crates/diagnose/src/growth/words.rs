@@ -1,6 +1,7 @@
 //! The words of a finding without a rule.
 
-use super::parts::Key;
+use super::parts::{Cause, Key};
+use crate::attribution::{Path, Pool};
 use crate::waits::Heading;
 use crate::{Layer, Remedy, quantity};
 
@@ -110,9 +111,20 @@ pub(super) fn usual(base: f64, operations: bool) -> String {
     }
 }
 
+/// The steps of a way, from who waits to what that comes to: "… in shop.Orders.book ← asleep for a time in shop.Audit.trail (auditor)".
+pub(super) fn way(way: &Path<'_>) -> String {
+    let step = |step: &crate::attribution::Step<'_>| format!("{}{}", doing(&step.key), of(step.other));
+    way.iter().map(step).collect::<Vec<_>>().join(" ← ")
+}
+
+/// Whose threads, where they are of another pool than those that wait for them.
+fn of(pool: Option<Pool<'_>>) -> String {
+    pool.filter(|pool| !pool.0.is_empty()).map_or(String::new(), |pool| format!(" (thread {})", pool.0))
+}
+
 /// The line of the finding.
-pub(super) fn title(key: &Key<'_>, slow: f64, base: f64, operations: bool) -> String {
-    let what = doing(key);
+pub(super) fn title(cause: &Cause<'_>, slow: f64, base: f64, operations: bool) -> String {
+    let what = format!("{}{}", doing(&cause.key), of(cause.other));
     match operations {
         true => format!("each operation spends {} instead of {} {what}", time(slow), time(base)),
         false => format!("{slow:.1} threads at a time instead of {base:.1} are {what}"),

@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn readings_that_scatter_too_much_rule_nothing_out() {
-        let scattered = log(|i| 500.0 + if i as u32 % 2 == 0 { 350.0 } else { -350.0 }, 4_000.0);
+        let scattered = log(|i| 500.0 + if (i as u32).is_multiple_of(2) { 350.0 } else { -350.0 }, 4_000.0);
         let Judgement::CannotTell(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("told") };
         assert!(spot.what.contains("too uncertain"), "{}", spot.what);
     }

@@ -1,0 +1,159 @@
+//! What a wait is attributed to: what the thread did that ended it, meanwhile, and what that waited for in turn, to the end.
+//!
+//! ```text
+//! worker-3 parked in Pool.borrow, 20–80 ms ── woken by worker-7, which meanwhile
+//!     20–50 ms  parked in Pool.borrow ── woken by worker-1, which meanwhile … read() from the peer
+//!     50–80 ms  was in read() from the peer                                ▶ the peer: 60 ms, the pool: on the way
+//! ```
+//!
+//! Time is conserved: the pieces of a wait add up to its length, whatever is known of them (the redistribution of Zhou et al.,
+//! "wPerf", OSDI 2018). A piece ends where a thread runs, sleeps, waits for a device or for something outside, where nobody knows who
+//! ended a wait, or where the way leads back to a thread that it came from.
+//!
+//! Limits. Short waits that the recorder summed up name nobody who ended them. A lock's wait is attributed to the thread that released it;
+//! who held it before that one is followed as far as that one waited for it.
+
+pub(crate) mod segments;
+#[cfg(test)]
+mod tests;
+
+use std::rc::Rc;
+
+use fathom_recording::ThreadId;
+use rustc_hash::FxHashMap;
+
+use crate::chain::Chains;
+use crate::growth::parts::{Key, Places};
+use crate::waits::Heading;
+use segments::Segment;
+
+/// Threads that follow each other at most: a queue of waiters is as long as the pool that shares what they wait for.
+const MOST_DEPTH: usize = 48;
+/// Pieces of one wait at most; what is left of it is attributed to the wait itself.
+const MOST_PIECES: usize = 64;
+
+/// A step on the way from a wait to what it is attributed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Step<'a> {
+    pub(crate) key: Key<'a>,
+    /// A thread of another pool than the one that waits first.
+    pub(crate) other: Option<Pool<'a>>,
+}
+
+/// A pool of threads, by the name of one of them without its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Pool<'a>(pub(crate) &'a str);
+
+impl<'a> Pool<'a> {
+    fn of(name: &'a str) -> Self {
+        Self(name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', ' ', '#', '_']))
+    }
+}
+
+/// Steps from the wait to its end, each once: waiters in a row that wait for the same are one step.
+pub(crate) type Path<'a> = Rc<[Step<'a>]>;
+
+/// A piece of a wait: what it is attributed to, from when to when.
+pub(crate) type Piece<'a> = (Path<'a>, i64, i64);
+
+/// Follows waits of a recording.
+pub(crate) struct Attribution<'c, 'a> {
+    chains: &'c Chains<'a>,
+    segments: FxHashMap<ThreadId, Rc<[Segment<'a>]>>,
+    places: Places<'a>,
+}
+
+/// One wait that is being followed.
+struct Walk<'a> {
+    /// The pool of the thread that waits first.
+    own: Pool<'a>,
+    /// The threads that lead here.
+    on_the_way: Vec<ThreadId>,
+    steps: Vec<Step<'a>>,
+    pieces: Vec<Piece<'a>>,
+}
+
+impl<'c, 'a> Attribution<'c, 'a> {
+    pub(crate) fn of(chains: &'c Chains<'a>) -> Self {
+        Self { chains, segments: FxHashMap::default(), places: Places::of_recording(chains.recording()) }
+    }
+
+    /// What a thread's wait between two moments is attributed to: pieces without overlap that cover it.
+    pub(crate) fn of_wait(
+        &mut self,
+        thread: ThreadId,
+        key: Key<'a>,
+        ended_by: Option<ThreadId>,
+        (from, to): (i64, i64),
+    ) -> Vec<Piece<'a>> {
+        let first = Step { key, other: None };
+        let own = Pool::of(self.chains.name(thread));
+        let mut walk = Walk { own, on_the_way: vec![thread], steps: vec![first], pieces: Vec::new() };
+        match ended_by.filter(|other| *other != thread) {
+            Some(other) => self.meanwhile(&mut walk, other, from, to),
+            None => walk.ends(from, to),
+        }
+        walk.pieces
+    }
+
+    /// What a thread did between two moments.
+    fn meanwhile(&mut self, walk: &mut Walk<'a>, thread: ThreadId, from: i64, to: i64) {
+        if walk.on_the_way.len() >= MOST_DEPTH || walk.on_the_way.contains(&thread) {
+            return walk.ends(from, to);
+        }
+        let other = Some(Pool::of(self.chains.name(thread))).filter(|pool| *pool != walk.own);
+        let segments = self.segments_of(thread);
+        walk.on_the_way.push(thread);
+        let first = segments.partition_point(|segment| segment.to <= from);
+        let mut at = from;
+        for segment in segments[first..].iter().take_while(|segment| segment.from < to) {
+            if walk.pieces.len() >= MOST_PIECES {
+                break;
+            }
+            let (begin, end) = (segment.from.max(at), segment.to.min(to));
+            if begin >= end {
+                continue;
+            }
+            walk.ends(at, begin);
+            let step = Step { key: segment.key, other };
+            // A hand-over within one pool is one step, however many threads the thing goes through.
+            let is_new = walk.steps.last().is_none_or(|last| last.key != step.key);
+            if is_new {
+                walk.steps.push(step);
+            }
+            match segment.ended_by {
+                Some(other) => self.meanwhile(walk, other, begin, end),
+                None => walk.ends(begin, end),
+            }
+            if is_new {
+                walk.steps.pop();
+            }
+            at = end;
+        }
+        walk.ends(at, to);
+        walk.on_the_way.pop();
+    }
+
+    fn segments_of(&mut self, thread: ThreadId) -> Rc<[Segment<'a>]> {
+        if let Some(known) = self.segments.get(&thread) {
+            return Rc::clone(known);
+        }
+        let segments: Rc<[Segment<'a>]> = segments::of(self.chains, &mut self.places, thread).into();
+        self.segments.insert(thread, Rc::clone(&segments));
+        segments
+    }
+}
+
+impl Walk<'_> {
+    /// The way ends here for the time between two moments.
+    fn ends(&mut self, from: i64, to: i64) {
+        if from < to {
+            self.pieces.push((self.steps.as_slice().into(), from, to));
+        }
+    }
+}
+
+/// Whether what ends such a wait is a thread that can be followed. A thread without work waits for whoever brings some.
+pub(crate) fn is_followed(heading: Heading) -> bool {
+    matches!(heading, Heading::Monitor | Heading::Lock | Heading::NativeLock | Heading::Waiting)
+}

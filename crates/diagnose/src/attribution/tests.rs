@@ -1,0 +1,135 @@
+//! Waits put together by hand, of which it is known what they come to.
+
+use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::{FrameType, Recording, Role, Sink, SpanRow, ThreadId};
+use proptest::prelude::*;
+
+use super::*;
+use crate::built::Built;
+
+const TAKE: [&str; 2] = ["java.util.concurrent.locks.ReentrantLock.lock", "shop.Pool.borrow"];
+const SLEEP: [&str; 2] = ["java.lang.Thread.sleep", "shop.Peer.answer"];
+
+/// A thread's waits: from, to, in what, and who ended it.
+type Wait<'s> = (i64, i64, &'s [&'s str], Option<usize>);
+
+/// Threads with their waits, milliseconds; the number of a thread is its place.
+fn recording(threads: &[Vec<Wait<'_>>]) -> Recording {
+    let Built { mut recording, jvm, .. } = Built::jvm("17", "G1", 10.0);
+    let name = |at: usize| format!("worker-{at}");
+    for (at, waits) in threads.iter().enumerate() {
+        let thread = recording.thread(jvm, Some(at as i64 + 1), &name(at), Role::App);
+        let mut span = |kind: &str, (from, to): (i64, i64), frames: &[&str], labels: &[(&str, &str)]| {
+            let mut stack = None;
+            let kernel = [("futex_wait", FrameType::Kernel)];
+            let java = frames.iter().rev().map(|name| (*name, FrameType::C2));
+            for (name, frame_type) in java.chain(kernel.into_iter().filter(|_| !frames.is_empty())) {
+                let frame = recording.frame(name, "", frame_type, -1);
+                stack = Some(recording.stack(stack, frame));
+            }
+            recording.span(&SpanRow {
+                kind,
+                name: "sleeping",
+                t0_ns: from * 1_000_000,
+                t1_ns: to * 1_000_000,
+                process: jvm,
+                thread: Some(thread),
+                stack,
+                source: fathom_recording::SourceId(0),
+                line: 1,
+                key: -1,
+                parent: None,
+                figures: &[],
+                labels,
+            });
+        };
+        span(kind::SCHED_WATCHED, (0, 10_000), &[], &[]);
+        for (from, to, frames, ended_by) in waits {
+            let waker = ended_by.map(|other| format!("{} ({})", name(other), other + 1));
+            let labels = waker.as_ref().map(|waker| (label::WAKER, waker.as_str()));
+            span(kind::SCHED_OFF, (*from, *to), frames, labels.as_slice());
+        }
+    }
+    recording.seal();
+    recording
+}
+
+fn of(recording: &Recording, thread: &str) -> ThreadId {
+    let at = recording.threads.iter().position(|row| recording.strings.get(row.name) == thread).unwrap();
+    ThreadId(at as u32)
+}
+
+/// Pieces of all waits of a thread in milliseconds, by heading and place of what they come to.
+fn pieces(recording: &Recording, thread: &str) -> Vec<(Heading, String, i64)> {
+    let chains = Chains::of(recording);
+    let (mut attribution, mut places) = (Attribution::of(&chains), Places::of_recording(recording));
+    let thread = of(recording, thread);
+    let mut found: std::collections::BTreeMap<(Heading, String), i64> = Default::default();
+    for segment in segments::of(&chains, &mut places, thread) {
+        let ends = (segment.from, segment.to);
+        if !is_followed(segment.key.heading) {
+            continue;
+        }
+        for (path, from, to) in attribution.of_wait(thread, segment.key, segment.ended_by, ends) {
+            let end = path.last().unwrap().key;
+            *found.entry((end.heading, end.place.to_owned())).or_default() += (to - from) / 1_000_000;
+        }
+    }
+    found.into_iter().map(|((heading, place), ms)| (heading, place, ms)).collect()
+}
+
+#[test]
+fn a_wait_in_a_queue_of_waiters_comes_to_what_the_first_of_them_did() {
+    // Worker 2 waits for 1, that one for 0, which sleeps under the lock and then runs.
+    let recording = recording(&[
+        vec![(100, 180, &SLEEP, None)],
+        vec![(100, 200, &TAKE, Some(0)), (200, 250, &SLEEP, None)],
+        vec![(100, 300, &TAKE, Some(1))],
+    ]);
+    let place = |name: &str| name.to_owned();
+    assert_eq!(
+        pieces(&recording, "worker-2"),
+        [(Heading::Running, place(""), 70), (Heading::Sleep, place("shop.Peer.answer"), 130),]
+    );
+}
+
+#[test]
+fn threads_that_wait_for_each_other_and_who_is_not_known_end_the_way_where_it_is() {
+    let circle = recording(&[
+        vec![(100, 200, &TAKE, Some(1))],
+        vec![(100, 200, &TAKE, Some(0))],
+        vec![(100, 200, &TAKE, None)],
+    ]);
+    for thread in ["worker-0", "worker-2"] {
+        assert_eq!(
+            pieces(&circle, thread),
+            [(Heading::Lock, "shop.Pool.borrow".to_owned(), 100)],
+            "{thread}"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whoever waits for whom: the pieces of a thread's waits add up to its waits.
+    #[test]
+    fn time_is_conserved(wakers in prop::collection::vec(prop::collection::vec((0_i64..90, 1_i64..30, 0_usize..8), 0..6), 1..6)) {
+        let threads: Vec<Vec<Wait<'_>>> = wakers.iter().map(|waits| {
+            let mut until = 0;
+            let mut own = Vec::new();
+            for (gap, length, other) in waits {
+                let from = until + gap;
+                until = from + length;
+                own.push((from, until, &TAKE[..], Some(*other).filter(|other| *other < wakers.len())));
+            }
+            own
+        }).collect();
+        let recording = recording(&threads);
+        for (at, waits) in threads.iter().enumerate() {
+            let all: i64 = waits.iter().map(|(from, to, ..)| to - from).sum();
+            let found: i64 = pieces(&recording, &format!("worker-{at}")).iter().map(|(_, _, ms)| ms).sum();
+            prop_assert_eq!(found, all);
+        }
+    }
+}
