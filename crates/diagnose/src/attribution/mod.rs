@@ -147,8 +147,11 @@ impl<'c, 'a> Attribution<'c, 'a> {
 impl Walk<'_> {
     /// The way ends here for the time between two moments.
     fn ends(&mut self, from: i64, to: i64) {
+        // That the thread at the end had no work explains no wait for it: the wait itself stands.
+        let has_work = |step: &Step<'_>| step.key.heading != Heading::Idle;
+        let end = self.steps.iter().rposition(has_work).map_or(1, |at| at + 1);
         if from < to {
-            self.pieces.push((self.steps.as_slice().into(), from, to));
+            self.pieces.push((self.steps[..end].into(), from, to));
         }
     }
 }

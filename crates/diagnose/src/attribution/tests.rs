@@ -109,6 +109,14 @@ fn threads_that_wait_for_each_other_and_who_is_not_known_end_the_way_where_it_is
     }
 }
 
+#[test]
+fn a_wait_for_a_thread_without_work_is_not_charged_to_its_idleness() {
+    let rest =
+        ["java.util.concurrent.LinkedBlockingQueue.take", "java.util.concurrent.ThreadPoolExecutor.getTask"];
+    let recording = recording(&[vec![(100, 200, &rest, None)], vec![(100, 200, &TAKE, Some(0))]]);
+    assert_eq!(pieces(&recording, "worker-1"), [(Heading::Lock, "shop.Pool.borrow".to_owned(), 100)]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

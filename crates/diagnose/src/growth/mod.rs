@@ -383,7 +383,9 @@ impl Growth<'_> {
         // Threads that always sleep between operations, and now sleep for longer: that may be all that is asked of them.
         let paced = key.heading == Heading::Sleep && lead.part.base >= PACE * lead.part.slow;
         let rule = if paced { PACE_RULE } else { RULE };
-        let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced;
+        // That threads were blocked, on what nobody saw, names no cause.
+        let is_seen = key.heading != Heading::Blocked;
+        let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced && is_seen;
         let amount = |g: &Grown<'_>| words::amounts(g.slow, g.base, per.operations);
         let what = words::doing(key);
         // Who waits for it: as the waits were followed, else as they grew together.
