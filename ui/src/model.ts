@@ -114,6 +114,8 @@ export interface Diagnosis {
     unit: string;
     measured_on: string;
   };
+  /** The loss charged to findings (by their place) and to what is left: adds up to it. */
+  account: { to: string; finding: number | null; ms: number; share: number }[];
   ledger: LedgerRow[];
   findings: Finding[];
   ruled_out: { rule: string; figure: string; source: string }[];

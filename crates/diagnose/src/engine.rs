@@ -16,8 +16,8 @@ use crate::sight::{Sights, losses};
 use crate::timeline::Timeline;
 use crate::windows::{self, Chosen, WindowError, WindowSpec};
 use crate::{
-    BlindSpot, Case, Confidence, Diagnosis, Finding, Input, Layer, Loss, SCHEMA, Seen, Windows, collector,
-    headline, ledger, merge, metrics, quantity, seen, sight, status,
+    BlindSpot, Case, Confidence, Diagnosis, Finding, Input, Layer, Loss, SCHEMA, Seen, Windows, account,
+    collector, headline, ledger, merge, metrics, quantity, seen, sight, status,
 };
 
 /// The beginning of a remedy for what is summed up and not missing.
@@ -27,6 +27,9 @@ const MOSTLY: f64 = 0.5;
 
 /// Share from which on there is no room for what grew besides.
 const NEARLY: f64 = 0.75;
+
+/// Findings without a rule at most.
+const MOST_GROWN: usize = 3;
 
 /// How many times what a cause costs where threads spent their time differently it must cost in the whole run to act in all of it.
 const SMALL_PART: f64 = 2.0;
@@ -64,7 +67,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         chosen = choose(None)?;
         judged = judge(recording, &sights, &jvms, &timeline, &chosen, &chains);
     }
-    let Judged { case, windows, merged } = judged;
+    let Judged { case, windows, merged, left } = judged;
     let Merged { mut findings, mut ruled_out, mut blind_spots } = merged;
     merge::limit_shares(&mut findings);
     let ledger = ledger::ledger(recording, &jvms, &case.slow, &case.base, &case.loss);
@@ -95,6 +98,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         zero_ns: timeline.zero_ns,
         windows,
         loss: case.loss.clone(),
+        account: account::of(&case.loss, &findings, &left),
         ledger,
         findings,
         ruled_out,
@@ -141,6 +145,8 @@ struct Judged<'a> {
     case: Case<'a>,
     windows: Windows,
     merged: Merged,
+    /// What grew and no finding explains.
+    left: Vec<account::Left>,
 }
 
 /// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do, what acted all along is not in them: the whole run is
@@ -167,6 +173,7 @@ fn judge<'a>(
     let windows = chosen.windows.clone();
     let mut merged = merge::judge_all(&case, sights, jvms, RULES);
     let mut limited: Vec<String> = Vec::new();
+    let mut left = Vec::new();
     // Stops were picked for being stops: that they grew says nothing.
     if let Some(mut growth) = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten() {
         let too_small = growth.limit(&case, &mut merged.findings);
@@ -177,18 +184,15 @@ fn judge<'a>(
             true => explained(&merged.findings),
             false => costs(&case, &merged.findings),
         };
-        if explained < NEARLY {
-            merged.findings.extend(growth.findings(
-                &case,
-                &merged.findings,
-                explained,
-                chosen.by_change || chosen.picked,
-            ));
-            merge::by_cost(&mut merged.findings);
-        }
+        let by_change = chosen.by_change || chosen.picked;
+        let most = if explained < NEARLY { MOST_GROWN } else { 0 };
+        let grown = growth.findings(&case, &merged.findings, explained, by_change, most);
+        left = grown.left;
+        merged.findings.extend(grown.findings);
+        merge::by_cost(&mut merged.findings);
     }
     if !chosen.on_stops && (!chosen.by_change || merged.findings.is_empty()) {
-        return Judged { case, windows, merged };
+        return Judged { case, windows, merged, left };
     }
     let whole_case = Case {
         recording,
@@ -211,7 +215,7 @@ fn judge<'a>(
             windows.how
         );
         let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how };
-        return Judged { case: whole_case, windows, merged: whole };
+        return Judged { case: whole_case, windows, merged: whole, left: Vec::new() };
     }
     // The same cause costs more over more time, which is no reason to look away from where it stands out; unless a change of what threads
     // do is but a small part of where it acts.
@@ -230,12 +234,14 @@ fn judge<'a>(
             true => "in the longest stops, and its cost is theirs",
             false => "where threads spent their time differently, and its cost is of that",
         };
-        return Judged { merged: merge::with_others(whole, merged, of), case: whole_case, windows };
+        let merged = merge::with_others(whole, merged, of);
+        return Judged { merged, case: whole_case, windows, left: Vec::new() };
     }
     Judged {
         merged: merge::with_others(merged, whole, "over the whole run, and its cost is of all of it"),
         case,
         windows,
+        left,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Reads a [`fathom_recording::Recording`] and knows no file format and no screen.
 
+mod account;
 mod attribution;
 #[cfg(test)]
 mod built;

@@ -33,6 +33,8 @@ pub struct Diagnosis {
     pub windows: Windows,
     /// What was lost in the slow windows.
     pub loss: Loss,
+    /// The loss charged to findings and to what is left: adds up to `loss.lost_ms`. Empty where no loss was measured.
+    pub account: Vec<Charge>,
     /// Where the time went, slow beside base, per process.
     pub ledger: Vec<LedgerRow>,
     /// Causes found, the one that explains most lost time first.
@@ -169,6 +171,19 @@ pub struct Loss {
     pub unit: String,
     /// What the loss was measured on: "throughput of client0, client1, client2", "stops of the JVM".
     pub measured_on: String,
+}
+
+/// A part of the loss, and what it is charged to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Charge {
+    /// The culprit of the finding, a part of the time that grew and that no finding explains, or "not known".
+    pub to: String,
+    /// The finding, as a place in `findings`; `None` where none explains it.
+    pub finding: Option<usize>,
+    /// Milliseconds of the loss.
+    pub ms: f64,
+    /// The same as a share of the loss; all charges add up to 1.
+    pub share: f64,
 }
 
 /// Time of one process (or of all) charged to one heading, slow beside base.

@@ -47,6 +47,7 @@ fn full() -> Diagnosis {
         zero_ns: 0,
         windows: Windows { slow: vec![window], base: vec![window], how: String::new() },
         loss: Loss::default(),
+        account: vec![Charge { to: String::new(), finding: Some(0), ms: 0.0, share: 0.0 }],
         ledger: vec![LedgerRow {
             process: String::new(),
             process_id: None,
@@ -156,6 +157,7 @@ fn every_field_of_the_json_form_is_documented_and_no_other() {
         ("Windows", "/windows"),
         ("Window", "/windows/slow/0"),
         ("Loss", "/loss"),
+        ("Charge", "/account/0"),
         ("LedgerRow", "/ledger/0"),
         ("Finding", "/findings/0"),
         ("Evidence", "/findings/0/evidence/0"),

@@ -9,8 +9,8 @@ use std::io::{BufWriter, Write};
 
 use fathom_diagnose::chain::{Chain, End, Link, Part, Stop, StopPart};
 use fathom_diagnose::{
-    BlindSpot, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Remedy, RuledOut,
-    SCHEMA, Seen, Status, Window, Windows,
+    BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Remedy,
+    RuledOut, SCHEMA, Seen, Status, Window, Windows,
 };
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{
@@ -354,6 +354,10 @@ fn diagnosis() -> Diagnosis {
             unit: "tx/s".into(),
             measured_on: "throughput of three made-up clients".into(),
         },
+        account: vec![
+            Charge { to: "C2".into(), finding: Some(0), ms: 17_900.0, share: 17_900.0 / 20_600.0 },
+            Charge { to: "not known".into(), finding: None, ms: 2_700.0, share: 2_700.0 / 20_600.0 },
+        ],
         ledger: vec![
             row("stopped: GC", true, 0.02, 0.01),
             row("stopped: other VM operations", true, 0.01, 0.005),

@@ -1,7 +1,7 @@
 //! Diagnoses made up for the tests of this crate.
 
 use fathom_diagnose::{
-    BlindSpot, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Part, Remedy,
+    BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Part, Remedy,
     RuledOut, SCHEMA, Seen, Sighted, Status, Window, Windows,
 };
 
@@ -39,6 +39,7 @@ fn input(name: &str, format: &str, process: Option<&str>, records: u64) -> Input
 
 /// A compile burst in one of two JVMs.
 pub fn burst() -> Diagnosis {
+    let charge = |to: &str, finding, ms| Charge { to: to.into(), finding, ms, share: ms / 7_900.0 };
     let finding = Finding {
         rule: "jit-compile-burst",
         title: "a burst of JIT compilation: 191 tasks/s instead of 0.4/s, queue up to 312".into(),
@@ -122,6 +123,15 @@ pub fn burst() -> Diagnosis {
             unit: "tx/s".into(),
             measured_on: "throughput of client0, client1, client2".into(),
         },
+        account: vec![
+            charge("C2 CompilerThread0, org.example.migrate.MigrationMgr.analyze", Some(0), 6_900.0),
+            charge(
+                "waiting for the network at 10.0.0.7:5432 in org.example.storage.Remote.read",
+                None,
+                600.0,
+            ),
+            charge("not known", None, 400.0),
+        ],
         ledger: vec![
             row("server1", "stopped: GC", true, 110.0, 900.0),
             row("server1", "not stopped", true, 14_890.0, 99_100.0),
@@ -189,6 +199,7 @@ pub fn healthy() -> Diagnosis {
         how: "no slow window was given or found: the whole run is looked at".into(),
     };
     diagnosis.loss = Loss::default();
+    diagnosis.account.clear();
     diagnosis.findings.clear();
     diagnosis.warnings.clear();
     for row in &mut diagnosis.ledger {
@@ -227,6 +238,7 @@ pub fn hostile() -> Diagnosis {
     diagnosis.loss.unit = EVIL.into();
     diagnosis.loss.measured_on = EVIL.repeat(40);
     diagnosis.warnings = vec![EVIL.into()];
+    diagnosis.account.iter_mut().for_each(|charge| charge.to = EVIL.into());
     for input in &mut diagnosis.inputs {
         input.name = EVIL.into();
         input.process = Some(EVIL.into());

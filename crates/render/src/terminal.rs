@@ -4,6 +4,7 @@
 //! Composed several times with ever fewer details until it fits a screen; what was folded is counted and said.
 //! Colour only helps the eye: every word and figure stands there without it.
 
+mod account;
 mod detail;
 mod findings;
 mod ledger;
@@ -21,7 +22,7 @@ use crate::text::{cut, width, wrap};
 use crate::units;
 
 /// Lines that a screen is taken to hold. Laptops show 45 to 60; below that people scroll in any case.
-const SCREEN_LINES: usize = 46;
+const SCREEN_LINES: usize = 52;
 /// Narrower than this, columns of figures would no longer fit beside their words.
 const MIN_WIDTH: usize = 60;
 /// Wider lines are hard to read back from.
@@ -82,6 +83,8 @@ impl Page {
         }
         self.blank();
         self.windows(diagnosis);
+        self.account(diagnosis);
+        self.how(diagnosis);
         self.findings(diagnosis, detail);
         let ruled_out =
             diagnosis.ruled_out.iter().map(|r| (r.rule.as_str(), r.figure.as_str(), r.source.as_str()));
@@ -133,8 +136,12 @@ impl Page {
             };
             self.field("lost", &format!("{}{rates}{on}", units::duration_ms(loss.lost_ms)), Ink::Plain);
         }
-        if !windows.how.is_empty() {
-            self.field("how", &windows.how, Ink::Faint);
+    }
+
+    /// How the windows were found.
+    fn how(&mut self, diagnosis: &Diagnosis) {
+        if !diagnosis.windows.how.is_empty() {
+            self.field("how", &diagnosis.windows.how, Ink::Faint);
         }
     }
 

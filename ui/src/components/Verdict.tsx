@@ -3,6 +3,7 @@
 import type { Finding, Window } from "../model";
 import type { Page } from "../context";
 import { between, durationMs, moment, progress, share } from "../format";
+import { Account } from "./Account";
 import { StopParts, WaitChain } from "./Chain";
 
 const WORDS = { proven: "proven", likely: "likely", "consistent-with": "consistent with" } as const;
@@ -15,6 +16,7 @@ export function Verdict({ page }: { page: Page }) {
     <section class="verdict" aria-labelledby="headline">
       <h1 id="headline">{diagnosis.headline}</h1>
       <Windows page={page} />
+      <Account page={page} />
       {diagnosis.warnings.length > 0 && (
         <ul class="warnings" aria-label="Warnings">
           {diagnosis.warnings.map((w) => (

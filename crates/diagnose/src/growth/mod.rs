@@ -22,6 +22,7 @@ mod words;
 
 use fathom_recording::ProcessId;
 
+use crate::account::Left;
 use crate::attribution::Path;
 use crate::intervals::Intervals;
 use crate::sight::Sights;
@@ -53,8 +54,6 @@ const PACE: f64 = 0.25;
 const MORE_CPU: f64 = 1.3;
 /// How many times of its usual share of the wall time code must run to run more.
 const MORE: f64 = 1.1;
-/// Findings at most.
-const MOST_FINDINGS: usize = 3;
 /// What the half of the slow time with less of a part must have of the other half's.
 const FAIR: f64 = 0.2;
 /// Parts that are shown as evidence.
@@ -91,6 +90,12 @@ impl<'a> Grown<'a> {
         let (way, ms) = ways.max_by(|a, b| slow(a.1).total_cmp(&slow(b.1)).then_with(|| b.0.cmp(a.0)))?;
         (way.len() > 1 && slow(ms) >= MOST * slow(&self.part.ms)).then(|| way.clone())
     }
+}
+
+/// Findings without a rule, and what grew that no finding explains.
+pub(crate) struct Explained {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) left: Vec<Left>,
 }
 
 /// What amounts are divided by.
@@ -217,18 +222,19 @@ impl<'a> Growth<'a> {
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     }
 
-    /// Findings of what grew most, where findings of rules explain `explained` of the loss. `by_change`: the slow windows are those in which
-    /// threads spent their time differently, and whether that was a loss is not known.
+    /// `most` findings of what grew most at most, where findings of rules explain `explained` of the loss. `by_change`: the slow windows are
+    /// those in which threads spent their time differently, and whether that was a loss is not known.
     pub(crate) fn findings(
         &self,
         case: &Case<'_>,
         findings: &[Finding],
         explained: f64,
         by_change: bool,
-    ) -> Vec<Finding> {
+        most: usize,
+    ) -> Explained {
         // A series on which nothing was lost leaves nothing to explain.
         if case.loss.lost_ms <= 0.0 && !case.loss.measured_on.is_empty() {
-            return Vec::new();
+            return Explained { findings: Vec::new(), left: Vec::new() };
         }
         let own = || findings.iter().filter(|finding| finding.process_id == self.jvm);
         let of_rule = |g: &Grown<'_>, rule: &str| {
@@ -240,7 +246,7 @@ impl<'a> Growth<'a> {
         let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };
         let mut rest_ms = lost_ms * (1.0 - explained.clamp(0.0, 1.0));
         let mut found = Vec::new();
-        while found.len() < MOST_FINDINGS {
+        while found.len() < most {
             let Some(lead) = lead(case, &left) else { break };
             let share = match lead.behind.is_empty() {
                 true => lead.part.by() / self.all(),
@@ -255,7 +261,10 @@ impl<'a> Growth<'a> {
             let (cause, is_resource) = (lead.part.cause, !lead.behind.is_empty());
             left.retain(|g| g.cause != cause && !(is_resource && on_threads(g.key.heading)));
         }
-        found
+        let all = self.all().max(f64::MIN_POSITIVE);
+        let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };
+        let worked = left.iter().filter(|g| g.key.heading != Heading::Idle && g.by() > 0.0);
+        Explained { left: worked.map(part).collect(), findings: found }
     }
 }
 

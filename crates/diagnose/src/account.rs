@@ -1,0 +1,100 @@
+//! The account of a loss: which finding explains how much of it, and what is left.
+//!
+//! The charges add up to the loss: whatever no finding explains is a charge of its own, named after what grew in it as
+//! far as the ledger of threads shows that, and "not known" for the rest.
+
+use crate::{Charge, Finding, Loss};
+
+/// Parts of what is left that are named at most.
+const NAMED: usize = 3;
+/// Share of the loss below which a part of what is left is not named.
+const LEAST: f64 = 0.02;
+/// What nothing that was recorded shows.
+const NOT_KNOWN: &str = "not known";
+
+/// A part of what no finding explains, as a share of what all parts grew by.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Left {
+    /// What it is: "waiting for a CPU in shop.Orders.book".
+    pub(crate) what: String,
+    /// Its share, 0 to 1.
+    pub(crate) share: f64,
+}
+
+/// Charges a loss to findings, in their order, and to what is left; empty where no loss was measured.
+///
+/// A finding without a share is one of other moments than those in which the loss was measured: nothing of it is charged there.
+pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge> {
+    let lost_ms = loss.lost_ms;
+    if !(lost_ms > 0.0 && lost_ms.is_finite()) {
+        return Vec::new();
+    }
+    let mut rest_ms = lost_ms;
+    let mut charges = Vec::new();
+    let mut charge = |to: String, finding: Option<usize>, ms: f64| {
+        let ms = ms.clamp(0.0, rest_ms);
+        if ms > 0.0 {
+            rest_ms -= ms;
+            charges.push(Charge { to, finding, ms, share: ms / lost_ms });
+        }
+    };
+    for (i, finding) in findings.iter().enumerate().filter(|(_, finding)| finding.share.is_some()) {
+        charge(finding.culprit.clone(), Some(i), finding.cost_ms);
+    }
+    let named = left.iter().filter(|part| part.share >= LEAST).take(NAMED);
+    for part in named {
+        charge(part.what.clone(), None, part.share * lost_ms);
+    }
+    charge(NOT_KNOWN.into(), None, f64::INFINITY);
+    charges
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::built::{Built, whole_run};
+    use crate::{Confidence, Layer};
+
+    fn findings(costs: &[(f64, bool)]) -> Vec<Finding> {
+        let built = Built::jvm("17", "G1", 100.0);
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let case = whole_run(&recording);
+        let one = |(cost_ms, has_share): &(f64, bool)| {
+            let mut finding = case.finding_by("a", Layer::Gc, jvm, Confidence::Likely, *cost_ms);
+            finding.share = has_share.then_some(0.5);
+            finding
+        };
+        costs.iter().map(one).collect()
+    }
+
+    fn left(shares: &[f64]) -> Vec<Left> {
+        shares.iter().map(|share| Left { what: format!("{share}"), share: *share }).collect()
+    }
+
+    #[test]
+    fn what_is_left_is_named_after_what_grew() {
+        let loss = Loss { lost_ms: 1_000.0, ..Loss::default() };
+        let charges = of(&loss, &findings(&[(600.0, true), (900.0, false)]), &left(&[0.3, 0.01]));
+        let rows: Vec<_> = charges.iter().map(|c| (c.to.as_str(), c.finding, c.ms.round())).collect();
+        assert_eq!(rows, [("", Some(0), 600.0), ("0.3", None, 300.0), (NOT_KNOWN, None, 100.0)]);
+        assert!(of(&Loss::default(), &findings(&[(600.0, true)]), &[]).is_empty(), "no loss was measured");
+    }
+
+    proptest! {
+        #[test]
+        fn charges_add_up_to_the_loss(
+            lost_ms in 0.001..1e9_f64,
+            costs in prop::collection::vec((0.0..1e9_f64, any::<bool>()), 0..6),
+            shares in prop::collection::vec(0.0..1.0_f64, 0..6),
+        ) {
+            let loss = Loss { lost_ms, ..Loss::default() };
+            let charges = of(&loss, &findings(&costs), &left(&shares));
+            let sum: f64 = charges.iter().map(|charge| charge.ms).sum();
+            prop_assert!((sum - lost_ms).abs() <= 1e-6 * lost_ms, "{sum} of {lost_ms}");
+            let shares: f64 = charges.iter().map(|charge| charge.share).sum();
+            prop_assert!((shares - 1.0).abs() <= 1e-6, "{shares}");
+        }
+    }
+}
