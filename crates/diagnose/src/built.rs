@@ -87,6 +87,12 @@ impl Built {
         self.row(kind::SYSCALL, name, at_s, ms, &[], &[(label::PATH, path)], None, Some(thread))
     }
 
+    /// System calls of a thread, counted from a moment on for so many milliseconds.
+    pub fn counted_calls(&mut self, thread: &str, name: &str, at_s: f64, ms: f64, calls: f64) -> SpanId {
+        let figures = [(fathom_recording::vocabulary::figure::CALLS, calls)];
+        self.row(kind::SYSCALL_TOTALS, name, at_s, ms, &figures, &[], None, Some(thread))
+    }
+
     /// A thread whose switches were all seen, from the beginning on for so many seconds.
     pub fn watched(&mut self, thread: &str, seconds: f64) -> SpanId {
         self.on_thread(kind::SCHED_WATCHED, thread, "", 0.0, seconds * 1e3)
@@ -225,6 +231,7 @@ pub fn whole_run(recording: &Recording) -> Case<'_> {
         found_on_stops: false,
         warm_up: None,
         lost_by: Vec::new(),
+        exchanges: None,
         chains: Default::default(),
     }
 }
@@ -244,6 +251,7 @@ pub fn slow_and_base(recording: &Recording, slow: (i64, i64), base: (i64, i64), 
         found_on_stops: false,
         warm_up: None,
         lost_by,
+        exchanges: None,
         chains: Default::default(),
     }
 }

@@ -8,6 +8,7 @@ use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::chain::{Chains, Stop};
 use crate::intervals::Intervals;
+use crate::windows::progress::Progress;
 use crate::{Confidence, Finding, Layer, Loss, Rule, Window};
 
 /// What a cause must explain to be worth a finding, as a share of the loss (see [`Case::yardstick_ms`]). A twentieth
@@ -42,6 +43,8 @@ pub struct Case<'a> {
     /// The loss tick by tick of the series within the slow windows, milliseconds; empty without a series. A tick
     /// above the base's rate has a negative one.
     pub lost_by: Vec<(Window, f64)>,
+    /// What counts operations where no series does, so that times can be divided by their number.
+    pub(crate) exchanges: Option<Rc<Progress>>,
     /// Chains of the recording, made when a rule first asks for one; cases of one recording share them.
     pub(crate) chains: Rc<OnceCell<Chains<'a>>>,
 }
@@ -80,6 +83,7 @@ impl<'a> Case<'a> {
             found_on_stops: self.found_on_stops,
             warm_up: self.warm_up,
             lost_by,
+            exchanges: self.exchanges.clone(),
             chains: Rc::clone(&self.chains),
         }
     }
@@ -281,6 +285,7 @@ mod tests {
             found_on_stops: false,
             warm_up: None,
             lost_by: Vec::new(),
+            exchanges: None,
             chains: Rc::default(),
         }
     }

@@ -14,7 +14,7 @@ use crate::merge::Merged;
 use crate::rules::RULES;
 use crate::sight::{Sights, losses};
 use crate::timeline::Timeline;
-use crate::windows::{self, Chosen, WindowError, WindowSpec};
+use crate::windows::{self, Chosen, FindOn, WindowError, WindowSpec};
 use crate::{
     BlindSpot, Case, Confidence, Diagnosis, Finding, Input, Layer, Loss, SCHEMA, Seen, Windows, account,
     collector, headline, ledger, merge, metrics, quantity, seen, sight, status,
@@ -58,14 +58,20 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let timeline = Timeline::of(recording);
     let (jvms, unplaced) = timeline.jvms();
     let chains = Rc::new(OnceCell::new());
-    let choose = |chains| windows::choose(recording, &jvms, &timeline, options, chains);
-    let mut chosen = choose(Some(&*chains))?;
     let sights = Sights::of(recording);
-    let mut judged = judge(recording, &sights, &jvms, &timeline, &chosen, &chains);
-    // What threads did differently came to nothing: then it is no reason to look away from the rest.
+    let judge_on = |find_on: FindOn| -> Result<_, WindowError> {
+        let chosen = windows::choose(recording, &jvms, &timeline, options, find_on, &chains)?;
+        let judged = judge(recording, &sights, &jvms, &timeline, &chosen, &chains);
+        Ok((chosen, judged))
+    };
+    let (mut chosen, mut judged) = judge_on(FindOn::Exchanges)?;
+    // That fewer exchanges were made, or that threads did something else, is no loss by itself: where it comes to nothing, it is
+    // no reason to look away from the rest.
+    if chosen.exchanges.is_some() && judged.merged.findings.is_empty() {
+        (chosen, judged) = judge_on(FindOn::Change)?;
+    }
     if chosen.by_change && judged.merged.findings.is_empty() {
-        chosen = choose(None)?;
-        judged = judge(recording, &sights, &jvms, &timeline, &chosen, &chains);
+        (chosen, judged) = judge_on(FindOn::Stops)?;
     }
     let Judged { case, windows, merged, left } = judged;
     let Merged { mut findings, mut ruled_out, mut blind_spots } = merged;
@@ -168,6 +174,7 @@ fn judge<'a>(
         found_on_stops: chosen.on_stops,
         warm_up: chosen.warm_up,
         lost_by: chosen.lost_by.clone(),
+        exchanges: chosen.exchanges.clone(),
         chains: Rc::clone(chains),
     };
     let windows = chosen.windows.clone();
@@ -184,7 +191,7 @@ fn judge<'a>(
             true => explained(&merged.findings),
             false => costs(&case, &merged.findings),
         };
-        let by_change = chosen.by_change || chosen.picked;
+        let by_change = chosen.by_change || chosen.exchanges.is_some() || chosen.picked;
         let most = if explained < NEARLY { MOST_GROWN } else { 0 };
         let grown = growth.findings(&case, &merged.findings, explained, by_change, most);
         left = grown.left;
@@ -203,6 +210,7 @@ fn judge<'a>(
         found_on_stops: false,
         warm_up: chosen.warm_up,
         lost_by: Vec::new(),
+        exchanges: None,
         chains: Rc::clone(&case.chains),
     };
     let whole = merge::judge_all(&whole_case, sights, jvms, RULES);

@@ -444,6 +444,7 @@ mod tests {
                 found_on_stops: false,
                 warm_up: None,
                 lost_by: Vec::new(),
+                exchanges: None,
                 chains: Default::default(),
             },
             jvm,

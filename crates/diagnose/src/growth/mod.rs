@@ -316,10 +316,13 @@ fn halves(moments: &Intervals) -> (Intervals, Intervals) {
     (Intervals::of(first), Intervals::of(second))
 }
 
-/// Operations in each frame, where a series counts them in all; else milliseconds.
+/// Operations in each frame, where a series or the recording itself counts them in all; else milliseconds.
 fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
     let counted = frames.each_ref().map(|moments| {
         let windows = moments.windows();
+        if let Some(exchanges) = &case.exchanges {
+            return exchanges.within(&windows).flatten().sum::<f64>() * exchanges.tick_ns as f64 / 1e9;
+        }
         let each = windows.iter().map(|w| thread_ledger::operations(case.recording, *w).unwrap_or(0.0));
         each.sum::<f64>()
     });

@@ -361,6 +361,7 @@ mod tests {
             found_on_stops: false,
             warm_up: None,
             lost_by,
+            exchanges: None,
             chains: Default::default(),
         };
         JitCompileBurst.judge(&case, jvm)
@@ -520,6 +521,7 @@ mod tests {
             found_on_stops: false,
             warm_up: None,
             lost_by: Vec::new(),
+            exchanges: None,
             chains: Default::default(),
         };
         assert!(matches!(JitCompileBurst.judge(&case, leader), Judgement::Found(_)));

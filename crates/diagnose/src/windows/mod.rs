@@ -1,7 +1,9 @@
-//! The windows that a diagnosis compares: given by the user, or found on a series of progress, on long stops, or on what threads do.
+//! The windows that a diagnosis compares: given by the user, or found on a series of progress, on exchanges that the recording counts, on long stops, or on what
+//! threads do.
 
 pub(crate) mod change;
 pub(crate) mod dips;
+mod exchanges;
 pub(crate) mod progress;
 pub(crate) mod spec;
 pub(crate) mod stops;
@@ -10,6 +12,7 @@ pub use spec::{Clock, WindowError, WindowSpec};
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording};
@@ -78,6 +81,8 @@ pub(crate) struct Chosen {
     /// Whether the windows are those in which threads spent their time differently: no loss was measured, and what acted all along is to
     /// be looked for in the whole run, too.
     pub(crate) by_change: bool,
+    /// What the windows were found on, where the recording itself tells it: how many of them an operation makes is not known.
+    pub(crate) exchanges: Option<Rc<Progress>>,
     /// Whether the windows were picked for what threads did in them, by whoever recorded.
     pub(crate) picked: bool,
     /// Slow time that no source but the series covers, milliseconds; it was cut away.
@@ -112,13 +117,25 @@ impl Chosen {
     }
 }
 
-/// Chooses the windows of a recording; where nothing else tells, on what threads do, if `chains` are given for that.
+/// What windows may be found on where no series tells them and the user gave none: each way includes those after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FindOn {
+    /// Long stops, else nothing.
+    Stops,
+    /// What threads do.
+    Change,
+    /// Exchanges that the recording counts.
+    Exchanges,
+}
+
+/// Chooses the windows of a recording.
 pub(crate) fn choose<'a>(
     recording: &'a Recording,
     jvms: &[ProcessId],
     timeline: &Timeline<'_>,
     options: &Options,
-    chains: Option<&OnceCell<Chains<'a>>>,
+    find_on: FindOn,
+    chains: &OnceCell<Chains<'a>>,
 ) -> Result<Chosen, WindowError> {
     let clock = clock(timeline, options.zone.clone());
     let given = |specs: &[WindowSpec]| -> Result<Intervals, WindowError> {
@@ -129,7 +146,7 @@ pub(crate) fn choose<'a>(
     let progress = Progress::of(recording, |s| timeline.usable(s));
     let found = progress.as_ref().and_then(dips::find);
     let mut chosen = if slow.is_empty() {
-        by_finding(recording, jvms, timeline, progress.as_ref(), found.as_ref(), chains)
+        by_finding(recording, jvms, timeline, progress.as_ref(), found.as_ref(), find_on, chains)
     } else {
         by_hand(&slow, timeline, found.as_ref())
     };
@@ -158,8 +175,8 @@ pub(crate) fn choose<'a>(
     let usual = chosen.windows.base.clone();
     if !chosen.whole_run {
         chosen.clip(&timeline.recorded());
-        let series =
-            progress.as_ref().and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
+        let told = progress.as_ref().or(chosen.exchanges.as_deref());
+        let series = told.and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
         if let Some((progress, loss)) = series {
             chosen.lost_by = lost_by(progress, &chosen.windows.slow, &usual);
             chosen.loss = loss;
@@ -198,6 +215,7 @@ fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
         lost_by: Vec::new(),
         on_stops: false,
         by_change: false,
+        exchanges: None,
         picked: false,
         unrecorded_ms: 0.0,
         steady: None,
@@ -210,7 +228,8 @@ fn by_finding<'a>(
     timeline: &Timeline<'_>,
     progress: Option<&Progress>,
     found: Option<&Found>,
-    chains: Option<&OnceCell<Chains<'a>>>,
+    find_on: FindOn,
+    chains: &OnceCell<Chains<'a>>,
 ) -> Chosen {
     let whole = |how: String| Chosen { whole_run: true, ..chosen(vec![timeline.judged()], Vec::new(), how) };
     if let Some((slow, how)) = kept_for(recording, timeline.covers) {
@@ -231,12 +250,18 @@ fn by_finding<'a>(
         None => "no series of throughput or latency to find slow windows on".to_owned(),
     };
     let stopped = stops::find(recording, jvms, timeline.covers);
-    let changed = chains.filter(|_| watches_threads(recording));
-    let changed = changed
-        .and_then(|chains| change::find(recording, chains.get_or_init(|| Chains::of(recording)), jvms));
     // What held threads up for longer than the JVM stood still is the larger loss.
     let length_ns = |windows: &[Window]| Intervals::of_windows(windows).length_ns();
     let stopped_ns = stopped.as_ref().map_or(0, |(slow, _)| length_ns(slow));
+    let watched = watches_threads(recording);
+    let fewer = (watched && find_on >= FindOn::Exchanges).then(|| exchanges::find(recording, jvms)).flatten();
+    if let Some((progress, found)) = fewer.filter(|(_, found)| length_ns(&found.slow) > stopped_ns) {
+        let how = format!("{series}; {}", found.how);
+        return Chosen { exchanges: Some(Rc::new(progress)), ..chosen(found.slow, found.base, how) };
+    }
+    let changed = (watched && find_on >= FindOn::Change)
+        .then(|| change::find(recording, chains.get_or_init(|| Chains::of(recording)), jvms))
+        .flatten();
     if let Some(change) = changed.filter(|change| length_ns(&change.slow) > stopped_ns) {
         let how = format!("{series}; {}", change.how);
         return Chosen { by_change: true, ..chosen(change.slow, change.base, how) };

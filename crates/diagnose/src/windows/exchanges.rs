@@ -1,0 +1,156 @@
+//! Progress that a live recording tells of itself, where no series is given: how often the threads of a JVM read and wrote.
+//!
+//! ```text
+//! system calls of application threads, counted each second ─┬─ that read  ─┬─▶ the fewer of both: exchanges
+//!                                                           └─ that write ─┘
+//! ```
+//!
+//! A request is read and its reply written, by the server as by the client. The fewer of both is taken: a service that begins to
+//! log more writes more, and does no more for it. Calls of a futex are no measure of progress, for they rise with contention.
+//!
+//! Limits. How many exchanges an operation makes is not known, and may change: that fewer were made is a loss only where each of them
+//! took longer, which the ledger of threads says ([`crate::growth`]). A program that reads and writes nothing has none.
+
+use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::{ProcessId, Recording, Role};
+
+use super::dips::{self, Found};
+use super::progress::Progress;
+use crate::Window;
+
+/// Calls that take what a peer sent, and calls that send.
+const READ: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
+const WRITE: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
+/// Length of a tick: calls are counted by the second.
+const TICK_NS: i64 = 1_000_000_000;
+/// A day of ticks, so that no input asks for unbounded memory.
+const MOST_TICKS: i64 = 86_400;
+/// Exchanges a second below which there is no level that could fall.
+const LEAST_PER_S: f64 = 20.0;
+
+/// The exchanges of the JVM that lost most of them, with the windows in which it did; `None` where no JVM's fell.
+pub(crate) fn find(recording: &Recording, jvms: &[ProcessId]) -> Option<(Progress, Found)> {
+    let of_each = jvms.iter().filter_map(|jvm| {
+        let progress = of(recording, *jvm)?;
+        let found = dips::find(&progress).filter(|found| !found.slow.is_empty())?;
+        Some((lost(&progress, &found), progress, found))
+    });
+    let (_, progress, found) = of_each.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some((progress, found))
+}
+
+/// How many exchanges fewer were made in the slow windows than usual.
+fn lost(progress: &Progress, found: &Found) -> f64 {
+    let rate = |windows: &[Window]| {
+        let values: Vec<f64> = progress.within(windows).map(|value| value.unwrap_or(0.0)).collect();
+        (crate::stats::mean(&values).unwrap_or(0.0), values.len() as f64)
+    };
+    let ((slow, ticks), (base, _)) = (rate(&found.slow), rate(&found.base));
+    (base - slow) * ticks
+}
+
+/// The exchanges of a JVM's application threads by the second; `None` where their calls were not counted or are few.
+pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
+    let counted: Vec<_> =
+        recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm).collect();
+    let from_ns = counted.iter().map(|span| span.t0_ns()).min()?;
+    let to_ns = counted.iter().map(|span| span.t1_ns()).max()?;
+    // The first and the last second are counted in part.
+    let ticks = usize::try_from((to_ns.checked_sub(from_ns)? / TICK_NS).min(MOST_TICKS)).ok()?;
+    let mut progress = Progress {
+        from_ns,
+        tick_ns: TICK_NS,
+        values: Vec::new(),
+        stalled: vec![false; ticks],
+        of_latency: false,
+        unit: "exchanges/s".into(),
+        measured_on: format!("exchanges (a read and a write) of {}", recording.process_name(jvm)),
+    };
+    let (mut reads, mut writes) = (vec![0.0; ticks], vec![0.0; ticks]);
+    let is_application = |span: &fathom_recording::Span<'_>| {
+        let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
+        thread.is_some_and(|thread| thread.role == Role::App)
+    };
+    for span in counted.iter().filter(|span| is_application(span)) {
+        let sums = match span.name() {
+            name if READ.contains(&name) => &mut reads,
+            name if WRITE.contains(&name) => &mut writes,
+            _ => continue,
+        };
+        let calls = span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0);
+        spread(sums, &progress, (span.t0_ns(), span.t1_ns()), calls);
+    }
+    progress.values = reads.iter().zip(&writes).map(|(read, written)| Some(read.min(*written))).collect();
+    let mean = progress.values.iter().flatten().sum::<f64>() / ticks.max(1) as f64;
+    (mean >= LEAST_PER_S).then_some(progress)
+}
+
+/// Adds calls that were counted in a span to the ticks that it touches, evenly.
+fn spread(sums: &mut [f64], grid: &Progress, (from_ns, to_ns): (i64, i64), calls: f64) {
+    let length_ns = to_ns.saturating_sub(from_ns).max(1) as f64;
+    let first = usize::try_from(from_ns.saturating_sub(grid.from_ns) / grid.tick_ns).unwrap_or(usize::MAX);
+    for tick in first..sums.len() {
+        let window = grid.window(tick, tick + 1);
+        let within_ns = to_ns.min(window.to_ns).saturating_sub(from_ns.max(window.from_ns));
+        if within_ns <= 0 {
+            break;
+        }
+        sums[tick] += calls * within_ns as f64 / length_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::Built;
+
+    /// A thread's calls of each second, by name.
+    fn recorded(calls: &[(&str, &dyn Fn(i64) -> f64)]) -> (Recording, ProcessId) {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for s in 0..60 {
+            for (name, of) in calls {
+                built.counted_calls("worker", name, s as f64, 1_000.0, of(s));
+            }
+        }
+        let jvm = built.jvm;
+        (built.sealed(), jvm)
+    }
+
+    fn slow(s: i64) -> bool {
+        (20..30).contains(&s)
+    }
+
+    #[test]
+    fn fewer_replies_are_windows_and_a_log_that_is_written_more_is_no_progress() {
+        let requests = |s: i64| if slow(s) { 40.0 } else { 500.0 };
+        let with_log = |s: i64| requests(s) + if slow(s) { 90_000.0 } else { 0.0 };
+        let (recording, jvm) = recorded(&[("recvfrom", &requests), ("write", &with_log)]);
+        let (progress, found) = find(&recording, &[jvm]).unwrap();
+        let seconds = |ns: i64| (ns - progress.from_ns) / TICK_NS;
+        assert_eq!(found.slow.len(), 1);
+        assert_eq!((seconds(found.slow[0].from_ns), seconds(found.slow[0].to_ns)), (20, 30));
+        assert_eq!(progress.values[25], Some(40.0));
+    }
+
+    #[test]
+    fn calls_of_one_side_or_too_few_of_both_are_no_exchanges() {
+        let many = |s: i64| if slow(s) { 40.0 } else { 500.0 };
+        let few = |_: i64| 2.0;
+        assert!(find(&recorded(&[("write", &many)]).0, &[ProcessId(0)]).is_none());
+        let (recording, jvm) = recorded(&[("write", &many), ("read", &few)]);
+        assert!(of(&recording, jvm).is_none());
+        let (recording, jvm) = recorded(&[("futex", &many)]);
+        assert!(of(&recording, jvm).is_none());
+    }
+
+    #[test]
+    fn calls_of_a_long_interval_are_spread_over_it() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for name in ["read", "write"] {
+            built.counted_calls("worker", name, 0.0, 30_000.0, 3_000.0);
+        }
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let progress = of(&recording, jvm).unwrap();
+        assert_eq!(progress.values, vec![Some(100.0); 30]);
+    }
+}
