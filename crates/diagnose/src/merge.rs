@@ -379,8 +379,20 @@ pub(crate) fn weight_ms(finding: &Finding) -> f64 {
     weight * finding.cost_ms
 }
 
-/// Dearest first; of equally dear ones the surest, then in the order of the rules.
+/// Whether a finding says why the JVM was stopped.
+fn is_about_stops(finding: &Finding) -> bool {
+    let beginnings = ["gc-", "heap-", "safepoint-", "out-of-", "process-"];
+    beginnings.iter().any(|beginning| finding.rule.starts_with(beginning))
+}
+
+/// Dearest first; of equally dear ones the surest, then in the order of the rules. What is only the sum of stops gives way to what explains
+/// them, and not to what has nothing to do with stops.
 pub(crate) fn by_cost(findings: &mut [Finding]) {
+    let stops_are_explained = findings.iter().any(is_about_stops);
+    let weight_ms = |finding: &Finding| match yields(finding.rule) && !stops_are_explained {
+        true => finding.cost_ms,
+        false => weight_ms(finding),
+    };
     let sure = |f: &Finding| match f.confidence {
         Confidence::Proven => 2,
         Confidence::Likely => 1,
@@ -484,6 +496,20 @@ mod tests {
             let ranked = rank(vec![pause, burst], case);
             assert_eq!([ranked[0].cost_ms, ranked[1].cost_ms], [5_000.0, 500.0]);
             assert!(ranked[1].why_confidence.contains("charged to a"), "{}", ranked[1].why_confidence);
+        });
+    }
+
+    #[test]
+    fn a_sum_of_stops_gives_way_to_what_explains_stops_alone() {
+        with_case(1_000.0, |case, jvm| {
+            let first = |rule: &'static str| {
+                let mut findings =
+                    vec![finding(case, jvm, "jvm-stopped", 600.0, &[]), finding(case, jvm, rule, 300.0, &[])];
+                by_cost(&mut findings);
+                findings[0].rule
+            };
+            assert_eq!(first("gc-heap-too-small"), "gc-heap-too-small");
+            assert_eq!(first("jit-compile-burst"), "jvm-stopped");
         });
     }
 

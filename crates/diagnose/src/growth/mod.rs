@@ -15,6 +15,8 @@
 //!
 //! Limits. The base must be there and seen by the same sources. Of several JVMs only that in which most grew is looked at.
 
+mod callers;
+mod calls;
 pub(crate) mod parts;
 #[cfg(test)]
 mod tests;
@@ -30,12 +32,17 @@ use crate::waits::Heading;
 use crate::{
     COVERED, Case, Confidence, Evidence, Finding, RuledOut, Sight, Window, merge, quantity, thread_ledger,
 };
+use callers::Callers;
+use calls::Calls;
 use parts::{BASE, Cause, FRAMES, Key, Part};
 
 /// The id of such a finding.
 pub const RULE: &str = "largest-growth";
 /// The id where that is sleep which was there before: a pace more than a fault.
 pub const PACE_RULE: &str = "slower-pace";
+
+/// The id where operations make more calls of the kernel, each of which takes as long as ever.
+pub const CALLS_RULE: &str = "more-calls";
 
 /// What an operation must have grown by to be told, as a share of what it takes in the base: below, it is the noise that
 /// throughput itself has.
@@ -112,6 +119,8 @@ pub(crate) struct Growth<'a> {
     per: Per,
     /// Threads that did anything with operations in the slow windows.
     threads: usize,
+    /// The call of the kernel that operations make more of.
+    calls: Option<Calls<'a>>,
 }
 
 impl<'a> Growth<'a> {
@@ -246,6 +255,19 @@ impl<'a> Growth<'a> {
         let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };
         let mut rest_ms = lost_ms * (1.0 - explained.clamp(0.0, 1.0));
         let mut found = Vec::new();
+        if let Some(calls) = self.calls.as_ref().filter(|_| most > 0) {
+            let made: Vec<&Grown<'_>> =
+                left.iter().copied().filter(|g| calls.make(case.recording, g)).collect();
+            let share = made.iter().map(|g| g.by()).sum::<f64>() / self.all().max(f64::MIN_POSITIVE);
+            let largest =
+                left.iter().filter(|g| g.key.heading != Heading::Idle).map(|g| g.by()).fold(0.0, f64::max);
+            if share >= LEADS && share >= largest / self.all().max(f64::MIN_POSITIVE) {
+                let cost_ms = (lost_ms * share).min(rest_ms);
+                rest_ms -= cost_ms;
+                found.push(self.more_calls(case, calls, &made, share, cost_ms, by_change));
+                left.retain(|g| made.iter().all(|m| m.cause != g.cause));
+            }
+        }
         while found.len() < most {
             let Some(lead) = lead(case, &left) else { break };
             let share = match lead.behind.is_empty() {
@@ -284,6 +306,7 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
     let (first, second) = halves(&covered);
     let frames: [Intervals; FRAMES] = [first, second, base];
     let per = per(case, &frames);
+    let calls = calls::grown(case, jvm, &frames, &per);
     let parts = parts::of(case.recording, case.chains(), jvm, &frames, per.operations);
     let mut grown: Vec<Grown<'a>> = Vec::new();
     for (cause, part) in parts.by_cause {
@@ -300,7 +323,7 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
         grown.push(Grown { key: cause.key, cause, part, slow, base, credit: 0.0, holds, runs_more });
     }
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
-    Some(Growth { jvm, grown, per, threads: parts.threads })
+    Some(Growth { jvm, grown, per, threads: parts.threads, calls })
 }
 
 /// Moments cut where half of their time has passed.
@@ -377,7 +400,7 @@ fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<Lead<'g, 'a>
     Some(Lead { part: root, behind, throughout: throughout(root) })
 }
 
-impl Growth<'_> {
+impl<'a> Growth<'a> {
     fn finding(
         &self,
         case: &Case<'_>,
@@ -445,8 +468,11 @@ impl Growth<'_> {
         }
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
         let mut finding = case.finding_by(rule, words::layer(key.heading), jvm, confidence, cost_ms);
+        let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), per);
+        let caller = callers.new_one(&[part], per, key.place);
+        let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
         finding.title = format!(
-            "{}{behind}",
+            "{}{from}{behind}",
             words::title(&lead.part.cause, lead.part.slow, lead.part.base, per.operations)
         );
         finding.why_confidence = format!(

@@ -25,6 +25,11 @@ pub(super) const FRAMES: usize = 3;
 /// The base among them.
 pub(super) const BASE: usize = 2;
 
+/// Whether a method is one of the JDK's.
+pub(super) fn is_of_jdk(name: &str) -> bool {
+    JDK.iter().any(|package| name.starts_with(package))
+}
+
 /// Packages of the JDK and of what it is made of: the method that called into them is the application's.
 const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", "jdk/"];
 
@@ -89,6 +94,8 @@ pub(super) struct Part<'a> {
     pub(super) longest: Option<(i64, ThreadId, i64, i64)>,
     /// Waits that were followed, by frame: a fair part of all where there are many.
     followed: Vec<(usize, Piece<'a>)>,
+    /// Milliseconds by stack, by frame, as far as stacks are known and waits were not followed.
+    pub(super) by_stack: FxHashMap<StackId, [f64; FRAMES]>,
     /// Milliseconds by the way on which the waits led here, by frame.
     pub(super) ways: FxHashMap<Path<'a>, [f64; FRAMES]>,
 }
@@ -97,6 +104,10 @@ impl<'a> Part<'a> {
     fn merge(&mut self, other: Self) {
         for (way, ms) in other.ways {
             let sum = self.ways.entry(way).or_default();
+            (0..FRAMES).for_each(|frame| sum[frame] += ms[frame]);
+        }
+        for (stack, ms) in other.by_stack {
+            let sum = self.by_stack.entry(stack).or_default();
             (0..FRAMES).for_each(|frame| sum[frame] += ms[frame]);
         }
         for frame in 0..FRAMES {
@@ -176,7 +187,7 @@ pub(super) fn of<'a>(
     let mut parts = Parts::default();
     let mut places = Places::of_recording(recording);
     let mut ran_ms = [0.0; FRAMES];
-    let mut ran: FxHashMap<(&'a str, ThreadId), [f64; FRAMES]> = FxHashMap::default();
+    let mut ran = Ran::default();
     let application = chains.application_threads(jvm);
     let mut attribution = Attribution::of(chains);
     let most_followed = (MOST_FOLLOWED / application.len().max(1)).max(LEAST_FOLLOWED);
@@ -200,8 +211,8 @@ pub(super) fn of<'a>(
                 let means = (&mut places, &mut attribution, chains);
                 off(&mut own_parts, means, most_followed, thread, heading, own, frame, &short, &named);
             }
-            for (place, weight) in sampled(recording, chains, &mut places, thread, windows) {
-                ran.entry((place, thread)).or_default()[frame] += weight;
+            for (place, stack, weight) in sampled(recording, chains, &mut places, thread, windows) {
+                ran.entry((place, stack, thread)).or_default()[frame] += weight;
             }
         }
         // Who does operations and sleeps between them does fewer the longer it sleeps, and may sleep nearly all the time.
@@ -259,7 +270,7 @@ fn off<'a>(
         }
         let key =
             Key { heading, place: places.of(span.stack()), target: named_at(named, span).unwrap_or("") };
-        left = left.saturating_sub(add(parts, key, thread, &stretches, frame));
+        left = left.saturating_sub(add(parts, key, thread, &stretches, frame, span.stack()));
         if follows && at % each == 0 {
             let ended_by = segments::ended_by(chains, thread, heading, span);
             let pieces = stretches.iter().flat_map(|s| attribution.of_wait(thread, key, ended_by, *s));
@@ -275,16 +286,19 @@ fn off<'a>(
         .filter(|wait| wait.heading == heading && own.touches(begins(wait), wait.t_ns))
         .collect();
     let all: f64 = weights.iter().map(|wait| wait.weight as f64).sum();
-    let mut add = |place, ms| {
+    let mut add = |place, stack: Option<StackId>, ms| {
         let part = parts.entry(Key { heading, place, target: "" }).or_default();
         part.ms[frame] += ms;
+        if let Some(stack) = stack {
+            part.by_stack.entry(stack).or_default()[frame] += ms;
+        }
         if frame != BASE {
             part.threads.insert(thread);
         }
     };
     match all > 0.0 {
-        true => weights.iter().for_each(|w| add(w.place, left as f64 / 1e6 * w.weight as f64 / all)),
-        false => add("", left as f64 / 1e6),
+        true => weights.iter().for_each(|w| add(w.place, w.stack, left as f64 / 1e6 * w.weight as f64 / all)),
+        false => add("", None, left as f64 / 1e6),
     }
 }
 
@@ -293,6 +307,7 @@ pub(crate) struct ShortWait<'a> {
     pub(crate) t_ns: i64,
     pub(crate) heading: Heading,
     pub(crate) place: &'a str,
+    pub(crate) stack: Option<StackId>,
     pub(crate) weight: i64,
 }
 
@@ -302,11 +317,15 @@ fn add<'a>(
     thread: ThreadId,
     stretches: &[(i64, i64)],
     frame: usize,
+    stack: Option<StackId>,
 ) -> i64 {
     let part = parts.entry(key).or_default();
     let length = |(from, to): &(i64, i64)| to.saturating_sub(*from);
     let ns = stretches.iter().map(length).fold(0, i64::saturating_add);
     part.ms[frame] += ns as f64 / 1e6;
+    if let Some(stack) = stack {
+        part.by_stack.entry(stack).or_default()[frame] += ns as f64 / 1e6;
+    }
     part.ended[frame] += stretches.len();
     if frame != BASE {
         part.threads.insert(thread);
@@ -334,36 +353,39 @@ pub(crate) fn named_at<'a>(named: &Named<'a>, span: &Span<'a>) -> Option<&'a str
     (*to > span.t0_ns()).then_some(*target)
 }
 
-/// Weights of a thread's CPU samples by the application's method.
+/// Weights of CPU samples by the application's method, the stack and the thread, by frame.
+type Ran<'a> = FxHashMap<(&'a str, Option<StackId>, ThreadId), [f64; FRAMES]>;
+
+/// Weights of a thread's CPU samples by the application's method and the stack.
 fn sampled<'a>(
     recording: &'a Recording,
     chains: &Chains<'a>,
     places: &mut Places<'a>,
     thread: ThreadId,
     windows: &Intervals,
-) -> Vec<(&'a str, f64)> {
+) -> Vec<(&'a str, Option<StackId>, f64)> {
     let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
     let samples = chains.samples(thread).iter();
     let samples = samples.filter(|s| kinds.contains(&Some(s.kind)) && windows.touches(s.t_ns, s.t_ns));
-    samples.map(|s| (places.of(s.stack), s.weight.max(0) as f64)).collect()
+    samples.map(|s| (places.of(s.stack), s.stack, s.weight.max(0) as f64)).collect()
 }
 
 /// Running time of all threads, split as their samples are.
-fn running<'a>(
-    parts: &mut ByCause<'a>,
-    ran_ms: [f64; FRAMES],
-    ran: FxHashMap<(&'a str, ThreadId), [f64; FRAMES]>,
-) {
+fn running<'a>(parts: &mut ByCause<'a>, ran_ms: [f64; FRAMES], ran: Ran<'a>) {
     let mut weights = [0.0; FRAMES];
     for by_frame in ran.values() {
         (0..FRAMES).for_each(|frame| weights[frame] += by_frame[frame]);
     }
-    for ((place, thread), by_frame) in ran {
+    for ((place, stack, thread), by_frame) in ran {
         let key = Key { heading: Heading::Running, place, target: "" };
         let part = parts.entry(Cause::itself(key)).or_default();
         for frame in 0..FRAMES {
             if weights[frame] > 0.0 {
-                part.ms[frame] += ran_ms[frame] * by_frame[frame] / weights[frame];
+                let ms = ran_ms[frame] * by_frame[frame] / weights[frame];
+                part.ms[frame] += ms;
+                if let Some(stack) = stack {
+                    part.by_stack.entry(stack).or_default()[frame] += ms;
+                }
             }
             if frame != BASE && by_frame[frame] > 0.0 {
                 part.threads.insert(thread);
@@ -393,6 +415,7 @@ impl<'a> Places<'a> {
             t_ns: sample.t_ns,
             heading,
             place: self.of(sample.stack),
+            stack: sample.stack,
             weight: sample.weight.max(0),
         };
         chains.short_waits(thread).map(of).collect()
@@ -412,7 +435,7 @@ impl<'a> Places<'a> {
             if matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined) {
                 let name = self.recording.strings.get(frame.name);
                 outermost = name;
-                if !JDK.iter().any(|package| name.starts_with(package)) {
+                if !is_of_jdk(name) {
                     found = Some(name);
                     break;
                 }

@@ -275,7 +275,54 @@ fn grew(parts: &[(Heading, &'static str, f64, f64)]) -> Growth<'static> {
         runs_more: true,
     });
     let per = Per { operations: true, by: [100.0; FRAMES] };
-    Growth { jvm: ProcessId(0), grown: grown.collect(), per, threads: 8 }
+    Growth { jvm: ProcessId(0), grown: grown.collect(), per, threads: 8, calls: None }
+}
+
+/// Stacks of a query: in the list of orders, and for each line of it.
+const QUERY: [(&str, FrameType); 3] = [
+    ("ksys_read", FrameType::Kernel),
+    ("sun.nio.ch.NioSocketImpl.read", FrameType::C2),
+    ("shop.Database.query", FrameType::C2),
+];
+
+#[test]
+fn a_query_for_each_row_is_told_as_more_calls_from_where_they_are_made() {
+    let diagnosis = |calls_now: f64| {
+        let mut service = Service::of((300.0, 100.0));
+        for i in 0..8 {
+            let name = format!("worker-{i}");
+            let thread = service.thread(&name);
+            let mut lines = QUERY.to_vec();
+            lines.push(("shop.Orders.loadLines", FrameType::C2));
+            service.off(thread, &QUERY, (3, 0), &[(label::PEER, "10.0.0.7:5432")]);
+            service.off(thread, &lines, (0, 80), &[(label::PEER, "10.0.0.7:5432")]);
+            for s in 0..60 {
+                let (rate, calls) = if is_slow(s) { (100.0, calls_now) } else { (300.0, 2.0) };
+                service.built.counted_calls(&name, "read", s as f64, 1_000.0, rate * calls / 8.0);
+            }
+        }
+        service.diagnosis()
+    };
+    let many = diagnosis(120.0);
+    let first = &many.findings[0];
+    assert_eq!((first.rule, first.culprit.as_str()), (CALLS_RULE, "shop.Orders.loadLines"), "{first:#?}");
+    assert!(
+        first
+            .title
+            .starts_with("each operation calls read() 120 times instead of 2.0 in shop.Database.query, called from shop.Orders.loadLines"),
+        "{}",
+        first.title
+    );
+    assert!(first.share.is_some_and(|share| share > 0.9), "{:?}", first.share);
+    // As many calls an operation as ever: then it is the peer.
+    let slower = diagnosis(2.0);
+    let first = &slower.findings[0];
+    assert_eq!((first.rule, first.culprit.as_str()), (RULE, "10.0.0.7:5432"), "{first:#?}");
+    assert!(
+        first.title.contains("in shop.Database.query, called from shop.Orders.loadLines"),
+        "{}",
+        first.title
+    );
 }
 
 #[test]

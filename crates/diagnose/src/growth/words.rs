@@ -1,5 +1,6 @@
 //! The words of a finding without a rule.
 
+use super::calls::Calls;
 use super::parts::{Cause, Key};
 use crate::attribution::{Path, Pool};
 use crate::waits::Heading;
@@ -129,6 +130,59 @@ pub(super) fn title(cause: &Cause<'_>, slow: f64, base: f64, operations: bool) -
         true => format!("each operation spends {} instead of {} {what}", time(slow), time(base)),
         false => format!("{slow:.1} threads at a time instead of {base:.1} are {what}"),
     }
+}
+
+/// What it means that operations make more calls.
+pub(super) const MORE_CALLS: &str = "Each call takes about as long as ever, but an operation makes many more of them: a query for each row of a \
+     list, data written in small pieces, files looked for again and again. The time is spread over running, waiting and whoever answers.";
+
+/// "write() 1.0 times", "read() 118 times".
+pub(super) fn times(calls: f64, name: &str) -> String {
+    let digits = if calls < 10.0 { 1 } else { 0 };
+    format!("{name}() {calls:.digits$} times")
+}
+
+/// The line of a finding about more calls.
+pub(super) fn more_calls(
+    calls: &Calls<'_>,
+    place: &str,
+    caller: Option<&str>,
+    slow_ms: f64,
+    base_ms: f64,
+) -> String {
+    let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
+    format!(
+        "each operation calls {} instead of {:.1}{}{from}: {} instead of {}",
+        times(calls.slow, calls.name),
+        calls.base,
+        within(place),
+        time(slow_ms),
+        time(base_ms)
+    )
+}
+
+/// Its figure.
+pub(super) fn counted(calls: &Calls<'_>) -> String {
+    format!("{} an operation, {:.1} in the base", times(calls.slow, calls.name), calls.base)
+}
+
+/// What to do against many calls.
+pub(super) fn fewer_calls() -> Vec<Remedy> {
+    let one = |change: &str, risk: &str| Remedy {
+        change: change.into(),
+        applies_to: "any JDK".into(),
+        risk: risk.into(),
+    };
+    vec![
+        one(
+            "ask for all of it in one call: a join or a batch instead of a query for each row, a listing kept instead of asked for again",
+            "larger answers need memory at once",
+        ),
+        one(
+            "put a buffer in between: BufferedOutputStream, BufferedInputStream, a larger buffer of the driver",
+            "what is buffered is lost in a crash until it is flushed",
+        ),
+    ]
 }
 
 /// The layer that a heading lies in.

@@ -89,13 +89,13 @@ pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
 fn spread(sums: &mut [f64], grid: &Progress, (from_ns, to_ns): (i64, i64), calls: f64) {
     let length_ns = to_ns.saturating_sub(from_ns).max(1) as f64;
     let first = usize::try_from(from_ns.saturating_sub(grid.from_ns) / grid.tick_ns).unwrap_or(usize::MAX);
-    for tick in first..sums.len() {
+    for (tick, sum) in sums.iter_mut().enumerate().skip(first) {
         let window = grid.window(tick, tick + 1);
         let within_ns = to_ns.min(window.to_ns).saturating_sub(from_ns.max(window.from_ns));
         if within_ns <= 0 {
             break;
         }
-        sums[tick] += calls * within_ns as f64 / length_ns;
+        *sum += calls * within_ns as f64 / length_ns;
     }
 }
 

@@ -1,0 +1,105 @@
+//! From where a part of an operation's time is called, where that is new: the method at which the change begins, above the one that the
+//! time is spent in.
+
+use fathom_recording::{FrameType, Recording, StackId};
+use rustc_hash::FxHashMap;
+
+use super::Per;
+use super::parts::{BASE, FRAMES, Part, is_of_jdk};
+
+/// Frames of a stack, the innermost first.
+pub(super) fn frames_of(recording: &Recording, stack: StackId) -> impl Iterator<Item = (&str, FrameType)> {
+    let node = |stack: &StackId| recording.stacks.get(stack.index());
+    let stacks = std::iter::successors(Some(stack), move |stack| node(stack)?.parent);
+    stacks.filter_map(move |stack| {
+        let frame = recording.frames.get(recording.stacks.get(stack.index())?.frame.index())?;
+        Some((recording.strings.get(frame.name), frame.frame_type))
+    })
+}
+
+/// Share of a part's slow time that must have a caller on its stack.
+const CALLED_MOSTLY: f64 = 0.8;
+/// What a method may take in the base of what it takes now, per operation, and be new: one that is called a hundred times as often is not.
+const CALLED_BEFORE: f64 = 0.002;
+
+/// Time of an operation by the methods of the application on its stacks, slow and in the base, of all that grew or not.
+pub(super) struct Callers<'a> {
+    recording: &'a Recording,
+    by_method: FxHashMap<&'a str, (f64, f64)>,
+}
+
+impl<'a> Callers<'a> {
+    pub(super) fn of<'g>(
+        recording: &'a Recording,
+        parts: impl Iterator<Item = &'g Part<'a>>,
+        per: &Per,
+    ) -> Self
+    where
+        'a: 'g,
+    {
+        let mut callers = Self { recording, by_method: FxHashMap::default() };
+        for (stack, ms) in parts.flat_map(|part| &part.by_stack) {
+            let (slow, base) = an_operation(ms, per);
+            for name in methods(recording, *stack) {
+                let sum = callers.by_method.entry(name).or_default();
+                *sum = (sum.0 + slow, sum.1 + base);
+            }
+        }
+        callers
+    }
+
+    fn is_new(&self, method: &str) -> bool {
+        self.by_method.get(method).is_some_and(|(slow, base)| *base <= CALLED_BEFORE * *slow)
+    }
+
+    /// The nearest method from which most of a part's time was called: a new one, else whichever it is, for the method that the time is spent in
+    /// may be one through which all calls go.
+    pub(super) fn of_parts(&self, parts: &[&Part<'a>], per: &Per, place: &str) -> Option<&'a str> {
+        self.new_one(parts, per, place).or_else(|| self.nearest(parts, per, |name| name != place))
+    }
+
+    /// The nearest method of the application from which most of a part's slow time was called, and which took hardly any time before.
+    /// `None` where the part's own method is new, or it is called from where it always was.
+    pub(super) fn new_one(&self, parts: &[&Part<'a>], per: &Per, place: &str) -> Option<&'a str> {
+        if self.is_new(place) {
+            return None;
+        }
+        self.nearest(parts, per, |name| self.is_new(name))
+    }
+
+    /// The nearest method that is on the stacks of most of some parts' slow time and that may be it.
+    fn nearest(&self, parts: &[&Part<'a>], per: &Per, may: impl Fn(&str) -> bool) -> Option<&'a str> {
+        // How much of the time each was called for, and how far away it is at most.
+        let mut calls: FxHashMap<&'a str, (f64, usize)> = FxHashMap::default();
+        let mut all = 0.0;
+        for (stack, ms) in parts.iter().flat_map(|part| &part.by_stack) {
+            let (slow, _) = an_operation(ms, per);
+            all += slow;
+            for (away, name) in methods(self.recording, *stack).into_iter().enumerate() {
+                let sum = calls.entry(name).or_default();
+                *sum = (sum.0 + slow, sum.1.max(away));
+            }
+        }
+        let mostly = |(name, (slow, _)): &(&str, (f64, usize))| *slow >= CALLED_MOSTLY * all && may(name);
+        calls.into_iter().filter(mostly).min_by_key(|(name, (_, away))| (*away, *name)).map(|(name, _)| name)
+    }
+}
+
+/// Milliseconds an operation in the slow windows and in the base.
+fn an_operation(ms: &[f64; FRAMES], per: &Per) -> (f64, f64) {
+    let rate = |ms: f64, by: f64| ms / by.max(f64::MIN_POSITIVE);
+    (rate(ms[0] + ms[1], per.by[0] + per.by[1]), rate(ms[BASE], per.by[BASE]))
+}
+
+/// The application's methods of a stack, each once, the innermost first. The JVM makes up the names of lambdas' classes anew in each run.
+fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
+    use FrameType::{C1, C2, Inlined, Interpreted};
+    let mut methods: Vec<&str> = Vec::new();
+    for (name, by) in frames_of(recording, stack) {
+        let is_java = matches!(by, Interpreted | C1 | C2 | Inlined);
+        if is_java && !is_of_jdk(name) && !name.contains("$$Lambda") && !methods.contains(&name) {
+            methods.push(name);
+        }
+    }
+    methods
+}

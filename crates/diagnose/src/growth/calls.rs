@@ -1,0 +1,205 @@
+//! Calls of the kernel that operations make more of: a query for each row of a list, a log written byte by byte, a directory listed
+//! again and again.
+//!
+//! Each of the calls takes as long as ever, so what grows is spread over running, waiting for the network and the disk, in the
+//! methods that call and in those that answer. Together they are one cause: more calls.
+//!
+//! ```text
+//! system calls of application threads, counted each second ─▶ an operation's, slow beside base ─▶ the call that grew
+//! parts of an operation's time that grew ─▶ those whose stacks are in that call ─▶ one finding
+//! ```
+
+use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::{FrameType, ProcessId, Recording, Role, StackId};
+use rustc_hash::FxHashMap;
+
+use super::callers::{Callers, frames_of};
+use super::parts::{BASE, FRAMES};
+use super::{CALLS_RULE, Grown, Growth, MOST, Per, SHOWN, words};
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+use crate::{Case, Confidence, Evidence, Finding, Layer, quantity};
+
+/// What an application asks the kernel for. Calls by which a thread waits for another one, for memory or for the time follow from how the
+/// program goes, and rise with contention.
+const ASKED_FOR: [&str; 34] = [
+    "read",
+    "readv",
+    "pread64",
+    "preadv",
+    "write",
+    "writev",
+    "pwrite64",
+    "pwritev",
+    "recvfrom",
+    "recvmsg",
+    "recvmmsg",
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+    "sendfile",
+    "connect",
+    "accept",
+    "accept4",
+    "socket",
+    "open",
+    "openat",
+    "close",
+    "stat",
+    "lstat",
+    "fstat",
+    "newfstatat",
+    "statx",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "getdents64",
+    "unlink",
+    "fsync",
+    "fdatasync",
+];
+/// How many times as many calls an operation must make, and how many more.
+const TIMES: f64 = 3.0;
+const MORE: f64 = 3.0;
+/// How many times as many the threads must make in a second: a thread that polls makes as many as ever, however few operations there are.
+const MORE_A_SECOND: f64 = 1.2;
+/// How many times as long a part must take to be the calls' doing.
+const PART_TIMES: f64 = 2.0;
+/// Share of a part's time in which its stacks must be in the call for the part to be the calls' doing.
+const IN_THE_CALL: f64 = 0.25;
+
+/// A call that operations make more of.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Calls<'a> {
+    pub(super) name: &'a str,
+    /// An operation's, in the slow windows and in the base.
+    pub(super) slow: f64,
+    pub(super) base: f64,
+}
+
+/// The call of which an operation makes most more; `None` where operations or calls are not counted, or none grew.
+pub(super) fn grown<'a>(
+    case: &Case<'a>,
+    jvm: ProcessId,
+    frames: &[Intervals; FRAMES],
+    per: &Per,
+) -> Option<Calls<'a>> {
+    if !per.operations {
+        return None;
+    }
+    let recording: &'a Recording = case.recording;
+    let mut by_name: FxHashMap<&'a str, [f64; FRAMES]> = FxHashMap::default();
+    for span in recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm) {
+        let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
+        if !ASKED_FOR.contains(&span.name()) || thread.is_none_or(|thread| thread.role != Role::App) {
+            continue;
+        }
+        let calls = span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0);
+        let length_ns = span.duration_ns().max(1) as f64;
+        let sums = by_name.entry(span.name()).or_default();
+        for (sum, moments) in sums.iter_mut().zip(frames) {
+            *sum += calls * moments.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
+        }
+    }
+    let slow_ms = frames[0].length_ms() + frames[1].length_ms();
+    let of = |(name, sums): (&'a str, [f64; FRAMES])| {
+        let all = sums[0] + sums[1];
+        let (slow, base) = (all / (per.by[0] + per.by[1]), sums[BASE] / per.by[BASE]);
+        let (rate, usual) = (all / slow_ms, sums[BASE] / frames[BASE].length_ms());
+        let grew = slow >= TIMES * base && slow >= base + MORE && rate >= MORE_A_SECOND * usual;
+        grew.then_some(Calls { name, slow, base })
+    };
+    // A request is written and its answer read: of calls that grew alike, the first by name.
+    let more = |calls: &Calls<'_>| (calls.slow - calls.base) as i64;
+    let grown = by_name.into_iter().filter_map(of);
+    grown.max_by(|a, b| more(a).cmp(&more(b)).then_with(|| b.name.cmp(a.name)))
+}
+
+impl Calls<'_> {
+    /// Whether a part of the time is the doing of such calls: it grew, and its stacks are in the call for a good part of it, in either
+    /// direction of an exchange.
+    pub(super) fn make(&self, recording: &Recording, grown: &Grown<'_>) -> bool {
+        let could = grown.key.heading.is_running()
+            || matches!(grown.key.heading, Heading::Network | Heading::Disk | Heading::RunQueue);
+        if !could || grown.by() <= 0.0 || grown.slow < PART_TIMES * grown.base {
+            return false;
+        }
+        let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
+        let all: f64 = grown.part.by_stack.values().map(slow).sum();
+        let within = grown.part.by_stack.iter().filter(|(stack, _)| self.is_in(recording, **stack));
+        let within: f64 = within.map(|(_, ms)| slow(ms)).sum();
+        all > 0.0 && within >= IN_THE_CALL * all
+    }
+
+    /// Whether a stack is in the call, or in that of the other direction.
+    fn is_in(&self, recording: &Recording, stack: StackId) -> bool {
+        let other = match self.name {
+            "read" | "recvfrom" => "write",
+            "write" | "sendto" => "read",
+            name => name,
+        };
+        frames_of(recording, stack).any(|(name, by)| {
+            // The kernel's functions: ksys_read, __x64_sys_read, __sys_recvfrom.
+            let call = name.rsplit_once("sys_").map(|(_, call)| call);
+            by == FrameType::Kernel && call.is_some_and(|call| call == self.name || call == other)
+        })
+    }
+}
+
+impl<'a> Growth<'a> {
+    /// The finding that operations make more calls; `made`: the parts of their time that are these calls' doing.
+    pub(super) fn more_calls(
+        &self,
+        case: &Case<'_>,
+        calls: &Calls<'_>,
+        made: &[&Grown<'_>],
+        share: f64,
+        cost_ms: f64,
+        by_change: bool,
+    ) -> Finding {
+        let holds = made.iter().any(|g| g.holds);
+        let likely = share >= MOST && holds && !by_change;
+        let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
+        let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), &self.per);
+        // Who answers takes as long as who asks; who asks waits, and did hardly wait before.
+        let waits = |g: &&&Grown<'_>| matches!(g.key.heading, Heading::Network | Heading::Disk);
+        let times = |g: &Grown<'_>| g.slow / g.base.max(f64::MIN_POSITIVE);
+        let asks = made.iter().filter(waits).max_by(|a, b| times(a).total_cmp(&times(b)));
+        let place = asks.or(made.first()).map_or("", |g| g.key.place);
+        let of_place = made.iter().filter(|g| g.key.place == place).map(|g| &g.part);
+        let caller = callers.of_parts(&of_place.collect::<Vec<_>>(), &self.per, place);
+        let (slow_ms, base_ms) = made.iter().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
+        let mut finding = case.finding_by(CALLS_RULE, Layer::Application, self.jvm, confidence, cost_ms);
+        finding.title = words::more_calls(calls, place, caller, slow_ms, base_ms);
+        finding.why_confidence = format!(
+            "what these calls take makes up {} of what {} grew by",
+            quantity::share(share.min(1.0)),
+            self.whose()
+        );
+        finding.culprit = caller.unwrap_or(place).to_owned();
+        finding.meaning = words::MORE_CALLS.into();
+        let own = Evidence {
+            text: words::counted(calls),
+            source: "system calls, counted by the second".into(),
+            at_ns: None,
+        };
+        let of_parts = made.iter().take(SHOWN).map(|g| Evidence {
+            text: format!(
+                "{}: {}, by {}",
+                words::doing(&g.key),
+                words::amounts(g.slow, g.base, true),
+                quantity::plural(g.part.threads.len(), "thread", "threads")
+            ),
+            source: "ledger of threads".into(),
+            at_ns: g.part.longest.map(|(_, _, from, _)| from),
+        });
+        finding.evidence = std::iter::once(own).chain(of_parts).collect();
+        finding.remedies = words::fewer_calls();
+        finding.verify = vec![
+            format!("an operation makes {} again", words::times(calls.base, calls.name)),
+            "fathom ledger --by call of the two windows shows the counts".into(),
+        ];
+        finding.windows = case.slow.clone();
+        finding
+    }
+}
