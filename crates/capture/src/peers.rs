@@ -70,6 +70,12 @@ impl Ends {
         }
     }
 
+    /// The own end of a connection by TCP.
+    pub(crate) fn own(&self) -> Option<SocketAddr> {
+        let connected = matches!(self.family, INET | INET6) && self.kind == STREAM && self.peer_known == 1;
+        connected.then_some(self.own)
+    }
+
     /// The end that is known when no peer is: "listening on 0.0.0.0:8080".
     pub(crate) fn listens(&self) -> Option<String> {
         let inet = matches!(self.family, INET | INET6);

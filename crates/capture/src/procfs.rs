@@ -8,6 +8,7 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+pub mod listening;
 mod mounts;
 mod stat;
 

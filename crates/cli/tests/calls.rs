@@ -151,6 +151,14 @@ fn calls_of_a_jvm_are_counted_exactly_and_told_with_file_peer_and_method() {
             assert!((200e6..=measured + CLOCKS_NS).contains(&ns), "{shown}: {ns} of {measured}");
             has_method(&recording, read, "Calls.read", &shown);
 
+            // Both ends of the connection name each other, and the one that accepted it says so.
+            assert_eq!(read.label(label::ACCEPTED), None, "{shown}");
+            let served = of_thread(&recording, kind::SYSCALL, "answerer");
+            let served = served.iter().find(|call| call.label(label::PEER) == read.label(label::OWN));
+            let served = served.unwrap_or_else(|| panic!("{shown}: {}", list(&reads)));
+            assert_eq!(served.label(label::OWN), Some(peer.as_str()), "{shown}");
+            assert_eq!(served.label(label::ACCEPTED), Some("yes"), "{shown}");
+
             // Who refuses answers at once.
             let refused = of_thread(&recording, kind::NET_CONNECT, "refused");
             let [connect] = &refused[..] else { panic!("{shown}: {}", list(&refused)) };

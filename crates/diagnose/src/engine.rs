@@ -182,7 +182,15 @@ fn judge<'a>(
     let mut limited: Vec<String> = Vec::new();
     let mut left = Vec::new();
     // Stops were picked for being stops: that they grew says nothing.
-    if let Some(mut growth) = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten() {
+    let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten();
+    let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
+    if let Some(growth) = growth.as_ref().filter(|growth| is_told && !growth.grew())
+        && explained(&merged.findings) < MOSTLY
+    {
+        let less = growth.less_demand(&case);
+        merged.findings.extend(less.filter(|_| merged.findings.is_empty()));
+    }
+    if let Some(mut growth) = growth.filter(Growth::grew) {
         let too_small = growth.limit(&case, &mut merged.findings);
         limited.extend(too_small.iter().map(|row| row.rule.clone()));
         merged.ruled_out.extend(too_small);

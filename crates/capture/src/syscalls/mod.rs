@@ -84,6 +84,9 @@ const MANY_ROWS: usize = 2_000;
 const MANY_ENDED: usize = 1_000;
 /// Bytes of a path that is read from a thread's memory.
 const MOST_PATH: usize = 256;
+/// How long the ports that a process listens on are taken for known, and of how many processes at most.
+const LISTENING_FOR: Duration = Duration::from_secs(10);
+const MOST_LISTENERS: usize = 1024;
 /// Numbers of calls that the program tells apart: `MOST_CALLS`.
 const NUMBERS: u16 = 512;
 
@@ -108,6 +111,8 @@ struct Syscalls {
     ended: HashMap<u32, String>,
     next_totals: Option<Instant>,
     losses: [u64; 4],
+    /// Ports that processes listen on, and when that was read.
+    listening: HashMap<i32, (Instant, HashSet<u16>)>,
 }
 
 impl Collector for Syscalls {
@@ -283,7 +288,8 @@ impl Syscalls {
         let (pid, tid) = (event.pid.cast_signed(), event.tid.cast_signed());
         let process = cx.process(pid);
         let thread = cx.thread_called(pid, tid, &event.comm);
-        let told = Told::of(event);
+        let accepted = event.ends.own().is_some_and(|own| self.listens_on(pid, own.port()));
+        let told = Told::of(event, accepted);
         if let Some(question) = question(event).filter(|_| !event.unfinished) {
             cx.shared.questions.add(event.tid, question);
         }
@@ -303,6 +309,20 @@ impl Syscalls {
             labels: &told.labels.iter().map(|(key, text)| (*key, text.as_str())).collect::<Vec<_>>(),
         });
         cx.source_mut().records += 1;
+    }
+
+    /// Whether a process listens on a port, as it was seconds ago.
+    fn listens_on(&mut self, pid: i32, port: u16) -> bool {
+        if self.listening.len() > MOST_LISTENERS {
+            self.listening.clear();
+        }
+        let now = Instant::now();
+        let read = || (now, procfs::listening::ports(pid));
+        let (at, ports) = self.listening.entry(pid).or_insert_with(read);
+        if now.duration_since(*at) > LISTENING_FOR {
+            (*at, *ports) = read();
+        }
+        ports.contains(&port)
     }
 
     fn stack(&mut self, event: &Event, cx: &mut Context<'_>) -> Option<StackId> {
@@ -374,7 +394,7 @@ struct Told {
 }
 
 impl Told {
-    fn of(event: &Event) -> Self {
+    fn of(event: &Event, accepted: bool) -> Self {
         let call = calls::find(event.number);
         let argument = |index: usize| event.arguments.get(index).copied();
         let failed = (-4095..0).contains(&event.result);
@@ -396,6 +416,8 @@ impl Told {
         let peer = event.ends.peer(name).or_else(|| event.ends.listens());
         if event.ends.is_socket() {
             labels.extend(peer.map(|peer| (label::PEER, peer)));
+            labels.extend(event.ends.own().map(|own| (label::OWN, own.to_string())));
+            labels.extend(accepted.then(|| (label::ACCEPTED, "yes".to_owned())));
         } else if let Some(path) = event.file.as_ref().map(|file| &file.name).or(event.path.as_ref()) {
             labels.push((label::PATH, path.clone()));
         }

@@ -67,20 +67,23 @@ public class Calls {
                 try (Socket socket = server.accept()) {
                   Thread.sleep(400);
                   socket.getOutputStream().write(7);
-                  Thread.sleep(100);
+                  // The client closes the connection a moment later.
+                  socket.getInputStream().read();
                 } catch (Exception e) {
                   throw new IllegalStateException(e);
                 }
-              });
+              },
+              "answerer");
       late.start();
       step("reader", "127.0.0.1:" + server.getLocalPort(), () -> read(server.getLocalPort()));
       late.join();
     }
   }
 
-  static void read(int port) throws IOException {
+  static void read(int port) throws IOException, InterruptedException {
     try (Socket socket = new Socket("127.0.0.1", port)) {
       socket.getInputStream().read();
+      Thread.sleep(200);
     }
   }
 

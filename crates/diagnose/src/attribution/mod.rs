@@ -10,6 +10,9 @@
 //! "wPerf", OSDI 2018). A piece ends where a thread runs, sleeps, waits for a device or for something outside, where nobody knows who
 //! ended a wait, or where the way leads back to a thread that it came from.
 //!
+//! A wait for an answer over a connection of this host is one for the thread at the other end: who sends there wakes the receiver up itself,
+//! also from another recorded process. A thread that waits for the next request meanwhile has no work.
+//!
 //! Limits. Short waits that the recorder summed up name nobody who ended them. A lock's wait is attributed to the thread that released it;
 //! who held it before that one is followed as far as that one waited for it.
 
@@ -19,7 +22,7 @@ mod tests;
 
 use std::rc::Rc;
 
-use fathom_recording::ThreadId;
+use fathom_recording::{Span, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::chain::Chains;
@@ -40,13 +43,20 @@ pub(crate) struct Step<'a> {
     pub(crate) other: Option<Pool<'a>>,
 }
 
-/// A pool of threads, by the name of one of them without its number.
+/// A pool of threads, by the name of one of them without its number, and by the name of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Pool<'a>(pub(crate) &'a str);
+pub(crate) struct Pool<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) process: &'a str,
+}
 
 impl<'a> Pool<'a> {
-    fn of(name: &'a str) -> Self {
-        Self(name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', ' ', '#', '_']))
+    /// The pool of a thread.
+    pub(crate) fn of(chains: &Chains<'a>, thread: ThreadId) -> Self {
+        let recording = chains.recording();
+        let name = chains.name(thread).trim_end_matches(|c: char| c.is_ascii_digit());
+        let process = recording.process_name(recording.threads[thread.index()].process);
+        Self { name: name.trim_end_matches(['-', ' ', '#', '_']), process }
     }
 }
 
@@ -75,7 +85,14 @@ struct Walk<'a> {
 
 impl<'c, 'a> Attribution<'c, 'a> {
     pub(crate) fn of(chains: &'c Chains<'a>) -> Self {
-        Self { chains, segments: FxHashMap::default(), places: Places::of_recording(chains.recording()) }
+        let recording = chains.recording();
+        Self { chains, segments: FxHashMap::default(), places: Places::of_recording(recording) }
+    }
+
+    /// The thread that ended a time off the CPU, where that was a wait for one: for a lock, a hand-over, or the other end of a connection of
+    /// this host.
+    pub(crate) fn ended_by(&self, thread: ThreadId, key: &Key<'a>, span: &Span<'_>) -> Option<ThreadId> {
+        segments::ended_by(self.chains, thread, key, span)
     }
 
     /// What a thread's wait between two moments is attributed to: pieces without overlap that cover it.
@@ -87,7 +104,7 @@ impl<'c, 'a> Attribution<'c, 'a> {
         (from, to): (i64, i64),
     ) -> Vec<Piece<'a>> {
         let first = Step { key, other: None };
-        let own = Pool::of(self.chains.name(thread));
+        let own = Pool::of(self.chains, thread);
         let mut walk = Walk { own, on_the_way: vec![thread], steps: vec![first], pieces: Vec::new() };
         match ended_by.filter(|other| *other != thread) {
             Some(other) => self.meanwhile(&mut walk, other, from, to),
@@ -101,7 +118,7 @@ impl<'c, 'a> Attribution<'c, 'a> {
         if walk.on_the_way.len() >= MOST_DEPTH || walk.on_the_way.contains(&thread) {
             return walk.ends(from, to);
         }
-        let other = Some(Pool::of(self.chains.name(thread))).filter(|pool| *pool != walk.own);
+        let other = Some(Pool::of(self.chains, thread)).filter(|pool| *pool != walk.own);
         let segments = self.segments_of(thread);
         walk.on_the_way.push(thread);
         let first = segments.partition_point(|segment| segment.to <= from);
@@ -115,6 +132,13 @@ impl<'c, 'a> Attribution<'c, 'a> {
                 continue;
             }
             walk.ends(at, begin);
+            // Who waits for a message of a thread that itself waits for this one's answer has nothing to do.
+            let back = segment.ended_by.is_some_and(|other| walk.on_the_way.contains(&other));
+            if segment.key.heading == Heading::Network && back {
+                walk.ends(begin, end);
+                at = end;
+                continue;
+            }
             let step = Step { key: segment.key, other };
             // A hand-over within one pool is one step, however many threads the thing goes through.
             let is_new = walk.steps.last().is_none_or(|last| last.key != step.key);
@@ -156,7 +180,8 @@ impl Walk<'_> {
     }
 }
 
-/// Whether what ends such a wait is a thread that can be followed. A thread without work waits for whoever brings some.
+/// Whether what ends such a wait may be a thread that can be followed. A thread without work waits for whoever brings some.
 pub(crate) fn is_followed(heading: Heading) -> bool {
-    matches!(heading, Heading::Monitor | Heading::Lock | Heading::NativeLock | Heading::Waiting)
+    use Heading::{Lock, Monitor, NativeLock, Network, Waiting};
+    matches!(heading, Monitor | Lock | NativeLock | Waiting | Network)
 }

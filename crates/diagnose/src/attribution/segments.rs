@@ -50,7 +50,7 @@ pub(super) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
         for span in chains.off_between(thread, first.0, last.1) {
             let key =
                 Key { heading, place: places.of(span.stack()), target: named_at(&named, span).unwrap_or("") };
-            let ended_by = ended_by(chains, thread, heading, span);
+            let ended_by = ended_by(chains, thread, &key, span);
             for (from, to) in own.within(span.t0_ns(), span.t1_ns()) {
                 told.push((from, to));
                 segments.push(Segment { from, to, key, ended_by });
@@ -67,16 +67,20 @@ pub(super) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
     segments
 }
 
-/// Who ended a wait for a thread of the same process.
-pub(crate) fn ended_by(
+/// Who ended a wait for a thread: of the same process, or at the other end of a connection.
+pub(super) fn ended_by(
     chains: &Chains<'_>,
     thread: ThreadId,
-    heading: Heading,
+    key: &Key<'_>,
     span: &Span<'_>,
 ) -> Option<ThreadId> {
-    // A thread that has nothing to do waits for whoever brings it something.
-    let follows = is_followed(heading) || heading == Heading::Idle;
-    follows.then(|| chains.woken_by(thread, span)).flatten().filter(|other| *other != thread)
+    let waker = match key.heading {
+        Heading::Network => chains.answered_by(thread, key.target, span),
+        // A thread that has nothing to do waits for whoever brings it something.
+        heading if is_followed(heading) || heading == Heading::Idle => chains.woken_by(thread, span),
+        _ => None,
+    };
+    waker.filter(|other| *other != thread)
 }
 
 /// The application's method in which a thread ran, by the sample that is nearest.

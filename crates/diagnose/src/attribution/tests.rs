@@ -8,6 +8,9 @@ use super::*;
 use crate::built::Built;
 
 const TAKE: [&str; 2] = ["java.util.concurrent.locks.ReentrantLock.lock", "shop.Pool.borrow"];
+/// Reads of an answer from this host and from another one: what the connection's frame is called decides the peer.
+const READ: [&str; 2] = ["sun.nio.ch.NioSocketImpl.read", "shop.Pool.call"];
+const READ_FROM_AFAR: [&str; 2] = ["sun.nio.ch.NioSocketImpl.read", "shop.Remote.call"];
 const SLEEP: [&str; 2] = ["java.lang.Thread.sleep", "shop.Peer.answer"];
 
 /// A thread's waits: from, to, in what, and who ended it.
@@ -21,7 +24,8 @@ fn recording(threads: &[Vec<Wait<'_>>]) -> Recording {
         let thread = recording.thread(jvm, Some(at as i64 + 1), &name(at), Role::App);
         let mut span = |kind: &str, (from, to): (i64, i64), frames: &[&str], labels: &[(&str, &str)]| {
             let mut stack = None;
-            let kernel = [("futex_wait", FrameType::Kernel)];
+            let reads = frames.first() == Some(&READ[0]);
+            let kernel = [(if reads { "tcp_recvmsg" } else { "futex_wait" }, FrameType::Kernel)];
             let java = frames.iter().rev().map(|name| (*name, FrameType::C2));
             for (name, frame_type) in java.chain(kernel.into_iter().filter(|_| !frames.is_empty())) {
                 let frame = recording.frame(name, "", frame_type, -1);
@@ -47,7 +51,10 @@ fn recording(threads: &[Vec<Wait<'_>>]) -> Recording {
         for (from, to, frames, ended_by) in waits {
             let waker = ended_by.map(|other| format!("{} ({})", name(other), other + 1));
             let labels = waker.as_ref().map(|waker| (label::WAKER, waker.as_str()));
-            span(kind::SCHED_OFF, (*from, *to), frames, labels.as_slice());
+            let peer = if *frames == READ { "127.0.0.1:7432" } else { "10.0.0.7:7432" };
+            let peer = Some((label::PEER, peer)).filter(|_| frames.first() == Some(&READ[0]));
+            let labels: Vec<(&str, &str)> = labels.into_iter().chain(peer).collect();
+            span(kind::SCHED_OFF, (*from, *to), frames, &labels);
         }
     }
     recording.seal();
@@ -90,6 +97,31 @@ fn a_wait_in_a_queue_of_waiters_comes_to_what_the_first_of_them_did() {
     assert_eq!(
         pieces(&recording, "worker-2"),
         [(Heading::Running, place(""), 70), (Heading::Sleep, place("shop.Peer.answer"), 130),]
+    );
+}
+
+#[test]
+fn a_wait_for_an_answer_from_this_host_comes_to_what_the_thread_that_answers_did() {
+    let place = |name: &str| name.to_owned();
+    // The server waits for the request first, which is nothing that its answer waits for.
+    let answers = |read: &'static [&'static str]| {
+        recording(&[
+            vec![(100, 200, read, Some(1))],
+            vec![(90, 110, &READ, Some(0)), (110, 190, &SLEEP, None)],
+        ])
+    };
+    assert_eq!(
+        pieces(&answers(&READ), "worker-0"),
+        [
+            (Heading::Running, place(""), 10),
+            (Heading::Network, place("shop.Pool.call"), 10),
+            (Heading::Sleep, place("shop.Peer.answer"), 80),
+        ]
+    );
+    // From afar an interrupt wakes the reader, in whichever thread it meets.
+    assert_eq!(
+        pieces(&answers(&READ_FROM_AFAR), "worker-0"),
+        [(Heading::Network, place("shop.Remote.call"), 100)]
     );
 }
 

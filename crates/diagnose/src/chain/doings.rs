@@ -305,6 +305,10 @@ impl<'a> Chains<'a> {
             (_, Some(with)) => format!("in {}() on {with}", span.name()),
             _ => return None,
         };
+        let answers = with.filter(|_| heading == Heading::Network);
+        if let Some(other) = answers.and_then(|peer| self.answered_by(thread, peer, span)) {
+            return Some((heading, what, Next::Thread(other)));
+        }
         // A call's stack is taken when it returns; what it hung in stands in that of the switch.
         Some(self.storage(heading, what, self.switched_out(thread, span).or(span.stack())))
     }
@@ -337,6 +341,12 @@ impl<'a> Chains<'a> {
             Heading::NativeLock | Heading::Waiting | Heading::Monitor | Heading::Lock => {
                 waker().map_or(ends(EndKey::Unknown), Next::Thread)
             }
+            Heading::Network => match record::target(span) {
+                Some(peer) => {
+                    self.answered_by(thread, peer, span).map_or(ends(end_of(heading)), Next::Thread)
+                }
+                None => ends(end_of(heading)),
+            },
             Heading::Child => match span.label(label::WAKER) {
                 Some(other) => Next::Named(format!("{other}, which ended the wait"), EndKey::Outside),
                 None => ends(EndKey::Outside),
@@ -397,11 +407,21 @@ impl<'a> Chains<'a> {
 
     /// The thread of the same process that ended the wait, as the switch at the end of a span tells.
     pub(crate) fn woken_by(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
-        let off = self.moments.off(thread);
-        let last = off.partition_point(|off| off.t0_ns() < span.t1_ns()).checked_sub(1)?;
-        let waker = self.told_by_id(off[last].label(label::WAKER)?)?;
+        let waker = self.waker(thread, span)?;
         let process = |id: ThreadId| self.recording.threads[id.index()].process;
         (process(waker) == process(thread)).then_some(waker)
+    }
+
+    /// The thread that answered over a connection of this host, where it was recorded.
+    pub(crate) fn answered_by(&self, thread: ThreadId, peer: &str, span: &Span<'_>) -> Option<ThreadId> {
+        self.ends.is_here(peer).then(|| self.waker(thread, span)).flatten().filter(|other| *other != thread)
+    }
+
+    /// The recorded thread of any process that ended the wait.
+    pub(crate) fn waker(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
+        let off = self.moments.off(thread);
+        let last = off.partition_point(|off| off.t0_ns() < span.t1_ns()).checked_sub(1)?;
+        self.told_by_id(off[last].label(label::WAKER)?)
     }
 }
 

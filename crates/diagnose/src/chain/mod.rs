@@ -21,6 +21,7 @@ mod cpus;
 mod deadlock;
 mod disks;
 mod doings;
+pub(crate) mod ends;
 mod holders;
 mod stops;
 #[cfg(test)]
@@ -153,6 +154,7 @@ pub struct Chains<'a> {
     moments: Moments<'a>,
     by_tid: FxHashMap<i64, ThreadId>,
     runners: OnceCell<cpus::Runners>,
+    ends: ends::Ends<'a>,
 }
 
 impl<'a> Chains<'a> {
@@ -169,7 +171,14 @@ impl<'a> Chains<'a> {
                 *best = id;
             }
         }
-        Self { recording, stacks: ByStack::of(recording), moments, by_tid, runners: OnceCell::new() }
+        Self {
+            recording,
+            stacks: ByStack::of(recording),
+            moments,
+            by_tid,
+            runners: OnceCell::new(),
+            ends: ends::Ends::of(recording),
+        }
     }
 
     /// Who had the CPUs, second by second.

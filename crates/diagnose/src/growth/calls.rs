@@ -20,43 +20,34 @@ use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Layer, quantity};
 
-/// What an application asks the kernel for. Calls by which a thread waits for another one, for memory or for the time follow from how the
-/// program goes, and rise with contention.
-const ASKED_FOR: [&str; 34] = [
-    "read",
-    "readv",
-    "pread64",
-    "preadv",
-    "write",
-    "writev",
-    "pwrite64",
-    "pwritev",
-    "recvfrom",
-    "recvmsg",
-    "recvmmsg",
-    "sendto",
-    "sendmsg",
-    "sendmmsg",
-    "sendfile",
-    "connect",
-    "accept",
-    "accept4",
-    "socket",
-    "open",
-    "openat",
-    "close",
-    "stat",
-    "lstat",
-    "fstat",
-    "newfstatat",
-    "statx",
-    "access",
-    "faccessat",
-    "faccessat2",
-    "getdents64",
-    "unlink",
-    "fsync",
-    "fdatasync",
+/// What an application asks the kernel for, by what belongs together: where one of these calls is made for each row of a list, so are the
+/// others. Calls by which a thread waits for another one, for memory or for the time follow from how the program goes, and rise with contention.
+const FAMILIES: [&[&str]; 5] = [
+    // A request is written and its answer read.
+    &[
+        "read", "recvfrom", "recvmsg", "recvmmsg", "readv", "write", "sendto", "sendmsg", "sendmmsg",
+        "writev", "sendfile",
+    ],
+    &["connect", "accept", "accept4", "socket", "shutdown"],
+    &[
+        "openat",
+        "open",
+        "newfstatat",
+        "stat",
+        "lstat",
+        "fstat",
+        "statx",
+        "access",
+        "faccessat",
+        "faccessat2",
+        "getdents64",
+        "unlink",
+        "unlinkat",
+        "rename",
+        "mkdir",
+    ],
+    &["pread64", "preadv", "pwrite64", "pwritev"],
+    &["fsync", "fdatasync"],
 ];
 /// How many times as many calls an operation must make, and how many more.
 const TIMES: f64 = 3.0;
@@ -72,26 +63,28 @@ const IN_THE_CALL: f64 = 0.25;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Calls<'a> {
     pub(super) name: &'a str,
+    /// The calls that belong to it.
+    family: &'static [&'static str],
     /// An operation's, in the slow windows and in the base.
     pub(super) slow: f64,
     pub(super) base: f64,
 }
 
-/// The call of which an operation makes most more; `None` where operations or calls are not counted, or none grew.
+/// The call of each family of which an operation makes most more; none where operations or calls are not counted.
 pub(super) fn grown<'a>(
     case: &Case<'a>,
     jvm: ProcessId,
     frames: &[Intervals; FRAMES],
     per: &Per,
-) -> Option<Calls<'a>> {
+) -> Vec<Calls<'a>> {
     if !per.operations {
-        return None;
+        return Vec::new();
     }
     let recording: &'a Recording = case.recording;
     let mut by_name: FxHashMap<&'a str, [f64; FRAMES]> = FxHashMap::default();
     for span in recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm) {
         let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
-        if !ASKED_FOR.contains(&span.name()) || thread.is_none_or(|thread| thread.role != Role::App) {
+        if family_of(span.name()).is_none() || thread.is_none_or(|thread| thread.role != Role::App) {
             continue;
         }
         let calls = span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0);
@@ -107,17 +100,29 @@ pub(super) fn grown<'a>(
         let (slow, base) = (all / (per.by[0] + per.by[1]), sums[BASE] / per.by[BASE]);
         let (rate, usual) = (all / slow_ms, sums[BASE] / frames[BASE].length_ms());
         let grew = slow >= TIMES * base && slow >= base + MORE && rate >= MORE_A_SECOND * usual;
-        grew.then_some(Calls { name, slow, base })
+        family_of(name).filter(|_| grew).map(|family| Calls { name, family, slow, base })
     };
-    // A request is written and its answer read: of calls that grew alike, the first by name.
     let more = |calls: &Calls<'_>| (calls.slow - calls.base) as i64;
-    let grown = by_name.into_iter().filter_map(of);
-    grown.max_by(|a, b| more(a).cmp(&more(b)).then_with(|| b.name.cmp(a.name)))
+    let place = |calls: &Calls<'_>| calls.family.iter().position(|name| *name == calls.name);
+    let mut grown: Vec<Calls<'a>> = by_name.into_iter().filter_map(of).collect();
+    // Of calls that grew alike, the first of their family.
+    grown.sort_by(|a, b| more(b).cmp(&more(a)).then_with(|| place(a).cmp(&place(b))));
+    let mut seen: Vec<&[&str]> = Vec::new();
+    grown.retain(|calls| {
+        !seen.contains(&calls.family) && {
+            seen.push(calls.family);
+            true
+        }
+    });
+    grown
+}
+
+fn family_of(name: &str) -> Option<&'static [&'static str]> {
+    FAMILIES.into_iter().find(|family| family.contains(&name))
 }
 
 impl Calls<'_> {
-    /// Whether a part of the time is the doing of such calls: it grew, and its stacks are in the call for a good part of it, in either
-    /// direction of an exchange.
+    /// Whether a part of the time is the doing of such calls: it grew, and its stacks are in the call for a good part of it.
     pub(super) fn make(&self, recording: &Recording, grown: &Grown<'_>) -> bool {
         let could = grown.key.heading.is_running()
             || matches!(grown.key.heading, Heading::Network | Heading::Disk | Heading::RunQueue);
@@ -131,17 +136,12 @@ impl Calls<'_> {
         all > 0.0 && within >= IN_THE_CALL * all
     }
 
-    /// Whether a stack is in the call, or in that of the other direction.
+    /// Whether a stack is in a call of the family.
     fn is_in(&self, recording: &Recording, stack: StackId) -> bool {
-        let other = match self.name {
-            "read" | "recvfrom" => "write",
-            "write" | "sendto" => "read",
-            name => name,
-        };
         frames_of(recording, stack).any(|(name, by)| {
             // The kernel's functions: ksys_read, __x64_sys_read, __sys_recvfrom.
             let call = name.rsplit_once("sys_").map(|(_, call)| call);
-            by == FrameType::Kernel && call.is_some_and(|call| call == self.name || call == other)
+            by == FrameType::Kernel && call.is_some_and(|call| self.family.contains(&call))
         })
     }
 }

@@ -17,6 +17,7 @@
 
 mod callers;
 mod calls;
+mod demand;
 pub(crate) mod parts;
 #[cfg(test)]
 mod tests;
@@ -119,26 +120,32 @@ pub(crate) struct Growth<'a> {
     per: Per,
     /// Threads that did anything with operations in the slow windows.
     threads: usize,
-    /// The call of the kernel that operations make more of.
-    calls: Option<Calls<'a>>,
+    /// Share of the application threads' slow time that nobody saw.
+    unseen: f64,
+    /// Calls of the kernel that operations make more of.
+    calls: Vec<Calls<'a>>,
 }
 
 impl<'a> Growth<'a> {
-    /// `None`: there is no baseline, the switches of threads were not seen, or nothing grew by more than noise does.
+    /// `None`: there is no baseline, or the switches of threads were not seen.
     pub(crate) fn of(case: &Case<'a>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Option<Self> {
         if case.base.is_empty() {
             return None;
         }
         let of_each = jvms.iter().filter_map(|jvm| grown(case, sights, *jvm));
-        let growth = of_each.max_by(|a, b| a.all().total_cmp(&b.all()))?;
-        let usual: f64 = growth.worked().map(|g| g.base).sum();
+        of_each.max_by(|a, b| a.all().total_cmp(&b.all()))
+    }
+
+    /// Whether operations took longer by more than noise does.
+    pub(crate) fn grew(&self) -> bool {
+        let usual: f64 = self.worked().map(|g| g.base).sum();
         // Work that only moved from one method or peer to another made no operation longer. Where operations are not counted, the
         // parts of threads' time always add up to the same.
-        let grew = match growth.per.operations {
-            true => growth.worked().map(|g| g.slow - g.base).sum(),
-            false => growth.all(),
+        let grew = match self.per.operations {
+            true => self.worked().map(|g| g.slow - g.base).sum(),
+            false => self.all(),
         };
-        (grew > 0.0 && grew >= GREW * usual).then_some(growth)
+        grew > 0.0 && grew >= GREW * usual
     }
 
     /// A thread without work costs no operation anything, however long it has none.
@@ -255,13 +262,16 @@ impl<'a> Growth<'a> {
         let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };
         let mut rest_ms = lost_ms * (1.0 - explained.clamp(0.0, 1.0));
         let mut found = Vec::new();
-        if let Some(calls) = self.calls.as_ref().filter(|_| most > 0) {
-            let made: Vec<&Grown<'_>> =
-                left.iter().copied().filter(|g| calls.make(case.recording, g)).collect();
-            let share = made.iter().map(|g| g.by()).sum::<f64>() / self.all().max(f64::MIN_POSITIVE);
-            let largest =
-                left.iter().filter(|g| g.key.heading != Heading::Idle).map(|g| g.by()).fold(0.0, f64::max);
-            if share >= LEADS && share >= largest / self.all().max(f64::MIN_POSITIVE) {
+        let made_by = |calls: &Calls<'_>| -> (Vec<&Grown<'_>>, f64) {
+            let made: Vec<_> = left.iter().copied().filter(|g| calls.make(case.recording, g)).collect();
+            let by = made.iter().map(|g| g.by()).sum();
+            (made, by)
+        };
+        let calls = self.calls.iter().map(|calls| (calls, made_by(calls)));
+        if let Some((calls, (made, by))) = calls.max_by(|a, b| a.1.1.total_cmp(&b.1.1)).filter(|_| most > 0) {
+            let share = by / self.all().max(f64::MIN_POSITIVE);
+            let worked = left.iter().filter(|g| g.key.heading != Heading::Idle);
+            if share >= LEADS && by >= worked.map(|g| g.by()).fold(0.0, f64::max) {
                 let cost_ms = (lost_ms * share).min(rest_ms);
                 rest_ms -= cost_ms;
                 found.push(self.more_calls(case, calls, &made, share, cost_ms, by_change));
@@ -323,7 +333,7 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
         grown.push(Grown { key: cause.key, cause, part, slow, base, credit: 0.0, holds, runs_more });
     }
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
-    Some(Growth { jvm, grown, per, threads: parts.threads, calls })
+    Some(Growth { jvm, grown, per, threads: parts.threads, unseen: parts.unseen, calls })
 }
 
 /// Moments cut where half of their time has passed.
@@ -473,7 +483,7 @@ impl<'a> Growth<'a> {
         let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
         finding.title = format!(
             "{}{from}{behind}",
-            words::title(&lead.part.cause, lead.part.slow, lead.part.base, per.operations)
+            words::title(&lead.part.cause, way.as_ref(), lead.part.slow, lead.part.base, per.operations)
         );
         finding.why_confidence = format!(
             "it makes up {} of what {} grew by; no rule knows the mechanism",

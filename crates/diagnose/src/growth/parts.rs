@@ -15,7 +15,7 @@ use fathom_recording::vocabulary::sample;
 use fathom_recording::{FrameType, ProcessId, Recording, Span, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::attribution::{Attribution, Path, Piece, Pool, is_followed, segments};
+use crate::attribution::{Attribution, Path, Piece, Pool, is_followed};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::waits::{Heading, record};
@@ -42,6 +42,8 @@ pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
 /// Waits of all threads that are followed at most, by heading and frame, and of one thread at least: a fair part of very many.
 const MOST_FOLLOWED: usize = 60_000;
 const LEAST_FOLLOWED: usize = 40;
+/// Share of what a thread did while others waited for it from which on it is counted as theirs.
+const REACHED: f64 = 0.5;
 /// Waits that ended from which on a rate can be told.
 const FEW: usize = 2;
 
@@ -158,6 +160,14 @@ fn attributed<'a>(key: Key<'a>, mut part: Part<'a>, thread: ThreadId) -> Vec<(Ca
             }
         }
     }
+    // The stacks are those of the wait: of what it is attributed to elsewhere they tell nothing.
+    let all_ms = part.ms;
+    if let Some(own) = causes.get_mut(&Cause::itself(key)) {
+        let of = |frame: usize| if all_ms[frame] > 0.0 { own.ms[frame] / all_ms[frame] } else { 0.0 };
+        let shares: [f64; FRAMES] = std::array::from_fn(of);
+        let stacks = part.by_stack.iter();
+        own.by_stack = stacks.map(|(s, ms)| (*s, std::array::from_fn(|f| ms[f] * shares[f]))).collect();
+    }
     // A frame in which none of its waits was followed keeps its time as it is.
     let rest = (0..FRAMES).filter(|frame| sums[*frame] == 0 && part.ms[*frame] > 0.0);
     for frame in rest {
@@ -172,6 +182,8 @@ pub(super) struct Parts<'a> {
     pub(super) by_cause: ByCause<'a>,
     /// Threads that did anything with operations in the slow windows.
     pub(super) threads: usize,
+    /// Share of their slow time that nobody saw.
+    pub(super) unseen: f64,
 }
 
 /// Cuts the time of a JVM's application threads. `without_background`: without what is the same however many operations
@@ -187,7 +199,9 @@ pub(super) fn of<'a>(
     let mut parts = Parts::default();
     let mut places = Places::of_recording(recording);
     let mut ran_ms = [0.0; FRAMES];
+    let (mut lived_ms, mut unseen_ms) = (0.0, 0.0);
     let mut ran = Ran::default();
+    let mut all: Vec<(Pool<'a>, Cause<'a>, Part<'a>)> = Vec::new();
     let application = chains.application_threads(jvm);
     let mut attribution = Attribution::of(chains);
     let most_followed = (MOST_FOLLOWED / application.len().max(1)).max(LEAST_FOLLOWED);
@@ -201,6 +215,10 @@ pub(super) fn of<'a>(
         for (frame, windows) in frames.iter().enumerate() {
             for heading in Heading::ALL {
                 let own = by_heading[heading.index()].and(windows);
+                if frame != BASE {
+                    lived_ms += own.length_ms();
+                    unseen_ms += if heading == Heading::Unknown { own.length_ms() } else { 0.0 };
+                }
                 if own.is_empty() || heading == Heading::Unknown {
                     continue;
                 }
@@ -220,14 +238,40 @@ pub(super) fn of<'a>(
             (works && key.heading == Heading::Sleep) || !part.is_background(&lengths_ms)
         };
         own_parts.retain(|key, part| !without_background || stays(key, part));
-        for (cause, part) in own_parts.into_iter().flat_map(|(key, part)| attributed(key, part, thread)) {
+        let pool = Pool::of(chains, thread);
+        let causes = own_parts.into_iter().flat_map(|(key, part)| attributed(key, part, thread));
+        all.extend(causes.map(|(cause, part)| (pool, cause, part)));
+    }
+    let reached = reached(&all);
+    for (pool, cause, part) in all {
+        if !is_reached(&reached, pool, &cause, &part) {
             parts.by_cause.entry(cause).or_default().merge(part);
         }
     }
     running(&mut parts.by_cause, ran_ms, ran);
-    let all = parts.by_cause.values().flat_map(|part| &part.threads);
-    parts.threads = all.collect::<FxHashSet<_>>().len();
+    parts.unseen = unseen_ms / f64::max(lived_ms, f64::MIN_POSITIVE);
+    let threads = parts.by_cause.values().flat_map(|part| &part.threads);
+    parts.threads = threads.collect::<FxHashSet<_>>().len();
     parts
+}
+
+/// Slow milliseconds of what threads of a pool did while others waited for them.
+type Reached<'a> = FxHashMap<(Pool<'a>, Key<'a>), f64>;
+
+fn reached<'a>(all: &[(Pool<'a>, Cause<'a>, Part<'a>)]) -> Reached<'a> {
+    let mut reached = Reached::default();
+    for (_, cause, part) in all {
+        if let Some(other) = cause.other {
+            *reached.entry((other, cause.key)).or_default() += part.ms[0] + part.ms[1];
+        }
+    }
+    reached
+}
+
+/// Whether what a thread does is what others wait for: their waits count it already, once for each of them.
+fn is_reached(reached: &Reached<'_>, pool: Pool<'_>, cause: &Cause<'_>, part: &Part<'_>) -> bool {
+    let by_waits = reached.get(&(pool, cause.key)).copied().unwrap_or(0.0);
+    cause.other.is_none() && by_waits >= REACHED * (part.ms[0] + part.ms[1]) && by_waits > 0.0
 }
 
 /// Milliseconds for which a thread ran in all frames.
@@ -272,7 +316,7 @@ fn off<'a>(
             Key { heading, place: places.of(span.stack()), target: named_at(named, span).unwrap_or("") };
         left = left.saturating_sub(add(parts, key, thread, &stretches, frame, span.stack()));
         if follows && at % each == 0 {
-            let ended_by = segments::ended_by(chains, thread, heading, span);
+            let ended_by = attribution.ended_by(thread, &key, span);
             let pieces = stretches.iter().flat_map(|s| attribution.of_wait(thread, key, ended_by, *s));
             parts.entry(key).or_default().followed.extend(pieces.map(|piece| (frame, piece)));
         }

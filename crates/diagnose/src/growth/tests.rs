@@ -275,7 +275,7 @@ fn grew(parts: &[(Heading, &'static str, f64, f64)]) -> Growth<'static> {
         runs_more: true,
     });
     let per = Per { operations: true, by: [100.0; FRAMES] };
-    Growth { jvm: ProcessId(0), grown: grown.collect(), per, threads: 8, calls: None }
+    Growth { jvm: ProcessId(0), grown: grown.collect(), per, threads: 8, unseen: 0.0, calls: Vec::new() }
 }
 
 /// Stacks of a query: in the list of orders, and for each line of it.
@@ -323,6 +323,49 @@ fn a_query_for_each_row_is_told_as_more_calls_from_where_they_are_made() {
         "{}",
         first.title
     );
+}
+
+#[test]
+fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
+    let rest = [
+        ("futex_wait", FrameType::Kernel),
+        ("java.util.concurrent.LinkedBlockingQueue.take", FrameType::C2),
+        ("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2),
+    ];
+    let diagnosis = |read_ms: i64| {
+        let mut service = Service::of((300.0, 150.0));
+        for i in 0..8 {
+            let thread = service.thread(&format!("worker-{i}"));
+            // Half as many operations, each of which reads for as long as ever.
+            service.off(thread, &READ, (30, read_ms), &[(label::PEER, "10.0.0.7:5432")]);
+            for tenth in 0..600 {
+                let from = if is_slow(tenth / 10) { read_ms } else { 30 };
+                let stack = service.stack(&rest);
+                service.row(
+                    kind::SCHED_OFF,
+                    thread,
+                    (tenth * 100 + from, tenth * 100 + 99),
+                    Some(stack),
+                    &[],
+                );
+            }
+        }
+        service.diagnosis()
+    };
+    let less = diagnosis(15);
+    assert_eq!(less.findings[0].rule, demand::DEMAND_RULE, "{less:#?}");
+    assert_eq!(less.findings[0].confidence, Confidence::ConsistentWith);
+    let title = &less.findings[0].title;
+    assert!(title.contains("8.50 ms of threads' time each instead of 8.23 ms"), "{title}");
+    let slower = diagnosis(60);
+    assert_eq!(slower.findings[0].rule, RULE, "{slower:#?}");
+    // What nobody saw may have held what operations waited for.
+    let recording = Service::of((300.0, 150.0)).built.sealed();
+    let (slow_rate, base_rate) = (Some(150.0), Some(300.0));
+    let loss = crate::Loss { lost_ms: 10_000.0, slow_rate, base_rate, ..crate::Loss::default() };
+    let case = Case { loss, ..crate::built::whole_run(&recording) };
+    let unseen = |unseen| Growth { unseen, ..grew(&[(Heading::Network, "", 8.0, 8.0)]) };
+    assert!(unseen(0.05).less_demand(&case).is_some() && unseen(0.2).less_demand(&case).is_none());
 }
 
 #[test]

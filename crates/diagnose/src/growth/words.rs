@@ -86,7 +86,7 @@ pub(super) fn culprit(key: &Key<'_>) -> String {
 }
 
 /// A time of an operation, which may be far below a millisecond.
-fn time(ms: f64) -> String {
+pub(super) fn time(ms: f64) -> String {
     match ms {
         ms if ms >= 1.0 => quantity::millis(ms),
         ms if ms >= 1e-3 => format!("{:.*} µs", if ms < 1e-2 { 1 } else { 0 }, ms * 1e3),
@@ -120,12 +120,25 @@ pub(super) fn way(way: &Path<'_>) -> String {
 
 /// Whose threads, where they are of another pool than those that wait for them.
 fn of(pool: Option<Pool<'_>>) -> String {
-    pool.filter(|pool| !pool.0.is_empty()).map_or(String::new(), |pool| format!(" (thread {})", pool.0))
+    pool.filter(|pool| !pool.name.is_empty()).map_or(String::new(), |pool| format!(" (thread {})", pool.name))
+}
+
+/// The address over which the waits led to another thread: " at the other end of 127.0.0.1:7432".
+fn over(way: Option<&Path<'_>>) -> String {
+    let before = way.and_then(|way| way.split_last()).map_or(&[][..], |(_, before)| before);
+    let peer = before.iter().find(|s| s.key.heading == Heading::Network && !s.key.target.is_empty());
+    peer.map_or(String::new(), |step| format!(" at the other end of {}", step.key.target))
 }
 
 /// The line of the finding.
-pub(super) fn title(cause: &Cause<'_>, slow: f64, base: f64, operations: bool) -> String {
-    let what = format!("{}{}", doing(&cause.key), of(cause.other));
+pub(super) fn title(
+    cause: &Cause<'_>,
+    way: Option<&Path<'_>>,
+    slow: f64,
+    base: f64,
+    operations: bool,
+) -> String {
+    let what = format!("{}{}{}", doing(&cause.key), of(cause.other), over(way));
     match operations {
         true => format!("each operation spends {} instead of {} {what}", time(slow), time(base)),
         false => format!("{slow:.1} threads at a time instead of {base:.1} are {what}"),

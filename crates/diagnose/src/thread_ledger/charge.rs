@@ -292,6 +292,8 @@ fn charge<'a>(
         (from, from.saturating_add(ns).min(to))
     };
     let told = by_heading(book.told.iter().map(|s| (record::heading(s, stacks), (s.t0_ns(), s.t1_ns()))));
+    let requests = book.told.iter().filter(|span| record::awaits_request(span));
+    let requests = Intervals::of(requests.map(|span| (span.t0_ns(), span.t1_ns())));
     let off = by_heading(book.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
     charge(Heading::Throttled, &Intervals::of(book.off.iter().map(throttled)));
     charge(Heading::RunQueue, &Intervals::of(book.off.iter().map(queued)));
@@ -308,6 +310,9 @@ fn charge<'a>(
             for narrower in record::NARROWER {
                 told.get(&narrower).into_iter().for_each(|told| charge(narrower, &moments.and(told)));
             }
+        }
+        if *heading == Heading::Network {
+            charge(Heading::Idle, &moments.and(&requests));
         }
         // A futex or nothing at all: the record around it knows better.
         if matches!(heading, Heading::Blocked | Heading::NativeLock | Heading::Waiting) {

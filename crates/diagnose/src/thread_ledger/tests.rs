@@ -436,6 +436,30 @@ fn a_wait_names_its_file_its_peer_or_its_host_once() {
 }
 
 #[test]
+fn a_thread_that_waits_for_a_request_on_a_connection_that_it_accepted_has_no_work() {
+    let mut watched = Watched::new();
+    let thread = watched.thread("http-1", Role::App);
+    watched.span(kind::SCHED_WATCHED, Some(thread), (0, 1000), None, 0);
+    let network = watched.stack(&[(FrameType::Kernel, "tcp_recvmsg")]);
+    for (from, to, call, accepted) in
+        [(100, 200, "read", true), (300, 600, "read", false), (700, 750, "write", true)]
+    {
+        watched.span(kind::SCHED_OFF, Some(thread), (from, to), network, 0);
+        let labels = [(label::PEER, "10.0.0.7:51000"), (label::ACCEPTED, "yes")];
+        watched.record(
+            kind::SYSCALL,
+            call,
+            thread,
+            (from, to),
+            if accepted { &labels } else { &labels[..1] },
+        );
+    }
+    let ledger = watched.ledger((0, 1000), By::Thread);
+    assert_eq!(ms(&ledger.groups[0], Heading::Idle), 100.0);
+    assert_eq!(ms(&ledger.groups[0], Heading::Network), 350.0, "an answer, and a client that does not read");
+}
+
+#[test]
 fn a_thread_without_quota_is_throttled_at_the_beginning_of_its_wait_for_a_cpu() {
     let mut jvm = Watched::new();
     let thread = jvm.thread("burner", Role::App);

@@ -49,6 +49,12 @@ pub(crate) fn target<'a>(span: &Span<'a>) -> Option<&'a str> {
     span.label(label::PEER).or_else(|| span.label(label::PATH)).filter(|name| !name.is_empty())
 }
 
+/// Whether a call waits for a request on a connection that was accepted: its thread has no work.
+pub(crate) fn awaits_request(span: &Span<'_>) -> bool {
+    let reads = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "poll", "ppoll"];
+    span.kind() == kind::SYSCALL && span.label(label::ACCEPTED).is_some() && reads.contains(&span.name())
+}
+
 /// What the thread of such a span waited for.
 pub(crate) fn heading(span: &Span<'_>, stacks: &ByStack) -> Heading {
     let by_stack = stacks.heading(span.stack());
@@ -69,6 +75,7 @@ pub(crate) fn heading(span: &Span<'_>, stacks: &ByStack) -> Heading {
         kind::MEMORY_MAP_LOCK => Heading::MapLock,
         kind::MEMORY_STALL => Heading::MemoryStall,
         kind::PAGE_FAULT => Heading::PageFault,
+        kind::SYSCALL if awaits_request(span) => Heading::Idle,
         kind::SYSCALL if by_stack != Heading::Blocked => by_stack,
         kind::SYSCALL => syscall(span),
         _ => Heading::Blocked,

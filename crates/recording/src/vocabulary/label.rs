@@ -26,6 +26,10 @@ pub const ISSUER: &str = "issuer";
 pub const WRITER: &str = "writer";
 /// Other end of a connection, "host:port".
 pub const PEER: &str = "peer";
+/// Own end of a connection, "host:port".
+pub const OWN: &str = "own";
+/// "yes" of a connection that the process accepted: what it waits for there is a request, and an answer elsewhere.
+pub const ACCEPTED: &str = "accepted";
 /// Error of a system call: "EAGAIN".
 pub const ERROR: &str = "error";
 /// The system call within which something happened.
