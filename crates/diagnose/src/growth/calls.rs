@@ -52,6 +52,8 @@ const FAMILIES: [&[&str]; 5] = [
 /// How many times as many calls an operation must make, and how many more.
 const TIMES: f64 = 3.0;
 const MORE: f64 = 3.0;
+/// The same a second, where operations are not counted.
+const MORE_PER_S: f64 = 100.0;
 /// How many times as many the threads must make in a second: a thread that polls makes as many as ever, however few operations there are.
 const MORE_A_SECOND: f64 = 1.2;
 /// How many times as long a part must take to be the calls' doing.
@@ -65,21 +67,20 @@ pub(super) struct Calls<'a> {
     pub(super) name: &'a str,
     /// The calls that belong to it.
     family: &'static [&'static str],
-    /// An operation's, in the slow windows and in the base.
+    /// Whether they are an operation's, or a second's where operations are not counted.
+    pub(super) per_operation: bool,
+    /// How many, in the slow windows and in the base.
     pub(super) slow: f64,
     pub(super) base: f64,
 }
 
-/// The call of each family of which an operation makes most more; none where operations or calls are not counted.
+/// The call of each family of which an operation, or a second, makes most more; none where calls are not counted.
 pub(super) fn grown<'a>(
     case: &Case<'a>,
     jvm: ProcessId,
     frames: &[Intervals; FRAMES],
     per: &Per,
 ) -> Vec<Calls<'a>> {
-    if !per.operations {
-        return Vec::new();
-    }
     let recording: &'a Recording = case.recording;
     let mut by_name: FxHashMap<&'a str, [f64; FRAMES]> = FxHashMap::default();
     for span in recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm) {
@@ -97,10 +98,14 @@ pub(super) fn grown<'a>(
     let slow_ms = frames[0].length_ms() + frames[1].length_ms();
     let of = |(name, sums): (&'a str, [f64; FRAMES])| {
         let all = sums[0] + sums[1];
-        let (slow, base) = (all / (per.by[0] + per.by[1]), sums[BASE] / per.by[BASE]);
-        let (rate, usual) = (all / slow_ms, sums[BASE] / frames[BASE].length_ms());
-        let grew = slow >= TIMES * base && slow >= base + MORE && rate >= MORE_A_SECOND * usual;
-        family_of(name).filter(|_| grew).map(|family| Calls { name, family, slow, base })
+        let (rate, usual) = (all / slow_ms * 1e3, sums[BASE] / frames[BASE].length_ms() * 1e3);
+        let (slow, base, more) = match per.operations {
+            true => (all / (per.by[0] + per.by[1]), sums[BASE] / per.by[BASE], MORE),
+            false => (rate, usual, MORE_PER_S),
+        };
+        let grew = slow >= TIMES * base && slow >= base + more && rate >= MORE_A_SECOND * usual;
+        let per_operation = per.operations;
+        family_of(name).filter(|_| grew).map(|family| Calls { name, family, per_operation, slow, base })
     };
     let more = |calls: &Calls<'_>| (calls.slow - calls.base) as i64;
     let place = |calls: &Calls<'_>| calls.family.iter().position(|name| *name == calls.name);
@@ -187,7 +192,7 @@ impl<'a> Growth<'a> {
             text: format!(
                 "{}: {}, by {}",
                 words::doing(&g.key),
-                words::amounts(g.slow, g.base, true),
+                words::amounts(g.slow, g.base, self.per.operations),
                 quantity::plural(g.part.threads.len(), "thread", "threads")
             ),
             source: "ledger of threads".into(),
@@ -196,7 +201,7 @@ impl<'a> Growth<'a> {
         finding.evidence = std::iter::once(own).chain(of_parts).collect();
         finding.remedies = words::fewer_calls();
         finding.verify = vec![
-            format!("an operation makes {} again", words::times(calls.base, calls.name)),
+            format!("{} again", words::counted_as(calls, calls.base)),
             "fathom ledger --by call of the two windows shows the counts".into(),
         ];
         finding.windows = case.slow.clone();

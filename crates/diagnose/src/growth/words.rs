@@ -149,10 +149,15 @@ pub(super) fn title(
 pub(super) const MORE_CALLS: &str = "Each call takes about as long as ever, but an operation makes many more of them: a query for each row of a \
      list, data written in small pieces, files looked for again and again. The time is spread over running, waiting and whoever answers.";
 
-/// "write() 1.0 times", "read() 118 times".
-pub(super) fn times(calls: f64, name: &str) -> String {
-    let digits = if calls < 10.0 { 1 } else { 0 };
-    format!("{name}() {calls:.digits$} times")
+/// A number of calls, "2.0" or "39 122".
+fn number(calls: f64) -> String {
+    if calls < 10.0 { format!("{calls:.1}") } else { quantity::count(calls) }
+}
+
+/// "read() 118 times an operation", "read() 39 122 times a second".
+pub(super) fn counted_as(calls: &Calls<'_>, count: f64) -> String {
+    let each = if calls.per_operation { "an operation" } else { "a second" };
+    format!("{}() {} times {each}", calls.name, number(count))
 }
 
 /// The line of a finding about more calls.
@@ -160,23 +165,27 @@ pub(super) fn more_calls(
     calls: &Calls<'_>,
     place: &str,
     caller: Option<&str>,
-    slow_ms: f64,
-    base_ms: f64,
+    slow: f64,
+    base: f64,
 ) -> String {
     let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
-    format!(
-        "each operation calls {} instead of {:.1}{}{from}: {} instead of {}",
-        times(calls.slow, calls.name),
-        calls.base,
-        within(place),
-        time(slow_ms),
-        time(base_ms)
-    )
+    let within = within(place);
+    let (name, now, usual) = (calls.name, number(calls.slow), number(calls.base));
+    match calls.per_operation {
+        true => format!(
+            "each operation calls {name}() {now} times instead of {usual}{within}{from}: {} instead of {}",
+            time(slow),
+            time(base)
+        ),
+        false => format!(
+            "threads call {name}() {now} times a second instead of {usual}{within}{from}: {slow:.1} of them at a time instead of {base:.1}"
+        ),
+    }
 }
 
 /// Its figure.
 pub(super) fn counted(calls: &Calls<'_>) -> String {
-    format!("{} an operation, {:.1} in the base", times(calls.slow, calls.name), calls.base)
+    format!("{}, {} in the base", counted_as(calls, calls.slow), number(calls.base))
 }
 
 /// What to do against many calls.
