@@ -26,7 +26,22 @@ fn read(files: &[PathBuf], align: Option<&str>) -> Recording {
 fn elasql(names: &[&str], slow: &[&str], align: Option<&str>) -> Diagnosis {
     let files: Vec<_> = names.iter().map(|name| fixtures("elasql").join(name)).collect();
     let slow: Vec<WindowSpec> = slow.iter().map(|w| w.parse().unwrap()).collect();
-    diagnose(&read(&files, align), &Options { slow, ..Options::default() }).unwrap()
+    accounted(diagnose(&read(&files, align), &Options { slow, ..Options::default() }).unwrap())
+}
+
+/// A diagnosis whose account charges all of the loss, and nothing where none was measured.
+fn accounted(d: Diagnosis) -> Diagnosis {
+    let charged: f64 = d.account.iter().map(|charge| charge.ms).sum();
+    let share: f64 = d.account.iter().map(|charge| charge.share).sum();
+    match d.loss.lost_ms > 0.0 {
+        true => assert!(
+            (charged - d.loss.lost_ms).abs() < 0.01 * d.loss.lost_ms && (share - 1.0).abs() < 0.01,
+            "{:?}",
+            d.account
+        ),
+        false => assert!(d.account.is_empty(), "{:?}", d.account),
+    }
+    d
 }
 
 const ALL: [&str; 11] = [
@@ -133,7 +148,7 @@ fn clients_placed_by_correlation_give_the_same_one_cause() {
 
 fn gc(log: &str) -> Diagnosis {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gc").join(log);
-    diagnose(&read(&[file], None), &Options::default()).unwrap()
+    accounted(diagnose(&read(&[file], None), &Options::default()).unwrap())
 }
 
 #[test]
