@@ -34,6 +34,7 @@ mod series;
 mod sources;
 mod spans;
 mod stack_census;
+mod stack_index;
 mod strings;
 mod unify;
 pub mod vocabulary;

@@ -3,13 +3,14 @@
 //! Life of one: readers push rows stamped on their own clocks → [`Recording::place`] moves each source onto the one
 //! clock → [`Recording::seal`] sorts the index → it is read. On disk it is Parquet; see [`crate::disk`].
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::process_names::ProcessNames;
 use crate::samples::{Frame, SampleRow, Samples, StackNode};
 use crate::series::{Series, SeriesInfo};
 use crate::sources::{Process, Source, Thread};
 use crate::spans::{NONE, SpanRow, Spans};
+use crate::stack_index::StackIndex;
 use crate::strings::Strings;
 use crate::vocabulary::sample;
 use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
@@ -71,11 +72,11 @@ pub struct Recording {
     pub sources: Vec<Source>,
     /// Whether the writer of the recording was cut off before it finished.
     pub cut: bool,
-    thread_ids: HashMap<Thread, ThreadId>,
-    frame_ids: HashMap<Frame, FrameId>,
-    stack_ids: HashMap<StackNode, StackId>,
+    thread_ids: FxHashMap<Thread, ThreadId>,
+    frame_ids: FxHashMap<Frame, FrameId>,
+    stack_ids: StackIndex,
     /// Span ids by kind, each list sorted by start; made by [`Recording::seal`].
-    by_kind: HashMap<StrId, Vec<SpanId>>,
+    by_kind: FxHashMap<StrId, Vec<SpanId>>,
     /// What processes are called; made by [`Recording::seal`].
     pub(crate) names: ProcessNames,
 }
@@ -162,7 +163,7 @@ impl Sink for Recording {
     fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
         let node = StackNode { parent, frame };
         match self.stack_ids.get(&node) {
-            Some(id) => *id,
+            Some(id) => id,
             None => self.add_stack(node),
         }
     }
@@ -218,7 +219,7 @@ impl Recording {
     /// Adds a stack node as a row of its own.
     pub(crate) fn add_stack(&mut self, node: StackNode) -> StackId {
         let id = StackId(self.stacks.len() as u32);
-        self.stack_ids.entry(node).or_insert(id);
+        self.stack_ids.add(&node, id);
         self.stacks.push(node);
         id
     }
@@ -324,7 +325,7 @@ impl Recording {
 
     /// The kinds of samples that there are, with their counts, sorted by name.
     pub fn sample_kinds(&self) -> Vec<(&str, usize)> {
-        let mut counts = HashMap::new();
+        let mut counts = FxHashMap::default();
         self.samples.kind.iter().for_each(|kind| *counts.entry(*kind).or_insert(0) += 1);
         let mut kinds: Vec<_> = counts.into_iter().map(|(k, count)| (self.strings.get(k), count)).collect();
         kinds.sort_unstable();

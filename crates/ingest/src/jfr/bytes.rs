@@ -6,6 +6,17 @@
 
 use std::borrow::Cow;
 
+/// The bit of each of eight bytes that says whether an integer goes on behind it.
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
+/// The low seven bits of each of eight bytes, one behind the other.
+#[inline]
+fn seven_bits_each(eight: u64) -> u64 {
+    let pairs = (eight & 0x007f_007f_007f_007f) | (eight & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = (pairs & 0x0000_3fff_0000_3fff) | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    (fours & 0x0fff_ffff) | (fours & 0x0fff_ffff_0000_0000) >> 4
+}
+
 /// A view of a chunk with a position.
 #[derive(Clone, Copy)]
 pub(super) struct Bytes<'a> {
@@ -86,12 +97,35 @@ impl<'a> Bytes<'a> {
 
     #[inline]
     fn varint(&mut self) -> Option<u64> {
-        let first = self.u8()?;
-        if first < 0x80 {
-            return Some(u64::from(first));
+        let Some(eight) = self.eight() else { return self.varint_at_the_end() };
+        if eight & 0x80 == 0 {
+            self.at += 1;
+            return Some(eight & 0x7f);
         }
-        let mut value = u64::from(first & 0x7f);
-        for shift in [7, 14, 21, 28, 35, 42, 49] {
+        let last_bytes = !eight & HIGH_BITS;
+        if last_bytes == 0 {
+            // Eight bytes of seven bits, and all bits of the ninth.
+            let ninth = *self.data.get(self.at + 8)?;
+            self.at += 9;
+            return Some(seven_bits_each(eight) | u64::from(ninth) << 56);
+        }
+        self.at += last_bytes.trailing_zeros() as usize / 8 + 1;
+        // Up to the lowest bit that is set in `last_bytes`.
+        Some(seven_bits_each(eight & (last_bytes ^ (last_bytes - 1))))
+    }
+
+    /// The next eight bytes, little-endian.
+    #[inline]
+    fn eight(&self) -> Option<u64> {
+        let eight: &[u8; 8] = self.data.get(self.at..)?.first_chunk()?;
+        Some(u64::from_le_bytes(*eight))
+    }
+
+    /// A compressed integer that may end within the last eight bytes of the data.
+    #[cold]
+    fn varint_at_the_end(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in [0, 7, 14, 21, 28, 35, 42, 49] {
             let byte = self.u8()?;
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
@@ -99,6 +133,41 @@ impl<'a> Bytes<'a> {
             }
         }
         Some(value | u64::from(self.u8()?) << 56)
+    }
+
+    /// Goes over `count` compressed integers. Most are of one or two bytes, so that several are passed at once.
+    #[inline]
+    pub(super) fn skip_varints(&mut self, count: usize) -> Option<()> {
+        let mut left = count as u32;
+        if left as usize != count {
+            return None;
+        }
+        while left > 0 {
+            let Some(eight) = self.eight() else {
+                for _ in 0..left {
+                    self.varint_at_the_end()?;
+                }
+                return Some(());
+            };
+            let mut last_bytes = !eight & HIGH_BITS;
+            let ends = last_bytes.count_ones();
+            if ends == 0 {
+                (self.at + 8 < self.data.len()).then_some(())?;
+                self.at += 9;
+                left -= 1;
+            } else if ends <= left {
+                // The next eight bytes begin where an integer begins, so that a ninth byte is always seen as one.
+                self.at += 8 - last_bytes.leading_zeros() as usize / 8;
+                left -= ends;
+            } else {
+                for _ in 1..left {
+                    last_bytes &= last_bytes - 1;
+                }
+                self.at += last_bytes.trailing_zeros() as usize / 8 + 1;
+                left = 0;
+            }
+        }
+        Some(())
     }
 
     pub(super) fn float(&mut self) -> Option<f64> {
@@ -177,6 +246,49 @@ mod tests {
         assert_eq!(read(&[0xff; 9]), Some(u64::MAX));
         assert_eq!(read(&[0x80; 8]), None);
         assert_eq!(Bytes::new(&[1, 2, 3, 4], 0, false).int(), Some(0x0102_0304));
+    }
+
+    #[test]
+    fn integers_are_read_and_passed_alike_wherever_the_data_ends() {
+        // Integers of all lengths in changing order, by a generator of fixed numbers; ninth bytes with the high bit set too.
+        let mut state = 1u64;
+        let mut values = Vec::new();
+        let mut data = Vec::new();
+        for _ in 0..500 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let value = state.rotate_left(17) >> (state >> 58);
+            values.push((value, data.len()));
+            let mut rest = value;
+            for place in 0..9 {
+                let last = place == 8 || rest < 0x80;
+                data.push(if last { rest as u8 } else { rest as u8 | 0x80 });
+                rest >>= 7;
+                if last {
+                    break;
+                }
+            }
+        }
+        values.push((0, data.len()));
+        for cut in [data.len(), data.len() - 1, data.len() - 5, data.len() / 2] {
+            let whole = values.iter().filter(|(_, at)| *at <= cut).count() - 1;
+            let mut bytes = Bytes::new(&data[..cut], 0, true);
+            for (value, at) in &values[..whole] {
+                assert_eq!((bytes.at, bytes.long()), (*at, Some(*value)));
+            }
+            for from in (0..whole).step_by(7) {
+                for count in [0, 1, 2, 3, 9, 40, whole - from] {
+                    let mut bytes = Bytes::new(&data[..cut], values[from].1, true);
+                    let passed = bytes.skip_varints(count);
+                    if from + count <= whole {
+                        assert_eq!((passed, bytes.at), (Some(()), values[from + count].1));
+                    } else {
+                        assert_eq!(passed, None);
+                    }
+                }
+            }
+            let mut bytes = Bytes::new(&data[..cut], 0, true);
+            assert_eq!(bytes.skip_varints(whole + 1), None);
+        }
     }
 
     #[test]

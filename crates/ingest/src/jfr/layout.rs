@@ -1,7 +1,8 @@
 //! How the values of a type lie in a chunk: its fields as a flat list of steps, of which some are kept.
 //!
 //! A layout is made once a type and chunk and then followed for each event, without looking at names again. Nested
-//! types become part of the list; what lies behind the last field that is asked for is not read at all.
+//! types become part of the list; what nobody asks for is one step for as many fields as stand together, and what lies
+//! behind the last field that is asked for is not read at all.
 
 use super::bytes::{Bytes, Text};
 use super::metadata::{Types, Unit};
@@ -29,8 +30,29 @@ enum Prim {
 enum Step {
     /// Reads a value, into a slot when it is asked for.
     One(Prim, Option<usize>, Unit),
+    /// Goes over integers that nobody asks for.
+    Integers(Run),
+    /// Goes over so many bytes.
+    Bytes(usize),
     /// An array: the layout of an element, and the slot when it is asked for.
     Many(Vec<Step>, Option<usize>),
+}
+
+/// Integers one behind the other.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    count: usize,
+    /// The bytes that all of them take where integers are not compressed.
+    bytes: usize,
+}
+
+/// Where the fields of a type stand that consists of integers alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Integers<const N: usize> {
+    /// How many integers one value is.
+    pub(super) each: usize,
+    /// Of each field asked for: its place among them.
+    pub(super) places: [usize; N],
 }
 
 /// A value of a field.
@@ -91,7 +113,7 @@ impl Layout {
         let steps = if types.class(class)?.name == "java.lang.String" {
             vec![Step::One(Prim::Text, wanted.iter().position(|w| w.is_empty()), Unit::None)]
         } else {
-            fields(types, class, "", wanted, DEPTH, &mut left)?
+            compact(fields(types, class, "", wanted, DEPTH, &mut left)?)
         };
         let kept = |step: &Step| matches!(step, Step::One(_, Some(_), _) | Step::Many(_, Some(_)));
         let needed = steps.iter().rposition(kept).map_or(0, |last| last + 1);
@@ -107,6 +129,40 @@ impl Layout {
         slots: &mut [Value<'a>],
     ) -> Option<()> {
         follow(self.steps.get(..self.needed)?, bytes, clock, slots)
+    }
+
+    /// Where the fields asked for lie, of a type that has them all and is nothing but integers.
+    pub(super) fn integers<const N: usize>(&self) -> Option<Integers<N>> {
+        let (mut each, mut places) = (0, [None; N]);
+        for step in &self.steps {
+            match step {
+                Step::One(Prim::Ref(_) | Prim::Integer(32, true), Some(slot), Unit::None) => {
+                    *places.get_mut(*slot)? = Some(each);
+                    each += 1;
+                }
+                Step::Integers(run) => each += run.count,
+                _ => return None,
+            }
+        }
+        let mut found = [0; N];
+        for (found, place) in found.iter_mut().zip(places) {
+            *found = place?;
+        }
+        Some(Integers { each, places: found })
+    }
+
+    /// Whether the last field asked for is the array of a slot, so that whoever has read a value stands behind it.
+    pub(super) fn ends_with(&self, slot: usize) -> bool {
+        let last = self.needed.checked_sub(1).and_then(|last| self.steps.get(last));
+        matches!(last, Some(Step::Many(_, Some(of))) if *of == slot)
+    }
+
+    /// The type into whose constant pool a field refers, by its slot.
+    pub(super) fn pool_of(&self, slot: usize) -> Option<u32> {
+        self.steps.iter().find_map(|step| match step {
+            Step::One(Prim::Ref(class), Some(of), _) if *of == slot => Some(*class),
+            _ => None,
+        })
     }
 
     /// Reads a whole value, to go on behind it.
@@ -155,6 +211,32 @@ fn fields(
     Some(steps)
 }
 
+/// Joins what nobody asks for into as few steps as there can be.
+fn compact(steps: Vec<Step>) -> Vec<Step> {
+    let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let run = |bytes| Step::Integers(Run { count: 1, bytes });
+        let step = match step {
+            Step::One(Prim::Integer(64, _) | Prim::Ref(_), None, _) => run(8),
+            Step::One(Prim::Integer(32, _), None, _) => run(4),
+            Step::One(Prim::Integer(..), None, _) => run(2),
+            Step::One(Prim::Byte, None, _) => Step::Bytes(1),
+            Step::One(Prim::Float, None, _) => Step::Bytes(4),
+            Step::One(Prim::Double, None, _) => Step::Bytes(8),
+            Step::Many(element, slot) => Step::Many(compact(element), slot),
+            step => step,
+        };
+        match (joined.last_mut(), &step) {
+            (Some(Step::Integers(run)), Step::Integers(more)) => {
+                *run = Run { count: run.count + more.count, bytes: run.bytes + more.bytes };
+            }
+            (Some(Step::Bytes(bytes)), Step::Bytes(more)) => *bytes += more,
+            _ => joined.push(step),
+        }
+    }
+    joined
+}
+
 fn primitive(class: &str) -> Option<Prim> {
     Some(match class {
         "boolean" | "byte" => Prim::Byte,
@@ -178,13 +260,21 @@ fn follow<'a>(steps: &[Step], bytes: &mut Bytes<'a>, clock: &Clock, slots: &mut 
                     *kept = in_unit(value, *unit, clock);
                 }
             }
+            Step::Integers(run) => pass_over(bytes, *run, 1)?,
+            Step::Bytes(count) => {
+                bytes.take(*count)?;
+            }
             Step::Many(element, slot) => {
                 let count = bytes.length()?;
                 let from = bytes.at;
-                // Elements without any field take no bytes: there is nothing to go over.
-                if !element.is_empty() {
-                    for _ in 0..count {
-                        follow(element, bytes, clock, &mut [])?;
+                match element.as_slice() {
+                    // Elements without any field take no bytes: there is nothing to go over.
+                    [] => {}
+                    [Step::Integers(run)] => pass_over(bytes, *run, count)?,
+                    element => {
+                        for _ in 0..count {
+                            follow(element, bytes, clock, &mut [])?;
+                        }
                     }
                 }
                 if let Some(kept) = slot.and_then(|slot| slots.get_mut(slot)) {
@@ -194,6 +284,15 @@ fn follow<'a>(steps: &[Step], bytes: &mut Bytes<'a>, clock: &Clock, slots: &mut 
         }
     }
     Some(())
+}
+
+/// Goes over `times` runs of integers.
+#[inline]
+fn pass_over(bytes: &mut Bytes<'_>, run: Run, times: usize) -> Option<()> {
+    if bytes.compressed {
+        return bytes.skip_varints(run.count.checked_mul(times)?);
+    }
+    bytes.take(run.bytes.checked_mul(times)?).map(|_| ())
 }
 
 #[inline]

@@ -22,6 +22,7 @@ mod layout;
 mod metadata;
 mod names;
 mod pools;
+mod stacks;
 mod stops;
 
 use fathom_recording::Sink;

@@ -5,20 +5,18 @@
 
 use std::rc::Rc;
 
-use fathom_recording::vocabulary::frame;
-use fathom_recording::{FrameId, FrameType, ProcessId, Role, Sink, StackId, ThreadId};
+use fathom_recording::{FrameId, FrameType, ProcessId, Role, Sink, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Bytes, Text};
 use super::layout::{Clock, Layout, Value};
 use super::metadata::Types;
 use super::pools::Pools;
+use super::stacks::Stacks;
 use crate::java_names;
 
 /// How many steps one name takes: method → class → symbol → string.
 const STEPS: u32 = 5;
-/// Frames of a stack that are kept, those nearest to what ran. JVMs cut at 64, async-profiler at 2048.
-const DEEPEST: usize = 4096;
 /// Virtual threads that are told apart; a server makes millions of them.
 const VIRTUAL_THREADS: usize = 10_000;
 
@@ -39,16 +37,15 @@ enum Reading {
 /// Names of one chunk.
 pub(super) struct Names<'a> {
     data: &'a [u8],
-    compressed: bool,
-    clock: Clock,
-    types: &'a Types,
+    pub(super) compressed: bool,
+    pub(super) clock: Clock,
+    pub(super) types: &'a Types,
     pools: &'a Pools,
     readings: FxHashMap<u32, Rc<Reading>>,
     texts: FxHashMap<(u32, u64), Option<Rc<str>>>,
     threads: FxHashMap<(u32, u64), Option<ThreadId>>,
-    stacks: FxHashMap<u64, Option<StackId>>,
     frames: FxHashMap<(u64, u64, i64), FrameId>,
-    stack_layouts: Option<Option<(Rc<Layout>, Rc<Layout>)>>,
+    pub(super) stacks: Stacks,
     /// Keys that no pool has.
     pub(super) unresolved: u64,
 }
@@ -70,14 +67,13 @@ impl<'a> Names<'a> {
             readings: FxHashMap::default(),
             texts: FxHashMap::default(),
             threads: FxHashMap::default(),
-            stacks: FxHashMap::default(),
             frames: FxHashMap::default(),
-            stack_layouts: None,
+            stacks: Stacks::default(),
             unresolved: 0,
         }
     }
 
-    fn entry(&mut self, class: u32, key: u64) -> Option<Bytes<'a>> {
+    pub(super) fn entry(&mut self, class: u32, key: u64) -> Option<Bytes<'a>> {
         let found = self.pools.find(class, key);
         // Key 0 is "none" in most pools and has no entry there.
         self.unresolved += u64::from(found.is_none() && key != 0);
@@ -221,64 +217,8 @@ impl<'a> Names<'a> {
         Some(sink.thread(process, tid, &name, Role::of_named(&name, Some(java_id > 0))))
     }
 
-    /// The stack that a value names.
-    pub(super) fn stack(&mut self, value: Value<'a>, sink: &mut dyn Sink) -> Option<StackId> {
-        let Value::Ref(class, key) = value else { return None };
-        if key == 0 {
-            return None;
-        }
-        if let Some(known) = self.stacks.get(&key) {
-            return *known;
-        }
-        let stack = self.new_stack(class, key, sink);
-        self.stacks.insert(key, stack);
-        stack
-    }
-
-    fn new_stack(&mut self, class: u32, key: u64, sink: &mut dyn Sink) -> Option<StackId> {
-        let mut bytes = self.entry(class, key)?;
-        let (trace, of_frame) = self.stack_layouts(class)?;
-        let mut slots = [Value::Absent; 2];
-        trace.read(&mut bytes, &self.clock, &mut slots)?;
-        let Value::Many(at, count) = slots[1] else { return None };
-        let truncated = matches!(slots[0], Value::Integer(n) if n != 0);
-        let mut bytes = Bytes::new(self.data, at, self.compressed);
-        let mut frames = Vec::with_capacity(count.min(DEEPEST));
-        for _ in 0..count.min(DEEPEST) {
-            let mut slots = [Value::Absent; 3];
-            of_frame.pass(&mut bytes, &self.clock, &mut slots)?;
-            frames.push(self.frame(slots, sink));
-        }
-        let mut stack = None;
-        if truncated || count > DEEPEST {
-            let cut = sink.frame(&frame::cut("depth"), "", FrameType::Unknown, -1);
-            stack = Some(sink.stack(stack, cut));
-        }
-        for frame in frames.into_iter().rev() {
-            stack = Some(sink.stack(stack, frame));
-        }
-        stack
-    }
-
-    fn stack_layouts(&mut self, class: u32) -> Option<(Rc<Layout>, Rc<Layout>)> {
-        if let Some(known) = &self.stack_layouts {
-            return known.clone();
-        }
-        let made = self.new_stack_layouts(class);
-        self.stack_layouts = Some(made.clone());
-        made
-    }
-
-    fn new_stack_layouts(&self, class: u32) -> Option<(Rc<Layout>, Rc<Layout>)> {
-        let frames = self.types.class(class)?.fields.iter().find(|f| f.name == "frames")?;
-        // No writer that we know keeps frames in a pool of their own.
-        let frame = self.types.index(frames.class).filter(|_| !frames.pool)?;
-        let trace = Layout::of(self.types, class, &["truncated", "frames"])?;
-        let frame = Layout::of(self.types, frame, &["method", "lineNumber", "type"])?;
-        Some((Rc::new(trace), Rc::new(frame)))
-    }
-
-    fn frame(&mut self, [method, line, sort]: [Value<'a>; 3], sink: &mut dyn Sink) -> FrameId {
+    /// The frame of a method, a line and a sort.
+    pub(super) fn frame(&mut self, [method, line, sort]: [Value<'a>; 3], sink: &mut dyn Sink) -> FrameId {
         let key = |value: Value<'_>| if let Value::Ref(_, key) = value { key } else { u64::MAX };
         let line = if let Value::Integer(line) = line { line } else { -1 };
         let known = (key(method), key(sort), line);
