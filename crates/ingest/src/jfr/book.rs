@@ -10,6 +10,7 @@ use fathom_recording::{
 use rustc_hash::FxHashMap;
 
 use super::collections::Collections;
+use super::events::Counted;
 use super::stops::Stops;
 use crate::Tally;
 
@@ -45,6 +46,8 @@ pub(super) struct Book<'s> {
     /// Settings of kinds of events: "jdk.ExecutionSample", "period" → "20 ms".
     /// By event; asked for with each sample.
     settings: FxHashMap<String, FxHashMap<String, String>>,
+    /// What they make of samples; asked for with each of them.
+    pub(super) counted: Option<Counted>,
     pub(super) collections: Collections,
     pub(super) stops: Stops,
     pub(super) faults: Faults,
@@ -111,6 +114,7 @@ impl<'s> Book<'s> {
             counts: BTreeMap::new(),
             series: FxHashMap::default(),
             settings: FxHashMap::default(),
+            counted: None,
             collections: Collections::default(),
             stops: Stops::default(),
             faults: Faults::default(),
@@ -229,6 +233,7 @@ impl<'s> Book<'s> {
     /// A setting of a kind of events.
     pub(super) fn set(&mut self, event: &str, setting: &str, value: &str) {
         self.tally.records += 1;
+        self.counted = None;
         let of_event = self.settings.entry(event.to_owned()).or_default();
         of_event.insert(setting.to_owned(), value.to_owned());
     }

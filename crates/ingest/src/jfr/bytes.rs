@@ -73,7 +73,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// An integer that takes `width` bytes where integers are not compressed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn integer(&mut self, width: u8) -> Option<u64> {
         if self.compressed {
             return self.varint();
@@ -86,16 +86,18 @@ impl<'a> Bytes<'a> {
     }
 
     /// A 32-bit integer.
+    #[inline]
     pub(super) fn int(&mut self) -> Option<u64> {
         self.integer(4)
     }
 
     /// A 64-bit integer.
+    #[inline]
     pub(super) fn long(&mut self) -> Option<u64> {
         self.integer(8)
     }
 
-    #[inline]
+    #[inline(always)]
     fn varint(&mut self) -> Option<u64> {
         let Some(eight) = self.eight() else { return self.varint_at_the_end() };
         if eight & 0x80 == 0 {
@@ -115,7 +117,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// The next eight bytes, little-endian.
-    #[inline]
+    #[inline(always)]
     fn eight(&self) -> Option<u64> {
         let eight: &[u8; 8] = self.data.get(self.at..)?.first_chunk()?;
         Some(u64::from_le_bytes(*eight))

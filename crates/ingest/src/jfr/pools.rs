@@ -10,6 +10,9 @@ use super::bytes::Bytes;
 use super::layout::{Clock, Layout};
 use super::metadata::Types;
 
+/// For how many entries room is made at once: a damaged number must not take memory.
+const AT_ONCE: usize = 1 << 14;
+
 /// Where the entries of a chunk's pools lie.
 #[derive(Default)]
 pub(super) struct Pools {
@@ -49,7 +52,9 @@ impl Pools {
             let known = layouts.get_mut(class as usize)?;
             let layout = known.get_or_insert_with(|| Layout::of(types, class, &[])).as_ref()?;
             let entries = self.entries.get_mut(class as usize)?;
-            for _ in 0..body.length()? {
+            let count = body.length()?;
+            entries.reserve(count.min(AT_ONCE));
+            for _ in 0..count {
                 let key = body.long()?;
                 entries.entry(key).or_insert(body.at);
                 layout.pass(&mut body, &clock, &mut [])?;

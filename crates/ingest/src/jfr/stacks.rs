@@ -7,8 +7,7 @@
 //! ```
 //!
 //! A frame is some integers. Stacks of one service have most of their callers in common, so the bytes of a stack are
-//! compared from its end with those of one before it; only what differs is decoded. Of that, each frame is looked for
-//! below the node of its caller, and only a node that is new in the chunk is asked for in the recording.
+//! compared from its end with those of one before it; only what differs is decoded and looked up.
 
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -26,20 +25,18 @@ const DEEPEST: usize = 4096;
 /// Stacks with which a new one is compared; a power of two.
 const RECENT: usize = 512;
 /// How many words of eight bytes at its end a stack has in common with the one that it is compared with, the most first.
-const COMMON: [usize; 3] = [32, 12, 4];
+const COMMON: [usize; 4] = [40, 20, 9, 3];
 /// Places by which a recent stack is found, for each of those; a power of two.
 const PLACES: usize = 1024;
-/// In the place of a caller: there is none.
-const ROOT: u32 = u32::MAX;
-/// The same of a stack whose callers were cut off.
-const CUT: u32 = u32::MAX - 1;
+/// How every writer that we know lays a frame out: method, line, place in its bytecode, sort.
+const USUAL: (usize, [usize; 3]) = (4, [0, 1, 3]);
 
 /// What is known of the stacks of a chunk.
 #[derive(Default)]
 pub(super) struct Stacks {
     known: FxHashMap<u64, Option<StackId>>,
     layouts: Option<Option<Rc<Layouts>>>,
-    nodes: FxHashMap<Node, StackId>,
+    frames: FxHashMap<FrameKey, FrameId>,
     recent: Recent,
     /// Of the stack that is read, the top first: frames that are decoded, and how far before its end each begins.
     decoded: Vec<(FrameKey, u32)>,
@@ -64,17 +61,10 @@ struct FrameKey {
     line: i32,
 }
 
-/// A frame and the node of its caller.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Node {
-    frame: FrameKey,
-    parent: u32,
-}
-
-impl Hash for Node {
+impl Hash for FrameKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.frame.method ^ u64::from(self.frame.sort) << 56);
-        state.write_u64(u64::from(self.parent) << 32 | u64::from(self.frame.line as u32));
+        state.write_u64(self.method);
+        state.write_u64(u64::from(self.sort) << 32 | u64::from(self.line as u32));
     }
 }
 
@@ -183,9 +173,9 @@ struct Frames {
 }
 
 impl Stacks {
-    /// Goes from the root of a stack as far as its nodes are known: they are in `path` then. Gives how many frames at the
-    /// top are left, the first ones of `decoded`. `None`: it cannot be read so.
-    fn follow(&mut self, mut bytes: Bytes<'_>, fields: &Integers<3>, frames: &Frames) -> Option<usize> {
+    /// Goes from the root of a stack as far as its bytes are those of a recent one: those nodes are in `path` then, and the
+    /// frames that are left are decoded. `None`: it cannot be read so.
+    fn follow(&mut self, mut bytes: Bytes<'_>, fields: &Integers<3>, frames: &Frames) -> Option<()> {
         let of = places(bytes.data.get(frames.from..frames.to)?);
         self.path.clear();
         if let Some((seen, same)) = self.recent.like(bytes.data, frames, &of) {
@@ -207,35 +197,25 @@ impl Stacks {
             self.path.clear();
             decode(self, &mut bytes)?;
         }
-        let root = if frames.truncated { CUT } else { ROOT };
-        let mut parent = self.path.last().map_or(root, |(_, node)| node.0);
-        let mut left = self.decoded.len();
-        while let Some((frame, back)) = left.checked_sub(1).and_then(|top| self.decoded.get(top)) {
-            let Some(node) = self.nodes.get(&Node { frame: *frame, parent }) else { break };
-            self.path.push((*back, *node));
-            parent = node.0;
-            left -= 1;
-        }
         let seen = self.recent.add(&of);
         (seen.from, seen.to, seen.truncated) = (frames.from, frames.to, frames.truncated);
-        Some(left)
+        Some(())
     }
 
-    /// Adds the nodes of the frames at the top, the top first, and keeps the stack to be compared with. Gives its node.
-    fn grow(&mut self, new: &[FrameId], truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
-        let mut parent = self.path.last().map(|(_, node)| *node);
-        let mut key = parent.map_or(if truncated { CUT } else { ROOT }, |node| node.0);
-        if parent.is_none() && truncated {
-            parent = Some(cut_node(sink));
-        }
-        for (frame, (of, back)) in new.iter().zip(&self.decoded).rev() {
-            let node = sink.stack(parent, *frame);
-            self.nodes.insert(Node { frame: *of, parent: key }, node);
+    /// Adds the nodes of the frames that were decoded, the top first, and keeps the stack to be compared with. Gives its
+    /// node.
+    fn grow(&mut self, truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
+        let mut stack = match self.path.last() {
+            Some((_, node)) => Some(*node),
+            None => truncated.then(|| cut_node(sink)),
+        };
+        for (frame, (_, back)) in self.new_frames.iter().zip(&self.decoded).rev() {
+            let node = sink.stack(stack, *frame);
             self.path.push((*back, node));
-            (parent, key) = (Some(node), node.0);
+            stack = Some(node);
         }
         std::mem::swap(&mut self.recent.latest()?.nodes, &mut self.path);
-        parent
+        stack
     }
 }
 
@@ -243,11 +223,16 @@ impl FrameKey {
     #[inline]
     fn read(bytes: &mut Bytes<'_>, fields: &Integers<3>) -> Option<Self> {
         let mut read = [0; 3];
-        for at in 0..fields.each {
-            let integer = bytes.long()?;
-            for (read, place) in read.iter_mut().zip(fields.places) {
-                if place == at {
-                    *read = integer;
+        if (fields.each, fields.places) == USUAL {
+            let (method, line, _bytecode) = (bytes.long()?, bytes.long()?, bytes.long()?);
+            read = [method, line, bytes.long()?];
+        } else {
+            for at in 0..fields.each {
+                let integer = bytes.long()?;
+                for (read, place) in read.iter_mut().zip(fields.places) {
+                    if place == at {
+                        *read = integer;
+                    }
                 }
             }
         }
@@ -286,8 +271,8 @@ impl<'a> Names<'a> {
         let truncated = matches!(slots[0], Value::Integer(n) if n != 0);
         if let (Some((fields, pools)), true) = (&layouts.integers, (1..=DEEPEST).contains(&count)) {
             let frames = Frames { from: at, to: bytes.at, count, truncated };
-            if let Some(left) = self.stacks.follow(Bytes { at, ..bytes }, fields, &frames) {
-                return self.grow(left, *pools, truncated, sink);
+            if self.stacks.follow(Bytes { at, ..bytes }, fields, &frames).is_some() {
+                return self.grow(*pools, truncated, sink);
             }
         }
         let mut bytes = Bytes { at, ..bytes };
@@ -304,26 +289,25 @@ impl<'a> Names<'a> {
         stack
     }
 
-    /// The node of the stack that was followed last, of which so many frames are left.
-    fn grow(
-        &mut self,
-        left: usize,
-        pools: [u32; 2],
-        truncated: bool,
-        sink: &mut dyn Sink,
-    ) -> Option<StackId> {
-        let mut new = std::mem::take(&mut self.stacks.new_frames);
-        new.clear();
-        for at in 0..left {
-            let (FrameKey { method, sort, line }, _) = *self.stacks.decoded.get(at)?;
-            let [methods, sorts] = pools;
-            let line = Value::Integer(i64::from(line));
-            let slots = [Value::Ref(methods, method), line, Value::Ref(sorts, u64::from(sort))];
-            new.push(self.frame(slots, sink));
+    /// The node of the stack that was followed last.
+    fn grow(&mut self, [methods, sorts]: [u32; 2], truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
+        self.stacks.new_frames.clear();
+        for at in 0..self.stacks.decoded.len() {
+            let (key, _) = *self.stacks.decoded.get(at)?;
+            let frame = match self.stacks.frames.get(&key) {
+                Some(known) => *known,
+                None => {
+                    let FrameKey { method, sort, line } = key;
+                    let line = Value::Integer(i64::from(line));
+                    let slots = [Value::Ref(methods, method), line, Value::Ref(sorts, u64::from(sort))];
+                    let frame = self.frame(slots, sink);
+                    self.stacks.frames.insert(key, frame);
+                    frame
+                }
+            };
+            self.stacks.new_frames.push(frame);
         }
-        let stack = self.stacks.grow(&new, truncated, sink);
-        self.stacks.new_frames = new;
-        stack
+        self.stacks.grow(truncated, sink)
     }
 
     fn stack_layouts(&mut self, class: u32) -> Option<Rc<Layouts>> {

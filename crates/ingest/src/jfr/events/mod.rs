@@ -19,6 +19,8 @@ use super::book::{Book, Entry};
 use super::layout::Value;
 use super::names::Names;
 
+pub(super) use self::samples::Counted;
+
 /// Fields that every kind has first: when, how long, on which thread, with which stack.
 pub(super) const STANDARD: [&str; 4] = ["startTime", "duration", "eventThread", "stackTrace"];
 /// The most fields that a kind asks for, the standard ones included.

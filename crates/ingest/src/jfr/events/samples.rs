@@ -5,7 +5,7 @@
 
 use fathom_recording::vocabulary::sample;
 
-use super::{Event, Kind, Reader};
+use super::{Book, Event, Kind, Reader};
 
 pub(super) const KINDS: &[Kind] = &[
     Kind { name: "jdk.ExecutionSample", fields: &["sampledThread", "state"], read: execution },
@@ -37,30 +37,60 @@ const ASYNC_WALL_NS: i64 = 50_000_000;
 /// What async-profiler calls the events of which an interval is a time.
 const CPU_CLOCKS: [&str; 4] = ["cpu", "itimer", "ctimer", "cpu-clock"];
 
+/// What samples stand for by the recording's settings.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Counted {
+    /// `jdk.ExecutionSample` of threads that were asleep, and of all others.
+    asleep: (&'static str, i64),
+    awake: (&'static str, i64),
+    native_ns: i64,
+    wall_ns: i64,
+}
+
+impl Counted {
+    fn in_book(book: &mut Book<'_>) -> Self {
+        match book.counted {
+            Some(counted) => counted,
+            None => *book.counted.insert(Self::of(book)),
+        }
+    }
+
+    fn of(book: &Book<'_>) -> Self {
+        let native_ns = book.setting_ns("jdk.NativeMethodSample", "period").unwrap_or(JDK_PERIOD_NS);
+        let wall_ns = book.setting_ns(EXECUTION, "wall").filter(|n| *n > 0).unwrap_or(ASYNC_WALL_NS);
+        let Some(counted) = book.setting("jdk.ActiveRecording", "event") else {
+            let of_cpu = (sample::CPU, book.setting_ns(EXECUTION, "period").unwrap_or(JDK_PERIOD_NS));
+            return Self { asleep: of_cpu, awake: of_cpu, native_ns, wall_ns };
+        };
+        let wall = counted == "wall";
+        let time = wall || CPU_CLOCKS.contains(&counted);
+        let default = if wall { ASYNC_WALL_NS } else { ASYNC_INTERVAL_NS };
+        let interval = book.setting_ns(EXECUTION, "interval").filter(|n| *n > 0);
+        let of_wall = (sample::WALL, interval.unwrap_or(default));
+        let awake = match (wall, time) {
+            (true, _) => of_wall,
+            (false, true) => (sample::CPU, interval.unwrap_or(default)),
+            (false, false) => (sample::EVENT, interval.unwrap_or(1)),
+        };
+        Self { asleep: of_wall, awake, native_ns, wall_ns }
+    }
+
+    fn of_sample(self, asleep: bool) -> (&'static str, i64) {
+        if asleep { self.asleep } else { self.awake }
+    }
+}
+
 /// A thread that ran Java code (JDK), or whatever async-profiler counted.
 fn execution<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let state = reader.text(event.field(1));
     let asleep = state.as_deref() == Some("STATE_SLEEPING");
-    let (kind, weight) = match reader.book.setting("jdk.ActiveRecording", "event") {
-        None => (sample::CPU, reader.book.setting_ns(EXECUTION, "period").unwrap_or(JDK_PERIOD_NS)),
-        Some(counted) => {
-            let wall = counted == "wall";
-            let time = wall || CPU_CLOCKS.contains(&counted);
-            let default = if wall { ASYNC_WALL_NS } else { ASYNC_INTERVAL_NS };
-            let interval = reader.book.setting_ns(EXECUTION, "interval").filter(|n| *n > 0);
-            match (wall || asleep, time) {
-                (true, _) => (sample::WALL, interval.unwrap_or(default)),
-                (false, true) => (sample::CPU, interval.unwrap_or(default)),
-                (false, false) => (sample::EVENT, interval.unwrap_or(1)),
-            }
-        }
-    };
+    let (kind, weight) = Counted::in_book(reader.book).of_sample(asleep);
     put(reader, event, kind, 0, weight)
 }
 
 /// A thread in native code; whether it ran or waited there is not told.
 fn native<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    let period = reader.book.setting_ns("jdk.NativeMethodSample", "period").unwrap_or(JDK_PERIOD_NS);
+    let period = Counted::in_book(reader.book).native_ns;
     put(reader, event, sample::NATIVE, 0, period)
 }
 
@@ -79,7 +109,7 @@ fn lost_samples<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> O
 
 /// A thread seen whether it ran or not; one that stays idle is told once for several samples, with their time.
 fn wall_clock<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    let interval = reader.book.setting_ns(EXECUTION, "wall").filter(|n| *n > 0).unwrap_or(ASYNC_WALL_NS);
+    let interval = Counted::in_book(reader.book).wall_ns;
     let by_count = event.integer(1).unwrap_or(1).max(1).saturating_mul(interval);
     let weight = event.integer(2).filter(|ns| *ns > 0).unwrap_or(by_count);
     put(reader, event, sample::WALL, 0, weight)

@@ -27,6 +27,31 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "jdk.JavaErrorThrow", fields: &["thrownClass", "message"], read: thrown },
 ];
 
+/// An address as text, without memory of its own: each event of a lock has one.
+struct Hex {
+    digits: [u8; 18],
+    from: usize,
+}
+
+impl Hex {
+    fn of(address: i64) -> Self {
+        let mut hex = Self { digits: [b'0'; 18], from: 18 };
+        let mut rest = address as u64;
+        while rest > 0 || hex.from == 18 {
+            hex.from -= 1;
+            hex.digits[hex.from] = b"0123456789abcdef"[(rest & 0xf) as usize];
+            rest >>= 4;
+        }
+        hex.from -= 2;
+        hex.digits[hex.from + 1] = b'x';
+        hex
+    }
+
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.digits[self.from..]).unwrap_or_default()
+    }
+}
+
 /// A lock, by the class of its object; with the address that tells it from others of the class.
 fn lock<'a>(
     reader: &mut Reader<'_, 'a, '_>,
@@ -36,11 +61,13 @@ fn lock<'a>(
 ) -> Option<()> {
     let class = reader.text(event.field(0)).unwrap_or_default();
     let owner = if address == 2 { reader.text(event.field(1)) } else { None };
-    let address = event.integer(address).filter(|a| *a != 0).map(|a| format!("{a:#x}"));
-    let mut labels = Vec::new();
-    labels.extend(owner.as_deref().filter(|o| !o.is_empty()).map(|owner| (label::OWNER, owner)));
-    labels.extend(address.as_deref().map(|address| (label::ADDRESS, address)));
-    reader.span(event, kind, &class, &[], &labels)
+    let address = event.integer(address).filter(|a| *a != 0).map(Hex::of);
+    let owner = owner.as_deref().filter(|o| !o.is_empty()).map(|owner| (label::OWNER, owner));
+    let address = address.as_ref().map(|address| (label::ADDRESS, address.text()));
+    match (owner, address) {
+        (Some(owner), Some(address)) => reader.span(event, kind, &class, &[], &[owner, address]),
+        (one, other) => reader.span(event, kind, &class, &[], one.or(other).as_slice()),
+    }
 }
 
 fn monitor_enter<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
@@ -107,4 +134,16 @@ fn thrown<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<
     let class = reader.text(event.field(0))?;
     let error = f64::from(u8::from(event.name == "jdk.JavaErrorThrow"));
     reader.span(event, kind::EXCEPTION, &class, &[(figure::IS_ERROR, error)], &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Hex;
+
+    #[test]
+    fn addresses_are_written_as_the_jvm_writes_them() {
+        for address in [0, 1, 0xf, 0x10, 0x7f12_3456_789a, i64::MAX, i64::MIN, -1] {
+            assert_eq!(Hex::of(address).text(), format!("{address:#x}"));
+        }
+    }
 }
