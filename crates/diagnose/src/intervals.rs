@@ -25,6 +25,18 @@ impl Intervals {
         Self(merged)
     }
 
+    /// The union of stretches that come in order of their starts, in one go.
+    pub(crate) fn of_sorted(stretches: impl IntoIterator<Item = (i64, i64)>) -> Self {
+        let mut merged: Vec<(i64, i64)> = Vec::new();
+        for (from, to) in stretches.into_iter().filter(|(from, to)| from < to) {
+            match merged.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                _ => merged.push((from, to)),
+            }
+        }
+        Self(merged)
+    }
+
     /// The moments of windows.
     pub fn of_windows(windows: &[Window]) -> Self {
         Self::of(windows.iter().map(|w| (w.from_ns, w.to_ns)))
@@ -69,6 +81,11 @@ impl Intervals {
         let first = self.0.partition_point(|stretch| stretch.1 <= from);
         let near = self.0[first..].iter().take_while(move |stretch| stretch.0 < to);
         near.map(move |(a, b)| ((*a).max(from), (*b).min(to))).filter(|(a, b)| a < b)
+    }
+
+    /// The set of its moments between two.
+    pub(crate) fn clipped(&self, from: i64, to: i64) -> Self {
+        Self(self.within(from, to).collect())
     }
 
     /// Its length, milliseconds.

@@ -54,10 +54,12 @@ impl Labels {
     }
 
     /// Labels of span `i` as (key, value).
+    #[inline]
     pub(crate) fn of(&self, i: usize) -> &[(StrId, StrId)] {
         self.at(self.list[i])
     }
 
+    #[inline]
     fn at(&self, list: u32) -> &[(StrId, StrId)] {
         let Some(i) = (list as usize).checked_sub(1) else { return &[] };
         let from = if i == 0 { 0 } else { self.ends[i - 1] as usize };

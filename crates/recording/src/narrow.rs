@@ -38,6 +38,7 @@ impl Narrow {
     }
 
     /// The number of row `i`.
+    #[inline]
     pub(crate) fn get(&self, i: usize) -> u64 {
         match self {
             Self::Words(words) => u64::from(words[i]),
@@ -101,6 +102,7 @@ impl Sparse {
     }
 
     /// The id of row `i`.
+    #[inline]
     pub(crate) fn get(&self, i: usize) -> u32 {
         self.0.get(i).copied().unwrap_or(NONE)
     }

@@ -34,6 +34,7 @@ impl Origins {
     }
 
     /// Process and source of span `i`.
+    #[inline]
     pub(crate) fn of(&self, i: usize) -> (ProcessId, SourceId) {
         self.pairs[self.of[i] as usize]
     }

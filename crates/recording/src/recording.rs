@@ -391,58 +391,69 @@ pub struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
+    #[inline]
     fn spans(&self) -> &'a Spans {
         &self.recording.spans
     }
 
     /// Start, nanoseconds.
+    #[inline]
     pub fn t0_ns(&self) -> i64 {
         self.spans().t0_ns[self.id.index()]
     }
 
     /// End, nanoseconds.
+    #[inline]
     pub fn t1_ns(&self) -> i64 {
         self.spans().t1_ns[self.id.index()]
     }
 
     /// How long it lasted, nanoseconds.
+    #[inline]
     pub fn duration_ns(&self) -> i64 {
         self.t1_ns().saturating_sub(self.t0_ns())
     }
 
     /// Its kind.
+    #[inline]
     pub fn kind(&self) -> &'a str {
         self.recording.strings.get(self.spans().kind[self.id.index()])
     }
 
     /// Its name.
+    #[inline]
     pub fn name(&self) -> &'a str {
         self.recording.strings.get(self.spans().name[self.id.index()])
     }
 
     /// The id of its name, which is cheaper to compare than the name is.
+    #[inline]
     pub fn name_id(&self) -> StrId {
         self.spans().name[self.id.index()]
     }
 
     /// Its process.
+    #[inline]
     pub fn process(&self) -> ProcessId {
         self.spans().origins.of(self.id.index()).0
     }
 
     /// Its thread.
+    #[inline]
     pub fn thread(&self) -> Option<ThreadId> {
         let id = self.spans().thread.get(self.id.index());
         (id != NONE).then_some(ThreadId(id))
     }
 
     /// Its stack.
+    #[inline]
     pub fn stack(&self) -> Option<StackId> {
         let id = self.spans().stack.get(self.id.index());
         (id != NONE).then_some(StackId(id))
     }
 
     /// Its source.
+    #[inline]
     pub fn source(&self) -> SourceId {
         self.spans().origins.of(self.id.index()).1
     }
@@ -465,6 +476,9 @@ impl<'a> Span<'a> {
 
     /// A figure by its word.
     pub fn figure(&self, key: &str) -> Option<f64> {
+        if self.figure_keys().is_empty() {
+            return None;
+        }
         let key = self.recording.strings.find(key)?;
         self.spans().figures.get(self.id.index(), key)
     }
@@ -476,9 +490,16 @@ impl<'a> Span<'a> {
 
     /// A label by its word.
     pub fn label(&self, key: &str) -> Option<&'a str> {
-        let key = self.recording.strings.find(key)?;
-        let found = self.spans().labels.of(self.id.index()).iter().find(|(k, _)| *k == key);
-        found.map(|(_, v)| self.recording.strings.get(*v))
+        let id = self.label_id(key)?;
+        Some(self.recording.strings.get(id))
+    }
+
+    /// The id of a label's text by the label's word: cheaper to compare than the text is.
+    pub fn label_id(&self, key: &str) -> Option<StrId> {
+        // Spans have few labels: to compare their words is quicker than to look one up.
+        let strings = &self.recording.strings;
+        let mut labels = self.spans().labels.of(self.id.index()).iter();
+        labels.find(|(word, _)| strings.is(*word, key)).map(|(_, text)| *text)
     }
 
     /// All figures.

@@ -65,6 +65,7 @@ impl Strings {
     }
 
     /// The string behind an id of this dictionary.
+    #[inline]
     pub fn get(&self, id: StrId) -> &str {
         let i = id.index();
         let from = if i == 0 { 0 } else { self.ends[i - 1] as usize };

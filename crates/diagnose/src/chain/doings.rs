@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{figure, kind, label};
-use fathom_recording::{FrameType, ProcessId, Role, Span, StackId, ThreadId};
+use fathom_recording::{FrameType, ProcessId, Role, Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::{Chains, End};
@@ -198,7 +198,9 @@ impl<'a> Chains<'a> {
                 | Heading::TimedWait
                 | Heading::Blocked
         );
-        let told = self.moments.told(thread);
+        // What touches none of these moments touches none of those that are left later on.
+        let touching = |span: &&Span<'a>| left.within(span.t0_ns(), span.t1_ns()).next().is_some();
+        let told: Vec<Span<'a>> = self.moments.told(thread).iter().filter(touching).copied().collect();
         if is_lock {
             let locks = [kind::LOCK_MONITOR, kind::LOCK_PARK, kind::LOCK_NATIVE, kind::LOCK_WAIT];
             let locks = told.iter().filter(|span| locks.contains(&span.kind()));
@@ -392,17 +394,25 @@ impl<'a> Chains<'a> {
     pub(crate) fn owner(&self, wait: &Span<'_>) -> Option<ThreadId> {
         match wait.figure(figure::OWNER_TID) {
             Some(tid) => self.by_tid.get(&(tid as i64)).copied(),
-            None => self.by_name(wait.process(), wait.label(label::OWNER)?),
+            None => self.by_name_id(wait.process(), wait.label_id(label::OWNER)?),
         }
     }
 
     /// The thread of a process by its name, where only one has it.
     fn by_name(&self, process: ProcessId, name: &str) -> Option<ThreadId> {
-        let name = self.recording.strings.find(name)?;
-        let threads = self.recording.threads.iter().enumerate();
-        let mut named = threads.filter(|(_, thread)| thread.process == process && thread.name == name);
-        let (first, second) = (named.next(), named.next());
-        first.filter(|_| second.is_none()).map(|(i, _)| ThreadId(i as u32))
+        self.by_name_id(process, self.recording.strings.find(name)?)
+    }
+
+    fn by_name_id(&self, process: ProcessId, name: StrId) -> Option<ThreadId> {
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name = FxHashMap::default();
+            for (i, thread) in self.recording.threads.iter().enumerate() {
+                let only = by_name.entry((thread.process, thread.name));
+                only.and_modify(|only| *only = None).or_insert(Some(ThreadId(i as u32)));
+            }
+            by_name
+        });
+        by_name.get(&(process, name)).copied().flatten()
     }
 
     /// The thread of the same process that ended the wait, as the switch at the end of a span tells.

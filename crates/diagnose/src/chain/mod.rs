@@ -32,7 +32,7 @@ mod walk;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use fathom_recording::{ProcessId, Recording, Role, Span, StackId, ThreadId};
+use fathom_recording::{ProcessId, Recording, Role, Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -153,6 +153,8 @@ pub struct Chains<'a> {
     stacks: ByStack,
     moments: Moments<'a>,
     by_tid: FxHashMap<i64, ThreadId>,
+    /// Threads of processes by their names; `None` where several have the same.
+    by_name: OnceCell<FxHashMap<(ProcessId, StrId), Option<ThreadId>>>,
     runners: OnceCell<cpus::Runners>,
     ends: ends::Ends<'a>,
 }
@@ -171,14 +173,9 @@ impl<'a> Chains<'a> {
                 *best = id;
             }
         }
-        Self {
-            recording,
-            stacks: ByStack::of(recording),
-            moments,
-            by_tid,
-            runners: OnceCell::new(),
-            ends: ends::Ends::of(recording),
-        }
+        let (stacks, by_name, runners) = (ByStack::of(recording), OnceCell::new(), OnceCell::new());
+        let ends = ends::Ends::of(recording);
+        Self { recording, stacks, moments, by_tid, by_name, runners, ends }
     }
 
     /// Who had the CPUs, second by second.

@@ -8,9 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::label;
-use fathom_recording::{Recording, Span, StackId, ThreadId};
+use fathom_recording::{Recording, Span, StackId, StrId, ThreadId};
+use rustc_hash::FxHashMap;
 
-use super::wait_case::{Waits, java_method};
+use super::wait_case::{Wait, Waits, java_method};
 use crate::intervals::Intervals;
 
 /// Packages of the JDK: what the application called stands beyond them.
@@ -37,24 +38,27 @@ pub(crate) struct Lock {
 }
 
 /// The place that a stack takes a lock at: the first method of the application, else of whoever is not the lock itself.
-pub(crate) fn place(recording: &Recording, stack: Option<StackId>, own: &[&str]) -> String {
+pub(crate) fn place<'a>(recording: &'a Recording, stack: Option<StackId>, own: &[&str]) -> &'a str {
     let of_jdk = |name: &str| JDK.iter().any(|package| name.starts_with(package));
     let of_lock = |name: &str| own.iter().any(|prefix| name.starts_with(prefix));
     let place = java_method(recording, stack, of_jdk).or_else(|| java_method(recording, stack, of_lock));
-    place.unwrap_or(NO_PLACE).to_owned()
+    place.unwrap_or(NO_PLACE)
 }
 
 /// The locks of some waits, the one waited for longest first.
 pub(crate) fn locks(waits: &Waits<'_, '_>, own: &[&str]) -> Vec<Lock> {
     let recording = waits.case.recording;
-    let mut keys: BTreeMap<(String, String), usize> = BTreeMap::new();
-    let key_of: Vec<usize> = (waits.slow.iter())
-        .map(|wait| {
-            let key = (wait.span.name().to_owned(), place(recording, wait.span.stack(), own));
+    // Many waits have one stack: its place is looked for once.
+    let mut by_stack: FxHashMap<(StrId, Option<StackId>), usize> = FxHashMap::default();
+    let mut keys: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut key_of: Vec<usize> = Vec::with_capacity(waits.slow.len());
+    for Wait { span, .. } in &waits.slow {
+        let key = by_stack.entry((span.name_id(), span.stack())).or_insert_with(|| {
             let next = keys.len();
-            *keys.entry(key).or_insert(next)
-        })
-        .collect();
+            *keys.entry((span.name(), place(recording, span.stack(), own))).or_insert(next)
+        });
+        key_of.push(*key);
+    }
     let mut same: Vec<usize> = (0..keys.len()).collect();
     for (one, other) in at_one_address(waits, &key_of) {
         let (a, b) = (root(&same, one), root(&same, other));
@@ -62,10 +66,11 @@ pub(crate) fn locks(waits: &Waits<'_, '_>, own: &[&str]) -> Vec<Lock> {
     }
     let mut locks: BTreeMap<usize, Lock> = BTreeMap::new();
     let mut places: BTreeMap<usize, BTreeMap<&str, f64>> = BTreeMap::new();
-    let names: BTreeMap<usize, &(String, String)> = keys.iter().map(|(key, i)| (*i, key)).collect();
+    let mut names = vec![("", ""); keys.len()];
+    keys.iter().for_each(|(key, i)| names[*i] = *key);
     for (i, wait) in waits.slow.iter().enumerate() {
         let id = root(&same, key_of[i]);
-        let Some((class, place)) = names.get(&key_of[i]) else { continue };
+        let (class, place) = names[key_of[i]];
         let lock = locks.entry(id).or_insert_with(|| Lock::new(class));
         lock.ms += wait.ms;
         lock.threads.extend(wait.span.thread());
@@ -112,11 +117,11 @@ type Held = (i64, Option<ThreadId>, Option<ThreadId>);
 
 /// Pairs of keys of one class whose waits name one address at the same time.
 fn at_one_address(waits: &Waits<'_, '_>, key_of: &[usize]) -> Vec<(usize, usize)> {
-    let mut by_address: BTreeMap<(&str, &str), Vec<Wanted>> = BTreeMap::new();
+    let mut by_address: FxHashMap<(StrId, StrId), Vec<Wanted>> = FxHashMap::default();
     for (wait, key) in waits.slow.iter().zip(key_of) {
-        let Some(address) = wait.span.label(label::ADDRESS) else { continue };
+        let Some(address) = wait.span.label_id(label::ADDRESS) else { continue };
         let moment = (wait.span.t0_ns(), wait.span.t1_ns(), *key);
-        by_address.entry((wait.span.name(), address)).or_default().push(moment);
+        by_address.entry((wait.span.name_id(), address)).or_default().push(moment);
     }
     let mut pairs = Vec::new();
     for mut list in by_address.into_values() {
@@ -163,9 +168,9 @@ impl Lock {
 
     fn names_several(&self, waits: &Waits<'_, '_>) -> bool {
         let (mut pairs, mut different) = (0, 0);
-        let mut last: Option<(i64, &str)> = None;
+        let mut last: Option<(i64, StrId)> = None;
         for span in self.waits.iter().map(|i| &waits.slow[*i].span) {
-            let Some(address) = span.label(label::ADDRESS) else { continue };
+            let Some(address) = span.label_id(label::ADDRESS) else { continue };
             if let Some((_, other)) = last.filter(|(end, _)| span.t0_ns() < *end) {
                 pairs += 1;
                 different += usize::from(other != address);
@@ -188,11 +193,11 @@ impl Lock {
     /// waited from its end on; each until another one is seen to hold it, it queues again, or has nothing to do.
     pub(crate) fn holders(&self, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Intervals)> {
         let chains = waits.case.chains();
-        let mut events: BTreeMap<&str, Vec<Held>> = BTreeMap::new();
-        let mut wanted: BTreeMap<&str, Vec<(i64, i64)>> = BTreeMap::new();
+        let mut events: FxHashMap<Option<StrId>, Vec<Held>> = FxHashMap::default();
+        let mut wanted: FxHashMap<Option<StrId>, Vec<(i64, i64)>> = FxHashMap::default();
         for span in self.waits.iter().map(|i| &waits.slow[*i].span) {
             // One lock moves; of several each address is one.
-            let object = span.label(label::ADDRESS).filter(|_| self.several).unwrap_or_default();
+            let object = if self.several { span.label_id(label::ADDRESS) } else { None };
             wanted.entry(object).or_default().push((span.t0_ns(), span.t1_ns()));
             let list = events.entry(object).or_default();
             let owner = chains.owner(span).filter(|owner| Some(*owner) != span.thread());
@@ -203,7 +208,7 @@ impl Lock {
         let mut held: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
         for (object, mut list) in events {
             list.sort_unstable_by_key(|event| event.0);
-            let wanted = Intervals::of(wanted.remove(object).unwrap_or_default());
+            let wanted = Intervals::of(wanted.remove(&object).unwrap_or_default());
             let mut now: Option<(ThreadId, i64)> = None;
             let end = wanted.stretches().last().map_or(0, |s| s.1);
             for (at, holder, waiter) in list.into_iter().chain([(end, None, None)]) {

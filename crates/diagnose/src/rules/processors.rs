@@ -197,7 +197,7 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
     let recording: &'a Recording = case.recording;
     let within = Intervals::of_windows(windows);
     let mut spent = Spent { length_ms: within.length_ms(), ..Spent::default() };
-    let mut active = Vec::new();
+    let (mut active, mut of_thread) = (Vec::new(), Vec::new());
     let watched = case.has(kind::SCHED_WATCHED, jvm);
     for id in case.chains().application_threads(jvm).into_iter().filter(|_| watched) {
         let Some(by_heading) = case.chains().by_heading(id) else { continue };
@@ -213,7 +213,7 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
             let moments = by_heading[heading.index()].and(&within);
             let ms = moments.length_ms();
             thread.active_ms += ms;
-            active.extend_from_slice(moments.stretches());
+            of_thread.extend_from_slice(moments.stretches());
             match heading {
                 Heading::RunQueue => thread.waiting_ms += ms,
                 Heading::Throttled => thread.throttled_ms += ms,
@@ -221,6 +221,8 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
                 _ => {}
             }
         }
+        // What a thread did one thing after the other becomes one stretch, before those of all threads are put together.
+        active.extend_from_slice(Intervals::of(of_thread.drain(..)).stretches());
         thread.ready_ms = running_ms + thread.waiting_ms + thread.throttled_ms;
         spent.running_ms += running_ms;
         spent.waiting_ms += thread.waiting_ms;

@@ -90,7 +90,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         if watcher.is_none() && nothing && !case.has(kind, jvm) {
             return None;
         }
-        let mut unlisted: BTreeMap<(ThreadId, String), f64> = BTreeMap::new();
+        let mut unlisted: BTreeMap<(ThreadId, &str), f64> = BTreeMap::new();
         for (thread, moments) in &slow.unlisted {
             for (stack, ns) in case.chains().stacks_under(*thread, heading, moments) {
                 let place = super::lock_identity::place(case.recording, stack, own);
@@ -104,7 +104,7 @@ impl<'c, 'a> Waits<'c, 'a> {
             unlisted_moments: Intervals::of(all),
             unlisted: unlisted
                 .into_iter()
-                .map(|((thread, place), ms)| Unlisted { thread, place, ms })
+                .map(|((thread, place), ms)| Unlisted { thread, place: place.to_owned(), ms })
                 .collect(),
             base_ms: base.ms(),
             slow: slow.waits,

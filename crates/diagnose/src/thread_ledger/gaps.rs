@@ -8,6 +8,8 @@
 //!   the rest of it is unknown: switches that nobody saw, or waits that were never told
 //! ```
 
+use std::borrow::Cow;
+
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{Recording, Sample};
 
@@ -54,27 +56,72 @@ impl Sampler {
 }
 
 /// A stretch between two things that a thread was seen to do.
-struct Gap {
-    ends: (i64, i64),
-    /// When it may have run.
-    ran: Intervals,
+struct Gap<'g> {
+    /// When it may have run: sorted, without overlap.
+    ran: Cow<'g, [(i64, i64)]>,
     /// Its CPU samples: until when each counts, and for how long.
-    samples: Vec<(i64, i64)>,
+    samples: &'g [(i64, i64)],
 }
 
-impl Gap {
+impl Gap<'_> {
     fn ns(&self) -> i64 {
-        self.ran.length_ns()
+        self.ran.iter().fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
     }
 
     fn weight_ns(&self) -> i64 {
         self.samples.iter().fold(0, |sum: i64, (_, weight)| sum.saturating_add(*weight))
     }
 
+    /// What of it lies in some moments; `None` where nothing does. Most gaps lie in them or outside of them as a whole.
+    fn cut(self, moments: &Intervals) -> Option<Self> {
+        let ends = self.ran.first()?.0..self.ran.last()?.1;
+        let first = moments.stretches().partition_point(|stretch| stretch.1 <= ends.start);
+        let near = moments.stretches().get(first).filter(|stretch| stretch.0 < ends.end)?;
+        if near.0 <= ends.start && ends.end <= near.1 {
+            return Some(self);
+        }
+        let within = |(from, to): &(i64, i64)| moments.within(*from, *to);
+        let ran: Vec<(i64, i64)> = self.ran.iter().flat_map(within).collect();
+        (!ran.is_empty()).then_some(Self { ran: Cow::Owned(ran), ..self })
+    }
+
     /// When no sample says that it ran.
     fn unsupported(&self) -> Intervals {
         let around = self.samples.iter().map(|(t, weight)| (t.saturating_sub(*weight), t.saturating_add(1)));
-        self.ran.without(&Intervals::of(around))
+        Intervals::of_sorted(self.ran.iter().copied()).without(&Intervals::of(around))
+    }
+}
+
+/// All gaps of a thread. A thread that waits often has millions, so that they have no lists of their own.
+#[derive(Default)]
+struct Row {
+    gaps: Vec<Place>,
+    /// When the thread may have run, gap after gap.
+    ran: Vec<(i64, i64)>,
+    /// CPU samples, gap after gap.
+    samples: Vec<(i64, i64)>,
+}
+
+/// Where a gap is, and where its lists end.
+struct Place {
+    ends: (i64, i64),
+    ran: usize,
+    samples: usize,
+}
+
+impl Row {
+    /// The gaps that may lie between two moments: those from the first one on that ends behind `from`, up to `to`.
+    fn between(&self, from: i64, to: i64) -> impl Iterator<Item = Gap<'_>> {
+        let first = self.gaps.partition_point(|gap| gap.ends.1 <= from);
+        let near = self.gaps[first..].iter().take_while(move |gap| gap.ends.0 < to);
+        near.enumerate().map(move |(i, place)| {
+            let before = (first + i).checked_sub(1).map(|before| &self.gaps[before]);
+            let (ran, samples) = before.map_or((0, 0), |before| (before.ran, before.samples));
+            Gap {
+                ran: Cow::Borrowed(&self.ran[ran..place.ran]),
+                samples: &self.samples[samples..place.samples],
+            }
+        })
     }
 }
 
@@ -105,32 +152,46 @@ pub(super) fn of(
     ends.sort_unstable();
     ends.dedup();
     let mut short = Vec::new();
-    let mut gaps: Vec<Gap> = Vec::new();
+    let mut row = Row::default();
     let mut samples = book.samples.iter().peekable();
+    let mut owed: Vec<(Heading, i64)> = Vec::new();
     let mut from = i64::MIN;
     for to in ends {
-        let (mut owed, mut taken) = (Vec::new(), Vec::new());
+        owed.clear();
+        let before = row.samples.len();
         while let Some(sample) = samples.next_if(|s| s.t_ns <= to) {
             if kinds.is_short(sample) {
                 owed.push((heading(sample), sample.weight.max(0)));
             } else if kinds.is_on_cpu(sample) {
-                taken.push((sample.t_ns, sample.weight.max(0)));
+                row.samples.push((sample.t_ns, sample.weight.max(0)));
             }
         }
-        let own = Intervals::of(free.within(from, to));
         let ends = (std::mem::replace(&mut from, to), to);
-        if own.is_empty() {
-            continue;
+        if owed.is_empty() {
+            let own = row.ran.len();
+            row.ran.extend(free.within(ends.0, ends.1));
+            if row.ran.len() == own {
+                row.samples.truncate(before);
+                continue;
+            }
+        } else {
+            let own = free.clipped(ends.0, ends.1);
+            if own.is_empty() {
+                row.samples.truncate(before);
+                continue;
+            }
+            let first = short.len();
+            spread(&own, &owed, &mut short);
+            // Pieces are laid one behind the other.
+            let spread = Intervals::of_sorted(short[first..].iter().map(|(_, part)| *part));
+            row.ran.extend_from_slice(own.without(&spread).stretches());
         }
-        let first = short.len();
-        spread(&own, &owed, &mut short);
-        let ran = own.without(&Intervals::of(short[first..].iter().map(|(_, part)| *part)));
-        gaps.push(Gap { ends, ran, samples: taken });
+        row.gaps.push(Place { ends, ran: row.ran.len(), samples: row.samples.len() });
     }
     let mut unknown = Vec::new();
-    let accounts = by_account(book, &gaps, &mut unknown);
+    let accounts = by_account(book, &row, &mut unknown);
     if let Some(sampler) = sampler {
-        by_samples(sampler, &accounts, &gaps, &mut unknown);
+        by_samples(sampler, &accounts, &row, &mut unknown);
     }
     Gaps { short, unknown: Intervals::of(unknown) }
 }
@@ -164,17 +225,10 @@ fn spread(own: &Intervals, owed: &[(Heading, i64)], short: &mut Vec<(Heading, (i
 }
 
 /// Holds the gaps to the kernel's account of the thread; the stretches that it covers.
-fn by_account(book: &Book<'_>, gaps: &[Gap], unknown: &mut Vec<(i64, i64)>) -> Intervals {
+fn by_account(book: &Book<'_>, row: &Row, unknown: &mut Vec<(i64, i64)>) -> Intervals {
     for (from, to, ran_ns) in &book.accounts {
-        // Gaps are in order of time.
-        let first = gaps.partition_point(|gap| gap.ends.1 <= *from);
-        let mut within: Vec<Gap> = (gaps[first..].iter())
-            .take_while(|gap| gap.ends.0 < *to)
-            .filter_map(|gap| {
-                let ran = Intervals::of(gap.ran.within(*from, *to));
-                (!ran.is_empty()).then(|| Gap { ends: gap.ends, ran, samples: gap.samples.clone() })
-            })
-            .collect();
+        let mut within: Vec<Gap<'_>> =
+            (row.between(*from, *to)).filter_map(|gap| gap.cut(&Intervals::of([(*from, *to)]))).collect();
         let all = within.iter().fold(0, |sum: i64, gap| sum.saturating_add(gap.ns()));
         if all > ran_ns.saturating_add(2 * STALE_NS) {
             take(&mut within, all.saturating_sub(*ran_ns), unknown);
@@ -184,23 +238,19 @@ fn by_account(book: &Book<'_>, gaps: &[Gap], unknown: &mut Vec<(i64, i64)>) -> I
 }
 
 /// Holds the gaps that no account covers to what was sampled in each of them, and in all of them together.
-fn by_samples(sampler: &Sampler, accounts: &Intervals, gaps: &[Gap], unknown: &mut Vec<(i64, i64)>) {
+fn by_samples(sampler: &Sampler, accounts: &Intervals, row: &Row, unknown: &mut Vec<(i64, i64)>) {
     let sampled = Intervals::of([sampler.covers]).without(accounts);
     let mut left = Vec::new();
-    for gap in gaps {
-        let ran = gap.ran.and(&sampled);
-        if ran.is_empty() {
-            continue;
-        }
-        let gap = Gap { ends: gap.ends, ran, samples: gap.samples.clone() };
+    for gap in row.between(i64::MIN, i64::MAX) {
+        let Some(gap) = gap.cut(&sampled) else { continue };
         if gap.ns() > sampler.most_ns(gap.samples.len(), gap.weight_ns()) {
             unknown.extend(gap.unsupported().stretches());
         } else {
             left.push(gap);
         }
     }
-    let sum = |of: &dyn Fn(&Gap) -> i64| left.iter().fold(0, |sum: i64, gap| sum.saturating_add(of(gap)));
-    let (all, weight) = (sum(&Gap::ns), sum(&Gap::weight_ns));
+    let sum = |of: &dyn Fn(&Gap<'_>) -> i64| left.iter().fold(0, |sum: i64, gap| sum.saturating_add(of(gap)));
+    let (all, weight) = (sum(&|gap| gap.ns()), sum(&|gap| gap.weight_ns()));
     let samples = left.iter().map(|gap| gap.samples.len()).sum();
     if all > sampler.most_ns(samples, weight) {
         take(&mut left, all.saturating_sub(weight), unknown);
@@ -208,10 +258,15 @@ fn by_samples(sampler: &Sampler, accounts: &Intervals, gaps: &[Gap], unknown: &m
 }
 
 /// Takes so much out of gaps, first of those that are longest without a sample.
-fn take(gaps: &mut [Gap], ns: i64, unknown: &mut Vec<(i64, i64)>) {
+fn take(gaps: &mut [Gap<'_>], ns: i64, unknown: &mut Vec<(i64, i64)>) {
     let mut left = ns;
-    gaps.sort_by_key(|gap| (std::cmp::Reverse(gap.ns().saturating_sub(gap.weight_ns())), gap.samples.len()));
+    gaps.sort_by_cached_key(|gap| {
+        (std::cmp::Reverse(gap.ns().saturating_sub(gap.weight_ns())), gap.samples.len())
+    });
     for gap in gaps {
+        if left <= 0 {
+            return;
+        }
         for (from, to) in gap.unsupported().stretches() {
             if left <= 0 {
                 return;

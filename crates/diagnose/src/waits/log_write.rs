@@ -30,32 +30,36 @@ const LOGGING: [&str; 6] = [
 pub(crate) fn log_writes<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
     let Some(name) = recording.strings.find(VM_THREAD) else { return by_stops(recording, jvm) };
     let args = recording.processes.get(jvm.index()).and_then(|p| p.fact(fact::JVM_ARGS)).unwrap_or_default();
+    let is_vm: Vec<bool> = recording.threads.iter().map(|thread| thread.name == name).collect();
     let is_vm = |span: &Span<'_>| {
-        let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
-        span.process() == jvm && thread.is_some_and(|thread| thread.name == name)
+        let of_vm = span.thread().and_then(|id| is_vm.get(id.index()));
+        of_vm == Some(&true) && span.process() == jvm
     };
     let mut known: FxHashMap<StackId, bool> = FxHashMap::default();
     let mut is_log = |span: &Span<'_>| {
         let logs = |stack| *known.entry(stack).or_insert_with(|| has_logging(recording, stack));
         span.stack().is_some_and(logs) || span.label(label::PATH).is_some_and(|path| is_named(args, path))
     };
-    let calls = recording.spans_of(kind::SYSCALL).filter(|span| WRITES.contains(&span.name()));
-    let switches = recording.spans_of(kind::SCHED_OFF);
+    // Whose they are is asked first: of very many, few are that thread's.
+    let calls = recording.spans_of(kind::SYSCALL).filter(is_vm);
+    let calls = calls.filter(|span| WRITES.contains(&span.name()));
+    let switches = recording.spans_of(kind::SCHED_OFF).filter(is_vm);
     let switches = switches.filter(|s| s.label(label::SYSCALL).is_some_and(|call| WRITES.contains(&call)));
-    let writes: Vec<Span<'a>> = calls.chain(switches).filter(is_vm).filter(|span| is_log(span)).collect();
+    let writes: Vec<Span<'a>> = calls.chain(switches).filter(|span| is_log(span)).collect();
     if writes.is_empty() { by_stops(recording, jvm) } else { writes }
 }
 
 /// Writes of the thread that writes while all others are stopped, where nobody tells the names of threads and files (an strace):
 /// what begins within a stop is the VM thread's, as others are held until it ends.
 fn by_stops<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
+    let nameless: Vec<bool> =
+        recording.threads.iter().map(|thread| recording.strings.get(thread.name).is_empty()).collect();
     let nameless = |span: &Span<'_>| {
-        let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
-        let unknown = thread.is_some_and(|thread| recording.strings.get(thread.name).is_empty());
-        span.process() == jvm && unknown && span.stack().is_none() && span.label(label::PATH).is_none()
+        let unknown = span.thread().and_then(|id| nameless.get(id.index())) == Some(&true);
+        unknown && span.process() == jvm && span.stack().is_none() && span.label(label::PATH).is_none()
     };
     let calls = recording.spans_of(kind::SYSCALL);
-    let calls: Vec<Span<'a>> = calls.filter(|span| WRITES.contains(&span.name()) && nameless(span)).collect();
+    let calls: Vec<Span<'a>> = calls.filter(|span| nameless(span) && WRITES.contains(&span.name())).collect();
     let (Some(from), Some(to)) = (calls.iter().map(Span::t0_ns).min(), calls.iter().map(Span::t1_ns).max())
     else {
         return Vec::new();

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{kind, sample};
 use fathom_recording::{ProcessId, Recording};
+use rustc_hash::FxHashMap;
 
 use crate::chain::Chains;
 use crate::growth::parts::{Places, SUMMED_WITHIN_NS, ShortWait};
@@ -140,6 +141,34 @@ impl Bins {
 /// Time by category and by the application's method, milliseconds bin by bin.
 type ByPart<'a> = BTreeMap<(Heading, &'a str), Vec<f64>>;
 
+/// Rows of [`ByPart`] under way: asked for with each stretch of time, mostly of the part that was asked for before.
+struct Rows<'a> {
+    bins: usize,
+    rows: Vec<(Heading, &'a str, Vec<f64>)>,
+    /// By heading, and where the name of the method stands in memory: a recording has each of its words once.
+    known: FxHashMap<(Heading, usize, usize), usize>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(&mut self, heading: Heading, place: &'a str) -> &mut [f64] {
+        let at = if place.is_empty() { 0 } else { place.as_ptr() as usize };
+        let row = *self.known.entry((heading, at, place.len())).or_insert_with(|| {
+            self.rows.push((heading, place, vec![0.0; self.bins]));
+            self.rows.len() - 1
+        });
+        &mut self.rows[row].2
+    }
+
+    fn finish(self) -> ByPart<'a> {
+        let mut parts = ByPart::new();
+        for (heading, place, times) in self.rows {
+            let sums = parts.entry((heading, place)).or_insert_with(|| vec![0.0; self.bins]);
+            sums.iter_mut().zip(times).for_each(|(sum, ms)| *sum += ms);
+        }
+        parts
+    }
+}
+
 /// A part of threads' time that rises.
 struct Rise {
     runs: Runs,
@@ -201,7 +230,7 @@ fn rise(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
 }
 
 fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins: &Bins) -> ByPart<'a> {
-    let mut parts = ByPart::new();
+    let mut rows = Rows { bins: bins.count, rows: Vec::new(), known: FxHashMap::default() };
     let mut places = Places::of_recording(recording);
     let mut ran = vec![0.0; bins.count];
     let mut sampled: BTreeMap<&'a str, Vec<f64>> = BTreeMap::new();
@@ -234,7 +263,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
                 let first = named.len();
                 named.extend(own.within(span.t0_ns(), span.t1_ns()));
                 if named.len() > first {
-                    let times = parts.entry((heading, place)).or_insert_with(empty);
+                    let times = rows.of(heading, place);
                     named[first..].iter().for_each(|(from, to)| bins.add(times, *from, *to));
                 }
             }
@@ -245,7 +274,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
                 let next = of_heading.partition_point(|wait| wait.t_ns < *to);
                 let soon = |wait: &&&ShortWait<'_>| wait.t_ns.saturating_sub(*to) <= SUMMED_WITHIN_NS;
                 let place = of_heading.get(next).filter(soon).map_or("", |wait| wait.place);
-                bins.add(parts.entry((heading, place)).or_insert_with(empty), *from, *to);
+                bins.add(rows.of(heading, place), *from, *to);
             }
         }
         for sample in chains.samples(thread).iter().filter(|sample| kinds.contains(&Some(sample.kind))) {
@@ -253,6 +282,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
             sampled.entry(places.of(sample.stack)).or_insert_with(empty)[bin] += sample.weight.max(0) as f64;
         }
     }
+    let mut parts = rows.finish();
     // Running time is known from the switches; samples tell only how it is split, in each bin for itself.
     let mut all = vec![0.0; bins.count];
     for weights in sampled.values() {
