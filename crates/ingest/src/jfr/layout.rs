@@ -151,10 +151,21 @@ impl Layout {
         Some(Integers { each, places: found })
     }
 
-    /// Whether the last field asked for is the array of a slot, so that whoever has read a value stands behind it.
+    /// Whether the type ends with the array of a slot.
     pub(super) fn ends_with(&self, slot: usize) -> bool {
-        let last = self.needed.checked_sub(1).and_then(|last| self.steps.get(last));
-        matches!(last, Some(Step::Many(_, Some(of))) if *of == slot)
+        matches!(self.steps.last(), Some(Step::Many(_, Some(of))) if *of == slot)
+    }
+
+    /// Reads a value that [ends with](Self::ends_with) an array, up to the first element of that: gives their number.
+    pub(super) fn read_up_to_array<'a>(
+        &self,
+        bytes: &mut Bytes<'a>,
+        clock: &Clock,
+        slots: &mut [Value<'a>],
+    ) -> Option<usize> {
+        let before = self.steps.split_last()?.1;
+        follow(before, bytes, clock, slots)?;
+        bytes.length()
     }
 
     /// The type into whose constant pool a field refers, by its slot.

@@ -73,11 +73,17 @@ impl<'a> Names<'a> {
         }
     }
 
-    pub(super) fn entry(&mut self, class: u32, key: u64) -> Option<Bytes<'a>> {
+    fn entry(&mut self, class: u32, key: u64) -> Option<Bytes<'a>> {
+        Some(self.whole_entry(class, key)?.0)
+    }
+
+    /// An entry of a pool, and where it ends.
+    pub(super) fn whole_entry(&mut self, class: u32, key: u64) -> Option<(Bytes<'a>, usize)> {
         let found = self.pools.find(class, key);
         // Key 0 is "none" in most pools and has no entry there.
         self.unresolved += u64::from(found.is_none() && key != 0);
-        Some(Bytes::new(self.data, found?, self.compressed))
+        let (from, to) = found?;
+        Some((Bytes::new(self.data, from, self.compressed), to))
     }
 
     /// The name that a value stands for: a string, a class, "package.Class.method", a thread's name, a GC cause.

@@ -16,8 +16,8 @@ const AT_ONCE: usize = 1 << 14;
 /// Where the entries of a chunk's pools lie.
 #[derive(Default)]
 pub(super) struct Pools {
-    /// For each type, key → offset of the value in the chunk.
-    entries: Vec<FxHashMap<u64, usize>>,
+    /// For each type, key → where the value begins and ends in the chunk, which is smaller than 4 GB.
+    entries: Vec<FxHashMap<u64, (u32, u32)>>,
     /// Checkpoints that could not be read to their end.
     pub(super) damaged: u64,
 }
@@ -56,15 +56,20 @@ impl Pools {
             entries.reserve(count.min(AT_ONCE));
             for _ in 0..count {
                 let key = body.long()?;
-                entries.entry(key).or_insert(body.at);
-                layout.pass(&mut body, &clock, &mut [])?;
+                let place = entries.entry(key);
+                let from = u32::try_from(body.at).ok()?;
+                // One that is cut ends where the chunk does.
+                let end = layout.pass(&mut body, &clock, &mut []).map(|()| body.at);
+                place.or_insert((from, end.and_then(|end| u32::try_from(end).ok()).unwrap_or(u32::MAX)));
+                end?;
             }
         }
         Some(())
     }
 
-    /// Where the entry of a type with a key lies.
-    pub(super) fn find(&self, class: u32, key: u64) -> Option<usize> {
-        self.entries.get(class as usize)?.get(&key).copied()
+    /// Where the entry of a type with a key begins and ends.
+    pub(super) fn find(&self, class: u32, key: u64) -> Option<(usize, usize)> {
+        let (from, to) = self.entries.get(class as usize)?.get(&key)?;
+        Some((*from as usize, *to as usize))
     }
 }

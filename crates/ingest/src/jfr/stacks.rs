@@ -263,18 +263,24 @@ impl<'a> Names<'a> {
     }
 
     fn new_stack(&mut self, class: u32, key: u64, sink: &mut dyn Sink) -> Option<StackId> {
-        let mut bytes = self.entry(class, key)?;
+        let (mut bytes, end) = self.whole_entry(class, key)?;
         let layouts = self.stack_layouts(class)?;
         let mut slots = [Value::Absent; 2];
+        if let Some((fields, pools)) = &layouts.integers {
+            let mut bytes = bytes;
+            let count = layouts.trace.read_up_to_array(&mut bytes, &self.clock, &mut slots);
+            let truncated = matches!(slots[0], Value::Integer(n) if n != 0);
+            if let Some(count) = count.filter(|count| (1..=DEEPEST).contains(count)) {
+                let frames = Frames { from: bytes.at, to: end, count, truncated };
+                if self.stacks.follow(bytes, fields, &frames).is_some() {
+                    return self.grow(*pools, truncated, sink);
+                }
+            }
+        }
+        // A damaged one, or one that is laid out in another way: what can be read of it.
         layouts.trace.read(&mut bytes, &self.clock, &mut slots)?;
         let Value::Many(at, count) = slots[1] else { return None };
         let truncated = matches!(slots[0], Value::Integer(n) if n != 0);
-        if let (Some((fields, pools)), true) = (&layouts.integers, (1..=DEEPEST).contains(&count)) {
-            let frames = Frames { from: at, to: bytes.at, count, truncated };
-            if self.stacks.follow(Bytes { at, ..bytes }, fields, &frames).is_some() {
-                return self.grow(*pools, truncated, sink);
-            }
-        }
         let mut bytes = Bytes { at, ..bytes };
         let mut frames = Vec::with_capacity(count.min(DEEPEST));
         for _ in 0..count.min(DEEPEST) {
