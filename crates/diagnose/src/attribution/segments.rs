@@ -28,8 +28,7 @@ pub(super) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
     let mut segments = Vec::new();
     for heading in Heading::ALL {
         let own = &by_heading[heading.index()];
-        let (Some(first), Some(last)) = (own.stretches().first(), own.stretches().last()) else { continue };
-        if heading == Heading::Unknown {
+        if heading == Heading::Unknown || own.is_empty() {
             continue;
         }
         if heading.is_running() {
@@ -45,20 +44,15 @@ pub(super) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             }));
             continue;
         }
-        let mut left = own.clone();
         let mut told = Vec::new();
-        for span in chains.off_between(thread, first.0, last.1) {
+        chains.off_within(thread, own, |_, span, parts| {
             let key =
                 Key { heading, place: places.of(span.stack()), target: named_at(&named, span).unwrap_or("") };
             let ended_by = ended_by(chains, thread, &key, span);
-            for (from, to) in own.within(span.t0_ns(), span.t1_ns()) {
-                told.push((from, to));
-                segments.push(Segment { from, to, key, ended_by });
-            }
-        }
-        if !told.is_empty() {
-            left = left.without(&crate::intervals::Intervals::of(told));
-        }
+            told.extend_from_slice(parts);
+            segments.extend(parts.iter().map(|(from, to)| Segment { from: *from, to: *to, key, ended_by }));
+        });
+        let left = own.without(&crate::intervals::Intervals::of(told));
         let key = Key { heading, place: "", target: "" };
         let rest = left.stretches().iter();
         segments.extend(rest.map(|(from, to)| Segment { from: *from, to: *to, key, ended_by: None }));
@@ -91,5 +85,5 @@ fn ran_in<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: ThreadId, fr
     let distance = |t_ns: i64| (from.saturating_sub(t_ns)).max(t_ns.saturating_sub(to)).max(0);
     let within = samples[near..].iter().take_while(|sample| sample.t_ns <= to.saturating_add(NEAR_NS));
     let of_cpu = within.filter(|sample| kinds.contains(&Some(sample.kind)));
-    of_cpu.min_by_key(|sample| distance(sample.t_ns)).map_or("", |sample| places.of(sample.stack))
+    of_cpu.min_by_key(|sample| distance(sample.t_ns)).map_or("", |sample| places.of(sample.stack()))
 }

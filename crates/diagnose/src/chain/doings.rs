@@ -161,10 +161,10 @@ impl<'a> Chains<'a> {
             if Some(sample.kind) != cpu || !within(sample.t_ns) {
                 continue;
             }
-            if let Some(method) = self.java_method(sample.stack, |_| false) {
+            if let Some(method) = self.java_method(sample.stack(), |_| false) {
                 *methods.entry(method).or_default() += 1;
             }
-            if let Some(stack) = sample.stack {
+            if let Some(stack) = sample.stack() {
                 *stacks.entry(stack).or_default() += 1;
             }
         }

@@ -41,9 +41,9 @@ impl<'a> Chains<'a> {
         let short = self.moments.samples(thread).iter().filter(|sample| {
             Some(sample.kind) != cpu
                 && (from..=to).contains(&sample.t_ns)
-                && self.stacks.heading(sample.stack) == heading
+                && self.stacks.heading(sample.stack()) == heading
         });
-        let short: Vec<_> = short.map(|sample| (sample.stack, sample.weight.max(0))).collect();
+        let short: Vec<_> = short.map(|sample| (sample.stack(), sample.weight.max(0))).collect();
         let all: i128 = short.iter().map(|(_, ns)| i128::from(*ns)).sum();
         for (stack, ns) in short.iter().filter(|_| left > 0) {
             let part = i128::from(left) * i128::from(*ns) / all.max(1);

@@ -29,7 +29,7 @@ mod tests;
 mod threads;
 mod walk;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use fathom_recording::{ProcessId, Recording, Role, Span, StackId, StrId, ThreadId};
@@ -37,6 +37,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::intervals::Intervals;
+use crate::rules::processors::Spent;
 use crate::thread_ledger::{self, ByHeading, Moments, Weight};
 use crate::waits::Heading;
 use crate::waits::stack::ByStack;
@@ -147,6 +148,9 @@ impl Link {
 /// Frames of a link's stack that are kept: the innermost.
 const FRAMES: usize = 24;
 
+/// Windows, as from whence to when, in which a process is looked at.
+type WindowsOf = (ProcessId, Vec<(i64, i64)>);
+
 /// Chains of a recording. What it looks at is looked at once.
 pub struct Chains<'a> {
     recording: &'a Recording,
@@ -155,6 +159,8 @@ pub struct Chains<'a> {
     by_tid: FxHashMap<i64, ThreadId>,
     /// Threads of processes by their names; `None` where several have the same.
     by_name: OnceCell<FxHashMap<(ProcessId, StrId), Option<ThreadId>>>,
+    /// What windows were spent on, for several rules.
+    spent: RefCell<FxHashMap<WindowsOf, Rc<Spent<'a>>>>,
     runners: OnceCell<cpus::Runners>,
     ends: ends::Ends<'a>,
 }
@@ -174,8 +180,24 @@ impl<'a> Chains<'a> {
             }
         }
         let (stacks, by_name, runners) = (ByStack::of(recording), OnceCell::new(), OnceCell::new());
-        let ends = ends::Ends::of(recording);
-        Self { recording, stacks, moments, by_tid, by_name, runners, ends }
+        let (ends, spent) = (ends::Ends::of(recording), RefCell::default());
+        Self { recording, stacks, moments, by_tid, by_name, spent, runners, ends }
+    }
+
+    /// What windows were spent on by the application's threads of a JVM; worked out when it is first asked for.
+    pub(crate) fn spent(
+        &self,
+        jvm: ProcessId,
+        windows: &[Window],
+        of: impl FnOnce() -> Spent<'a>,
+    ) -> Rc<Spent<'a>> {
+        let key = (jvm, windows.iter().map(|window| (window.from_ns, window.to_ns)).collect());
+        if let Some(known) = self.spent.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let spent = Rc::new(of());
+        self.spent.borrow_mut().insert(key, Rc::clone(&spent));
+        spent
     }
 
     /// Who had the CPUs, second by second.

@@ -20,6 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::attribution::{Attribution, Path, Piece, Pool, is_followed};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
+use crate::thread_ledger::Taken;
 use crate::waits::{Heading, record};
 
 /// Windows that are held against each other: the first half of the slow time, the second half, the base.
@@ -322,21 +323,16 @@ fn off<'a>(
     let follows = is_followed(heading);
     let waits = if follows { chains.off_between(thread, first.0, last.1).count() } else { 0 };
     let each = waits.div_ceil(most_followed).max(1);
-    // Times off the CPU do not overlap: their ends are in order too.
-    for (at, span) in chains.off_between(thread, first.0, last.1).enumerate() {
-        let stretches: Vec<_> = own.within(span.t0_ns(), span.t1_ns()).collect();
-        if stretches.is_empty() {
-            continue;
-        }
+    chains.off_within(thread, &own, |at, span, stretches| {
         let key =
             Key { heading, place: places.of(span.stack()), target: named_at(named, span).unwrap_or("") };
-        left = left.saturating_sub(add(parts, key, thread, &stretches, frame, span.stack()));
+        left = left.saturating_sub(add(parts, key, thread, stretches, frame, span.stack()));
         if follows && at % each == 0 {
             let ended_by = attribution.ended_by(thread, &key, span);
             let pieces = stretches.iter().flat_map(|s| attribution.of_wait(thread, key, ended_by, *s));
             parts.entry(key).or_default().followed.extend(pieces.map(|piece| (frame, piece)));
         }
-    }
+    });
     if left <= 0 {
         return;
     }
@@ -427,7 +423,7 @@ fn sampled<'a>(
     let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
     let samples = chains.samples(thread).iter();
     let samples = samples.filter(|s| kinds.contains(&Some(s.kind)) && windows.touches(s.t_ns, s.t_ns));
-    samples.map(|s| (places.of(s.stack), s.stack, s.weight.max(0) as f64)).collect()
+    samples.map(|s| (places.of(s.stack()), s.stack(), s.weight.max(0) as f64)).collect()
 }
 
 /// Running time of all threads, split as their samples are.
@@ -471,11 +467,11 @@ impl<'a> Places<'a> {
 
     /// Short waits of a thread by category and method, in order of time.
     pub(crate) fn of_short_waits(&mut self, chains: &Chains<'a>, thread: ThreadId) -> Vec<ShortWait<'a>> {
-        let of = |(heading, sample): (Heading, &fathom_recording::Sample)| ShortWait {
+        let of = |(heading, sample): (Heading, &Taken)| ShortWait {
             t_ns: sample.t_ns,
             heading,
-            place: self.of(sample.stack),
-            stack: sample.stack,
+            place: self.of(sample.stack()),
+            stack: sample.stack(),
             weight: sample.weight.max(0),
         };
         chains.short_waits(thread).map(of).collect()

@@ -34,7 +34,7 @@ mod log_write;
 mod out_of_memory;
 mod page_fault_storm;
 mod process_stopped;
-mod processors;
+pub(crate) mod processors;
 mod safepoint_slow_to_reach;
 mod thread_start_slow;
 mod tls_not_resumed;

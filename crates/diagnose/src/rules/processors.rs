@@ -5,6 +5,7 @@
 //! taken beyond the base, not how long was waited.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use fathom_recording::vocabulary::{figure, kind, label, live};
 use fathom_recording::{ProcessId, Recording, Series, ThreadId};
@@ -31,7 +32,7 @@ const AMONG_THEMSELVES: [Heading; 7] = [
 
 /// What was spent in some windows, milliseconds, added up over threads or processors.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spent<'a> {
+pub(crate) struct Spent<'a> {
     /// The windows.
     pub(super) length_ms: f64,
     /// Application threads on a CPU.
@@ -114,13 +115,13 @@ impl Spent<'_> {
 pub(super) struct Processors<'c, 'a> {
     pub(super) case: &'c Case<'a>,
     pub(super) jvm: ProcessId,
-    pub(super) slow: Spent<'a>,
-    pub(super) base: Option<Spent<'a>>,
+    pub(super) slow: Rc<Spent<'a>>,
+    pub(super) base: Option<Rc<Spent<'a>>>,
 }
 
 impl<'c, 'a> Processors<'c, 'a> {
     pub(super) fn of(case: &'c Case<'a>, jvm: ProcessId) -> Self {
-        let spent = |windows: &[Window]| spent(case, jvm, windows);
+        let spent = |windows: &[Window]| case.chains().spent(jvm, windows, || spent(case, jvm, windows));
         let base = (!case.base.is_empty()).then(|| spent(&case.base));
         Self { case, jvm, slow: spent(&case.slow), base }
     }
@@ -134,7 +135,7 @@ impl<'c, 'a> Processors<'c, 'a> {
 
     /// What `of` takes of the slow windows above as much base time, milliseconds.
     pub(super) fn above_base_ms(&self, of: impl Fn(&Spent<'a>) -> f64) -> f64 {
-        self.case.excess_ms(of(&self.slow), self.base.as_ref().map_or(0.0, of))
+        self.case.excess_ms(of(&self.slow), self.base.as_deref().map_or(0.0, of))
     }
 
     /// What was taken of processors that application threads waited for, in wall time, milliseconds: what they would have run

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use fathom_recording::vocabulary::{figure, kind, sample};
-use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, Span, ThreadId};
+use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::bounds::Bounds;
@@ -123,9 +123,39 @@ impl<'a> Moments<'a> {
         self.seen.threads.get(&thread).map_or(&[], |book| &book.off)
     }
 
+    /// Whether the ends of those are in order as well, as those of one thread on one clock are.
+    pub(crate) fn off_ends_in_order(&self, thread: ThreadId) -> bool {
+        self.seen.threads.get(&thread).is_none_or(|book| book.ends_in_order)
+    }
+
     /// Samples of a thread, in order of time.
-    pub(crate) fn samples(&self, thread: ThreadId) -> &[Sample] {
+    pub(crate) fn samples(&self, thread: ThreadId) -> &[Taken] {
         self.seen.threads.get(&thread).map_or(&[], |book| &book.samples)
+    }
+}
+
+/// A sample of a thread of which it is known, small: a busy hour has millions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) t_ns: i64,
+    pub(crate) weight: i64,
+    pub(crate) kind: StrId,
+    /// The stack, [`NO_STACK`] for none.
+    stack: u32,
+}
+
+/// In the place of a stack: none was taken.
+const NO_STACK: u32 = u32::MAX;
+
+impl Taken {
+    fn of(sample: &Sample) -> Self {
+        let stack = sample.stack.map_or(NO_STACK, |stack| stack.0);
+        Self { t_ns: sample.t_ns, weight: sample.weight, kind: sample.kind, stack }
+    }
+
+    /// The stack that was seen.
+    pub(crate) fn stack(&self) -> Option<StackId> {
+        (self.stack != NO_STACK).then_some(StackId(self.stack))
     }
 }
 
@@ -146,13 +176,15 @@ struct Means {
 pub(super) struct Book<'a> {
     pub(super) watched: Vec<(i64, i64)>,
     pub(super) off: Vec<Span<'a>>,
+    /// Whether the ends of those are in order, too.
+    ends_in_order: bool,
     /// The kernel's accounts of it: from, to, nanoseconds on a CPU.
     pub(super) accounts: Vec<(i64, i64, i64)>,
     told: Vec<Span<'a>>,
     starts: Vec<i64>,
     ends: Vec<i64>,
     /// In order of time.
-    pub(super) samples: Vec<Sample>,
+    pub(super) samples: Vec<Taken>,
     /// First and last time of anything.
     hull: Option<(i64, i64)>,
 }
@@ -203,13 +235,16 @@ impl<'a> Seen<'a> {
             each(kind, &mut |book, span| book.told.extend(record::is_wait(&span).then_some(span)));
         }
         let kinds = Kinds::of(recording);
-        for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s) || kinds.is_short(s)) {
+        for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s.kind) || kinds.is_short(s.kind)) {
             let Some(thread) = sample.thread else { continue };
             let book = threads.entry(thread).or_default();
             book.reach(sample.t_ns, sample.t_ns);
-            book.samples.push(sample);
+            book.samples.push(Taken::of(&sample));
         }
-        threads.values_mut().for_each(|book| book.samples.sort_by_key(|sample| sample.t_ns));
+        for book in threads.values_mut() {
+            book.samples.sort_by_key(|sample| sample.t_ns);
+            book.ends_in_order = book.off.is_sorted_by_key(|span| span.t1_ns());
+        }
         Self { threads, means: Means { kinds, sampler: Sampler::of(recording) } }
     }
 }
@@ -324,7 +359,7 @@ fn charge<'a>(
     }
     let gaps = gaps::of(book, &means.kinds, means.sampler.as_ref(), |sample| {
         let is_queued = recording.strings.get(sample.kind) == sample::RUN_QUEUE;
-        if is_queued { Heading::RunQueue } else { stacks.of_role(sample.stack, role) }
+        if is_queued { Heading::RunQueue } else { stacks.of_role(sample.stack(), role) }
     });
     for (heading, moments) in &by_heading(gaps.short.into_iter()) {
         charge(*heading, moments);
@@ -405,7 +440,7 @@ fn by_samples(
     let mut cpu_samples = 0;
     let before = |end: i64| book.samples.partition_point(|s| s.t_ns < end);
     for sample in &book.samples[before(window.from_ns)..before(window.to_ns).max(before(window.from_ns))] {
-        if !kinds.is_on_cpu(sample) {
+        if !kinds.is_on_cpu(sample.kind) {
             continue;
         }
         let weight = sample.weight.max(0);
@@ -442,11 +477,11 @@ fn shift(spent_ns: &mut [i64; HEADINGS], from: Heading, to: Heading, ns: i64) {
 }
 
 /// The layer of a CPU sample: that of its innermost frame; collectors and compilers by their threads.
-fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Sample) -> Heading {
-    let leaf = sample.stack.and_then(|stack| recording.stacks.get(stack.index()));
+fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Taken) -> Heading {
+    let leaf = sample.stack().and_then(|stack| recording.stacks.get(stack.index()));
     let frame = leaf.and_then(|node| recording.frames.get(node.frame.index()));
     match (frame.map(|f| f.frame_type), role) {
-        (Some(FrameType::Kernel), _) if stacks.heading(sample.stack) == Heading::PageFault => {
+        (Some(FrameType::Kernel), _) if stacks.heading(sample.stack()) == Heading::PageFault => {
             Heading::KernelFault
         }
         (Some(FrameType::Kernel), _) => Heading::Kernel,
@@ -463,8 +498,8 @@ fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Sample)
     }
 }
 
-fn compiled_by(recording: &Recording, sample: &Sample) -> Heading {
-    let mut at = sample.stack;
+fn compiled_by(recording: &Recording, sample: &Taken) -> Heading {
+    let mut at = sample.stack();
     while let Some(node) = at.and_then(|stack| recording.stacks.get(stack.index())) {
         match recording.frames.get(node.frame.index()).map(|f| f.frame_type) {
             Some(FrameType::Inlined) => at = node.parent,

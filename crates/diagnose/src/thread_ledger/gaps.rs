@@ -11,9 +11,9 @@
 use std::borrow::Cow;
 
 use fathom_recording::vocabulary::sample;
-use fathom_recording::{Recording, Sample};
+use fathom_recording::{Recording, StrId};
 
-use super::charge::Book;
+use super::charge::{Book, Taken};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
@@ -139,7 +139,7 @@ pub(super) fn of(
     book: &Book<'_>,
     kinds: &Kinds,
     sampler: Option<&Sampler>,
-    heading: impl Fn(&Sample) -> Heading,
+    heading: impl Fn(&Taken) -> Heading,
 ) -> Gaps {
     let watched = Intervals::of(book.watched.iter().copied());
     if watched.is_empty() {
@@ -147,9 +147,10 @@ pub(super) fn of(
     }
     let free = watched.without(&Intervals::of(book.off.iter().map(|s| (s.t0_ns(), s.t1_ns()))));
     let mut ends: Vec<i64> = book.off.iter().map(|span| span.t1_ns()).collect();
-    ends.extend(book.samples.iter().filter(|s| kinds.is_short(s)).map(|s| s.t_ns));
+    ends.extend(book.samples.iter().filter(|s| kinds.is_short(s.kind)).map(|s| s.t_ns));
     ends.extend(watched.stretches().iter().flat_map(|(from, to)| [*from, *to]));
-    ends.sort_unstable();
+    // The stable sort takes what is put together of rows in order as such.
+    ends.sort();
     ends.dedup();
     let mut short = Vec::new();
     let mut row = Row::default();
@@ -160,9 +161,9 @@ pub(super) fn of(
         owed.clear();
         let before = row.samples.len();
         while let Some(sample) = samples.next_if(|s| s.t_ns <= to) {
-            if kinds.is_short(sample) {
+            if kinds.is_short(sample.kind) {
                 owed.push((heading(sample), sample.weight.max(0)));
-            } else if kinds.is_on_cpu(sample) {
+            } else if kinds.is_on_cpu(sample.kind) {
                 row.samples.push((sample.t_ns, sample.weight.max(0)));
             }
         }
@@ -280,8 +281,8 @@ fn take(gaps: &mut [Gap<'_>], ns: i64, unknown: &mut Vec<(i64, i64)>) {
 
 /// Kinds of samples, looked up once.
 pub(super) struct Kinds {
-    short: [Option<fathom_recording::StrId>; 2],
-    pub(super) on_cpu: Option<fathom_recording::StrId>,
+    short: [Option<StrId>; 2],
+    pub(super) on_cpu: Option<StrId>,
 }
 
 impl Kinds {
@@ -290,11 +291,11 @@ impl Kinds {
         Self { short: [find(sample::OFF_CPU), find(sample::RUN_QUEUE)], on_cpu: recording.on_cpu_kind() }
     }
 
-    pub(super) fn is_short(&self, sample: &Sample) -> bool {
-        self.short.contains(&Some(sample.kind))
+    pub(super) fn is_short(&self, kind: StrId) -> bool {
+        self.short.contains(&Some(kind))
     }
 
-    pub(super) fn is_on_cpu(&self, sample: &Sample) -> bool {
-        self.on_cpu == Some(sample.kind)
+    pub(super) fn is_on_cpu(&self, kind: StrId) -> bool {
+        self.on_cpu == Some(kind)
     }
 }

@@ -26,7 +26,7 @@ mod tests;
 use fathom_recording::{Recording, SeriesKind};
 use serde::Serialize;
 
-pub(crate) use charge::{ByHeading, Moments};
+pub(crate) use charge::{ByHeading, Moments, Taken};
 pub use groups::By;
 pub use rank::Weight;
 pub(crate) use rank::{growth, parts};

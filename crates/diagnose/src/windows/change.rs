@@ -60,7 +60,7 @@ pub(crate) struct Change {
 
 /// The change in which threads of a JVM spent most time in another way; `None` where switches of threads were not recorded, or nothing
 /// changed.
-pub(crate) fn find(recording: &Recording, chains: &Chains<'_>, jvms: &[ProcessId]) -> Option<Change> {
+pub(crate) fn find<'a>(recording: &'a Recording, chains: &Chains<'a>, jvms: &[ProcessId]) -> Option<Change> {
     let found = jvms.iter().filter_map(|jvm| {
         let watched = recording.spans_of(kind::SCHED_WATCHED).filter(|span| span.process() == *jvm);
         let watched = Intervals::of(watched.map(|span| (span.t0_ns(), span.t1_ns())));
@@ -180,7 +180,12 @@ struct Rise {
 }
 
 /// The rise with the largest area above its usual level: its area in thread-milliseconds, and where.
-fn in_jvm(recording: &Recording, chains: &Chains<'_>, jvm: ProcessId, bins: &Bins) -> Option<(f64, Rise)> {
+fn in_jvm<'a>(
+    recording: &'a Recording,
+    chains: &Chains<'a>,
+    jvm: ProcessId,
+    bins: &Bins,
+) -> Option<(f64, Rise)> {
     let parts = parts(recording, chains, jvm, bins);
     let busy = parts.iter().filter(|((heading, _), _)| *heading != Heading::Sleep).map(|(_, times)| times);
     let busy: f64 = busy.flatten().sum::<f64>() / (bins.ms() * bins.count as f64);
@@ -241,10 +246,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
         let short = places.of_short_waits(chains, thread);
         for heading in Heading::ALL {
             let own = &by_heading[heading.index()];
-            let (Some(first), Some(last)) = (own.stretches().first(), own.stretches().last()) else {
-                continue;
-            };
-            if SAYS_NOTHING.contains(&heading) {
+            if own.is_empty() || SAYS_NOTHING.contains(&heading) {
                 continue;
             }
             if heading.is_running() {
@@ -255,18 +257,14 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
             // Where CPUs are scarce, code that runs more waits more for them: together they are what it asks for.
             let heading = if heading == Heading::RunQueue { Heading::Running } else { heading };
             let mut named: Vec<(i64, i64)> = Vec::new();
-            for span in chains.off_between(thread, first.0, last.1) {
+            chains.off_within(thread, own, |_, span, parts| {
                 let place = places.of(span.stack());
-                if place.is_empty() {
-                    continue;
-                }
-                let first = named.len();
-                named.extend(own.within(span.t0_ns(), span.t1_ns()));
-                if named.len() > first {
+                if !place.is_empty() {
+                    named.extend_from_slice(parts);
                     let times = rows.of(heading, place);
-                    named[first..].iter().for_each(|(from, to)| bins.add(times, *from, *to));
+                    parts.iter().for_each(|(from, to)| bins.add(times, *from, *to));
                 }
-            }
+            });
             let named = Intervals::of(named);
             // Short waits lie before the sample that sums them up.
             let of_heading: Vec<_> = short.iter().filter(|wait| wait.heading == asked).collect();
@@ -279,7 +277,8 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
         }
         for sample in chains.samples(thread).iter().filter(|sample| kinds.contains(&Some(sample.kind))) {
             let Some(bin) = bins.of_ns(sample.t_ns) else { continue };
-            sampled.entry(places.of(sample.stack)).or_insert_with(empty)[bin] += sample.weight.max(0) as f64;
+            sampled.entry(places.of(sample.stack())).or_insert_with(empty)[bin] +=
+                sample.weight.max(0) as f64;
         }
     }
     let mut parts = rows.finish();
