@@ -24,6 +24,7 @@ pub mod quantity;
 mod rule;
 pub mod rules;
 mod seen;
+mod side_by_side;
 mod sight;
 pub mod stacks;
 pub mod stats;

@@ -162,6 +162,11 @@ impl Sink for Recording {
 
     fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
         let node = StackNode { parent, frame };
+        // A stack's nodes were mostly added one behind the other, and the first that has a caller is the one that counts.
+        let next = parent.map(|parent| StackId(parent.0.wrapping_add(1)));
+        if let Some(next) = next.filter(|next| self.stacks.get(next.index()) == Some(&node)) {
+            return next;
+        }
         match self.stack_ids.get(&node) {
             Some(id) => id,
             None => self.add_stack(node),
@@ -296,7 +301,9 @@ impl Recording {
         }
         let t0 = &self.spans.t0_ns;
         for ids in self.by_kind.values_mut() {
-            ids.sort_by_key(|id| (t0[id.index()], *id));
+            if !ids.is_sorted_by_key(|id| (t0[id.index()], *id)) {
+                ids.sort_by_cached_key(|id| (t0[id.index()], *id));
+            }
         }
         for series in &mut self.series {
             if !series.t_ns.is_sorted() {
@@ -492,6 +499,21 @@ impl<'a> Span<'a> {
     pub fn label(&self, key: &str) -> Option<&'a str> {
         let id = self.label_id(key)?;
         Some(self.recording.strings.get(id))
+    }
+
+    /// A label, or another one where the span does not have it.
+    pub fn first_label(&self, key: &str, or: &str) -> Option<&'a str> {
+        let strings = &self.recording.strings;
+        let mut other = None;
+        for (word, text) in self.spans().labels.of(self.id.index()) {
+            if strings.is(*word, key) {
+                return Some(strings.get(*text));
+            }
+            if other.is_none() && strings.is(*word, or) {
+                other = Some(*text);
+            }
+        }
+        other.map(|text| strings.get(text))
     }
 
     /// The id of a label's text by the label's word: cheaper to compare than the text is.

@@ -8,6 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::{Chains, End};
 use crate::intervals::Intervals;
+use crate::side_by_side::touching;
+use crate::thread_ledger::Taken;
 use crate::waits::{Heading, record};
 
 /// Methods of the JDK that only wait or hand on: the caller's is what tells.
@@ -156,10 +158,10 @@ impl<'a> Chains<'a> {
         let cpu = self.recording.on_cpu_kind();
         let mut methods: BTreeMap<&str, u32> = BTreeMap::new();
         let mut stacks: FxHashMap<StackId, u32> = FxHashMap::default();
-        let within = |t_ns: i64| moments.within(t_ns, t_ns.saturating_add(1)).next().is_some();
-        for sample in self.moments.samples(thread) {
-            if Some(sample.kind) != cpu || !within(sample.t_ns) {
-                continue;
+        let moment = |sample: &Taken| (sample.t_ns, sample.t_ns.saturating_add(1));
+        touching(self.moments.samples(thread), true, moment, &moments, |_, sample, _| {
+            if Some(sample.kind) != cpu {
+                return;
             }
             if let Some(method) = self.java_method(sample.stack(), |_| false) {
                 *methods.entry(method).or_default() += 1;
@@ -167,7 +169,7 @@ impl<'a> Chains<'a> {
             if let Some(stack) = sample.stack() {
                 *stacks.entry(stack).or_default() += 1;
             }
-        }
+        });
         let what = match methods.iter().max_by_key(|(_, count)| **count) {
             Some((method, _)) => format!("running, mostly {method}"),
             None => "running".to_owned(),
@@ -198,12 +200,9 @@ impl<'a> Chains<'a> {
                 | Heading::TimedWait
                 | Heading::Blocked
         );
-        // What touches none of these moments touches none of those that are left later on.
-        let touching = |span: &&Span<'a>| left.within(span.t0_ns(), span.t1_ns()).next().is_some();
-        let told: Vec<Span<'a>> = self.moments.told(thread).iter().filter(touching).copied().collect();
         if is_lock {
             let locks = [kind::LOCK_MONITOR, kind::LOCK_PARK, kind::LOCK_NATIVE, kind::LOCK_WAIT];
-            let locks = told.iter().filter(|span| locks.contains(&span.kind()));
+            let locks = self.told_within(thread, &locks, &left);
             self.take(&mut left, locks, found, |span| self.lock(thread, heading, span));
         }
         let memory: &[&str] = match heading {
@@ -216,15 +215,11 @@ impl<'a> Chains<'a> {
             if left.is_empty() {
                 return;
             }
-            let spans = told.iter().filter(|span| span.kind() == kind);
+            let spans = self.told_within(thread, &[kind], &left);
             self.take(&mut left, spans, found, |span| self.call(thread, heading, span));
         }
-        let off = self.moments.off(thread);
-        let first = left.stretches().first().map_or(0, |s| s.0);
-        let last = left.stretches().last().map_or(0, |s| s.1);
-        // Times off the CPU do not overlap: their ends are in order too.
-        let near = off.partition_point(|span| span.t1_ns() <= first);
-        let off = off[near..].iter().take_while(|span| span.t0_ns() < last);
+        let mut off = Vec::new();
+        self.off_within(thread, &left, |_, span, _| off.push(*span));
         self.take(&mut left, off, found, |span| Some(self.switched(thread, heading, span)));
         if !left.is_empty() {
             let next = match heading {
@@ -237,22 +232,18 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Charges what is left to spans that tell what it was.
-    fn take<'s>(
+    /// Charges what is left to spans that tell what it was; all of them touch it.
+    fn take(
         &self,
         left: &mut Intervals,
-        spans: impl Iterator<Item = &'s Span<'a>>,
+        mut spans: Vec<Span<'a>>,
         found: &mut Found<'a>,
         tell: impl Fn(&Span<'a>) -> Option<Key>,
-    ) where
-        'a: 's,
-    {
+    ) {
         let mut taken: Vec<(i64, i64)> = Vec::new();
         let mut until = i64::MIN;
-        let mut spans: Vec<&Span<'a>> =
-            spans.filter(|span| left.within(span.t0_ns(), span.t1_ns()).next().is_some()).collect();
-        spans.sort_by_key(|span| span.t0_ns());
-        for span in spans {
+        spans.sort_by_key(Span::t0_ns);
+        for span in &spans {
             // Records of one kind may overlap (two sources): each moment once.
             let from = span.t0_ns().max(until);
             let parts: Vec<_> = left.within(from, span.t1_ns()).collect();

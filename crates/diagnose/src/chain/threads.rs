@@ -5,6 +5,7 @@ use fathom_recording::{Recording, Span, ThreadId};
 
 use super::Chains;
 use crate::intervals::Intervals;
+use crate::side_by_side::touching;
 use crate::thread_ledger::Taken;
 use crate::waits::{Heading, record};
 
@@ -34,41 +35,27 @@ impl<'a> Chains<'a> {
     }
 
     /// Times that a thread was off the CPU which touch some moments, in order, each with its number from the first one that may
-    /// and its parts that lie in them. A thread has many moments of a few headings and few of all others: both rows are gone
-    /// through together, and of either what lies between two of the other is passed at once.
+    /// and its parts that lie in them.
     pub(crate) fn off_within(
         &self,
         thread: ThreadId,
         moments: &Intervals,
-        mut each: impl FnMut(usize, &Span<'a>, &[(i64, i64)]),
+        each: impl FnMut(usize, &Span<'a>, &[(i64, i64)]),
     ) {
-        let stretches = moments.stretches();
-        let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else { return };
+        let Some((from, _)) = moments.stretches().first() else { return };
         let (off, in_order) = (self.moments.off(thread), self.moments.off_ends_in_order(thread));
-        let begin = off.partition_point(|span| span.t1_ns() <= first.0);
-        let (mut at, mut near) = (begin, 0);
-        let mut parts: Vec<(i64, i64)> = Vec::new();
-        while let (Some(span), Some(stretch)) = (off.get(at), stretches.get(near)) {
-            let (from, to) = (span.t0_ns(), span.t1_ns());
-            if from >= last.1 {
-                return;
-            }
-            if stretch.1 <= from {
-                near += passed(&stretches[near..], |stretch| stretch.1 <= from);
-                continue;
-            }
-            if to <= stretch.0 {
-                at += if in_order { passed(&off[at..], |span| span.t1_ns() <= stretch.0) } else { 1 };
-                continue;
-            }
-            parts.clear();
-            let within = stretches[near..].iter().take_while(|stretch| stretch.0 < to);
-            parts.extend(within.map(|(a, b)| ((*a).max(from), (*b).min(to))).filter(|(a, b)| a < b));
-            if !parts.is_empty() {
-                each(at - begin, span, &parts);
-            }
-            at += 1;
+        let off = &off[off.partition_point(|span| span.t1_ns() <= *from)..];
+        touching(off, in_order, |span| (span.t0_ns(), span.t1_ns()), moments, each);
+    }
+
+    /// Records of some kinds that tell what a thread waited for in some moments, kind by kind.
+    pub(super) fn told_within(&self, thread: ThreadId, kinds: &[&str], moments: &Intervals) -> Vec<Span<'a>> {
+        let mut told = Vec::new();
+        for (_, row, in_order) in self.moments.told_rows(thread).filter(|(kind, ..)| kinds.contains(kind)) {
+            let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
+            touching(row, in_order, ends, moments, |_, span, _| told.push(*span));
         }
+        told
     }
 
     /// Calls of a thread that name what it waited for, in order of time: from, to, name.
@@ -96,31 +83,5 @@ impl<'a> Chains<'a> {
     /// Samples of a thread, in order of time.
     pub(crate) fn samples(&self, thread: ThreadId) -> &[Taken] {
         self.moments.samples(thread)
-    }
-}
-
-/// How many of a row lie before the first that `is_before` does not hold of; of the first of all, it does. Looks near the
-/// beginning first.
-fn passed<T>(row: &[T], is_before: impl Fn(&T) -> bool) -> usize {
-    let mut reach = 1;
-    while row.get(reach).is_some_and(&is_before) {
-        reach *= 2;
-    }
-    let known = reach / 2;
-    known + row[known..row.len().min(reach)].partition_point(is_before)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::passed;
-
-    #[test]
-    fn what_lies_before_is_passed_whatever_its_length() {
-        for length in 1..70 {
-            let row: Vec<usize> = (0..length).collect();
-            for end in 1..=length {
-                assert_eq!(passed(&row, |n| *n < end), end, "of {length}");
-            }
-        }
     }
 }

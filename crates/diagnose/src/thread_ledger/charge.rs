@@ -118,6 +118,20 @@ impl<'a> Moments<'a> {
         self.seen.threads.get(&thread).map_or(&[], |book| &book.told)
     }
 
+    /// The same kind by kind, each in order of their beginnings, with whether their ends are in order, too.
+    pub(crate) fn told_rows(
+        &self,
+        thread: ThreadId,
+    ) -> impl Iterator<Item = (&'static str, &[Span<'a>], bool)> {
+        let book = self.seen.threads.get(&thread);
+        let mut from = 0;
+        book.into_iter().flat_map(|book| book.told_rows.iter().map(move |row| (book, row))).map(
+            move |(book, (kind, to, in_order))| {
+                (*kind, &book.told[std::mem::replace(&mut from, *to)..*to], *in_order)
+            },
+        )
+    }
+
     /// Times that a thread was off the CPU, in order of their beginnings.
     pub(crate) fn off(&self, thread: ThreadId) -> &[Span<'a>] {
         self.seen.threads.get(&thread).map_or(&[], |book| &book.off)
@@ -181,6 +195,8 @@ pub(super) struct Book<'a> {
     /// The kernel's accounts of it: from, to, nanoseconds on a CPU.
     pub(super) accounts: Vec<(i64, i64, i64)>,
     told: Vec<Span<'a>>,
+    /// The same kind by kind: where its records end, and whether their ends are in order.
+    told_rows: Vec<(&'static str, usize, bool)>,
     starts: Vec<i64>,
     ends: Vec<i64>,
     /// In order of time.
@@ -189,10 +205,25 @@ pub(super) struct Book<'a> {
     hull: Option<(i64, i64)>,
 }
 
-impl Book<'_> {
+impl<'a> Book<'a> {
     fn reach(&mut self, from: i64, to: i64) {
         let (first, last) = self.hull.unwrap_or((from, to));
         self.hull = Some((first.min(from), last.max(to)));
+    }
+
+    /// Keeps a record of a kind, of which all come one after another.
+    fn tell(&mut self, kind: &'static str, span: Span<'a>) {
+        if !record::is_wait(&span) {
+            return;
+        }
+        match self.told_rows.last_mut().filter(|(last, ..)| *last == kind) {
+            Some((_, end, in_order)) => {
+                *in_order &= self.told.last().is_none_or(|last| last.t1_ns() <= span.t1_ns());
+                *end += 1;
+            }
+            None => self.told_rows.push((kind, self.told.len() + 1, true)),
+        }
+        self.told.push(span);
     }
 
     /// When the thread lived. Where nobody watched its start, it is taken to live from its first record to its last
@@ -232,7 +263,7 @@ impl<'a> Seen<'a> {
         each(kind::THREAD_START, &mut |book, span| book.starts.push(span.t0_ns()));
         each(kind::THREAD_END, &mut |book, span| book.ends.push(span.t1_ns()));
         for kind in record::WAITS {
-            each(kind, &mut |book, span| book.told.extend(record::is_wait(&span).then_some(span)));
+            each(kind, &mut |book, span| book.tell(kind, span));
         }
         let kinds = Kinds::of(recording);
         for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s.kind) || kinds.is_short(s.kind)) {

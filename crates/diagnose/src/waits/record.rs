@@ -46,7 +46,7 @@ pub(crate) fn target<'a>(span: &Span<'a>) -> Option<&'a str> {
     if span.kind() == kind::NET_DNS {
         return Some(span.name()).filter(|name| !name.is_empty());
     }
-    span.label(label::PEER).or_else(|| span.label(label::PATH)).filter(|name| !name.is_empty())
+    span.first_label(label::PEER, label::PATH).filter(|name| !name.is_empty())
 }
 
 /// Whether a call waits for a request on a connection that was accepted: its thread has no work.

@@ -1,0 +1,89 @@
+//! Two rows in order of time gone through together: what touches what.
+//!
+//! A busy thread has millions of records and of moments, and a heading mostly has few of either: what lies between two of
+//! the one is passed at once in the other.
+
+use crate::intervals::Intervals;
+
+/// Those of a row that touch some moments, each with its place in the row and its parts that lie in them. The row is in
+/// order of its beginnings; `ends_in_order`: in that of its ends, too.
+pub(crate) fn touching<'r, T>(
+    row: &'r [T],
+    ends_in_order: bool,
+    ends: impl Fn(&T) -> (i64, i64),
+    moments: &Intervals,
+    mut each: impl FnMut(usize, &'r T, &[(i64, i64)]),
+) {
+    let stretches = moments.stretches();
+    let Some((_, last)) = stretches.last() else { return };
+    let (mut at, mut near) = (0, 0);
+    let mut parts: Vec<(i64, i64)> = Vec::new();
+    while let (Some(one), Some(stretch)) = (row.get(at), stretches.get(near)) {
+        let (from, to) = ends(one);
+        if from >= *last {
+            return;
+        }
+        if stretch.1 <= from {
+            near += passed(&stretches[near..], |stretch| stretch.1 <= from);
+            continue;
+        }
+        if to <= stretch.0 {
+            at += if ends_in_order { passed(&row[at..], |one| ends(one).1 <= stretch.0) } else { 1 };
+            continue;
+        }
+        parts.clear();
+        let within = stretches[near..].iter().take_while(|stretch| stretch.0 < to);
+        parts.extend(within.map(|(a, b)| ((*a).max(from), (*b).min(to))).filter(|(a, b)| a < b));
+        if !parts.is_empty() {
+            each(at, one, &parts);
+        }
+        at += 1;
+    }
+}
+
+/// How many of a row lie before the first that `is_before` does not hold of; of the first of all, it does. Looks near the
+/// beginning first.
+fn passed<T>(row: &[T], is_before: impl Fn(&T) -> bool) -> usize {
+    let mut reach = 1;
+    while row.get(reach).is_some_and(&is_before) {
+        reach *= 2;
+    }
+    let known = reach / 2;
+    known + row[known..row.len().min(reach)].partition_point(is_before)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_lies_before_is_passed_whatever_its_length() {
+        for length in 1..70 {
+            let row: Vec<usize> = (0..length).collect();
+            for end in 1..=length {
+                assert_eq!(passed(&row, |n| *n < end), end, "of {length}");
+            }
+        }
+    }
+
+    fn some() -> impl Strategy<Value = Vec<(i64, i64)>> {
+        prop::collection::vec((0_i64..300, 0_i64..40).prop_map(|(from, len)| (from, from + len)), 0..30)
+    }
+
+    proptest! {
+        /// The same as to look for each of the row by itself.
+        #[test]
+        fn the_parts_are_those_that_each_has_by_itself(mut row in some(), moments in some()) {
+            row.sort_unstable();
+            let in_order = row.is_sorted_by_key(|(_, to)| *to);
+            let moments = Intervals::of(moments);
+            let mut found = Vec::new();
+            touching(&row, in_order, |one| *one, &moments, |at, _, parts| found.push((at, parts.to_vec())));
+            let alone = row.iter().map(|(from, to)| moments.within(*from, *to).collect::<Vec<_>>()).enumerate();
+            let alone: Vec<_> = alone.filter(|(_, parts)| !parts.is_empty()).collect();
+            prop_assert_eq!(found, alone);
+        }
+    }
+}
