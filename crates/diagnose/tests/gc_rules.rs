@@ -90,13 +90,13 @@ fn class_loaders_that_are_kept_are_told_from_those_that_are_let_go() {
     assert!(finding(&diagnosis(kept), "gc-metaspace").title.contains("growing"));
 }
 
-/// Those that are stopped for a twentieth of their time and more (7.6, 27, 22 and 44 %), with exactly what was there: without
-/// pre-touching the kernel zeroed the heap of the last one in its pauses, on two processors that others used as well.
+/// Those that are stopped for a twentieth of their time and more (7.6, 27, 22 and 44 %), with exactly what was there: the last
+/// one ran on two processors that others used as well. Zeroing its heap took the kernel 2.7 s of its pauses, 4 % of the run.
 const STOPPED_MUCH: [(&str, &[&str]); 4] = [
     ("jdk11-cms.log.zst", &["jvm-stopped"]),
     ("jdk25-serial.log.zst", &["jvm-stopped"]),
     ("javagcworkload-jdk17-g1-async.log.zst", &["jvm-stopped"]),
-    ("javagcworkload-jdk8-g1.log.zst", &["gc-first-touch", "jvm-stopped", "gc-starved-of-cpu"]),
+    ("javagcworkload-jdk8-g1.log.zst", &["jvm-stopped", "gc-starved-of-cpu"]),
 ];
 
 #[test]

@@ -37,7 +37,7 @@ impl Rule for GcFirstTouch {
          **Evidence.** Pauses with at least 0.1 s of kernel time and more kernel than user time, four fifths of them \
          before the heap in use first came near its later maximum, and `Pre-touch: Disabled` in the log.\n\n\
          **Look-alikes.** Kernel-heavy pauses that go on afterwards have another reason (huge-page compaction, memory \
-         given back and taken again, swap) and rule this cause out. Little CPU of either kind is starvation.\n\n\
+         given back and taken again, swap: `gc-kernel-time`) and rule this cause out. Little CPU of either kind is starvation.\n\n\
          Without the line on pre-touching (JDK 8 has none) the verdict is *consistent with*."
     }
 
@@ -76,15 +76,14 @@ impl Rule for GcFirstTouch {
             ));
         }
         let until = used_once_ns(&gc.all);
-        let early: Vec<Pause<'_>> =
-            heavy.iter().filter(|p| until.is_none_or(|t| p.span.t0_ns() <= t)).copied().collect();
+        let early = early(&heavy, until);
         let early_ms: f64 = early.iter().map(kernel_part_ms).sum();
         if early_ms < EARLY * kernel_ms {
             let kernel_s =
                 |pauses: &[Pause<'_>]| pauses.iter().filter_map(Pause::cpu).map(|c| c.sys_s).sum::<f64>();
             let all_s = kernel_s(&heavy);
             return gc.ruled_out(format!(
-                "{} of {} of kernel time in such pauses fell after the heap had been used once: look at huge-page compaction and swap",
+                "{} of {} of kernel time in such pauses fell after the heap had been used once",
                 quantity::seconds(all_s - kernel_s(&early)),
                 quantity::seconds(all_s)
             ));
@@ -104,9 +103,25 @@ pub(super) fn kernel_heavy(pause: &Pause<'_>) -> bool {
     pause.cpu().is_some_and(|c| c.sys_s >= SYS_S && c.sys_s > c.user_s && c.sys_s >= SYS_SHARE * c.real_s)
 }
 
-/// The part of a pause that the kernel took: its length by the kernel's share of its CPU time, milliseconds.
-fn kernel_part_ms(pause: &Pause<'_>) -> f64 {
-    pause.cpu().filter(|c| c.cpu_s() > 0.0).map_or(0.0, |c| pause.ms() * c.sys_s / c.cpu_s())
+/// The part of a pause that the kernel took: its length by the kernel's share of its CPU time, and no more than the kernel
+/// worked in it, all threads added up. Milliseconds.
+pub(super) fn kernel_part_ms(pause: &Pause<'_>) -> f64 {
+    let part = |c: crate::collections::Cpu| (pause.ms() * c.sys_s / c.cpu_s()).min(c.sys_s * 1e3);
+    pause.cpu().filter(|c| c.cpu_s() > 0.0).map_or(0.0, part)
+}
+
+/// Those of some pauses that lie before the heap has been used through.
+fn early<'a>(pauses: &[Pause<'a>], until: Option<i64>) -> Vec<Pause<'a>> {
+    pauses.iter().filter(|p| until.is_none_or(|t| p.span.t0_ns() <= t)).copied().collect()
+}
+
+/// Whether most of the kernel time of some pauses may be the heap's first touch.
+pub(super) fn is_first_touch(gc: &GcCase<'_, '_>, heavy: &[Pause<'_>]) -> bool {
+    if gc.fact(fact::PRETOUCH).is_some_and(|p| p.eq_ignore_ascii_case("enabled")) {
+        return false;
+    }
+    let part = |pauses: &[Pause<'_>]| pauses.iter().map(kernel_part_ms).sum::<f64>();
+    part(&early(heavy, used_once_ns(&gc.all))) >= EARLY * part(heavy)
 }
 
 /// When the heap had been used through for the first time, nanoseconds.

@@ -13,6 +13,7 @@ mod gc_explicit;
 mod gc_first_touch;
 mod gc_heap_too_small;
 mod gc_humongous;
+mod gc_kernel_time;
 mod gc_locker;
 mod gc_log_write_blocked;
 mod gc_metaspace;
@@ -63,6 +64,7 @@ pub const RULES: &[&dyn Rule] = &[
     &gc_locker::GcLocker,
     &gc_premature_promotion::GcPrematurePromotion,
     &gc_first_touch::GcFirstTouch,
+    &gc_kernel_time::GcKernelTime,
     &cpu_throttled_by_cgroup::CpuThrottledByCgroup,
     &cpu_taken_by_others::CpuTakenByOthers,
     &gc_starved_of_cpu::GcStarvedOfCpu,

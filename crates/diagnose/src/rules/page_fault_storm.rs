@@ -70,7 +70,7 @@ impl Rule for PageFaultStorm {
          **Look-alikes.** Kernel time of system calls has no frame of a fault. Faults that take a millisecond and more on average waited for \
          something: a disk, a frozen file system (the chain says which), or, where the control group has no memory left, \
          pages that were dropped and are read again. Kernel-heavy collections of a log without a recording are \
-         `gc-first-touch`. At start-up every JVM fetches its memory: that counts only where it was a good part of the \
+         `gc-first-touch` or `gc-kernel-time`. At start-up every JVM fetches its memory: that counts only where it was a good part of the \
          time looked at.\n\n\
          **Ruled out** by the time in page faults found."
     }

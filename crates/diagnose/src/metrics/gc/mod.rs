@@ -208,9 +208,9 @@ pub(crate) fn told_by(id: &str) -> &'static [&'static str] {
         "live_share" => &["heap-leak", "gc-heap-too-small", "out-of-memory"],
         "promoted_share" => &["gc-premature-promotion"],
         "pause_cpu_efficiency" | "pause_cpus" => {
-            &["gc-starved-of-cpu", "gc-first-touch", "gc-log-write-blocked"]
+            &["gc-starved-of-cpu", "gc-first-touch", "gc-kernel-time", "gc-log-write-blocked"]
         }
-        "pause_sys_share" => &["gc-first-touch", "gc-starved-of-cpu"],
+        "pause_sys_share" => &["gc-first-touch", "gc-kernel-time", "gc-starved-of-cpu"],
         "evacuation_failures" => &["gc-evacuation-failure", "gc-locker"],
         "idle_gap_max" => &["gc-log-write-blocked"],
         "stalls" | "stall_max" => &["gc-allocation-stall"],

@@ -1,0 +1,242 @@
+//! `gc-kernel-time`: collections spend their time in the kernel, and not because the heap is touched for the first time.
+
+use fathom_recording::vocabulary::fact;
+
+use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
+use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
+use crate::collections::Pause;
+use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
+
+/// The rule.
+pub struct GcKernelTime;
+
+impl Rule for GcKernelTime {
+    fn id(&self) -> &'static str {
+        "gc-kernel-time"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Memory
+    }
+
+    fn about(&self) -> &'static str {
+        "While a collection runs, the kernel works more than the collector does: it puts huge pages together, fetches \
+         memory from swap, or takes page faults in memory that was given back and is taken again.\n\n\
+         **Evidence.** Pauses with at least 0.1 s of kernel time and more kernel than user time, of which a fifth or more \
+         comes after the heap has been used once. What is charged of such a pause is the kernel's share of its CPU time, and \
+         no more than the kernel worked in it.\n\n\
+         **Look-alikes.** Kernel time before the heap has been used once is its first touch (`gc-first-touch`). Pauses \
+         with little CPU time of either kind are short of a processor, or wait for swap (`gc-starved-of-cpu`).\n\n\
+         **Ruled out** by the kernel time of pauses. A log says how long the kernel worked and not at what, so it stays \
+         *consistent with*: stacks of the collector's threads (`fathom record`) show it."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::Collections]
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
+        let gc = match GcCase::of(case, jvm, self) {
+            Ok(gc) => gc,
+            Err(judgement) => return judgement,
+        };
+        if gc.slow.is_empty() {
+            return gc.ruled_out("no pause in the slow windows");
+        }
+        if gc.slow.iter().all(|p| p.cpu().is_none()) {
+            // ZGC and Shenandoah work beside the application and log no CPU time of their pauses.
+            if matches!(gc.fact(fact::COLLECTOR), Some("Z" | "Shenandoah" | "Epsilon")) {
+                return Judgement::NotApplicable;
+            }
+            let switch = "-Xlog:gc*,gc+cpu (JDK 8: -XX:+PrintGCDetails)";
+            return blind(self, "kernel time of collections", switch);
+        }
+        let heavy: Vec<Pause<'_>> = gc.slow.iter().filter(|p| kernel_heavy(p)).copied().collect();
+        if !heavy.is_empty() && is_first_touch(&gc, &heavy) {
+            return Judgement::NotApplicable;
+        }
+        let part = |pauses: &[Pause<'_>]| pauses.iter().map(kernel_part_ms).sum::<f64>();
+        let cost_ms = case.excess_ms(part(&heavy), part(&gc.base_of(kernel_heavy)));
+        let longest = heavy.iter().map(Pause::ms).fold(0.0, f64::max);
+        if gc.matters(cost_ms) || gc.stands_out(longest, gc.usual_ms(|p| !kernel_heavy(p))) {
+            return Judgement::Found(Box::new(found(self, &gc, &heavy, cost_ms)));
+        }
+        let worst = gc.slow.iter().filter_map(|p| p.cpu()).map(|c| c.sys_s).fold(0.0, f64::max);
+        gc.ruled_out(format!(
+            "{} had more kernel than user time, which made them {} longer in all; most kernel time {worst:.2} s",
+            quantity::plural(heavy.len(), "pause", "pauses"),
+            quantity::millis(cost_ms)
+        ))
+    }
+}
+
+fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64) -> Finding {
+    let sure = (
+        Confidence::ConsistentWith,
+        "the log says how long the kernel worked in pauses, and not at what. Proof: stacks of the collector's threads \
+         (fathom record, perf record -g)"
+            .to_owned(),
+    );
+    let mut finding = gc.finding(rule, sure, cost_ms, heavy);
+    let sum = |of: &dyn Fn(&crate::collections::Cpu) -> f64| -> f64 {
+        heavy.iter().filter_map(Pause::cpu).map(|cpu| of(&cpu)).sum()
+    };
+    let (sys_s, user_s) = (sum(&|cpu| cpu.sys_s), sum(&|cpu| cpu.user_s));
+    finding.title = format!(
+        "in {} the kernel worked more than the collector: {} of {} of CPU",
+        quantity::plural(heavy.len(), "collection", "collections"),
+        quantity::seconds(sys_s),
+        quantity::seconds(sys_s + user_s)
+    );
+    finding.culprit =
+        "the kernel's management of memory: huge pages, swap, memory that is given back and taken again"
+            .into();
+    finding.meaning = "The collector's threads run, but in the kernel: the application waits while memory is found, moved, \
+                       zeroed or read back."
+        .into();
+    let text = format!(
+        "{} of {} in all, with {} of kernel and {} of user time",
+        quantity::plural(heavy.len(), "pause", "pauses"),
+        quantity::millis(heavy.iter().map(Pause::ms).sum()),
+        quantity::seconds(sys_s),
+        quantity::seconds(user_s)
+    );
+    finding.evidence.push(summed(gc.source(), text));
+    finding.evidence.extend(most(heavy, kernel_part_ms).into_iter().map(|p| {
+        let cpu = p.cpu().unwrap_or_default();
+        let text = format!(
+            "{} of {} with {:.2} s kernel and {:.2} s user time",
+            p.span.name(),
+            quantity::millis(p.ms()),
+            cpu.sys_s,
+            cpu.user_s
+        );
+        cited(&p.span, text)
+    }));
+    if let Some(pages) = gc.fact(fact::LARGE_PAGES) {
+        finding.evidence.push(summed(gc.source(), format!("large pages: {pages}")));
+    }
+    finding.remedies = remedies();
+    finding.verify = vec![
+        "fathom record -p PID, then fathom flame --kind cpu: below the collector's threads stand the kernel's functions \
+         (compaction and zeroing of huge pages, swap, page faults)"
+            .into(),
+        "fathom gc shows a kernel share of the CPU used in pauses below 25 %".into(),
+    ];
+    finding
+}
+
+fn remedies() -> Vec<Remedy> {
+    vec![
+        remedy(
+            "transparent huge pages off, or without compaction on a page fault: \
+             /sys/kernel/mm/transparent_hugepage/enabled and defrag (madvise, or defer)",
+            "Linux",
+            "more TLB misses",
+        ),
+        remedy(
+            "no swap for the heap: vmstat 1 shows si and so at 0 while collections run; fewer programs, vm.swappiness=1",
+            "Linux",
+            "memory",
+        ),
+        remedy(
+            "-Xms equal to -Xmx with -XX:+AlwaysPreTouch: no memory is given back and taken again",
+            "any JDK",
+            "the JVM starts later and takes all its memory at once",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::vocabulary::figure;
+
+    use super::*;
+    use crate::built::{Built, judged};
+    use crate::rules::gc_first_touch::GcFirstTouch;
+
+    const MB: f64 = 1024.0 * 1024.0;
+
+    /// Pauses of a second each ten; from `from` on the kernel takes most of their CPU time.
+    fn log(from: usize, sys_s: f64) -> Built {
+        let mut built = Built::jvm("8", "Parallel", 300.0);
+        for i in 0..30 {
+            let (user, sys) = if i >= from { (0.3, sys_s) } else { (3.0, 0.05) };
+            let figures = [
+                (figure::USER_S, user),
+                (figure::SYS_S, sys),
+                (figure::REAL_S, 1.0),
+                (figure::HEAP_BEFORE_BYTES, 1_000.0 * MB),
+                (figure::HEAP_AFTER_BYTES, 200.0 * MB),
+            ];
+            built.pause("GC", "Allocation Failure", i as f64 * 10.0, 1_000.0, &figures);
+        }
+        built
+    }
+
+    #[test]
+    fn kernel_time_of_a_heap_that_has_been_used_is_named() {
+        let recording = log(10, 3.0).sealed();
+        let Judgement::Found(finding) = judged(&GcKernelTime, &recording) else { panic!("not found") };
+        assert!(
+            finding.title.contains("20 collections") && finding.title.contains("60"),
+            "{}",
+            finding.title
+        );
+        assert_eq!(finding.confidence, Confidence::ConsistentWith);
+        // Nine tenths of the pauses' CPU time.
+        assert!((finding.cost_ms - 20_000.0 * 3.0 / 3.3).abs() < 1.0, "{}", finding.cost_ms);
+        assert!(!matches!(judged(&GcFirstTouch, &recording), Judgement::Found(_)));
+    }
+
+    #[test]
+    fn a_pause_that_mostly_waited_is_charged_with_no_more_than_the_kernel_worked() {
+        let Judgement::Found(finding) = judged(&GcKernelTime, &log(10, 0.9).sealed()) else {
+            panic!("not found")
+        };
+        assert!((finding.cost_ms - 20_000.0 * 0.75).abs() < 1.0, "{}", finding.cost_ms);
+        // Swap: 0.35 s of the kernel in each second, and nothing of the collector's own work.
+        let mut built = Built::jvm("8", "Parallel", 300.0);
+        for i in 0..30 {
+            let figures = [(figure::USER_S, 0.0), (figure::SYS_S, 0.35), (figure::REAL_S, 1.0)];
+            built.pause("Full GC", "Ergonomics", f64::from(i) * 10.0, 1_000.0, &figures);
+        }
+        let used = [(figure::HEAP_BEFORE_BYTES, 10.0 * MB)];
+        built.pause("GC", "", -1.0, 1.0, &used);
+        let Judgement::Found(finding) = judged(&GcKernelTime, &built.sealed()) else { panic!("not found") };
+        assert!((finding.cost_ms - 10_500.0).abs() < 1.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn pauses_of_a_collector_that_works_itself_are_ruled_out() {
+        let Judgement::RuledOut { figure, .. } = judged(&GcKernelTime, &log(30, 3.0).sealed()) else {
+            panic!("not ruled out")
+        };
+        assert!(figure.starts_with("0 pauses") && figure.contains("0.05 s"), "{figure}");
+    }
+
+    #[test]
+    fn a_first_touch_is_left_to_its_own_rule() {
+        let mut built = Built::jvm("8", "Parallel", 300.0);
+        for i in 0..30 {
+            let (user, sys) = if i < 20 { (0.5, 3.0) } else { (3.0, 0.02) };
+            let figures = [
+                (figure::USER_S, user),
+                (figure::SYS_S, sys),
+                (figure::REAL_S, 1.0),
+                (figure::HEAP_BEFORE_BYTES, 100.0 * (i as f64 + 1.0) * MB),
+            ];
+            built.pause("GC", "Allocation Failure", f64::from(i) * 10.0, 1_000.0, &figures);
+        }
+        let recording = built.sealed();
+        assert!(matches!(judged(&GcKernelTime, &recording), Judgement::NotApplicable));
+        assert!(matches!(judged(&GcFirstTouch, &recording), Judgement::Found(_)));
+    }
+
+    #[test]
+    fn a_log_without_cpu_times_cannot_tell() {
+        let mut built = Built::jvm("8", "Parallel", 300.0);
+        built.pause("GC", "", 1.0, 1_000.0, &[]);
+        assert!(matches!(judged(&GcKernelTime, &built.sealed()), Judgement::CannotTell(_)));
+    }
+}
