@@ -142,14 +142,17 @@ fn says(title: &str, ms: f64) -> bool {
     format!("{title} ").replace([',', ';', ':'], " ").contains(&format!(" {} ", quantity::millis(ms)))
 }
 
+/// A moment in seconds, in tenths where it is not a whole number of them; never "-0".
+fn seconds(ns: i64) -> String {
+    let tenths = (ns as f64 / 1e8).round() as i64;
+    if tenths % 10 == 0 { (tenths / 10).to_string() } else { format!("{:.1}", tenths as f64 / 10.0) }
+}
+
 /// "at 142 s to 165 s and 84 s to 88 s": slow windows, longest first.
 fn when(diagnosis: &Diagnosis) -> String {
     let mut windows: Vec<Window> = diagnosis.windows.slow.clone();
     windows.sort_by_key(|w| (std::cmp::Reverse(w.length_ns()), w.from_ns));
-    let seconds = |ns: i64| {
-        let s = ns.saturating_sub(diagnosis.zero_ns) as f64 / 1e9;
-        if (s - s.round()).abs() < 0.05 { format!("{s:.0}") } else { format!("{s:.1}") }
-    };
+    let seconds = |ns: i64| seconds(ns.saturating_sub(diagnosis.zero_ns));
     let named: Vec<String> = windows
         .iter()
         .take(NAMED)
@@ -163,7 +166,13 @@ fn when(diagnosis: &Diagnosis) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::says;
+    use super::{says, seconds};
+
+    #[test]
+    fn a_moment_just_before_zero_is_zero() {
+        let said = [-1_200_000, 0, 49_000_000, 51_000_000, 4_990_000_000, 86_123_456_789, -260_000_000];
+        assert_eq!(said.map(seconds), ["0", "0", "0", "0.1", "5", "86.1", "-0.3"]);
+    }
 
     #[test]
     fn a_time_that_a_title_has_is_not_said_again() {

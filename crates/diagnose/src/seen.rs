@@ -11,6 +11,7 @@ use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
 use crate::sight::Sights;
 use crate::thread_ledger::{self, By, GroupLedger};
 use crate::waits::Heading;
+use crate::windows::stops::name_of;
 use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window, quantity};
 
 /// Parts that are named at most.
@@ -87,7 +88,7 @@ fn stops_in_words(
         let within: i64 = windows.iter().map(|w| span.overlap_ns(w.from_ns, w.to_ns)).sum();
         if Some(span.process()) == process && within > 0 {
             let cause = span.label(label::CAUSE).map_or(String::new(), |cause| format!(", {cause}"));
-            let sum = named.entry(format!("{}{cause}", span.name())).or_default();
+            let sum = named.entry(format!("{}{cause}", name_of(&span))).or_default();
             *sum = (sum.0 + 1, sum.1.saturating_add(within));
         }
     }

@@ -4,6 +4,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 
 use super::gc_case::{GcCase, SEVERAL, cited, marked, most, remedy, summed};
+use super::gc_first_touch::{kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
@@ -21,6 +22,17 @@ const WAITING_JDK: f64 = 25.0;
 /// HotSpot's functions in which a thread waits for native code that holds arrays: the beginnings of their names (JDK 8's with
 /// an underscore).
 const WAITING_IN: [&str; 2] = ["GCLocker::", "GC_locker::"];
+/// A collection that the locker initiated came too early by as much of eden as was empty, beside the fullest of the run; where
+/// the log does not tell, all of it counts.
+fn early(pause: &Pause<'_>, fullest: f64) -> f64 {
+    eden_share(pause).filter(|_| fullest > 0.0).map_or(1.0, |share| (1.0 - share / fullest).clamp(0.0, 1.0))
+}
+
+/// What the kernel took of a pause that is long because of it ([`super::gc_kernel_time`]), milliseconds.
+fn of_the_kernel_ms(pause: &Pause<'_>) -> f64 {
+    if kernel_heavy(pause) { kernel_part_ms(pause) } else { 0.0 }
+}
+
 /// Eden as full as this before a collection that the locker initiated means that there was nothing to collect.
 const EMPTY: f64 = 0.1;
 
@@ -42,7 +54,8 @@ impl Rule for GcLocker {
          memory wait, and when the last one leaves, a collection follows (`GCLocker Initiated GC`), often right after \
          another. G1 of JDK 22 and later leaves such regions in place instead (`Evacuation Failure: Pinned`).\n\n\
          **Evidence.** The cause in at least 5 % of collections, or pinned failures, and what these collections cost. \
-         Collections that find eden almost empty are pure loss and are counted. Where threads' switches were recorded with \
+         A collection that finds eden full was due anyway; what is charged is the part of it by which eden was empty, with the \
+         waits, and without what the kernel took of it (`gc-kernel-time`). Where threads' switches were recorded with \
          stacks, the time for which threads were off the CPU below HotSpot's `GCLocker`, as a mean over these threads: it is \
          most of the cost.\n\n\
          **Look-alikes.** Other causes name themselves. The time for which threads waited for the native code itself is \
@@ -65,14 +78,23 @@ impl Rule for GcLocker {
         let by_locker: Vec<Pause<'_>> = gc.slow.iter().filter(|p| held(p)).copied().collect();
         let share = if young > 0 { by_locker.len() as f64 / young as f64 } else { 0.0 };
         let usual = gc.usual_ms(|p| p.is_young() && !held(p));
-        // A pinned collection was due anyway; only what it took longer is lost.
+        let fullest = gc.all.iter().filter_map(eden_share).fold(0.0, f64::max);
+        // One that found eden full, or objects pinned, was due anyway; only what came too early or took longer is lost. What
+        // the kernel takes of a pause it takes whoever asked for the collection.
+        // One in which an allocation failed for it was not.
+        let gave_up: Vec<_> =
+            case.recording.spans_of(kind::JVM_WARNING).filter(|w| gave_up(w, jvm)).collect();
         let cost = |pauses: &[Pause<'_>]| -> f64 {
-            pauses.iter().map(|p| if only_pinned(p) { (p.ms() - usual).max(0.0) } else { p.ms() }).sum()
+            let lost = |p: &Pause<'_>| match only_pinned(p) {
+                true => (p.ms() - usual).max(0.0),
+                false => {
+                    (p.ms() - of_the_kernel_ms(p)) * if gave_up.is_empty() { early(p, fullest) } else { 1.0 }
+                }
+            };
+            pauses.iter().map(lost).sum()
         };
         let blocked = Blocked::of(case, jvm);
         let cost_ms = case.excess_ms(cost(&by_locker), cost(&gc.base_of(held))) + blocked.cost_ms(case);
-        let gave_up: Vec<_> =
-            case.recording.spans_of(kind::JVM_WARNING).filter(|w| gave_up(w, jvm)).collect();
         let often = share >= SHARE && by_locker.len() >= SEVERAL && gc.matters(cost_ms);
         let waited = case.matters(blocked.cost_ms(case));
         if often || waited || (gc.on_stops() && !gave_up.is_empty()) {
@@ -198,11 +220,18 @@ fn held(pause: &Pause<'_>) -> bool {
         || (pause.flag(figure::EVACUATION_FAILURE) && only_pinned(pause))
 }
 
-/// Whether a collection found next to nothing to collect.
-fn found_nothing(pause: &Pause<'_>) -> bool {
+/// How full a collection of the young generation found it; `None` where the log does not tell, or the whole heap was
+/// collected.
+fn eden_share(pause: &Pause<'_>) -> Option<f64> {
     let f = |key| pause.span.figure(key);
     let eden = f(figure::EDEN_BEFORE_BYTES).or(f(figure::YOUNG_BEFORE_BYTES));
-    eden.zip(f(figure::YOUNG_CAPACITY_BYTES)).is_some_and(|(eden, capacity)| eden <= EMPTY * capacity)
+    let capacity = f(figure::YOUNG_CAPACITY_BYTES).filter(|bytes| *bytes > 0.0 && !pause.collected_old());
+    Some(eden? / capacity?)
+}
+
+/// Whether a collection found next to nothing to collect.
+fn found_nothing(pause: &Pause<'_>) -> bool {
+    eden_share(pause).is_some_and(|share| share <= EMPTY)
 }
 
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f64, cost_ms: f64) -> Finding {
@@ -297,7 +326,8 @@ mod tests {
         let mut built = Built::jvm(jdk, collector, f64::from(of));
         for i in 0..of {
             let cause = if i < by_locker { "GCLocker Initiated GC" } else { "G1 Evacuation Pause" };
-            let eden = [(figure::EDEN_BEFORE_BYTES, 1e6), (figure::YOUNG_CAPACITY_BYTES, 1e8)];
+            let full = if i < by_locker { 0.9e6 } else { 90e6 };
+            let eden = [(figure::EDEN_BEFORE_BYTES, full), (figure::YOUNG_CAPACITY_BYTES, 1e8)];
             built.pause("Pause Young (Normal)", cause, f64::from(i), ms, &eden);
         }
         built
@@ -308,9 +338,51 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcLocker, &log(60, 100, 100.0).sealed()) else {
             panic!("not found")
         };
-        assert!((finding.cost_ms - 6_000.0).abs() < 1e-6);
+        // All but the hundredth of eden that was full.
+        assert!((finding.cost_ms - 5_940.0).abs() < 1e-6, "{}", finding.cost_ms);
         assert!(finding.evidence[0].text.contains("60 of them found eden"), "{:?}", finding.evidence[0]);
         assert!(finding.remedies[0].change.contains("JDK 22"));
+    }
+
+    #[test]
+    fn what_the_kernel_takes_of_a_collection_is_not_charged_to_native_code() {
+        let mut built = Built::jvm("8", "Parallel", 100.0);
+        for i in 0..100 {
+            let figures = [(figure::USER_S, 0.1), (figure::SYS_S, 0.9), (figure::REAL_S, 1.0)];
+            built.pause("GC", "GCLocker Initiated GC", f64::from(i), 1_000.0, &figures);
+        }
+        let Judgement::Found(finding) = judged(&GcLocker, &built.sealed()) else { panic!("not found") };
+        assert!((finding.cost_ms - 10_000.0).abs() < 1e-3, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn an_allocation_that_failed_for_native_code_is_charged_with_its_collections_however_full_eden_was() {
+        let mut built = Built::jvm("7", "CMS", 60.0);
+        built.span(
+            kind::JVM_WARNING,
+            "GC locker: Trying a full collection because scavenge failed",
+            10.0,
+            0.0,
+            &[],
+            &[],
+        );
+        let eden = [(figure::EDEN_BEFORE_BYTES, 90e6), (figure::YOUNG_CAPACITY_BYTES, 1e8)];
+        built.pause("GC", "GCLocker Initiated GC", 10.0, 400.0, &eden);
+        built.pause("Full GC", "GCLocker Initiated GC", 10.5, 23_000.0, &[]);
+        let Judgement::Found(finding) = judged(&GcLocker, &built.sealed()) else { panic!("not found") };
+        assert!(finding.title.starts_with("GCLocker: 1 allocation failed"), "{}", finding.title);
+        assert!((finding.cost_ms - 23_400.0).abs() < 1e-3, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn collections_that_were_due_anyway_are_not_charged_to_native_code() {
+        let mut built = Built::jvm("8", "Parallel", 100.0);
+        for i in 0..100 {
+            let eden = [(figure::EDEN_BEFORE_BYTES, 85e6), (figure::YOUNG_CAPACITY_BYTES, 1e8)];
+            built.pause("GC", "GCLocker Initiated GC", f64::from(i), 100.0, &eden);
+        }
+        let Judgement::RuledOut { figure, .. } = judged(&GcLocker, &built.sealed()) else { panic!("found") };
+        assert!(figure.starts_with("100 of 100 collections were because of native code"), "{figure}");
     }
 
     #[test]

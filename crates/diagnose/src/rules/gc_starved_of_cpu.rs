@@ -80,7 +80,7 @@ impl Rule for GcStarvedOfCpu {
         let is_work = |p: &Pause<'_>| is_work(p) && !is_written(p, &writes);
         let long: Vec<Pause<'_>> = gc.slow.iter().filter(|p| is_work(p)).copied().collect();
         let Some(all) = Worked::of(gc.slow.iter()).filter(|_| !long.is_empty()) else {
-            return gc.ruled_out("no pause of 50 ms or more in which the collector was at work");
+            return gc.ruled_out(no_long_pause(&gc));
         };
         // Pauses that worked on many processors do not make up for those that waited for one.
         let low = Worked::of(long.iter()).and_then(|w| w.efficiency).is_some_and(|share| share < STARVED);
@@ -120,6 +120,22 @@ fn is_work(pause: &Pause<'_>) -> bool {
     let stalled = gap >= OUTSIDE.0 || gap >= OUTSIDE.1 * pause.ms();
     let kernel = super::gc_first_touch::kernel_heavy(pause);
     !stalled && !kernel
+}
+
+/// What is said where no pause is long enough to judge: what the CPU figures were, and why they tell nothing.
+fn no_long_pause(gc: &GcCase<'_, '_>) -> String {
+    let no = "no pause of 50 ms or more in which the collector was at work";
+    let told: Vec<Cpu> = gc.slow.iter().filter_map(Pause::cpu).collect();
+    if told.iter().any(|cpu| cpu.real_s >= CPU_MIN_REAL_S) {
+        return no.to_owned();
+    }
+    let sum = |of: fn(&Cpu) -> f64| quantity::seconds(told.iter().map(of).sum());
+    format!(
+        "{no}: {} used {} of CPU in {}, in steps of 10 ms, too coarse to judge shorter pauses by",
+        quantity::plural(told.len(), "pause", "pauses"),
+        sum(Cpu::cpu_s),
+        sum(|cpu| cpu.real_s)
+    )
 }
 
 /// Whether so little CPU was used that a single worker would have waited for more than it worked.
@@ -332,6 +348,19 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcStarvedOfCpu, &built.sealed()) else { panic!("not found") };
         assert!(finding.title.contains("4.50 s of CPU in 60.0"), "{}", finding.title);
         assert!(finding.culprit.contains("swap") && finding.cost_ms > 50_000.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn a_short_pause_with_less_cpu_than_its_length_is_told_and_said_to_be_too_short_to_judge() {
+        let mut built = Built::jvm("7", "G1", 60.0);
+        built.pause("GC pause (young)", "GCLocker Initiated GC", 5.3, 17.7, &cpu(0.01, 0.0, 0.02));
+        let Judgement::RuledOut { figure, .. } = judged(&GcStarvedOfCpu, &built.sealed()) else {
+            panic!("found")
+        };
+        assert!(
+            figure.contains("1 pause used 10 ms of CPU in 20 ms, in steps of 10 ms, too coarse"),
+            "{figure}"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::intervals::Intervals;
 use crate::quantity::{count, millis, plural, share};
 use crate::waits::Heading;
 use crate::waits::log_write::log_writes;
+use crate::windows::stops::name_of;
 use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window, stats};
 
 /// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is back within a time
@@ -374,7 +375,7 @@ fn evidence(
     ))];
     let mut operations: BTreeMap<&str, usize> = BTreeMap::new();
     for wait in slow {
-        *operations.entry(wait.span.name()).or_default() += 1;
+        *operations.entry(name_of(&wait.span)).or_default() += 1;
     }
     let mut operations: Vec<_> = operations.into_iter().collect();
     operations.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
@@ -385,7 +386,7 @@ fn evidence(
     evidence.extend(worst.iter().take(CITED).map(|w| Evidence {
         text: format!(
             "{}: {} to stop, {} to be let go, {} in all",
-            w.span.name(),
+            name_of(&w.span),
             millis(w.reach_ms),
             millis(w.leave_ms),
             millis(w.span.duration_ns() as f64 / 1e6)

@@ -5,7 +5,7 @@
 //! looked at.
 
 use fathom_recording::vocabulary::kind;
-use fathom_recording::{ProcessId, Recording};
+use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::intervals::Intervals;
 use crate::waits::frozen;
@@ -47,6 +47,15 @@ pub fn why_none(recording: &Recording, jvms: &[ProcessId], covers: Window) -> St
         recording.process_name(jvm),
         quantity::share(stopped)
     )
+}
+
+/// What a stop is called. Where the source does not name the operation of a safepoint, its span is called "stopped", which
+/// is no name in a sentence.
+pub(crate) fn name_of<'a>(span: &Span<'a>) -> &'a str {
+    match span.name() {
+        "stopped" => "unnamed VM operations",
+        name => name,
+    }
 }
 
 /// All stops of a JVM.
