@@ -4,7 +4,7 @@
 //! ([`crate::rules`], `jvm-stopped`): they stand here and nowhere else, so that the two never disagree.
 
 use fathom_recording::vocabulary::kind;
-use fathom_recording::{ProcessId, Recording};
+use fathom_recording::{ProcessId, Recording, SourceId};
 
 use crate::intervals::Intervals;
 use crate::{MATTERS_SHARE, Window, collections, windows};
@@ -32,10 +32,32 @@ pub(crate) fn logged(recording: &Recording, jvm: ProcessId) -> Option<Window> {
     logged.reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) })
 }
 
+/// The moments that a JVM's collections and stops were logged over: all of the stretch of [`logged`], but for the time between
+/// two recordings in one file.
+pub(crate) fn moments(recording: &Recording, jvm: ProcessId) -> Intervals {
+    let mut sources: Vec<SourceId> = Vec::new();
+    let mut told: Vec<(i64, i64)> = Vec::new();
+    for span in TOLD.into_iter().flat_map(|kind| recording.spans_of(kind)).filter(|s| s.process() == jvm) {
+        if sources.last() != Some(&span.source()) && !sources.contains(&span.source()) {
+            sources.push(span.source());
+        }
+        told.push((span.t0_ns(), span.t1_ns()));
+    }
+    let runs = recording.spans_of(kind::RUN).filter(|run| run.process() == jvm);
+    let runs: Vec<_> = runs.filter(|run| sources.contains(&run.source())).collect();
+    if runs.len() < 2 {
+        return logged(recording, jvm).map_or_else(Intervals::default, |run| Intervals::of_windows(&[run]));
+    }
+    told.extend(runs.iter().map(|run| (run.t0_ns(), run.t1_ns())));
+    Intervals::of(told)
+}
+
 /// A stretch in which a JVM was stopped for [`MATTERS_SHARE`] of the time or more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Heavy {
     pub(crate) window: Window,
+    /// What of it was logged, milliseconds.
+    pub(crate) ms: f64,
     /// Share of it that the JVM was stopped for.
     pub(crate) share: f64,
     /// Whether it is the whole run.
@@ -56,9 +78,9 @@ pub(crate) struct Burden {
 impl Burden {
     pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Self {
         let stops = windows::stops::of_jvm(recording, jvm);
-        let run = logged(recording, jvm);
-        let heavy = run.and_then(|run| heavy(&stops, run));
-        let quiet = run.is_some_and(|run| is_quiet(&stops, run));
+        let logged = moments(recording, jvm);
+        let heavy = heavy(&stops, &logged);
+        let quiet = is_quiet(&stops, &logged);
         Self { stops, heavy, quiet }
     }
 
@@ -72,34 +94,37 @@ fn length_ms((from_ns, to_ns): &(i64, i64)) -> f64 {
     to_ns.saturating_sub(*from_ns) as f64 / 1e6
 }
 
-fn is_quiet(stops: &Intervals, run: Window) -> bool {
-    let stopped_ns = stops.length_within_ns(run.from_ns, run.to_ns) as f64;
-    run.length_ns() >= SPAN_NS
-        && stopped_ns < QUIET_SHARE * run.length_ns() as f64
+fn is_quiet(stops: &Intervals, logged: &Intervals) -> bool {
+    let stopped_ns = stops.and(logged).length_ns() as f64;
+    logged.length_ns() >= SPAN_NS
+        && stopped_ns < QUIET_SHARE * logged.length_ns() as f64
         && stops.stretches().iter().all(|stop| length_ms(stop) < LONG_MS)
 }
 
-fn heavy(stops: &Intervals, run: Window) -> Option<Heavy> {
-    let of = |window: Window| {
+fn heavy(stops: &Intervals, logged: &Intervals) -> Option<Heavy> {
+    let (first, last) = (logged.stretches().first()?, logged.stretches().last()?);
+    let run = Window { from_ns: first.0, to_ns: last.1 };
+    let within = |window: Window| logged.length_within_ns(window.from_ns, window.to_ns);
+    let of = |window: Window, whole: bool| {
         let stopped = stops.length_within_ns(window.from_ns, window.to_ns);
-        stopped as f64 / window.length_ns().max(1) as f64
+        let share = stopped as f64 / within(window).max(1) as f64;
+        Heavy { window, ms: within(window) as f64 / 1e6, share, whole }
     };
-    if run.length_ns() < SPAN_NS {
+    if logged.length_ns() < SPAN_NS {
         return None;
     }
-    let whole = of(run);
-    if whole >= MATTERS_SHARE {
-        return Some(Heavy { window: run, share: whole, whole: true });
+    let whole = of(run, true);
+    if whole.share >= MATTERS_SHARE {
+        return Some(whole);
     }
-    let window = densest(stops, run)?;
-    let share = of(window);
-    let of_run = share * window.length_ns() as f64 / run.length_ns() as f64;
-    (share >= MATTERS_SHARE && of_run >= QUIET_SHARE).then_some(Heavy { window, share, whole: false })
+    let part = of(densest(stops, run, within)?, false);
+    let of_run = part.share * part.ms / whole.ms;
+    (part.share >= MATTERS_SHARE && of_run >= QUIET_SHARE).then_some(part)
 }
 
 /// The stretch of whole parts with the most stopped time above [`MATTERS_SHARE`]: the one of all stretches that is both
 /// long and stopped much (Kadane's algorithm on what each part has beyond it).
-fn densest(stops: &Intervals, run: Window) -> Option<Window> {
+fn densest(stops: &Intervals, run: Window, logged_ns: impl Fn(Window) -> i64) -> Option<Window> {
     let part_ns = (run.length_ns() / PARTS).max(SPAN_NS);
     let parts = run.length_ns() / part_ns;
     let (mut best, mut best_sum) = (None, 0.0);
@@ -110,7 +135,8 @@ fn densest(stops: &Intervals, run: Window) -> Option<Window> {
         if sum <= 0.0 {
             (from_ns, sum) = (at, 0.0);
         }
-        sum += stops.length_within_ns(at, end) as f64 - MATTERS_SHARE * part_ns as f64;
+        let part = Window { from_ns: at, to_ns: end };
+        sum += stops.length_within_ns(at, end) as f64 - MATTERS_SHARE * logged_ns(part) as f64;
         if sum > best_sum {
             (best, best_sum) = (Some(Window { from_ns, to_ns: end }), sum);
         }
@@ -166,6 +192,32 @@ mod tests {
         assert!(!quiet(100.0, &[(0.0, 300.0), (99.0, 1_000.0)]), "a stop of a second");
         assert!(!quiet(100.0, &[(0.0, 700.0), (50.0, 700.0), (99.0, 700.0)]), "2.1 % of the time");
         assert!(!quiet(5.0, &[(0.0, 5.0), (4.9, 5.0)]), "a fragment");
+    }
+
+    #[test]
+    fn the_time_between_two_recordings_in_one_file_is_no_part_of_the_run() {
+        const YEAR_S: f64 = 365.0 * 86_400.0;
+        let mut built = Built::jvm("15", "G1", 50.0);
+        let covers_ns = Some((0, (YEAR_S as i64 + 50) * 1_000_000_000));
+        for source in &mut built.recording.sources {
+            (source.format, source.covers_ns) = ("jfr".into(), covers_ns);
+        }
+        built.span(kind::RUN, "run", YEAR_S, 50_000.0, &[], &[]);
+        for i in 0..50 {
+            built.pause("Pause Young (Normal)", "", f64::from(i), 100.0, &[]);
+            built.pause("Pause Young (Normal)", "", YEAR_S + f64::from(i), 100.0, &[]);
+        }
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let heavy = Burden::of(&recording, jvm).heavy.unwrap();
+        assert!(
+            heavy.whole && (heavy.share - 0.1).abs() < 1e-9 && (heavy.ms - 100_000.0).abs() < 1e-3,
+            "{heavy:?}"
+        );
+        let report = crate::metrics::gc::report(&recording, None);
+        assert_eq!(report.jvms[0].covers_s, Some(100.0));
+        let d = crate::diagnose(&recording, &crate::Options::default()).unwrap();
+        assert!(d.headline.contains("stopped for 10 % of 100"), "{}", d.headline);
+        assert!((d.seen.judged_ms - 100_000.0).abs() < 1e-3, "{}", d.seen.judged_ms);
     }
 
     #[test]

@@ -211,7 +211,7 @@ fn judge<'a>(
     }
     let whole_case = Case {
         recording,
-        slow: vec![timeline.judged()],
+        slow: timeline.judged(),
         base: Vec::new(),
         whole_run: true,
         loss: Loss::default(),

@@ -32,6 +32,10 @@ pub(crate) struct Timeline<'a> {
     pub(crate) wall: bool,
 }
 
+/// Time between two recordings below which one goes on from the other: the JDK's flight recorder needs some milliseconds from
+/// chunk to chunk.
+const GAP_NS: i64 = 1_000_000_000;
+
 /// The format of the source that a live recording is of as a whole.
 const SESSION: &str = fathom_recording::vocabulary::source::SESSION;
 
@@ -130,29 +134,77 @@ impl<'a> Timeline<'a> {
     }
 
     /// What a whole run is: what is on the clock, of a live recording what its sources say that they cover. A wait that began
-    /// before has its real beginning, and nobody watched then.
-    pub(crate) fn judged(&self) -> Window {
-        if !self.recording.sources.iter().any(|source| source.format == SESSION) {
-            return self.covers;
+    /// before has its real beginning, and nobody watched then. The time between two recordings in one file is no part of it.
+    pub(crate) fn judged(&self) -> Vec<Window> {
+        if !self.is_live() {
+            return self.moments().windows();
         }
         let said = self.recording.sources.iter().enumerate().filter(|(i, _)| self.placed[*i]);
         let said = said.filter_map(|(_, source)| source.covers_ns);
         let said = said.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let said = said.map(|(from_ns, to_ns)| Window { from_ns, to_ns });
-        said.filter(|window| window.length_ns() > 0).unwrap_or(self.covers)
+        vec![said.filter(|window| window.length_ns() > 0).unwrap_or(self.covers)]
+    }
+
+    fn is_live(&self) -> bool {
+        self.recording.sources.iter().any(|source| source.format == SESSION)
+    }
+
+    /// Whether a source is a flight recording that says for which time it was made: a wait in it has its real beginning, which
+    /// may lie days before, when nobody looked.
+    fn is_flight(&self, source: SourceId) -> bool {
+        let row = self.recording.sources.get(source.index());
+        !self.is_live()
+            && self.is_placed(source)
+            && row.is_some_and(|row| row.format == "jfr" && row.covers_ns.is_some())
+    }
+
+    /// All that is on the clock, but for the time between two recordings that nothing tells of. A series goes on there.
+    pub(crate) fn moments(&self) -> Intervals {
+        let whole = || Intervals::of_windows(&[self.covers]);
+        let flights = (0..self.placed.len()).any(|i| self.is_flight(SourceId(i as u32)));
+        if self.is_live()
+            || !flights
+            || self.recording.series.iter().any(|series| self.tells_progress(series))
+        {
+            return whole();
+        }
+        let mut moments: Vec<(i64, i64)> = Vec::new();
+        for (from, to) in self.recorded().and(&whole()).stretches() {
+            match moments.last_mut() {
+                Some(last) if from.saturating_sub(last.1) < GAP_NS => last.1 = *to,
+                _ => moments.push((*from, *to)),
+            }
+        }
+        if moments.is_empty() { whole() } else { Intervals::of(moments) }
+    }
+
+    /// Whether a series shows throughput or latency on the one clock.
+    fn tells_progress(&self, series: &Series) -> bool {
+        series.info.kind != SeriesKind::Gauge && !live::is_live(&series.info.name) && self.usable(series)
     }
 
     fn covered(&self) -> Window {
         let spans = self.recording.kinds().into_iter().flat_map(|(kind, _)| self.recording.spans_of(kind));
-        let spans = spans.filter(|s| self.is_placed(s.source())).map(|s| (s.t0_ns(), s.t1_ns()));
+        let is_flight: Vec<bool> =
+            (0..self.placed.len()).map(|i| self.is_flight(SourceId(i as u32))).collect();
+        let of_flight = |source: SourceId| is_flight.get(source.index()).copied().unwrap_or(false);
+        let spans = spans.filter(|s| self.is_placed(s.source()) && !of_flight(s.source()));
+        let spans = spans.map(|s| (s.t0_ns(), s.t1_ns()));
+        let flights = self.recording.sources.iter().zip(&is_flight).filter(|(_, is_flight)| **is_flight);
+        let flights = flights.filter_map(|(source, _)| source.covers_ns);
         let series = self.recording.series.iter().filter(|s| self.usable(s)).filter_map(|s| {
             let last = s.t_ns.len().checked_sub(1)?;
             Some((s.t_ns[0], s.t_ns[last].saturating_add(s.dt_ns[last])))
         });
         let samples = self.recording.samples.iter().filter(|s| self.is_placed(s.source));
         let samples = samples.map(|s| (s.t_ns, s.t_ns.saturating_add(1)));
-        let covers =
-            spans.chain(series).chain(samples).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 0));
+        let covers = spans
+            .chain(flights)
+            .chain(series)
+            .chain(samples)
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+            .unwrap_or((0, 0));
         Window { from_ns: covers.0, to_ns: covers.1 }
     }
 
@@ -162,9 +214,12 @@ impl<'a> Timeline<'a> {
         if let Some((start, _)) = live.filter_map(|s| s.covers_ns).min() {
             return (start, "the start of the recording");
         }
-        let told =
-            |s: &&Series| s.info.kind != SeriesKind::Gauge && !live::is_live(&s.info.name) && self.usable(s);
-        let ticks = self.recording.series.iter().filter(told).filter_map(|s| s.t_ns.first().copied());
+        let ticks = self
+            .recording
+            .series
+            .iter()
+            .filter(|series| self.tells_progress(series))
+            .filter_map(|s| s.t_ns.first().copied());
         if let Some(first) = ticks.min() {
             return (first, "the first tick of the series");
         }
@@ -290,6 +345,35 @@ mod tests {
         r.seal();
         let t = Timeline::of(&r);
         assert_eq!((t.zero_ns, t.zero_is), (1_000, "the start of the recording"));
+    }
+
+    #[test]
+    fn what_began_before_a_file_was_recorded_and_the_time_between_two_are_not_looked_at() {
+        const S: i64 = 1_000_000_000;
+        const DAY: i64 = 86_400 * S;
+        let window = |from_ns: i64, to_ns: i64| Window { from_ns, to_ns };
+        let flight = |built: &mut Built, to_ns: i64| {
+            for source in &mut built.recording.sources {
+                (source.format, source.covers_ns) = ("jfr".into(), Some((0, to_ns)));
+            }
+        };
+        let mut built = Built::jvm("21", "G1", 60.0);
+        flight(&mut built, 60 * S);
+        // A thread that has parked for fourteen days.
+        built.on_thread(kind::LOCK_PARK, "idle", "", -14.0 * 86_400.0, 14.0 * 86_400e3 + 30e3);
+        let r = built.sealed();
+        let t = Timeline::of(&r);
+        assert_eq!((t.covers, t.judged()), (window(0, 60 * S), vec![window(0, 60 * S)]));
+
+        let mut built = Built::jvm("21", "G1", 60.0);
+        flight(&mut built, DAY + 60 * S);
+        built.span(kind::RUN, "run", 60.4, 60e3, &[], &[]);
+        built.span(kind::RUN, "run", 86_400.0, 60e3, &[], &[]);
+        let r = built.sealed();
+        let t = Timeline::of(&r);
+        // From chunk to chunk it goes on; the next one is another recording.
+        assert_eq!(t.judged(), [window(0, 120_400_000_000), window(DAY, DAY + 60 * S)]);
+        assert_eq!(t.covers, window(0, DAY + 60 * S));
     }
 
     #[test]

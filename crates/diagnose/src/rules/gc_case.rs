@@ -111,7 +111,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// Whether the JVM was logged for long enough to tell shares of its time.
     pub(crate) fn is_a_run(&self) -> bool {
-        burden::logged(self.case.recording, self.jvm).is_some_and(|run| run.length_ns() >= burden::SPAN_NS)
+        burden::moments(self.case.recording, self.jvm).length_ns() >= burden::SPAN_NS
     }
 
     /// That there are collections, and too few, or in too short a time, to tell their share of it.
@@ -163,10 +163,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
     /// The windows that shares of time are told of: the slow ones, or the whole run where those were picked for being
     /// stops.
     pub(crate) fn shared_of(&self) -> Vec<Window> {
-        match crate::burden::logged(self.case.recording, self.jvm).filter(|_| self.picked()) {
-            Some(run) => vec![run],
-            None => self.case.slow.clone(),
-        }
+        let run = self.picked().then(|| burden::moments(self.case.recording, self.jvm).windows());
+        run.filter(|windows| !windows.is_empty()).unwrap_or_else(|| self.case.slow.clone())
     }
 
     /// With all pauses of the run for those of slow windows that were picked for being stops.

@@ -121,7 +121,7 @@ fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
         let title = format!(
             "{part}the JVM is stopped for {} of {}",
             quantity::share(heavy.share),
-            quantity::millis(heavy.window.length_ns() as f64 / 1e6)
+            quantity::millis(heavy.ms)
         );
         return Some(Seen { cost_ms: stops.length_ms(), stops, title });
     }

@@ -231,7 +231,7 @@ fn by_finding<'a>(
     find_on: FindOn,
     chains: &OnceCell<Chains<'a>>,
 ) -> Chosen {
-    let whole = |how: String| Chosen { whole_run: true, ..chosen(vec![timeline.judged()], Vec::new(), how) };
+    let whole = |how: String| Chosen { whole_run: true, ..chosen(timeline.judged(), Vec::new(), how) };
     if let Some((slow, how)) = kept_for(recording, timeline.covers) {
         let base = Intervals::of_windows(&[timeline.covers]).without(&slow).windows();
         return Chosen { picked: true, ..chosen(slow.windows(), base, how) };
@@ -280,8 +280,7 @@ fn by_finding<'a>(
 
 /// Windows that are stops of the JVM, or in which it was stopped much.
 fn on_stops(slow: Vec<Window>, how: String, timeline: &Timeline<'_>) -> Chosen {
-    let all = Intervals::of_windows(&[timeline.covers]);
-    let base = all.without(&Intervals::of_windows(&slow)).windows();
+    let base = timeline.moments().without(&Intervals::of_windows(&slow)).windows();
     Chosen { on_stops: true, ..chosen(slow, base, how) }
 }
 

@@ -170,7 +170,7 @@ fn idle_gap(scope: &Scope<'_>) -> Metric {
 }
 
 fn cycles(scope: &Scope<'_>) -> Option<Metric> {
-    let covers = scope.covers?;
+    let (covers, covered_ns) = scope.covers.zip(scope.covered_ns)?;
     let stretches: Vec<_> =
         collections::of_kind(scope.recording, kind::GC_CONCURRENT, scope.jvm, scope.asked)
             .map(|s| (s.t0_ns(), s.t1_ns()))
@@ -178,7 +178,7 @@ fn cycles(scope: &Scope<'_>) -> Option<Metric> {
     if stretches.is_empty() {
         return None;
     }
-    let share = collections::covered_ns(stretches, covers) as f64 / covers.length_ns() as f64;
+    let share = collections::covered_ns(stretches, covers) as f64 / covered_ns as f64;
     let metric = Metric::new("concurrent_share", "Time with concurrent collector work", Some(share), "share")
         .means("Share of the run in which the collector worked beside the application, on processors it then lacks.")
         .judged(|s| match s {

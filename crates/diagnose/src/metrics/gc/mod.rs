@@ -68,7 +68,7 @@ pub struct JvmGc {
     pub description: String,
     /// The stretch judged, nanoseconds on the recording's clock; absent when the log has no stamps.
     pub covers: Option<Window>,
-    /// Its length, seconds.
+    /// How much of it was logged, seconds: less than its length where two recordings stand in one file.
     pub covers_s: Option<f64>,
     /// The figures that every GC tool must agree on.
     #[serde(flatten)]
@@ -101,6 +101,8 @@ struct Scope<'a> {
     zero_ns: i64,
     /// The stretch of the log that is judged, where it has stamps.
     covers: Option<Window>,
+    /// What of it was logged, nanoseconds: two recordings may stand in one file.
+    covered_ns: Option<i64>,
     pauses: Vec<Pause<'a>>,
     /// Share of that stretch stopped by collections.
     stopped_share: Option<f64>,
@@ -116,16 +118,18 @@ impl<'a> Scope<'a> {
             }
             (logged, _) => logged,
         };
-        let stopped_share = covers.map(|c| {
+        let moments = burden::moments(recording, jvm);
+        let covered_ns = covers.map(|c| moments.length_within_ns(c.from_ns, c.to_ns).max(1));
+        let stopped_share = covers.zip(covered_ns).map(|(c, covered_ns)| {
             let stops = pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
-            collections::covered_in_order_ns(stops, c) as f64 / c.length_ns() as f64
+            collections::covered_in_order_ns(stops, c) as f64 / covered_ns as f64
         });
-        Self { recording, jvm, asked, zero_ns, covers, pauses, stopped_share }
+        Self { recording, jvm, asked, zero_ns, covers, covered_ns, pauses, stopped_share }
     }
 
     /// A grade of a share of the time: of a fragment of a log none is bad.
     fn grade_share(&self, grade: Grade) -> Grade {
-        let fragment = self.covers.is_some_and(|covers| covers.length_ns() < burden::SPAN_NS);
+        let fragment = self.covered_ns.is_some_and(|ns| ns < burden::SPAN_NS);
         if fragment { grade.min(Grade::Watch) } else { grade }
     }
 
@@ -137,7 +141,7 @@ impl<'a> Scope<'a> {
     }
 
     fn covers_s(&self) -> Option<f64> {
-        self.covers.map(|c| c.length_ns() as f64 / 1e9)
+        self.covered_ns.map(|ns| ns as f64 / 1e9)
     }
 
     fn fact(&self, key: &str) -> Option<&'a str> {

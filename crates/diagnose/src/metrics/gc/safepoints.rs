@@ -81,11 +81,11 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
 }
 
 fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
-    let share = scope.covers.filter(|_| some).map(|covers| {
+    let share = scope.covers.zip(scope.covered_ns).filter(|_| some).map(|(covers, covered_ns)| {
         let pauses = scope.pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns()));
         let stops =
             collections::in_order(spans(scope).map(|s| (s.t0_ns(), s.t1_ns())), pauses, |stop| stop.0);
-        1.0 - collections::covered_in_order_ns(stops, covers) as f64 / covers.length_ns() as f64
+        1.0 - collections::covered_in_order_ns(stops, covers) as f64 / covered_ns as f64
     });
     Metric::new("stop_throughput", "Time not stopped at all", share, "share")
         .means("Share of the run in which no safepoint held the application, whoever asked for it.")
