@@ -2,11 +2,11 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, SEVERAL, cited, most, remedy, summed};
+use super::gc_case::{GcCase, SEVERAL, blind, cited, median, most, remedy, summed};
 use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
 use crate::burden::LONG_MS;
-use crate::collections::Pause;
+use crate::collections::{Pause, live_points};
 use crate::failures::ran_out;
 use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity};
 
@@ -25,6 +25,13 @@ const CLOSE_S: f64 = 0.5;
 /// … and the young generation is to blame when it is no larger than this share of the heap: the default is a third
 /// (`NewRatio=2`), G1 gives 5 to 60 %.
 const YOUNG: f64 = 0.15;
+/// Readings of the live set from which on it counts as known where it is what rules the cause out.
+const LIVE_READINGS: usize = 3;
+/// Young collections as close together as this, median, seconds, are many for any young generation: a larger heap might have
+/// fewer, so the part of the heap that it is rules nothing out.
+const VERY_CLOSE_S: f64 = 0.1;
+/// Young collections up to which the young generation cannot be to blame.
+const FEW_YOUNG: usize = 2;
 
 /// Allocation per second and processor beyond which it is the application that allocates too much: whoever does
 /// something with what it allocates rarely gets there, and writing it alone takes a good part of a processor.
@@ -53,7 +60,10 @@ impl Rule for GcHeapTooSmall {
          Pauses that are long because the collector gets no processor (`gc-starved-of-cpu`) are few and use little CPU. \
          A small young generation is not to blame either where more than 1 GB a second and processor is allocated. \
          Where the allocation rate grew along with the collections, that is said: the heap may be the right size for \
-         the usual load."
+         the usual load.\n\n\
+         **Ruled out** by the time that such collections take, or by a live set and a young generation that leave room. Where \
+         a log does not tell their sizes, or covers less than 10 s, or where the young generation fills more than ten times a \
+         second though it is a large part of the heap, it is not known."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -83,22 +93,14 @@ impl Rule for GcHeapTooSmall {
         }
         let live = heap_leak::live_share(&gc);
         let tight = live.filter(|(live, heap)| *live >= LIVE * heap);
-        let young = small_young(&gc);
+        let generation = Young::of(&gc);
+        let young = generation.as_ref().filter(|young| young.is_small());
         let old = old_full(&gc);
         if tight.is_none() && young.is_none() && old.is_none() {
-            let live = live.map_or("is not known".to_owned(), |(l, h)| {
-                format!("is {} of the heap", quantity::share(l / h))
-            });
-            return gc.ruled_out(format!(
-                "collections took {} of the time, but the live set {live} and the young generation is not small",
-                quantity::share(stopped)
-            ));
+            return no_cause(self, &gc, stopped, live, generation.as_ref());
         }
         if let Some(rate) = flood(&gc).filter(|_| tight.is_none() && old.is_none()) {
-            return gc.ruled_out(format!(
-                "{} a second and processor is allocated: no young generation is large enough for that",
-                quantity::bytes(rate)
-            ));
+            return gc.ruled_out(flooded(rate));
         }
         if heap_leak::leaks(&gc) {
             return gc.ruled_out(
@@ -127,25 +129,87 @@ fn for_room(pause: &Pause<'_>) -> bool {
     !waited(pause) && pause.cause().is_none_or(|cause| !OTHER.iter().any(|other| cause.starts_with(other)))
 }
 
-/// A young generation that is too small: its median capacity, its share of the heap, and the median interval.
-fn small_young(gc: &GcCase<'_, '_>) -> Option<(f64, f64, f64)> {
-    let young: Vec<_> = gc.slow.iter().filter(|p| p.is_young() && for_room(p)).collect();
-    // A full heap leaves no room for a young generation: that is `gc-evacuation-failure`.
-    if young.iter().filter(|p| ran_out(p)).count() * 10 > young.len() {
-        return None;
+/// What is said where collections take much of the time and nothing is known to be too small: ruled out only by figures of
+/// both, the live set and the young generation.
+fn no_cause(
+    rule: &dyn Rule,
+    gc: &GcCase<'_, '_>,
+    stopped: f64,
+    live: Option<(f64, f64)>,
+    young: Option<&Young>,
+) -> Judgement {
+    let readings = live_points(gc.case.recording, gc.jvm, None).len();
+    let live = live.filter(|_| readings >= LIVE_READINGS);
+    let few = gc.slow.iter().filter(|p| p.is_young() && for_room(p)).count() <= FEW_YOUNG;
+    if let Some(rate) = flood(gc) {
+        return gc.ruled_out(flooded(rate));
     }
-    let gaps = young.windows(2).filter_map(|pair| match pair {
-        [a, b] => Some(b.span.t0_ns().saturating_sub(a.span.t1_ns()).max(0) as f64 / 1e9),
-        _ => None,
-    });
-    let interval = super::gc_case::median(gaps);
-    let size = |p: &&Pause<'_>| {
-        p.span.figure(figure::YOUNG_CAPACITY_BYTES).or_else(|| p.span.figure(figure::YOUNG_BEFORE_BYTES))
+    let unknown = match live {
+        _ if !gc.is_a_run() => "the log covers less than 10 s",
+        _ if gc.heap_max_bytes().is_none() => "the log does not tell the size of the heap",
+        None => "what stays in use shows only after more collections of the old generation",
+        _ if young.is_some_and(|young| young.interval_s <= VERY_CLOSE_S) => {
+            "the young generation fills more than ten times a second, large a part of the heap as it is"
+        }
+        Some((live, heap)) if young.is_some() || few => {
+            let young = young.map_or(String::new(), |young| {
+                format!(
+                    ", and the young generation of {} fills every {}",
+                    quantity::bytes(young.size),
+                    quantity::seconds(young.interval_s)
+                )
+            });
+            return gc.ruled_out(format!(
+                "collections took {} of the time, but the live set is {} of the heap{young}",
+                quantity::share(stopped),
+                quantity::share(live / heap),
+            ));
+        }
+        Some(_) => "the log does not tell the size of the young generation",
     };
-    let size = super::gc_case::median(young.iter().filter_map(size));
-    let share = size / gc.heap_max_bytes()?;
-    (size > 0.0 && young.len() > 2 && interval <= CLOSE_S && share <= YOUNG)
-        .then_some((size, share, interval))
+    let what = format!(
+        "whether the heap of {} is too small: collections took {} of the time, and {unknown}",
+        gc.case.jvm_name(gc.jvm),
+        quantity::share(stopped)
+    );
+    let remedy =
+        "a longer log with sizes: -Xlog:gc* (JDK 8: -XX:+PrintGCDetails); the same load with a larger -Xmx";
+    blind(rule, what, remedy)
+}
+
+/// The young generation.
+struct Young {
+    /// Its capacity, bytes, in the median.
+    size: f64,
+    /// Its share of the heap.
+    share: f64,
+    /// The median interval of its collections, seconds.
+    interval_s: f64,
+    /// Whether its collections ran out of room: a full heap leaves none for a young generation (`gc-evacuation-failure`).
+    ran_out: bool,
+}
+
+impl Young {
+    /// As far as its collections tell; `None` where there are few, or they tell no size.
+    fn of(gc: &GcCase<'_, '_>) -> Option<Self> {
+        let young: Vec<_> = gc.slow.iter().filter(|p| p.is_young() && for_room(p)).collect();
+        let gaps = young.windows(2).filter_map(|pair| match pair {
+            [a, b] => Some(b.span.t0_ns().saturating_sub(a.span.t1_ns()).max(0) as f64 / 1e9),
+            _ => None,
+        });
+        let interval_s = median(gaps);
+        let size = |p: &&Pause<'_>| {
+            p.span.figure(figure::YOUNG_CAPACITY_BYTES).or_else(|| p.span.figure(figure::YOUNG_BEFORE_BYTES))
+        };
+        let size = median(young.iter().filter_map(size));
+        let share = size / gc.heap_max_bytes()?;
+        let ran_out = young.iter().filter(|p| ran_out(p)).count() * 10 > young.len();
+        (size > 0.0 && young.len() > FEW_YOUNG).then_some(Self { size, share, interval_s, ran_out })
+    }
+
+    fn is_small(&self) -> bool {
+        !self.ran_out && self.interval_s <= CLOSE_S && self.share <= YOUNG
+    }
 }
 
 /// The old generation as full collections leave it and what it has room for, bytes, where it is full: the median of the
@@ -156,19 +220,19 @@ fn old_full(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
         Some((p.span.figure(figure::OLD_AFTER_BYTES)?, p.span.figure(figure::OLD_CAPACITY_BYTES)?))
     };
     let last: Vec<(f64, f64)> = full.filter_map(sizes).take(FULL_ONES * FULL_ONES).collect();
-    let left = super::gc_case::median(last.iter().map(|(left, _)| *left));
-    let room = super::gc_case::median(last.iter().map(|(_, room)| *room));
+    let left = median(last.iter().map(|(left, _)| *left));
+    let room = median(last.iter().map(|(_, room)| *room));
     (last.len() >= FULL_ONES && left >= OLD_FULL * room && room > 0.0).then_some((left, room))
 }
 
 /// What there is too little room in.
-struct Room {
+struct Room<'y> {
     /// The live set and the largest heap, bytes.
     tight: Option<(f64, f64)>,
     /// The old generation after full collections and its capacity, bytes.
     old: Option<(f64, f64)>,
-    /// The young generation: its capacity, its share of the heap, the median interval of its collections in seconds.
-    young: Option<(f64, f64, f64)>,
+    /// The young generation.
+    young: Option<&'y Young>,
 }
 
 /// The allocation rate per processor, where it is out of all proportion.
@@ -180,12 +244,19 @@ fn flood(gc: &GcCase<'_, '_>) -> Option<f64> {
     Some(bytes / length_s / cpus).filter(|rate| *rate > FLOOD_PER_CPU)
 }
 
+fn flooded(rate: f64) -> String {
+    format!(
+        "{} a second and processor is allocated: no young generation is large enough for that",
+        quantity::bytes(rate)
+    )
+}
+
 fn found(
     rule: &dyn Rule,
     gc: &GcCase<'_, '_>,
     stopped: f64,
     cost_ms: f64,
-    &Room { tight, old, young }: &Room,
+    &Room { tight, old, young }: &Room<'_>,
 ) -> Finding {
     let room: Vec<Pause<'_>> = gc.slow.iter().filter(|p| for_room(p)).copied().collect();
     let grew = allocation_grew(gc);
@@ -215,11 +286,11 @@ fn found(
             quantity::bytes(left),
             quantity::bytes(room)
         ),
-        (_, _, Some((size, _, interval))) => format!(
+        (_, _, Some(young)) => format!(
             "collections take {} of the time: the young generation of {} fills every {}",
             quantity::share(stopped),
-            quantity::bytes(size),
-            quantity::seconds(interval)
+            quantity::bytes(young.size),
+            quantity::seconds(young.interval_s)
         ),
         _ => format!("collections take {} of the time", quantity::share(stopped)),
     };
@@ -244,12 +315,12 @@ fn found(
         let text = format!("live set {} of {}", quantity::bytes(live), quantity::bytes(heap));
         finding.evidence.push(summed(gc.source(), text));
     }
-    if let Some((size, share, interval)) = young {
+    if let Some(young) = young {
         let text = format!(
             "young generation {} ({} of the heap), a young collection every {} (median)",
-            quantity::bytes(size),
-            quantity::share(share),
-            quantity::seconds(interval)
+            quantity::bytes(young.size),
+            quantity::share(young.share),
+            quantity::seconds(young.interval_s)
         );
         finding.evidence.push(summed(gc.source(), text));
     }
@@ -417,6 +488,49 @@ mod tests {
         }
         let Judgement::CannotTell(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
         assert!(spot.what.contains("10 pauses of 60 ms in all are too few"), "{}", spot.what);
+    }
+
+    #[test]
+    fn what_the_log_does_not_tell_rules_nothing_out() {
+        let full = [(figure::HEAP_AFTER_BYTES, 100.0 * MB)];
+        let young = [(figure::YOUNG_CAPACITY_BYTES, 300.0 * MB)];
+        let log = |seconds: u32, full: &[(&str, f64)], young: &[(&str, f64)]| {
+            let mut built = Built::jvm("8", "Parallel", f64::from(seconds));
+            built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+            for i in 0..seconds {
+                let (name, figures) = if i % 3 == 0 { ("Full GC", full) } else { ("GC", young) };
+                built.pause(name, "Allocation Failure", f64::from(i), 300.0, figures);
+            }
+            judged(&GcHeapTooSmall, &built.sealed())
+        };
+        let unknown = |judgement| match judgement {
+            Judgement::CannotTell(spot) => spot.what,
+            other => panic!("{other:?}"),
+        };
+        let Judgement::RuledOut { figure, .. } = log(60, &full, &young) else { panic!("both are told") };
+        assert_eq!(
+            figure,
+            "collections took 30 % of the time, but the live set is 9.8 % of the heap, and the young generation of \
+             300 MB fills every 700 ms"
+        );
+        let no_live = unknown(log(60, &[], &young));
+        assert!(no_live.contains("30 % of the time, and what stays in use shows only"), "{no_live}");
+        let no_young = unknown(log(60, &full, &[]));
+        assert!(no_young.contains("does not tell the size of the young generation"), "{no_young}");
+        let mut built = Built::jvm("6", "CMS", 60.0);
+        built.fact(fact::HEAP_MAX_BYTES, "83886080");
+        for i in 0..2_400 {
+            let (name, figures) = if i % 100 == 0 {
+                ("Full GC", [(figure::HEAP_AFTER_BYTES, 8.0 * MB)])
+            } else {
+                ("GC", [(figure::YOUNG_CAPACITY_BYTES, 18.0 * MB)])
+            };
+            built.pause(name, "", f64::from(i) * 0.025, 5.0, &figures);
+        }
+        let close = unknown(judged(&GcHeapTooSmall, &built.sealed()));
+        assert!(close.contains("fills more than ten times a second"), "{close}");
+        let short = unknown(log(9, &full, &young));
+        assert!(short.contains("less than 10 s"), "{short}");
     }
 
     #[test]
