@@ -144,6 +144,11 @@ impl<'s> Book<'s> {
         self.identity.zip(identity).is_none_or(|(a, b)| a == b)
     }
 
+    /// When the JVM began, nanoseconds since the epoch, where a chunk has said so.
+    pub(super) fn started_ns(&self) -> Option<i64> {
+        self.identity.map(|(_, start_ns)| start_ns)
+    }
+
     /// A chunk has said whose it is.
     pub(super) fn identify(&mut self, identity: Option<(i64, i64)>) {
         self.identity = self.identity.or(identity);

@@ -266,7 +266,11 @@ impl<'a> Walk<'_, 'a, '_> {
         values.fill(Value::Absent);
         let done = layout
             .read(&mut bytes, &self.clock, values)
-            .and_then(|()| within(self.chunk, values))
+            .and_then(|()| {
+                let of_others =
+                    || (!plan.count.known).then(|| since_start(self.chunk, self.reader.book, values));
+                within(self.chunk, values).or_else(|| of_others().flatten())
+            })
             .and_then(|t_ns| {
                 self.last_ns = self.last_ns.max(t_ns);
                 read(&mut self.reader, &Event { name: &class.name, values })
@@ -300,6 +304,13 @@ fn within(chunk: &Chunk<'_>, values: &[Value<'_>]) -> Option<i64> {
     let length = if let Some(Value::Integer(length)) = values.get(1) { (*length).max(0) } else { 0 };
     let ends_ns = t_ns.saturating_add(length);
     (fits && *t_ns >= 0 && ends_ns >= chunk.header.start_ns.saturating_sub(OUTSIDE_NS)).then_some(*t_ns)
+}
+
+/// When an event of another program began, if that is before its chunk and since the JVM began: what it says of an object that
+/// is still alive may have the moment in which that was allocated.
+fn since_start(chunk: &Chunk<'_>, book: &Book<'_>, values: &[Value<'_>]) -> Option<i64> {
+    let Some(Value::Integer(t_ns)) = values.first() else { return None };
+    (*t_ns >= book.started_ns()? && *t_ns <= chunk.header.start_ns).then_some(*t_ns)
 }
 
 impl Plan {

@@ -320,6 +320,62 @@ proptest! {
     }
 }
 
+/// The file with an integer written in another way, of the same length.
+fn rewritten(data: &mut [u8], at: usize, from: u64, to: u64) {
+    let packed = |mut n: u64| {
+        let mut bytes = Vec::new();
+        while n > 0x7f {
+            bytes.push((n & 0x7f) as u8 | 0x80);
+            n >>= 7;
+        }
+        bytes.push(n as u8);
+        bytes
+    };
+    let (from, to) = (packed(from), packed(to));
+    assert_eq!((data.get(at..at + from.len()), to.len()), (Some(from.as_slice()), from.len()));
+    data[at..at + to.len()].copy_from_slice(&to);
+}
+
+#[test]
+fn a_live_object_that_was_allocated_before_the_chunk_is_sound_if_the_jvm_ran_then() {
+    let mut data = fixture("async17");
+    // An event of another program, and a JVM that began 300 s before it did.
+    let name = data.windows(19).position(|bytes| bytes == b"jdk.ExecutionSample").unwrap();
+    data[name..name + 3].copy_from_slice(b"abc");
+    let whole = read(&data);
+    let start_ms: u64 =
+        whole.processes[0].fact(fact::JVM_START_NS).unwrap().parse::<u64>().unwrap() / 1_000_000;
+    let (event, ticks, second) = {
+        let mut lines = lines(&data);
+        let mut chunks = Chunks::new(&mut lines);
+        let chunk = chunks.next().unwrap();
+        let types = Content::of(&chunk).unwrap().types;
+        let named = |name: &str| {
+            let mut events = Events::of(&chunk);
+            events.find(|event| types.by_id(event.class).is_some_and(|class| &*class.name == name)).unwrap()
+        };
+        let (event, told) = (named("abc.ExecutionSample"), named("jdk.JVMInformation"));
+        let long = |at: usize| Bytes::new(chunk.data, at, true).long().unwrap();
+        let start = (told.body..told.end).find(|at| long(*at) == start_ms).unwrap();
+        rewritten(&mut data, start, start_ms, start_ms - 300_000);
+        (event.body, long(event.body), (1e9 / chunk.header.clock().tick_ns) as u64)
+    };
+    let read_at = |seconds_before: u64| {
+        let mut data = data.clone();
+        rewritten(&mut data, event, ticks, ticks - seconds_before * second);
+        let recording = read(&data);
+        let first = recording.spans_of(kind::EVENT).map(|span| span.t0_ns()).min().unwrap();
+        let covers = recording.sources[0].covers_ns.unwrap();
+        (recording.sources[0].skipped, (covers.0 - first) / 1_000_000_000)
+    };
+    let (skipped, before_s) = read_at(200);
+    assert_eq!(skipped, 0);
+    assert!((190..=200).contains(&before_s), "{before_s}");
+    let (skipped, before_s) = read_at(400);
+    assert_eq!(skipped, 1, "before the JVM began");
+    assert!(before_s <= 0, "{before_s}");
+}
+
 #[test]
 fn a_recording_of_an_old_format_is_refused_by_its_name() {
     let old = [&b"FLR\0\0\0\0\x09"[..], &[0; 200]].concat();
