@@ -261,7 +261,7 @@ mod tests {
     use fathom_recording::vocabulary::{failure, kind, label};
 
     use super::*;
-    use crate::built::{Built, judged};
+    use crate::built::{Built, judged, slow_and_base};
 
     const FAILED: [(&str, f64); 1] = [(figure::EVACUATION_FAILURE, 1.0)];
 
@@ -283,6 +283,25 @@ mod tests {
         };
         assert_eq!((finding.cost_ms, finding.confidence), (4_000.0, Confidence::Likely));
         assert!(finding.remedies.iter().any(|r| r.change.contains("G1ReservePercent")));
+    }
+
+    #[test]
+    fn a_failure_before_the_window_is_told_with_the_full_collection_that_it_caused() {
+        let judged = |failed_at: f64| {
+            let mut built = healthy();
+            built.pause("Pause Young (Normal)", "G1 Evacuation Pause", failed_at, 800.0, &FAILED);
+            built.pause("Pause Full", "G1 Compaction Pause", 52.0, 5_000.0, &[]);
+            let (jvm, recording) = (built.jvm, built.sealed());
+            GcEvacuationFailure.judge(&slow_and_base(&recording, (52, 58), (0, 40), 0.9), jvm)
+        };
+        let title = |judgement| match judgement {
+            Judgement::Found(finding) => finding.title,
+            other => panic!("{other:?}"),
+        };
+        let near = title(judged(50.5));
+        assert!(near.starts_with("1 × evacuation failure, 1 × full collection"), "{near}");
+        let far = title(judged(41.0));
+        assert!(!far.contains("evacuation failure"), "{far}");
     }
 
     #[test]

@@ -491,6 +491,34 @@ mod tests {
     }
 
     #[test]
+    fn stops_that_were_picked_for_being_stops_are_no_share_of_the_time() {
+        // Twenty full collections of a full heap in 13 hours: all of the windows, and 0.1 % of the run.
+        let mut built = Built::jvm("6", "Parallel", 48_000.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..400 {
+            let (name, ms, left) =
+                if i % 20 == 0 { ("Full GC", 2_400.0, 900.0) } else { ("GC", 20.0, 950.0) };
+            built.pause(name, "", f64::from(i) * 120.0, ms, &[(figure::HEAP_AFTER_BYTES, left * MB)]);
+        }
+        let d = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
+        assert!(d.findings.iter().all(|finding| finding.rule != "gc-heap-too-small"), "{}", d.headline);
+        let row = d.ruled_out.iter().find(|row| row.rule == "gc-heap-too-small").expect("ruled out");
+        assert!(row.figure.contains("took 0.1 % of the time"), "{}", row.figure);
+    }
+
+    #[test]
+    fn pauses_that_touch_leave_no_time_between_them_and_never_less() {
+        let mut built = Built::jvm("8", "Parallel", 60.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..600 {
+            let figures = [(figure::YOUNG_CAPACITY_BYTES, 10.0 * MB), (figure::HEAP_AFTER_BYTES, 100.0 * MB)];
+            built.pause("GC", "Allocation Failure", f64::from(i) * 0.1, 100.17, &figures);
+        }
+        let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
+        assert!(finding.title.ends_with("young generation of 10.0 MB fills every 0 ms"), "{}", finding.title);
+    }
+
+    #[test]
     fn what_the_log_does_not_tell_rules_nothing_out() {
         let full = [(figure::HEAP_AFTER_BYTES, 100.0 * MB)];
         let young = [(figure::YOUNG_CAPACITY_BYTES, 300.0 * MB)];

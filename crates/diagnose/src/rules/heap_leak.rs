@@ -258,6 +258,32 @@ mod tests {
     }
 
     #[test]
+    fn a_growth_that_slows_down_is_not_said_to_go_on_without_flattening() {
+        let slower = |i: f64| 200.0 + if i < 10.0 { 50.0 * i } else { 500.0 + 28.0 * (i - 10.0) };
+        let Judgement::Found(finding) = judged(&HeapLeak, &log(slower, 4_000.0).sealed()) else {
+            panic!("not found")
+        };
+        assert!(finding.title.contains("more slowly of late"), "{}", finding.title);
+        let Judgement::Found(finding) = judged(&HeapLeak, &log(|i| 200.0 + 35.0 * i, 4_000.0).sealed())
+        else {
+            panic!("not found")
+        };
+        assert!(finding.title.contains("without flattening"), "{}", finding.title);
+    }
+
+    #[test]
+    fn a_leak_that_cost_nothing_where_the_jvm_was_slow_is_told_without_a_cost() {
+        // The heap is full at its end, and what is slow is a stop of another sort.
+        let mut built = log(|i| 100.0 + 48.0 * i, 5.0);
+        built.span(fathom_recording::vocabulary::kind::SAFEPOINT, "ThreadDump", 605.0, 4_000.0, &[], &[]);
+        let d = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
+        let leak = d.findings.iter().find(|finding| finding.rule == "heap-leak").expect("the leak");
+        assert_eq!((leak.cost_ms, leak.share), (0.0, None), "{}", leak.title);
+        let json = serde_json::to_value(leak).unwrap();
+        assert!(json["cost_ms"].is_null(), "{json}");
+    }
+
+    #[test]
     fn a_cache_that_fills_flattens() {
         let recording = log(|i| 100.0 + 750.0 * (1.0 - (-i / 4.0).exp()), 4_000.0).sealed();
         let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &recording) else { panic!("found") };

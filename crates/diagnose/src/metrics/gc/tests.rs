@@ -234,6 +234,15 @@ fn a_number_of_workers_that_is_not_logged_or_cannot_be_right_is_not_judged() {
         assert!(efficiency.why.contains("how many workers"), "{}", efficiency.why);
         assert!((metric(&report.jvms[0], "pause_cpus").value.unwrap() - 8.0).abs() < 1e-9);
     }
+    // Known of the smaller part of the pauses: of the rest it may be another number.
+    let mut built = Built::jvm("8", "CMS", 100.0);
+    for i in 0..5 {
+        let mut cpu = vec![(figure::USER_S, 0.3), (figure::SYS_S, 0.0), (figure::REAL_S, 0.3)];
+        cpu.extend((i == 0).then_some((figure::WORKERS, 4.0)));
+        built.pause("GC", "", f64::from(i), 300.0, &cpu);
+    }
+    let report = report(&built.sealed(), None);
+    assert_eq!(metric(&report.jvms[0], "pause_cpu_efficiency").value, None);
 }
 
 #[test]
