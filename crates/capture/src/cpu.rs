@@ -33,7 +33,7 @@ mod program;
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
-    id: "cpu",
+    id: fathom_recording::vocabulary::source::CPU,
     about: "CPU samples with whole stacks: Java, JVM, native code and kernel (eBPF)",
     engine: Engine::Ebpf,
     essential: true,

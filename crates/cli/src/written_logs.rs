@@ -103,3 +103,19 @@ fn place(log: &mut Recording, id: SourceId, start: Option<(i64, i64)>) {
     source.placement = placement;
     log.place(id, offset_ns);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_log_that_a_jvm_writes_is_a_format_that_is_read() {
+        for id in LOGS {
+            assert!(FORMATS.iter().any(|format| format.id() == id), "{id}");
+        }
+        let gc = b"[0.005s][info][gc] Using G1\n[0.100s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 1M->0M(2M) 1.0ms\n";
+        assert_eq!(log_format(gc).map(Format::id), Some("unified-log"));
+        // A table of a benchmark is no log of the JVM's, whoever wrote it.
+        assert!(log_format(b"time,throughput\n0,100\n1,101\n2,99\n").is_none());
+    }
+}

@@ -412,6 +412,8 @@ fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod replicas;
+#[cfg(test)]
+mod scaling;
 
 #[cfg(test)]
 mod tests {

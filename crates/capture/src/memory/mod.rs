@@ -35,7 +35,7 @@ use record::{Tail, What};
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
-    id: "memory",
+    id: fathom_recording::vocabulary::source::MEMORY,
     about: "page faults by thread and mapping, counted, timed and sampled with stacks; reclaim, compaction, waits for the address space",
     engine: Engine::Ebpf,
     essential: false,

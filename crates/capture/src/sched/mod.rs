@@ -43,7 +43,7 @@ const WHAT: &str = "what threads wait for";
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
-    id: "sched",
+    id: fathom_recording::vocabulary::source::SCHED,
     about: "every switch of the targets' threads: what they waited for, how long for a CPU, who woke them; their starts",
     engine: Engine::Ebpf,
     essential: true,

@@ -56,7 +56,7 @@ const WHAT: &str = "system calls";
 
 /// The line in the list of collectors.
 pub const ENTRY: Entry = Entry {
-    id: "syscalls",
+    id: fathom_recording::vocabulary::source::SYSCALLS,
     about: "system calls: all counted by thread, long ones with file or peer, error and stack",
     engine: Engine::Ebpf,
     essential: false,

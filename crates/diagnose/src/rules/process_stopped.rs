@@ -1,7 +1,7 @@
 //! `process-stopped`: the process was stopped from outside, by a signal, a debugger or the freezer.
 
 use fathom_recording::ProcessId;
-use fathom_recording::vocabulary::kind;
+use fathom_recording::vocabulary::{kind, source};
 
 use super::gc_case::{cited, remedy, summed};
 use crate::waits::frozen;
@@ -52,7 +52,7 @@ impl Rule for ProcessStopped {
             |windows: &[crate::Window]| frozen.moments.and(&crate::intervals::Intervals::of_windows(windows));
         let (slow, base_ms) = (within(&case.slow), within(&case.base).length_ms());
         let cost_ms = case.excess_ms(slow.length_ms(), base_ms);
-        let source = "sched";
+        let source = source::SCHED;
         if cost_ms < LONG_MS && !case.matters(cost_ms) {
             return Judgement::RuledOut {
                 figure: format!(

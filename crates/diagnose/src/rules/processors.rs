@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use fathom_recording::vocabulary::{figure, kind, label, live};
+use fathom_recording::vocabulary::{figure, kind, label, live, source};
 use fathom_recording::{ProcessId, Recording, Series, ThreadId};
 
 use crate::intervals::Intervals;
@@ -181,7 +181,7 @@ impl<'c, 'a> Processors<'c, 'a> {
 
     /// The collector that tells of threads' switches, by name.
     pub(super) fn source(&self) -> String {
-        source_of(self.case.recording, "sched")
+        source_of(self.case.recording, source::SCHED)
     }
 
     /// The collector that tells of the machine, by name.

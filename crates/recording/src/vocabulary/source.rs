@@ -10,3 +10,11 @@ pub const JVM_EVENTS: &str = "jvm-events";
 pub const LOCKS: &str = "locks";
 /// The collector of connections and look-ups of names.
 pub const NETWORK: &str = "network";
+/// The collector of CPU samples.
+pub const CPU: &str = "cpu";
+/// The collector of switches of threads, and of what starts and ends them.
+pub const SCHED: &str = "sched";
+/// The collector of page faults.
+pub const MEMORY: &str = "memory";
+/// The collector of system calls.
+pub const SYSCALLS: &str = "syscalls";
