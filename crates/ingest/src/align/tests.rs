@@ -111,6 +111,46 @@ fn the_same_process_id_joins_unless_the_starts_are_apart_or_it_is_that_of_a_cont
     assert!(!joined(1, ZERO));
 }
 
+/// One dip in a table and one pause in a log fit each other, and so would many others: that is no place.
+#[test]
+fn a_table_of_which_one_dip_fits_is_not_placed_and_what_it_may_be_is_offered() {
+    let dir = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: String| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let pause = |i: u32| {
+        let ms = if i == 70 { 4_000 } else { 3 + i % 5 };
+        let end_ms = i * 1_000 + ms;
+        let heap = 100 + i * 37 % 23;
+        format!(
+            "[2026-11-20T21:{:02}:{:02}.{:03}+0000][{}.{:03}s][info][gc] GC({i}) Pause Young (Normal) (G1 Evacuation Pause) \
+             {heap}M->40M(256M) {ms}.000ms\n",
+            10 + end_ms / 60_000,
+            end_ms / 1_000 % 60,
+            end_ms % 1_000,
+            end_ms / 1_000,
+            end_ms % 1_000
+        )
+    };
+    let log: String = (1..120).map(pause).collect();
+    let tick = |i: u32| format!("{i},{}\n", if (30..34).contains(&i) { 80 } else { 900 + i * 53 % 61 });
+    let table = format!("time,throughput\n{}", (0..60).map(tick).collect::<String>());
+    let paths = [put("gc.log", log), put("tput.csv", table)];
+    let mut recording = Recording::new();
+    let report = crate::read_inputs(&paths, &crate::Options::default(), &mut recording).unwrap();
+    let placement =
+        &recording.sources.iter().find(|source| source.name.ends_with("tput.csv")).unwrap().placement;
+    assert!(!placement.is_known(), "{placement:?}");
+    let said: Vec<_> = report.warnings.iter().filter(|warning| warning.contains("tput.csv")).collect();
+    assert!(
+        said.iter().any(|w| w.contains("not placed in time") && w.contains("--align tput.csv=")),
+        "{:?}",
+        report.warnings
+    );
+}
+
 /// perf sees every process of a machine: those that have logs are known by their id, whichever of them perf saw most of.
 #[test]
 fn samples_of_perf_are_of_the_jvms_with_their_ids() {

@@ -377,6 +377,29 @@ fn a_live_object_that_was_allocated_before_the_chunk_is_sound_if_the_jvm_ran_the
 }
 
 #[test]
+fn what_a_collection_failed_at_is_named_as_its_event_names_it() {
+    // CMS is no more: events of G1 with the number of their collection, under the names of events that fail.
+    let failed = |event: &str, failure: &str, by: &str| {
+        assert_eq!(event.len(), by.len());
+        let mut data = fixture("jdk11");
+        for (from, to) in [(event, event.replace("jdk.", "old.")), (by, event.to_owned())] {
+            let at = data.windows(from.len()).position(|bytes| bytes == from.as_bytes()).unwrap();
+            data[at..at + to.len()].copy_from_slice(to.as_bytes());
+        }
+        let recording = read(&data);
+        let told = |span: &fathom_recording::Span<'_>| {
+            span.labels().any(|(key, said)| key == label::FAILURE && said == failure)
+                && span.figure(figure::EVACUATION_FAILURE) == Some(1.0)
+        };
+        recording.spans_of(kind::GC_PAUSE).filter(told).count()
+    };
+    let mode = failed("jdk.ConcurrentModeFailure", "concurrent mode failure", "jdk.EvacuationInformation");
+    assert!(mode > 0);
+    let none = read(&fixture("jdk11"));
+    assert!(none.spans_of(kind::GC_PAUSE).all(|span| span.labels().all(|(key, _)| key != label::FAILURE)));
+}
+
+#[test]
 fn a_recording_of_an_old_format_is_refused_by_its_name() {
     let old = [&b"FLR\0\0\0\0\x09"[..], &[0; 200]].concat();
     let refused = try_read(&old).unwrap_err().to_string();
