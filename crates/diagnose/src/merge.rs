@@ -489,6 +489,19 @@ mod tests {
     }
 
     #[test]
+    fn the_same_cause_in_another_jvm_is_added_from_the_other_frame_and_in_the_same_one_it_is_not() {
+        with_case(2_000.0, |case, jvm| {
+            let replica = ProcessId(jvm.0 + 1);
+            let of = |jvms: &[ProcessId]| Merged {
+                findings: jvms.iter().map(|jvm| finding(case, *jvm, "a", 1_000.0, &[(0, 1_000)])).collect(),
+                ..Merged::default()
+            };
+            let merged = with_others(of(&[jvm]), of(&[jvm, replica]), "elsewhere");
+            assert_eq!(merged.findings.iter().map(|f| f.process_id).collect::<Vec<_>>(), [jvm, replica]);
+        });
+    }
+
+    #[test]
     fn a_pause_within_a_long_stretch_keeps_what_the_stretch_does_not_claim() {
         with_case(10_000.0, |case, jvm| {
             let burst = finding(case, jvm, "a", 5_000.0, &[(0, 10_000)]);
