@@ -1,0 +1,187 @@
+//! Heaps that are too small, those that are not, and logs that do not tell.
+
+use super::*;
+use crate::built::{Built, judged};
+
+const MB: f64 = 1024.0 * 1024.0;
+
+fn log(live_mb: f64, full_ms: f64, cause: &str) -> Built {
+    let mut built = Built::jvm("17", "Parallel", 60.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..30 {
+        let wobble = if i % 2 == 0 { 3.0 } else { -3.0 };
+        let figures =
+            [(figure::HEAP_BEFORE_BYTES, 1000.0 * MB), (figure::HEAP_AFTER_BYTES, (live_mb + wobble) * MB)];
+        built.pause("Pause Full", cause, f64::from(i) * 2.0, full_ms, &figures);
+    }
+    built
+}
+
+#[test]
+fn a_live_set_that_fills_the_heap_keeps_the_collector_running() {
+    let Judgement::Found(finding) = judged(&GcHeapTooSmall, &log(900.0, 600.0, "Ergonomics").sealed()) else {
+        panic!("not found")
+    };
+    assert_eq!(finding.confidence, Confidence::Likely);
+    assert!(
+        finding.title.contains("30 % of the time") && finding.title.contains("88 % of the heap"),
+        "{}",
+        finding.title
+    );
+    assert!(finding.remedies[0].change.contains("-Xmx of 1.8 GB"), "{}", finding.remedies[0].change);
+}
+
+#[test]
+fn collections_that_were_asked_for_and_a_roomy_heap_are_ruled_out() {
+    for (live, ms, cause) in
+        [(900.0, 600.0, "System.gc()"), (300.0, 600.0, "Ergonomics"), (900.0, 30.0, "Ergonomics")]
+    {
+        let judgement = judged(&GcHeapTooSmall, &log(live, ms, cause).sealed());
+        assert!(matches!(judgement, Judgement::RuledOut { .. }), "{live} {ms} {cause}");
+    }
+}
+
+#[test]
+fn an_old_generation_that_full_collections_leave_full_is_too_small_in_a_large_heap() {
+    let mut built = Built::jvm("8", "Parallel", 60.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..30 {
+        let figures = [
+            (figure::HEAP_AFTER_BYTES, 175.0 * MB),
+            (figure::OLD_AFTER_BYTES, 174.8 * MB),
+            (figure::OLD_CAPACITY_BYTES, 175.1 * MB),
+            (figure::FULL, 1.0),
+        ];
+        built.pause("Full GC", "Ergonomics", f64::from(i) * 2.0, 600.0, &figures);
+    }
+    let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
+    assert!(finding.title.contains("175 MB of the 175 MB of the old generation"), "{}", finding.title);
+}
+
+#[test]
+fn pauses_that_hardly_ran_are_not_the_heaps() {
+    let mut built = Built::jvm("17", "Parallel", 60.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..30 {
+        let figures = [
+            (figure::HEAP_AFTER_BYTES, 900.0 * MB),
+            (figure::USER_S, 0.02),
+            (figure::SYS_S, 0.01),
+            (figure::REAL_S, 0.6),
+        ];
+        built.pause("Pause Full", "Ergonomics", f64::from(i) * 2.0, 600.0, &figures);
+    }
+    assert!(matches!(judged(&GcHeapTooSmall, &built.sealed()), Judgement::RuledOut { .. }));
+}
+
+#[test]
+fn a_fragment_of_a_log_tells_nothing_of_the_heaps_size() {
+    let mut built = Built::jvm("8", "CMS", 0.1);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..10 {
+        let figures = [(figure::YOUNG_CAPACITY_BYTES, 9.6 * MB)];
+        built.pause("GC", "Allocation Failure", f64::from(i) * 0.01, 6.0, &figures);
+    }
+    let Judgement::CannotTell(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
+    assert!(spot.what.contains("10 pauses of 60 ms in all are too few"), "{}", spot.what);
+}
+
+#[test]
+fn stops_that_were_picked_for_being_stops_are_no_share_of_the_time() {
+    // Twenty full collections of a full heap in 13 hours: all of the windows, and 0.1 % of the run.
+    let mut built = Built::jvm("6", "Parallel", 48_000.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..400 {
+        let (name, ms, left) = if i % 20 == 0 { ("Full GC", 2_400.0, 900.0) } else { ("GC", 20.0, 950.0) };
+        built.pause(name, "", f64::from(i) * 120.0, ms, &[(figure::HEAP_AFTER_BYTES, left * MB)]);
+    }
+    let d = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
+    assert!(d.findings.iter().all(|finding| finding.rule != "gc-heap-too-small"), "{}", d.headline);
+    let row = d.ruled_out.iter().find(|row| row.rule == "gc-heap-too-small").expect("ruled out");
+    assert!(row.figure.contains("took 0.1 % of the time"), "{}", row.figure);
+}
+
+#[test]
+fn pauses_that_touch_leave_no_time_between_them_and_never_less() {
+    let mut built = Built::jvm("8", "Parallel", 60.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..600 {
+        let figures = [(figure::YOUNG_CAPACITY_BYTES, 10.0 * MB), (figure::HEAP_AFTER_BYTES, 100.0 * MB)];
+        built.pause("GC", "Allocation Failure", f64::from(i) * 0.1, 100.17, &figures);
+    }
+    let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
+    assert!(finding.title.ends_with("young generation of 10.0 MB fills every 0 ms"), "{}", finding.title);
+}
+
+#[test]
+fn what_the_log_does_not_tell_rules_nothing_out() {
+    let full = [(figure::HEAP_AFTER_BYTES, 100.0 * MB)];
+    let young = [(figure::YOUNG_CAPACITY_BYTES, 300.0 * MB)];
+    let log = |seconds: u32, full: &[(&str, f64)], young: &[(&str, f64)]| {
+        let mut built = Built::jvm("8", "Parallel", f64::from(seconds));
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..seconds {
+            let (name, figures) = if i % 3 == 0 { ("Full GC", full) } else { ("GC", young) };
+            built.pause(name, "Allocation Failure", f64::from(i), 300.0, figures);
+        }
+        judged(&GcHeapTooSmall, &built.sealed())
+    };
+    let unknown = |judgement| match judgement {
+        Judgement::CannotTell(spot) => spot.what,
+        other => panic!("{other:?}"),
+    };
+    let Judgement::RuledOut { figure, .. } = log(60, &full, &young) else { panic!("both are told") };
+    assert_eq!(
+        figure,
+        "collections took 30 % of the time, but the live set is 9.8 % of the heap, and the young generation of \
+         300 MB fills every 700 ms"
+    );
+    let no_live = unknown(log(60, &[], &young));
+    assert!(no_live.contains("30 % of the time, and what stays in use shows only"), "{no_live}");
+    let no_young = unknown(log(60, &full, &[]));
+    assert!(no_young.contains("does not tell the size of the young generation"), "{no_young}");
+    let mut built = Built::jvm("6", "CMS", 60.0);
+    built.fact(fact::HEAP_MAX_BYTES, "83886080");
+    for i in 0..2_400 {
+        let (name, figures) = if i % 100 == 0 {
+            ("Full GC", [(figure::HEAP_AFTER_BYTES, 8.0 * MB)])
+        } else {
+            ("GC", [(figure::YOUNG_CAPACITY_BYTES, 18.0 * MB)])
+        };
+        built.pause(name, "", f64::from(i) * 0.025, 5.0, &figures);
+    }
+    let close = unknown(judged(&GcHeapTooSmall, &built.sealed()));
+    assert!(close.contains("fills more than ten times a second"), "{close}");
+    let short = unknown(log(9, &full, &young));
+    assert!(short.contains("less than 10 s"), "{short}");
+}
+
+#[test]
+fn a_growing_live_set_is_left_to_the_leak() {
+    let mut built = Built::jvm("17", "Parallel", 60.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..30 {
+        let figures = [(figure::HEAP_AFTER_BYTES, (400.0 + 20.0 * f64::from(i)) * MB)];
+        built.pause("Pause Full", "Ergonomics", f64::from(i) * 2.0, 600.0, &figures);
+    }
+    let Judgement::RuledOut { figure, .. } = judged(&GcHeapTooSmall, &built.sealed()) else {
+        panic!("found")
+    };
+    assert!(figure.contains("heap-leak"), "{figure}");
+}
+
+#[test]
+fn a_tiny_young_generation_is_the_other_way_to_be_too_small() {
+    let mut built = Built::jvm("17", "Serial", 60.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..500 {
+        let figures = [(figure::YOUNG_CAPACITY_BYTES, 16.0 * MB)];
+        built.pause("Pause Young", "Allocation Failure", f64::from(i) * 0.1, 20.0, &figures);
+    }
+    let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
+    assert!(
+        finding.culprit.contains("young generation") && finding.title.contains("16.0 MB"),
+        "{}",
+        finding.title
+    );
+}

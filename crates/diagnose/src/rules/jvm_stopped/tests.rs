@@ -1,0 +1,181 @@
+//! Which stops are told, and with what.
+
+use super::*;
+use crate::built::{Built, judged};
+use crate::{Options, Status, diagnose};
+
+fn log(every_s: f64, ms: f64) -> Built {
+    let mut built = Built::jvm("8", "Parallel", 120.0);
+    for i in 0..(120.0 / every_s) as usize {
+        built.pause("Full GC", "Ergonomics", i as f64 * every_s, ms, &[]);
+    }
+    built
+}
+
+#[test]
+fn stops_of_a_twentieth_are_told_with_where_they_went() {
+    let Judgement::Found(finding) = judged(&JvmStopped, &log(2.0, 120.0).sealed()) else {
+        panic!("not found")
+    };
+    assert!(finding.title.contains("6.0 % of 120"), "{}", finding.title);
+    assert!(finding.title.contains("Full GC, Ergonomics"), "{}", finding.title);
+    assert!(
+        finding.evidence[0].text.starts_with("60 × Full GC, Ergonomics: 7.20 s"),
+        "{:?}",
+        finding.evidence
+    );
+    assert!(!finding.remedies.is_empty());
+}
+
+#[test]
+fn a_stop_of_a_second_is_told_whatever_share_it_is() {
+    let mut built = Built::jvm("17", "G1", 36_000.0);
+    built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 9_000.0, 1_200.0, &[]);
+    built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 9_100.0, 20.0, &[]);
+    let diagnosis = diagnose(&built.sealed(), &Options::default()).unwrap();
+    assert_eq!(diagnosis.status, Status::Found, "{}", diagnosis.headline);
+    assert!(diagnosis.headline.contains("one stop of 1.20 s"), "{}", diagnosis.headline);
+}
+
+#[test]
+fn all_long_stops_are_counted_though_only_the_longest_are_windows() {
+    let mut built = Built::jvm("6", "Parallel", 36_000.0);
+    for i in 0..1_300 {
+        let ms = if i % 10 == 0 { 1_200.0 } else { 20.0 };
+        built.pause("Full GC", "", f64::from(i) * 27.0, ms, &[]);
+    }
+    let diagnosis = diagnose(&built.sealed(), &Options::default()).unwrap();
+    assert!(diagnosis.headline.contains("130 stops of 1.00 s or more"), "{}", diagnosis.headline);
+}
+
+#[test]
+fn stops_that_stand_out_are_named_where_they_are_what_was_lost() {
+    let mut built = Built::jvm("7", "G1", 1_000.0);
+    for i in 0..1_000 {
+        let (name, ms) = match i % 50 {
+            0 => ("GC pause (young)", 400.0),
+            1 => ("GC pause (young) (initial-mark)", 300.0),
+            _ => ("GC remark", 20.0),
+        };
+        built.pause(name, "G1 Evacuation Pause", f64::from(i), ms, &[]);
+    }
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    assert_eq!(d.status, Status::Found, "{}", d.headline);
+    let finding = &d.findings[0];
+    assert_eq!(finding.rule, "jvm-stopped");
+    assert!(
+        finding
+            .title
+            .starts_with("40 stops that stand out of 1 000, the longest 400 ms, most of it in GC pause"),
+        "{}",
+        finding.title
+    );
+    assert!(
+        finding.evidence[0].text.starts_with("20 × GC pause (young), G1 Evacuation Pause: 8"),
+        "{:?}",
+        finding.evidence[0]
+    );
+}
+
+#[test]
+fn shorter_stops_that_stand_out_are_counted_with_the_long_ones() {
+    let mut built = Built::jvm("8", "G1", 10_000.0);
+    for i in 0..2_000 {
+        let (cause, ms) = match i % 40 {
+            0 => ("G1 Evacuation Pause", 400.0),
+            _ => ("G1 Evacuation Pause", 4.0),
+        };
+        built.pause("GC pause (young)", cause, f64::from(i) * 5.0, ms, &[]);
+    }
+    built.span(kind::SAFEPOINT, "stopped", 2_001.0, 3_600.0, &[], &[]);
+    built.pause("Full GC", "Metadata GC Threshold", 4_002.0, 1_300.0, &[]);
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    let first = &d.findings[0];
+    assert_eq!(first.rule, "jvm-stopped", "{}", d.headline);
+    assert!(
+        first.title.starts_with(
+            "2 stops of 1.00 s or more and 50 shorter ones that stand out of 2 002, the longest 3.60 s"
+        ),
+        "{}",
+        first.title
+    );
+    // All of them, without what a usual stop takes.
+    assert!((23_500.0..=23_600.0).contains(&first.cost_ms), "{}", first.cost_ms);
+    let sorts = &first.evidence[0].text;
+    assert!(sorts.contains("1 × unnamed VM operations: 3.60 s"), "{sorts}");
+}
+
+#[test]
+fn a_full_collection_that_creeps_is_said_to_have_waited() {
+    let full = |ms: f64, more: &[(&str, f64)]| {
+        let mut built = Built::jvm("6", "Parallel", 36_000.0);
+        let sizes = [(figure::HEAP_BEFORE_BYTES, 917.0 * 1024.0 * 1024.0)];
+        built.pause("Full GC", "", 9_000.0, ms, &[&sizes, more].concat());
+        diagnose(&built.sealed(), &Options::default()).unwrap()
+    };
+    let d = full(332_000.0, &[]);
+    assert!(
+        d.headline.contains("one stop of 332.00 s: Full GC, through 2.8 MB of heap a second"),
+        "{}",
+        d.headline
+    );
+    let said = |d: &crate::Diagnosis| {
+        let first = &d.findings[0];
+        let waited = first.evidence.iter().any(|e| e.text.contains("waited, for memory from swap"));
+        (waited, first.remedies[0].change.contains("vmstat"))
+    };
+    assert_eq!(said(&d), (true, true), "{:?}", d.findings[0]);
+    // The same heap in three seconds is work, and where there are CPU times these tell.
+    assert_eq!(said(&full(3_000.0, &[])), (false, false));
+    let busy = [(figure::USER_S, 331.0), (figure::SYS_S, 0.5), (figure::REAL_S, 332.0)];
+    assert_eq!(said(&full(332_000.0, &busy)), (false, false));
+}
+
+#[test]
+fn a_remark_on_one_processor_is_said_to_be_one_and_one_on_four_is_not() {
+    let remark = |user_s: f64| {
+        let mut built = Built::jvm("8", "CMS", 36_000.0);
+        let cpu = [(figure::USER_S, user_s), (figure::SYS_S, 0.01), (figure::REAL_S, 2.66)];
+        built.pause("CMS-remark", "", 9_000.0, 2_660.0, &cpu);
+        diagnose(&built.sealed(), &Options::default()).unwrap().findings.remove(0)
+    };
+    let one = remark(2.68);
+    let told = one
+        .evidence
+        .iter()
+        .any(|e| e.text.starts_with("1 remark ran on one processor (2.69 s of CPU in 2.66 s)"));
+    assert!(told && one.remedies[0].change.contains("ParallelRefProcEnabled"), "{one:?}");
+    let four = remark(9.0);
+    assert!(four.evidence.iter().all(|e| !e.text.contains("on one processor")), "{four:?}");
+}
+
+#[test]
+fn a_quiet_run_is_ruled_out_by_its_figures() {
+    let Judgement::RuledOut { figure, .. } = judged(&JvmStopped, &log(2.0, 30.0).sealed()) else { panic!() };
+    assert!(figure.contains("1.5 % of 120") && figure.contains("30"), "{figure}");
+}
+
+#[test]
+fn safepoints_that_are_no_collections_count_as_well() {
+    let mut built = Built::jvm("17", "G1", 60.0);
+    for i in 0..60 {
+        built.span(kind::SAFEPOINT, "ThreadDump", f64::from(i), 100.0, &[], &[]);
+    }
+    let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
+    assert!(finding.culprit == "ThreadDump" && finding.layer == Layer::Safepoint, "{}", finding.title);
+}
+
+#[test]
+fn what_another_rule_explains_is_charged_there_and_the_sum_is_told_in_its_evidence() {
+    let mut built = Built::jvm("8", "Parallel", 120.0);
+    for i in 0..60 {
+        built.pause("Full GC", "System.gc()", f64::from(i) * 2.0, 400.0, &[]);
+    }
+    let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+    assert_eq!(d.findings.iter().map(|f| f.rule).collect::<Vec<_>>(), ["gc-explicit"], "{}", d.headline);
+    assert!(
+        d.findings[0].evidence.iter().any(|e| e.text.contains("stopped for 20 %")),
+        "{:?}",
+        d.findings[0]
+    );
+}

@@ -1,0 +1,71 @@
+//! Stops in which the collector waited rather than worked, or had one processor where it could use several.
+
+use fathom_recording::vocabulary::figure;
+
+use super::WAITED;
+use crate::burden::LONG_MS;
+use crate::collections::{self, Pause};
+use crate::quantity;
+
+/// Full collections of a second and more go through a hundred megabytes of heap a second and more: of 1 078 in public logs
+/// that tell their CPU time all but 9. Bytes a second below which the collector waited rather than worked; of those logs 3 of
+/// 4 such collections used less than half a processor.
+const SLOW_PACE: f64 = 20.0 * 1024.0 * 1024.0;
+/// Processors at work in a pause up to which it was one.
+const ONE_CPU: f64 = 1.1;
+
+/// Full collections that went through little of the heap a second, in a log that does not tell their CPU time.
+pub(super) struct Pace<'p, 'a> {
+    pauses: Vec<&'p Pause<'a>>,
+    pub(super) ms: f64,
+    bytes: f64,
+}
+
+pub(super) fn slow_pace<'p, 'a>(pauses: &'p [Pause<'a>]) -> Option<Pace<'p, 'a>> {
+    let bytes = |p: &Pause<'_>| p.span.figure(figure::HEAP_BEFORE_BYTES);
+    let crept = |p: &&Pause<'_>| {
+        let full = p.collected_old() && p.ms() >= LONG_MS && p.cpu().is_none();
+        full && bytes(p).is_some_and(|bytes| bytes < SLOW_PACE * p.ms() / 1e3)
+    };
+    let pauses: Vec<&Pause<'_>> = pauses.iter().filter(crept).collect();
+    let ms = pauses.iter().map(|p| p.ms()).sum();
+    let bytes = pauses.iter().filter_map(|p| bytes(p)).sum();
+    (!pauses.is_empty()).then_some(Pace { pauses, ms, bytes })
+}
+
+impl Pace<'_, '_> {
+    pub(super) fn bytes_a_second(&self) -> f64 {
+        self.bytes / (self.ms / 1e3)
+    }
+
+    pub(super) fn words(&self) -> String {
+        format!(
+            "{} went through {} of heap in {}, {} a second; a collector that works goes through 100 MB and more: for most \
+             of it this one waited, for memory from swap, for a processor, or for a disk",
+            quantity::plural(self.pauses.len(), "full collection", "full collections"),
+            quantity::bytes(self.bytes),
+            quantity::millis(self.ms),
+            quantity::bytes(self.bytes_a_second())
+        )
+    }
+}
+
+/// Remarks of CMS, whose work is parallel but for some phases, that ran on one processor, where they are what matters.
+pub(super) fn on_one_cpu(pauses: &[Pause<'_>]) -> Option<String> {
+    let remarks: Vec<&Pause<'_>> = pauses.iter().filter(|p| p.span.name().contains("CMS-remark")).collect();
+    let all: f64 = pauses.iter().map(Pause::ms).sum();
+    if remarks.iter().map(|p| p.ms()).sum::<f64>() * 2.0 < all {
+        return None;
+    }
+    let seen = collections::Worked::of(remarks.into_iter())?;
+    let cpus = seen.cpu.cpu_s() / seen.cpu.real_s;
+    (WAITED..=ONE_CPU).contains(&cpus).then(|| {
+        format!(
+            "{} ran on one processor ({} of CPU in {}): references, class unloading and the cleaning of tables are the \
+             work of a single thread unless told otherwise",
+            quantity::plural(seen.pauses, "remark", "remarks"),
+            quantity::seconds(seen.cpu.cpu_s()),
+            quantity::seconds(seen.cpu.real_s)
+        )
+    })
+}
