@@ -7,18 +7,18 @@ use crate::built::Built;
 use crate::{Options, diagnose};
 
 /// Pauses of the smaller log, and how many times as many the larger one has.
-const PAUSES: u32 = 4_000;
+const PAUSES: u32 = 2_000;
 const TIMES: u32 = 8;
 /// What the larger one may take, times the smaller: linear is 8, with a sort 11, quadratic 64.
-const MOST: f64 = 24.0;
+const MOST: f64 = 20.0;
 
-/// A log of G1 with all that rules look at: safepoints, CPU times, phases, sizes, failures, cycles, some stops that stand out.
+/// A log of G1 that is stopped much throughout, so that all of it is judged, with all that rules look at: safepoints, CPU times, phases, sizes, failures, cycles, some stops that stand out.
 fn log(pauses: u32) -> Recording {
     let mut built = Built::jvm("17", "G1", f64::from(pauses));
     built.fact(fact::HEAP_MAX_BYTES, "1073741824").fact(fact::GC_WORKERS, "4");
     for i in 0..pauses {
         let at = f64::from(i);
-        let ms = if i % 50 == 0 { 600.0 } else { 8.0 + f64::from(i % 7) };
+        let ms = if i % 50 == 0 { 900.0 } else { 250.0 + f64::from(i % 7) };
         let figures = [
             (figure::USER_S, ms / 1e3),
             (figure::SYS_S, 0.01),
