@@ -20,6 +20,7 @@ for target in "${targets[@]}"; do
     jdk8_gc_log) from=(../crates/ingest/fixtures/jdk8) ;;
     log_compilation | print_compilation) from=(../crates/ingest/fixtures/jit) ;;
     jfr) from=(../crates/ingest/fixtures/jfr) ;;
+    access_log) from=(../crates/ingest/fixtures/access-log) ;;
     strace) from=(../crates/ingest/fixtures/strace) ;;
     folded) from=(../crates/ingest/fixtures/folded) ;;
     perf_script) from=(../crates/ingest/fixtures/perf-script) ;;

@@ -106,6 +106,10 @@ impl Clock<'_> {
         for i in self.open() {
             let source = &self.recording.sources[i];
             let placement = match (source.clock, &source.anchor) {
+                // Stamps of an access log are cut to seconds.
+                (ClockBasis::Epoch, Some(anchor)) if anchor.zero_epoch_ns == 0 => {
+                    wall(0, anchor.uncertainty_ns, anchor.how.clone())
+                }
                 (ClockBasis::Epoch, _) => wall(0, 0, "its stamps are wall-clock time".to_owned()),
                 (ClockBasis::JvmUptime | ClockBasis::SinceStart, Some(anchor)) => {
                     wall(anchor.zero_epoch_ns, anchor.uncertainty_ns, anchor.how.clone())

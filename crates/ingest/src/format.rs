@@ -57,6 +57,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &crate::jit::LogCompilation,
     &crate::jit::PrintCompilation,
     &crate::strace::Strace,
+    &crate::access_log::AccessLog,
     &crate::perf_script::PerfScript,
     &crate::folded::Folded,
     &crate::table::Table,

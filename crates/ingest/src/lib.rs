@@ -4,6 +4,7 @@
 //! honest about everything: a line is taken, known to be of no interest, or counted as unknown and kept as a sample.
 //! Input is hostile: no reader panics, hangs, or holds more than a bounded part of a file.
 
+mod access_log;
 mod align;
 mod detect;
 mod error;

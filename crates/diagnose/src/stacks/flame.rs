@@ -1,6 +1,6 @@
 //! What one flame graph shows: a tree of the chosen samples, and the base beside it.
 
-use fathom_recording::vocabulary::{sample, series};
+use fathom_recording::vocabulary::sample;
 use fathom_recording::{Recording, SeriesKind};
 
 use super::compare::{Comparison, Normalisation, Side, compare};
@@ -161,12 +161,11 @@ fn cut_stacks(recording: &Recording) -> Vec<bool> {
 fn operations<'a>(recording: &'a Recording, selection: &Selection) -> impl Fn(Window) -> f64 + use<'a> {
     let (from, to) = (selection.sources_from, selection.sources_to);
     let ours = move |source: u32| source >= from && to.is_none_or(|to| source < to);
+    let counted_as = crate::thread_ledger::counted_as(recording);
     let chosen: Vec<_> = recording
         .series
         .iter()
-        .filter(|s| {
-            s.info.kind == SeriesKind::Rate && s.info.name == series::THROUGHPUT && ours(s.info.source.0)
-        })
+        .filter(|s| s.info.kind == SeriesKind::Rate && s.info.name == counted_as && ours(s.info.source.0))
         .collect();
     move |window| {
         let mut sum = 0.0;

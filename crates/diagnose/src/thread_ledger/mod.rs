@@ -23,6 +23,7 @@ mod rank;
 #[cfg(test)]
 mod tests;
 
+use fathom_recording::vocabulary::series;
 use fathom_recording::{Recording, SeriesKind};
 use serde::Serialize;
 
@@ -223,13 +224,19 @@ pub fn over_time(recording: &Recording, windows: &[Window], by: &[By]) -> Vec<Ve
     all.iter().map(|accounts| by.iter().map(|by| group(accounts, by)).collect()).collect()
 }
 
+/// The name of the series that counts operations: a throughput that clients tell, else the requests of an access log. Never
+/// both, as they count the same.
+pub(crate) fn counted_as(recording: &Recording) -> &'static str {
+    let told =
+        |s: &fathom_recording::Series| s.info.kind == SeriesKind::Rate && s.info.name == series::THROUGHPUT;
+    if recording.series.iter().any(told) { series::THROUGHPUT } else { series::REQUESTS }
+}
+
 /// Operations that a series of throughput counted in a window.
 pub(crate) fn operations(recording: &Recording, window: Window) -> Option<f64> {
     let within = Intervals::of_windows(&[window]);
     let counted = (recording.series.iter())
-        .filter(|s| {
-            s.info.kind == SeriesKind::Rate && s.info.name == fathom_recording::vocabulary::series::THROUGHPUT
-        })
+        .filter(|s| s.info.kind == SeriesKind::Rate && s.info.name == counted_as(recording))
         .flat_map(|s| (0..s.t_ns.len()).map(move |i| (s.t_ns[i], s.dt_ns[i], s.value[i])))
         .map(|(t, dt, rate)| rate * Intervals::of([(t, t.saturating_add(dt))]).and(&within).length_ms() / 1e3)
         .fold(None, |sum, n| Some(sum.unwrap_or(0.0) + n))?;

@@ -66,7 +66,10 @@ pub(crate) enum Stamp {
 /// The first stamp in `head`: a date where there is one.
 pub(crate) fn first_stamp(head: &[u8]) -> Option<Stamp> {
     let lines = head.split(|b| *b == b'\n').take(STAMP_WITHIN_LINES);
-    lines.filter_map(|line| std::str::from_utf8(line.get(..line.len().min(120))?).ok()).find_map(stamp_of)
+    lines
+        .filter_map(|line| std::str::from_utf8(line.get(..line.len().min(120))?).ok())
+        .find_map(stamp_of)
+        .or_else(|| crate::access_log::first_stamp_ns(head).map(|ns| Stamp::Date(i128::from(ns))))
 }
 
 /// `[2026-11-20T22:02:12.784+0000][0.043s][info]…` or `2026-11-20T21:50:12.809+0000: 0.509: [GC…`.

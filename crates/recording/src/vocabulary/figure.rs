@@ -194,3 +194,5 @@ pub const QUEUE_NS: &str = "queue_ns";
 pub const LOCKS: &str = "locks";
 /// Of them, to change what it guards.
 pub const LOCKS_WRITTEN: &str = "locks_written";
+/// Status of an answer to a request: 200, 503; 0 when the client left before there was one.
+pub const STATUS: &str = "status";

@@ -147,5 +147,8 @@ pub const JVM_WARNING: &str = "jvm.warning";
 /// What a recording was kept for: something that took longer than a limit that was set. `name`: the trigger,
 /// "stop>200ms"; figure `limit_ns`; label `what`: what was slow, in words.
 pub const SLOW: &str = "slow";
+/// A request that a server answered, as its access log has it. `name`: method and path, with `*` for what tells one request
+/// from another ("GET /orders/*"); figure `status`. It lies on no thread; stamps may be cut to seconds.
+pub const OPERATION: &str = "operation";
 /// The stretch of a run that a source covers: first to last stamp. One per source and JVM run.
 pub const RUN: &str = "run";

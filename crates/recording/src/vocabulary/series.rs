@@ -2,6 +2,14 @@
 
 /// Completed operations per second.
 pub const THROUGHPUT: &str = "throughput";
+/// Requests that a server answered, per second, by its access log; each counts where it ended.
+pub const REQUESTS: &str = "requests";
+/// Share of the requests of a tick that were answered with a status from 500 on, 0 to 1.
+pub const SERVER_ERRORS: &str = "share_of_5xx";
+/// Mean latency of the requests that ended in a tick, milliseconds.
+pub const AVG_LATENCY: &str = "avg_latency";
+/// The longest of them.
+pub const MAX_LATENCY: &str = "max_latency";
 /// Heap in use, bytes.
 pub const HEAP_USED: &str = "heap.used";
 /// Tasks waiting for a compiler; instance: "c1", "c2".

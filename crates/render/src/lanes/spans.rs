@@ -45,7 +45,7 @@ const PLAIN: Spec = Spec {
 };
 
 /// The lanes of a process, from top to bottom.
-pub(super) const SPECS: [Spec; 29] = [
+pub(super) const SPECS: [Spec; 30] = [
     Spec {
         kinds: &[kind::GC_PAUSE],
         title: "GC pauses",
@@ -231,6 +231,18 @@ pub(super) const SPECS: [Spec; 29] = [
         title: "Classes",
         classes: &["loaded", "unloaded"],
         class: |span| usize::from(span.kind() == kind::CLASS_UNLOAD),
+        ..PLAIN
+    },
+    Spec {
+        kinds: &[kind::OPERATION],
+        title: "Requests",
+        classes: &["answered", "refused (4xx)", "failed (5xx)"],
+        class: |span| match span.figure(figure::STATUS) {
+            Some(status) if status >= 500.0 => 2,
+            Some(status) if status >= 400.0 => 1,
+            _ => 0,
+        },
+        facts: &[(figure::STATUS, "status", "")],
         ..PLAIN
     },
     Spec { kinds: &[kind::JVM_WARNING], title: "Warnings of the JVM", ..PLAIN },

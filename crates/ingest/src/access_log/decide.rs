@@ -1,0 +1,290 @@
+//! What a log does not say: the unit of whole numbers, and whether a stamp is the start or the end of its request.
+//!
+//! Apache's `%D` is microseconds, Tomcat's milliseconds up to release 9 and microseconds from 10 on, Jetty's `%D`
+//! milliseconds; `%T` is seconds; all are whole numbers without a unit. nginx and Tomcat stamp the end of a request,
+//! Apache and Jetty its start; all are of one form. Neither is guessed: a unit is taken when every other one
+//! contradicts the log, and a stamp is a start when only then the requests stand in the order in which they ended,
+//! which is the order in which every server writes them.
+
+use fathom_recording::clock::{MILLI_NS, SECOND_NS};
+
+use super::unit::Unit;
+
+/// Requests that a judgement needs.
+const FEWEST: usize = 30;
+/// No request is answered in less, microseconds: receiving one and sending its answer are system calls of some microseconds
+/// each, and between them is the server. Zeros do not tell: they come of coarse clocks and of requests that were refused.
+const LEAST_MICROS: f64 = 10.0;
+/// Share of the requests that must have been answered in less to speak against microseconds.
+const SHARE_OF_LESS: f64 = 0.01;
+/// Requests in flight at one moment beyond which a unit is wrong: by default Tomcat and Jetty have 200 threads, Apache 400
+/// workers.
+const MOST_IN_FLIGHT: usize = 1000;
+/// One request in a hundred does not take longer than an hour.
+const LONGEST_NS: f64 = 3600.0 * SECOND_NS as f64;
+/// Half of all requests do not take longer than a minute: the one who waits gives up.
+const LONGEST_USUAL_NS: f64 = 60.0 * SECOND_NS as f64;
+/// A line is written later than its request ended by no more than this, and the resolution of stamps.
+const JITTER_NS: i64 = 500 * MILLI_NS;
+/// Lines out of order that tell something, …
+const FEWEST_OUT_OF_ORDER: usize = 3;
+/// … when another reading leaves a tenth of them or less.
+const TIMES_FEWER: usize = 10;
+
+/// What a stamp is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StampOf {
+    Start,
+    End,
+}
+
+/// Stamp and duration of a request, in the order of their lines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Timed {
+    pub(super) at_ns: i64,
+    pub(super) value: f64,
+    /// Whether it got an answer that is no refusal.
+    pub(super) answered: bool,
+}
+
+/// What durations and stamps are taken for, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Decision {
+    /// `None`: no unit is certain, so that there is no latency.
+    pub(super) unit: Option<Unit>,
+    pub(super) unit_is: String,
+    pub(super) stamp: StampOf,
+    /// Whether that is known.
+    pub(super) stamp_known: bool,
+    pub(super) stamp_is: String,
+}
+
+/// Decides for requests whose unit and stamp may be known already.
+pub(super) fn decide(
+    rows: &[Timed],
+    resolution_ns: i64,
+    unit: Option<Unit>,
+    stamp: Option<StampOf>,
+) -> Decision {
+    let (unit, unit_is) = match unit {
+        Some(unit) => (Some(unit), format!("durations are {}", unit.words())),
+        None => inferred(rows, resolution_ns),
+    };
+    let (stamp, stamp_known, stamp_is) = match (stamp, unit) {
+        (Some(stamp), _) => (stamp, true, "as its format says".to_owned()),
+        (None, Some(unit)) => stamps(rows, resolution_ns, unit),
+        (None, None) => (StampOf::End, false, "without durations that makes no difference".to_owned()),
+    };
+    Decision { unit, unit_is, stamp, stamp_known, stamp_is }
+}
+
+/// The one unit that the log does not contradict.
+fn inferred(rows: &[Timed], resolution_ns: i64) -> (Option<Unit>, String) {
+    if rows.len() < FEWEST {
+        let told = format!("durations have no unit, and {} requests are too few to tell it", rows.len());
+        return (None, told);
+    }
+    let units = [Unit::Seconds, Unit::Millis, Unit::Micros];
+    let against: Vec<Option<String>> =
+        units.iter().map(|unit| contradiction(rows, resolution_ns, *unit)).collect();
+    let left: Vec<Unit> =
+        units.iter().zip(&against).filter(|(_, against)| against.is_none()).map(|(unit, _)| *unit).collect();
+    let why: Vec<&str> = against.iter().flatten().map(String::as_str).collect();
+    match left.as_slice() {
+        [only] => (Some(*only), format!("durations are {}: {}", only.words(), why.join("; "))),
+        [] => (None, format!("durations have no unit, and none fits: {}", why.join("; "))),
+        several => {
+            let words: Vec<&str> = several.iter().map(|unit| unit.words()).collect();
+            (None, format!("durations have no unit and may be {}", words.join(" or ")))
+        }
+    }
+}
+
+/// Why durations cannot be in a unit.
+fn contradiction(rows: &[Timed], resolution_ns: i64, unit: Unit) -> Option<String> {
+    let mut values: Vec<f64> = rows.iter().map(|row| row.value).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| values.get((values.len() as f64 * share) as usize).copied().unwrap_or(0.0);
+    let (median_ns, long_ns) = (at(0.5) * unit.ns() as f64, at(0.99) * unit.ns() as f64);
+    let words = unit.words();
+    let too_short =
+        rows.iter().filter(|row| row.answered && (1.0..LEAST_MICROS).contains(&row.value)).count();
+    if unit == Unit::Micros && too_short as f64 >= SHARE_OF_LESS * rows.len() as f64 {
+        return Some(format!("{too_short} requests would be answered in less than {LEAST_MICROS} {words}"));
+    }
+    if median_ns > LONGEST_USUAL_NS {
+        return Some(format!("half of the requests would take more than a minute in {words}"));
+    }
+    if long_ns > LONGEST_NS {
+        return Some(format!("one request in a hundred would take more than an hour in {words}"));
+    }
+    let in_flight = [StampOf::Start, StampOf::End].map(|stamp| most_in_flight(rows, unit, stamp));
+    let in_flight = in_flight.into_iter().min().unwrap_or(0);
+    if in_flight > MOST_IN_FLIGHT {
+        return Some(format!("{in_flight} requests would be in flight at once in {words}"));
+    }
+    let stamped = out_of_order(rows, resolution_ns, |_| 0);
+    let ended = |unit: Unit| out_of_order(rows, resolution_ns, move |row| unit.of(row.value));
+    let some_unit_orders =
+        [Unit::Seconds, Unit::Millis, Unit::Micros].into_iter().any(|unit| is_fewer(ended(unit), stamped));
+    // Stamps that durations put in order are starts: then all requests must be in the order of their ends.
+    let left = ended(unit);
+    if some_unit_orders && !is_fewer(left, stamped) {
+        return Some(format!(
+            "{left} of {} requests would not be in the order of their ends in {words}",
+            rows.len()
+        ));
+    }
+    None
+}
+
+/// What stamps are of, when durations are known.
+fn stamps(rows: &[Timed], resolution_ns: i64, unit: Unit) -> (StampOf, bool, String) {
+    let as_ends = out_of_order(rows, resolution_ns, |_| 0);
+    let as_starts = out_of_order(rows, resolution_ns, |row| unit.of(row.value));
+    let of = |stamp, few: usize, many: usize, word: &str| {
+        let told = format!(
+            "as {word}s, {few} of {} requests are not in the order in which they ended; otherwise {many}",
+            rows.len()
+        );
+        (stamp, true, told)
+    };
+    if is_fewer(as_starts, as_ends) {
+        return of(StampOf::Start, as_starts, as_ends, "start");
+    }
+    if is_fewer(as_ends, as_starts) {
+        return of(StampOf::End, as_ends, as_starts, "end");
+    }
+    let told = "assumed, as nginx and Tomcat stamp (Apache and Jetty stamp the start): the order of the lines does not \
+                tell, so a request may have ended later by as long as it took";
+    (StampOf::End, false, told.to_owned())
+}
+
+fn is_fewer(few: usize, many: usize) -> bool {
+    many >= FEWEST_OUT_OF_ORDER && few.saturating_mul(TIMES_FEWER) <= many
+}
+
+/// How many requests were in flight at one moment at most, when their stamps are of that.
+fn most_in_flight(rows: &[Timed], unit: Unit, stamp: StampOf) -> usize {
+    let mut steps: Vec<(i64, i8)> = Vec::with_capacity(2 * rows.len());
+    for row in rows {
+        let took_ns = unit.of(row.value);
+        let (from, to) = match stamp {
+            StampOf::Start => (row.at_ns, row.at_ns.saturating_add(took_ns)),
+            StampOf::End => (row.at_ns.saturating_sub(took_ns), row.at_ns),
+        };
+        steps.extend([(from, 1), (to, -1)]);
+    }
+    // Ends before starts of the same moment.
+    steps.sort_unstable();
+    let (mut now, mut most) = (0_i64, 0_i64);
+    for (_, step) in steps {
+        now += i64::from(step);
+        most = most.max(now);
+    }
+    usize::try_from(most).unwrap_or(0)
+}
+
+/// Requests that ended before one that was written before them, when each ended so long after its stamp.
+fn out_of_order(rows: &[Timed], resolution_ns: i64, after_ns: impl Fn(&Timed) -> i64) -> usize {
+    let tolerance_ns = resolution_ns.saturating_add(JITTER_NS);
+    let mut latest = i64::MIN;
+    let mut count = 0;
+    for row in rows {
+        let end = row.at_ns.saturating_add(after_ns(row));
+        count += usize::from(latest.saturating_sub(tolerance_ns) > end && latest != i64::MIN);
+        latest = latest.max(end);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requests of a server with so many workers: in the order of their ends, their stamps cut to seconds. Durations come
+    /// from a fixed sequence with a long tail, in milliseconds.
+    fn served(stamp: StampOf, per_ms: f64, scale: f64) -> Vec<Timed> {
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let mut random = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut served: Vec<(i64, i64, f64)> = (0..3000)
+            .map(|i| {
+                let start = 1_795_520_946 * SECOND_NS + i * 40 * MILLI_NS;
+                // Nothing is answered in less than a twentieth of a millisecond.
+                let ms = 0.05 + scale * (-random().max(1e-9).ln()).powi(2);
+                (start, start + (ms * 1e6) as i64, ms)
+            })
+            .collect();
+        served.sort_by_key(|(_, end, _)| *end);
+        let cut = |ns: i64| ns / SECOND_NS * SECOND_NS;
+        served
+            .into_iter()
+            .map(|(start, end, ms)| Timed {
+                at_ns: cut(if stamp == StampOf::Start { start } else { end }),
+                value: (ms * per_ms).floor(),
+                answered: true,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_unit_is_taken_when_every_other_contradicts_the_log() {
+        // Slow requests, stamped at their start as Apache does: the order of the ends tells all units apart.
+        let of = |rows: &[Timed]| decide(rows, SECOND_NS, None, None);
+        assert_eq!(of(&served(StampOf::Start, 1000.0, 400.0)).unit, Some(Unit::Micros));
+        let millis = of(&served(StampOf::Start, 1.0, 400.0));
+        assert_eq!(
+            (millis.unit, millis.stamp, millis.stamp_known),
+            (Some(Unit::Millis), StampOf::Start, true)
+        );
+        let seconds = of(&served(StampOf::Start, 0.001, 4000.0));
+        assert_eq!(seconds.unit, Some(Unit::Seconds), "{}", seconds.unit_is);
+    }
+
+    #[test]
+    fn what_is_not_certain_is_left_open() {
+        // Ends that tell nothing of units, and durations that two units fit.
+        let mut slow = served(StampOf::End, 1.0, 100.0);
+        slow.retain(|row| row.value >= LEAST_MICROS);
+        let open = decide(&slow, SECOND_NS, None, None);
+        assert_eq!(open.unit, None, "{}", open.unit_is);
+        assert!(open.unit_is.contains("milliseconds or microseconds"), "{}", open.unit_is);
+        let few = decide(&served(StampOf::Start, 1.0, 400.0)[..20], SECOND_NS, None, None);
+        assert!(few.unit.is_none() && few.unit_is.contains("too few"));
+        // No unit that is taken is ever wrong, whatever is stamped and however long requests take.
+        for stamp in [StampOf::Start, StampOf::End] {
+            for scale in [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0] {
+                for (per_ms, unit) in [(1.0, Unit::Millis), (1000.0, Unit::Micros), (0.001, Unit::Seconds)] {
+                    let decision = decide(&served(stamp, per_ms, scale), SECOND_NS, None, None);
+                    let right = decision.unit.is_none_or(|taken| taken == unit);
+                    assert!(right, "{stamp:?} {scale} {unit:?}: {}", decision.unit_is);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stamps_are_what_puts_requests_in_the_order_of_their_ends() {
+        for stamp in [StampOf::Start, StampOf::End] {
+            let slow = decide(&served(stamp, 1.0, 1000.0), SECOND_NS, Some(Unit::Millis), None);
+            assert_eq!((slow.stamp, slow.stamp_known), (stamp, true), "{}", slow.stamp_is);
+            let fast = decide(&served(stamp, 1.0, 3.0), SECOND_NS, Some(Unit::Millis), None);
+            assert_eq!((fast.stamp, fast.stamp_known), (StampOf::End, false));
+        }
+    }
+
+    #[test]
+    fn wild_numbers_do_no_harm() {
+        let wild = [i64::MIN, i64::MAX, 0, -1, i64::MAX];
+        let rows: Vec<Timed> = (0..100)
+            .map(|i| Timed { at_ns: wild[i % 5], value: 1e17 * (i % 3) as f64, answered: true })
+            .collect();
+        decide(&rows, SECOND_NS, None, None);
+        decide(&rows, 1, Some(Unit::Seconds), None);
+    }
+}
