@@ -1,6 +1,6 @@
 // What the parts of the page share: the diagnosis, the lanes, the view, and what lies under the pointer.
 
-import type { Diagnosis, Lanes, SpanLane, Window } from "./model";
+import type { Diagnosis, Lanes, Mark, SpanLane, Window } from "./model";
 import { laneOf } from "./cited";
 import { lowerBound } from "./decimate";
 import { duration, moment, momentDigits, wallClock } from "./format";
@@ -9,6 +9,9 @@ import { tidy } from "./samples/select";
 import type { SampleTable } from "./samples/table";
 import { State } from "./state";
 import type { Range, View } from "./view";
+
+/** More lines over the lanes could not be told apart. */
+const MOST_MARKS = 200;
 
 /** What is told of the place under the pointer or of the span stepped to. */
 export interface Detail {
@@ -62,6 +65,11 @@ export class Page {
     return tidy(this.state.now.base ?? this.diagnosis.windows.base.map((w) => this.toRange(w)));
   }
 
+  /** What people or their tools did, as many as a timeline can show. */
+  marks(): Mark[] {
+    return (this.diagnosis.marks ?? []).slice(0, MOST_MARKS);
+  }
+
   toRange(window: Window): Range {
     return { from: this.toLane(window.from_ns), to: this.toLane(window.to_ns) };
   }
@@ -94,10 +102,15 @@ export class Page {
     return n === 0 ? 0 : (sum / n) * ((to - from) / 1e9);
   }
 
+  /** A throughput that clients tell, else the requests of an access log. */
   private throughput(): { t: Float64Array; v: Float64Array } | null {
+    return this.rate("throughput") ?? this.rate("requests");
+  }
+
+  private rate(name: string): { t: Float64Array; v: Float64Array } | null {
     for (const group of this.lanes.groups) {
       for (const lane of group.lanes) {
-        if (lane.type !== "lines" || !lane.id.startsWith("series-all-throughput")) continue;
+        if (lane.type !== "lines" || !lane.id.startsWith(`series-all-${name}`)) continue;
         return lane.lines.find((l) => l.main) ?? lane.lines[0] ?? null;
       }
     }

@@ -99,6 +99,16 @@ export interface Input {
   placed: string;
 }
 
+/** Something that people or their tools did: a deploy, a migration. */
+export interface Mark {
+  at_ns: number;
+  text: string;
+  precision_ns: number;
+  source: string;
+  /** The slow window that begins with it: a fact, and not a cause. */
+  began: { from_ns: number; before_ms: number; within_ms: number } | null;
+}
+
 export interface Diagnosis {
   schema: string;
   version: string;
@@ -107,6 +117,8 @@ export interface Diagnosis {
   wall_clock: boolean;
   zero_ns: number;
   windows: { slow: Window[]; base: Window[]; how: string };
+  /** What people or their tools did; absent in pages of a version before it. */
+  marks?: Mark[];
   loss: {
     lost_ms: number | null;
     slow_rate: number | null;

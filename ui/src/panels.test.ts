@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { laneOf } from "./cited";
 import { cutsSlices, ledgerOf } from "./ledger";
+import { began } from "./marks";
 import { poolOf } from "./pools";
 import type { Lanes, SpanLane } from "./model";
 import { between, columnLength, latencies, offsets } from "./samples/heat";
@@ -32,6 +33,17 @@ describe("what the verdict cites", () => {
     expect(laneOf(lanes, 2 * S + 200, "")).toBe("gc");
     expect(laneOf(lanes, 3 * S, "syscalls")).toBe("calls");
     expect(laneOf(lanes, 2.5 * S, "gc.log:42")).toBeNull();
+  });
+});
+
+describe("marks", () => {
+  it("say when a slow window began with them, and never that they caused it", () => {
+    const mark = { at_ns: 0, text: "deploy 2.3", precision_ns: 1e9, source: "--mark" };
+    expect(began({ ...mark, began: null })).toBe("deploy 2.3");
+    const told = (before_ms: number) => began({ ...mark, began: { from_ns: 0, before_ms, within_ms: 2000 } }).replace(/\u00a0|\u202f/g, " ");
+    expect(told(400)).toContain("a slow window began with: deploy 2.3 (400 ms before its beginning");
+    expect(told(-400)).toContain("400 ms after its beginning");
+    expect(told(0)).toContain("at its beginning; moments up to 2");
   });
 });
 

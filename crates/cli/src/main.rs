@@ -9,6 +9,7 @@ mod demo;
 mod exit;
 mod inputs;
 mod jdk;
+mod marks;
 mod onlooker;
 mod output;
 mod selection;

@@ -17,7 +17,7 @@ use crate::timeline::Timeline;
 use crate::windows::{self, Chosen, FindOn, WindowError, WindowSpec};
 use crate::{
     BlindSpot, Case, Confidence, Diagnosis, Finding, Input, Layer, Loss, SCHEMA, Seen, Windows, account,
-    collector, headline, ledger, merge, metrics, quantity, seen, sight, status,
+    collector, headline, ledger, marks, merge, metrics, quantity, seen, sight, status,
 };
 
 /// The beginning of a remedy for what is summed up and not missing.
@@ -93,6 +93,9 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         largest: if rest { seen::largest(&case, &ledger) } else { Vec::new() },
     };
     let status = status::of(&case, &sights, &jvms, &findings, chosen.steady);
+    let begins = if case.whole_run { &[][..] } else { &windows.slow };
+    let tick_ns = chosen.lost_by.first().map_or(0, |(tick, _)| tick.length_ns());
+    let marks = marks::of(recording, begins, tick_ns);
     let mut diagnosis = Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
@@ -103,6 +106,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         wall_clock: timeline.wall,
         zero_ns: timeline.zero_ns,
         windows,
+        marks,
         loss: case.loss.clone(),
         account: account::of(&case.loss, &findings, &left),
         ledger,

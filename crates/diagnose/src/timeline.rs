@@ -109,8 +109,9 @@ impl<'a> Timeline<'a> {
             let extent = extents.entry(source).or_insert((t0, t1));
             *extent = (extent.0.min(t0), extent.1.max(t1));
         };
-        // An operation tells of the application what a series does, and of a JVM nothing.
-        let kinds = self.recording.kinds().into_iter().filter(|(kind, _)| *kind != kind::OPERATION);
+        // An operation tells of the application what a series does, and of a JVM nothing; so does a mark.
+        let kinds = self.recording.kinds().into_iter();
+        let kinds = kinds.filter(|(kind, _)| ![kind::OPERATION, kind::MARK].contains(kind));
         for (kind, _) in kinds {
             for span in self.recording.spans_of(kind) {
                 add(span.source(), span.t0_ns(), span.t1_ns());

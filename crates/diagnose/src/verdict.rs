@@ -31,6 +31,8 @@ pub struct Diagnosis {
     pub zero_ns: i64,
     /// The windows compared.
     pub windows: Windows,
+    /// What people or their tools did meanwhile, in order of time.
+    pub marks: Vec<Mark>,
     /// What was lost in the slow windows.
     pub loss: Loss,
     /// The loss charged to findings and to what is left: adds up to `loss.lost_ms`. Empty where no loss was measured.
@@ -155,6 +157,32 @@ pub struct Windows {
     pub base: Vec<Window>,
     /// How they were found, or that the user gave them.
     pub how: String,
+}
+
+/// Something that people or their tools did: a deploy, a migration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mark {
+    /// When, nanoseconds on the recording's clock.
+    pub at_ns: i64,
+    /// What they say it was.
+    pub text: String,
+    /// What the last digit of its time stands for, nanoseconds.
+    pub precision_ns: i64,
+    /// Where it stands: "--mark", "deploys.csv:12".
+    pub source: String,
+    /// The slow window that begins with it: a fact, and not a cause.
+    pub began: Option<Began>,
+}
+
+/// A slow window that begins with a mark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Began {
+    /// Where the window begins, nanoseconds on the recording's clock.
+    pub from_ns: i64,
+    /// How long before that the mark is, milliseconds; negative: after.
+    pub before_ms: f64,
+    /// How far apart they may be without being told apart, by the series' ticks, the mark's precision and the clocks.
+    pub within_ms: f64,
 }
 
 /// What was lost.

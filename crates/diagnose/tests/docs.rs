@@ -46,6 +46,13 @@ fn full() -> Diagnosis {
         wall_clock: true,
         zero_ns: 0,
         windows: Windows { slow: vec![window], base: vec![window], how: String::new() },
+        marks: vec![Mark {
+            at_ns: 0,
+            text: String::new(),
+            precision_ns: 1,
+            source: String::new(),
+            began: Some(Began { from_ns: 0, before_ms: 0.0, within_ms: 1.0 }),
+        }],
         loss: Loss::default(),
         account: vec![Charge { to: String::new(), finding: Some(0), ms: 0.0, share: 0.0 }],
         ledger: vec![LedgerRow {
@@ -156,6 +163,8 @@ fn every_field_of_the_json_form_is_documented_and_no_other() {
         ("Input", "/inputs/0"),
         ("Windows", "/windows"),
         ("Window", "/windows/slow/0"),
+        ("Mark", "/marks/0"),
+        ("Began", "/marks/0/began"),
         ("Loss", "/loss"),
         ("Charge", "/account/0"),
         ("LedgerRow", "/ledger/0"),

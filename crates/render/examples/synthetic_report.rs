@@ -9,8 +9,8 @@ use std::io::{BufWriter, Write};
 
 use fathom_diagnose::chain::{Chain, End, Link, Part, Stop, StopPart};
 use fathom_diagnose::{
-    BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Remedy,
-    RuledOut, SCHEMA, Seen, Status, Window, Windows,
+    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Mark,
+    Remedy, RuledOut, SCHEMA, Seen, Status, Window, Windows,
 };
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{
@@ -347,6 +347,13 @@ fn diagnosis() -> Diagnosis {
         wall_clock: false,
         zero_ns: 0,
         windows: Windows { slow: vec![SLOW], base: vec![BASE], how: "made up".into() },
+        marks: vec![Mark {
+            at_ns: SLOW.from_ns,
+            text: "a made-up deploy".into(),
+            precision_ns: 1_000_000_000,
+            source: "made up".into(),
+            began: Some(Began { from_ns: SLOW.from_ns, before_ms: 0.0, within_ms: 2000.0 }),
+        }],
         loss: Loss {
             lost_ms: 20_600.0,
             slow_rate: Some(132.0),

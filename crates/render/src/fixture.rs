@@ -1,8 +1,8 @@
 //! Diagnoses made up for the tests of this crate.
 
 use fathom_diagnose::{
-    BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Part, Remedy,
-    RuledOut, SCHEMA, Seen, Sighted, Status, Window, Windows,
+    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Finding, Input, Layer, LedgerRow, Loss, Mark,
+    Part, Remedy, RuledOut, SCHEMA, Seen, Sighted, Status, Window, Windows,
 };
 
 const S: i64 = 1_000_000_000;
@@ -116,6 +116,7 @@ pub fn burst() -> Diagnosis {
             base: vec![Window { from_ns: 20 * S, to_ns: 120 * S }],
             how: "change points of the summed throughput".into(),
         },
+        marks: Vec::new(),
         loss: Loss {
             lost_ms: 7_900.0,
             slow_rate: Some(187.6),
@@ -228,6 +229,14 @@ pub fn crowded() -> Diagnosis {
     diagnosis
 }
 
+/// A mark at the beginning of the slow window, or long before it.
+pub fn mark(text: &str, before_ms: Option<f64>) -> Mark {
+    let from_ns = 143 * S;
+    let at_ns = before_ms.map_or(20 * S, |ms| from_ns - (ms * 1e6) as i64);
+    let began = before_ms.map(|before_ms| Began { from_ns, before_ms, within_ms: 2000.0 });
+    Mark { at_ns, text: text.into(), precision_ns: S, source: "--mark".into(), began }
+}
+
 /// Every text that can come from an input tries to break out.
 pub fn hostile() -> Diagnosis {
     const EVIL: &str =
@@ -235,6 +244,7 @@ pub fn hostile() -> Diagnosis {
     let mut diagnosis = burst();
     diagnosis.headline = EVIL.into();
     diagnosis.windows.how = EVIL.into();
+    diagnosis.marks = vec![mark(EVIL, Some(400.0))];
     diagnosis.loss.unit = EVIL.into();
     diagnosis.loss.measured_on = EVIL.repeat(40);
     diagnosis.warnings = vec![EVIL.into()];

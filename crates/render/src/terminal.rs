@@ -27,6 +27,8 @@ const SCREEN_LINES: usize = 52;
 const MIN_WIDTH: usize = 60;
 /// Wider lines are hard to read back from.
 const MAX_WIDTH: usize = 110;
+/// Marks that are shown of a sort.
+const MARKS: usize = 3;
 /// Columns of the names at the left of a finding ("evidence").
 const LABEL: usize = 10;
 
@@ -117,6 +119,7 @@ impl Page {
         if !windows.base.is_empty() {
             self.field("base", &describe(&windows.base), Ink::Plain);
         }
+        self.marks(diagnosis);
         let loss = &diagnosis.loss;
         if loss.lost_ms > 0.0 || loss.slow_rate.is_some() {
             let rates = match (loss.slow_rate, loss.base_rate) {
@@ -142,6 +145,37 @@ impl Page {
     fn how(&mut self, diagnosis: &Diagnosis) {
         if !diagnosis.windows.how.is_empty() {
             self.field("how", &diagnosis.windows.how, Ink::Faint);
+        }
+    }
+
+    /// What a slow window begins with, and how many marks there are besides. It is when, and not why.
+    fn marks(&mut self, diagnosis: &Diagnosis) {
+        let began = diagnosis.marks.iter().filter_map(|mark| Some((mark, mark.began.as_ref()?)));
+        for (mark, began) in began.clone().take(MARKS) {
+            let apart = units::duration_ms(began.before_ms.abs());
+            let when = match began.before_ms {
+                0.0 => "at the same time".to_owned(),
+                ms if ms > 0.0 => format!("{apart} before"),
+                _ => format!("{apart} after"),
+            };
+            let at = units::decimals(seconds(began.from_ns.saturating_sub(diagnosis.zero_ns)), 1);
+            let within = units::duration_ms(began.within_ms);
+            let text = format!(
+                "began with: {} ({when} the window at {at} s; moments up to {within} apart cannot be told apart)",
+                mark.text
+            );
+            self.field("marks", &text, Ink::Plain);
+        }
+        let others = diagnosis.marks.len().saturating_sub(began.take(MARKS).count());
+        if others > 0 {
+            let beside = diagnosis.marks.iter().filter(|mark| mark.began.is_none()).take(MARKS);
+            let at = |t_ns: i64| units::decimals(seconds(t_ns.saturating_sub(diagnosis.zero_ns)), 1);
+            let shown: Vec<String> =
+                beside.map(|mark| format!("{} s {}", at(mark.at_ns), mark.text)).collect();
+            let more = others.saturating_sub(shown.len());
+            let more = if more > 0 { format!("; {more} more in --json") } else { String::new() };
+            let label = if diagnosis.marks.len() > others { "" } else { "marks" };
+            self.field(label, &format!("{}{more}", shown.join("; ")), Ink::Faint);
         }
     }
 
@@ -206,6 +240,19 @@ mod tests {
     fn a_verdict_reads_well_in_ascii_and_80_columns() {
         let options = TerminalOptions { width: 80, colour: false, unicode: false };
         insta::assert_snapshot!(terminal(&fixture::burst(), options));
+    }
+
+    #[test]
+    fn what_a_slow_window_begins_with_is_said_and_other_marks_are_listed() {
+        let mut diagnosis = fixture::burst();
+        diagnosis.marks = vec![fixture::mark("backup", None), fixture::mark("deploy 2.3", Some(400.0))];
+        diagnosis.marks.extend((0..4).map(|_| fixture::mark("probe", None)));
+        let text = terminal(&diagnosis, PLAIN);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let began = "marks began with: deploy 2.3 (400 ms before the window at 143.0 s; moments up to 2.00 s apart \
+                     cannot be told apart)";
+        assert!(words.contains(began), "{text}");
+        assert!(words.contains("20.0 s backup; 20.0 s probe; 20.0 s probe; 2 more in --json"), "{text}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ import type { Finding, Window } from "../model";
 import type { Page } from "../context";
 import { between, durationMs, moment, progress, share } from "../format";
 import { Account } from "./Account";
+import { began } from "../marks";
 import { StopParts, WaitChain } from "./Chain";
 
 const WORDS = { proven: "proven", likely: "likely", "consistent-with": "consistent with" } as const;
@@ -68,6 +69,23 @@ function Windows({ page }: { page: Page }) {
             Compared with
           </dt>
           <dd>{list(windows.base)}</dd>
+        </div>
+      )}
+      {page.marks().length > 0 && (
+        <div>
+          <dt>
+            <span class="key done-key" aria-hidden="true" />
+            Marks
+          </dt>
+          <dd>
+            <ul class="marks">
+              {page.marks().map((m, i) => (
+                <li key={i}>
+                  <a class="place" href={page.linkTo(m.at_ns)}>{moment(m.at_ns - zero, m.precision_ns < 1e9 ? 3 : 0)}</a> {began(m)}
+                </li>
+              ))}
+            </ul>
+          </dd>
         </div>
       )}
       {(loss.lost_ms ?? 0) > 0 && (

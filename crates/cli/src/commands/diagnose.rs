@@ -7,6 +7,7 @@ use fathom_diagnose::{Confidence, Diagnosis, diagnose};
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
+use crate::marks::MarkArgs;
 use crate::verdict::print_verdict;
 use crate::windows::WindowArgs;
 
@@ -18,6 +19,8 @@ pub struct Args {
     inputs: InputArgs,
     #[command(flatten)]
     windows: WindowArgs,
+    #[command(flatten)]
+    marks: MarkArgs,
     /// As JSON (schema fathom.diagnosis/1, docs/diagnosis-json.md)
     #[arg(long)]
     json: bool,
@@ -34,6 +37,7 @@ Examples:
   fathom diagnose logs/ --align client.csv=+36s a series that starts 36 s after the JVM
   fathom diagnose gc.log --slow 115s..125s --base 20s..110s
   fathom diagnose gc.log --slow 22:00:23..22:00:45
+  fathom diagnose access.log --mark 22:00:23='deploy 2.3' --marks deploys.csv
   fathom diagnose gc.log --fail-on likely       for a pipeline: status 1 when something was found
   fathom diagnose gc.log --json | jq '.findings[] | .rule, .cost_ms'
 
@@ -76,7 +80,8 @@ impl Watched {
 impl Args {
     /// Diagnoses the inputs and prints the verdict.
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let loaded = self.inputs.load()?;
+        let mut loaded = self.inputs.load()?;
+        self.marks.add_to(&mut loaded.recording, true)?;
         let diagnosis = diagnose(&loaded.recording, &self.windows.options())?;
         print_verdict(&diagnosis, self.json)?;
         let found = self.fail_on.iter().any(|watched| watched.is_in(&diagnosis));

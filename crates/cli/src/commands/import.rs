@@ -6,6 +6,7 @@ use fathom_recording::Overwrite;
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
+use crate::marks::MarkArgs;
 
 /// Arguments of `fathom import`.
 #[derive(clap::Args, Debug)]
@@ -21,6 +22,8 @@ pandas, Spark or ClickHouse as it is (docs/recording-format.md).",
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
+    #[command(flatten)]
+    marks: MarkArgs,
     /// The recording to write
     #[arg(short, long, value_name = "NAME.fathom")]
     output: PathBuf,
@@ -32,7 +35,8 @@ pub struct Args {
 impl Args {
     /// Writes the recording.
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let recording = self.inputs.load()?.recording;
+        let mut recording = self.inputs.load()?.recording;
+        self.marks.add_to(&mut recording, true)?;
         fathom_recording::write(&recording, &self.output, overwrite(self.force))?;
         let (spans, series) = (recording.spans.len(), recording.series.len());
         eprintln!("fathom: {}: {spans} spans, {series} series; see fathom info", self.output.display());

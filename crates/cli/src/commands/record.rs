@@ -12,11 +12,13 @@ use fathom_capture::{
     CaptureError, CpuEvent, Ended, Engine, Limits, Output, Progress, Selection, Session, Settings, Signals,
     Summary, Targets, target,
 };
+use fathom_diagnose::Clock;
 use fathom_recording::Writer;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::import::overwrite;
 use crate::exit::{Environment, Outcome};
+use crate::marks::MarkArgs;
 use crate::{onlooker, written_logs};
 
 mod on_slow;
@@ -87,6 +89,8 @@ pub struct Args {
     max_size: Option<u64>,
     #[command(flatten)]
     slow: on_slow::SlowArgs,
+    #[command(flatten)]
+    marks: MarkArgs,
 }
 
 /// Size of a recording that ends it, bytes.
@@ -133,6 +137,11 @@ impl Args {
     /// Records, says what was recorded and what to do with it.
     pub fn run(self) -> Result<Outcome> {
         self.slow.check(&self.without, self.engine == EngineName::Jfr)?;
+        if self.slow.is_given() && self.marks.is_given() {
+            bail!(
+                "--mark and --marks are for one recording; give them to fathom diagnose for those of --on-slow"
+            );
+        }
         let selection = self.selection()?;
         // From here on Ctrl-C ends the recording and not the program.
         let signals = Signals::take_over().map_err(told)?;
@@ -176,8 +185,9 @@ impl Args {
             }
         };
         let logs = written_logs::take(std::mem::take(&mut summary.written), summary.covers_ns, &mut writer);
+        let marks = self.mark(summary.covers_ns, &mut writer);
         let finished = writer.finish();
-        logs.iter().for_each(|log| say(log));
+        logs.iter().chain(&marks).for_each(|text| say(text));
         say_ended(&summary);
         let place = place.display();
         finished.with_context(|| format!("{place} could not be completed; it opens as one that was cut"))?;
@@ -193,6 +203,18 @@ impl Args {
                 Ok(Outcome::Done)
             }
         }
+    }
+
+    /// Writes the marks, once it is known what was recorded: a file of them may have grown meanwhile. What is wrong with them
+    /// does not cost the recording; it is said.
+    fn mark(&self, covers_ns: (i64, i64), writer: &mut Writer) -> Vec<String> {
+        if !self.marks.is_given() {
+            return Vec::new();
+        }
+        let clock = Clock { zero_ns: covers_ns.0, covers_ns, wall: true, zone: jiff::tz::TimeZone::system() };
+        self.marks
+            .write(writer, &clock, true, None)
+            .unwrap_or_else(|error| vec![format!("no marks: {error:#}")])
     }
 
     fn selection(&self) -> Result<Selection> {

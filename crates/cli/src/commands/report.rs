@@ -9,6 +9,7 @@ use fathom_recording::Recording;
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
+use crate::marks::MarkArgs;
 use crate::output::write_file;
 use crate::windows::WindowArgs;
 
@@ -26,6 +27,8 @@ pub struct Args {
     inputs: InputArgs,
     #[command(flatten)]
     windows: WindowArgs,
+    #[command(flatten)]
+    marks: MarkArgs,
     /// Where the page goes; `-` for standard output. A file that is there is replaced; it can be read by you alone
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
@@ -34,7 +37,8 @@ pub struct Args {
 impl Args {
     /// Diagnoses the inputs and writes the page.
     pub fn run(self) -> Result<Outcome> {
-        let loaded = self.inputs.load()?;
+        let mut loaded = self.inputs.load()?;
+        self.marks.add_to(&mut loaded.recording, true)?;
         let diagnosis = diagnose(&loaded.recording, &self.windows.options())?;
         if self.output.as_os_str() == "-" {
             let mut out = BufWriter::new(std::io::stdout().lock());

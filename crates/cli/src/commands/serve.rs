@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
+use crate::marks::MarkArgs;
 use crate::serve::{Guard, Held, serve};
 use crate::windows::WindowArgs;
 
@@ -28,6 +29,8 @@ pub struct Args {
     inputs: InputArgs,
     #[command(flatten)]
     windows: WindowArgs,
+    #[command(flatten)]
+    marks: MarkArgs,
     /// Port to listen on; 0 takes a free one
     #[arg(long, default_value_t = 8421)]
     port: u16,
@@ -48,7 +51,7 @@ impl Args {
                 self.bind
             );
         }
-        let held = Held::load(self.inputs, self.windows)?;
+        let held = Held::load(self.inputs, self.windows, self.marks)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

@@ -10,6 +10,7 @@ use fathom_recording::Recording;
 use fathom_render::Parts;
 
 use crate::inputs::InputArgs;
+use crate::marks::MarkArgs;
 use crate::windows::WindowArgs;
 
 /// A recording that grows is looked at this often, and no more of the time is spent on reading it than on waiting.
@@ -31,15 +32,16 @@ pub struct Data {
 /// The inputs, with the latest version of what was in them.
 #[derive(Clone)]
 pub struct Held {
-    inputs: Arc<(InputArgs, WindowArgs)>,
+    inputs: Arc<(InputArgs, WindowArgs, MarkArgs)>,
     now: Arc<Mutex<Arc<Data>>>,
 }
 
 impl Held {
     /// Reads and diagnoses the inputs.
-    pub fn load(inputs: InputArgs, windows: WindowArgs) -> Result<Self> {
-        let data = read(&inputs, &windows, 1)?;
-        Ok(Self { inputs: Arc::new((inputs, windows)), now: Arc::new(Mutex::new(Arc::new(data))) })
+    pub fn load(inputs: InputArgs, windows: WindowArgs, marks: MarkArgs) -> Result<Self> {
+        let inputs = (inputs, windows, marks);
+        let data = read(&inputs, 1)?;
+        Ok(Self { inputs: Arc::new(inputs), now: Arc::new(Mutex::new(Arc::new(data))) })
     }
 
     /// The latest version.
@@ -61,7 +63,7 @@ impl Held {
                 let ended = held.now().under_way && !is_under_way(&there);
                 if there != seen || ended {
                     // While its files are being moved into place it cannot be read; the next look will find it.
-                    match read(&held.inputs.0, &held.inputs.1, held.now().version + 1) {
+                    match read(&held.inputs, held.now().version + 1) {
                         Ok(data) => {
                             seen = there;
                             *held.now.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(data);
@@ -79,8 +81,9 @@ impl Held {
     }
 }
 
-fn read(inputs: &InputArgs, windows: &WindowArgs, version: u64) -> Result<Data> {
+fn read((inputs, windows, marks): &(InputArgs, WindowArgs, MarkArgs), version: u64) -> Result<Data> {
     let mut recording = if version == 1 { inputs.load() } else { inputs.load_again() }?.recording;
+    marks.add_to(&mut recording, version == 1)?;
     let under_way = recording.cut && is_under_way(&stamp(&inputs.inputs));
     // What is still being written was not cut off.
     let cut = recording.cut;

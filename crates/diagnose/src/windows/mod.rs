@@ -8,7 +8,7 @@ pub(crate) mod progress;
 pub(crate) mod spec;
 pub(crate) mod stops;
 
-pub use spec::{Clock, WindowError, WindowSpec};
+pub use spec::{Clock, MomentSpec, WindowError, WindowSpec};
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -33,6 +33,11 @@ const STOPS_TELL: f64 = 0.2;
 /// The stretch of a recording that a user means by a window, by the same rules as the windows of a diagnosis.
 pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Result<Window, WindowError> {
     spec.resolve(&clock(&Timeline::of(recording), zone))
+}
+
+/// What moments that a user gives are read against, by the same rules as the windows of a diagnosis.
+pub fn clock_of(recording: &Recording, zone: TimeZone) -> Clock {
+    clock(&Timeline::of(recording), zone)
 }
 
 /// Where the seconds of windows count from.

@@ -28,6 +28,14 @@ enum Moment {
     Stamp(i64),
 }
 
+/// A moment that the user gave, not yet on the recording's clock: in every form that an end of a window has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MomentSpec {
+    text: String,
+    moment: Moment,
+    precision_ns: i64,
+}
+
 /// What is wrong with a window.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
@@ -42,6 +50,9 @@ pub enum WindowError {
         /// The moment.
         moment: String,
     },
+    /// It is not one moment.
+    #[error("cannot read the time {0:?}: write 115s, 2m30s, 22:00:23 or 2026-11-20T22:00:23+01:00")]
+    NoMoment(String),
     /// It ends before it begins.
     #[error("{0}: ends before it begins")]
     Backward(String),
@@ -113,6 +124,68 @@ impl Moment {
     }
 }
 
+impl std::str::FromStr for MomentSpec {
+    type Err = WindowError;
+
+    fn from_str(text: &str) -> Result<Self, WindowError> {
+        let text = text.trim();
+        match Moment::read(text) {
+            None | Some(Moment::Open) => Err(WindowError::NoMoment(text.to_owned())),
+            Some(moment) => {
+                let precision_ns = precision_ns(text, &moment);
+                Ok(Self { text: text.to_owned(), moment, precision_ns })
+            }
+        }
+    }
+}
+
+impl MomentSpec {
+    /// The moment on the recording's clock.
+    pub fn resolve(&self, clock: &Clock) -> Result<i64, WindowError> {
+        let at_ns = on(clock, &self.moment, 0, &self.text)?;
+        if at_ns < clock.covers_ns.0 || at_ns > clock.covers_ns.1 {
+            return Err(WindowError::Outside {
+                window: self.text.clone(),
+                from: clock.tell(clock.covers_ns.0),
+                to: clock.tell(clock.covers_ns.1),
+            });
+        }
+        Ok(at_ns)
+    }
+
+    /// What its last digit stands for, nanoseconds: whoever writes 22:00:23 says nothing of milliseconds.
+    pub fn precision_ns(&self) -> i64 {
+        self.precision_ns
+    }
+}
+
+/// What the last digit of a moment stands for, nanoseconds.
+fn precision_ns(text: &str, moment: &Moment) -> i64 {
+    const SECOND: i64 = 1_000_000_000;
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count().min(9) as u32;
+    if let Moment::Relative(_) = moment {
+        let unit = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let (number, unit) = (unit, text.get(unit.len()..).unwrap_or_default());
+        let last = number.rsplit(|c: char| c.is_ascii_alphabetic()).next().unwrap_or(number);
+        let unit_ns = match unit {
+            "h" => 3600 * SECOND,
+            "m" | "min" => 60 * SECOND,
+            "ms" => SECOND / 1000,
+            _ => SECOND,
+        };
+        let decimals = last.split_once('.').map_or(0, |(_, fraction)| digits(fraction));
+        return (unit_ns / 10_i64.pow(decimals)).max(1);
+    }
+    // The time of day: behind the date, in front of the zone.
+    let time = text.split_once(['T', 't', ' ']).map_or(text, |(_, time)| time);
+    let time = time.split(['+', '-', 'Z', 'z', '[']).next().unwrap_or(time);
+    match time.split_once(['.', ',']) {
+        Some((_, fraction)) => 10_i64.pow(9 - digits(fraction)).max(1),
+        None if time.matches(':').count() >= 2 => SECOND,
+        None => 60 * SECOND,
+    }
+}
+
 /// "115s", "2m30s", "1h2m", "500ms", "115" (seconds) as nanoseconds.
 fn duration_ns(text: &str) -> Option<i64> {
     let to_ns = |seconds: f64| (seconds.is_finite() && seconds.abs() < 1e9).then_some((seconds * 1e9) as i64);
@@ -143,8 +216,8 @@ impl WindowSpec {
     /// The window on the recording's clock, cut to what was recorded.
     pub fn resolve(&self, clock: &Clock) -> Result<Window, WindowError> {
         let (first, last) = clock.covers_ns;
-        let from = self.on(clock, &self.from, first)?;
-        let mut to = self.on(clock, &self.to, last)?;
+        let from = on(clock, &self.from, first, &self.text)?;
+        let mut to = on(clock, &self.to, last, &self.text)?;
         // 23:59:50..00:00:10 goes past midnight.
         if let (Moment::Clock(_), Moment::Clock(_)) = (&self.from, &self.to) {
             to = if to < from { to.saturating_add(86_400_000_000_000) } else { to };
@@ -167,32 +240,33 @@ impl WindowSpec {
         }
         Ok(window)
     }
+}
 
-    fn on(&self, clock: &Clock, moment: &Moment, open: i64) -> Result<i64, WindowError> {
-        let zoned = |at: civil::DateTime| {
-            let at = at.to_zoned(clock.zone.clone()).ok();
-            at.and_then(|z| i64::try_from(z.timestamp().as_nanosecond()).ok())
-        };
-        let wall = |ns: Option<i64>| {
-            let none = || WindowError::NoWallClock(self.text.clone());
-            ns.filter(|_| clock.wall).ok_or_else(none)
-        };
-        match moment {
-            Moment::Open => Ok(open),
-            Moment::Relative(ns) => Ok(clock.zero_ns.saturating_add(*ns)),
-            Moment::Stamp(ns) => wall(Some(*ns)),
-            Moment::Local(at) => wall(zoned(*at)),
-            // The day of the recording on which the time of day first comes.
-            Moment::Clock(time) => {
-                let first = jiff::Timestamp::from_nanosecond(i128::from(clock.covers_ns.0)).ok();
-                let day = first.map(|t| t.to_zoned(clock.zone.clone()).date());
-                let at = |date: civil::Date| zoned(date.to_datetime(*time));
-                let today = day.and_then(at);
-                let tomorrow = day.and_then(|d| d.tomorrow().ok()).and_then(at);
-                let reached = |ns: i64| ns <= clock.covers_ns.1;
-                let before = today.is_some_and(|ns| ns < clock.covers_ns.0);
-                wall(if before && tomorrow.is_some_and(reached) { tomorrow } else { today })
-            }
+/// A moment on the recording's clock; `text` is what the user wrote.
+fn on(clock: &Clock, moment: &Moment, open: i64, text: &str) -> Result<i64, WindowError> {
+    let zoned = |at: civil::DateTime| {
+        let at = at.to_zoned(clock.zone.clone()).ok();
+        at.and_then(|z| i64::try_from(z.timestamp().as_nanosecond()).ok())
+    };
+    let wall = |ns: Option<i64>| {
+        let none = || WindowError::NoWallClock(text.to_owned());
+        ns.filter(|_| clock.wall).ok_or_else(none)
+    };
+    match moment {
+        Moment::Open => Ok(open),
+        Moment::Relative(ns) => Ok(clock.zero_ns.saturating_add(*ns)),
+        Moment::Stamp(ns) => wall(Some(*ns)),
+        Moment::Local(at) => wall(zoned(*at)),
+        // The day of the recording on which the time of day first comes.
+        Moment::Clock(time) => {
+            let first = jiff::Timestamp::from_nanosecond(i128::from(clock.covers_ns.0)).ok();
+            let day = first.map(|t| t.to_zoned(clock.zone.clone()).date());
+            let at = |date: civil::Date| zoned(date.to_datetime(*time));
+            let today = day.and_then(at);
+            let tomorrow = day.and_then(|d| d.tomorrow().ok()).and_then(at);
+            let reached = |ns: i64| ns <= clock.covers_ns.1;
+            let before = today.is_some_and(|ns| ns < clock.covers_ns.0);
+            wall(if before && tomorrow.is_some_and(reached) { tomorrow } else { today })
         }
     }
 }
@@ -244,6 +318,34 @@ mod tests {
         assert_eq!(seconds("100s.."), Ok((100, 120)));
         assert_eq!(seconds("..20s"), Ok((0, 20)));
         assert_eq!(seconds("110s..500s"), Ok((110, 120)), "cut to what was recorded");
+    }
+
+    #[test]
+    fn a_moment_is_written_as_an_end_of_a_window_and_says_how_fine_it_is() {
+        let clock = clock(true);
+        let of = |text: &str| {
+            let spec: MomentSpec = text.parse()?;
+            Ok((spec.resolve(&clock)? - clock.zero_ns, spec.precision_ns()))
+        };
+        for (text, at, precision) in [
+            ("50", 50 * S, S),
+            ("50s", 50 * S, S),
+            ("50.25s", 50 * S + S / 4, S / 100),
+            ("1m", 60 * S, 60 * S),
+            ("1m5s", 65 * S, S),
+            ("50500ms", 50 * S + S / 2, S / 1000),
+            ("23:59:50", 50 * S, S),
+            ("23:59:50.5", 50 * S + S / 2, S / 10),
+            ("2026-11-20T23:59:50Z", 50 * S, S),
+            ("2026-11-21T00:59:50.250+01:00", 50 * S + S / 4, S / 1000),
+            ("2026-11-20 23:59", 0, 60 * S),
+        ] {
+            assert_eq!(of(text), Ok((at, precision)), "{text}");
+        }
+        assert!(matches!(of("500s"), Err(WindowError::Outside { .. })));
+        for none in ["", "..", "deploy", "1x", "50s..60s"] {
+            assert!(matches!(of(none), Err(WindowError::NoMoment(_))), "{none}");
+        }
     }
 
     #[test]

@@ -196,3 +196,5 @@ pub const LOCKS: &str = "locks";
 pub const LOCKS_WRITTEN: &str = "locks_written";
 /// Status of an answer to a request: 200, 503; 0 when the client left before there was one.
 pub const STATUS: &str = "status";
+/// What the last digit of a moment stands for that somebody wrote down, nanoseconds.
+pub const PRECISION_NS: &str = "precision_ns";

@@ -150,5 +150,8 @@ pub const SLOW: &str = "slow";
 /// A request that a server answered, as its access log has it. `name`: method and path, with `*` for what tells one request
 /// from another ("GET /orders/*"); figure `status`. It lies on no thread; stamps may be cut to seconds.
 pub const OPERATION: &str = "operation";
+/// Event: something that people or their tools did to the application or its machine: a deploy, a migration. `name`: what they
+/// say it was (cut to 200 characters); figure `precision_ns`. Its process says nothing.
+pub const MARK: &str = "mark";
 /// The stretch of a run that a source covers: first to last stamp. One per source and JVM run.
 pub const RUN: &str = "run";

@@ -18,3 +18,5 @@ pub const SCHED: &str = "sched";
 pub const MEMORY: &str = "memory";
 /// The collector of system calls.
 pub const SYSCALLS: &str = "syscalls";
+/// What people or their tools did, as a user names it (`--mark`, `--marks`).
+pub const MARKS: &str = "marks";

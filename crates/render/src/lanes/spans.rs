@@ -249,11 +249,12 @@ pub(super) const SPECS: [Spec; 30] = [
     Spec { kinds: &[kind::EVENT], title: "Other events", ..PLAIN },
 ];
 
-/// Kinds that other lanes show in another form: a run is the whole width, a nested collection part of its pause,
+/// Kinds that other lanes show in another form: a run is the whole width, a mark a line over all lanes, a nested collection part of its pause,
 /// the queue and the installations are counted in lines, that a thread was watched is not something that it did, and spans
 /// that are counts of many things in a stretch of time are lines and tables (`counted.rs`).
-const NOT_DRAWN: [&str; 9] = [
+const NOT_DRAWN: [&str; 10] = [
     kind::RUN,
+    kind::MARK,
     kind::GC_NESTED,
     kind::JIT_QUEUE,
     kind::JIT_INSTALL,

@@ -64,6 +64,15 @@ export function Overlay({ page, hover, drag, mark }: {
     <div class="overlay" aria-hidden="true">
       {shade(page.base(), "base")}
       {!whole && shade(windows, "slow")}
+      {page.marks().map((m, i) => {
+        const t = page.toLane(m.at_ns);
+        if (t < from || t > from + width) return null;
+        return (
+          <div key={`done${i}`} class="done" style={{ left: `${((t - from) / width) * 100}%` }}>
+            <span>{m.text}</span>
+          </div>
+        );
+      })}
       {mark !== null && line(mark, "mark-line")}
       {hover !== null && line(hover, "crosshair")}
       {drag && <div class={drag.side === "base" ? "selection for-base" : "selection"} style={place(drag.from, drag.to)} />}
