@@ -14,6 +14,8 @@ use fathom_recording::{ClockBasis, Placement, Process, ProcessId, Recording, Sin
 const LONGEST: usize = 200;
 /// Marks of a file; more are the lines of a log.
 const MOST: usize = 10_000;
+/// What the column of times is called in a header.
+const HEADERS: [&str; 6] = ["time", "timestamp", "date", "datetime", "at", "when"];
 /// Bytes of a file of marks that are read.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -187,7 +189,8 @@ fn read(path: &Path) -> Result<Named> {
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_start_matches('\u{feff}').trim();
         // A header names its columns.
-        let header = i == 0 && line.starts_with(|c: char| c.is_ascii_alphabetic());
+        let first = line.split([',', ';', '\t', ' ']).next().unwrap_or_default().trim_matches('"');
+        let header = i == 0 && HEADERS.contains(&first.to_ascii_lowercase().as_str());
         if line.is_empty() || line.starts_with('#') || header {
             continue;
         }

@@ -115,8 +115,10 @@ fn what_is_no_log_of_a_jvm_is_refused_by_every_command_with_its_name() {
         ("empty", b""),
         ("noise", &noise(50_000)),
         (
-            "nginx.log",
-            b"10.0.0.1 - - [20/Nov/2026:22:00:00 +0000] \"GET / HTTP/1.1\" 200 612\n".repeat(50).as_slice(),
+            "nginx-error.log",
+            b"2026/11/20 22:00:00 [error] 12#12: *1 open() \"/x\" failed (2: No such file or directory)\n"
+                .repeat(50)
+                .as_slice(),
         ),
         (
             "journal",
@@ -130,7 +132,7 @@ fn what_is_no_log_of_a_jvm_is_refused_by_every_command_with_its_name() {
         ("line", &[b'x'; 3 << 20]),
     ]);
     fs::create_dir(dir.path().join("nothing")).unwrap();
-    for input in ["empty", "noise", "nginx.log", "journal", "go.log", "line", "nothing", "missing"] {
+    for input in ["empty", "noise", "nginx-error.log", "journal", "go.log", "line", "nothing", "missing"] {
         all_refuse(dir.path(), input);
     }
 }

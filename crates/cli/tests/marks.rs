@@ -129,6 +129,29 @@ fn what_is_no_mark_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_live_recording_keeps_its_marks_and_a_bad_file_of_them_does_not_cost_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (marks_file, bad, recording) = (at("ops.log"), at("bad.log"), at("x.fathom"));
+    std::fs::write(&marks_file, "0.5s cache off\n").unwrap();
+    std::fs::write(&bad, "no time\n").unwrap();
+    for (file, expected) in [(&marks_file, ["cache off", "load on"].as_slice()), (&bad, &[])] {
+        let args =
+            ["record", "-d", "2s", "-o", &recording, "--force", "--mark", "1s=load on", "--marks", file];
+        let output = fathom(&[&args[..], &["--", "sleep", "4"]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.code() == Some(3) {
+            fathom_testing::skip(&format!("nothing can be recorded here: {said}"));
+            return;
+        }
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("no marks: "), expected.is_empty(), "{said}");
+        let told = json(&["diagnose", &recording]);
+        assert_eq!(marks(&told).into_iter().map(|(_, text, _)| text).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
 fn a_rotated_access_log_is_read_as_one() {
     let dir = tempfile::tempdir().unwrap();
     let text = zstd::decode_all(std::fs::File::open(log()).unwrap()).unwrap();
