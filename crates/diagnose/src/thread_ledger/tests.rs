@@ -738,3 +738,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn operations_are_counted_by_clients_else_by_an_access_log_and_never_by_both() {
+    let mut recording = Recording::new();
+    let source = recording.add_source(Source::default());
+    let mut add = |name: &str, rate: f64| {
+        let series = recording.add_series(SeriesInfo {
+            name: name.into(),
+            unit: "ops/s".into(),
+            instance: String::new(),
+            kind: SeriesKind::Rate,
+            process: None,
+            source,
+        });
+        (0..10).for_each(|i| recording.point(series, i * 1_000_000_000, 1_000_000_000, rate));
+        operations(&recording, Window { from_ns: 0, to_ns: 5_000_000_000 })
+    };
+    assert_eq!(add("requests", 40.0), Some(200.0));
+    assert_eq!(add("throughput", 30.0), Some(150.0));
+}
