@@ -349,6 +349,9 @@ def page(repos, others, asserts, commits):
             cells.append(sum(r.get("others", {}).get(name) is not None for r in here))
             cells += [sum(agrees(r) for r in here)] if name == "GCViewer" else []
         out.append("| " + " | ".join(map(str, cells)) + " |")
+    neither = [r for r in rows if r["how"] == "unexplained"]
+    within = lambda span_s: sum(r["covered_s"] < span_s for r in neither)
+    out += ["", f"Of the {len(neither)} without a finding that are not called healthy, {within(1.0)} cover less than a second and", f"{within(SPAN_S)} less than {SPAN_S:.0f} s: fragments, of which nobody can tell."]
     out += ["", "Failures that a log names, and how many of these logs' verdicts name them:", "", "| failure | logs | named |", "|---|---:|---:|"]
     for kind in [kind for kind, _, _ in FAILURES] + ["full collection not asked for"]:
         here = [r for r in rows if kind in r["fails"]]

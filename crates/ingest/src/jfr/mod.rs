@@ -267,8 +267,10 @@ impl<'a> Walk<'_, 'a, '_> {
         let done = layout
             .read(&mut bytes, &self.clock, values)
             .and_then(|()| {
-                let of_others =
-                    || (!plan.count.known).then(|| since_start(self.chunk, self.reader.book, values));
+                let of_others = || {
+                    (!class.name.starts_with("jdk."))
+                        .then(|| since_start(self.chunk, self.reader.book, values))
+                };
                 within(self.chunk, values).or_else(|| of_others().flatten())
             })
             .and_then(|t_ns| {
