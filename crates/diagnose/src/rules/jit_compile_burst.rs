@@ -75,7 +75,7 @@ impl Rule for JitCompileBurst {
          has kept its usual level for 5 s), or before the series has reached its level, it is told as start-up, and \
          only when the user's window lies there.\n\n\
          **Needs** a LogCompilation file for waits and lengths; `-Xlog:jit+compilation=debug` or PrintCompilation show \
-         rates and names alone. Without a slow window nothing is said: compiling alone is not slow."
+         rates and names alone. Without a slow window nothing is found: compiling alone is not slow; where compilers were busy for 5 % of the time and nothing tells when it was slow, it is not known."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -91,9 +91,26 @@ impl Rule for JitCompileBurst {
             let (at_ns, most) = busiest(&jit);
             let after = jit.start_ns().map_or(0.0, |start| at_ns.saturating_sub(start) as f64 / 1e9).max(0.0);
             let (most, tasks) = (plural(most, "task", "tasks"), count(jit.tasks.len() as f64));
-            return jit.ruled_out(format!(
-                "nothing was slow; {tasks} compile tasks, at most {most} a second, {after:.0} s after the start"
-            ));
+            let told =
+                format!("{tasks} compile tasks, at most {most} a second, {after:.0} s after the start");
+            let busy = case.compile_ms(jvm, &case.slow) / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE);
+            // Where nobody says when it was slow, a burst may have been: unless compilers were hardly busy.
+            if case.loss.measured_on.is_empty() && busy >= crate::MATTERS_SHARE {
+                return Judgement::CannotTell(crate::BlindSpot {
+                    what: format!(
+                        "whether compilation slowed {} down, for nothing tells when it was slow: {told}, compilers busy for {} of the time",
+                        case.jvm_name(jvm),
+                        crate::quantity::share(busy)
+                    ),
+                    rules: vec![self.id().to_owned()],
+                    remedy: "a table of throughput or latency, or --slow and --base".into(),
+                });
+            }
+            let slow = match case.loss.measured_on.is_empty() {
+                true => format!("compilers busy for {} of the time", crate::quantity::share(busy)),
+                false => "nothing was slow".to_owned(),
+            };
+            return jit.ruled_out(format!("{slow}; {told}"));
         }
         let looping = in_a_loop(&jit);
         let bursts: Vec<Burst<'_>> =
@@ -494,10 +511,20 @@ mod tests {
     }
 
     #[test]
-    fn compiling_without_a_slow_window_is_no_finding() {
-        let recording = burst(100.2, 500).sealed();
-        let judged = crate::built::judged(&JitCompileBurst, &recording);
-        assert!(matches!(judged, Judgement::RuledOut { .. }), "{judged:?}");
+    fn compiling_without_a_slow_window_is_no_finding_and_ruled_out_only_where_it_was_little_or_a_series_was_steady()
+     {
+        let judged = |tasks, measured_on: &str| {
+            let recording = burst(100.2, tasks).sealed();
+            let loss = Loss { measured_on: measured_on.into(), ..Loss::default() };
+            let case = Case { loss, ..crate::built::whole_run(&recording) };
+            JitCompileBurst.judge(&case, fathom_recording::ProcessId(0))
+        };
+        let Judgement::RuledOut { figure, .. } = judged(300, "") else { panic!() };
+        assert!(figure.starts_with("compilers busy for") && figure.contains("320 compile tasks"), "{figure}");
+        let Judgement::CannotTell(spot) = judged(500, "") else { panic!() };
+        assert!(spot.what.contains("compilers busy for 5.1 % of the time"), "{}", spot.what);
+        let Judgement::RuledOut { figure, .. } = judged(500, "throughput of app.csv") else { panic!() };
+        assert!(figure.starts_with("nothing was slow; 520 compile tasks"), "{figure}");
         let silent = Built::jvm("17", "G1", 10.0).sealed();
         assert!(matches!(crate::built::judged(&JitCompileBurst, &silent), Judgement::CannotTell(_)));
     }

@@ -248,11 +248,12 @@ fn title(waits: &Waits<'_, '_>, locks: &[Lock], first: &Lock, hot: bool, words: 
     let threads = |n: usize| quantity::plural(n, "thread", "threads");
     let (lock, noun) = (first.short(), words.noun);
     if hot {
-        return format!(
-            "{} waited {} for the {noun} {lock}",
-            threads(first.threads.len()),
-            quantity::millis(first.ms)
-        );
+        let which = match first.class.is_empty() {
+            true => format!("a {noun} of unknown class{}", first.within()),
+            false => format!("the {noun} {lock}"),
+        };
+        let waiting = threads(first.threads.len());
+        return format!("{waiting} waited {} for {which}", quantity::millis(first.ms));
     }
     let (all, total) = (threads(waits.threads()), quantity::millis(waits.total_ms()));
     match (locks.len(), first.several) {
@@ -271,13 +272,16 @@ fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words:
     let first = locks.first().map_or(String::new(), |lock| {
         format!("; {} on {}{}", share(lock.ms), if lock.several { "objects of " } else { "" }, lock.named())
     });
-    finding.evidence.push(waits.summed(format!(
-        "{} of {} threads, {} in all without stops of the JVM, the longest {}{first}",
-        quantity::plural(waits.slow.len(), "wait", "waits"),
-        waits.threads(),
-        quantity::millis(total),
-        quantity::millis(waits.longest_ms()),
-    )));
+    let (threads, in_all) = (waits.threads(), quantity::millis(total));
+    let told = match waits.slow.len() {
+        0 => format!("{threads} threads waited {in_all} in all without stops of the JVM"),
+        n => format!(
+            "{} of {threads} threads, {in_all} in all without stops of the JVM, the longest {}",
+            quantity::plural(n, "wait", "waits"),
+            quantity::millis(waits.longest_ms())
+        ),
+    };
+    finding.evidence.push(waits.summed(format!("{told}{first}")));
     if waits.unlisted_ms() > 0.0 {
         finding.evidence.push(waits.summed(format!(
             "{} of it in waits that no record of a {} tells of one by one: short ones, and those that had begun before",

@@ -139,6 +139,12 @@ fn at_one_address(waits: &Waits<'_, '_>, key_of: &[usize]) -> Vec<(usize, usize)
     pairs
 }
 
+/// The last parts of a name with dots.
+fn last(name: &str, parts: usize) -> &str {
+    let cut = name.rmatch_indices('.').nth(parts - 1).map_or(0, |(at, _)| at + 1);
+    &name[cut..]
+}
+
 impl Lock {
     fn new(class: &str) -> Self {
         Self { class: class.to_owned(), ..Self::default() }
@@ -153,17 +159,16 @@ impl Lock {
         }
     }
 
+    /// Where it is taken, without packages: " in Orders.book()", or nothing.
+    pub(crate) fn within(&self) -> String {
+        let place = self.places.first().map(|(place, _)| place).filter(|place| **place != NO_PLACE);
+        place.map_or(String::new(), |place| format!(" in {}()", last(place, 2)))
+    }
+
     /// The same without packages.
     pub(crate) fn short(&self) -> String {
         let class = if self.class.is_empty() { "an object of unknown class" } else { &self.class };
-        let last = |name: &str, parts: usize| {
-            let cut = name.rmatch_indices('.').nth(parts - 1).map_or(0, |(at, _)| at + 1);
-            name[cut..].to_owned()
-        };
-        match self.places.first() {
-            Some((place, _)) if place != NO_PLACE => format!("{} in {}()", last(class, 1), last(place, 2)),
-            _ => last(class, 1),
-        }
+        format!("{}{}", last(class, 1), self.within())
     }
 
     fn names_several(&self, waits: &Waits<'_, '_>) -> bool {
