@@ -180,6 +180,9 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
     finding
 }
 
+/// Processors that other JVMs must keep busy for it to be told what they do with them.
+const TOLD_CPUS: f64 = 0.05;
+
 fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
     let beside = |of: &dyn Fn(&super::processors::Spent<'_>) -> String| match &cpu.base {
         Some(base) => format!("{}; in the base {}", of(&cpu.slow), of(base)),
@@ -212,6 +215,20 @@ fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
         (taken.by.iter().take(NAMED)).map(|(name, ms)| format!("{name} {} {above}", millis(*ms))).collect();
     if taken.counted && !named.is_empty() {
         evidence.push(summed(cpu.host(), format!("taken by {}", named.join("; "))));
+    }
+    let of_jvms = |s: &super::processors::Spent<'_>| -> f64 {
+        ["app", "jit", "gc"].iter().map(|role| s.cpus(s.foreign_ms(cpu.jvm, role))).sum()
+    };
+    if of_jvms(&cpu.slow) >= TOLD_CPUS {
+        let cpus = beside(&|s| {
+            format!(
+                "{:.2} by their application threads, {:.2} by their compilers, {:.2} by their collectors",
+                s.cpus(s.foreign_ms(cpu.jvm, "app")),
+                s.cpus(s.foreign_ms(cpu.jvm, "jit")),
+                s.cpus(s.foreign_ms(cpu.jvm, "gc"))
+            )
+        });
+        evidence.push(summed(cpu.source(), format!("of other recorded JVMs: {cpus}")));
     }
     let runners = last_runners(cpu.case, cpu.jvm);
     let all: f64 = runners.iter().map(|(_, ms)| ms).sum();

@@ -102,7 +102,12 @@ impl Spent<'_> {
 
     /// CPU time of the compilers of all other JVMs.
     pub(super) fn foreign_jit_ms(&self, jvm: ProcessId) -> f64 {
-        self.roles.iter().filter(|((p, role), _)| *p != jvm && *role == "jit").map(|(_, ms)| ms).sum()
+        self.foreign_ms(jvm, "jit")
+    }
+
+    /// CPU time of all other JVMs' threads of a role.
+    pub(super) fn foreign_ms(&self, jvm: ProcessId, role: &str) -> f64 {
+        self.roles.iter().filter(|((p, of), _)| *p != jvm && *of == role).map(|(_, ms)| ms).sum()
     }
 
     /// Milliseconds as processors: how many it kept busy.
