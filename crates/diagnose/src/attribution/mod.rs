@@ -26,7 +26,8 @@ use fathom_recording::{Span, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::chain::Chains;
-use crate::growth::parts::{Key, Places};
+use crate::growth::parts::Key;
+use crate::growth::places::Places;
 use crate::waits::Heading;
 use segments::Segment;
 

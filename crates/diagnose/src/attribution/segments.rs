@@ -5,7 +5,8 @@ use fathom_recording::{Span, ThreadId};
 
 use super::is_followed;
 use crate::chain::Chains;
-use crate::growth::parts::{Key, Places, named_at};
+use crate::growth::parts::{Key, named_at};
+use crate::growth::places::Places;
 use crate::waits::Heading;
 
 /// How far a CPU sample may lie from running time that it tells of, nanoseconds: two periods at the usual 99 Hz.

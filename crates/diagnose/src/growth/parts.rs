@@ -14,13 +14,13 @@
 use std::hash::{Hash, Hasher};
 
 use fathom_recording::vocabulary::sample;
-use fathom_recording::{FrameType, ProcessId, Recording, Span, StackId, ThreadId};
+use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::places::{Places, SUMMED_WITHIN_NS, ShortWait};
 use crate::attribution::{Attribution, Path, Piece, Pool, is_followed};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::thread_ledger::Taken;
 use crate::waits::{Heading, record};
 
 /// Windows that are held against each other: the first half of the slow time, the second half, the base.
@@ -28,20 +28,10 @@ pub(super) const FRAMES: usize = 3;
 /// The base among them.
 pub(super) const BASE: usize = 2;
 
-/// Whether a method is one of the JDK's.
-pub(super) fn is_of_jdk(name: &str) -> bool {
-    JDK.iter().any(|package| name.starts_with(package))
-}
-
-/// Packages of the JDK and of what it is made of: the method that called into them is the application's.
-const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", "jdk/"];
-
 /// By how much shares of time may differ and still be the same, relatively.
 const ALIKE: f64 = 0.1;
 /// A thread that runs as much as this part of what the busiest one does is one of those that do the operations.
 const WORKS: f64 = 0.25;
-/// Within which time short waits are summed up, nanoseconds: a thread's that wait often are told after a tenth of a second.
-pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
 /// Waits of all threads that are followed at most, by heading and frame, and of one thread at least: a fair part of very many.
 const MOST_FOLLOWED: usize = 60_000;
 const LEAST_FOLLOWED: usize = 40;
@@ -358,15 +348,6 @@ fn off<'a>(
     }
 }
 
-/// Short waits that were summed up.
-pub(crate) struct ShortWait<'a> {
-    pub(crate) t_ns: i64,
-    pub(crate) heading: Heading,
-    pub(crate) place: &'a str,
-    pub(crate) stack: Option<StackId>,
-    pub(crate) weight: i64,
-}
-
 fn add<'a>(
     parts: &mut ByKey<'a>,
     key: Key<'a>,
@@ -451,55 +432,5 @@ fn running<'a>(parts: &mut ByCause<'a>, ran_ms: [f64; FRAMES], ran: Ran<'a>) {
     for frame in (0..FRAMES).filter(|frame| weights[*frame] <= 0.0 && ran_ms[*frame] > 0.0) {
         let key = Key { heading: Heading::Running, place: "", target: "" };
         parts.entry(Cause::itself(key)).or_default().ms[frame] += ran_ms[frame];
-    }
-}
-
-/// Methods of the application by stack, each looked up once.
-pub(crate) struct Places<'a> {
-    recording: &'a Recording,
-    known: FxHashMap<StackId, &'a str>,
-}
-
-impl<'a> Places<'a> {
-    pub(crate) fn of_recording(recording: &'a Recording) -> Self {
-        Self { recording, known: FxHashMap::default() }
-    }
-
-    /// Short waits of a thread by category and method, in order of time.
-    pub(crate) fn of_short_waits(&mut self, chains: &Chains<'a>, thread: ThreadId) -> Vec<ShortWait<'a>> {
-        let of = |(heading, sample): (Heading, &Taken)| ShortWait {
-            t_ns: sample.t_ns,
-            heading,
-            place: self.of(sample.stack()),
-            stack: sample.stack(),
-            weight: sample.weight.max(0),
-        };
-        chains.short_waits(thread).map(of).collect()
-    }
-
-    /// The innermost method of a stack that is not the JDK's; the outermost Java method where all are; empty without any.
-    pub(crate) fn of(&mut self, stack: Option<StackId>) -> &'a str {
-        let Some(stack) = stack else { return "" };
-        if let Some(known) = self.known.get(&stack) {
-            return known;
-        }
-        let (mut at, mut outermost) = (Some(stack), "");
-        let mut found = None;
-        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
-            let Some(frame) = self.recording.frames.get(node.frame.index()) else { break };
-            use FrameType::{C1, C2, Inlined, Interpreted};
-            if matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined) {
-                let name = self.recording.strings.get(frame.name);
-                outermost = name;
-                if !is_of_jdk(name) {
-                    found = Some(name);
-                    break;
-                }
-            }
-            at = node.parent;
-        }
-        let place = found.unwrap_or(outermost);
-        self.known.insert(stack, place);
-        place
     }
 }

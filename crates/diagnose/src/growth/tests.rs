@@ -7,7 +7,7 @@ use fathom_recording::{
 
 use super::*;
 use crate::built::Built;
-use crate::{Diagnosis, Options, diagnose};
+use crate::{Diagnosis, Options, Window, diagnose};
 
 const MS: i64 = 1_000_000;
 const S: i64 = 1_000 * MS;

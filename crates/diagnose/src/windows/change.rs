@@ -15,7 +15,7 @@ use fathom_recording::{ProcessId, Recording};
 use rustc_hash::FxHashMap;
 
 use crate::chain::Chains;
-use crate::growth::parts::{Places, SUMMED_WITHIN_NS, ShortWait};
+use crate::growth::places::{Places, SUMMED_WITHIN_NS, ShortWait};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Window, quantity, stats};

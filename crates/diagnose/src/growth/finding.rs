@@ -1,0 +1,116 @@
+//! The finding of what grew most: its words, its figures and how sure it is.
+
+use super::callers::Callers;
+use super::parts::Part;
+use super::{Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, words};
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
+
+impl<'a> Growth<'a> {
+    pub(super) fn finding(
+        &self,
+        case: &Case<'_>,
+        lead: &Lead<'_, '_>,
+        grown: &[&Grown<'_>],
+        share: f64,
+        cost_ms: f64,
+        by_change: bool,
+    ) -> Finding {
+        let (per, threads, jvm) = (&self.per, self.threads, self.jvm);
+        let Grown { key, part, .. } = lead.part;
+        // Without a measured loss, that threads do something else is no loss yet.
+        // Code that runs as much as it always does, while fewer operations are done, may do other work.
+        let as_ever = key.heading.is_running() && !lead.part.runs_more;
+        // Threads that always sleep between operations, and now sleep for longer: that may be all that is asked of them.
+        let paced = key.heading == Heading::Sleep && lead.part.base >= PACE * lead.part.slow;
+        let rule = if paced { PACE_RULE } else { RULE };
+        // That threads were blocked, on what nobody saw, names no cause.
+        let is_seen = key.heading != Heading::Blocked;
+        let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced && is_seen;
+        let amount = |g: &Grown<'_>| words::amounts(g.slow, g.base, per.operations);
+        let what = words::doing(key);
+        // Who waits for it: as the waits were followed, else as they grew together.
+        let way = lead.part.way();
+        let waiting = way.as_ref().and_then(|way| way.first()).map(|step| (part.threads.len(), step.key));
+        let together = lead.behind.first().map(|first| {
+            let most = lead.behind.iter().map(|g| g.part.threads.len()).max().unwrap_or(0);
+            (most, first.key)
+        });
+        let behind = waiting.or(together).map_or(String::new(), |(most, first)| {
+            format!("; {most} of {threads} threads wait behind it{}", words::within(first.place))
+        });
+        let worked = |g: &&&Grown<'_>| g.key.heading != Heading::Idle;
+        let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.cause == g.cause);
+        let evidence =
+            grown.iter().filter(|g| g.by() > 0.0 && (worked(g) || is_behind(g))).take(SHOWN).map(|g| {
+                Evidence {
+                    text: format!(
+                        "{}: {}, by {}",
+                        words::doing(&g.key),
+                        amount(g),
+                        quantity::plural(g.part.threads.len(), "thread", "threads")
+                    ),
+                    source: "ledger of threads".into(),
+                    at_ns: g.part.longest.map(|(_, _, from, _)| from),
+                }
+            });
+        let mut evidence: Vec<Evidence> = evidence.collect();
+        if !lead.behind.is_empty() {
+            evidence.push(Evidence {
+                text: format!(
+                    "during {} of the slow time some thread was {what}",
+                    quantity::share(lead.throughout.min(1.0))
+                ),
+                source: "ledger of threads".into(),
+                at_ns: None,
+            });
+        }
+        if let Some(way) = &way {
+            evidence.push(Evidence {
+                text: format!("waits were followed to who ended them: {}", words::way(way)),
+                source: "wakeups of threads".into(),
+                at_ns: part.longest.map(|(_, _, from, _)| from),
+            });
+        }
+        let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
+        let mut finding = case.finding_by(rule, words::layer(key.heading), jvm, confidence, cost_ms);
+        let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), per);
+        let caller = callers.new_one(&[part], per, key.place);
+        let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
+        finding.title = format!(
+            "{}{from}{behind}",
+            words::title(&lead.part.cause, way.as_ref(), lead.part.slow, lead.part.base, per.operations)
+        );
+        finding.why_confidence = format!(
+            "it makes up {} of what {} grew by; no rule knows the mechanism",
+            quantity::share(share.min(1.0)),
+            if per.operations { "an operation's time" } else { "the threads' time" }
+        );
+        finding.culprit = words::culprit(key);
+        let others_wait = way.is_some() || !lead.behind.is_empty();
+        finding.meaning = words::meaning(key.heading, others_wait).into();
+        finding.evidence = evidence;
+        finding.remedies = words::remedies(key.heading);
+        finding.verify = vec![
+            format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.operations)),
+            "fathom ledger and fathom flame --diff of the two windows show the same parts".into(),
+        ];
+        finding.windows = marked(case, part);
+        finding.chain = part
+            .longest
+            .map(|(_, thread, from_ns, to_ns)| case.chains().of_thread(thread, Window { from_ns, to_ns }));
+        finding
+    }
+}
+
+/// The slow windows in which any thread was in it; all of them for running time.
+fn marked(case: &Case<'_>, part: &Part<'_>) -> Vec<Window> {
+    match part.moments.is_empty() {
+        true => case.slow.clone(),
+        false => {
+            let moments = Intervals::of(part.moments.iter().copied());
+            case.slow.iter().filter(|w| moments.touches(w.from_ns, w.to_ns)).copied().collect()
+        }
+    }
+}

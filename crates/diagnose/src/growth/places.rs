@@ -1,0 +1,77 @@
+//! The method of the application in which a thread was, by its stack.
+
+use fathom_recording::{FrameType, Recording, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use crate::chain::Chains;
+use crate::thread_ledger::Taken;
+use crate::waits::Heading;
+
+/// Within which time short waits are summed up, nanoseconds: a thread's that wait often are told after a tenth of a second.
+pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
+/// Whether a method is one of the JDK's.
+pub(super) fn is_of_jdk(name: &str) -> bool {
+    JDK.iter().any(|package| name.starts_with(package))
+}
+
+/// Packages of the JDK and of what it is made of: the method that called into them is the application's.
+const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", "jdk/"];
+
+/// Short waits that were summed up.
+pub(crate) struct ShortWait<'a> {
+    pub(crate) t_ns: i64,
+    pub(crate) heading: Heading,
+    pub(crate) place: &'a str,
+    pub(crate) stack: Option<StackId>,
+    pub(crate) weight: i64,
+}
+
+/// Methods of the application by stack, each looked up once.
+pub(crate) struct Places<'a> {
+    recording: &'a Recording,
+    known: FxHashMap<StackId, &'a str>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn of_recording(recording: &'a Recording) -> Self {
+        Self { recording, known: FxHashMap::default() }
+    }
+
+    /// Short waits of a thread by category and method, in order of time.
+    pub(crate) fn of_short_waits(&mut self, chains: &Chains<'a>, thread: ThreadId) -> Vec<ShortWait<'a>> {
+        let of = |(heading, sample): (Heading, &Taken)| ShortWait {
+            t_ns: sample.t_ns,
+            heading,
+            place: self.of(sample.stack()),
+            stack: sample.stack(),
+            weight: sample.weight.max(0),
+        };
+        chains.short_waits(thread).map(of).collect()
+    }
+
+    /// The innermost method of a stack that is not the JDK's; the outermost Java method where all are; empty without any.
+    pub(crate) fn of(&mut self, stack: Option<StackId>) -> &'a str {
+        let Some(stack) = stack else { return "" };
+        if let Some(known) = self.known.get(&stack) {
+            return known;
+        }
+        let (mut at, mut outermost) = (Some(stack), "");
+        let mut found = None;
+        while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
+            let Some(frame) = self.recording.frames.get(node.frame.index()) else { break };
+            use FrameType::{C1, C2, Inlined, Interpreted};
+            if matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined) {
+                let name = self.recording.strings.get(frame.name);
+                outermost = name;
+                if !is_of_jdk(name) {
+                    found = Some(name);
+                    break;
+                }
+            }
+            at = node.parent;
+        }
+        let place = found.unwrap_or(outermost);
+        self.known.insert(stack, place);
+        place
+    }
+}
