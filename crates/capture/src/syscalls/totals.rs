@@ -157,12 +157,17 @@ impl Row {
         self.calls.saturating_sub(self.timed + self.coarse)
     }
 
-    /// How long all of them took. Where not all were timed, the others took as long as those, on average; where none was,
-    /// as long as those before this stretch, `before` (calls, nanoseconds).
-    fn total_ns(&self, before: (u64, u64)) -> f64 {
+    /// How long those took that were timed.
+    fn timed_ns(&self) -> f64 {
+        (self.ns + self.coarse_ns) as f64
+    }
+
+    /// How long the others took: on average as long as those; where none was timed, as long as those before this stretch, `before`
+    /// (calls, nanoseconds).
+    fn untimed_ns(&self, before: (u64, u64)) -> f64 {
         let (timed, ns) = if self.timed > 0 { (self.timed, self.ns) } else { before };
         let mean_ns = if timed > 0 { ns as f64 / timed as f64 } else { 0.0 };
-        (self.ns + self.coarse_ns) as f64 + self.untimed() as f64 * mean_ns
+        self.untimed() as f64 * mean_ns
     }
 
     /// Adds what has come since.
@@ -187,6 +192,21 @@ impl Row {
             *sum += u64::from(now.wrapping_sub(*before));
         }
     }
+}
+
+/// What is left of the untimed calls' time for each thread, as a factor: in a stretch no thread is in calls for longer than the stretch. A
+/// timed call within which its thread lost the CPU would else stand for a thousand such.
+fn factors<'r>(rows: impl Iterator<Item = (u32, &'r Row, f64)>, stretch_ns: f64) -> HashMap<u32, f64> {
+    let mut sums: HashMap<u32, (f64, f64)> = HashMap::new();
+    for (tid, row, untimed_ns) in rows {
+        let sum = sums.entry(tid).or_default();
+        *sum = (sum.0 + row.timed_ns(), sum.1 + untimed_ns);
+    }
+    let factor = |(timed, untimed): (f64, f64)| match untimed > 0.0 && stretch_ns > 0.0 {
+        true => ((stretch_ns - timed).max(0.0) / untimed).min(1.0),
+        false => 1.0,
+    };
+    sums.into_iter().map(|(tid, sum)| (tid, factor(sum))).collect()
 }
 
 /// What was read so far.
@@ -239,9 +259,14 @@ impl Totals {
         }
         let mut sorted: Vec<((u32, u16), Row)> = rows.into_iter().collect();
         sorted.sort_unstable_by_key(|(key, _)| *key);
-        for ((tid, number), row) in &sorted {
+        let untimed_ns: Vec<f64> =
+            sorted.iter().map(|((tid, number), row)| row.untimed_ns(self.timed(*tid, *number))).collect();
+        let each =
+            sorted.iter().zip(&untimed_ns).map(|(((tid, _), row), untimed_ns)| (*tid, row, *untimed_ns));
+        let factors = factors(each, now_ns.saturating_sub(since_ns) as f64);
+        for (((tid, number), row), untimed_ns) in sorted.iter().zip(&untimed_ns) {
             self.untimed += row.untimed();
-            let total_ns = row.total_ns(self.timed(*tid, *number));
+            let total_ns = row.timed_ns() + untimed_ns * factors.get(tid).copied().unwrap_or(1.0);
             write(
                 (*tid, ended.get(tid).map(String::as_str)),
                 *number,
@@ -335,7 +360,20 @@ mod tests {
         let mut row = Row::NONE;
         let now = Total { calls: 81, timed: 10, ns: 5000, coarse: 1, coarse_ns: 9_000_000, ..Total::NONE };
         row.add(0, &Total::NONE, &now);
-        assert_eq!(row.total_ns((1, 7)), 9_000_000.0 + 80.0 * 500.0);
+        assert_eq!((row.timed_ns(), row.untimed_ns((1, 7))), (9_005_000.0, 70.0 * 500.0));
+    }
+
+    #[test]
+    fn a_thread_is_in_calls_for_no_longer_than_the_stretch() {
+        let row = |timed: u64, ns: u64, calls: u64| Row { calls, timed, ns, ..Row::NONE };
+        // One of a thousand timed calls lost its CPU for 4 ms: a million calls would have taken 5 s.
+        let (reads, writes) = (row(1_000, 5_000_000, 1_000_000), row(1_000, 1_000_000, 1_000_000));
+        let each = |row: &Row| row.untimed_ns((0, 0));
+        let rows = [(5, &reads, each(&reads)), (5, &writes, each(&writes)), (6, &writes, each(&writes))];
+        let factors = factors(rows.into_iter(), 2e9);
+        let in_calls = 6e6 + factors[&5] * (each(&reads) + each(&writes));
+        assert!((in_calls - 2e9).abs() < 1.0, "{in_calls}");
+        assert_eq!(factors[&6], 1.0);
     }
 
     #[test]
@@ -347,8 +385,8 @@ mod tests {
         totals.last.insert(Key { tid: 5, number: 0, end: 2 }, failed);
         let mut row = Row::NONE;
         row.add(0, &timed, &Total { calls: 70, ..timed.clone() });
-        assert_eq!(row.total_ns(totals.timed(5, 0)), 10.0 * 500.0);
-        assert_eq!(row.total_ns(totals.timed(6, 0)), 0.0, "of another thread nothing is known");
+        assert_eq!(row.untimed_ns(totals.timed(5, 0)), 10.0 * 500.0);
+        assert_eq!(row.untimed_ns(totals.timed(6, 0)), 0.0, "of another thread nothing is known");
     }
 
     #[test]
