@@ -68,7 +68,10 @@ impl<'a> Growth<'a> {
         }
         if let Some(way) = &way {
             evidence.push(Evidence {
-                text: format!("waits were followed to who ended them: {}", words::way(way)),
+                text: format!(
+                    "waits were followed to who ended them: {}",
+                    words::way(way, case.jvm_name(jvm))
+                ),
                 source: "wakeups of threads".into(),
                 at_ns: part.longest.map(|(_, _, from, _)| from),
             });
@@ -80,7 +83,14 @@ impl<'a> Growth<'a> {
         let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
         finding.title = format!(
             "{}{from}{behind}",
-            words::title(&lead.part.cause, way.as_ref(), lead.part.slow, lead.part.base, per.operations)
+            words::title(
+                &lead.part.cause,
+                way.as_ref(),
+                case.jvm_name(jvm),
+                lead.part.slow,
+                lead.part.base,
+                per.operations
+            )
         );
         finding.why_confidence = format!(
             "it makes up {} of what {} grew by; no rule knows the mechanism",

@@ -17,7 +17,7 @@ use fathom_recording::vocabulary::sample;
 use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::places::{Places, SUMMED_WITHIN_NS, ShortWait};
+use super::places::{Places, SUMMED_WITHIN_NS, ShortWait, is_of_jdk};
 use crate::attribution::{Attribution, Path, Piece, Pool, is_followed};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
@@ -244,7 +244,7 @@ pub(super) fn of<'a>(
         let stays = |key: &Key<'_>, part: &Part<'_>| {
             (works && key.heading == Heading::Sleep) || !part.is_background(&lengths_ms)
         };
-        own_parts.retain(|key, part| !without_background || stays(key, part));
+        own_parts.retain(|key, part| !is_of_jdk_alone(key) && (!without_background || stays(key, part)));
         let pool = Pool::of(chains, thread);
         let causes = own_parts.into_iter().flat_map(|(key, part)| attributed(key, part, thread));
         all.extend(causes.map(|(cause, part)| (pool, cause, part)));
@@ -260,6 +260,12 @@ pub(super) fn of<'a>(
     let threads = parts.by_cause.values().flat_map(|part| &part.threads);
     parts.threads = threads.collect::<FxHashSet<_>>().len();
     parts
+}
+
+/// Whether a thread of the JDK's own waits for its next turn, without any method of the application on its stack: a timer, a cleaner. No
+/// operation waits there.
+fn is_of_jdk_alone(key: &Key<'_>) -> bool {
+    matches!(key.heading, Heading::TimedWait | Heading::Sleep) && is_of_jdk(key.place)
 }
 
 /// Slow milliseconds of what threads of a pool did while others waited for them.

@@ -369,6 +369,27 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
 }
 
 #[test]
+fn a_timer_of_the_jdks_that_waits_for_its_turn_is_no_part_of_an_operation() {
+    let wait = |method| {
+        [
+            ("pthread_cond_timedwait", FrameType::Native),
+            ("java.lang.Object.wait", FrameType::C2),
+            (method, FrameType::Interpreted),
+        ]
+    };
+    let charged = |method| {
+        let mut service = Service::of((300.0, 30.0));
+        let worker = service.thread("worker");
+        service.off(worker, &READ, (30, 95), &[(label::PEER, "10.0.0.7:5432")]);
+        let timer = service.thread("timer");
+        service.off(timer, &wait(method), (50, 99), &[]);
+        let account = service.diagnosis().account;
+        account.iter().any(|charge| charge.to.contains(method))
+    };
+    assert!(charged("shop.Poller.run") && !charged("java.util.TimerThread.run"));
+}
+
+#[test]
 fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
     let service = Service::of((300.0, 100.0));
     let recording = service.built.sealed();

@@ -113,14 +113,18 @@ pub(super) fn usual(base: f64, operations: bool) -> String {
 }
 
 /// The steps of a way, from who waits to what that comes to: "… in shop.Orders.book ← asleep for a time in shop.Audit.trail (auditor)".
-pub(super) fn way(way: &Path<'_>) -> String {
-    let step = |step: &crate::attribution::Step<'_>| format!("{}{}", doing(&step.key), of(step.other));
+pub(super) fn way(way: &Path<'_>, own: &str) -> String {
+    let step = |step: &crate::attribution::Step<'_>| format!("{}{}", doing(&step.key), of(step.other, own));
     way.iter().map(step).collect::<Vec<_>>().join(" ← ")
 }
 
-/// Whose threads, where they are of another pool than those that wait for them.
-fn of(pool: Option<Pool<'_>>) -> String {
-    pool.filter(|pool| !pool.name.is_empty()).map_or(String::new(), |pool| format!(" (thread {})", pool.name))
+/// Whose threads, where they are of another pool than those that wait for them, and of which process, where that is not `own`.
+fn of(pool: Option<Pool<'_>>, own: &str) -> String {
+    let Some(pool) = pool.filter(|pool| !pool.name.is_empty()) else { return String::new() };
+    match pool.process == own {
+        true => format!(" (thread {})", pool.name),
+        false => format!(" (thread {} of {})", pool.name, pool.process),
+    }
 }
 
 /// The address over which the waits led to another thread: " at the other end of 127.0.0.1:7432".
@@ -134,11 +138,12 @@ fn over(way: Option<&Path<'_>>) -> String {
 pub(super) fn title(
     cause: &Cause<'_>,
     way: Option<&Path<'_>>,
+    own: &str,
     slow: f64,
     base: f64,
     operations: bool,
 ) -> String {
-    let what = format!("{}{}{}", doing(&cause.key), of(cause.other), over(way));
+    let what = format!("{}{}{}", doing(&cause.key), of(cause.other, own), over(way));
     match operations {
         true => format!("each operation spends {} instead of {} {what}", time(slow), time(base)),
         false => format!("{slow:.1} threads at a time instead of {base:.1} are {what}"),
