@@ -454,10 +454,14 @@ fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
             .sum();
         eprintln!("{shown}: {ms:.1} ms of reclaim, of the kernel {kernel_ms:.1}");
         assert!(kernel_ms > 100.0, "{shown}: nothing was held up for memory: {kernel_ms} ms");
-        // The kernel tells the mean over the processors that were not idle: all of it if the others were, at worst its part of one.
+        // The kernel tells the mean over the processors that were not idle: all of it if the others were, at worst its part of one. It
+        // is of the whole machine, and settled by each processor at moments of its own.
         let processors = std::thread::available_parallelism().unwrap().get() as f64;
         let most_ms = kernel_ms * processors;
-        assert!(ms >= 0.9 * kernel_ms && ms <= 1.1 * most_ms, "{shown}: {ms} ms of {kernel_ms} to {most_ms}");
+        assert!(
+            ms >= 0.8 * kernel_ms && ms <= 1.25 * most_ms,
+            "{shown}: {ms} ms of {kernel_ms} to {most_ms}"
+        );
         let stall = longest(&recording, kind::MEMORY_STALL, "reclaimer", "Truth.touchAll", &shown);
         assert_eq!(stall.name(), "reclaim of the control group", "{shown}");
     });

@@ -3,7 +3,7 @@
 //! The charges add up to the loss: whatever no finding explains is a charge of its own, named after what grew in it as
 //! far as the ledger of threads shows that, and "not known" for the rest.
 
-use crate::{Charge, Finding, Loss};
+use crate::{Charge, Finding, Loss, quantity};
 
 /// Parts of what is left that are named at most.
 const NAMED: usize = 3;
@@ -41,9 +41,14 @@ pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge
     for (i, finding) in findings.iter().enumerate().filter(|(_, finding)| finding.share.is_some()) {
         charge(finding.culprit.clone(), Some(i), finding.cost_ms);
     }
-    let named = left.iter().filter(|part| part.share >= LEAST).take(NAMED);
-    for part in named {
+    let named = left.iter().filter(|part| part.share >= LEAST).take(NAMED).count();
+    for part in &left[..named.min(left.len())] {
         charge(part.what.clone(), None, part.share * lost_ms);
+    }
+    let more = &left[named.min(left.len())..];
+    if !more.is_empty() {
+        let share: f64 = more.iter().map(|part| part.share).sum();
+        charge(quantity::plural(more.len(), "smaller part", "smaller parts"), None, share * lost_ms);
     }
     charge(NOT_KNOWN.into(), None, f64::INFINITY);
     charges
@@ -76,9 +81,12 @@ mod tests {
     #[test]
     fn what_is_left_is_named_after_what_grew() {
         let loss = Loss { lost_ms: 1_000.0, ..Loss::default() };
-        let charges = of(&loss, &findings(&[(600.0, true), (900.0, false)]), &left(&[0.3, 0.01]));
+        let charges =
+            of(&loss, &findings(&[(600.0, true), (900.0, false)]), &left(&[0.3, 0.02, 0.02, 0.01, 0.01]));
         let rows: Vec<_> = charges.iter().map(|c| (c.to.as_str(), c.finding, c.ms.round())).collect();
-        assert_eq!(rows, [("", Some(0), 600.0), ("0.3", None, 300.0), (NOT_KNOWN, None, 100.0)]);
+        let named = [("0.3", None, 300.0), ("0.02", None, 20.0), ("0.02", None, 20.0)];
+        let rest = [("2 smaller parts", None, 20.0), (NOT_KNOWN, None, 40.0)];
+        assert_eq!(rows, [&[("", Some(0), 600.0)], &named[..], &rest[..]].concat());
         assert!(of(&Loss::default(), &findings(&[(600.0, true)]), &[]).is_empty(), "no loss was measured");
     }
 

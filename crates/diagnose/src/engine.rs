@@ -9,11 +9,12 @@ use jiff::tz::TimeZone;
 
 use crate::burden::Burden;
 use crate::chain::Chains;
-use crate::growth::Growth;
+use crate::growth::{Growth, demand};
 use crate::merge::Merged;
 use crate::rules::RULES;
 use crate::sight::{Sights, losses};
 use crate::timeline::Timeline;
+use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, WindowError, WindowSpec};
 use crate::{
     BlindSpot, Case, Confidence, Diagnosis, Finding, Input, Layer, Loss, SCHEMA, Seen, Windows, account,
@@ -188,11 +189,15 @@ fn judge<'a>(
     // Stops were picked for being stops: that they grew says nothing.
     let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten();
     let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
-    if let Some(growth) = growth.as_ref().filter(|growth| is_told && !growth.grew())
-        && explained(&merged.findings) < MOSTLY
-    {
-        let less = growth.less_demand(&case);
-        merged.findings.extend(less.filter(|_| merged.findings.is_empty()));
+    if is_told && merged.findings.is_empty() {
+        let less = match growth.as_ref() {
+            Some(growth) if !growth.grew() => growth.less_demand(&case),
+            Some(_) => None,
+            None => Progress::of_latency(recording, |series| timeline.usable(series)).and_then(|latency| {
+                demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), &latency)
+            }),
+        };
+        merged.findings.extend(less);
     }
     if let Some(mut growth) = growth.filter(Growth::grew) {
         let too_small = growth.limit(&case, &mut merged.findings);
@@ -208,6 +213,7 @@ fn judge<'a>(
         let grown = growth.findings(&case, &merged.findings, explained, by_change, most);
         left = grown.left;
         merged.findings.extend(grown.findings);
+        with_holders(&case, &mut merged.findings, grown.of_holders);
         merge::by_cost(&mut merged.findings);
     }
     if !chosen.on_stops && (!chosen.by_change || merged.findings.is_empty()) {
@@ -243,7 +249,10 @@ fn judge<'a>(
         |f: &Finding| merged.findings.iter().any(|k| k.rule == f.rule && k.process_id == f.process_id);
     let is_whole = |finding: &Finding| {
         let weight = merge::weight_ms(finding);
-        weight > costliest
+        // What is but possible over the whole run is no reason to look away from where something was found.
+        let is_sure = finding.confidence > Confidence::ConsistentWith || merged.findings.is_empty();
+        is_sure
+            && weight > costliest
             && limited.iter().all(|rule| rule != finding.rule)
             && (!known(finding) || (chosen.by_change && weight > SMALL_PART * costliest))
     };
@@ -262,6 +271,18 @@ fn judge<'a>(
         case,
         windows,
         left,
+    }
+}
+
+/// Charges a finding about a lock with what the holders did meanwhile, in their own time, as far as the loss reaches.
+fn with_holders(case: &Case<'_>, findings: &mut [Finding], share: f64) {
+    let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
+    let more_ms = (share * case.loss.lost_ms).min(case.loss.lost_ms - charged);
+    if let Some(lock) = findings.iter_mut().find(|f| f.rule.starts_with("lock-") && f.share.is_some())
+        && more_ms > 0.0
+    {
+        lock.cost_ms += more_ms;
+        lock.share = case.share(lock.cost_ms);
     }
 }
 

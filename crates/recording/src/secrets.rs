@@ -47,7 +47,8 @@ pub fn masked_urls(text: &str) -> String {
     while let Some(at) = rest.find("://") {
         let (before, behind) = rest.split_at(at + 3);
         out.push_str(before);
-        rest = match password_in(behind) {
+        let is_web = before.ends_with("http://") || before.ends_with("https://");
+        rest = match password_in(behind).or_else(|| is_web.then(|| token_in(behind)).flatten()) {
             Some((from, to)) => {
                 out.push_str(&behind[..from]);
                 out.push_str("***");
@@ -72,6 +73,12 @@ fn password_in(url: &str) -> Option<(usize, usize)> {
     let word = url.find(char::is_whitespace).unwrap_or(url.len());
     let at = url[end..word].find('@').filter(|_| !is_port)?;
     Some((colon + 1, end + at))
+}
+
+/// Where a token stands alone before the host, as `https://TOKEN@host`: on the web a user without a password is one.
+fn token_in(url: &str) -> Option<(usize, usize)> {
+    let end = url.find(BEHIND_HOST).unwrap_or(url.len());
+    url[..end].rfind('@').map(|at| (0, at))
 }
 
 /// `jdbc:oracle:thin:scott/tiger@host:1521/db`.
@@ -119,8 +126,11 @@ fn mask_word(word: &str, out: &mut String) -> bool {
 
 /// Whether a name speaks of a secret, so that its value is nobody's business.
 pub fn is_secret(name: &str) -> bool {
+    // "db.pass" and "dbPass" are passwords; "bypass" and "passes" are not.
+    let last = name.rsplit(['.', '-', '_']).next().unwrap_or(name);
+    let is_pass = last.eq_ignore_ascii_case("pass") || last.ends_with("Pass");
     let name = name.to_ascii_lowercase();
-    SECRET.iter().any(|part| name.contains(part))
+    is_pass || SECRET.iter().any(|part| name.contains(part))
 }
 
 /// The same of arguments that are told apart, as `/proc/PID/cmdline` has them: a value ends where its argument ends.
@@ -158,6 +168,16 @@ pub fn program_arguments<'a>(arguments: impl Iterator<Item = &'a str>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_password_by_its_short_name_and_a_token_before_a_host_are_masked() {
+        assert_eq!(
+            masked("-Ddb.pass=hunter2 -DdbPass=x -Dbypass=on"),
+            "-Ddb.pass=*** -DdbPass=*** -Dbypass=on"
+        );
+        assert_eq!(masked("https://ghp_abc123@example.org/a.git"), "https://***@example.org/a.git");
+        assert_eq!(masked("db://scott@db:1521/x"), "db://scott@db:1521/x", "a name is no secret");
+    }
 
     #[test]
     fn of_a_programs_arguments_what_may_be_a_secret_is_not_kept() {

@@ -147,6 +147,8 @@ impl Link {
 
 /// Frames of a link's stack that are kept: the innermost.
 const FRAMES: usize = 24;
+/// Frames of the kernel that are shown of it.
+const KERNEL_FRAMES: usize = 2;
 
 /// Windows, as from whence to when, in which a process is looked at.
 type WindowsOf = (ProcessId, Vec<(i64, i64)>);
@@ -327,16 +329,20 @@ impl<'a> Chains<'a> {
         (name, row.tid, self.recording.process_name(row.process).to_owned())
     }
 
-    /// Frames of a stack, innermost first.
+    /// Frames of a stack, innermost first. Of the kernel's the two innermost say what it is: the rest would take the place of the methods that
+    /// led there.
     fn frames(&self, stack: Option<StackId>) -> Vec<String> {
-        let (mut frames, mut at) = (Vec::new(), stack);
+        let (mut frames, mut at, mut of_kernel) = (Vec::new(), stack, 0);
         while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
             if frames.len() == FRAMES {
                 break;
             }
-            let frame = self.recording.frames.get(node.frame.index());
-            frames.extend(frame.map(|frame| self.recording.strings.get(frame.name).to_owned()));
             at = node.parent;
+            let Some(frame) = self.recording.frames.get(node.frame.index()) else { continue };
+            of_kernel += usize::from(frame.frame_type == fathom_recording::FrameType::Kernel);
+            if frame.frame_type != fathom_recording::FrameType::Kernel || of_kernel <= KERNEL_FRAMES {
+                frames.push(self.recording.strings.get(frame.name).to_owned());
+            }
         }
         frames
     }

@@ -10,12 +10,12 @@
 //! ```
 
 use fathom_recording::vocabulary::{figure, kind};
-use fathom_recording::{FrameType, ProcessId, Recording, Role, StackId};
-use rustc_hash::FxHashMap;
+use fathom_recording::{FrameType, ProcessId, Recording, Role, StackId, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::callers::{Callers, frames_of};
-use super::parts::{BASE, FRAMES};
-use super::{CALLS_RULE, Grown, Growth, MOST, Per, SHOWN, words};
+use super::parts::{BASE, FRAMES, Part};
+use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Layer, quantity};
@@ -67,11 +67,13 @@ pub(super) struct Calls<'a> {
     pub(super) name: &'a str,
     /// The calls that belong to it.
     family: &'static [&'static str],
-    /// Whether they are an operation's, or a second's where operations are not counted.
-    pub(super) per_operation: bool,
+    /// Whose they are: a second's where operations are not counted.
+    pub(super) each: Each,
     /// How many, in the slow windows and in the base.
     pub(super) slow: f64,
     pub(super) base: f64,
+    /// By thread, in all frames.
+    by_thread: FxHashMap<ThreadId, [f64; FRAMES]>,
 }
 
 /// The call of each family of which an operation, or a second, makes most more; none where calls are not counted.
@@ -82,30 +84,28 @@ pub(super) fn grown<'a>(
     per: &Per,
 ) -> Vec<Calls<'a>> {
     let recording: &'a Recording = case.recording;
-    let mut by_name: FxHashMap<&'a str, [f64; FRAMES]> = FxHashMap::default();
+    let mut by_name: FxHashMap<&'a str, FxHashMap<ThreadId, [f64; FRAMES]>> = FxHashMap::default();
     for span in recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm) {
-        let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
-        if family_of(span.name()).is_none() || thread.is_none_or(|thread| thread.role != Role::App) {
+        let Some(id) = span.thread() else { continue };
+        let is_application = recording.threads.get(id.index()).is_some_and(|thread| thread.role == Role::App);
+        if family_of(span.name()).is_none() || !is_application {
             continue;
         }
         let calls = span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0);
         let length_ns = span.duration_ns().max(1) as f64;
-        let sums = by_name.entry(span.name()).or_default();
+        let sums = by_name.entry(span.name()).or_default().entry(id).or_default();
         for (sum, moments) in sums.iter_mut().zip(frames) {
             *sum += calls * moments.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
         }
     }
-    let slow_ms = frames[0].length_ms() + frames[1].length_ms();
-    let of = |(name, sums): (&'a str, [f64; FRAMES])| {
-        let all = sums[0] + sums[1];
-        let (rate, usual) = (all / slow_ms * 1e3, sums[BASE] / frames[BASE].length_ms() * 1e3);
-        let (slow, base, more) = match per.operations {
-            true => (all / (per.by[0] + per.by[1]), sums[BASE] / per.by[BASE], MORE),
-            false => (rate, usual, MORE_PER_S),
-        };
+    let lengths_ms = frames.each_ref().map(Intervals::length_ms);
+    let of = |(name, by_thread): (&'a str, FxHashMap<ThreadId, [f64; FRAMES]>)| {
+        let family = family_of(name)?;
+        let (rate, usual) = a_second(by_thread.values(), &lengths_ms);
+        let (slow, base) = each_one(by_thread.values(), per, &lengths_ms);
+        let more = if per.each.is_counted() { MORE } else { MORE_PER_S };
         let grew = slow >= TIMES * base && slow >= base + more && rate >= MORE_A_SECOND * usual;
-        let per_operation = per.operations;
-        family_of(name).filter(|_| grew).map(|family| Calls { name, family, per_operation, slow, base })
+        grew.then_some(Calls { name, family, each: per.each, slow, base, by_thread })
     };
     let more = |calls: &Calls<'_>| (calls.slow - calls.base) as i64;
     let place = |calls: &Calls<'_>| calls.family.iter().position(|name| *name == calls.name);
@@ -122,11 +122,28 @@ pub(super) fn grown<'a>(
     grown
 }
 
+/// Calls a second in the slow windows and in the base.
+fn a_second<'c>(counts: impl Iterator<Item = &'c [f64; FRAMES]>, lengths_ms: &[f64; FRAMES]) -> (f64, f64) {
+    let sums = counts.fold((0.0, 0.0), |sum, of| (sum.0 + of[0] + of[1], sum.1 + of[BASE]));
+    let rate = |calls: f64, ms: f64| calls / ms.max(f64::MIN_POSITIVE) * 1e3;
+    (rate(sums.0, lengths_ms[0] + lengths_ms[1]), rate(sums.1, lengths_ms[BASE]))
+}
+
+/// The same an operation, or a second where operations are not counted.
+fn each_one<'c>(
+    counts: impl Iterator<Item = &'c [f64; FRAMES]>,
+    per: &Per,
+    lengths_ms: &[f64; FRAMES],
+) -> (f64, f64) {
+    let by = if per.each.is_counted() { per.by.map(|n| n * 1e3) } else { *lengths_ms };
+    a_second(counts, &by)
+}
+
 fn family_of(name: &str) -> Option<&'static [&'static str]> {
     FAMILIES.into_iter().find(|family| family.contains(&name))
 }
 
-impl Calls<'_> {
+impl<'a> Calls<'a> {
     /// Whether a part of the time is the doing of such calls: it grew, and its stacks are in the call for a good part of it.
     pub(super) fn make(&self, recording: &Recording, grown: &Grown<'_>) -> bool {
         let could = grown.key.heading.is_running()
@@ -139,6 +156,14 @@ impl Calls<'_> {
         let within = grown.part.by_stack.iter().filter(|(stack, _)| self.is_in(recording, **stack));
         let within: f64 = within.map(|(_, ms)| slow(ms)).sum();
         all > 0.0 && within >= IN_THE_CALL * all
+    }
+
+    /// The same calls, of some threads alone.
+    fn of_threads(&self, per: &Per, lengths_ms: &[f64; FRAMES], threads: &FxHashSet<ThreadId>) -> Self {
+        let by_thread: FxHashMap<_, _> =
+            self.by_thread.iter().filter(|(id, _)| threads.contains(id)).map(|(id, n)| (*id, *n)).collect();
+        let (slow, base) = each_one(by_thread.values(), per, lengths_ms);
+        Self { slow, base, by_thread, ..self.clone() }
     }
 
     /// Whether a stack is in a call of the family.
@@ -166,13 +191,17 @@ impl<'a> Growth<'a> {
         let likely = share >= MOST && holds && !by_change;
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), &self.per);
-        // Who answers takes as long as who asks; who asks waits, and did hardly wait before.
+        // Who answers runs as long as who asks; who asks waits as well.
         let waits = |g: &&&Grown<'_>| matches!(g.key.heading, Heading::Network | Heading::Disk);
-        let times = |g: &Grown<'_>| g.slow / g.base.max(f64::MIN_POSITIVE);
-        let asks = made.iter().filter(waits).max_by(|a, b| times(a).total_cmp(&times(b)));
+        let asks = made.iter().filter(waits).max_by(|a, b| a.by().total_cmp(&b.by()));
         let place = asks.or(made.first()).map_or("", |g| g.key.place);
-        let of_place = made.iter().filter(|g| g.key.place == place).map(|g| &g.part);
-        let caller = callers.of_parts(&of_place.collect::<Vec<_>>(), &self.per, place);
+        let of_place: Vec<&Part<'_>> =
+            made.iter().filter(|g| g.key.place == place).map(|g| &g.part).collect();
+        let caller = callers.of_parts(&of_place, &self.per, place);
+        // The calls of those threads: who answers makes as many again.
+        let threads: FxHashSet<ThreadId> = of_place.iter().flat_map(|part| &part.threads).copied().collect();
+        let own = calls.of_threads(&self.per, &self.lengths_ms, &threads);
+        let calls = if own.slow > 0.0 { &own } else { calls };
         let (slow_ms, base_ms) = made.iter().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
         let mut finding = case.finding_by(CALLS_RULE, Layer::Application, self.jvm, confidence, cost_ms);
         finding.title = words::more_calls(calls, place, caller, slow_ms, base_ms);
@@ -181,9 +210,12 @@ impl<'a> Growth<'a> {
             quantity::share(share.min(1.0)),
             self.whose()
         );
-        finding.culprit = caller.unwrap_or(place).to_owned();
+        finding.culprit = match caller {
+            Some(caller) => format!("{place}, called from {caller}"),
+            None => place.to_owned(),
+        };
         finding.meaning = words::MORE_CALLS.into();
-        let own = Evidence {
+        let counted = Evidence {
             text: words::counted(calls),
             source: "system calls, counted by the second".into(),
             at_ns: None,
@@ -192,17 +224,17 @@ impl<'a> Growth<'a> {
             text: format!(
                 "{}: {}, by {}",
                 words::doing(&g.key),
-                words::amounts(g.slow, g.base, self.per.operations),
+                words::amounts(g.slow, g.base, self.per.each),
                 quantity::plural(g.part.threads.len(), "thread", "threads")
             ),
             source: "ledger of threads".into(),
             at_ns: g.part.longest.map(|(_, _, from, _)| from),
         });
-        finding.evidence = std::iter::once(own).chain(of_parts).collect();
+        finding.evidence = std::iter::once(counted).chain(of_parts).collect();
         finding.remedies = words::fewer_calls();
         finding.verify = vec![
             format!("{} again", words::counted_as(calls, calls.base)),
-            "fathom ledger --by call of the two windows shows the counts".into(),
+            "the recording counts them by thread and second: spans syscall.totals of fathom export".into(),
         ];
         finding.windows = case.slow.clone();
         finding

@@ -1,11 +1,15 @@
-//! Fewer operations, none of which took longer: less was asked for, or what asks waits elsewhere. That is no slowness of this JVM.
+//! Fewer operations, none of which took longer on average: less was asked for, or what asks waits elsewhere. That is no slowness of this JVM.
 //!
-//! Threads' time is what operations take, and what threads have no work for. Where fewer operations were done, each took as long as usual,
-//! and the time was seen, the rest is time without work.
+//! ```text
+//! threads' time = what operations take + time without work ─▶ fewer operations, each as long as ever: the rest is time without work
+//! latency of the operations, where a series tells it       ─▶ the same, without the threads
+//! ```
 
-use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, quantity};
+use fathom_recording::ProcessId;
 
-use super::{Growth, words};
+use super::{Each, Growth, words};
+use crate::windows::progress::Progress;
+use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, stats};
 
 /// The id of the finding.
 pub const DEMAND_RULE: &str = "less-demand";
@@ -20,56 +24,54 @@ impl Growth<'_> {
     pub(crate) fn less_demand(&self, case: &Case<'_>) -> Option<Finding> {
         let (slow, base) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
         let as_ever = base > 0.0 && slow <= AS_EVER * base;
-        if !self.per.operations || !as_ever || self.unseen > UNSEEN || case.loss.lost_ms <= 0.0 {
+        if self.per.each != Each::Operation || !as_ever || self.unseen > UNSEEN {
             return None;
         }
-        let fell = case.loss.slow_rate.zip(case.loss.base_rate)?;
-        let mut finding = case.finding_by(
-            DEMAND_RULE,
-            Layer::Application,
-            self.jvm,
-            Confidence::ConsistentWith,
-            case.loss.lost_ms,
-        );
-        finding.title = format!(
-            "fewer operations, and none took longer: {} of threads' time each instead of {}; less was asked for",
-            words::time(slow),
-            words::time(base)
-        );
-        finding.why_confidence =
-            "threads had no work meanwhile; what sends the requests was not looked at, and may wait for something else".into();
-        finding.culprit = "whoever asks for the operations".into();
-        finding.meaning = "A service that does less because less is asked of it is not slow. Clients that wait for their turn elsewhere, a \
-                           balancer that sends requests to other instances, or a queue before this process look the same from here."
-            .into();
-        finding.evidence = vec![
-            Evidence {
-                text: format!(
-                    "{} instead of {} {}, and {} instead of {} of running and waiting for each",
-                    quantity::count(fell.0),
-                    quantity::count(fell.1),
-                    case.loss.unit,
-                    words::time(slow),
-                    words::time(base)
-                ),
-                source: "ledger of threads".into(),
-                at_ns: None,
-            },
-            Evidence {
-                text: format!("{} of the threads' time was not seen", quantity::share(self.unseen)),
-                source: "ledger of threads".into(),
-                at_ns: None,
-            },
-        ];
-        finding.remedies = vec![Remedy {
-            change: "look at the clients, the balancer or the queue before this process for the same time"
-                .into(),
-            applies_to: "any JDK".into(),
-            risk: String::new(),
-        }];
-        finding.verify =
-            vec!["requests that arrive at this process a second fell as its operations did".into()];
-        finding.windows = case.slow.clone();
-        Some(finding)
+        let took = format!("{} of threads' time instead of {}", words::time(slow), words::time(base));
+        let unseen = format!("{} of the threads' time was not seen", quantity::share(self.unseen));
+        finding(case, self.jvm, &took, &unseen, "ledger of threads")
     }
+}
+
+/// The same by the operations' latency, where a series tells it; `None` where it rose, or none does.
+pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress) -> Option<Finding> {
+    // The typical tick: a single operation of a quiet second may take any time.
+    let typical = |windows: &[Window]| {
+        let took = latency.within(windows).flatten().filter(|speed| *speed > 0.0).map(|speed| 1.0 / speed);
+        stats::median(&stats::sorted(took))
+    };
+    let (slow, base) = (typical(&case.slow)?, typical(&case.base)?);
+    if slow > AS_EVER * base {
+        return None;
+    }
+    let shown = |took: f64| format!("{took:.3} {}", latency.unit);
+    let took = format!("{} instead of {}", shown(slow), shown(base));
+    finding(case, process, &took, "what threads did was not seen", &latency.measured_on)
+}
+
+fn finding(case: &Case<'_>, process: ProcessId, took: &str, unseen: &str, source: &str) -> Option<Finding> {
+    let (slow, base) = case.loss.slow_rate.zip(case.loss.base_rate).filter(|_| case.loss.lost_ms > 0.0)?;
+    let lost_ms = case.loss.lost_ms;
+    let mut finding =
+        case.finding_by(DEMAND_RULE, Layer::Application, process, Confidence::ConsistentWith, lost_ms);
+    finding.title =
+        format!("fewer operations, and on average each took no longer: {took}; as if less was asked for");
+    finding.why_confidence =
+        "what sends the requests was not looked at: it may wait for something else, or ask elsewhere".into();
+    finding.culprit = "whoever asks for the operations".into();
+    finding.meaning = "A service that does less because less is asked of it is not slow. Clients that wait for their turn elsewhere, a \
+                       balancer that sends requests to other instances, or a queue before this process look the same from here."
+        .into();
+    let row = |text: String| Evidence { text, source: source.to_owned(), at_ns: None };
+    let count = quantity::count;
+    let rates = format!("{} instead of {} {}; each took {took}", count(slow), count(base), case.loss.unit);
+    finding.evidence = vec![row(rates), row(unseen.to_owned())];
+    finding.remedies = vec![Remedy {
+        change: "look at the clients, the balancer or the queue before this process for the same time".into(),
+        applies_to: "any JDK".into(),
+        risk: String::new(),
+    }];
+    finding.verify = vec!["requests that arrive at this process a second fell as its operations did".into()];
+    finding.windows.clone_from(&case.slow);
+    Some(finding)
 }

@@ -25,10 +25,10 @@ impl<'a> Growth<'a> {
         // Threads that always sleep between operations, and now sleep for longer: that may be all that is asked of them.
         let paced = key.heading == Heading::Sleep && lead.part.base >= PACE * lead.part.slow;
         let rule = if paced { PACE_RULE } else { RULE };
-        // That threads were blocked, on what nobody saw, names no cause.
-        let is_seen = key.heading != Heading::Blocked;
-        let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced && is_seen;
-        let amount = |g: &Grown<'_>| words::amounts(g.slow, g.base, per.operations);
+        // Of windows that somebody chose, without a series, it is not known that anything was lost in them.
+        let is_lost = case.loss.lost_ms > 0.0;
+        let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced && is_lost;
+        let amount = |g: &Grown<'_>| words::amounts(g.slow, g.base, per.each);
         let what = words::doing(key);
         // Who waits for it: as the waits were followed, else as they grew together.
         let way = lead.part.way();
@@ -47,7 +47,7 @@ impl<'a> Growth<'a> {
                 Evidence {
                     text: format!(
                         "{}: {}, by {}",
-                        words::doing(&g.key),
+                        words::done_by(&g.cause, case.jvm_name(jvm)),
                         amount(g),
                         quantity::plural(g.part.threads.len(), "thread", "threads")
                     ),
@@ -89,21 +89,25 @@ impl<'a> Growth<'a> {
                 case.jvm_name(jvm),
                 lead.part.slow,
                 lead.part.base,
-                per.operations
+                per.each
             )
         );
         finding.why_confidence = format!(
             "it makes up {} of what {} grew by; no rule knows the mechanism",
             quantity::share(share.min(1.0)),
-            if per.operations { "an operation's time" } else { "the threads' time" }
+            self.whose()
         );
+        if !is_lost {
+            finding.why_confidence +=
+                "; no loss was measured, and it costs no more than the windows are long";
+        }
         finding.culprit = words::culprit(key);
         let others_wait = way.is_some() || !lead.behind.is_empty();
         finding.meaning = words::meaning(key.heading, others_wait).into();
         finding.evidence = evidence;
         finding.remedies = words::remedies(key.heading);
         finding.verify = vec![
-            format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.operations)),
+            format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.each)),
             "fathom ledger and fathom flame --diff of the two windows show the same parts".into(),
         ];
         finding.windows = marked(case, part);

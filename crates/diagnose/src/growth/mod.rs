@@ -17,7 +17,7 @@
 
 mod callers;
 mod calls;
-mod demand;
+pub(crate) mod demand;
 mod finding;
 pub(crate) mod parts;
 pub(crate) mod places;
@@ -103,12 +103,38 @@ impl<'a> Grown<'a> {
 pub(crate) struct Explained {
     pub(crate) findings: Vec<Finding>,
     pub(crate) left: Vec<Left>,
+    /// Share of the growth that is what the holder of a lock did meanwhile, which a finding about the lock tells of.
+    pub(crate) of_holders: f64,
+}
+
+/// What amounts are an amount of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Each {
+    /// An operation that a series counts.
+    Operation,
+    /// An exchange that the recording counts.
+    Exchange,
+    /// A millisecond of wall time, where neither is counted: amounts are threads at a time.
+    Moment,
+}
+
+impl Each {
+    fn is_counted(self) -> bool {
+        self != Self::Moment
+    }
+
+    /// "operation".
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Exchange => "exchange",
+            _ => "operation",
+        }
+    }
 }
 
 /// What amounts are divided by.
 struct Per {
-    /// Per operation; else per millisecond of wall time.
-    operations: bool,
+    each: Each,
     by: [f64; FRAMES],
 }
 
@@ -119,6 +145,8 @@ pub(crate) struct Growth<'a> {
     per: Per,
     /// Threads that did anything with operations in the slow windows.
     threads: usize,
+    /// Length of the frames, milliseconds.
+    lengths_ms: [f64; FRAMES],
     /// Share of the application threads' slow time that nobody saw.
     unseen: f64,
     /// Calls of the kernel that operations make more of.
@@ -140,7 +168,7 @@ impl<'a> Growth<'a> {
         let usual: f64 = self.worked().map(|g| g.base).sum();
         // Work that only moved from one method or peer to another made no operation longer. Where operations are not counted, the
         // parts of threads' time always add up to the same.
-        let grew = match self.per.operations {
+        let grew = match self.per.each.is_counted() {
             true => self.worked().map(|g| g.slow - g.base).sum(),
             false => self.all(),
         };
@@ -210,7 +238,11 @@ impl<'a> Growth<'a> {
     }
 
     fn whose(&self) -> &'static str {
-        if self.per.operations { "an operation's time" } else { "the threads' time" }
+        match self.per.each {
+            Each::Operation => "an operation's time",
+            Each::Exchange => "an exchange's time",
+            Each::Moment => "the threads' time",
+        }
     }
 
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others that took CPUs, where operations need
@@ -249,7 +281,7 @@ impl<'a> Growth<'a> {
     ) -> Explained {
         // A series on which nothing was lost leaves nothing to explain.
         if case.loss.lost_ms <= 0.0 && !case.loss.measured_on.is_empty() {
-            return Explained { findings: Vec::new(), left: Vec::new() };
+            return Explained { findings: Vec::new(), left: Vec::new(), of_holders: 0.0 };
         }
         let own = || findings.iter().filter(|finding| finding.process_id == self.jvm);
         let of_rule = |g: &Grown<'_>, rule: &str| {
@@ -257,6 +289,12 @@ impl<'a> Growth<'a> {
         };
         let known = |g: &&Grown<'_>| !own().any(|finding| of_rule(g, finding.rule));
         let mut left: Vec<&Grown<'_>> = self.grown.iter().filter(known).collect();
+        // What others wait for at a lock takes the holder as long: the same cause.
+        let behind_lock = |g: &&Grown<'_>| g.cause.by_lock && !known(g);
+        let held: Vec<Key<'_>> = self.grown.iter().filter(behind_lock).map(|g| g.key).collect();
+        let is_holders = |g: &&Grown<'_>| held.contains(&g.key) && g.key.heading != Heading::Idle;
+        let of_holders: f64 = left.iter().copied().filter(|g| is_holders(&g)).map(Grown::by).sum();
+        left.retain(|g| !is_holders(g));
         // Windows that the user gave, without a series: what was lost is not known, but at most all of their time was.
         let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };
         let mut rest_ms = lost_ms * (1.0 - explained.clamp(0.0, 1.0));
@@ -295,7 +333,7 @@ impl<'a> Growth<'a> {
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };
         let worked = left.iter().filter(|g| g.key.heading != Heading::Idle && g.by() > 0.0);
-        Explained { left: worked.map(part).collect(), findings: found }
+        Explained { left: worked.map(part).collect(), findings: found, of_holders: of_holders / all }
     }
 }
 
@@ -315,8 +353,9 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
     let (first, second) = halves(&covered);
     let frames: [Intervals; FRAMES] = [first, second, base];
     let per = per(case, &frames);
+    let lengths_ms = frames.each_ref().map(Intervals::length_ms);
     let calls = calls::grown(case, jvm, &frames, &per);
-    let parts = parts::of(case.recording, case.chains(), jvm, &frames, per.operations);
+    let parts = parts::of(case.recording, case.chains(), jvm, &frames, per.each.is_counted());
     let mut grown: Vec<Grown<'a>> = Vec::new();
     for (cause, part) in parts.by_cause {
         let at = |frame: usize| part.ms[frame] / per.by[frame].max(f64::MIN_POSITIVE);
@@ -332,7 +371,7 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
         grown.push(Grown { key: cause.key, cause, part, slow, base, credit: 0.0, holds, runs_more });
     }
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
-    Some(Growth { jvm, grown, per, threads: parts.threads, unseen: parts.unseen, calls })
+    Some(Growth { jvm, grown, per, threads: parts.threads, lengths_ms, unseen: parts.unseen, calls })
 }
 
 /// Moments cut where half of their time has passed.
@@ -359,8 +398,9 @@ fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
         each.sum::<f64>()
     });
     match counted.iter().all(|n| *n >= 1.0) {
-        true => Per { operations: true, by: counted },
-        false => Per { operations: false, by: frames.each_ref().map(Intervals::length_ms) },
+        true if case.exchanges.is_some() => Per { each: Each::Exchange, by: counted },
+        true => Per { each: Each::Operation, by: counted },
+        false => Per { each: Each::Moment, by: frames.each_ref().map(Intervals::length_ms) },
     }
 }
 
@@ -390,7 +430,9 @@ fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<Lead<'g, 'a>
     let slow_ns = Intervals::of_windows(&case.slow).length_ns().max(1) as f64;
     let throughout =
         |g: &Grown<'_>| Intervals::of(g.part.moments.iter().copied()).length_ns() as f64 / slow_ns;
-    let mut grew = grown.iter().copied().filter(|g| g.by() > 0.0 && g.key.heading != Heading::Idle);
+    // That threads were blocked, on what nobody saw, names no cause: it stays with what is not explained.
+    let names_a_cause = |g: &&'g Grown<'a>| !matches!(g.key.heading, Heading::Idle | Heading::Blocked);
+    let mut grew = grown.iter().copied().filter(|g| g.by() > 0.0).filter(names_a_cause);
     let first = grew.next()?;
     let resource = |g: &&'g Grown<'a>| !on_threads(g.key.heading);
     let root = Some(first).filter(resource).or_else(|| grew.find(resource));

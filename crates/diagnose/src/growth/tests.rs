@@ -274,8 +274,16 @@ fn grew(parts: &[(Heading, &'static str, f64, f64)]) -> Growth<'static> {
         holds: true,
         runs_more: true,
     });
-    let per = Per { operations: true, by: [100.0; FRAMES] };
-    Growth { jvm: ProcessId(0), grown: grown.collect(), per, threads: 8, unseen: 0.0, calls: Vec::new() }
+    let per = Per { each: Each::Operation, by: [100.0; FRAMES] };
+    Growth {
+        jvm: ProcessId(0),
+        grown: grown.collect(),
+        per,
+        threads: 8,
+        lengths_ms: [1.0; FRAMES],
+        unseen: 0.0,
+        calls: Vec::new(),
+    }
 }
 
 /// Stacks of a query: in the list of orders, and for each line of it.
@@ -305,7 +313,11 @@ fn a_query_for_each_row_is_told_as_more_calls_from_where_they_are_made() {
     };
     let many = diagnosis(120.0);
     let first = &many.findings[0];
-    assert_eq!((first.rule, first.culprit.as_str()), (CALLS_RULE, "shop.Orders.loadLines"), "{first:#?}");
+    assert_eq!(
+        (first.rule, first.culprit.as_str()),
+        (CALLS_RULE, "shop.Database.query, called from shop.Orders.loadLines"),
+        "{first:#?}"
+    );
     assert!(
         first
             .title
@@ -356,7 +368,7 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
     assert_eq!(less.findings[0].rule, demand::DEMAND_RULE, "{less:#?}");
     assert_eq!(less.findings[0].confidence, Confidence::ConsistentWith);
     let title = &less.findings[0].title;
-    assert!(title.contains("8.50 ms of threads' time each instead of 8.23 ms"), "{title}");
+    assert!(title.contains("each took no longer: 8.50 ms of threads' time instead of 8.23 ms"), "{title}");
     let slower = diagnosis(60);
     assert_eq!(slower.findings[0].rule, RULE, "{slower:#?}");
     // What nobody saw may have held what operations waited for.

@@ -1,5 +1,6 @@
 //! The words of a finding without a rule.
 
+use super::Each;
 use super::calls::Calls;
 use super::parts::{Cause, Key};
 use crate::attribution::{Path, Pool};
@@ -94,22 +95,25 @@ pub(super) fn time(ms: f64) -> String {
     }
 }
 
-/// "10.8 ms an operation, 1.2 ms in the baseline".
-pub(super) fn amounts(slow: f64, base: f64, operations: bool) -> String {
-    match operations {
-        true => {
-            format!("{} an operation, {} in the base", time(slow), time(base))
-        }
+/// "10.8 ms an operation, 1.2 ms in the base".
+pub(super) fn amounts(slow: f64, base: f64, each: Each) -> String {
+    match each.is_counted() {
+        true => format!("{} an {}, {} in the base", time(slow), each.noun(), time(base)),
         false => format!("{slow:.2} threads at a time, {base:.2} in the base"),
     }
 }
 
 /// What is usual.
-pub(super) fn usual(base: f64, operations: bool) -> String {
-    match operations {
-        true => format!("{} an operation", time(base)),
+pub(super) fn usual(base: f64, each: Each) -> String {
+    match each.is_counted() {
+        true => format!("{} an {}", time(base), each.noun()),
         false => format!("{base:.2} threads at a time"),
     }
+}
+
+/// What a thread does, and whose, where it is one of another pool.
+pub(super) fn done_by(cause: &Cause<'_>, own: &str) -> String {
+    format!("{}{}", doing(&cause.key), of(cause.other, own))
 }
 
 /// The steps of a way, from who waits to what that comes to: "… in shop.Orders.book ← asleep for a time in shop.Audit.trail (auditor)".
@@ -141,12 +145,24 @@ pub(super) fn title(
     own: &str,
     slow: f64,
     base: f64,
-    operations: bool,
+    each: Each,
 ) -> String {
-    let what = format!("{}{}{}", doing(&cause.key), of(cause.other, own), over(way));
-    match operations {
-        true => format!("each operation spends {} instead of {} {what}", time(slow), time(base)),
-        false => format!("{slow:.1} threads at a time instead of {base:.1} are {what}"),
+    let what = format!("{}{}", done_by(cause, own), over(way));
+    // A wait in a queue for such a thread is longer than what that thread does once.
+    match (each.is_counted(), way.is_some()) {
+        (true, true) => format!(
+            "each {} waits {} instead of {} for a thread that is {what}",
+            each.noun(),
+            time(slow),
+            time(base)
+        ),
+        (true, false) => {
+            format!("each {} spends {} instead of {} {what}", each.noun(), time(slow), time(base))
+        }
+        (false, true) => {
+            format!("{slow:.1} threads at a time instead of {base:.1} wait for a thread that is {what}")
+        }
+        (false, false) => format!("{slow:.1} threads at a time instead of {base:.1} are {what}"),
     }
 }
 
@@ -161,7 +177,7 @@ fn number(calls: f64) -> String {
 
 /// "read() 118 times an operation", "read() 39 122 times a second".
 pub(super) fn counted_as(calls: &Calls<'_>, count: f64) -> String {
-    let each = if calls.per_operation { "an operation" } else { "a second" };
+    let each = if calls.each.is_counted() { format!("an {}", calls.each.noun()) } else { "a second".into() };
     format!("{}() {} times {each}", calls.name, number(count))
 }
 
@@ -176,9 +192,10 @@ pub(super) fn more_calls(
     let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
     let within = within(place);
     let (name, now, usual) = (calls.name, number(calls.slow), number(calls.base));
-    match calls.per_operation {
+    match calls.each.is_counted() {
         true => format!(
-            "each operation calls {name}() {now} times instead of {usual}{within}{from}: {} instead of {}",
+            "each {} calls {name}() {now} times instead of {usual}{within}{from}: {} instead of {}",
+            calls.each.noun(),
             time(slow),
             time(base)
         ),

@@ -14,6 +14,8 @@ const UNMEASURED_SHARE: f64 = 0.2;
 const NAMED: usize = 3;
 /// A taker of less than this part of what was taken is not named.
 const WORTH_NAMING: f64 = 0.05;
+/// Share of the waits that may end with a thread of the JVM's own for others to be to blame.
+const AMONG_THEMSELVES: f64 = 0.5;
 /// Share of its time that the hypervisor may take from a machine without a word.
 const STEAL: f64 = 0.02;
 
@@ -136,6 +138,14 @@ fn is_own(recording: &Recording, jvm: ProcessId, name: &str) -> bool {
     recording.threads.iter().filter(own).any(|t| recording.strings.get(t.name).starts_with(name))
 }
 
+/// Share of the waits for a CPU at whose end a thread of the JVM itself had had it.
+fn own_share(cpu: &Processors<'_, '_>) -> f64 {
+    let runners = last_runners(cpu.case, cpu.jvm);
+    let all: f64 = runners.iter().map(|(_, ms)| ms).sum();
+    let own = runners.iter().filter(|(name, _)| is_own(cpu.case.recording, cpu.jvm, name));
+    if all > 0.0 { own.map(|(_, ms)| ms).sum::<f64>() / all } else { 0.0 }
+}
+
 fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64) -> Finding {
     let case = cpu.case;
     let (confidence, why) = match case.share(cost_ms) {
@@ -149,8 +159,17 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
             "the kernel timed the waits; what is usual on this machine, and what they cost the application, is not known",
         ),
     };
+    // Waits that end when a thread of the JVM's own leaves the CPU are waits for each other.
+    let own = own_share(cpu);
+    let (confidence, why) = match own >= AMONG_THEMSELVES {
+        true => (
+            confidence.min(Confidence::ConsistentWith),
+            format!("{why}; but {} of the waits ended when a thread of its own left the CPU", share(own)),
+        ),
+        false => (confidence, why.to_owned()),
+    };
     let mut finding = case.finding(rule, cpu.jvm, confidence, cost_ms);
-    finding.why_confidence = why.into();
+    finding.why_confidence = why;
     let usual =
         |of: f64| if cpu.base.is_some() { format!(" ({} in the base)", share(of)) } else { String::new() };
     let base_share = cpu.base.as_ref().map_or(0.0, |base| base.waiting_share());

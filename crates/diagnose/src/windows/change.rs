@@ -71,7 +71,9 @@ pub(crate) fn find<'a>(recording: &'a Recording, chains: &Chains<'a>, jvms: &[Pr
     let (_, rise, bins, watched, jvm) = found.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let slow: Vec<Window> = rise.runs.iter().map(|(first, last)| bins.window(*first, *last)).collect();
     let usual = Intervals::of_windows(&[bins.window(LASTS, bins.count)]).and(&watched);
-    let base = usual.without(&Intervals::of_windows(&slow)).windows();
+    // A change begins and ends within a bin.
+    let around = rise.runs.iter().map(|(first, end)| bins.window(first.saturating_sub(1), end + 1));
+    let base = usual.without(&Intervals::of_windows(&around.collect::<Vec<_>>())).windows();
     let how = format!(
         "threads of {} spent their time differently: {:.1} instead of {:.1} at a time were {} ({} of {})",
         recording.process_name(jvm),
@@ -224,9 +226,9 @@ fn rise(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
             _ => runs.push((bin, bin + 1)),
         }
     }
-    // What begins with the recording may be a program that warms up.
-    runs.retain(|(first, end)| end - first >= LASTS && *first >= LASTS);
-    if runs.is_empty() {
+    runs.retain(|(first, end)| end - first >= LASTS);
+    // What begins with the recording may be a program that warms up, unless the same comes again.
+    if runs.iter().all(|(first, _)| *first < LASTS) {
         return None;
     }
     let area: f64 =
@@ -320,6 +322,9 @@ mod tests {
         let mut early = vec![0.0; 40];
         early[0..8].fill(6.0);
         assert!(rise(&early, &seen, 0.5).is_none());
+        let mut again = early.clone();
+        again[25..30].fill(6.0);
+        assert_eq!(rise(&again, &seen, 0.5).unwrap().1, [(0, 8), (25, 30)]);
         let mut most = vec![0.0; 40];
         most[10..39].fill(6.0);
         assert!(rise(&most, &seen, 0.5).is_none(), "that is the usual level");

@@ -11,12 +11,12 @@
 //! Limits. How many exchanges an operation makes is not known, and may change: that fewer were made is a loss only where each of them
 //! took longer, which the ledger of threads says ([`crate::growth`]). A program that reads and writes nothing has none.
 
-use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::vocabulary::{figure, kind, source};
 use fathom_recording::{ProcessId, Recording, Role};
 
 use super::dips::{self, Found};
 use super::progress::Progress;
-use crate::Window;
+use crate::{Window, sight};
 
 /// Calls that take what a peer sent, and calls that send.
 const READ: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
@@ -30,6 +30,11 @@ const LEAST_PER_S: f64 = 20.0;
 
 /// The exchanges of the JVM that lost most of them, with the windows in which it did; `None` where no JVM's fell.
 pub(crate) fn find(recording: &Recording, jvms: &[ProcessId]) -> Option<(Progress, Found)> {
+    // Calls that were not counted look like fewer.
+    let counts = |source: &&fathom_recording::Source| source.format == source::SYSCALLS;
+    if recording.sources.iter().filter(counts).any(|source| sight::too_lossy(source).is_some()) {
+        return None;
+    }
     let of_each = jvms.iter().filter_map(|jvm| {
         let progress = of(recording, *jvm)?;
         let found = dips::find(&progress).filter(|found| !found.slow.is_empty())?;
@@ -130,6 +135,23 @@ mod tests {
         assert_eq!(found.slow.len(), 1);
         assert_eq!((seconds(found.slow[0].from_ns), seconds(found.slow[0].to_ns)), (20, 30));
         assert_eq!(progress.values[25], Some(40.0));
+    }
+
+    #[test]
+    fn exchanges_of_a_collector_that_lost_a_twentieth_of_the_calls_tell_nothing() {
+        let requests = |s: i64| if slow(s) { 40.0 } else { 500.0 };
+        let found = |lost: u64| {
+            let (mut recording, jvm) = recorded(&[("read", &requests), ("write", &requests)]);
+            let format = source::SYSCALLS.to_owned();
+            recording.sources.push(fathom_recording::Source {
+                format,
+                records: 1_000,
+                lost,
+                ..Default::default()
+            });
+            find(&recording, &[jvm]).is_some()
+        };
+        assert!(found(10) && !found(200));
     }
 
     #[test]

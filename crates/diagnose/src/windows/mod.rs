@@ -7,6 +7,8 @@ mod exchanges;
 pub(crate) mod progress;
 pub(crate) mod spec;
 pub(crate) mod stops;
+#[cfg(test)]
+mod tests;
 
 pub use spec::{Clock, MomentSpec, WindowError, WindowSpec};
 
@@ -27,6 +29,8 @@ use crate::{Loss, Options, Window, Windows};
 use dips::Found;
 use progress::Progress;
 
+/// See [`noise`].
+const LEAST_LOST: f64 = 0.02;
 /// Share of the slow windows that stops must take to be the measure of what was lost: a fifth, as for a dip.
 const STOPS_TELL: f64 = 0.2;
 
@@ -148,8 +152,16 @@ pub(crate) fn choose<'a>(
         Ok(Intervals::of_windows(&windows))
     };
     let (slow, base) = (given(&options.slow)?, given(&options.base)?);
-    let progress = Progress::of(recording, |s| timeline.usable(s));
-    let found = progress.as_ref().and_then(dips::find);
+    let usable = |series: &fathom_recording::Series| timeline.usable(series);
+    let mut progress = Progress::of(recording, usable);
+    let mut found = progress.as_ref().and_then(dips::find);
+    // A service of which as much is asked as ever shows its trouble in the latency alone.
+    if found.as_ref().is_none_or(|found| found.slow.is_empty())
+        && let Some(latency) = Progress::of_latency(recording, usable)
+        && let Some(slower) = dips::find(&latency).filter(|slower| !slower.slow.is_empty())
+    {
+        (progress, found) = (Some(latency), Some(slower));
+    }
     let mut chosen = if slow.is_empty() {
         by_finding(recording, jvms, timeline, progress.as_ref(), found.as_ref(), find_on, chains)
     } else {
@@ -183,7 +195,9 @@ pub(crate) fn choose<'a>(
         let told = progress.as_ref().or(chosen.exchanges.as_deref());
         let series = told.and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
         if let Some((progress, loss)) = series {
-            chosen.lost_by = lost_by(progress, &chosen.windows.slow, &usual);
+            if loss.lost_ms > 0.0 {
+                chosen.lost_by = lost_by(progress, &chosen.windows.slow, &usual);
+            }
             chosen.loss = loss;
         } else if !chosen.by_change {
             chosen.loss = lost_to_stops(recording, jvms, &chosen.windows);
@@ -346,14 +360,26 @@ fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Optio
         crate::stats::mean(&values)
     };
     let length_ms: f64 = slow.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
+    let noise = noise(progress, slow, base);
     let (slow, base) = (rate(slow)?, rate(base).filter(|rate| *rate > 0.0)?);
+    let lost = 1.0 - slow / base;
     Some(Loss {
-        lost_ms: (length_ms * (1.0 - slow / base)).max(0.0),
+        lost_ms: if lost > noise { length_ms * lost } else { 0.0 },
         slow_rate: Some(progress.shown(slow)),
         base_rate: Some(progress.shown(base)),
         unit: progress.unit.clone(),
         measured_on: progress.measured_on.clone(),
     })
+}
+
+/// How much lower slow windows may be than the base by chance, as a share of it: two standard deviations of a mean of so many ticks, and
+/// 2 % at least, for ticks of a steady load are not independent of each other.
+fn noise(progress: &Progress, slow: &[Window], base: &[Window]) -> f64 {
+    let ticks = progress.ticks_within(slow).count().max(1) as f64;
+    let values: Vec<f64> = progress.within(base).flatten().collect();
+    let usual = crate::stats::mean(&values).filter(|mean| *mean > 0.0);
+    let sigma = crate::stats::robust_sigma(&values).zip(usual).map_or(0.0, |(sigma, mean)| sigma / mean);
+    (2.0 * sigma / ticks.sqrt()).max(LEAST_LOST)
 }
 
 /// The loss of each tick whose middle lies in a slow window.

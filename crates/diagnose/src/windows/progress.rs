@@ -79,6 +79,11 @@ impl Progress {
         if !rates.is_empty() {
             return Self::on_grid(recording, &rates, false);
         }
+        Self::of_latency(recording, usable)
+    }
+
+    /// The same of latency alone.
+    pub fn of_latency(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Option<Self> {
         let latencies = named(recording, SeriesKind::Latency, &usable, |name| {
             LATENCY_NAMES.iter().position(|word| name.contains(word)).unwrap_or(LATENCY_NAMES.len())
         });

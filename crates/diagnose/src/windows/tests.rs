@@ -1,0 +1,84 @@
+//! Windows that a diagnosis chooses on series made by hand.
+
+use fathom_recording::vocabulary::series;
+use fathom_recording::{Placement, Recording, SeriesInfo, SeriesKind, Sink};
+
+use crate::built::Built;
+use crate::{Diagnosis, Options, diagnose};
+
+const S: i64 = 1_000_000_000;
+
+/// A JVM of 64 seconds, and values by the second of series that are on its clock.
+fn recorded(all: &[(&str, SeriesKind, &dyn Fn(i64) -> f64)]) -> Recording {
+    let mut built = Built::jvm("17", "G1", 64.0);
+    built.recording.sources[0].placement = Placement { uncertainty_ns: Some(0), ..Placement::default() };
+    for (name, kind, value) in all {
+        let id = built.recording.add_series(SeriesInfo {
+            name: (*name).into(),
+            unit: if *kind == SeriesKind::Rate { "ops/s".into() } else { "ms".into() },
+            instance: String::new(),
+            kind: *kind,
+            process: None,
+            source: fathom_recording::SourceId(0),
+        });
+        (0..64).for_each(|s| built.recording.point(id, s * S, S, value(s)));
+    }
+    built.sealed()
+}
+
+fn wobble(s: i64) -> f64 {
+    (s * 37 % 11) as f64 - 5.0
+}
+
+#[test]
+fn a_window_given_by_hand_that_is_slower_by_no_more_than_noise_has_no_loss() {
+    let lost = |now: f64| {
+        let rate = move |s: i64| if (20..30).contains(&s) { now } else { 2_000.0 } + wobble(s);
+        let recording = recorded(&[(series::THROUGHPUT, SeriesKind::Rate, &rate)]);
+        let (slow, base) = (vec!["20s..30s".parse().unwrap()], vec!["30s..60s".parse().unwrap()]);
+        diagnose(&recording, &Options { slow, base, ..Options::default() }).unwrap()
+    };
+    let alike = lost(1_990.0);
+    assert_eq!(alike.loss.lost_ms, 0.0, "{}", alike.headline);
+    assert!(alike.findings.is_empty() && alike.account.is_empty(), "{}", alike.headline);
+    assert!((lost(1_500.0).loss.lost_ms - 2_500.0).abs() < 50.0);
+}
+
+#[test]
+fn where_as_much_is_asked_as_ever_the_latency_tells_when_it_was_slow() {
+    let diagnosis = |slower: f64| -> Diagnosis {
+        let rate = |s: i64| 400.0 + wobble(s);
+        let latency = move |s: i64| if (20..30).contains(&s) { 5.0 * slower } else { 5.0 } + wobble(s) * 0.01;
+        diagnose(
+            &recorded(&[
+                ("requests", SeriesKind::Rate, &rate),
+                ("avg_latency", SeriesKind::Latency, &latency),
+            ]),
+            &Options::default(),
+        )
+        .unwrap()
+    };
+    let slow = diagnosis(25.0);
+    let seconds = |ns: i64| (ns - slow.zero_ns) / S;
+    let windows: Vec<_> = slow.windows.slow.iter().map(|w| (seconds(w.from_ns), seconds(w.to_ns))).collect();
+    assert_eq!(windows, [(20, 30)], "{}", slow.windows.how);
+    assert!(slow.loss.measured_on.contains("latency"), "{}", slow.loss.measured_on);
+    let steady = diagnosis(1.0);
+    assert_eq!(steady.loss.lost_ms, 0.0);
+    assert!(steady.windows.how.contains("found on requests"), "{}", steady.windows.how);
+}
+
+#[test]
+fn fewer_requests_of_the_same_latency_are_less_demand() {
+    let diagnosis = |latency_now: f64| {
+        let rate = |s: i64| if (20..30).contains(&s) { 100.0 } else { 400.0 } + wobble(s);
+        let latency = move |s: i64| if (20..30).contains(&s) { latency_now } else { 5.0 } + wobble(s) * 0.01;
+        let series: [(&str, SeriesKind, &dyn Fn(i64) -> f64); 2] =
+            [("requests", SeriesKind::Rate, &rate), ("avg_latency", SeriesKind::Latency, &latency)];
+        diagnose(&recorded(&series), &Options::default()).unwrap()
+    };
+    let less = diagnosis(5.0);
+    assert_eq!(less.findings.first().map(|f| f.rule), Some("less-demand"), "{}", less.headline);
+    assert!(less.headline.contains("each took no longer: 4.995 ms instead of 5.000"), "{}", less.headline);
+    assert_eq!(diagnosis(20.0).findings.len(), 0, "slower, and nothing says why");
+}
