@@ -75,10 +75,13 @@ fn password_in(url: &str) -> Option<(usize, usize)> {
     Some((colon + 1, end + at))
 }
 
-/// Where a token stands alone before the host, as `https://TOKEN@host`: on the web a user without a password is one.
+/// Names of users are shorter, and tokens longer.
+const TOKEN_FROM: usize = 16;
+
+/// Where a token stands alone before the host, as `https://TOKEN@host`: on the web a long name without a password is one.
 fn token_in(url: &str) -> Option<(usize, usize)> {
     let end = url.find(BEHIND_HOST).unwrap_or(url.len());
-    url[..end].rfind('@').map(|at| (0, at))
+    url[..end].rfind('@').filter(|at| *at >= TOKEN_FROM).map(|at| (0, at))
 }
 
 /// `jdbc:oracle:thin:scott/tiger@host:1521/db`.
@@ -175,7 +178,7 @@ mod tests {
             masked("-Ddb.pass=hunter2 -DdbPass=x -Dbypass=on"),
             "-Ddb.pass=*** -DdbPass=*** -Dbypass=on"
         );
-        assert_eq!(masked("https://ghp_abc123@example.org/a.git"), "https://***@example.org/a.git");
+        assert_eq!(masked("https://ghp_abcdefgh12345678@example.org/a.git"), "https://***@example.org/a.git");
         assert_eq!(masked("db://scott@db:1521/x"), "db://scott@db:1521/x", "a name is no secret");
     }
 
