@@ -64,8 +64,9 @@ pub(crate) fn judge_all<'a>(
 }
 
 /// A verdict with what only the other frame shows (the whole run where this one is stops, or stops where it is the whole run): without a
-/// share, for the loss of this frame is not theirs.
+/// share, for the loss of this frame is not theirs, and after its own findings, for what they cost is the cost of other moments.
 pub(crate) fn with_others(mut verdict: Merged, other: Merged, found: &str) -> Merged {
+    let own = verdict.findings.len();
     for mut finding in other.findings {
         let known = |f: &Finding| f.rule == finding.rule && f.process_id == finding.process_id;
         if verdict.findings.iter().any(known) {
@@ -75,7 +76,7 @@ pub(crate) fn with_others(mut verdict: Merged, other: Merged, found: &str) -> Me
         finding.why_confidence += &format!("; found {found}");
         verdict.findings.push(finding);
     }
-    by_cost(&mut verdict.findings);
+    by_cost(&mut verdict.findings[own..]);
     verdict.ruled_out.retain(|row| verdict.findings.iter().all(|finding| finding.rule != row.rule));
     verdict
 }
