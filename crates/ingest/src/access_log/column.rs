@@ -3,8 +3,13 @@
 //! A log format appends what its author chose. A field is the duration when its name says so, or when it is the only
 //! one that can be: of decimal numbers the one that is never less than another (nginx's `$request_time` beside
 //! `$upstream_response_time`), else the only whole number. Where two can be, none is taken, and that is said.
+//!
+//! What cannot be a duration is no candidate: a number in quotes without a name (nginx's `compression` format ends in
+//! `"$gzip_ratio"`), moments (`$msec`), and whole numbers that are ids: one for all lines, a few that are close to each other
+//! (processes), or ones that count up (connections).
 
 use super::line::{Field, Number, fields, number};
+use super::stamp;
 use super::unit::Unit;
 
 /// Names of a whole request's duration.
@@ -30,14 +35,24 @@ const PARTS: [&str; 10] =
 const CLOCKS_S: f64 = 0.0025;
 /// Share of lines in which a field must be a number, or "-", to be one of numbers.
 const MOSTLY: f64 = 0.8;
+/// Numbers that must be seen before all being one, or counting up, tells an id.
+const FEWEST: usize = 30;
+/// Numbers of which a few values within a factor of two are ids: so many durations have a longer tail, …
+const MANY: usize = 200;
+/// … and so many values are few: the processes of a server.
+const FEW_VALUES: usize = 16;
+/// Share of the changes from one line to the next that go up in a number that counts.
+const COUNTS_UP: f64 = 0.9;
 
 /// Where the duration of a request stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
     /// Which field behind the status.
     index: usize,
-    /// Its unit, where its name or its form says.
+    /// Its unit, where its name, its form or the field behind it says.
     pub(super) unit: Option<Unit>,
+    /// Whether it is of decimal numbers, which usually are seconds.
+    pub(super) decimal: bool,
     /// How it is known, in words.
     pub(super) how: String,
 }
@@ -57,6 +72,10 @@ struct Candidate {
     index: usize,
     key: String,
     numbers: Vec<Option<Number>>,
+    /// Whether most are in quotes without a name.
+    quoted: bool,
+    /// A unit in a field of its own behind it: morgan's `12.345 ms`.
+    unit_behind: Option<Unit>,
 }
 
 impl Candidate {
@@ -69,8 +88,37 @@ impl Candidate {
         let fitting = cells.iter().zip(&numbers).filter(|(cell, n)| fits((cell, n))).count();
         let any = numbers.iter().any(Option::is_some);
         let key = cells.iter().flatten().next()?.key.to_ascii_lowercase();
-        let mostly = fitting as f64 >= MOSTLY * lines.len() as f64;
-        (any && mostly).then_some(Self { index, key, numbers })
+        let mostly = |count: usize| count as f64 >= MOSTLY * lines.len() as f64;
+        let quoted = mostly(cells.iter().flatten().filter(|cell| cell.quoted).count());
+        let unit_behind = unit_behind(index, lines).filter(|_| key.is_empty());
+        (any && mostly(fitting)).then_some(Self { index, key, numbers, quoted, unit_behind })
+    }
+
+    /// Whether its numbers can be durations, whatever they are called.
+    fn can_be(&self) -> bool {
+        let all = || self.numbers.iter().flatten();
+        let moments = all().all(|n| n.unit.is_none() && stamp::is_moment(n.value));
+        !moments && (self.is_named() || (!self.quoted && !self.is_id()))
+    }
+
+    /// Whether it is of whole numbers that behave like ids.
+    fn is_id(&self) -> bool {
+        let all: Vec<Number> = self.numbers.iter().flatten().copied().collect();
+        if all.len() < FEWEST || self.unit().is_some() || all.iter().any(|n| n.decimals > 0) {
+            return false;
+        }
+        let mut values: Vec<f64> = all.iter().map(|n| n.value).collect();
+        let next = values.iter().skip(1);
+        let changes: Vec<f64> =
+            values.iter().zip(next).map(|(value, next)| next - value).filter(|by| *by != 0.0).collect();
+        let up = changes.iter().filter(|by| **by > 0.0).count();
+        let counts = changes.len() >= FEWEST / 2 && up as f64 >= COUNTS_UP * changes.len() as f64;
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let (least, most) = (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(0.0));
+        // Zeros are durations that a coarse clock did not see.
+        let few = all.len() >= MANY && values.len() <= FEW_VALUES && most < 2.0 * least;
+        counts || few || (values.len() == 1 && least > 0.0)
     }
 
     fn is_part(&self) -> bool {
@@ -87,7 +135,7 @@ impl Candidate {
 
     fn unit(&self) -> Option<Unit> {
         let written = self.numbers.iter().flatten().find_map(|n| n.unit);
-        written.or_else(|| Unit::of_key(&self.key))
+        written.or_else(|| Unit::of_key(&self.key)).or(self.unit_behind)
     }
 
     fn is_decimal(&self) -> bool {
@@ -103,13 +151,23 @@ impl Candidate {
     }
 
     fn column(&self, how: &str) -> Column {
-        let unit = self.unit().or_else(|| self.is_decimal().then_some(Unit::Seconds));
         let named = match self.key.as_str() {
             "" => format!("field {} behind the status", self.index + 1),
             key => format!("the field {key:?}"),
         };
-        Column { index: self.index, unit, how: format!("{named}, {how}") }
+        let how = format!("{named}, {how}");
+        Column { index: self.index, unit: self.unit(), decimal: self.is_decimal(), how }
     }
+}
+
+/// The unit that most lines have in the field behind one.
+fn unit_behind(index: usize, lines: &[Vec<Field<'_>>]) -> Option<Unit> {
+    let behind = || lines.iter().filter_map(|line| line.get(index + 1));
+    let unit_of =
+        |field: &Field<'_>| Unit::of_word(field.value).filter(|_| field.key.is_empty() && !field.quoted);
+    let unit = behind().find_map(unit_of)?;
+    let same = behind().filter(|field| unit_of(field) == Some(unit)).count();
+    (same as f64 >= MOSTLY * lines.len() as f64).then_some(unit)
 }
 
 impl Column {
@@ -119,7 +177,8 @@ impl Column {
         let width = lines.iter().map(Vec::len).max().unwrap_or(0);
         // The first field is the size of the answer, unless it has a name.
         let all = (0..width).filter_map(|index| Candidate::of(index, &lines));
-        let all: Vec<Candidate> = all.filter(|c| (c.index > 0 || c.is_named()) && !c.is_part()).collect();
+        let may_be = |c: &Candidate| (c.index > 0 || c.is_named()) && !c.is_part() && c.can_be();
+        let all: Vec<Candidate> = all.filter(may_be).collect();
         if let Some(named) = all.iter().find(|c| c.is_named()) {
             return Found::Column(named.column("by its name"));
         }
@@ -160,7 +219,10 @@ mod tests {
 
     fn found(rests: &[&str]) -> (Option<(usize, Option<Unit>)>, usize) {
         match Column::find(rests) {
-            Found::Column(column) => (Some((column.index, column.unit)), 1),
+            Found::Column(column) => {
+                let usual = column.decimal.then_some(Unit::Seconds);
+                (Some((column.index, column.unit.or(usual))), 1)
+            }
             Found::None => (None, 0),
             Found::Several(n) => (None, n),
         }
@@ -182,5 +244,41 @@ mod tests {
         assert_eq!(found(&["5 1234(us)"]), (Some((1, Some(Unit::Micros))), 1));
         assert_eq!(found(&["5 duration_ms=12 17"]), (Some((1, Some(Unit::Millis))), 1));
         assert_eq!(found(&[]), (None, 0));
+    }
+    #[test]
+    fn what_is_no_duration_is_no_candidate() {
+        let of = |rest: &dyn Fn(usize) -> String| {
+            let lines: Vec<String> = (0..300).map(rest).collect();
+            found(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        let seconds = |i: usize| format!("0.{:03}", 5 + i * 37 % 90);
+        // nginx' `compression` format, alone and with $request_time behind it.
+        let ratio = |i: usize| if i.is_multiple_of(3) { "-".to_owned() } else { format!("{}.25", 2 + i % 2) };
+        assert_eq!(of(&|i| format!("5 \"-\" \"x\" \"{}\"", ratio(i))), (None, 0));
+        let both = of(&|i| format!("5 \"-\" \"x\" \"{}\" {}", ratio(i), seconds(i)));
+        assert_eq!(both, (Some((4, Some(Unit::Seconds))), 1));
+        let named = of(&|i| format!("5 \"-\" \"x\" rt=\"{}\"", seconds(i)));
+        assert_eq!(named, (Some((3, Some(Unit::Seconds))), 1));
+        // $msec, alone, with $request_time behind it, and under a name that durations have.
+        let msec = |i: usize| format!("17956000{:02}.{:03}", i / 60, i % 60 * 10);
+        assert_eq!(of(&|i| format!("5 \"-\" {}", msec(i))), (None, 0));
+        let both = of(&|i| format!("5 \"-\" {} {}", msec(i), seconds(i)));
+        assert_eq!(both, (Some((3, Some(Unit::Seconds))), 1));
+        assert_eq!(of(&|i| format!("5 \"-\" time={}", msec(i))), (None, 0));
+        // Connections, processes, a port; and a %T that is 0 all the time.
+        assert_eq!(of(&|i| format!("5 \"-\" {}", 100_000 + i)), (None, 0));
+        assert_eq!(of(&|i| format!("5 \"-\" {}", 4711 + i * 7 % 4)), (None, 0));
+        assert_eq!(of(&|_| "5 \"-\" 8080".to_owned()), (None, 0));
+        assert_eq!(of(&|_| "5 \"-\" 0".to_owned()), (Some((2, None)), 1));
+        let beside = of(&|i| format!("5 \"-\" {} {}", 4711 + i * 7 % 4, 3 + i * i * 37 % 900));
+        assert_eq!(beside, (Some((3, None)), 1));
+    }
+
+    #[test]
+    fn a_unit_may_stand_in_the_field_behind() {
+        let millis = Some(Unit::Millis);
+        assert_eq!(found(&["5 \"-\" 14.330 ms", "5 \"-\" - ms"]), (Some((2, millis)), 1));
+        assert_eq!(found(&["5 14.330 ms - 17", "5 2.100 ms - 18"]), (Some((1, millis)), 1));
+        assert_eq!(found(&["5 0.330 \"ms\"", "5 0.100 \"ms\""]), (Some((1, Some(Unit::Seconds))), 1));
     }
 }

@@ -5,6 +5,9 @@
 //! Apache and Jetty its start; all are of one form. Neither is guessed: a unit is taken when every other one
 //! contradicts the log, and a stamp is a start when only then the requests stand in the order in which they ended,
 //! which is the order in which every server writes them.
+//!
+//! Decimal numbers are seconds of nginx and of Tomcat, and are taken for these unless the log contradicts it, or half of the
+//! requests would take more than a second and may as well have taken so many milliseconds.
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
 
@@ -22,6 +25,8 @@ const SHARE_OF_LESS: f64 = 0.01;
 const MOST_IN_FLIGHT: usize = 1000;
 /// One request in a hundred does not take longer than an hour.
 const LONGEST_NS: f64 = 3600.0 * SECOND_NS as f64;
+/// Decimal numbers half of which are more are seconds only where the log contradicts milliseconds.
+const USUAL_S: f64 = 1.0;
 /// Half of all requests do not take longer than a minute: the one who waits gives up.
 const LONGEST_USUAL_NS: f64 = 60.0 * SECOND_NS as f64;
 /// A line is written later than its request ended by no more than this, and the resolution of stamps.
@@ -59,18 +64,23 @@ pub(super) struct Decision {
     pub(super) stamp_is: String,
 }
 
-/// Decides for requests whose unit and stamp may be known already.
-pub(super) fn decide(
-    rows: &[Timed],
-    resolution_ns: i64,
-    unit: Option<Unit>,
-    stamp: Option<StampOf>,
-) -> Decision {
-    let (unit, unit_is) = match unit {
+/// What is known of a log before it is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Known {
+    pub(super) unit: Option<Unit>,
+    /// Durations are decimal numbers.
+    pub(super) decimal: bool,
+    pub(super) stamp: Option<StampOf>,
+}
+
+/// Decides what is not known yet.
+pub(super) fn decide(rows: &[Timed], resolution_ns: i64, known: Known) -> Decision {
+    let (unit, unit_is) = match known.unit {
         Some(unit) => (Some(unit), format!("durations are {}", unit.words())),
+        None if known.decimal => of_decimals(rows, resolution_ns),
         None => inferred(rows, resolution_ns),
     };
-    let (stamp, stamp_known, stamp_is) = match (stamp, unit) {
+    let (stamp, stamp_known, stamp_is) = match (known.stamp, unit) {
         (Some(stamp), _) => (stamp, true, "as its format says".to_owned()),
         (None, Some(unit)) => stamps(rows, resolution_ns, unit),
         (None, None) => (StampOf::End, false, "without durations that makes no difference".to_owned()),
@@ -78,8 +88,26 @@ pub(super) fn decide(
     Decision { unit, unit_is, stamp, stamp_known, stamp_is }
 }
 
+/// Seconds, unless the log contradicts that, or half of the requests would be slow and milliseconds fit as well.
+fn of_decimals(rows: &[Timed], resolution_ns: i64) -> (Option<Unit>, String) {
+    if contradiction(rows, resolution_ns, Unit::Seconds).is_some() {
+        return inferred(rows, resolution_ns);
+    }
+    let slow = rows.iter().filter(|row| row.value > USUAL_S).count();
+    if slow * 2 <= rows.len() {
+        return (Some(Unit::Seconds), "durations are seconds, as decimal numbers usually are".to_owned());
+    }
+    match contradiction(rows, resolution_ns, Unit::Millis) {
+        Some(why) => (Some(Unit::Seconds), format!("durations are seconds: {why}")),
+        None => (None, "decimal durations have no unit and may be seconds or milliseconds".to_owned()),
+    }
+}
+
 /// The one unit that the log does not contradict.
 fn inferred(rows: &[Timed], resolution_ns: i64) -> (Option<Unit>, String) {
+    if rows.is_empty() {
+        return (None, "no request has one".to_owned());
+    }
     if rows.len() < FEWEST {
         let told = format!("durations have no unit, and {} requests are too few to tell it", rows.len());
         return (None, told);
@@ -107,10 +135,11 @@ fn contradiction(rows: &[Timed], resolution_ns: i64, unit: Unit) -> Option<Strin
     let at = |share: f64| values.get((values.len() as f64 * share) as usize).copied().unwrap_or(0.0);
     let (median_ns, long_ns) = (at(0.5) * unit.ns() as f64, at(0.99) * unit.ns() as f64);
     let words = unit.words();
-    let too_short =
-        rows.iter().filter(|row| row.answered && (1.0..LEAST_MICROS).contains(&row.value)).count();
-    if unit == Unit::Micros && too_short as f64 >= SHARE_OF_LESS * rows.len() as f64 {
-        return Some(format!("{too_short} requests would be answered in less than {LEAST_MICROS} {words}"));
+    let micros = |row: &Timed| row.value * unit.ns() as f64 / 1e3;
+    let is_too_short = |row: &&Timed| row.answered && row.value > 0.0 && micros(row) < LEAST_MICROS;
+    let too_short = rows.iter().filter(is_too_short).count();
+    if too_short > 0 && too_short as f64 >= SHARE_OF_LESS * rows.len() as f64 {
+        return Some(format!("{too_short} requests would take less than {LEAST_MICROS} µs in {words}"));
     }
     if median_ns > LONGEST_USUAL_NS {
         return Some(format!("half of the requests would take more than a minute in {words}"));
@@ -235,7 +264,7 @@ mod tests {
     #[test]
     fn a_unit_is_taken_when_every_other_contradicts_the_log() {
         // Slow requests, stamped at their start as Apache does: the order of the ends tells all units apart.
-        let of = |rows: &[Timed]| decide(rows, SECOND_NS, None, None);
+        let of = |rows: &[Timed]| decide(rows, SECOND_NS, Known::default());
         assert_eq!(of(&served(StampOf::Start, 1000.0, 400.0)).unit, Some(Unit::Micros));
         let millis = of(&served(StampOf::Start, 1.0, 400.0));
         assert_eq!(
@@ -251,16 +280,16 @@ mod tests {
         // Ends that tell nothing of units, and durations that two units fit.
         let mut slow = served(StampOf::End, 1.0, 100.0);
         slow.retain(|row| row.value >= LEAST_MICROS);
-        let open = decide(&slow, SECOND_NS, None, None);
+        let open = decide(&slow, SECOND_NS, Known::default());
         assert_eq!(open.unit, None, "{}", open.unit_is);
         assert!(open.unit_is.contains("milliseconds or microseconds"), "{}", open.unit_is);
-        let few = decide(&served(StampOf::Start, 1.0, 400.0)[..20], SECOND_NS, None, None);
+        let few = decide(&served(StampOf::Start, 1.0, 400.0)[..20], SECOND_NS, Known::default());
         assert!(few.unit.is_none() && few.unit_is.contains("too few"));
         // No unit that is taken is ever wrong, whatever is stamped and however long requests take.
         for stamp in [StampOf::Start, StampOf::End] {
             for scale in [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0] {
                 for (per_ms, unit) in [(1.0, Unit::Millis), (1000.0, Unit::Micros), (0.001, Unit::Seconds)] {
-                    let decision = decide(&served(stamp, per_ms, scale), SECOND_NS, None, None);
+                    let decision = decide(&served(stamp, per_ms, scale), SECOND_NS, Known::default());
                     let right = decision.unit.is_none_or(|taken| taken == unit);
                     assert!(right, "{stamp:?} {scale} {unit:?}: {}", decision.unit_is);
                 }
@@ -269,11 +298,37 @@ mod tests {
     }
 
     #[test]
+    fn decimals_are_seconds_unless_something_speaks_against_it() {
+        let of = |rows: &[Timed], per: f64| {
+            let rows: Vec<Timed> =
+                rows.iter().map(|row| Timed { value: (row.value * per).round() / 1e3, ..*row }).collect();
+            decide(&rows, SECOND_NS, Known { decimal: true, ..Known::default() })
+        };
+        // Values of microseconds: as seconds with three decimals, and as milliseconds with three.
+        let fast = served(StampOf::End, 1000.0, 10.0);
+        assert_eq!(of(&fast, 1e-3).unit, Some(Unit::Seconds));
+        let millis = of(&fast, 1.0);
+        assert_eq!(millis.unit, None, "{}", millis.unit_is);
+        assert!(millis.unit_is.contains("milliseconds"), "{}", millis.unit_is);
+        // Half of the requests take seconds, and some take what milliseconds would make nothing of.
+        let slow = served(StampOf::End, 1000.0, 3000.0);
+        let seconds = of(&slow, 1e-3);
+        assert_eq!(seconds.unit, Some(Unit::Seconds), "{}", seconds.unit_is);
+        // In a queue for which seconds would be too much.
+        let crowded = served(StampOf::Start, 1000.0, 400.0);
+        let millis = of(&crowded, 1.0);
+        assert_ne!(millis.unit, Some(Unit::Seconds), "{}", millis.unit_is);
+        // A few lines are seconds, too.
+        assert_eq!(of(&fast[..3], 1e-3).unit, Some(Unit::Seconds));
+    }
+
+    #[test]
     fn stamps_are_what_puts_requests_in_the_order_of_their_ends() {
         for stamp in [StampOf::Start, StampOf::End] {
-            let slow = decide(&served(stamp, 1.0, 1000.0), SECOND_NS, Some(Unit::Millis), None);
+            let known = Known { unit: Some(Unit::Millis), ..Known::default() };
+            let slow = decide(&served(stamp, 1.0, 1000.0), SECOND_NS, known);
             assert_eq!((slow.stamp, slow.stamp_known), (stamp, true), "{}", slow.stamp_is);
-            let fast = decide(&served(stamp, 1.0, 3.0), SECOND_NS, Some(Unit::Millis), None);
+            let fast = decide(&served(stamp, 1.0, 3.0), SECOND_NS, known);
             assert_eq!((fast.stamp, fast.stamp_known), (StampOf::End, false));
         }
     }
@@ -284,7 +339,8 @@ mod tests {
         let rows: Vec<Timed> = (0..100)
             .map(|i| Timed { at_ns: wild[i % 5], value: 1e17 * (i % 3) as f64, answered: true })
             .collect();
-        decide(&rows, SECOND_NS, None, None);
-        decide(&rows, 1, Some(Unit::Seconds), None);
+        decide(&rows, SECOND_NS, Known::default());
+        decide(&rows, SECOND_NS, Known { decimal: true, ..Known::default() });
+        decide(&rows, 1, Known { unit: Some(Unit::Seconds), ..Known::default() });
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Field<'a> {
     /// What stands in front of `=` or `:`.
     pub(super) key: &'a str,
     pub(super) value: &'a str,
+    /// Whether it stands in quotes of its own, without a key.
+    pub(super) quoted: bool,
 }
 
 /// A number that may be a duration.
@@ -81,7 +83,7 @@ pub(super) fn fields(rest: &str) -> impl Iterator<Item = Field<'_>> {
         }
         if let Some((value, behind)) = quoted(rest) {
             rest = behind;
-            return Some(Field { key: "", value });
+            return Some(Field { key: "", value, quoted: true });
         }
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
         // A key with a quoted value: `rt="0.012"`; in it there may be blanks.
@@ -90,12 +92,12 @@ pub(super) fn fields(rest: &str) -> impl Iterator<Item = Field<'_>> {
             && let Some((value, behind)) = quoted_value(behind)
         {
             rest = behind;
-            return Some(Field { key, value });
+            return Some(Field { key, value, quoted: false });
         }
         let (word, behind) = rest.split_at_checked(end)?;
         rest = behind;
         let (key, value) = word.split_once(['=', ':']).unwrap_or(("", word));
-        Some(Field { key, value })
+        Some(Field { key, value, quoted: false })
     })
     .take(MOST_FIELDS)
 }

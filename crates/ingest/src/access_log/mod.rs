@@ -21,7 +21,7 @@ mod unit;
 use fathom_recording::Sink;
 
 use self::column::{Column, Found};
-use self::decide::{StampOf, Timed, decide};
+use self::decide::{Known, StampOf, Timed, decide};
 use self::line::Number;
 use self::out::Out;
 use self::template::Templates;
@@ -234,7 +234,9 @@ impl<'s> Reader<'s> {
                 })
             })
             .collect();
-        let decision = decide(&timed, self.resolution_ns, out::written_unit(&held), self.stamp);
+        let decimal = matches!(&self.shape, Shape::Common(Found::Column(column)) if column.decimal);
+        let known = Known { unit: out::written_unit(&held), decimal, stamp: self.stamp };
+        let decision = decide(&timed, self.resolution_ns, known);
         let mut out = Out::new(sink, &self.name, decision, self.resolution_ns);
         held.iter().for_each(|row| out.request(row, &self.templates));
         self.out = Some(out);

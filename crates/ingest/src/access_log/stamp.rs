@@ -134,6 +134,11 @@ pub(super) fn of_json(value: &serde_json::Value) -> Option<Stamp> {
     }
 }
 
+/// Whether a number is in the range of moments since the epoch, in whichever unit.
+pub(super) fn is_moment(number: f64) -> bool {
+    since_epoch(number, false).is_some()
+}
+
 fn since_epoch(number: f64, fraction: bool) -> Option<Stamp> {
     let units = [SECOND_NS, MILLI_NS, 1_000, 1];
     let unit_ns = units.into_iter().find(|unit| EPOCH_S.contains(&(number / (SECOND_NS / unit) as f64)))?;
