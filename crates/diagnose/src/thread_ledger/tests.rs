@@ -756,5 +756,6 @@ fn operations_are_counted_by_clients_else_by_an_access_log_and_never_by_both() {
         operations(&recording, Window { from_ns: 0, to_ns: 5_000_000_000 })
     };
     assert_eq!(add("requests", 40.0), Some(200.0));
+    assert_eq!(add("requests without 5xx", 35.0), Some(200.0), "a part of the requests");
     assert_eq!(add("throughput", 30.0), Some(150.0));
 }

@@ -1,10 +1,11 @@
 //! The application's progress over time: all instances of a series on one grid of ticks.
 //!
 //! A throughput of three clients is one figure, their sum; latencies of three clients are one figure, their median.
+//! Of the requests of an access log those count that did not fail: a server that answers nothing but errors does so quickly.
 //! Rates are already divided by the elapsed time of their tick. A tick that none tells of is a gap and not a zero;
 //! a tick that lasted much longer than usual is a stall of the one who keeps time, most often of the whole JVM.
 
-use fathom_recording::vocabulary::live;
+use fathom_recording::vocabulary::{live, series};
 use fathom_recording::{Recording, Series, SeriesKind};
 
 use crate::intervals::Intervals;
@@ -75,7 +76,8 @@ impl Progress {
 
     /// The progress that series of a recording tell of: throughput, else latency; `None` without either.
     pub fn of(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Option<Self> {
-        let rates = named(recording, SeriesKind::Rate, &usable, |_| 0);
+        let counts = |s: &Series| usable(s) && !counts_failures(recording, s);
+        let rates = named(recording, SeriesKind::Rate, counts, |_| 0);
         if !rates.is_empty() {
             return Self::on_grid(recording, &rates, false);
         }
@@ -118,6 +120,15 @@ impl Progress {
         }
         Some(progress)
     }
+}
+
+/// Whether a series counts requests that failed as well, and another one of its source those that did not.
+fn counts_failures(recording: &Recording, counted: &Series) -> bool {
+    let without = |s: &Series| {
+        s.info.name == series::REQUESTS_WITHOUT_5XX
+            && (s.info.source, &s.info.instance) == (counted.info.source, &counted.info.instance)
+    };
+    counted.info.name == series::REQUESTS && recording.series.iter().any(without)
 }
 
 /// The series of a kind that share the best name and have at least three points.
@@ -302,6 +313,27 @@ mod tests {
         assert!(p.of_latency && p.values[0] == Some(0.25) && p.shown(0.25) == 4.0);
         let r = recording(&[latency, ("throughput", SeriesKind::Rate, points(7.0))]);
         assert_eq!(Progress::of(&r, |_| true).unwrap().values[0], Some(7.0));
+    }
+
+    #[test]
+    fn requests_that_failed_are_no_progress() {
+        let points = |v: f64| (0..5).map(|i| (i * S, S, v)).collect::<Vec<_>>();
+        let mut r = recording(&[
+            ("requests", SeriesKind::Rate, points(9.0)),
+            ("requests", SeriesKind::Rate, points(70.0)),
+        ]);
+        // Of a log that does not tell failures apart all requests count.
+        assert_eq!(Progress::of(&r, |_| true).unwrap().values[0], Some(79.0));
+        for counted in 0..2 {
+            let name = series::REQUESTS_WITHOUT_5XX.to_owned();
+            let info = SeriesInfo { name, ..r.series[counted].info.clone() };
+            let without = r.add_series(info);
+            (0..5).for_each(|i| r.point(without, i * S, S, if i < 2 { 5.0 } else { 0.0 }));
+        }
+        r.seal();
+        let p = Progress::of(&r, |_| true).unwrap();
+        assert_eq!(p.values, [Some(10.0), Some(10.0), Some(0.0), Some(0.0), Some(0.0)]);
+        assert_eq!(p.measured_on, "requests without 5xx of client0, client1");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Requests into a recording: an operation for each whose duration is known, and what was done, how long it took and
-//! what share of it failed, tick by tick.
+//! Requests into a recording: an operation for each whose duration is known, and how many there were, how many of them were
+//! not answered with an error of the server, and how long they took, tick by tick.
 //!
 //! A request counts where it ended. Ticks are a tenth of a second when stamps are that fine and there are many requests,
 //! else a second, ten or sixty: the shortest in which enough end on average that chance alone makes no dip. Between the
@@ -202,6 +202,7 @@ impl<'s> Out<'s> {
     /// Writes ticks, and zeros between them and up to `until`.
     fn points(&mut self, bins: &[(i64, Bin)], until: i64, tick_ns: i64) {
         let requests = self.add_series(series::REQUESTS, "requests/s", SeriesKind::Rate);
+        let served = self.add_series(series::REQUESTS_WITHOUT_5XX, "requests/s", SeriesKind::Rate);
         let errors = self.add_series(series::SERVER_ERRORS, "share", SeriesKind::Gauge);
         let timed = bins.iter().any(|(_, bin)| bin.timed > 0);
         let latency = timed.then(|| {
@@ -212,10 +213,12 @@ impl<'s> Out<'s> {
         let one_by_one = until.saturating_sub(first) <= (bins.len() as i64).saturating_mul(MOST_EMPTY);
         let at = |tick: i64| tick.saturating_mul(tick_ns);
         let empty = |sink: &mut dyn Sink, from: i64, to: i64| {
-            if one_by_one {
-                (from..to).for_each(|tick| sink.point(requests, at(tick), tick_ns, 0.0));
-            } else if from < to {
-                sink.point(requests, at(from), at(to).saturating_sub(at(from)), 0.0);
+            for series in [requests, served] {
+                if one_by_one {
+                    (from..to).for_each(|tick| sink.point(series, at(tick), tick_ns, 0.0));
+                } else if from < to {
+                    sink.point(series, at(from), at(to).saturating_sub(at(from)), 0.0);
+                }
             }
         };
         let mut expected = first;
@@ -223,7 +226,9 @@ impl<'s> Out<'s> {
             empty(self.sink, expected, *tick);
             expected = tick.saturating_add(1);
             let t_ns = at(*tick);
+            let without = bin.requests.saturating_sub(bin.server_errors);
             self.sink.point(requests, t_ns, tick_ns, bin.requests as f64 / seconds(tick_ns));
+            self.sink.point(served, t_ns, tick_ns, without as f64 / seconds(tick_ns));
             self.sink.point(errors, t_ns, tick_ns, bin.server_errors as f64 / bin.requests.max(1) as f64);
             if let Some((mean, longest)) = latency.filter(|_| bin.timed > 0) {
                 self.sink.point(mean, t_ns, tick_ns, bin.sum_ms / bin.timed as f64);

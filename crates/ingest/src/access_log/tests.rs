@@ -109,6 +109,7 @@ fn requests_become_series_and_operations_without_what_clients_send() {
     // Ten a second over ten seconds, of which the first and the last are not known to be whole.
     assert_eq!(requests.value, vec![10.0; 8]);
     assert_eq!((requests.t_ns[0], requests.dt_ns[0]), (FROM_NS + SECOND_NS, SECOND_NS));
+    assert_eq!(series(&recording, series::REQUESTS_WITHOUT_5XX).value, vec![9.0; 8]);
     assert_eq!(series(&recording, series::SERVER_ERRORS).value, vec![0.1; 8]);
     assert_eq!(series(&recording, series::AVG_LATENCY).value, vec![250.0; 8]);
     let operations: Vec<_> = recording.spans_of(kind::OPERATION).collect();
@@ -137,7 +138,9 @@ fn a_second_without_a_request_is_a_zero() {
         .map(|l| format!("{l}\n"))
         .collect();
     let recording = read(log.as_bytes());
-    assert_eq!(series(&recording, series::REQUESTS).value, [10.0, 10.0, 0.0, 0.0]);
+    for name in [series::REQUESTS, series::REQUESTS_WITHOUT_5XX] {
+        assert_eq!(series(&recording, name).value, [10.0, 10.0, 0.0, 0.0], "{name}");
+    }
     assert_eq!(recording.spans_of(kind::OPERATION).len(), 0, "without a duration there is no end");
     assert!(recording.series.iter().all(|s| s.info.name != series::AVG_LATENCY));
     assert!(!recording.sources[0].checks[0].holds);
