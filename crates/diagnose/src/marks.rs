@@ -1,8 +1,9 @@
 //! Marks: what people or their tools did while it was recorded, and the slow windows that begin with one.
 //!
-//! That a window begins with a deploy is a fact and no cause. It is said where the two cannot be told apart in time: they
-//! are no further apart than a tick of the series that the window was found on, what the mark's time leaves open, and what
-//! the clocks of mark and series may be off, together.
+//! That a window begins with a deploy is a fact and no cause. It is said where the mark may have been at the window's beginning:
+//! they are no further apart than a tick of the series that the window was found on and what the clocks of mark and series
+//! may be off, together. What is written as 22:00 was at any moment of that minute and at none before it: that
+//! puts it closer to windows that begin later, and never to those that began before it.
 
 use fathom_recording::vocabulary::{figure, kind, live, source};
 use fathom_recording::{Recording, SeriesKind, Source};
@@ -15,14 +16,20 @@ pub(crate) fn of(recording: &Recording, slow: &[Window], tick_ns: i64) -> Vec<Ma
     let mark = |span: fathom_recording::Span<'_>| {
         let at_ns = span.t0_ns();
         let precision_ns = span.figure(figure::PRECISION_NS).unwrap_or(0.0).max(0.0) as i64;
-        let within_ns = tick_ns.saturating_add(precision_ns).saturating_add(clocks_ns);
-        let apart = |window: &&Window| window.from_ns.saturating_sub(at_ns).saturating_abs();
-        let nearest = slow.iter().min_by_key(apart).filter(|window| apart(window) <= within_ns);
+        let both_ways_ns = tick_ns.saturating_add(clocks_ns);
+        // How long before a window it is, and how long before and after it may be.
+        let before = |window: &Window| window.from_ns.saturating_sub(at_ns);
+        let within = |before_ns: i64| match before_ns {
+            0.. => both_ways_ns.saturating_add(precision_ns),
+            _ => both_ways_ns,
+        };
+        let may_be = |window: &&Window| before(window).saturating_abs() <= within(before(window));
+        let nearest = slow.iter().filter(may_be).min_by_key(|window| before(window).saturating_abs());
         let ms = |ns: i64| ns as f64 / 1e6;
         let began = nearest.map(|window| Began {
             from_ns: window.from_ns,
-            before_ms: ms(window.from_ns.saturating_sub(at_ns)),
-            within_ms: ms(within_ns),
+            before_ms: ms(before(window)),
+            within_ms: ms(within(before(window))),
         });
         Mark { at_ns, text: span.name().to_owned(), precision_ns, source: span.position(), began }
     };
@@ -114,9 +121,29 @@ mod tests {
                 // A tick, a second of the mark and half of one of the clock: 57 s is too far away.
                 ("build", None),
                 ("deploy", began(2000.0, 2500.0)),
-                ("restart", began(-1000.0, 1501.0)),
+                ("restart", began(-1000.0, 1500.0)),
             ]
         );
+    }
+
+    #[test]
+    fn what_the_time_of_a_mark_leaves_open_lies_behind_it() {
+        // Written as a minute: it was in the minute from then on.
+        const MINUTE: i64 = 60 * S;
+        let marks = [(20 * S, MINUTE, "deploy"), (62 * S, MINUTE, "rollback"), (61 * S, MINUTE, "restart")];
+        let diagnosis = diagnose(&recording(&marks), &Options::default()).unwrap();
+        let told: Vec<_> = diagnosis.marks.iter().map(|m| (m.text.as_str(), m.began.clone())).collect();
+        let began = |before_ms, within_ms| Some(Began { from_ns: 60 * S, before_ms, within_ms });
+        // A tick and half a second of the clock are open both ways.
+        assert_eq!(
+            told,
+            [("deploy", began(40_000.0, 61_500.0)), ("restart", began(-1000.0, 1500.0)), ("rollback", None)]
+        );
+        // The window that it can have been at, and not one nearer by that began before it.
+        let recording = recording(&[(100 * S, MINUTE, "deploy")]);
+        let slow = [97, 130].map(|s| Window { from_ns: s * S, to_ns: (s + 1) * S });
+        let mark = &of(&recording, &slow, S)[0];
+        assert_eq!(mark.began.as_ref().map(|began| began.from_ns), Some(130 * S));
     }
 
     #[test]

@@ -181,7 +181,8 @@ pub struct Began {
     pub from_ns: i64,
     /// How long before that the mark is, milliseconds; negative: after.
     pub before_ms: f64,
-    /// How far apart they may be without being told apart, by the series' ticks, the mark's precision and the clocks.
+    /// How far apart they may be without being told apart, by the series' ticks and the clocks, and where the mark is the earlier
+    /// one by its precision.
     pub within_ms: f64,
 }
 
