@@ -16,6 +16,11 @@ const LONGEST: usize = 200;
 const MOST: usize = 10_000;
 /// What the column of times is called in a header.
 const HEADERS: [&str; 6] = ["time", "timestamp", "date", "datetime", "at", "when"];
+/// Abbreviations of zones that times are written with.
+const ZONES: [&str; 18] = [
+    "UTC", "GMT", "Z", "CET", "CEST", "EET", "EEST", "WET", "WEST", "BST", "IST", "JST", "EST", "EDT", "CST",
+    "CDT", "PST", "PDT",
+];
 /// Bytes of a file of marks that are read.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -39,34 +44,58 @@ pub struct MarkSpec {
 }
 
 impl FromStr for MarkSpec {
-    type Err = WindowError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WindowError> {
-        let (at, text) = text.split_once('=').ok_or_else(|| WindowError::NoMoment(text.to_owned()))?;
-        Ok(Self { at: at.parse()?, text: text.trim().chars().take(LONGEST).collect() })
+    fn from_str(text: &str) -> Result<Self, String> {
+        let none = || WindowError::NoMoment(text.to_owned()).to_string();
+        let (at, told) = text.split_once('=').ok_or_else(none)?;
+        let at = at.parse().map_err(|error: WindowError| error.to_string())?;
+        Self::of(at, told).ok_or_else(|| {
+            format!("{text}: says when, and not what: write TIME=TEXT, such as 22:00:23='deploy 2.3'")
+        })
     }
 }
 
 impl MarkSpec {
-    /// A line of a file; `None` when its time cannot be read.
-    fn of_line(line: &str) -> Option<Self> {
-        let of = |at: &str, text: &str| {
-            let text = text.trim();
-            let unquoted = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-            let text = unquoted.map_or_else(|| text.to_owned(), |t| t.replace("\"\"", "\""));
-            let at = at.trim().trim_matches('"').parse().ok()?;
-            Some(Self { at, text: text.chars().take(LONGEST).collect() })
-        };
-        let parted = |by: &[char]| line.split_once(by).and_then(|(at, text)| of(at, text));
-        // A date and a time of day with a blank between them.
-        let dated = || {
-            let (end, _) = line.match_indices(char::is_whitespace).nth(1).unwrap_or((line.len(), ""));
-            let (at, text) = line.split_at_checked(end)?;
-            at.starts_with(|c: char| c.is_ascii_digit()).then(|| of(at, text)).flatten()
-        };
-        let dated = dated().filter(|_| line.contains('-'));
-        parted(&[',', ';']).or(dated).or_else(|| parted(&[' ', '\t'])).or_else(|| parted(&['=']))
+    /// `None` without a text: nobody could tell what it is.
+    fn of(at: MomentSpec, text: &str) -> Option<Self> {
+        let text: String = text.trim().chars().take(LONGEST).collect();
+        (!text.is_empty()).then_some(Self { at, text })
     }
+
+    /// A line of a file; `None` when its time cannot be read, or it has no text.
+    fn of_line(line: &str) -> Option<Self> {
+        let parted = |by: &[char]| line.split_once(by).and_then(|(at, text)| Some((moment(at)?, text)));
+        // A date with a time of day behind a blank, and maybe a zone behind another one.
+        let words = |count: usize| {
+            let blanks = line.match_indices(char::is_whitespace).nth(count - 1);
+            let (at, text) = line.split_at_checked(blanks.map_or(line.len(), |(at, _)| at))?;
+            at.starts_with(|c: char| c.is_ascii_digit()).then(|| Some((moment(at)?, text))).flatten()
+        };
+        let dated = || [3, 2].into_iter().find_map(words).filter(|_| line.contains('-'));
+        let blank = || parted(&[' ', '\t']);
+        let (at, text) = parted(&[',', ';']).or_else(dated).or_else(blank).or_else(|| parted(&['=']))?;
+        let text = text.trim();
+        if begins_with_a_zone(text) {
+            return None;
+        }
+        let unquoted = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+        Self::of(at, &unquoted.map_or_else(|| text.to_owned(), |t| t.replace("\"\"", "\"")))
+    }
+}
+
+fn moment(text: &str) -> Option<MomentSpec> {
+    text.trim().trim_matches('"').parse().ok()
+}
+
+/// Whether a text begins with a zone, which then was meant for the time in front of it: an offset, or one of the usual
+/// abbreviations, most of which are of several zones.
+fn begins_with_a_zone(text: &str) -> bool {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let offset = word.strip_prefix(['+', '-']).is_some_and(|digits| {
+        matches!(digits.len(), 4 | 5) && digits.bytes().all(|b| b.is_ascii_digit() || b == b':')
+    });
+    offset || ZONES.contains(&word)
 }
 
 /// Marks with the name of where they stand.
@@ -196,7 +225,7 @@ fn read(path: &Path) -> Result<Named> {
         }
         let Some(mark) = MarkSpec::of_line(line) else {
             bail!(
-                "{shown}:{}: not TIME TEXT or time,text, with a TIME such as 115s, 22:00:23 or 2026-11-20T22:00:23Z",
+                "{shown}:{}: not TIME TEXT or time,text, with a TIME such as 115s, 22:00:23, 2026-11-20T22:00:23Z or 2026-11-20 22:00:23 +0100 (a zone stands behind a date, and is an offset or UTC)",
                 i + 1
             );
         };
@@ -225,12 +254,25 @@ mod tests {
             "2026-11-20 22:00:23 deploy 2.3",
             "2026-11-20 22:00:23,deploy 2.3",
             "115=deploy 2.3",
+            "2026-11-20 22:00:23 +0100 deploy 2.3",
+            "2026-11-20 22:00:23 -07:30\tdeploy 2.3",
+            "2026-11-20 22:00:23 UTC deploy 2.3",
+            "2026-11-20T22:00:23 +0100 deploy 2.3",
+            "2026-11-20 22:00:23 +0100,deploy 2.3",
         ] {
             assert_eq!(text(line).as_deref(), Some("deploy 2.3"), "{line}");
         }
         assert_eq!(text("115,a, b").as_deref(), Some("a, b"));
         assert_eq!(text("115 a-b c").as_deref(), Some("a-b c"));
+        assert_eq!(text("115 +10 nodes").as_deref(), Some("+10 nodes"));
         for none in ["deploy", "deploy 115", "", ",", "1x deploy"] {
+            assert_eq!(text(none), None, "{none}");
+        }
+        // Neither a text nor a mark at midnight; and zones that would be lost in the text.
+        for none in ["115s ", "115,", "115;\"\"", "2026-11-20 22:00:23", "2026-11-20 22:00:23 +0100"] {
+            assert_eq!(text(none), None, "{none}");
+        }
+        for none in ["22:00:23 UTC deploy", "22:00:23 +0100 deploy", "2026-11-20 22:00:23 CET deploy"] {
             assert_eq!(text(none), None, "{none}");
         }
     }
@@ -239,6 +281,8 @@ mod tests {
     fn a_text_has_a_bounded_length_and_may_be_anything() {
         let mark: MarkSpec = format!("5=a={}", "\u{202e}".repeat(1000)).parse().unwrap();
         assert_eq!(mark.text.chars().count(), LONGEST);
-        assert!("deploy".parse::<MarkSpec>().is_err() && "=x".parse::<MarkSpec>().is_err());
+        for none in ["deploy", "=x", "8.6s=", "8.6s= "] {
+            assert!(none.parse::<MarkSpec>().is_err(), "{none}");
+        }
     }
 }

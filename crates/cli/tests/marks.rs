@@ -120,6 +120,7 @@ fn what_is_no_mark_is_refused_with_its_place() {
         (["--marks", "/nonexistent/marks"], "/nonexistent/marks"),
         (["--mark", "deploy"], "cannot read the time"),
         (["--mark", "noon=deploy"], "cannot read the time"),
+        (["--mark", "8.6s="], "says when, and not what"),
     ] {
         let output = fathom(&[&["diagnose", log.to_str().unwrap()], &args[..]].concat());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -114,7 +114,14 @@ impl Moment {
         if let Some(ns) = duration_ns(text) {
             return Some(Self::Relative(ns));
         }
-        if let Ok(stamp) = text.parse::<jiff::Timestamp>() {
+        // Logs and `date` write the zone behind a blank: 2026-11-24 08:35:28 +0100.
+        let joined = text.rsplit_once(' ').filter(|(_, zone)| is_zone(zone));
+        let joined = joined.map(|(at, zone)| {
+            let zone = if zone.starts_with(['+', '-']) { zone } else { "Z" };
+            format!("{}{zone}", at.trim_end())
+        });
+        let stamp = joined.as_deref().unwrap_or(text).parse::<jiff::Timestamp>();
+        if let Ok(stamp) = stamp {
             return i64::try_from(stamp.as_nanosecond()).ok().map(Self::Stamp);
         }
         if text.contains('-') {
@@ -122,6 +129,13 @@ impl Moment {
         }
         text.contains(':').then(|| text.parse().ok().map(Self::Clock)).flatten()
     }
+}
+
+/// Whether a word is a zone that can be read: an offset, or a name of the zero. Other names (CET, EST) are of several.
+fn is_zone(word: &str) -> bool {
+    let offset = word.strip_prefix(['+', '-']);
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b':');
+    offset.is_some_and(digits) || ["UTC", "GMT", "Z"].iter().any(|zero| zero.eq_ignore_ascii_case(word))
 }
 
 impl std::str::FromStr for MomentSpec {
@@ -333,6 +347,11 @@ mod tests {
             ("50.25s", 50 * S + S / 4, S / 100),
             ("1m", 60 * S, 60 * S),
             ("1m5s", 65 * S, S),
+            ("2026-11-21 00:59:50 +0100", 50 * S, S),
+            ("2026-11-20T18:59:50.5 -05:00", 50 * S + S / 2, S / 10),
+            ("2026-11-20 23:59:50 UTC", 50 * S, S),
+            ("2026-11-20 23:59:50  gmt", 50 * S, S),
+            ("2026-11-20 23:59 UTC", 0, 60 * S),
             ("50500ms", 50 * S + S / 2, S / 1000),
             ("23:59:50", 50 * S, S),
             ("23:59:50.5", 50 * S + S / 2, S / 10),
