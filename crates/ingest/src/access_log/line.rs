@@ -10,6 +10,8 @@
 use super::stamp::{Stamp, bracketed};
 use super::unit::Unit;
 
+/// Brackets in front of a request that are looked at for its stamp: addresses may stand in brackets as well.
+const MOST_BRACKETS: usize = 8;
 /// Fields behind the request that are looked at: appended formats have a dozen.
 const MOST_FIELDS: usize = 40;
 
@@ -49,16 +51,17 @@ pub(super) struct Number {
 /// Takes a line apart. `None`: it is none of an access log.
 pub(super) fn parse(line: &str) -> Option<Line<'_>> {
     let line = line.trim();
-    let (before, rest) = line.split_once('[')?;
-    let (stamp, rest) = rest.split_once(']')?;
-    let stamp = bracketed(stamp)?;
+    let (at, stamp, rest) = line.match_indices('[').take(MOST_BRACKETS).find_map(|(at, _)| {
+        let (stamp, rest) = line.get(at + 1..)?.split_once(']')?;
+        Some((at, bracketed(stamp)?, rest))
+    })?;
     let (request, rest) = quoted(rest.trim_start())?;
     let rest = rest.trim_start();
     let (status, rest) = rest.split_once(' ').unwrap_or((rest, ""));
     let digits = status.len() <= 3 && !status.is_empty() && status.bytes().all(|b| b.is_ascii_digit());
     // Envoy writes 0 for a client that left before there was an answer.
     let status = status.parse::<u16>().ok().filter(|s| digits && (*s == 0 || (100..=999).contains(s)))?;
-    Some(Line { stamp, request, status, rest, stamp_first: before.is_empty() })
+    Some(Line { stamp, request, status, rest, stamp_first: at == 0 })
 }
 
 /// A string in double quotes in front of `text`, escapes left as they are, and what follows it.
@@ -169,9 +172,16 @@ mod tests {
                 ("", "[17]")
             ]
         );
+        // Addresses of IPv6 in brackets: Jetty's, and nginx' with the address and the port of the server in front.
+        for before in ["[0:0:0:0:0:0:0:1] - - ", "[::1]:443 10.0.0.1 - - ", "[ [x] - "] {
+            let six = format!("{before}[24/Nov/2026:11:49:06 +0000] \"GET /a HTTP/1.1\" 200 5");
+            let line = parse(&six).unwrap();
+            assert_eq!((line.request, line.rest, line.stamp_first), ("GET /a HTTP/1.1", "5", false), "{six}");
+        }
         for none in [
             "",
             "[",
+            "[::1] - - [24/Nov/2026] \"GET / HTTP/1.1\" 200 5",
             "] [",
             "[24/Nov/2026:11:49:06 +0000]",
             "x [24/Nov/2026:11:49:06 +0000] \"GET / 200",
