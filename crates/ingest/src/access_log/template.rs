@@ -2,7 +2,7 @@
 //!
 //! Nothing that may be a secret or a person gets into a recording: no query string, no parameters of a path, no host,
 //! and of a path only segments that look like a route ("orders", "v1", "oauth2"). A segment that has other digits, an
-//! escape, a sign or more letters than a word is `*`. So is what makes a place in the path have too many names: words
+//! escape, a sign, more letters than a word or many of both cases is `*`. So is what makes a place in the path have too many names: words
 //! alone do not show that they name users.
 
 use rustc_hash::FxHashMap;
@@ -11,6 +11,8 @@ use rustc_hash::FxHashMap;
 const LONGEST_WORD: usize = 32;
 /// Letters that a hexadecimal number may consist of by chance: "decade", "facade" are words.
 const SHORTEST_HEX: usize = 8;
+/// So many letters of both cases are a token: names of routes in them are not worth a secret.
+const SHORTEST_TOKEN: usize = 12;
 /// Names at one place of a path; more are the names of things.
 const MOST_NAMES: usize = 48;
 /// Names of requests in all.
@@ -103,7 +105,8 @@ pub(super) fn split(request: &str) -> (&str, &str) {
     (words.next().unwrap_or_default(), words.next().unwrap_or_default())
 }
 
-/// The segments of a target's path: without scheme and host, query and fragment, and each without its parameters.
+/// The segments of a target's path: without scheme and host, query and fragment, and each without its parameters. A host without
+/// a scheme (`//host/path`) may as well be a path with a slash too many: it is `*`.
 fn segments(target: &str) -> impl Iterator<Item = &str> {
     let path = match target.split_once("://") {
         Some((_, rest)) => rest.split_once('/').map_or("", |(_, path)| path),
@@ -112,7 +115,9 @@ fn segments(target: &str) -> impl Iterator<Item = &str> {
         None => "",
     };
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    path.split('/').map(|s| s.split(';').next().unwrap_or_default()).filter(|s| !s.is_empty())
+    let names = path.split('/').map(|s| s.split(';').next().unwrap_or_default()).filter(|s| !s.is_empty());
+    let host = path.starts_with("//");
+    names.enumerate().map(move |(i, name)| if host && i == 0 { "*" } else { name })
 }
 
 /// A segment as it is told.
@@ -125,9 +130,18 @@ fn word(segment: &str) -> &str {
     // "oauth2" and "s3" have one digit, at their end.
     let one_last = digits == 1 && segment.len() > 1 && segment.ends_with(|c: char| c.is_ascii_digit());
     let hex = segment.len() >= SHORTEST_HEX && segment.bytes().all(|b| b.is_ascii_hexdigit());
-    let short = segment.len() <= LONGEST_WORD;
+    let short = segment.len() <= LONGEST_WORD && !is_token(segment);
     let routed = short && segment.chars().all(signs) && !hex && (digits == 0 || version || one_last);
     if routed { segment } else { "*" }
+}
+
+/// Whether a segment is of many letters in both cases, other than a capital in front of each of its words.
+fn is_token(segment: &str) -> bool {
+    let letters = segment.bytes().filter(u8::is_ascii_alphabetic).count();
+    let capital_within = |word: &str| word.bytes().skip(1).any(|b| b.is_ascii_uppercase());
+    letters >= SHORTEST_TOKEN
+        && segment.bytes().any(|b| b.is_ascii_lowercase())
+        && segment.split(['-', '_', '.']).any(capital_within)
 }
 
 #[cfg(test)]
@@ -153,6 +167,16 @@ mod tests {
             ("GET /t/deadbeefcafe HTTP/1.1", "GET /t/*"),
             ("GET /t/aVeryLongTokenThatNoRouteWouldEverHaveInIt HTTP/1.1", "GET /t/*"),
             ("GET http://alice:secret@host:80/a/b?c HTTP/1.1", "GET /a/b"),
+            ("GET /reset/Zk_hTqLwXvPbNmRsAaBbCcDd HTTP/1.1", "GET /reset/*"),
+            ("GET /reset/SecretTokenAbc HTTP/1.1", "GET /reset/*"),
+            ("GET /users/SECRETTOKENabcdef HTTP/1.1", "GET /users/*"),
+            (
+                "GET /Notifications/Account-Settings/findById HTTP/1.1",
+                "GET /Notifications/Account-Settings/findById",
+            ),
+            ("GET //user.secret.example/path HTTP/1.1", "GET /*/path"),
+            ("GET ///user.secret.example/path HTTP/1.1", "GET /*/path"),
+            ("GET /a//b HTTP/1.1", "GET /a/b"),
             ("CONNECT internal.example.com:443 HTTP/1.1", "CONNECT *"),
             ("OPTIONS * HTTP/1.1", "OPTIONS *"),
             ("get /a HTTP/1.1", "GET /a"),
