@@ -9,6 +9,7 @@
 //! words shows the first of them; a log that several processes write in blocks (nginx with `buffer=`) is not in the
 //! order of its ends, so that nothing is decided by it.
 
+mod back;
 mod column;
 mod decide;
 mod json;

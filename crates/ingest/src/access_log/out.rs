@@ -15,6 +15,7 @@ use fathom_recording::{
 };
 use rustc_hash::FxHashMap;
 
+use super::back::Back;
 use super::decide::{Decision, StampOf};
 use super::template::Templates;
 use super::unit::Unit;
@@ -60,6 +61,7 @@ pub(super) struct Out<'s> {
     bins: FxHashMap<i64, Bin>,
     covers_ns: Option<(i64, i64)>,
     untimed: u64,
+    back: Back,
 }
 
 impl<'s> Out<'s> {
@@ -88,6 +90,7 @@ impl<'s> Out<'s> {
             bins: FxHashMap::default(),
             covers_ns: None,
             untimed: 0,
+            back: Back::default(),
         }
     }
 
@@ -95,6 +98,7 @@ impl<'s> Out<'s> {
         let unit = row.took.and_then(|took| took.unit).or(self.decision.unit);
         let took_ns = unit.zip(row.took).map(|(unit, took)| unit.of(took.value));
         self.untimed += u64::from(took_ns.is_none());
+        self.back.stamp(row.line, row.at_ns);
         let (t0_ns, t1_ns) = match self.decision.stamp {
             StampOf::Start => (row.at_ns, row.at_ns.saturating_add(took_ns.unwrap_or(0))),
             StampOf::End => (row.at_ns.saturating_sub(took_ns.unwrap_or(0)), row.at_ns),
@@ -151,7 +155,7 @@ impl<'s> Out<'s> {
             decision.stamp_is,
             seconds(tick_ns),
         );
-        let checks = vec![
+        let mut checks = vec![
             Check { claim: "the log says how long requests took".to_owned(), holds: timed > 0, detail: unit },
             Check {
                 claim: "the log says what its stamps are of".to_owned(),
@@ -160,6 +164,13 @@ impl<'s> Out<'s> {
                 detail: stamps,
             },
         ];
+        if let Some(detail) = self.back.told() {
+            checks.push(Check {
+                claim: "the clock of the log only goes on".to_owned(),
+                holds: false,
+                detail,
+            });
+        }
         let covers_ns = self.covers_ns;
         let source = self.sink.source_mut(self.source);
         source.covers_ns = covers_ns;

@@ -188,6 +188,23 @@ fn a_unit_that_is_not_certain_is_said_and_not_taken() {
 }
 
 #[test]
+fn a_clock_that_falls_back_is_said() {
+    let line = |_: i64, at: &str| format!("- - - [{at}] \"GET / HTTP/1.1\" 200 5");
+    let on = made(300, 1000, line);
+    let check = |log: &str| {
+        let recording = read(log.as_bytes());
+        recording.sources[0]
+            .checks
+            .iter()
+            .find(|check| !check.holds && check.claim.contains("clock"))
+            .cloned()
+    };
+    let fell = check(&format!("{on}{}", on.replace("2026:11:", "2026:10:"))).unwrap();
+    assert!(fell.detail.contains("from line 301 on stamps are 3899 s earlier"), "{}", fell.detail);
+    assert!(check(&on).is_none());
+}
+
+#[test]
 fn lines_that_are_none_are_counted_and_not_shown() {
     let mut log = made(50, 100, |_, at| format!("- - - [{at}] \"GET / HTTP/1.1\" 200 5"));
     log.insert_str(0, "alice hunter2\n\n");
