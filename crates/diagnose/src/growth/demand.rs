@@ -9,13 +9,15 @@ use fathom_recording::ProcessId;
 
 use super::{Each, Growth, words};
 use crate::windows::progress::Progress;
-use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, stats};
+use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, stats, thread_ledger};
 
 /// The id of the finding.
 pub const DEMAND_RULE: &str = "less-demand";
 
 /// How many times of its usual time an operation may take and be as long as ever: throughput itself is noisier.
 const AS_EVER: f64 = 1.15;
+/// What the rate of operations must fall to, of what is usual.
+const FELL: f64 = 0.9;
 /// Share of the threads' time that may go unseen: it could hold what operations waited for.
 const UNSEEN: f64 = 0.1;
 
@@ -49,7 +51,19 @@ pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress
     finding(case, process, &took, "what threads did was not seen", &latency.measured_on)
 }
 
+/// Whether fewer operations were begun at all: where as many were, and more of them failed, no less was asked for.
+fn fell(case: &Case<'_>) -> bool {
+    let rate = |windows: &[Window]| {
+        let counted = windows.iter().map(|w| thread_ledger::operations(case.recording, *w).unwrap_or(0.0));
+        counted.sum::<f64>() / Case::length_ms(windows).max(f64::MIN_POSITIVE)
+    };
+    rate(&case.slow) <= FELL * rate(&case.base)
+}
+
 fn finding(case: &Case<'_>, process: ProcessId, took: &str, unseen: &str, source: &str) -> Option<Finding> {
+    if !fell(case) {
+        return None;
+    }
     let (slow, base) = case.loss.slow_rate.zip(case.loss.base_rate).filter(|_| case.loss.lost_ms > 0.0)?;
     let lost_ms = case.loss.lost_ms;
     let mut finding =

@@ -69,6 +69,21 @@ fn where_as_much_is_asked_as_ever_the_latency_tells_when_it_was_slow() {
 }
 
 #[test]
+fn requests_that_fail_fast_are_not_less_demand() {
+    let rate = |s: i64| 400.0 + wobble(s);
+    let answered = |s: i64| if (20..30).contains(&s) { 40.0 } else { 400.0 } + wobble(s);
+    let latency = |s: i64| 5.0 + wobble(s) * 0.01;
+    let all: [(&str, SeriesKind, &dyn Fn(i64) -> f64); 3] = [
+        ("requests", SeriesKind::Rate, &rate),
+        ("requests without 5xx", SeriesKind::Rate, &answered),
+        ("avg_latency", SeriesKind::Latency, &latency),
+    ];
+    let d = diagnose(&recorded(&all), &Options::default()).unwrap();
+    assert!(d.loss.measured_on.contains("without 5xx") && d.loss.lost_ms > 8_000.0, "{}", d.headline);
+    assert!(d.findings.is_empty(), "{}", d.headline);
+}
+
+#[test]
 fn fewer_requests_of_the_same_latency_are_less_demand() {
     let diagnosis = |latency_now: f64| {
         let rate = |s: i64| if (20..30).contains(&s) { 100.0 } else { 400.0 } + wobble(s);
