@@ -14,7 +14,7 @@ use self::samples::Support;
 use super::jit_case::{JitCase, Task};
 use super::jit_deopt_loop::in_a_loop;
 use crate::intervals::Intervals;
-use crate::quantity::{count, plural, share};
+use crate::quantity::{count, millis, plural, share};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, Window};
 
 /// Compile tasks per second from which they are a burst. A warmed-up service queues less than one a second (measured:
@@ -37,6 +37,8 @@ const BIN_NS: i64 = 1_000_000_000;
 const LEAD_NS: i64 = 3_000_000_000;
 /// Stretches of the burst closer than this are one: between its tiers a method runs on, counted and slow.
 const BRIDGE_NS: i64 = 1_000_000_000;
+/// A burst in a smaller part of the slow windows is judged in that part.
+const PART: f64 = 0.5;
 /// A JVM with a third of another's tasks in the same windows follows that one: its own new work is to talk to it.
 const FOLLOWS: usize = 3;
 
@@ -63,9 +65,10 @@ impl Rule for JitCompileBurst {
          waits in the queue, its greatest length, how busy the compilers were, and the other JVMs beside it.\n\n\
          **Cost.** With CPU samples and the threads' switches (`fathom record`): what application threads ran interpreted, or \
          in C1's code, of methods that were compiled from the burst on, and what the compilers of all recorded JVMs took of \
-         the processors that they waited for, both above the base's. Where that does not matter, the burst is only what new \
-         code always brings, and no cause. From logs alone: the part of the loss that fell into the stretches in which \
-         tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
+         the processors that they waited for, both above the base's, and in the burst's own stretches where these are less than half \
+         of the slow windows. Where that does not matter, the burst is only what new code always brings, and no cause. Where there \
+         are too few samples for shares, no more is charged than compilers worked and the samples show of such code. From logs \
+         alone: the part of the loss that fell into the stretches in which tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
          samples of frame types, or the same run with `-XX:TieredStopAtLevel=1`, decide.\n\n\
          **Look-alikes.** A collection at the same time: the finding tells how long the JVM was stopped in the window, \
          and is only *consistent with* when stops explain a good part. Another process taking the processors: slow \
@@ -73,7 +76,7 @@ impl Rule for JitCompileBurst {
          does not count, an \
          empty queue with slow code `jit-code-cache-full`. Start-up: in the first 30 s of a JVM (less where the series \
          has kept its usual level for 5 s), or before the series has reached its level, it is told as start-up, and \
-         only when the user's window lies there.\n\n\
+         only when the user's window lies there, with no base of the JVM before it.\n\n\
          **Needs** a LogCompilation file for waits and lengths; `-Xlog:jit+compilation=debug` or PrintCompilation show \
          rates and names alone. Without a slow window nothing is found: compiling alone is not slow; where compilers were busy for 5 % of the time and nothing tells when it was slow, it is not known."
     }
@@ -123,8 +126,23 @@ impl Rule for JitCompileBurst {
         if let Some(leader) = leader(&jit, &bursts) {
             return jit.ruled_out(leader);
         }
-        let support = Support::of(&jit, &bursts);
-        let cost_ms = support.as_ref().map_or(most_ms, |support| support.cost_ms().min(most_ms));
+        // A long window has what the burst did to a small part of it in its mean: it is judged there, as far as there are samples
+        // enough.
+        let near = case.clipped(&stretches.or(&Intervals::of_windows(&case.base)));
+        let is_part = stretches.length_ms() < PART * Case::length_ms(&case.slow);
+        let there = Some(&near).filter(|_| is_part).and_then(|near| Support::of(&jit, near, &bursts));
+        let support = there.or_else(|| Support::of(&jit, case, &bursts));
+        let cost_ms = match &support {
+            Some(support) => support.cost_ms().min(most_ms),
+            None => samples::at_most_ms(&jit, &near, &bursts).map_or(most_ms, |ms| ms.min(most_ms)),
+        };
+        if support.is_none() && !case.matters(cost_ms) {
+            return jit.ruled_out(format!(
+                "{}; compilers worked for {} in these stretches, and samples show next to nothing that ran before it was compiled",
+                quiet(&jit),
+                millis(case.compile_ms(jvm, &near.slow))
+            ));
+        }
         match &support {
             Some(support) if !case.matters(cost_ms) => support.too_little(self, &jit),
             _ => {
@@ -290,7 +308,13 @@ fn found(
     finding
 }
 
+/// Whether a window lies in the start-up: what it is held against comes after it. A base before it shows the JVM at its usual
+/// work already.
 fn is_start_up(jit: &JitCase<'_, '_>, window: Window) -> bool {
+    let start_ns = jit.start_ns().unwrap_or(i64::MIN);
+    if jit.case.base.iter().any(|base| base.to_ns <= window.from_ns && base.to_ns > start_ns) {
+        return false;
+    }
     let young = jit.warm_ns().is_some_and(|warm| window.from_ns < warm);
     young || jit.case.warm_up.is_some_and(|w| window.from_ns < w.to_ns)
 }
@@ -316,7 +340,8 @@ fn sureness(
     }
     let Some(lost_ms) = lost_ms else {
         return weak(
-            "no series of throughput or latency shows that anything was lost; the cost is how long it lasted",
+            "no series of throughput or latency shows that anything was lost; the cost is how long it lasted, and \
+             no more than compilers worked and new code ran, as far as samples show that",
         );
     };
     if cost_ms < 0.5 * lost_ms {
@@ -500,6 +525,77 @@ mod tests {
         let Judgement::Found(finding) = judge(burst(5.0, 300), window(3, 13)) else { panic!() };
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
         assert!(finding.title.starts_with("start-up: "), "{}", finding.title);
+    }
+
+    /// A case in which nothing tells what was lost.
+    fn judge_unmeasured(built: Built, slow: Window, base: Window) -> Judgement {
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let ((from, to), base) = ((slow.from_ns / S, slow.to_ns / S), (base.from_ns / S, base.to_ns / S));
+        let measured = crate::built::slow_and_base(&recording, (from, to), base, 0.0);
+        JitCompileBurst.judge(&Case { loss: Loss::default(), lost_by: Vec::new(), ..measured }, jvm)
+    }
+
+    #[test]
+    fn what_a_base_precedes_is_no_start_up() {
+        let judged = |base| match judge_unmeasured(burst(20.2, 120), window(20, 30), base) {
+            Judgement::Found(finding) => finding.title,
+            other => panic!("{other:?}"),
+        };
+        let title = judged(window(5, 15));
+        assert!(title.starts_with("120 methods became hot at once"), "{title}");
+        let title = judged(window(50, 90));
+        assert!(title.starts_with("start-up: "), "{title}");
+    }
+
+    #[test]
+    fn no_more_is_charged_than_compilers_worked_and_new_code_ran_where_no_loss_was_measured() {
+        let judged = |by: FrameType| {
+            let mut built = Built::jvm("17", "Parallel", 200.0);
+            for i in 0..120 {
+                let at = 100.2 + f64::from(i) * 0.01;
+                jit_task(&mut built, &format!("app.shift.M{i}.go()"), at, 1.0, 0.2, 4);
+            }
+            // A worker that mostly sleeps: too few samples for shares.
+            for i in 0..50 {
+                built.on_cpu("worker", &[("app.shift.M7.go", by)], 100.2 + f64::from(i) * 0.02, 20.0);
+            }
+            judge_unmeasured(built, window(100, 110), window(40, 95))
+        };
+        let Judgement::RuledOut { figure, .. } = judged(FrameType::C2) else { panic!("found") };
+        assert!(figure.contains("compilers worked for 24 ms in these stretches"), "{figure}");
+        let Judgement::Found(finding) = judged(FrameType::Interpreted) else { panic!("not found") };
+        assert!((finding.cost_ms - 1_024.0).abs() < 1.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn a_burst_is_judged_where_it_was_and_not_over_a_long_window() {
+        // The worker waits for a tenth of the base, for two fifths while compilers work, and not at all afterwards.
+        let mut built = burst(100.2, 120);
+        built.watched("worker", 200.0);
+        for i in 0..1_320 {
+            let at = 40.0 + f64::from(i) * 0.1;
+            let (waits, compiles) = match at {
+                at if at < 100.0 => (0.1, 0.0),
+                at if at < 109.0 => (0.4, 0.4),
+                _ => (0.0, 0.0),
+            };
+            built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], at, 100.0 * (1.0 - waits));
+            if waits > 0.0 {
+                built.preempted("worker", at, 100.0 * waits, 0.0, "C2 CompilerThre (9)");
+            }
+            if compiles > 0.0 {
+                let frames = [("Compile::Compile", FrameType::Jvm)];
+                built.on_cpu("C2 CompilerThread0", &frames, at, 100.0 * compiles);
+            }
+        }
+        // Shares are told of a hundred samples.
+        built.on_cpu("worker", &[("app.Old.run", FrameType::Interpreted)], 30.0, 1.0);
+        for i in 0..100 {
+            built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], 100.5 + f64::from(i) * 0.01, 0.1);
+        }
+        let Judgement::Found(finding) = judge(built, window(100, 172)) else { panic!("not found") };
+        assert!(finding.title.contains("took the application's processors"), "{}", finding.title);
+        assert!(finding.cost_ms > 1_800.0 && finding.cost_ms < 4_300.0, "{}", finding.cost_ms);
     }
 
     #[test]

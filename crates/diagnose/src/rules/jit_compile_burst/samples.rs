@@ -11,6 +11,7 @@ use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId};
 use rustc_hash::FxHashMap;
 
 use super::Burst;
+use crate::intervals::Intervals;
 use crate::quantity::{millis, share};
 use crate::rules::cpu_case::sharing;
 use crate::rules::gc_case::{blind, summed};
@@ -58,19 +59,18 @@ pub(super) struct Support<'a> {
     run_ms: f64,
     /// Of the loss: processors that compilers took.
     taken_ms: f64,
+    /// The windows that are looked at, and the base's.
+    windows: (Vec<Window>, Vec<Window>),
     source: &'a str,
 }
 
 impl<'a> Support<'a> {
-    /// Of some bursts. `None`: too few samples were taken, or they do not tell code that is interpreted.
-    pub(super) fn of(jit: &JitCase<'_, 'a>, bursts: &[Burst<'a>]) -> Option<Self> {
-        let case = jit.case;
+    /// Of some bursts, in the windows of a case. `None`: too few samples were taken, or they do not tell code that is interpreted.
+    pub(super) fn of(jit: &JitCase<'_, 'a>, case: &Case<'a>, bursts: &[Burst<'a>]) -> Option<Self> {
         let recording: &'a Recording = case.recording;
         let cpu_time = recording.strings.find(sample::CPU)?;
         recording.frames.iter().find(|frame| frame.frame_type == FrameType::Interpreted)?;
-        let onset = bursts.iter().map(|burst| burst.onset_ns).min()?;
-        let from = jit.tasks.partition_point(|task| task.queued_ns < onset);
-        let compiled: HashSet<&str> = jit.tasks[from..].iter().map(|task| name_of(task.method())).collect();
+        let compiled = compiled_from(jit, bursts)?;
         let mut by: FxHashMap<StackId, Option<FrameType>> = FxHashMap::default();
         let (mut slow, mut base) = (Ran::default(), Ran::default());
         let mut threads: BTreeMap<_, f64> = BTreeMap::new();
@@ -144,6 +144,7 @@ impl<'a> Support<'a> {
                 .map(|cpu| (cpu.slow.waiting_share(), cpu.base.as_deref().map(Spent::waiting_share))),
             run_ms,
             taken_ms: cpu.as_ref().map_or(0.0, |cpu| cpu.lost_to_ms(compiling_ms, all_app_ms)),
+            windows: (case.slow.clone(), case.base.clone()),
             source: source.and_then(|id| recording.sources.get(id.index())).map_or("", |s| s.name.as_str()),
         })
     }
@@ -169,7 +170,7 @@ impl<'a> Support<'a> {
             figure: format!(
                 "{:.1} compile tasks a second, as new code brings them; of its CPU time the application ran {} of methods that \
                  were compiled then, and compilers took {} of wall time of processors that it waited for",
-                jit.per_s(&jit.case.slow),
+                jit.per_s(&self.windows.0),
                 self.slow.in_words(),
                 millis(self.taken_ms)
             ),
@@ -184,24 +185,25 @@ impl<'a> Support<'a> {
             Some(base) => format!("{slow}; in the base {base}"),
             None => slow,
         };
-        let has_base = !case.base.is_empty();
+        let (slow_windows, base_windows) = &self.windows;
+        let has_base = !base_windows.is_empty();
         let cpus = |ms: f64, windows: &[Window]| ms / Case::length_ms(windows).max(f64::MIN_POSITIVE);
         if !self.compilers.is_empty() {
             let total = |of: fn(&(ProcessId, f64, f64)) -> f64| self.compilers.iter().map(of).sum::<f64>();
             let (slow, base) = (total(|c| c.1), total(|c| c.2));
-            let mut text = format!("compilers took {:.2} processors", cpus(slow, &case.slow));
+            let mut text = format!("compilers took {:.2} processors", cpus(slow, slow_windows));
             if has_base {
-                text += &format!(" ({:.2} in the base)", cpus(base, &case.base));
+                text += &format!(" ({:.2} in the base)", cpus(base, base_windows));
             }
             if self.compilers.len() > 1 {
                 let one = |(jvm, slow_ms, base_ms): &(ProcessId, f64, f64)| {
-                    let usual = cpus(*base_ms, &case.base);
+                    let usual = cpus(*base_ms, base_windows);
                     let usual = if has_base { format!(", {usual:.2} in the base") } else { String::new() };
                     format!(
                         "{} {} ({:.2} processors{usual})",
                         named(case.recording, *jvm),
                         share(slow_ms / slow.max(f64::MIN_POSITIVE)),
-                        cpus(*slow_ms, &case.slow)
+                        cpus(*slow_ms, slow_windows)
                     )
                 };
                 let each: Vec<String> = self.compilers.iter().take(NAMED).map(one).collect();
@@ -230,6 +232,32 @@ impl<'a> Support<'a> {
         ));
         all
     }
+}
+
+/// What bursts can have cost at most in the windows of a case, milliseconds, where too few samples were taken for
+/// [`Support`]: the compilers' work, and what the few show of code that ran before it was compiled. `None` where nobody took
+/// samples of the JVM that tell compiled code, or nothing tells how long compilers worked.
+pub(super) fn at_most_ms(jit: &JitCase<'_, '_>, case: &Case<'_>, bursts: &[Burst<'_>]) -> Option<f64> {
+    let recording = case.recording;
+    let cpu_time = recording.strings.find(sample::CPU)?;
+    let tells = |kind| matches!(kind, FrameType::Interpreted | FrameType::C1 | FrameType::C2);
+    recording.frames.iter().find(|frame| tells(frame.frame_type)).filter(|_| jit.lengths_known)?;
+    let compiled = compiled_from(jit, bursts)?;
+    let own = |s: &Sample| s.kind == cpu_time && s.process == jit.jvm;
+    recording.samples.iter().find(own)?;
+    let near = Intervals::of_windows(&case.slow);
+    let before =
+        |s: &Sample| s.stack.is_some_and(|stack| before_compiled(recording, stack, &compiled).is_some());
+    let ran = recording.samples.iter().filter(|s| own(s) && near.touches(s.t_ns, s.t_ns) && before(s));
+    let ran_ms: f64 = ran.map(|s| s.weight.max(0) as f64 / 1e6).sum();
+    Some(case.compile_ms(jit.jvm, &case.slow) + ran_ms)
+}
+
+/// The methods that are compiled from the beginning of bursts on.
+fn compiled_from<'a>(jit: &JitCase<'_, 'a>, bursts: &[Burst<'_>]) -> Option<HashSet<&'a str>> {
+    let onset = bursts.iter().map(|burst| burst.onset_ns).min()?;
+    let from = jit.tasks.partition_point(|task| task.queued_ns < onset);
+    Some(jit.tasks[from..].iter().map(|task| name_of(task.method())).collect())
 }
 
 /// A JVM by name and id: several may run the same program.
