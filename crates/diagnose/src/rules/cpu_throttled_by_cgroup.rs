@@ -26,7 +26,7 @@ impl Rule for CpuThrottledByCgroup {
          stand still until the next one, whether processors are free or not. Bursts (a collection with many threads, \
          compilers, a wave of requests) use a quota up in a few milliseconds, while the average looks harmless.\n\n\
          **Evidence.** How long application threads could have run while their control group had no quota left, thread by \
-         thread, as `fathom record` sees it in the scheduler, beyond the base; where only the group's own figures were recorded \
+         thread, as `fathom record` sees it in the scheduler, beyond the base, and no longer than any of them was held back; where only the group's own figures were recorded \
          (`cpu.stat`), the share of the time in which its run queues were throttled.\n\n\
          **Look-alikes.** Threads that wait for a CPU while others run: `cpu-taken-by-others`. A group that was frozen, or a \
          process that was stopped, has no quota to run out of.\n\n\
@@ -258,6 +258,24 @@ mod tests {
             "{:?}",
             finding.evidence
         );
+    }
+
+    #[test]
+    fn no_more_is_charged_than_the_time_in_which_any_thread_was_throttled() {
+        // Workers that have work for four seconds of twenty, and are throttled for nine tenths of it.
+        let mut built = Built::jvm("17", "G1", 20.0);
+        for worker in ["a", "b", "c"] {
+            built.watched(worker, 20.0);
+            built.on_thread(fathom_recording::vocabulary::kind::SCHED_OFF, worker, "sleeping", 4.0, 16_000.0);
+            for i in 0..40 {
+                built.preempted(worker, f64::from(i) * 0.1, 90.0, 90.0, "");
+            }
+        }
+        let Judgement::Found(finding) = judged(&CpuThrottledByCgroup, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert!((finding.cost_ms - 3_600.0).abs() < 50.0, "{}", finding.cost_ms);
+        assert!(finding.title.contains("for 90 % of its time"), "{}", finding.title);
     }
 
     #[test]

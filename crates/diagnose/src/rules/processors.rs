@@ -41,6 +41,8 @@ pub(crate) struct Spent<'a> {
     pub(super) waiting_ms: f64,
     /// Application threads whose control group had no quota left.
     pub(super) throttled_ms: f64,
+    /// When any of them had none left: wall time.
+    pub(super) any_throttled_ms: f64,
     /// Application threads that had work and waited for none of the others: those above, and what lies outside. Who waits
     /// for another thread waits for what that one spends its time on.
     pub(super) active_ms: f64,
@@ -155,12 +157,12 @@ impl<'c, 'a> Processors<'c, 'a> {
     }
 
     /// Time in which application threads were throttled beyond the usual, in wall time, milliseconds: all threads of a group
-    /// stand still together.
+    /// stand still together, so that it is no longer than any of them did.
     pub(super) fn throttled_ms(&self) -> f64 {
         let all_ms = self.slow.throttled_ms;
         let beyond =
             if all_ms > 0.0 { self.beyond_usual_ms(|spent| spent.throttled_ms) / all_ms } else { 0.0 };
-        beyond * self.slow.throttled_share() * self.slow.length_ms
+        beyond * (self.slow.throttled_share() * self.slow.length_ms).min(self.slow.any_throttled_ms)
     }
 
     /// CPU time that other processes took above the base, without their compilers' (a burst of compilations is a cause of
@@ -204,6 +206,7 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
     let within = Intervals::of_windows(windows);
     let mut spent = Spent { length_ms: within.length_ms(), ..Spent::default() };
     let (mut active, mut of_thread) = (Vec::new(), Vec::new());
+    let mut throttled = Vec::new();
     let watched = case.has(kind::SCHED_WATCHED, jvm);
     for id in case.chains().application_threads(jvm).into_iter().filter(|_| watched) {
         let Some(by_heading) = case.chains().by_heading(id) else { continue };
@@ -222,7 +225,10 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
             of_thread.extend_from_slice(moments.stretches());
             match heading {
                 Heading::RunQueue => thread.waiting_ms += ms,
-                Heading::Throttled => thread.throttled_ms += ms,
+                Heading::Throttled => {
+                    thread.throttled_ms += ms;
+                    throttled.extend_from_slice(moments.stretches());
+                }
                 _ if heading.is_running() => running_ms += ms,
                 _ => {}
             }
@@ -239,6 +245,7 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
         }
     }
     spent.any_active_ms = Intervals::of(active).length_ms();
+    spent.any_throttled_ms = Intervals::of(throttled).length_ms();
     machine(recording, jvm, &within, &mut spent);
     spent
 }
