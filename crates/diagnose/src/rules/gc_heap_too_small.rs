@@ -23,6 +23,13 @@ const LIVE: f64 = 0.70;
 const OLD_FULL: f64 = 0.9;
 /// Full collections from which on that is told, and of which the last ones are taken.
 const FULL_ONES: usize = 3;
+/// A heap that takes less than this of its maximum may still grow, and a full old generation is no limit to it: it is made
+/// larger when it is short …
+const GROWN: f64 = 0.75;
+/// … unless as many full collections …
+const MANY_FULL: usize = 100;
+/// … leave its capacity the same, but for so much: then something else holds it where it is (`-Xmn`, `-XX:NewRatio`, memory).
+const SAME_ROOM: f64 = 0.05;
 /// Young collections closer together than this, median, seconds, are too many for any pause to be short enough …
 const CLOSE_S: f64 = 0.5;
 /// … and the young generation is to blame when it is no larger than this share of the heap: the default is a third
@@ -57,7 +64,8 @@ impl Rule for GcHeapTooSmall {
          one follows at once; or the young generation is so small that it fills many times a second.\n\n\
          **Evidence.** Collections for lack of room (not those that somebody asked for, nor for metaspace, humongous \
          objects or native code) stop the application for 5 % of the time or more, and the live set is 70 % of \
-         the largest heap or more, or full collections leave 90 % of the old generation in use, or young collections follow each other within half a second in a young generation \
+         the largest heap or more, or full collections leave 90 % of the old generation in use in a heap that has grown to three \
+         quarters of its maximum, or does not grow in a hundred of them, or young collections follow each other within half a second in a young generation \
          of at most 15 % of the heap.\n\n\
          **Look-alikes.** A live set that keeps growing is a leak (`heap-leak`), which a larger heap only delays. \
          Pauses that are long because the collector gets no processor (`gc-starved-of-cpu`) are few and use little CPU. \
@@ -65,7 +73,7 @@ impl Rule for GcHeapTooSmall {
          Where the allocation rate grew along with the collections, that is said: the heap may be the right size for \
          the usual load.\n\n\
          **Ruled out** by the time that such collections take, or by a live set and a young generation that leave room. Where \
-         a log does not tell their sizes, or covers less than 10 s, or where the young generation fills more than ten times a \
+         a log does not tell their sizes, or covers less than 10 s, or where the heap may still grow, or where the young generation fills more than ten times a \
          second though it is a large part of the heap, it is not known."
     }
 
@@ -99,8 +107,20 @@ impl Rule for GcHeapTooSmall {
         let generation = Young::of(&gc);
         let young = generation.as_ref().filter(|young| young.is_small());
         let old = old_full(&gc);
+        let grows = old.and_then(|_| may_grow(&gc));
+        let old = old.filter(|_| grows.is_none());
         if tight.is_none() && young.is_none() && old.is_none() {
-            return no_cause(self, &gc, stopped, live, generation.as_ref());
+            return no_cause(self, &gc, stopped, live, generation.as_ref(), grows);
+        }
+        let room = Room { tight, old, young };
+        // Of a full old generation come full collections alone: young ones beside them have room enough.
+        let (stopped, cost_ms) = (gc.stopped_share(|p| room.is_short(p)), gc.excess_ms(|p| room.is_short(p)));
+        if stopped < STOPPED || !gc.matters(cost_ms) {
+            return gc.ruled_out(format!(
+                "full collections for lack of room took {} of the time (limit {})",
+                quantity::share(stopped),
+                quantity::share(STOPPED)
+            ));
         }
         if let Some(rate) = flood(&gc).filter(|_| tight.is_none() && old.is_none()) {
             return gc.ruled_out(flooded(rate));
@@ -110,7 +130,7 @@ impl Rule for GcHeapTooSmall {
                 "the live set keeps growing: a larger heap would only delay what heap-leak describes",
             );
         }
-        Judgement::Found(Box::new(found(self, &gc, stopped, cost_ms, &Room { tight, old, young })))
+        Judgement::Found(Box::new(found(self, &gc, stopped, cost_ms, &room)))
     }
 }
 
@@ -140,12 +160,28 @@ fn no_cause(
     stopped: f64,
     live: Option<(f64, f64)>,
     young: Option<&Young>,
+    grows: Option<(f64, f64)>,
 ) -> Judgement {
     let readings = live_points(gc.case.recording, gc.jvm, None).len();
     let live = live.filter(|_| readings >= LIVE_READINGS);
     let few = gc.slow.iter().filter(|p| p.is_young() && for_room(p)).count() <= FEW_YOUNG;
     if let Some(rate) = flood(gc) {
         return gc.ruled_out(flooded(rate));
+    }
+    if let Some((taken, most)) = grows.filter(|_| gc.is_a_run()) {
+        let what = format!(
+            "whether the heap of {} is too small: collections took {} of the time and leave the old generation full, but the \
+             heap has grown to no more than {} of {}",
+            gc.case.jvm_name(gc.jvm),
+            quantity::share(stopped),
+            quantity::bytes(taken),
+            quantity::bytes(most)
+        );
+        return blind(
+            rule,
+            what,
+            "the same load with -Xms equal to -Xmx, where the heap need not grow first",
+        );
     }
     let unknown = match live {
         _ if !gc.is_a_run() => "the log covers less than 10 s",
@@ -228,6 +264,24 @@ fn old_full(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
     (last.len() >= FULL_ONES && left >= OLD_FULL * room && room > 0.0).then_some((left, room))
 }
 
+/// What the heap takes and what it may, bytes, where it may still grow: a full collection that finds the old generation
+/// short makes it larger.
+fn may_grow(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
+    let most = gc.heap_max_bytes()?;
+    let full = gc.slow.iter().rev().filter(|p| p.collected_old() && for_room(p));
+    let rooms: Vec<f64> =
+        full.clone().filter_map(|p| p.span.figure(figure::OLD_CAPACITY_BYTES)).take(MANY_FULL).collect();
+    let (least, largest) = rooms.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), v| (a.min(*v), b.max(*v)));
+    let stays = rooms.len() >= MANY_FULL && largest - least <= SAME_ROOM * largest;
+    let taken = |p: &Pause<'_>| {
+        let f = |key| p.span.figure(key);
+        f(figure::HEAP_CAPACITY_BYTES)
+            .or_else(|| Some(f(figure::OLD_CAPACITY_BYTES)? + f(figure::YOUNG_CAPACITY_BYTES).unwrap_or(0.0)))
+    };
+    let taken = full.filter_map(taken).next()?;
+    (!stays && taken < GROWN * most).then_some((taken, most))
+}
+
 /// What there is too little room in.
 struct Room<'y> {
     /// The live set and the largest heap, bytes.
@@ -236,6 +290,14 @@ struct Room<'y> {
     old: Option<(f64, f64)>,
     /// The young generation.
     young: Option<&'y Young>,
+}
+
+impl Room<'_> {
+    /// Whether a pause took place for that.
+    fn is_short(&self, pause: &Pause<'_>) -> bool {
+        let is_old_alone = self.tight.is_none() && self.young.is_none();
+        for_room(pause) && (!is_old_alone || pause.collected_old())
+    }
 }
 
 /// The allocation rate per processor, where it is out of all proportion.
@@ -254,14 +316,9 @@ fn flooded(rate: f64) -> String {
     )
 }
 
-fn found(
-    rule: &dyn Rule,
-    gc: &GcCase<'_, '_>,
-    stopped: f64,
-    cost_ms: f64,
-    &Room { tight, old, young }: &Room<'_>,
-) -> Finding {
-    let room: Vec<Pause<'_>> = gc.slow.iter().filter(|p| for_room(p)).copied().collect();
+fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short: &Room<'_>) -> Finding {
+    let &Room { tight, old, young } = short;
+    let room: Vec<Pause<'_>> = gc.slow.iter().filter(|p| short.is_short(p)).copied().collect();
     let grew = allocation_grew(gc);
     let sure = match grew {
         Some(times) => (

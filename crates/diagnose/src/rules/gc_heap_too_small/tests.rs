@@ -41,21 +41,78 @@ fn collections_that_were_asked_for_and_a_roomy_heap_are_ruled_out() {
     }
 }
 
-#[test]
-fn an_old_generation_that_full_collections_leave_full_is_too_small_in_a_large_heap() {
-    let mut built = Built::jvm("8", "Parallel", 60.0);
+/// A Parallel heap of 1 GB at most whose full collections leave the old generation full, each at the capacity that `room_mb`
+/// gives.
+fn old_full_log(full: u32, committed_mb: f64, room_mb: impl Fn(u32) -> f64) -> Built {
+    let mut built = Built::jvm("8", "Parallel", f64::from(full) * 2.0);
     built.fact(fact::HEAP_MAX_BYTES, "1073741824");
-    for i in 0..30 {
+    for i in 0..full {
+        let room = room_mb(i);
         let figures = [
-            (figure::HEAP_AFTER_BYTES, 175.0 * MB),
-            (figure::OLD_AFTER_BYTES, 174.8 * MB),
-            (figure::OLD_CAPACITY_BYTES, 175.1 * MB),
+            (figure::HEAP_AFTER_BYTES, 0.998 * room * MB),
+            (figure::HEAP_CAPACITY_BYTES, committed_mb * MB),
+            (figure::OLD_AFTER_BYTES, 0.998 * room * MB),
+            (figure::OLD_CAPACITY_BYTES, room * MB),
             (figure::FULL, 1.0),
         ];
         built.pause("Full GC", "Ergonomics", f64::from(i) * 2.0, 600.0, &figures);
     }
-    let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
-    assert!(finding.title.contains("175 MB of the 175 MB of the old generation"), "{}", finding.title);
+    built
+}
+
+#[test]
+fn an_old_generation_that_full_collections_leave_full_is_too_small_in_a_large_heap() {
+    // A heap that is as large as it may be, and one whose old generation hundreds of full collections do not make larger.
+    for built in [old_full_log(30, 1_000.0, |_| 175.1), old_full_log(300, 251.0, |_| 175.1)] {
+        let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
+        assert!(finding.title.contains("175 MB of the 175 MB of the old generation"), "{}", finding.title);
+    }
+}
+
+#[test]
+fn a_full_old_generation_of_a_heap_that_may_still_grow_is_not_known_to_be_too_small() {
+    let growing = |i: u32| 100.0 + 0.3 * f64::from(i);
+    for built in [
+        old_full_log(30, 251.0, |_| 175.1),
+        old_full_log(30, 251.0, |i| 100.0 + 5.0 * f64::from(i)),
+        old_full_log(300, 251.0, growing),
+    ] {
+        let Judgement::CannotTell(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
+        assert!(spot.what.contains("has grown to no more than 251 MB of 1.0 GB"), "{}", spot.what);
+        assert!(spot.remedy.contains("-Xms equal to -Xmx"), "{}", spot.remedy);
+    }
+}
+
+#[test]
+fn of_a_full_old_generation_full_collections_are_charged_and_not_the_young_ones_beside_them() {
+    let judged = |full_ms: f64| {
+        let mut built = Built::jvm("17", "Parallel", 150.0);
+        built.fact(fact::HEAP_MAX_BYTES, "394264576");
+        for i in 0..140 {
+            let young =
+                [(figure::YOUNG_CAPACITY_BYTES, 80.0 * MB), (figure::HEAP_CAPACITY_BYTES, 376.0 * MB)];
+            built.pause("Pause Young", "Allocation Failure", f64::from(i), 80.0, &young);
+        }
+        for i in 0..3 {
+            let figures = [
+                (figure::HEAP_AFTER_BYTES, 163.0 * MB),
+                (figure::HEAP_CAPACITY_BYTES, 376.0 * MB),
+                (figure::OLD_AFTER_BYTES, 163.0 * MB),
+                (figure::OLD_CAPACITY_BYTES, 171.0 * MB),
+            ];
+            built.pause("Pause Full", "Ergonomics", 141.0 + f64::from(i) * 3.0, full_ms, &figures);
+        }
+        judged(&GcHeapTooSmall, &built.sealed())
+    };
+    let Judgement::RuledOut { figure, .. } = judged(60.0) else { panic!("found") };
+    assert!(figure.contains("full collections for lack of room took 0.1 % of the time"), "{figure}");
+    let Judgement::Found(finding) = judged(3_000.0) else { panic!("not found") };
+    assert!((finding.cost_ms - 9_000.0).abs() < 1e-3, "{}", finding.cost_ms);
+    assert!(
+        finding.title.starts_with("collections take 6.0 % of the time: 163 MB of the 171 MB"),
+        "{}",
+        finding.title
+    );
 }
 
 #[test]
