@@ -28,11 +28,22 @@ fn early(pause: &Pause<'_>, fullest: f64) -> f64 {
     eden_share(pause).filter(|_| fullest > 0.0).map_or(1.0, |share| (1.0 - share / fullest).clamp(0.0, 1.0))
 }
 
+/// How full collections of the run find eden at most, as a share of the young generation. Where the locker initiated all of
+/// them none shows how full it gets: at least [`EDEN`].
+fn fullest(gc: &GcCase<'_, '_>) -> f64 {
+    let most = gc.all.iter().filter_map(eden_share).fold(0.0, f64::max);
+    let by_others = gc.all.iter().any(|p| p.is_young() && !held(p) && eden_share(p).is_some());
+    if by_others || most <= 0.0 { most } else { most.max(EDEN) }
+}
+
 /// What the kernel took of a pause that is long because of it ([`super::gc_kernel_time`]), milliseconds.
 fn of_the_kernel_ms(pause: &Pause<'_>) -> f64 {
     if kernel_heavy(pause) { kernel_part_ms(pause) } else { 0.0 }
 }
 
+/// The least part of the young generation that is eden, rather than survivors: Parallel begins with six eighths of it
+/// (`InitialSurvivorRatio=8`), Serial has eight tenths (`SurvivorRatio=8`).
+const EDEN: f64 = 0.75;
 /// Eden as full as this before a collection that the locker initiated means that there was nothing to collect.
 const EMPTY: f64 = 0.1;
 
@@ -78,7 +89,7 @@ impl Rule for GcLocker {
         let by_locker: Vec<Pause<'_>> = gc.slow.iter().filter(|p| held(p)).copied().collect();
         let share = if young > 0 { by_locker.len() as f64 / young as f64 } else { 0.0 };
         let usual = gc.usual_ms(|p| p.is_young() && !held(p));
-        let fullest = gc.all.iter().filter_map(eden_share).fold(0.0, f64::max);
+        let fullest = fullest(&gc);
         // One that found eden full, or objects pinned, was due anyway; only what came too early or took longer is lost. What
         // the kernel takes of a pause it takes whoever asked for the collection.
         // One in which an allocation failed for it was not.
@@ -383,6 +394,18 @@ mod tests {
         }
         let Judgement::RuledOut { figure, .. } = judged(&GcLocker, &built.sealed()) else { panic!("found") };
         assert!(figure.starts_with("100 of 100 collections were because of native code"), "{figure}");
+    }
+
+    #[test]
+    fn collections_that_all_found_eden_empty_are_charged_though_none_shows_how_full_it_gets() {
+        let mut built = Built::jvm("17", "Parallel", 60.0);
+        for i in 0..60 {
+            let eden = [(figure::EDEN_BEFORE_BYTES, 3e6), (figure::YOUNG_CAPACITY_BYTES, 1e8)];
+            built.pause("Pause Young", "GCLocker Initiated GC", f64::from(i), 200.0, &eden);
+        }
+        let Judgement::Found(finding) = judged(&GcLocker, &built.sealed()) else { panic!("not found") };
+        // All but the twenty-fifth of eden that was full.
+        assert!((finding.cost_ms - 11_520.0).abs() < 1e-3, "{}", finding.cost_ms);
     }
 
     #[test]
