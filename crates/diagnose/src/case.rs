@@ -251,6 +251,7 @@ impl<'a> Case<'a> {
             remedies: Vec::new(),
             verify: Vec::new(),
             windows: Vec::new(),
+            acts: Vec::new(),
             chain: None,
             stop: None,
         }

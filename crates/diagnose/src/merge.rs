@@ -257,7 +257,11 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
     let mut claims: Vec<Claim> = Vec::new();
     let mut kept: Vec<Finding> = Vec::new();
     for mut finding in findings {
-        let own = Intervals::of_windows(&finding.windows);
+        // Where stretches are joined for the timeline, what lies between them is not the finding's.
+        let own = match finding.acts.is_empty() {
+            true => Intervals::of_windows(&finding.windows),
+            false => Intervals::of_windows(&finding.acts),
+        };
         let density = density(finding.cost_ms, &own);
         let (mut taken_ms, mut by) = (0.0_f64, None);
         for claim in claims.iter().filter(|claim| claim.process == finding.process_id) {

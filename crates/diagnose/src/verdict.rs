@@ -325,6 +325,9 @@ pub struct Finding {
     pub verify: Vec<String>,
     /// The stretches in which it acted, for the timeline.
     pub windows: Vec<Window>,
+    /// The same one by one, where [`Self::windows`] joins many that lie close together; empty where they are the same.
+    #[serde(skip)]
+    pub acts: Vec<Window>,
     /// Of a finding about waits: what the thread that waited longest waited for, link by link.
     pub chain: Option<Chain>,
     /// Of a finding about stops of the JVM: the longest of them, cut into its parts.

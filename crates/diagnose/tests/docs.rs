@@ -85,6 +85,7 @@ fn full() -> Diagnosis {
             remedies: vec![Remedy::default()],
             verify: vec![String::new()],
             windows: vec![window],
+            acts: Vec::new(),
             chain: Some(chain()),
             stop: Some(stop()),
         }],

@@ -88,6 +88,7 @@ pub fn burst() -> Diagnosis {
         verify: vec!["run again: throughput at the start of the migration stays above 350 ops/s".into()],
         windows: vec![Window { from_ns: 143 * S, to_ns: 158 * S }],
         covered_share: 1.0,
+        acts: Vec::new(),
         chain: None,
         stop: None,
     };

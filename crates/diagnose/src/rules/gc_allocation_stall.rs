@@ -3,7 +3,7 @@
 use fathom_recording::Span;
 use fathom_recording::vocabulary::{fact, kind};
 
-use super::gc_case::{GcCase, cited, remedy, several_or_long, stretches, summed};
+use super::gc_case::{GcCase, cited, remedy, several_or_long, stretches, summed, windows_of};
 use crate::collections::Pause;
 use crate::failures::was_asked_for;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
@@ -108,6 +108,7 @@ fn found(
         (_, why) => (Confidence::Likely, why),
     };
     let mut finding = gc.finding(rule, sure, cost_ms, degenerated);
+    finding.acts.extend(windows_of(stalls.iter().copied()));
     finding.windows.extend(stretches(stalls.iter().copied()));
     finding.windows.sort_by_key(|w| w.from_ns);
     stalls.sort_by_key(|s| std::cmp::Reverse(s.duration_ns()));

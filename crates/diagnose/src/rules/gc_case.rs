@@ -273,6 +273,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         let mut finding = self.case.finding(rule, self.jvm, confidence, cost_ms);
         finding.why_confidence = why;
         finding.windows = stretches(pauses.iter().map(|p| p.span));
+        finding.acts = windows_of(pauses.iter().map(|p| p.span));
         finding.stop = self.case.longest_stop(self.jvm, &finding.windows);
         finding
     }
@@ -281,7 +282,12 @@ impl<'c, 'a> GcCase<'c, 'a> {
 /// Stretches for the timeline, in order of time. Where there are many, those closest together become one, so that a
 /// cause that acts all the time is one long stretch.
 pub(crate) fn stretches<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<Window> {
-    marked(spans.map(|s| Window { from_ns: s.t0_ns(), to_ns: s.t1_ns() }).collect())
+    marked(windows_of(spans))
+}
+
+/// Spans as stretches, one by one.
+pub(crate) fn windows_of<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<Window> {
+    spans.map(|s| Window { from_ns: s.t0_ns(), to_ns: s.t1_ns() }).collect()
 }
 
 /// The same of windows in any order.

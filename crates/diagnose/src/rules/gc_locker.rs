@@ -200,7 +200,8 @@ impl Blocked {
         );
         finding.evidence.insert(0, summed("sched", text));
         finding.title = waited;
-        finding.windows = marked(finding.windows.iter().copied().chain(self.windows).collect());
+        finding.acts.extend(self.windows);
+        finding.windows = marked(finding.acts.clone());
     }
 }
 
@@ -406,6 +407,25 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcLocker, &built.sealed()) else { panic!("not found") };
         // All but the twenty-fifth of eden that was full.
         assert!((finding.cost_ms - 11_520.0).abs() < 1e-3, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn what_is_charged_to_native_code_is_charged_to_no_other_finding() {
+        // Sixty stops, which are one stretch on the timeline, and thirty of them, which are not.
+        let mut built = Built::jvm("17", "Parallel", 60.0);
+        for i in 0..60 {
+            let (cause, eden) = match i % 2 {
+                0 => ("Allocation Failure", 75e6),
+                _ => ("GCLocker Initiated GC", 3e6),
+            };
+            let eden = [(figure::EDEN_BEFORE_BYTES, eden), (figure::YOUNG_CAPACITY_BYTES, 1e8)];
+            built.pause("Pause Young", cause, f64::from(i), 200.0, &eden);
+        }
+        let d = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
+        let rules: Vec<_> = d.findings.iter().map(|finding| finding.rule).collect();
+        assert_eq!(rules, ["gc-locker", "jvm-stopped"]);
+        let all_ms: f64 = d.findings.iter().map(|finding| finding.cost_ms).sum();
+        assert!((all_ms - 12_000.0).abs() < 1.0, "{all_ms}");
     }
 
     #[test]

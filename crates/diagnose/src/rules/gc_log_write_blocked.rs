@@ -7,7 +7,7 @@
 use fathom_recording::Span;
 use fathom_recording::vocabulary::{fact, figure, kind};
 
-use super::gc_case::{GcCase, blind, cited, remedy, stretches};
+use super::gc_case::{GcCase, blind, cited, remedy, stretches, windows_of};
 use super::log_write::{self, Kernel};
 use crate::collections::Pause;
 use crate::intervals::Intervals;
@@ -285,6 +285,7 @@ fn found(
     };
     let mut finding = gc.finding(rule, sure, cost_ms, &[]);
     finding.windows = stretches(waits.iter().map(|w| w.span));
+    finding.acts = windows_of(waits.iter().map(|w| w.span));
     finding.stop = gc.case.longest_stop(gc.jvm, &finding.windows);
     let (first, log) = match waits.first() {
         Some(first) => (first.ms, gc.case.recording.sources.get(first.span.source().index())),
