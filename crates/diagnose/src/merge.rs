@@ -64,12 +64,16 @@ pub(crate) fn judge_all<'a>(
 }
 
 /// A verdict with what only the other frame shows (the whole run where this one is stops, or stops where it is the whole run): without a
-/// share, for the loss of this frame is not theirs, and after its own findings, for what they cost is the cost of other moments.
+/// share, for the loss of this frame is not theirs, and after its own findings, for what they cost is the cost of other moments. What only sums
+/// up stops adds nothing to findings that explain most of them.
 pub(crate) fn with_others(mut verdict: Merged, other: Merged, found: &str) -> Merged {
     let own = verdict.findings.len();
     for mut finding in other.findings {
         let known = |f: &Finding| f.rule == finding.rule && f.process_id == finding.process_id;
         if verdict.findings.iter().any(known) {
+            continue;
+        }
+        if yields(finding.rule) && explained_ms(&finding, &verdict.findings) * 2.0 > finding.cost_ms {
             continue;
         }
         finding.share = None;
@@ -257,11 +261,7 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
     let mut claims: Vec<Claim> = Vec::new();
     let mut kept: Vec<Finding> = Vec::new();
     for mut finding in findings {
-        // Where stretches are joined for the timeline, what lies between them is not the finding's.
-        let own = match finding.acts.is_empty() {
-            true => Intervals::of_windows(&finding.windows),
-            false => Intervals::of_windows(&finding.acts),
-        };
+        let own = acts(&finding);
         let density = density(finding.cost_ms, &own);
         let (mut taken_ms, mut by) = (0.0_f64, None);
         for claim in claims.iter().filter(|claim| claim.process == finding.process_id) {
@@ -353,6 +353,22 @@ struct Claim {
     process: ProcessId,
     stretches: Intervals,
     density: f64,
+}
+
+/// When a finding acted. Where stretches are joined for the timeline, what lies between them is not the finding's.
+fn acts(finding: &Finding) -> Intervals {
+    match finding.acts.is_empty() {
+        true => Intervals::of_windows(&finding.windows),
+        false => Intervals::of_windows(&finding.acts),
+    }
+}
+
+/// What findings about stops explain of the time of another one in the same process, milliseconds.
+fn explained_ms(finding: &Finding, by: &[Finding]) -> f64 {
+    let own = acts(finding);
+    let of_it = by.iter().filter(|f| f.process_id == finding.process_id && is_about_stops(f));
+    let parts = of_it.map(|f| (acts(f), f.cost_ms));
+    parts.map(|(acts, cost_ms)| own.and(&acts).length_ms() * density(cost_ms, &acts)).sum()
 }
 
 fn density(cost_ms: f64, stretches: &Intervals) -> f64 {
@@ -503,6 +519,23 @@ mod tests {
             };
             let merged = with_others(of(&[jvm]), of(&[jvm, replica]), "elsewhere");
             assert_eq!(merged.findings.iter().map(|f| f.process_id).collect::<Vec<_>>(), [jvm, replica]);
+        });
+    }
+
+    #[test]
+    fn a_sum_of_stops_is_added_from_the_other_frame_only_where_they_are_not_explained() {
+        with_case(1_000.0, |case, jvm| {
+            let ranked = |rule: &'static str, cost_ms: f64, stretch: (i64, i64)| {
+                let of = |finding: Finding| Merged { findings: vec![finding], ..Merged::default() };
+                let sum = finding(case, jvm, "jvm-stopped", 1_000.0, &[(0, 1_000)]);
+                let explains = finding(case, jvm, rule, cost_ms, &[stretch]);
+                with_others(of(explains), of(sum), "over the whole run").findings.len()
+            };
+            assert_eq!(ranked("gc-explicit", 900.0, (0, 900)), 1);
+            assert_eq!(ranked("gc-explicit", 400.0, (0, 400)), 2, "less than half of them");
+            assert_eq!(ranked("gc-explicit", 900.0, (2_000, 2_900)), 2, "other stops");
+            assert_eq!(ranked("gc-explicit", 90.0, (0, 900)), 2, "a tenth of each");
+            assert_eq!(ranked("jit-compile-burst", 900.0, (0, 900)), 2, "nothing about stops");
         });
     }
 
