@@ -293,7 +293,7 @@ impl<'a> Growth<'a> {
         let behind_lock = |g: &&Grown<'_>| g.cause.by_lock && !known(g);
         let held: Vec<Key<'_>> = self.grown.iter().filter(behind_lock).map(|g| g.key).collect();
         let is_holders = |g: &&Grown<'_>| held.contains(&g.key) && g.key.heading != Heading::Idle;
-        let of_holders: f64 = left.iter().copied().filter(|g| is_holders(&g)).map(Grown::by).sum();
+        let of_holders: f64 = left.iter().copied().filter(is_holders).map(Grown::by).sum();
         left.retain(|g| !is_holders(g));
         // Windows that the user gave, without a series: what was lost is not known, but at most all of their time was.
         let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };

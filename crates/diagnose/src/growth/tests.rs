@@ -375,7 +375,9 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
     let recording = Service::of((300.0, 150.0)).built.sealed();
     let (slow_rate, base_rate) = (Some(150.0), Some(300.0));
     let loss = crate::Loss { lost_ms: 10_000.0, slow_rate, base_rate, ..crate::Loss::default() };
-    let case = Case { loss, ..crate::built::whole_run(&recording) };
+    let window = |from: i64, to: i64| vec![Window { from_ns: from * S, to_ns: to * S }];
+    let whole = crate::built::whole_run(&recording);
+    let case = Case { loss, slow: window(20, 40), base: window(0, 20), ..whole };
     let unseen = |unseen| Growth { unseen, ..grew(&[(Heading::Network, "", 8.0, 8.0)]) };
     assert!(unseen(0.05).less_demand(&case).is_some() && unseen(0.2).less_demand(&case).is_none());
 }

@@ -8,8 +8,11 @@ use crate::{Diagnosis, Options, diagnose};
 
 const S: i64 = 1_000_000_000;
 
+/// A series: its name, its kind, and its value by the second.
+type Told<'s> = (&'s str, SeriesKind, &'s dyn Fn(i64) -> f64);
+
 /// A JVM of 64 seconds, and values by the second of series that are on its clock.
-fn recorded(all: &[(&str, SeriesKind, &dyn Fn(i64) -> f64)]) -> Recording {
+fn recorded(all: &[Told<'_>]) -> Recording {
     let mut built = Built::jvm("17", "G1", 64.0);
     built.recording.sources[0].placement = Placement { uncertainty_ns: Some(0), ..Placement::default() };
     for (name, kind, value) in all {
@@ -73,7 +76,7 @@ fn requests_that_fail_fast_are_not_less_demand() {
     let rate = |s: i64| 400.0 + wobble(s);
     let answered = |s: i64| if (20..30).contains(&s) { 40.0 } else { 400.0 } + wobble(s);
     let latency = |s: i64| 5.0 + wobble(s) * 0.01;
-    let all: [(&str, SeriesKind, &dyn Fn(i64) -> f64); 3] = [
+    let all: [Told<'_>; 3] = [
         ("requests", SeriesKind::Rate, &rate),
         ("requests without 5xx", SeriesKind::Rate, &answered),
         ("avg_latency", SeriesKind::Latency, &latency),
@@ -88,7 +91,7 @@ fn fewer_requests_of_the_same_latency_are_less_demand() {
     let diagnosis = |latency_now: f64| {
         let rate = |s: i64| if (20..30).contains(&s) { 100.0 } else { 400.0 } + wobble(s);
         let latency = move |s: i64| if (20..30).contains(&s) { latency_now } else { 5.0 } + wobble(s) * 0.01;
-        let series: [(&str, SeriesKind, &dyn Fn(i64) -> f64); 2] =
+        let series: [Told<'_>; 2] =
             [("requests", SeriesKind::Rate, &rate), ("avg_latency", SeriesKind::Latency, &latency)];
         diagnose(&recorded(&series), &Options::default()).unwrap()
     };
