@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::gc_case::{cited, marked, most, remedy, summed, windows_of};
+use super::gc_case::{cited, most, remedy, stretches, summed};
 use crate::burden::{Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
 use crate::intervals::Intervals;
@@ -298,8 +298,10 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
         quantity::share(MATTERS_SHARE),
         quantity::millis(LONG_MS)
     )];
-    finding.acts = windows_of(pauses.iter().map(|p| p.span).chain(longest.iter().copied()));
-    finding.windows = marked(finding.acts.clone());
+    let spans = pauses.iter().map(|p| p.span).chain(longest.iter().copied());
+    finding.windows = stretches(spans);
+    // A stop begins before its pause and ends after it: what it waits for threads is a part of the cost.
+    finding.acts = seen.stops.windows();
     finding.stop = case.longest_stop(jvm, &finding.windows);
     finding
 }

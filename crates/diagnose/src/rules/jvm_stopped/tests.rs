@@ -28,6 +28,20 @@ fn stops_of_a_twentieth_are_told_with_where_they_went() {
 }
 
 #[test]
+fn what_a_stop_waits_for_threads_is_a_part_of_the_time_in_which_it_acts() {
+    // A collection of 20 ms at the end of each safepoint of 100 ms.
+    let mut built = Built::jvm("17", "G1", 60.0);
+    for i in 0..60 {
+        let at = f64::from(i);
+        built.span(kind::SAFEPOINT, "G1CollectForAllocation", at, 100.0, &[], &[]);
+        built.pause("Pause Young (Normal)", "G1 Evacuation Pause", at + 0.08, 20.0, &[]);
+    }
+    let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
+    assert!((finding.cost_ms - 6_000.0).abs() < 1e-3, "{}", finding.cost_ms);
+    assert!((Case::length_ms(&finding.acts) - finding.cost_ms).abs() < 1e-3, "{:?}", finding.acts);
+}
+
+#[test]
 fn a_stop_of_a_second_is_told_whatever_share_it_is() {
     let mut built = Built::jvm("17", "G1", 36_000.0);
     built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 9_000.0, 1_200.0, &[]);
