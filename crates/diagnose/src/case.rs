@@ -252,6 +252,7 @@ impl<'a> Case<'a> {
             verify: Vec::new(),
             windows: Vec::new(),
             acts: Vec::new(),
+            also: Vec::new(),
             chain: None,
             stop: None,
         }

@@ -129,7 +129,11 @@ fn judged_bad(recording: &Recording, jvms: &[ProcessId], findings: &[Finding], z
         let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
         let told = |id: &str| {
             let rules = metrics::gc::told_by(id);
-            findings.iter().any(|f| f.process_id == *jvm && rules.iter().any(|rule| f.rule.starts_with(rule)))
+            let names = |f: &Finding| {
+                let mut named = f.also.iter().chain([&f.rule]);
+                named.any(|name| rules.iter().any(|rule| name.starts_with(rule)))
+            };
+            findings.iter().any(|f| f.process_id == *jvm && names(f))
         };
         let bad = metrics::gc::bad(recording, *jvm, zero_ns).into_iter().filter(|metric| !told(metric.id));
         let words: Vec<String> =

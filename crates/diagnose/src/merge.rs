@@ -306,6 +306,7 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
                         finding.title
                     ),
                 };
+                first.also.push(finding.rule);
                 first.evidence.push(Evidence {
                     text,
                     source: finding.evidence.first().map_or(String::new(), |e| e.source.clone()),

@@ -328,6 +328,9 @@ pub struct Finding {
     /// The same one by one, where [`Self::windows`] joins many that lie close together; empty where they are the same.
     #[serde(skip)]
     pub acts: Vec<Window>,
+    /// Rules whose findings explain the same time and are told of in this one's evidence.
+    #[serde(skip)]
+    pub also: Vec<&'static str>,
     /// Of a finding about waits: what the thread that waited longest waited for, link by link.
     pub chain: Option<Chain>,
     /// Of a finding about stops of the JVM: the longest of them, cut into its parts.

@@ -86,6 +86,7 @@ fn full() -> Diagnosis {
             verify: vec![String::new()],
             windows: vec![window],
             acts: Vec::new(),
+            also: Vec::new(),
             chain: Some(chain()),
             stop: Some(stop()),
         }],

@@ -400,6 +400,7 @@ fn diagnosis() -> Diagnosis {
             verify: vec!["run again: throughput stays above 350 tx/s".into()],
             windows: vec![SLOW],
             acts: Vec::new(),
+            also: Vec::new(),
             chain: Some(chain()),
             stop: Some(stop()),
         }],

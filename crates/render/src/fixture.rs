@@ -89,6 +89,7 @@ pub fn burst() -> Diagnosis {
         windows: vec![Window { from_ns: 143 * S, to_ns: 158 * S }],
         covered_share: 1.0,
         acts: Vec::new(),
+        also: Vec::new(),
         chain: None,
         stop: None,
     };

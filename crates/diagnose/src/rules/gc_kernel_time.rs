@@ -208,6 +208,28 @@ mod tests {
     }
 
     #[test]
+    fn kernel_time_that_another_findings_evidence_tells_of_is_not_said_to_have_no_finding() {
+        // Full collections of a full heap, most of whose CPU time is the kernel's.
+        let mut built = Built::jvm("17", "Parallel", 200.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..40 {
+            let figures = [
+                (figure::USER_S, 0.4),
+                (figure::SYS_S, 0.8),
+                (figure::REAL_S, 0.9),
+                (figure::HEAP_BEFORE_BYTES, 1_000.0 * MB),
+                (figure::HEAP_AFTER_BYTES, 900.0 * MB),
+            ];
+            built.pause("Pause Full", "Ergonomics", f64::from(i) * 5.0, 900.0, &figures);
+        }
+        let d = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
+        let first = d.findings.first().expect("a finding");
+        assert_eq!(first.rule, "gc-heap-too-small");
+        assert!(first.evidence.iter().any(|e| e.text.contains("also fits gc-kernel-time")), "{first:?}");
+        assert!(d.warnings.iter().all(|w| !w.contains("no finding")), "{:?}", d.warnings);
+    }
+
+    #[test]
     fn pauses_of_a_collector_that_works_itself_are_ruled_out() {
         let Judgement::RuledOut { figure, .. } = judged(&GcKernelTime, &log(30, 3.0).sealed()) else {
             panic!("not ruled out")
