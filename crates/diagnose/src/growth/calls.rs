@@ -234,7 +234,7 @@ impl<'a> Growth<'a> {
         finding.remedies = words::fewer_calls();
         finding.verify = vec![
             format!("{} again", words::counted_as(calls, calls.base)),
-            "the recording counts them by thread and second: spans syscall.totals of fathom export".into(),
+            "the recording counts them by thread and second: kind syscall.totals in its spans.parquet".into(),
         ];
         finding.windows = case.slow.clone();
         finding
