@@ -39,6 +39,8 @@ const LEAD_NS: i64 = 3_000_000_000;
 const BRIDGE_NS: i64 = 1_000_000_000;
 /// A burst in a smaller part of the slow windows is judged in that part.
 const PART: f64 = 0.5;
+/// Of a burst's tasks, how many its densest part must hold to stand for it.
+const MOST_TASKS: f64 = 0.6;
 /// A JVM with a third of another's tasks in the same windows follows that one: its own new work is to talk to it.
 const FOLLOWS: usize = 3;
 
@@ -65,7 +67,7 @@ impl Rule for JitCompileBurst {
          waits in the queue, its greatest length, how busy the compilers were, and the other JVMs beside it.\n\n\
          **Cost.** With CPU samples and the threads' switches (`fathom record`): what application threads ran interpreted, or \
          in C1's code, of methods that were compiled from the burst on, and what the compilers of all recorded JVMs took of \
-         the processors that they waited for, both above the base's, and in the burst's own stretches where these are less than half \
+         the processors that they waited for, both above the base's, and in the burst's own stretches, or their densest part, where these are less than half \
          of the slow windows. Where that does not matter, the burst is only what new code always brings, and no cause. Where there \
          are too few samples for shares, no more is charged than compilers worked and the samples show of such code. From logs \
          alone: the part of the loss that fell into the stretches in which tasks of the burst were waiting or being compiled, an upper bound, and the verdict is only *consistent with*; \
@@ -126,16 +128,14 @@ impl Rule for JitCompileBurst {
         if let Some(leader) = leader(&jit, &bursts) {
             return jit.ruled_out(leader);
         }
-        // A long window has what the burst did to a small part of it in its mean: it is judged there, as far as there are samples
-        // enough.
-        let near = case.clipped(&stretches.or(&Intervals::of_windows(&case.base)));
-        let is_part = stretches.length_ms() < PART * Case::length_ms(&case.slow);
-        let there = Some(&near).filter(|_| is_part).and_then(|near| Support::of(&jit, near, &bursts));
-        let support = there.or_else(|| Support::of(&jit, case, &bursts));
+        let base = Intervals::of_windows(&case.base);
+        let near = case.clipped(&stretches.or(&base));
+        let support = support(&jit, &bursts, &stretches);
         let cost_ms = match &support {
-            Some(support) => support.cost_ms().min(most_ms),
+            Some((support, most_ms)) => support.cost_ms().min(*most_ms),
             None => samples::at_most_ms(&jit, &near, &bursts).map_or(most_ms, |ms| ms.min(most_ms)),
         };
+        let support = support.map(|(support, _)| support);
         if support.is_none() && !case.matters(cost_ms) {
             return jit.ruled_out(format!(
                 "{}; compilers worked for {} in these stretches, and samples show next to nothing that ran before it was compiled",
@@ -150,6 +150,28 @@ impl Rule for JitCompileBurst {
             }
         }
     }
+}
+
+/// What samples and switches show of bursts, with the most that these can have cost there, milliseconds. The mean of a long
+/// window hides what a burst did to a part of it, as one that other things slow down, too: so the bursts are judged in their
+/// densest parts as well as in all of their stretches, as far as there are samples enough, and the part that shows more tells.
+fn support<'a>(
+    jit: &JitCase<'_, 'a>,
+    bursts: &[Burst<'a>],
+    stretches: &Intervals,
+) -> Option<(Support<'a>, f64)> {
+    let case = jit.case;
+    let base = Intervals::of_windows(&case.base);
+    let dense = bursts.iter().fold(Intervals::default(), |all, burst| all.or(&burst.densest()));
+    let is_part = |part: &Intervals| part.length_ms() < PART * Case::length_ms(&case.slow);
+    let parts = [dense, stretches.clone()].into_iter().filter(is_part);
+    let near = parts.filter_map(|part| {
+        let near = case.clipped(&part.or(&base));
+        Some((Support::of(jit, &near, bursts)?, cost_ms(case, jit.jvm, &part)))
+    });
+    let cost_ms = |(support, most_ms): &(Support<'_>, f64)| support.cost_ms().min(*most_ms);
+    near.max_by(|a, b| cost_ms(a).total_cmp(&cost_ms(b)))
+        .or_else(|| Some((Support::of(jit, case, bursts)?, self::cost_ms(case, jit.jvm, stretches))))
 }
 
 /// The second with most tasks.
@@ -238,6 +260,35 @@ impl<'a> Burst<'a> {
         let stretches = bridged.and(&Intervals::of_windows(&[window]));
         (!stretches.is_empty()).then_some(Self { window, tasks, stretches, onset_ns })
     }
+
+    /// The part of its stretches in which more tasks came than on average, where most of them came then; else all of them.
+    fn densest(&self) -> Intervals {
+        let of = |t_ns: i64| t_ns.div_euclid(BIN_NS);
+        let (Some(first), Some(last)) = (self.tasks.first(), self.tasks.last()) else {
+            return self.stretches.clone();
+        };
+        let mut bins: BTreeMap<i64, f64> =
+            (of(first.queued_ns)..=of(last.queued_ns)).map(|b| (b, 0.0)).collect();
+        self.tasks.iter().for_each(|task| *bins.entry(of(task.queued_ns)).or_default() += 1.0);
+        let mean = self.tasks.len() as f64 / bins.len() as f64;
+        // The stretch of bins with the greatest sum above the mean (Kadane).
+        let (mut from, mut sum, mut best) = (*bins.keys().next().unwrap_or(&0), 0.0, (0.0, 0, 0));
+        for (bin, tasks) in &bins {
+            if sum <= 0.0 {
+                (from, sum) = (*bin, 0.0);
+            }
+            sum += tasks - mean;
+            if sum > best.0 {
+                best = (sum, from, *bin);
+            }
+        }
+        let held: f64 = bins.range(best.1..=best.2).map(|(_, tasks)| tasks).sum();
+        if best.0 <= 0.0 || held < MOST_TASKS * self.tasks.len() as f64 {
+            return self.stretches.clone();
+        }
+        let end = best.2.saturating_add(1).saturating_mul(BIN_NS);
+        Intervals::of([(best.1.saturating_mul(BIN_NS), end)]).and(&self.stretches)
+    }
 }
 
 /// What of the loss fell into the burst. Without a series: its length less the time in which the JVM was stopped
@@ -294,7 +345,10 @@ fn found(
     if let Some(support) = support {
         finding.evidence.splice(0..0, support.evidence(jit));
     }
-    finding.windows = stretches.windows();
+    finding.windows = match support {
+        Some(support) => stretches.and(&Intervals::of_windows(support.slow_windows())).windows(),
+        None => stretches.windows(),
+    };
     finding.remedies = remedies(jit);
     finding.verify = vec![
         "run the same load with -XX:TieredStopAtLevel=1 (C1 only): if the dip shrinks to a fraction, it was C2's \
@@ -327,7 +381,10 @@ fn sureness(
     start_up: bool,
 ) -> (Confidence, String) {
     let case = jit.case;
-    let windows: Vec<Window> = bursts.iter().map(|b| b.window).collect();
+    let windows: Vec<Window> = match support {
+        Some(support) => support.slow_windows().to_vec(),
+        None => bursts.iter().map(|b| b.window).collect(),
+    };
     let lost_ms = case.lost_during_ms(&Intervals::of_windows(&windows));
     let stopped_ms = case.excess_ms(
         case.stopped_ms(jit.jvm, &windows),
@@ -569,8 +626,23 @@ mod tests {
 
     #[test]
     fn a_burst_is_judged_where_it_was_and_not_over_a_long_window() {
-        // The worker waits for a tenth of the base, for two fifths while compilers work, and not at all afterwards.
-        let mut built = burst(100.2, 120);
+        judged_where_it_was(burst(100.2, 120));
+    }
+
+    #[test]
+    fn a_burst_that_dies_down_slowly_is_judged_where_it_was_dense() {
+        let mut built = burst(100.2, 600);
+        for i in 0..400 {
+            let at = 108.0 + f64::from(i) * 0.16;
+            jit_task(&mut built, &format!("app.late.M{i}.go()"), at, 0.0, 5.0, 3);
+        }
+        let finding = judged_where_it_was(built);
+        assert!(finding.windows.iter().all(|w| w.to_ns <= 110 * S), "{:?}", finding.windows);
+    }
+
+    /// Judged over 72 s. The worker waits for a tenth of the base, for two fifths in the first nine seconds, while compilers
+    /// work, and not at all afterwards.
+    fn judged_where_it_was(mut built: Built) -> Box<Finding> {
         built.watched("worker", 200.0);
         for i in 0..1_320 {
             let at = 40.0 + f64::from(i) * 0.1;
@@ -596,6 +668,7 @@ mod tests {
         let Judgement::Found(finding) = judge(built, window(100, 172)) else { panic!("not found") };
         assert!(finding.title.contains("took the application's processors"), "{}", finding.title);
         assert!(finding.cost_ms > 1_800.0 && finding.cost_ms < 4_300.0, "{}", finding.cost_ms);
+        finding
     }
 
     #[test]

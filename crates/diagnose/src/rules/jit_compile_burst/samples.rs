@@ -149,6 +149,11 @@ impl<'a> Support<'a> {
         })
     }
 
+    /// The slow windows, or the parts of them, that were looked at.
+    pub(super) fn slow_windows(&self) -> &[Window] {
+        &self.windows.0
+    }
+
     /// What it explains, milliseconds of wall time.
     pub(super) fn cost_ms(&self) -> f64 {
         self.run_ms + self.taken_ms
