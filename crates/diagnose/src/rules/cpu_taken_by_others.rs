@@ -7,7 +7,7 @@ use super::processors::{Processors, last_runners};
 use crate::quantity::{millis, share};
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
 
-/// What it must cost of a run in which no loss was measured, as a share of its time: a fifth is what a dip is at least, and
+/// What it must cost of the time looked at where no loss was measured, as a share of it: a fifth is what a dip is at least, and
 /// on a machine that has no processor to spare somebody always waits a little.
 const UNMEASURED_SHARE: f64 = 0.2;
 /// Takers that are named.
@@ -37,9 +37,10 @@ impl Rule for CpuTakenByOthers {
          **Evidence.** The switches of all threads, as `fathom record` sees them: how long application threads waited for a \
          CPU; and who had the processors meanwhile, added up by process over all of the windows, above the base. What is \
          charged is what the threads would have run with that beside what they did run, and no more than they waited, nor longer \
-         than others ran. Without a measured loss it must be a fifth of the run.\n\n\
+         than others ran. Without a measured loss it must be a fifth of the time looked at.\n\n\
          **Look-alikes.** More runnable threads of the JVM's own than processors: they wait for each other, others take \
-         nothing, and it is ruled out. A quota of the control group: `cpu-throttled-by-cgroup`. Compiler threads, its own and \
+         nothing, and it is ruled out. Recorded JVMs that wait for each other's processors: it is told that they want more than \
+         there are. What the recorder takes is told beside, and no part of the cost. A quota of the control group: `cpu-throttled-by-cgroup`. Compiler threads, its own and \
          those of other recorded JVMs: `jit-compile-burst`. Time that a hypervisor takes is no wait that the kernel sees; it \
          is told beside.\n\n\
          **Ruled out** by how long threads waited and what others took."
@@ -60,7 +61,7 @@ impl Rule for CpuTakenByOthers {
         }
         let taken = Taken::of(&cpu);
         let cost_ms = cpu.lost_to_ms(taken.all_ms(), cpu.slow.running_ms);
-        let unmeasured = case.whole_run && case.loss.lost_ms <= 0.0;
+        let unmeasured = case.loss.lost_ms <= 0.0;
         let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
         if case.matters(cost_ms) && cost_ms >= least_ms {
             return Judgement::Found(Box::new(found(self, &cpu, &taken, cost_ms)));
@@ -70,10 +71,11 @@ impl Rule for CpuTakenByOthers {
             .as_ref()
             .map_or(String::new(), |base| format!(", {} in the base", share(base.waiting_share())));
         let above = if cpu.base.is_some() { " more" } else { "" };
+        let recorder = recorder(&cpu.slow).map_or(String::new(), |text| format!("; {text}"));
         Judgement::RuledOut {
             figure: format!(
                 "application threads waited for a CPU for {} of the time in which they had work{usual}; others took \
-                 {:.2} processors{above}",
+                 {:.2} processors{above}{recorder}",
                 share(cpu.slow.waiting_share()),
                 cpu.slow.cpus(taken.all_ms())
             ),
@@ -84,7 +86,10 @@ impl Rule for CpuTakenByOthers {
 
 /// What was taken above the base, milliseconds of CPU time.
 struct Taken {
+    /// By all other processes but the recorder.
     others_ms: f64,
+    /// By other recorded JVMs, of that.
+    jvms_ms: f64,
     collector_ms: f64,
     /// Whether the machine's figures tell, and not only the last who ran.
     counted: bool,
@@ -107,7 +112,8 @@ impl Taken {
         by.push(("the JVM's own collector threads".into(), collector_ms));
         by.retain(|(_, ms)| *ms >= WORTH_NAMING * (others_ms + collector_ms));
         by.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Self { others_ms, collector_ms, counted: true, by }
+        let jvms_ms = cpu.taken_by_jvms_ms().min(others_ms);
+        Self { others_ms, jvms_ms, collector_ms, counted: true, by }
     }
 
     /// Where nobody counted the processes' CPU time: by who ran at the end of each wait, which is a sample of who had the CPU.
@@ -116,11 +122,22 @@ impl Taken {
         let by: Vec<(String, f64)> = (last_runners(cpu.case, cpu.jvm).into_iter())
             .filter(|(name, _)| !is_own(recording, cpu.jvm, name))
             .collect();
-        Self { others_ms: by.iter().map(|(_, ms)| ms).sum(), collector_ms: 0.0, counted: false, by }
+        let others_ms = by.iter().map(|(_, ms)| ms).sum();
+        Self { others_ms, jvms_ms: 0.0, collector_ms: 0.0, counted: false, by }
     }
 
     fn all_ms(&self) -> f64 {
         self.others_ms + self.collector_ms
+    }
+
+    /// Whether most of it was taken by the JVM's own collector.
+    fn is_collector(&self) -> bool {
+        self.collector_ms > self.others_ms
+    }
+
+    /// Whether most of it was taken by other recorded JVMs.
+    fn is_jvms(&self) -> bool {
+        !self.is_collector() && self.jvms_ms > 0.5 * self.others_ms
     }
 
     fn named(&self, cpu: &Processors<'_, '_>) -> String {
@@ -173,12 +190,16 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
     let usual =
         |of: f64| if cpu.base.is_some() { format!(" ({} in the base)", share(of)) } else { String::new() };
     let base_share = cpu.base.as_ref().map_or(0.0, |base| base.waiting_share());
-    let whose = match taken.collector_ms > taken.others_ms {
-        true => "the JVM's own collector threads",
-        false => "other programs",
+    let whose = match (taken.is_collector(), taken.is_jvms()) {
+        (true, _) => "the JVM's own collector threads had the processors".to_owned(),
+        (_, true) => {
+            let jvms = case.recording.processes.iter().filter(|process| process.jvm).count();
+            format!("{jvms} recorded JVMs want more processors than the {} there are", cpu.slow.processors)
+        }
+        _ => "other programs had the processors".to_owned(),
     };
     finding.title = format!(
-        "application threads waited for a CPU for {} of their time{}: {whose} had the processors",
+        "application threads waited for a CPU for {} of their time{}: {whose}",
         share(cpu.slow.waiting_share()),
         usual(base_share)
     );
@@ -192,6 +213,12 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
         finding.windows.clone_from(&case.slow);
     }
     finding.remedies = remedies(taken);
+    if taken.is_jvms() {
+        finding.meaning = "The threads were ready to run, and the processors were with threads of the other recorded JVMs, \
+                           which wait for theirs in turn. All that they do takes longer meanwhile; nothing in it is slow \
+                           by itself."
+            .into();
+    }
     finding.verify = vec![
         "fathom ledger REC --by role: application threads no longer wait for a CPU".into(),
         "vmstat 1: the run queue (r) is no longer than the number of processors".into(),
@@ -257,6 +284,7 @@ fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
         let text = format!("who ran at the end of a wait, by how long it was: {ran}");
         evidence.push(summed(cpu.source(), text));
     }
+    evidence.extend(recorder(&cpu.slow).map(|text| summed(cpu.host(), text)));
     let steal = cpu.slow.cpus(cpu.slow.steal_ms);
     if steal >= STEAL {
         evidence.push(summed(cpu.host(), format!("the hypervisor took {steal:.2} processors beside")));
@@ -264,13 +292,28 @@ fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
     evidence
 }
 
+/// What the recorder took, where that is worth a word.
+fn recorder(spent: &super::processors::Spent<'_>) -> Option<String> {
+    let cpus = spent.cpus(spent.recorder_ms);
+    (cpus >= TOLD_CPUS)
+        .then(|| format!("the recorder took {cpus:.2} processors, which are not counted: it takes less with --without syscalls"))
+}
+
 fn remedies(taken: &Taken) -> Vec<crate::Remedy> {
+    if taken.is_jvms() {
+        return vec![remedy(
+            "more processors, or fewer JVMs a machine: what they run in all must fit, and their own compilers and collectors \
+             come on top",
+            "the host",
+            "costs hardware; a JVM should start within its own cpuset or limit, which sets its number of threads",
+        )];
+    }
     let mut remedies = vec![remedy(
         "processors of its own for the JVM: move the others away, or cpuset (taskset, --cpuset-cpus)",
         "the host",
         "costs hardware; the JVM should start within its cpuset, which sets its number of threads",
     )];
-    if taken.collector_ms > taken.others_ms {
+    if taken.is_collector() {
         remedies.push(remedy(
             "fewer collector threads: -XX:ConcGCThreads, -XX:ParallelGCThreads; a larger heap, so that they work less often",
             "any JDK",
@@ -368,6 +411,34 @@ mod tests {
             panic!("not found")
         };
         assert_eq!((finding.confidence, finding.culprit.as_str()), (Confidence::ConsistentWith, "rustc"));
+    }
+
+    #[test]
+    fn recorded_jvms_that_wait_for_each_other_want_more_than_there_is() {
+        let mut built = workers(2, 80.0, 1.6);
+        let (jvm, other) = (built.jvm, built.another_jvm("Other"));
+        built.gauge(live::PROCESS_CPU_USER, "Other (2)", Some(other), &[(20.0, 30.0, 1.6)]);
+        let recording = built.sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
+        assert!(
+            finding.title.ends_with("2 recorded JVMs want more processors than the 2 there are"),
+            "{}",
+            finding.title
+        );
+        assert!(!finding.remedies.iter().any(|r| r.change.contains("nice")), "{:?}", finding.remedies);
+    }
+
+    #[test]
+    fn what_the_recorder_takes_is_told_and_is_no_cause() {
+        let mut built = workers(2, 80.0, 1.6);
+        built.gauge(live::FATHOM_CPU, "all", None, &[(20.0, 30.0, 1.6)]);
+        let recording = built.sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        let Judgement::RuledOut { figure, .. } = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
+            panic!("not ruled out")
+        };
+        assert!(figure.contains("the recorder took 1.60 processors"), "{figure}");
     }
 
     #[test]

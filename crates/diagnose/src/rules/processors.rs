@@ -16,6 +16,8 @@ use crate::{Case, Window};
 
 /// The collector whose figures tell of each process on the machine.
 const HOST: &str = "host";
+/// What the recorder's program is called, to begin with.
+const RECORDER: &str = "fathom";
 /// How much of the windows the figures of the machine must cover to stand for all of them.
 const COVERED: f64 = 0.5;
 
@@ -52,6 +54,12 @@ pub(crate) struct Spent<'a> {
     pub(super) threads: BTreeMap<ThreadId, Ready>,
     /// CPU time of all other processes; `None` where the machine was not watched.
     pub(super) others_ms: Option<f64>,
+    /// CPU time of the other recorded JVMs.
+    pub(super) jvms_ms: f64,
+    /// CPU time of the recorder.
+    pub(super) recorder_ms: f64,
+    /// Processors of which figures tell.
+    pub(super) processors: usize,
     /// CPU time of other processes by name: how many there were, and milliseconds.
     pub(super) by_name: BTreeMap<&'a str, (usize, f64)>,
     /// CPU time of JVMs' threads by what they are for: "gc", "jit", "vm", "app".
@@ -166,11 +174,17 @@ impl<'c, 'a> Processors<'c, 'a> {
     }
 
     /// CPU time that other processes took above the base, without their compilers' (a burst of compilations is a cause of
-    /// its own), milliseconds.
+    /// its own) and without the recorder's, milliseconds.
     pub(super) fn taken_by_others_ms(&self) -> Option<f64> {
         self.slow.others_ms?;
         let jvm = self.jvm;
-        Some(self.above_base_ms(|s| (s.others_ms.unwrap_or(0.0) - s.foreign_jit_ms(jvm)).max(0.0)))
+        let taken = |s: &Spent<'_>| s.others_ms.unwrap_or(0.0) - s.foreign_jit_ms(jvm) - s.recorder_ms;
+        Some(self.above_base_ms(|s| taken(s).max(0.0)))
+    }
+
+    /// What of that other recorded JVMs took, milliseconds.
+    pub(super) fn taken_by_jvms_ms(&self) -> f64 {
+        self.above_base_ms(|s| (s.jvms_ms - s.foreign_jit_ms(self.jvm)).max(0.0))
     }
 
     /// Other processes by name with how many there were and what they took above the base, milliseconds, the most first.
@@ -254,12 +268,14 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
 fn machine<'a>(recording: &'a Recording, jvm: ProcessId, within: &Intervals, spent: &mut Spent<'a>) {
     let (mut busy_ms, mut own_ms, mut covered_ms) = (0.0, 0.0, 0.0_f64);
     let mut own_top_ms = 0.0;
+    let is_jvm = |p: ProcessId| recording.processes.get(p.index()).is_some_and(|process| process.jvm);
     for series in &recording.series {
         let (name, process) = (series.info.name.as_str(), series.info.process);
         let sum = || sum_ms(series, within);
         if name == live::HOST_CPU_BUSY.name {
             let (ms, covers_ms) = sum();
             busy_ms += ms;
+            spent.processors += 1;
             covered_ms = covered_ms.max(covers_ms);
         } else if name == live::HOST_CPU_STEAL.name {
             spent.steal_ms += sum().0;
@@ -269,7 +285,13 @@ fn machine<'a>(recording: &'a Recording, jvm: ProcessId, within: &Intervals, spe
                 *spent.roles.entry((process, role)).or_default() += sum().0;
             }
         } else if [live::PROCESS_CPU_USER.name, live::PROCESS_CPU_KERNEL.name].contains(&name) {
-            own_ms += if process == Some(jvm) { sum().0 } else { 0.0 };
+            match process {
+                Some(process) if process == jvm => own_ms += sum().0,
+                Some(process) if is_jvm(process) => spent.jvms_ms += sum().0,
+                _ => {}
+            }
+        } else if name == live::FATHOM_CPU.name && series.info.instance == "all" {
+            spent.recorder_ms += sum().0;
         } else if name == live::PROCESS_CPU.name {
             let ms = sum().0;
             if process == Some(jvm) {
@@ -279,6 +301,12 @@ fn machine<'a>(recording: &'a Recording, jvm: ProcessId, within: &Intervals, spe
                 *taker = (taker.0 + 1, taker.1 + ms);
             }
         }
+    }
+    // The recorder stands among the others by its name.
+    let mut left_ms = spent.recorder_ms;
+    for (_, (_, ms)) in spent.by_name.iter_mut().filter(|(name, _)| name.starts_with(RECORDER)) {
+        let own_ms = left_ms.min(*ms);
+        (*ms, left_ms) = (*ms - own_ms, left_ms - own_ms);
     }
     let length_ms = within.length_ms();
     if covered_ms > 0.0 && covered_ms >= COVERED * length_ms {

@@ -142,6 +142,14 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
             quantity::millis(cpu.ms(|part| part == OTHER))
         ),
     ));
+    let ran_ms = cpu.ms(full);
+    if cost_ms > 2.0 * ran_ms {
+        let (all, ran) = (quantity::millis(cost_ms), quantity::millis(ran_ms));
+        let text = format!(
+            "{ran} of CPU time, which took {all} with the waits for a CPU that its threads always have"
+        );
+        finding.evidence.push(summed(source.clone(), text));
+    }
     let connects = case.rates(kind::NET_CONNECT, jvm);
     if connects.slow_per_s > 0.0 {
         let base = connects.base_per_s.map_or(String::new(), |rate| format!(" (base: {rate:.1})"));

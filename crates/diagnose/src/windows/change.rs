@@ -37,6 +37,14 @@ const RISES_TIMES: f64 = 1.5;
 /// And above its own scatter, in median absolute deviations.
 const RISES_SCATTER: f64 = 6.0;
 
+/// Processors that compilers take of a bin, and how many times their median, while a program warms up; in this first part of the
+/// time at most.
+const WARMS_UP_CPUS: f64 = 0.25;
+const WARMS_UP_TIMES: f64 = 5.0;
+const WARMS_UP_WITHIN: f64 = 1.0 / 3.0;
+/// What of the base must remain without that, as a share.
+const ENOUGH_BASE: f64 = 0.5;
+
 /// What is no change of what threads do: without work, not seen, and stops of all of them, which are windows of their own ([`super::stops`]).
 const SAYS_NOTHING: [Heading; 7] = [
     Heading::Unknown,
@@ -73,7 +81,10 @@ pub(crate) fn find<'a>(recording: &'a Recording, chains: &Chains<'a>, jvms: &[Pr
     let usual = Intervals::of_windows(&[bins.window(LASTS, bins.count)]).and(&watched);
     // A change begins and ends within a bin.
     let around = rise.runs.iter().map(|(first, end)| bins.window(first.saturating_sub(1), end + 1));
-    let base = usual.without(&Intervals::of_windows(&around.collect::<Vec<_>>())).windows();
+    let base = usual.without(&Intervals::of_windows(&around.collect::<Vec<_>>()));
+    let settled = base.without(&Intervals::of([(i64::MIN / 2, settled_ns(recording, jvms, &bins))]));
+    let enough = settled.length_ms() >= ENOUGH_BASE * base.length_ms();
+    let base = if enough { settled } else { base }.windows();
     let how = format!(
         "threads of {} spent their time differently: {:.1} instead of {:.1} at a time were {} ({} of {})",
         recording.process_name(jvm),
@@ -84,6 +95,19 @@ pub(crate) fn find<'a>(recording: &'a Recording, chains: &Chains<'a>, jvms: &[Pr
         quantity::millis(bins.ms() * rise.bins as f64),
     );
     Some(Change { slow, base, how })
+}
+
+/// When compilers had come to rest: until then what load brings to a program that has just started would be usual.
+fn settled_ns(recording: &Recording, jvms: &[ProcessId], bins: &Bins) -> i64 {
+    let mut compiling = vec![0.0; bins.count];
+    for span in recording.spans_of(kind::JIT_COMPILE).filter(|span| jvms.contains(&span.process())) {
+        bins.add(&mut compiling, span.t0_ns(), span.t1_ns());
+    }
+    let usual = stats::median(&stats::sorted(compiling.iter().copied())).unwrap_or(0.0);
+    let limit = (WARMS_UP_CPUS * bins.ms()).max(WARMS_UP_TIMES * usual);
+    let early = (bins.count as f64 * WARMS_UP_WITHIN) as usize;
+    let last = compiling[..early].iter().rposition(|ms| *ms > limit);
+    last.map_or(bins.from_ns, |bin| bins.window(bin, bin + 1).to_ns)
 }
 
 /// The time in which a JVM was watched, cut into equal parts.
@@ -305,6 +329,7 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::built::{Built, jit_task};
 
     #[test]
     fn a_level_that_rises_for_some_bins_is_found_and_one_that_wavers_is_not() {
@@ -347,5 +372,20 @@ mod tests {
         assert_eq!(times[0], 350.0);
         bins.add(&mut times, 20_000_000_000, 30_000_000_000);
         assert_eq!(times.iter().sum::<f64>(), 1_100.0);
+    }
+
+    #[test]
+    fn the_base_begins_where_compilers_have_come_to_rest() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        // Load comes at 5 s, and compilers work half of the time for 8 s; later ones are no start-up.
+        for i in 0..80 {
+            jit_task(&mut built, &format!("shop.M{i}.go()"), 5.0 + f64::from(i) * 0.1, 0.0, 50.0, 4);
+            jit_task(&mut built, &format!("shop.N{i}.go()"), 45.0 + f64::from(i) * 0.1, 0.0, 50.0, 4);
+        }
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let bins = Bins::of(&Intervals::of([(0, 60_000_000_000)])).unwrap();
+        assert_eq!(settled_ns(&recording, &[jvm], &bins), 13_000_000_000);
+        let quiet = Built::jvm("17", "G1", 60.0).sealed();
+        assert_eq!(settled_ns(&quiet, &[jvm], &bins), 0);
     }
 }
