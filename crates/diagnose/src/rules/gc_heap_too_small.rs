@@ -21,8 +21,13 @@ const LIVE: f64 = 0.70;
 /// Old generation in use after full collections, as a share of what it has room for: nothing more can be promoted. It can be
 /// so full in a heap that is not, where the young generation has the room.
 const OLD_FULL: f64 = 0.9;
+/// The same where full collections follow each other as closely as [`CLOSE_S`]: the parallel collector makes one as soon as what
+/// is usually promoted would no longer fit.
+const OLD_SHORT: f64 = 0.75;
 /// Full collections from which on that is told, and of which the last ones are taken.
 const FULL_ONES: usize = 3;
+/// Full collections from which on they are said to follow each other closely.
+const MANY_CLOSE: usize = 10;
 /// A heap that takes less than this of its maximum may still grow, and a full old generation is no limit to it: it is made
 /// larger when it is short …
 const GROWN: f64 = 0.75;
@@ -64,7 +69,7 @@ impl Rule for GcHeapTooSmall {
          one follows at once; or the young generation is so small that it fills many times a second.\n\n\
          **Evidence.** Collections for lack of room (not those that somebody asked for, nor for metaspace, humongous \
          objects or native code) stop the application for 5 % of the time or more, and the live set is 70 % of \
-         the largest heap or more, or full collections leave 90 % of the old generation in use in a heap that has grown to three \
+         the largest heap or more, or full collections leave 90 % of the old generation in use (75 % where they follow each other within half a second) in a heap that has grown to three \
          quarters of its maximum, or does not grow in a hundred of them, or young collections follow each other within half a second in a young generation \
          of at most 15 % of the heap.\n\n\
          **Look-alikes.** A live set that keeps growing is a leak (`heap-leak`), which a larger heap only delays. \
@@ -261,7 +266,11 @@ fn old_full(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
     let last: Vec<(f64, f64)> = full.filter_map(sizes).take(FULL_ONES * FULL_ONES).collect();
     let left = median(last.iter().map(|(left, _)| *left));
     let room = median(last.iter().map(|(_, room)| *room));
-    (last.len() >= FULL_ONES && left >= OLD_FULL * room && room > 0.0).then_some((left, room))
+    let starts: Vec<i64> =
+        gc.slow.iter().filter(|p| p.collected_old() && for_room(p)).map(|p| p.span.t0_ns()).collect();
+    let close = median(starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64 / 1e9)) <= CLOSE_S;
+    let limit = if close && starts.len() > MANY_CLOSE { OLD_SHORT } else { OLD_FULL };
+    (last.len() >= FULL_ONES && left >= limit * room && room > 0.0).then_some((left, room))
 }
 
 /// What the heap takes and what it may, bytes, where it may still grow: a full collection that finds the old generation

@@ -70,6 +70,28 @@ fn an_old_generation_that_full_collections_leave_full_is_too_small_in_a_large_he
 }
 
 #[test]
+fn full_collections_that_follow_each_other_closely_are_made_before_the_old_generation_is_full() {
+    let log = |every_s: f64| {
+        let mut built = Built::jvm("17", "Parallel", 60.0);
+        built.fact(fact::HEAP_MAX_BYTES, "100663296");
+        for i in 0..100 {
+            let figures = [
+                (figure::HEAP_AFTER_BYTES, 55.0 * MB),
+                (figure::HEAP_CAPACITY_BYTES, 85.0 * MB),
+                (figure::OLD_AFTER_BYTES, 55.0 * MB),
+                (figure::OLD_CAPACITY_BYTES, 64.0 * MB),
+                (figure::FULL, 1.0),
+            ];
+            built.pause("Pause Full", "Ergonomics", f64::from(i) * every_s, 100.0 * every_s, &figures);
+        }
+        judged(&GcHeapTooSmall, &built.sealed())
+    };
+    let Judgement::Found(finding) = log(0.3) else { panic!("not found") };
+    assert!(finding.title.contains("55.0 MB of the 64.0 MB of the old generation"), "{}", finding.title);
+    assert!(!matches!(log(0.6), Judgement::Found(_)), "these leave room enough");
+}
+
+#[test]
 fn a_full_old_generation_of_a_heap_that_may_still_grow_is_not_known_to_be_too_small() {
     let growing = |i: u32| 100.0 + 0.3 * f64::from(i);
     for built in [
