@@ -49,6 +49,8 @@ const FAMILIES: [&[&str]; 5] = [
     &["pread64", "preadv", "pwrite64", "pwritev"],
     &["fsync", "fdatasync"],
 ];
+/// The call that opens a connection.
+const CONNECT: &str = "connect";
 /// How many times as many calls an operation must make, and how many more.
 const TIMES: f64 = 3.0;
 const MORE: f64 = 3.0;
@@ -98,6 +100,7 @@ pub(super) fn grown<'a>(
             *sum += calls * moments.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
         }
     }
+    more_connects(case, jvm, frames, &mut by_name);
     let lengths_ms = frames.each_ref().map(Intervals::length_ms);
     let of = |(name, by_thread): (&'a str, FxHashMap<ThreadId, [f64; FRAMES]>)| {
         let family = family_of(name)?;
@@ -120,6 +123,27 @@ pub(super) fn grown<'a>(
         }
     });
     grown
+}
+
+/// Takes the connections that were recorded one by one for the calls of connect(), where they are more: where threads come and go faster than
+/// their calls can be counted, most of these are lost.
+fn more_connects<'a>(
+    case: &Case<'a>,
+    jvm: ProcessId,
+    frames: &[Intervals; FRAMES],
+    by_name: &mut FxHashMap<&'a str, FxHashMap<ThreadId, [f64; FRAMES]>>,
+) {
+    let mut made: FxHashMap<ThreadId, [f64; FRAMES]> = FxHashMap::default();
+    for span in case.recording.spans_of(kind::NET_CONNECT).filter(|span| span.process() == jvm) {
+        let Some(id) = span.thread() else { continue };
+        for (sum, moments) in made.entry(id).or_default().iter_mut().zip(frames) {
+            *sum += f64::from(u8::from(moments.touches(span.t0_ns(), span.t0_ns())));
+        }
+    }
+    let sum = |by: &FxHashMap<ThreadId, [f64; FRAMES]>| by.values().flatten().sum::<f64>();
+    if by_name.get(CONNECT).map_or(0.0, sum) < sum(&made) {
+        by_name.insert(CONNECT, made);
+    }
 }
 
 /// Calls a second in the slow windows and in the base.
@@ -164,6 +188,11 @@ impl<'a> Calls<'a> {
             self.by_thread.iter().filter(|(id, _)| threads.contains(id)).map(|(id, n)| (*id, *n)).collect();
         let (slow, base) = each_one(by_thread.values(), per, lengths_ms);
         Self { slow, base, by_thread, ..self.clone() }
+    }
+
+    /// Whether it is connections that are opened.
+    pub(super) fn connects(&self) -> bool {
+        self.family.contains(&CONNECT)
     }
 
     /// Whether a stack is in a call of the family.

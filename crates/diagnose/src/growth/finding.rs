@@ -76,13 +76,21 @@ impl<'a> Growth<'a> {
                 at_ns: part.longest.map(|(_, _, from, _)| from),
             });
         }
+        // Each new connection takes a round trip and whatever the peer does to accept it, and waits on it follow from that.
+        let connects = self.calls.iter().find(|c| c.connects() && key.heading == Heading::Network);
+        evidence.extend(connects.map(|calls| Evidence {
+            text: words::connections(calls),
+            source: "connections and system calls, counted".into(),
+            at_ns: None,
+        }));
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
         let mut finding = case.finding_by(rule, words::layer(key.heading), jvm, confidence, cost_ms);
         let callers = Callers::of(case.recording, self.grown.iter().map(|g| &g.part), per);
         let caller = callers.new_one(&[part], per, key.place);
         let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
+        let opens = connects.map_or(String::new(), |calls| format!("; {}", words::connections(calls)));
         finding.title = format!(
-            "{}{from}{behind}",
+            "{}{from}{opens}{behind}",
             words::title(
                 &lead.part.cause,
                 way.as_ref(),
@@ -105,7 +113,8 @@ impl<'a> Growth<'a> {
         let others_wait = way.is_some() || !lead.behind.is_empty();
         finding.meaning = words::meaning(key.heading, others_wait).into();
         finding.evidence = evidence;
-        finding.remedies = words::remedies(key.heading);
+        finding.remedies = connects.map(|_| words::keep_connections()).into_iter().collect();
+        finding.remedies.extend(words::remedies(key.heading));
         finding.verify = vec![
             format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.each)),
             "fathom ledger and fathom flame --diff of the two windows show the same parts".into(),

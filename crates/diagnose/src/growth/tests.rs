@@ -294,6 +294,32 @@ const QUERY: [(&str, FrameType); 3] = [
 ];
 
 #[test]
+fn connections_that_are_no_longer_kept_stand_beside_the_wait_for_the_peer() {
+    let diagnosis = |opened: u32| {
+        let mut service = Service::of((300.0, 100.0));
+        for i in 0..8 {
+            let name = format!("worker-{i}");
+            let thread = service.thread(&name);
+            service.off(thread, &QUERY, (3, 80), &[(label::PEER, "10.0.0.7:5432")]);
+            for s in 0..60 {
+                for n in 0..if is_slow(s) { opened } else { 1 } {
+                    let at = f64::from(s as u32) + f64::from(n) / 100.0;
+                    service.built.on_thread(kind::NET_CONNECT, &name, "10.0.0.7:5432", at, 0.1);
+                }
+            }
+        }
+        service.diagnosis()
+    };
+    let opened = &diagnosis(75).findings[0];
+    assert_eq!((opened.rule, opened.culprit.as_str()), (RULE, "10.0.0.7:5432"), "{opened:#?}");
+    let told = "each operation opens 6.0 connections instead of ";
+    assert!(opened.title.contains(told), "{}", opened.title);
+    assert!(opened.remedies[0].change.contains("keep connections open"), "{:?}", opened.remedies);
+    let kept = &diagnosis(1).findings[0];
+    assert!(!kept.title.contains("connections"), "{}", kept.title);
+}
+
+#[test]
 fn a_query_for_each_row_is_told_as_more_calls_from_where_they_are_made() {
     let diagnosis = |calls_now: f64| {
         let mut service = Service::of((300.0, 100.0));

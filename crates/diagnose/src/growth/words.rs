@@ -210,6 +210,24 @@ pub(super) fn counted(calls: &Calls<'_>) -> String {
     format!("{}, {} in the base", counted_as(calls, calls.slow), number(calls.base))
 }
 
+/// Connections that are opened: "each operation opens 10 connections instead of 0".
+pub(super) fn connections(calls: &Calls<'_>) -> String {
+    let (now, usual) = (number(calls.slow), number(calls.base));
+    match calls.each.is_counted() {
+        true => format!("each {} opens {now} connections instead of {usual}", calls.each.noun()),
+        false => format!("{now} connections are opened a second instead of {usual}"),
+    }
+}
+
+/// What to do against that.
+pub(super) fn keep_connections() -> Remedy {
+    Remedy {
+        change: "keep connections open: a pool, HTTP keep-alive, HTTP/2; and see who closes them, the client or the peer".into(),
+        applies_to: "any JDK".into(),
+        risk: "connections that are kept hold memory on both sides".into(),
+    }
+}
+
 /// What to do against many calls.
 pub(super) fn fewer_calls() -> Vec<Remedy> {
     let one = |change: &str, risk: &str| Remedy {
