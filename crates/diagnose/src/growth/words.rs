@@ -212,7 +212,8 @@ pub(super) fn counted(calls: &Calls<'_>) -> String {
 
 /// Connections that are opened: "each operation opens 10 connections instead of 0".
 pub(super) fn connections(calls: &Calls<'_>) -> String {
-    let (now, usual) = (number(calls.slow), number(calls.base));
+    let usual = if calls.base < 0.05 { "none".to_owned() } else { number(calls.base) };
+    let now = number(calls.slow);
     match calls.each.is_counted() {
         true => format!("each {} opens {now} connections instead of {usual}", calls.each.noun()),
         false => format!("{now} connections are opened a second instead of {usual}"),

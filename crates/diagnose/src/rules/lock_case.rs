@@ -7,6 +7,7 @@ use fathom_recording::{ProcessId, Span, ThreadId};
 
 use super::gc_case::remedy;
 use super::lock_advice;
+use super::lock_holders::holders;
 use super::lock_identity::{self, Lock, NO_PLACE};
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
@@ -86,7 +87,7 @@ impl Holders {
     /// `None` where no holder is known, or nothing is known of what they did.
     fn of(waits: &Waits<'_, '_>, lock: &Lock) -> Option<Self> {
         let slow = Intervals::of_windows(&waits.case.slow);
-        let each: Vec<_> = (lock.holders(waits).into_iter())
+        let each: Vec<_> = (holders(lock, waits).into_iter())
             .map(|(thread, held)| (thread, held.and(&slow)))
             .filter(|(_, held)| !held.is_empty())
             .collect();

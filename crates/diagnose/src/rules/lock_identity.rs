@@ -12,7 +12,6 @@ use fathom_recording::{Recording, Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::wait_case::{Wait, Waits, java_method};
-use crate::intervals::Intervals;
 
 /// Packages of the JDK: what the application called stands beyond them.
 const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.graalvm."];
@@ -112,9 +111,6 @@ fn root(same: &[usize], mut at: usize) -> usize {
 
 /// A wait: from, to, and the key of its lock.
 type Wanted = (i64, i64, usize);
-/// Somebody held a lock from a moment on, instead of somebody else.
-type Held = (i64, Option<ThreadId>, Option<ThreadId>);
-
 /// Pairs of keys of one class whose waits name one address at the same time.
 fn at_one_address(waits: &Waits<'_, '_>, key_of: &[usize]) -> Vec<(usize, usize)> {
     let mut by_address: FxHashMap<(StrId, StrId), Vec<Wanted>> = FxHashMap::default();
@@ -188,48 +184,10 @@ impl Lock {
     }
 
     /// Whether one thread at a time holds it. Permits and read locks have many holders.
-    fn is_exclusive(&self) -> bool {
+    pub(super) fn is_exclusive(&self) -> bool {
         !["Semaphore", "ReadWriteLock", "StampedLock", "CountDownLatch"]
             .iter()
             .any(|c| self.class.contains(c))
-    }
-
-    /// Who held it while somebody waited, as far as the waits tell: the owner at the beginning of each wait, and the thread that
-    /// waited from its end on; each until another one is seen to hold it, it queues again, or has nothing to do.
-    pub(crate) fn holders(&self, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Intervals)> {
-        let chains = waits.case.chains();
-        let mut events: FxHashMap<Option<StrId>, Vec<Held>> = FxHashMap::default();
-        let mut wanted: FxHashMap<Option<StrId>, Vec<(i64, i64)>> = FxHashMap::default();
-        for span in self.waits.iter().map(|i| &waits.slow[*i].span) {
-            // One lock moves; of several each address is one.
-            let object = if self.several { span.label_id(label::ADDRESS) } else { None };
-            wanted.entry(object).or_default().push((span.t0_ns(), span.t1_ns()));
-            let list = events.entry(object).or_default();
-            let owner = chains.owner(span).filter(|owner| Some(*owner) != span.thread());
-            list.push((span.t0_ns(), owner, span.thread()));
-            let got = span.thread().filter(|_| self.is_exclusive() && span.label(label::CUT).is_none());
-            list.extend(got.map(|thread| (span.t1_ns(), Some(thread), None)));
-        }
-        let mut held: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
-        for (object, mut list) in events {
-            list.sort_unstable_by_key(|event| event.0);
-            let wanted = Intervals::of(wanted.remove(&object).unwrap_or_default());
-            let mut now: Option<(ThreadId, i64)> = None;
-            let end = wanted.stretches().last().map_or(0, |s| s.1);
-            for (at, holder, waiter) in list.into_iter().chain([(end, None, None)]) {
-                let queues_again = now.is_some_and(|(thread, _)| waiter == Some(thread));
-                let changes = holder.is_some_and(|holder| now.is_none_or(|(thread, _)| thread != holder));
-                if !(queues_again || changes || at == end) {
-                    continue;
-                }
-                if let Some((thread, from)) = now.take() {
-                    let until = chains.idle_after(thread, from, at).unwrap_or(at);
-                    held.entry(thread).or_default().extend(wanted.within(from, until));
-                }
-                now = holder.map(|holder| (holder, at));
-            }
-        }
-        held.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect()
     }
 
     /// Its waits that records tell of, in order of their beginnings.
@@ -384,36 +342,5 @@ mod tests {
             finding.cost_ms * 8.0
         );
         assert!(spent > 150_000.0, "{spent}");
-    }
-
-    /// Three threads that book one after another, each for a second, asleep for 900 ms of it, and meanwhile wait for their turn;
-    /// when one has let go, it computes for a second before it queues again.
-    #[test]
-    fn a_holder_is_followed_only_while_it_holds() {
-        let mut built = Built::jvm("17", "G1", 60.0);
-        let names = ["a", "b", "c"];
-        for name in names {
-            built.on_thread(kind::SCHED_WATCHED, name, "", 0.0, 60_000.0);
-        }
-        for i in 0..58 {
-            let at = f64::from(i);
-            let (holder, next) = (names[i as usize % 3], names[(i as usize + 1) % 3]);
-            let asleep = [("java.lang.Thread.sleep", C2), ("shop.Audit.trail", C2), ("shop.Orders.book", C2)];
-            built.with_stack((kind::SCHED_OFF, "sleeping"), holder, &asleep, &[], (at, 900.0));
-            let enter = [("ObjectMonitor::enter", Jvm), ("shop.Orders.book", C2)];
-            built.with_stack((kind::SCHED_OFF, "sleeping"), next, &enter, &[], (at, 1_000.0));
-            let labels = [(label::OWNER, holder), (label::ADDRESS, "0x1")];
-            let class = (kind::LOCK_MONITOR, "shop.Ledger");
-            built.with_stack(class, next, &[("shop.Orders.book", C2)], &labels, (at, 1_000.0));
-        }
-        let finding = found(&LockContendedMonitor, built);
-        let told =
-            "; its holder was off the CPU 52.20 s of 58.00 s: asleep in shop.Audit.trail 90 %, running 10 %";
-        assert!(finding.title.ends_with(told), "{}", finding.title);
-        assert!(finding.meaning.contains("off the CPU for most of that time"), "{}", finding.meaning);
-        let chain = finding.chain.unwrap();
-        let next: Vec<_> = chain.links[0].next.iter().map(|link| link.what.as_str()).collect();
-        assert_eq!(next, ["asleep in shop.Audit.trail", "running"]);
-        assert!((chain.links[0].next.iter().map(|l| l.ms).sum::<f64>() - chain.ms).abs() < 1.0);
     }
 }

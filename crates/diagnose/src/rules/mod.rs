@@ -30,6 +30,7 @@ mod lock_advice;
 mod lock_case;
 mod lock_contended_juc;
 mod lock_contended_monitor;
+mod lock_holders;
 mod lock_identity;
 mod log_write;
 mod out_of_memory;

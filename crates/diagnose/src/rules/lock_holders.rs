@@ -1,0 +1,224 @@
+//! Who held a lock while others waited for it.
+//!
+//! ```text
+//! waits of a lock ─┬─ the owner at the beginning of each ─┐
+//!                  └─ whose wait ended, and so got it ────┴─▶ who held it, until another one does, it queues again, has nothing
+//!                                                             to do, or is seen outside of the method in which it took it
+//! ```
+
+use std::collections::BTreeMap;
+
+use fathom_recording::{FrameType, Recording, StackId, StrId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use super::lock_identity::{Lock, NO_PLACE, place};
+use super::wait_case::{Waits, java_method};
+use crate::chain::Chains;
+use crate::intervals::Intervals;
+
+/// From a moment on somebody holds a lock, or somebody queues for it.
+struct Event<'a> {
+    at_ns: i64,
+    holder: Option<ThreadId>,
+    waiter: Option<ThreadId>,
+    /// The method in which the holder took it, where that is known: it is seen on its stacks until it lets go.
+    place: Option<&'a str>,
+}
+
+/// Who held it from a moment on, and the method in which it was taken.
+type Held<'a> = (ThreadId, i64, Option<&'a str>);
+
+/// Who held a lock while somebody waited, as far as the waits tell: the owner at the beginning of each wait, and the thread that
+/// waited from its end on.
+pub(super) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Intervals)> {
+    let chains = waits.case.chains();
+    let mut events: FxHashMap<Option<StrId>, Vec<Event<'_>>> = FxHashMap::default();
+    let mut wanted: FxHashMap<Option<StrId>, Vec<(i64, i64)>> = FxHashMap::default();
+    for span in lock.spans(waits) {
+        // One lock moves; of several each address is one.
+        let address = fathom_recording::vocabulary::label::ADDRESS;
+        let object = if lock.several { span.label_id(address) } else { None };
+        wanted.entry(object).or_default().push((span.t0_ns(), span.t1_ns()));
+        let list = events.entry(object).or_default();
+        let owner = chains.owner(&span).filter(|owner| Some(*owner) != span.thread());
+        list.push(Event { at_ns: span.t0_ns(), holder: owner, waiter: span.thread(), place: None });
+        let is_cut = span.label(fathom_recording::vocabulary::label::CUT).is_some();
+        let got = span.thread().filter(|_| lock.is_exclusive() && !is_cut);
+        list.extend(got.map(|thread| {
+            let place = place(waits.case.recording, span.stack(), &[]);
+            let place = Some(place).filter(|place| *place != NO_PLACE);
+            Event { at_ns: span.t1_ns(), holder: Some(thread), waiter: None, place }
+        }));
+    }
+    let mut held: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
+    let mut releases = Releases::new(waits.case.recording, chains);
+    for (object, mut list) in events {
+        list.sort_by_key(|event| (event.at_ns, event.holder, event.waiter));
+        let wanted = Intervals::of(wanted.remove(&object).unwrap_or_default());
+        let mut now: Option<Held<'_>> = None;
+        let end = wanted.stretches().last().map_or(0, |s| s.1);
+        let last = Event { at_ns: end, holder: None, waiter: None, place: None };
+        for Event { at_ns, holder, waiter, place } in list.into_iter().chain([last]) {
+            let queues_again = now.is_some_and(|(thread, ..)| waiter == Some(thread));
+            let changes = holder.is_some_and(|holder| now.is_none_or(|(thread, ..)| thread != holder));
+            if !(queues_again || changes || at_ns == end) {
+                continue;
+            }
+            if let Some((thread, from, place)) = now.take() {
+                let until = chains.idle_after(thread, from, at_ns).unwrap_or(at_ns);
+                let until = place.map_or(until, |place| releases.first(thread, place, from, until));
+                held.entry(thread).or_default().extend(wanted.within(from, until));
+            }
+            now = holder.map(|holder| (holder, at_ns, place));
+        }
+    }
+    held.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect()
+}
+
+/// Tells when a thread that took a lock is first seen outside of the method in which it did.
+struct Releases<'c, 'a> {
+    recording: &'a Recording,
+    chains: &'c Chains<'a>,
+    /// Whether a stack shows Java, and a method.
+    within: FxHashMap<(StackId, &'a str), Seen>,
+    /// Whether a method is ever seen on the stacks of who holds the lock: one that takes it for its caller is not.
+    ever: FxHashMap<&'a str, bool>,
+}
+
+/// What a stack says of a method.
+#[derive(Clone, Copy, PartialEq)]
+enum Seen {
+    Within,
+    Outside,
+    /// No Java frame was found.
+    Unknown,
+}
+
+impl<'c, 'a> Releases<'c, 'a> {
+    fn new(recording: &'a Recording, chains: &'c Chains<'a>) -> Self {
+        Self { recording, chains, within: FxHashMap::default(), ever: FxHashMap::default() }
+    }
+
+    /// When a thread that took a lock in `place` at `from` is first seen outside of it; `until` where it never is.
+    fn first(&mut self, thread: ThreadId, place: &'a str, from: i64, until: i64) -> i64 {
+        let mut seen: Vec<(i64, Seen)> = Vec::new();
+        let mut stacks: Vec<(i64, Option<StackId>)> = Vec::new();
+        let held = Intervals::of([(from, until)]);
+        self.chains.off_within(thread, &held, |_, span, _| {
+            if span.t0_ns() >= from {
+                stacks.push((span.t0_ns(), span.stack()));
+            }
+        });
+        let samples = self.chains.samples(thread);
+        let first = samples.partition_point(|sample| sample.t_ns < from);
+        let during = samples[first..].iter().take_while(|sample| sample.t_ns < until);
+        stacks.extend(during.map(|sample| (sample.t_ns, sample.stack())));
+        for (at_ns, stack) in stacks {
+            let Some(stack) = stack else { continue };
+            let recording = self.recording;
+            let told =
+                *self.within.entry((stack, place)).or_insert_with(|| of_stack(recording, stack, place));
+            seen.push((at_ns, told));
+        }
+        let ever = self.ever.entry(place).or_default();
+        *ever |= seen.iter().any(|(_, seen)| *seen == Seen::Within);
+        let outside = seen.iter().filter(|(_, seen)| *seen == Seen::Outside).map(|(at_ns, _)| *at_ns).min();
+        outside.filter(|_| *ever).unwrap_or(until)
+    }
+}
+
+/// Whether a stack is within a method.
+fn of_stack(recording: &Recording, stack: StackId, method: &str) -> Seen {
+    use FrameType::{C1, C2, Inlined, Interpreted};
+    if java_method(recording, Some(stack), |_| false).is_none() {
+        return Seen::Unknown;
+    }
+    let mut at = Some(stack);
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let Some(frame) = recording.frames.get(node.frame.index()) else { break };
+        let is_java = matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined);
+        if is_java && recording.strings.get(frame.name) == method {
+            return Seen::Within;
+        }
+        at = node.parent;
+    }
+    Seen::Outside
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::FrameType::{C2, Jvm};
+    use fathom_recording::vocabulary::{kind, label};
+
+    use crate::built::{Built, judged};
+    use crate::rules::lock_contended_monitor::LockContendedMonitor;
+    use crate::{Finding, Judgement, Rule};
+
+    fn found(rule: &dyn Rule, built: Built) -> Box<Finding> {
+        match judged(rule, &built.sealed()) {
+            Judgement::Found(finding) => finding,
+            _ => panic!("nothing found"),
+        }
+    }
+
+    /// Three threads that book one after another, each for a second, asleep for 900 ms of it, and meanwhile wait for their turn;
+    /// when one has let go, it computes for a second before it queues again.
+    #[test]
+    fn a_holder_is_followed_only_while_it_holds() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let names = ["a", "b", "c"];
+        for name in names {
+            built.on_thread(kind::SCHED_WATCHED, name, "", 0.0, 60_000.0);
+        }
+        for i in 0..58 {
+            let at = f64::from(i);
+            let (holder, next) = (names[i as usize % 3], names[(i as usize + 1) % 3]);
+            let asleep = [("java.lang.Thread.sleep", C2), ("shop.Audit.trail", C2), ("shop.Orders.book", C2)];
+            built.with_stack((kind::SCHED_OFF, "sleeping"), holder, &asleep, &[], (at, 900.0));
+            let enter = [("ObjectMonitor::enter", Jvm), ("shop.Orders.book", C2)];
+            built.with_stack((kind::SCHED_OFF, "sleeping"), next, &enter, &[], (at, 1_000.0));
+            let labels = [(label::OWNER, holder), (label::ADDRESS, "0x1")];
+            let class = (kind::LOCK_MONITOR, "shop.Ledger");
+            built.with_stack(class, next, &[("shop.Orders.book", C2)], &labels, (at, 1_000.0));
+        }
+        let finding = found(&LockContendedMonitor, built);
+        let told =
+            "; its holder was off the CPU 52.20 s of 58.00 s: asleep in shop.Audit.trail 90 %, running 10 %";
+        assert!(finding.title.ends_with(told), "{}", finding.title);
+        assert!(finding.meaning.contains("off the CPU for most of that time"), "{}", finding.meaning);
+        let chain = finding.chain.unwrap();
+        let next: Vec<_> = chain.links[0].next.iter().map(|link| link.what.as_str()).collect();
+        assert_eq!(next, ["asleep in shop.Audit.trail", "running"]);
+        assert!((chain.links[0].next.iter().map(|l| l.ms).sum::<f64>() - chain.ms).abs() < 1.0);
+    }
+
+    /// Two threads take turns. Each computes for 100 ms in the locked method and then sleeps elsewhere, while the other waits on for a third
+    /// one, which never waits itself.
+    #[test]
+    fn who_is_seen_outside_of_the_locked_method_has_let_go() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let names = ["a", "b"];
+        for name in names {
+            built.on_thread(kind::SCHED_WATCHED, name, "", 0.0, 60_000.0);
+        }
+        for i in 0..58_u32 {
+            let at = f64::from(i);
+            let (holder, next) = (names[i as usize % 2], names[(i as usize + 1) % 2]);
+            for part in 0..10 {
+                let frames = [("shop.Orders.price", C2), ("shop.Orders.book", C2)];
+                built.on_cpu(holder, &frames, at + 0.01 * f64::from(part), 10.0);
+            }
+            let asleep = [("java.lang.Thread.sleep", C2), ("shop.Client.think", C2)];
+            built.with_stack((kind::SCHED_OFF, "sleeping"), holder, &asleep, &[], (at + 0.1, 890.0));
+            let enter = [("ObjectMonitor::enter", Jvm), ("shop.Orders.book", C2)];
+            built.with_stack((kind::SCHED_OFF, "sleeping"), next, &enter, &[], (at, 1_000.0));
+            let class = (kind::LOCK_MONITOR, "shop.Ledger");
+            let frames = [("shop.Orders.book", C2)];
+            built.with_stack(class, next, &frames, &[(label::ADDRESS, "0x1")], (at, 1_000.0));
+        }
+        let finding = found(&LockContendedMonitor, built);
+        let evidence: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+        let text = format!("{} {evidence:?}", finding.title);
+        assert!(!text.contains("Client.think"), "{text}");
+    }
+}
