@@ -287,7 +287,8 @@ fn may_grow(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
         f(figure::HEAP_CAPACITY_BYTES)
             .or_else(|| Some(f(figure::OLD_CAPACITY_BYTES)? + f(figure::YOUNG_CAPACITY_BYTES).unwrap_or(0.0)))
     };
-    let taken = full.filter_map(taken).next()?;
+    // The last one of all may have emptied the heap, and made it smaller.
+    let taken = full.filter_map(taken).take(FULL_ONES * FULL_ONES).reduce(f64::max)?;
     (!stays && taken < GROWN * most).then_some((taken, most))
 }
 

@@ -84,6 +84,15 @@ fn full_collections_that_follow_each_other_closely_are_made_before_the_old_gener
             ];
             built.pause("Pause Full", "Ergonomics", f64::from(i) * every_s, 100.0 * every_s, &figures);
         }
+        // What filled it is let go in the end, and the heap made smaller.
+        let emptied = [
+            (figure::HEAP_AFTER_BYTES, 1.0 * MB),
+            (figure::HEAP_CAPACITY_BYTES, 61.0 * MB),
+            (figure::OLD_AFTER_BYTES, 1.0 * MB),
+            (figure::OLD_CAPACITY_BYTES, 40.0 * MB),
+            (figure::FULL, 1.0),
+        ];
+        built.pause("Pause Full", "Ergonomics", 100.0 * every_s, 10.0, &emptied);
         judged(&GcHeapTooSmall, &built.sealed())
     };
     let Judgement::Found(finding) = log(0.3) else { panic!("not found") };
