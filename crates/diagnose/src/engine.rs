@@ -208,6 +208,7 @@ fn judge<'a>(
         limited.extend(too_small.iter().map(|row| row.rule.clone()));
         merged.ruled_out.extend(too_small);
         growth.credit_running(&merged.findings);
+        growth.credit_holders(&merged.findings);
         let explained = match case.loss.lost_ms > 0.0 {
             true => explained(&merged.findings),
             false => costs(&case, &merged.findings),

@@ -25,6 +25,8 @@ pub(crate) mod places;
 mod tests;
 mod words;
 
+use std::collections::BTreeMap;
+
 use fathom_recording::ProcessId;
 
 use crate::account::Left;
@@ -151,6 +153,8 @@ pub(crate) struct Growth<'a> {
     unseen: f64,
     /// Calls of the kernel that operations make more of.
     calls: Vec<Calls<'a>>,
+    /// Of what grew, what findings about locks are credited with.
+    of_holders: f64,
 }
 
 impl<'a> Growth<'a> {
@@ -182,12 +186,12 @@ impl<'a> Growth<'a> {
 
     /// What all of an operation grew by.
     fn all(&self) -> f64 {
-        self.worked().map(Grown::by).sum()
+        self.worked().map(Grown::by).sum::<f64>() + self.of_holders
     }
 
     /// What waits for resources grew by: what lies behind all waits for other threads, too.
     fn resources(&self) -> f64 {
-        self.worked().filter(|g| !on_threads(g.key.heading)).map(Grown::by).sum()
+        self.worked().filter(|g| !on_threads(g.key.heading)).map(Grown::by).sum::<f64>() + self.of_holders
     }
 
     /// Cuts findings about resources to what the resource's part of an operation grew by: that application threads waited long for a CPU,
@@ -269,6 +273,33 @@ impl<'a> Growth<'a> {
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     }
 
+    /// Whether a finding of a rule tells of a part.
+    fn is_told(&self, grown: &Grown<'_>, findings: &[Finding]) -> bool {
+        let of_rule = |rule: &str| {
+            words::is_of(grown.key.heading, rule)
+                || (grown.cause.by_lock && words::is_of(Heading::Lock, rule))
+        };
+        findings.iter().any(|finding| finding.process_id == self.jvm && of_rule(finding.rule))
+    }
+
+    /// Credits findings about locks with what the holders did meanwhile in their own time: what others wait for takes the holder as long, and
+    /// is the same cause. No longer than the others wait, though: what a thread does while nobody waits is its own.
+    pub(crate) fn credit_holders(&mut self, findings: &[Finding]) {
+        let mut waited: BTreeMap<Key<'a>, f64> = BTreeMap::new();
+        for g in self.grown.iter().filter(|g| g.cause.by_lock && self.is_told(g, findings)) {
+            *waited.entry(g.key).or_default() += g.by();
+        }
+        for g in &mut self.grown {
+            let is_own = !g.cause.by_lock && g.key.heading != Heading::Idle;
+            if let Some(waited) = waited.get(&g.key).filter(|_| is_own) {
+                let held = waited.min(g.by());
+                g.credit -= held;
+                self.of_holders += held;
+            }
+        }
+        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    }
+
     /// `most` findings of what grew most at most, where findings of rules explain `explained` of the loss. `by_change`: the slow windows are
     /// those in which threads spent their time differently, and whether that was a loss is not known.
     pub(crate) fn findings(
@@ -283,18 +314,8 @@ impl<'a> Growth<'a> {
         if case.loss.lost_ms <= 0.0 && !case.loss.measured_on.is_empty() {
             return Explained { findings: Vec::new(), left: Vec::new(), of_holders: 0.0 };
         }
-        let own = || findings.iter().filter(|finding| finding.process_id == self.jvm);
-        let of_rule = |g: &Grown<'_>, rule: &str| {
-            words::is_of(g.key.heading, rule) || (g.cause.by_lock && words::is_of(Heading::Lock, rule))
-        };
-        let known = |g: &&Grown<'_>| !own().any(|finding| of_rule(g, finding.rule));
+        let known = |g: &&Grown<'_>| !self.is_told(g, findings);
         let mut left: Vec<&Grown<'_>> = self.grown.iter().filter(known).collect();
-        // What others wait for at a lock takes the holder as long: the same cause.
-        let behind_lock = |g: &&Grown<'_>| g.cause.by_lock && !known(g);
-        let held: Vec<Key<'_>> = self.grown.iter().filter(behind_lock).map(|g| g.key).collect();
-        let is_holders = |g: &&Grown<'_>| held.contains(&g.key) && g.key.heading != Heading::Idle;
-        let of_holders: f64 = left.iter().copied().filter(is_holders).map(Grown::by).sum();
-        left.retain(|g| !is_holders(g));
         // Windows that the user gave, without a series: what was lost is not known, but at most all of their time was.
         let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };
         let mut rest_ms = lost_ms * (1.0 - explained.clamp(0.0, 1.0));
@@ -333,7 +354,7 @@ impl<'a> Growth<'a> {
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };
         let worked = left.iter().filter(|g| g.key.heading != Heading::Idle && g.by() > 0.0);
-        Explained { left: worked.map(part).collect(), findings: found, of_holders: of_holders / all }
+        Explained { left: worked.map(part).collect(), findings: found, of_holders: self.of_holders / all }
     }
 }
 
@@ -371,7 +392,16 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
         grown.push(Grown { key: cause.key, cause, part, slow, base, credit: 0.0, holds, runs_more });
     }
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
-    Some(Growth { jvm, grown, per, threads: parts.threads, lengths_ms, unseen: parts.unseen, calls })
+    Some(Growth {
+        jvm,
+        grown,
+        per,
+        threads: parts.threads,
+        lengths_ms,
+        unseen: parts.unseen,
+        calls,
+        of_holders: 0.0,
+    })
 }
 
 /// Moments cut where half of their time has passed.

@@ -283,6 +283,7 @@ fn grew(parts: &[(Heading, &'static str, f64, f64)]) -> Growth<'static> {
         lengths_ms: [1.0; FRAMES],
         unseen: 0.0,
         calls: Vec::new(),
+        of_holders: 0.0,
     }
 }
 

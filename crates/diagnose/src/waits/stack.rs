@@ -222,6 +222,9 @@ const LIMITED: [&str; 3] =
 const AWAY: [&str; 2] =
     ["java.util.concurrent.locks.LockSupport.parkNanos", "java.util.concurrent.locks.LockSupport.parkUntil"];
 
+/// A method that waits for work itself, and runs the work as well: a wait that it calls is without work, one deeper in a task is not.
+const RESTS: &str = "java.util.TimerThread.mainLoop";
+
 /// What a frame says of the stacks that it is in.
 #[derive(Clone, Copy)]
 struct Frame {
@@ -230,6 +233,8 @@ struct Frame {
     is_application: bool,
     is_limited: bool,
     is_away: bool,
+    is_wait: bool,
+    rests: bool,
     is_jdk: bool,
 }
 
@@ -253,16 +258,17 @@ impl ByStack {
         let mut kernel_only: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let mut of_application: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let mut limited: Vec<bool> = Vec::with_capacity(recording.stacks.len());
-        let sleep = place_of(Heading::Sleep);
+        let (sleep, idle) = (place_of(Heading::Sleep), place_of(Heading::Idle));
         for node in &recording.stacks {
             let parent = node.parent.filter(|parent| parent.index() < told.len());
             let of = |list: &[bool]| parent.is_some_and(|parent| list[parent.index()]);
             let own = frames.get(node.frame.index()).copied();
             let caller = node.parent.and_then(|p| recording.stacks.get(p.index()));
-            let by_application =
-                caller.is_some_and(|caller| frames.get(caller.frame.index()).is_some_and(|f| !f.is_jdk));
+            let by = caller.and_then(|caller| frames.get(caller.frame.index()));
+            let (by_application, at_rest) = (by.is_some_and(|f| !f.is_jdk), by.is_some_and(|f| f.rests));
             let place = match own {
                 Some(own) if own.is_away && by_application => own.place.min(sleep),
+                Some(own) if own.is_wait && at_rest => own.place.min(idle),
                 Some(own) => own.place,
                 None => NOTHING,
             };
@@ -328,6 +334,8 @@ fn frame(recording: &Recording, index: usize) -> Frame {
         is_application: queues::is_application(recording, fathom_recording::FrameId(index as u32)),
         is_limited: LIMITED.iter().any(|pattern| fits(pattern, plain)),
         is_away: is_java && AWAY.contains(&plain),
+        is_wait: is_java && fits("java.lang.Object.wait*", plain),
+        rests: is_java && plain == RESTS,
         is_jdk: queues::is_jdk(plain),
     }
 }
@@ -429,6 +437,15 @@ mod tests {
         assert_eq!(heading(&[run, (C2, "shop.Orders.add"), acquire, park, futex]), Heading::Lock);
         assert_eq!(heading(&[run, (C2, "shop.Orders.add"), park, futex]), Heading::Waiting);
         assert_eq!(heading(&[run, (Native, "pthread_mutex_lock"), futex]), Heading::NativeLock);
+    }
+
+    #[test]
+    fn a_timer_without_a_task_that_is_due_is_idle_and_its_tasks_are_not() {
+        use FrameType::{C2, Kernel};
+        let (run, main) = ((C2, "java.util.TimerThread.run"), (C2, "java.util.TimerThread.mainLoop"));
+        let (wait, futex) = ((C2, "java.lang.Object.wait"), (Kernel, "futex_wait_queue"));
+        assert_eq!(heading(&[run, main, wait, (C2, "java.lang.Object.wait0"), futex]), Heading::Idle);
+        assert_eq!(heading(&[run, main, (C2, "shop.Report.run"), wait, futex]), Heading::Waiting);
     }
 
     #[test]
