@@ -87,13 +87,13 @@ impl<'a> Callers<'a> {
 }
 
 /// Milliseconds an operation in the slow windows and in the base.
-fn an_operation(ms: &[f64; FRAMES], per: &Per) -> (f64, f64) {
+pub(super) fn an_operation(ms: &[f64; FRAMES], per: &Per) -> (f64, f64) {
     let rate = |ms: f64, by: f64| ms / by.max(f64::MIN_POSITIVE);
     (rate(ms[0] + ms[1], per.by[0] + per.by[1]), rate(ms[BASE], per.by[BASE]))
 }
 
 /// The application's methods of a stack, each once, the innermost first. The JVM makes up the names of lambdas' classes anew in each run.
-fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
+pub(super) fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
     use FrameType::{C1, C2, Inlined, Interpreted};
     let mut methods: Vec<&str> = Vec::new();
     for (name, by) in frames_of(recording, stack) {

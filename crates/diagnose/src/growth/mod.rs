@@ -21,6 +21,7 @@ pub(crate) mod demand;
 mod finding;
 pub(crate) mod parts;
 pub(crate) mod places;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -304,7 +305,7 @@ impl<'a> Growth<'a> {
     /// those in which threads spent their time differently, and whether that was a loss is not known.
     pub(crate) fn findings(
         &self,
-        case: &Case<'_>,
+        case: &Case<'a>,
         findings: &[Finding],
         explained: f64,
         by_change: bool,
@@ -334,6 +335,16 @@ impl<'a> Growth<'a> {
                 rest_ms -= cost_ms;
                 found.push(self.more_calls(case, calls, &made, share, cost_ms, by_change));
                 left.retain(|g| made.iter().all(|m| m.cause != g.cause));
+            }
+        }
+        if let Some(spread) = self.spread(case, &left).filter(|_| found.len() < most) {
+            let share = spread.by() / self.all().max(f64::MIN_POSITIVE);
+            let worked = left.iter().filter(|g| g.key.heading != Heading::Idle);
+            if share >= LEADS && spread.by() >= worked.map(|g| g.by()).fold(0.0, f64::max) {
+                let cost_ms = (lost_ms * share).min(rest_ms);
+                rest_ms -= cost_ms;
+                found.push(self.spread_finding(case, &spread, share, cost_ms, by_change));
+                left.retain(|g| spread.parts.iter().all(|m| m.cause != g.cause));
             }
         }
         while found.len() < most {

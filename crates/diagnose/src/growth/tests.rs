@@ -295,6 +295,41 @@ const QUERY: [(&str, FrameType); 3] = [
 ];
 
 #[test]
+fn cpu_time_that_grew_in_many_methods_is_told_by_the_one_that_all_are_below() {
+    let diagnosis = |below: bool| {
+        let mut service = Service::of((300.0, 100.0));
+        for i in 0..2 {
+            let name = format!("worker-{i}");
+            service.thread(&name);
+            for tenth in 0..600_u32 {
+                let leaf = format!("org.base.store.Page{}.next", tenth % 7);
+                let root = if below { "org.base.Select.scan" } else { &leaf };
+                let scan = [
+                    (leaf.as_str(), FrameType::C2),
+                    (root, FrameType::C2),
+                    ("shop.Desk.list", FrameType::C2),
+                ];
+                let other = [("shop.Cart.add", FrameType::C2)];
+                let frames: &[_] =
+                    if is_slow(i64::from(tenth) / 10) && tenth % 5 != 0 { &scan } else { &other };
+                service.built.on_cpu(&name, frames, f64::from(tenth) / 10.0, 100.0);
+            }
+        }
+        service.diagnosis()
+    };
+    let diagnosed = diagnosis(true);
+    let finding = found(&diagnosed);
+    assert_eq!(finding.culprit, "org.base.Select.scan, called from shop.Desk.list", "{finding:#?}");
+    assert!(
+        finding.title.contains("below org.base.Select.scan, called from shop.Desk.list (Page"),
+        "{finding:#?}"
+    );
+    assert!(finding.share.is_some_and(|share| share > 0.8), "{finding:#?}");
+    // Where nothing else is common to them, it is the application's own method.
+    assert_eq!(found(&diagnosis(false)).culprit, "shop.Desk.list");
+}
+
+#[test]
 fn connections_that_are_no_longer_kept_stand_beside_the_wait_for_the_peer() {
     let diagnosis = |opened: u32| {
         let mut service = Service::of((300.0, 100.0));

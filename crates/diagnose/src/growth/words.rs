@@ -166,6 +166,28 @@ pub(super) fn title(
     }
 }
 
+/// The line of a finding about running time that grew in many methods below one; `named`: the innermost ones of most of it.
+pub(super) fn spread(
+    method: &str,
+    caller: Option<&str>,
+    (slow, base): (f64, f64),
+    each: Each,
+    named: &str,
+) -> String {
+    let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
+    match each.is_counted() {
+        true => format!(
+            "each {} runs for {} instead of {} below {method}{from} ({named})",
+            each.noun(),
+            time(slow),
+            time(base)
+        ),
+        false => {
+            format!("{slow:.1} threads at a time instead of {base:.1} run below {method}{from} ({named})")
+        }
+    }
+}
+
 /// What it means that operations make more calls.
 pub(super) const MORE_CALLS: &str = "Each call takes about as long as ever, but an operation makes many more of them: a query for each row of a \
      list, data written in small pieces, files looked for again and again. The time is spread over running, waiting and whoever answers.";

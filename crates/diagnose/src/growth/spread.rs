@@ -1,0 +1,188 @@
+//! CPU time that grew in many methods below one: a query that scans a table, a parser, a template engine. Each of the innermost methods has
+//! a small part of it; what they have in common is who calls them.
+//!
+//! ```text
+//! samples of running time that grew ─▶ time of an operation below each method of the application ─▶ the innermost one below which
+//!                                                                                                   most of the growth lies
+//! ```
+
+use rustc_hash::FxHashMap;
+
+use super::callers::{an_operation, methods};
+use super::parts::Part;
+use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, words};
+use crate::{Case, Confidence, Evidence, Finding, Layer, quantity};
+
+/// Share of the running time's growth that must lie below a method.
+const BELOW: f64 = 0.8;
+/// Share of a part's slow time that must lie below it for the part to be of it.
+const OF_IT: f64 = 0.5;
+/// How many times as much as the largest part alone it must explain to be told in its place.
+const WIDER: f64 = 1.25;
+/// Innermost methods that are named in a title.
+const NAMED: usize = 2;
+
+/// A method below which running time grew.
+pub(super) struct Spread<'g, 'a> {
+    pub(super) method: &'a str,
+    /// The nearest method of other code from which it is called.
+    caller: Option<&'a str>,
+    /// The parts that lie below it.
+    pub(super) parts: Vec<&'g Grown<'a>>,
+    /// Milliseconds an operation below it, or an average number of threads, slow and in the base, as far as threads ran on a CPU.
+    slow: f64,
+    base: f64,
+}
+
+impl Spread<'_, '_> {
+    /// What its parts grew by.
+    pub(super) fn by(&self) -> f64 {
+        self.parts.iter().map(|g| g.by()).sum()
+    }
+}
+
+/// Of a method: slow and base time below it, and how far from the innermost method it stands, weighted by slow time.
+#[derive(Clone, Copy, Default)]
+struct Below {
+    slow: f64,
+    base: f64,
+    away: f64,
+}
+
+impl<'a> Growth<'a> {
+    /// The innermost method below which most of what running time grew by lies; `None` where one part alone makes up most of that.
+    pub(super) fn spread<'g>(&self, case: &Case<'a>, left: &[&'g Grown<'a>]) -> Option<Spread<'g, 'a>> {
+        let running: Vec<&'g Grown<'a>> =
+            left.iter().copied().filter(|g| g.key.heading.is_running() && g.by() > 0.0).collect();
+        let mut below: FxHashMap<&'a str, Below> = FxHashMap::default();
+        let (mut slow, mut base) = (0.0, 0.0);
+        for (stack, ms) in running.iter().flat_map(|g| &g.part.by_stack) {
+            let (now, usual) = an_operation(ms, &self.per);
+            (slow, base) = (slow + now, base + usual);
+            for (away, name) in methods(case.recording, *stack).into_iter().enumerate() {
+                let sum = below.entry(name).or_default();
+                *sum = Below {
+                    slow: sum.slow + now,
+                    base: sum.base + usual,
+                    away: sum.away + now * away as f64,
+                };
+            }
+        }
+        let grew = slow - base;
+        let of_most = |(_, b): &(&&str, &Below)| b.slow - b.base >= BELOW * grew && b.slow >= TIMES * b.base;
+        let away = |b: &Below| b.away / b.slow.max(f64::MIN_POSITIVE);
+        let candidates = below.iter().filter(of_most).filter(|_| grew > 0.0);
+        let (method, sums) =
+            candidates.min_by(|a, b| away(a.1).total_cmp(&away(b.1)).then_with(|| a.0.cmp(b.0)))?;
+        let is_below = |g: &&Grown<'a>| share_below(case, &g.part, method, self) >= OF_IT;
+        let parts: Vec<&'g Grown<'a>> = running.into_iter().filter(is_below).collect();
+        let spread = Spread {
+            method,
+            caller: self.called_from(case, &parts, method),
+            slow: sums.slow,
+            base: sums.base,
+            parts,
+        };
+        let largest = spread.parts.iter().map(|g| g.by()).fold(0.0, f64::max);
+        (spread.parts.len() > 1 && spread.by() >= WIDER * largest).then_some(spread)
+    }
+
+    /// The nearest method of another package that most of the time below a method was called from.
+    fn called_from(&self, case: &Case<'a>, parts: &[&Grown<'a>], method: &str) -> Option<&'a str> {
+        let mut calls: FxHashMap<&'a str, f64> = FxHashMap::default();
+        let mut all = 0.0;
+        for (stack, ms) in parts.iter().flat_map(|g| &g.part.by_stack) {
+            let names = methods(case.recording, *stack);
+            let Some(at) = names.iter().position(|name| *name == method) else { continue };
+            let (now, _) = an_operation(ms, &self.per);
+            all += now;
+            let other = names[at + 1..].iter().find(|name| product(name) != product(method));
+            *calls.entry(other.copied().unwrap_or("")).or_default() += now;
+        }
+        let (name, ms) = calls.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| a.0.cmp(b.0)))?;
+        (!name.is_empty() && ms >= OF_IT * all).then_some(name)
+    }
+
+    /// The finding of it; `share`: of all that grew.
+    pub(super) fn spread_finding(
+        &self,
+        case: &Case<'_>,
+        spread: &Spread<'_, '_>,
+        share: f64,
+        cost_ms: f64,
+        by_change: bool,
+    ) -> Finding {
+        let lead = |of: fn(&Grown<'_>) -> bool| -> f64 {
+            spread.parts.iter().filter(|g| of(g)).map(|g| g.by()).sum::<f64>() / spread.by()
+        };
+        let holds = lead(|g| g.holds) >= MOST && lead(|g| g.runs_more) >= MOST;
+        let likely = share >= MOST && holds && !by_change && case.loss.lost_ms > 0.0;
+        let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
+        let mut finding = case.finding_by(RULE, Layer::Application, self.jvm, confidence, cost_ms);
+        let named = spread.parts.iter().take(NAMED);
+        let named: Vec<String> = named
+            .map(|g| format!("{} {}", short(g.key.place), quantity::share(g.by() / spread.by())))
+            .collect();
+        finding.title = words::spread(
+            spread.method,
+            spread.caller,
+            (spread.slow, spread.base),
+            self.per.each,
+            &named.join(", "),
+        );
+        finding.why_confidence = format!(
+            "what runs below it makes up {} of what {} grew by; no rule knows the mechanism",
+            quantity::share(share.min(1.0)),
+            self.whose()
+        );
+        finding.culprit = match spread.caller {
+            Some(caller) => format!("{}, called from {caller}", spread.method),
+            None => spread.method.to_owned(),
+        };
+        finding.meaning = words::meaning(crate::waits::Heading::Running, false).into();
+        let evidence = spread.parts.iter().take(SHOWN).map(|g| Evidence {
+            text: format!(
+                "{}: {}, by {}",
+                words::doing(&g.key),
+                words::amounts(g.slow, g.base, self.per.each),
+                quantity::plural(g.part.threads.len(), "thread", "threads")
+            ),
+            source: "ledger of threads".into(),
+            at_ns: None,
+        });
+        finding.evidence = evidence.collect();
+        finding.remedies = words::remedies(crate::waits::Heading::Running);
+        finding.verify = vec![
+            format!(
+                "what runs below {} is back at what it was: {}",
+                spread.method,
+                words::usual(spread.base, self.per.each)
+            ),
+            "fathom flame --diff of the two windows shows the same frames".into(),
+        ];
+        finding.windows.clone_from(&case.slow);
+        finding
+    }
+}
+
+/// Share of a part's slow time that lies below a method.
+fn share_below<'a>(case: &Case<'a>, part: &Part<'a>, method: &str, growth: &Growth<'a>) -> f64 {
+    let (mut all, mut below) = (0.0, 0.0);
+    for (stack, ms) in &part.by_stack {
+        let (now, _) = an_operation(ms, &growth.per);
+        all += now;
+        below += if methods(case.recording, *stack).contains(&method) { now } else { 0.0 };
+    }
+    if all > 0.0 { below / all } else { 0.0 }
+}
+
+/// Whose code a method is, by the first two parts of its package: "org.h2" of "org.h2.mvstore.Cursor.next".
+fn product(method: &str) -> &str {
+    method.match_indices('.').nth(1).map_or(method, |(at, _)| &method[..at])
+}
+
+/// "Cursor.next" of "org.h2.mvstore.Cursor.next".
+fn short(method: &str) -> &str {
+    let cut = method.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+    &method[cut..]
+}
