@@ -10,6 +10,8 @@ use crate::{printable, units};
 const BELOW_A_FINDING: usize = 4;
 /// Frames of a stack that a tree shows.
 const FRAMES: usize = 6;
+/// Threads of a row that are named.
+const NAMED: usize = 3;
 /// A link must be as much of its chain to be shown in a tree.
 const SHOWN_SHARE: f64 = 0.01;
 
@@ -56,10 +58,21 @@ fn way(first: &Link, thread: &str, corner: &str) -> Vec<String> {
 
 /// One link: who, what, how much, why it is the last.
 fn said(link: &Link, before: &str) -> String {
+    with_end(link, before, end(link))
+}
+
+/// Why a link is the last. What is nobody's says itself that nothing is known of it.
+fn end(link: &Link) -> &'static str {
+    match link.end {
+        Some(End::Unknown) if link.thread.is_none() => "",
+        end => end.map_or("", End::words),
+    }
+}
+
+fn with_end(link: &Link, before: &str, end: &str) -> String {
     let who = link.thread.as_deref().filter(|thread| *thread != before && !thread.is_empty());
     let who = who.map_or(String::new(), |thread| format!("{thread}: "));
-    let end = link.end.map(End::words).filter(|words| !words.is_empty());
-    let end = end.map_or(String::new(), |words| format!(" ({words})"));
+    let end = if end.is_empty() { String::new() } else { format!(" ({end})") };
     format!("{who}{}{end}, {} ({})", link.what, quantity::millis(link.ms), quantity::share(link.share))
 }
 
@@ -74,7 +87,7 @@ fn parts(stop: &Stop) -> String {
 
 /// Chains and stops as trees of at most so many columns.
 pub fn text(chains: &[Chain], stops: &[Stop], zero_ns: i64, width: usize) -> String {
-    let mut out = String::new();
+    let mut page = Page { out: String::new(), width, circle_is_told: false };
     for chain in chains {
         let who = match chain.tid {
             Some(tid) => format!("{} ({tid})", chain.thread),
@@ -83,63 +96,112 @@ pub fn text(chains: &[Chain], stops: &[Stop], zero_ns: i64, width: usize) -> Str
         let of = if chain.process.is_empty() { String::new() } else { format!(" of {}", chain.process) };
         let window = units::window(chain.from_ns, chain.to_ns, zero_ns);
         let head = format!("{who}{of}: {} within {window}", quantity::millis(chain.ms));
-        paragraph(&mut out, "", "", &head, width);
-        tree(&mut out, &chain.links, &chain.thread, "  ", width);
-        out.push('\n');
+        page.paragraph("", "", &head);
+        page.tree(&chain.links, &chain.thread, "  ");
+        page.out.push('\n');
     }
     for stop in stops {
         let at = units::moment(stop.from_ns, zero_ns);
-        paragraph(&mut out, "", "  ", &format!("stop at {at}: {}", parts(stop)), width);
+        page.paragraph("", "  ", &format!("stop at {at}: {}", parts(stop)));
         if let Some(how) = stop.last_in_how {
             let last = stop.last_in.as_deref().unwrap_or_default();
-            paragraph(&mut out, "  ", "    ", &format!("last in: {last}; {how}"), width);
-            stack(&mut out, &stop.last_in_stack, "    ", width);
+            page.paragraph("  ", "    ", &format!("last in: {last}; {how}"));
+            page.stack(&stop.last_in_stack, "    ");
         }
         for part in &stop.parts {
             let head = format!("{}, {}", part.words, quantity::millis(part.ms));
-            paragraph(&mut out, "  ", "    ", &head, width);
-            tree(&mut out, &part.links, "", "    ", width);
+            page.paragraph("  ", "    ", &head);
+            page.tree(&part.links, "", "    ");
         }
-        out.push('\n');
+        page.out.push('\n');
     }
-    out.truncate(out.trim_end().len());
-    out.push('\n');
-    out
+    page.out.truncate(page.out.trim_end().len());
+    page.out.push('\n');
+    page.out
 }
 
-fn tree(out: &mut String, links: &[Link], before: &str, indent: &str, width: usize) {
-    for link in links.iter().filter(|link| link.share >= SHOWN_SHARE) {
-        let times = match link.times {
-            0 | 1 => String::new(),
-            times => format!(", {times} times"),
-        };
-        let line = format!("{}{times}", said(link, before));
-        paragraph(out, indent, &format!("{indent}    "), &line, width);
-        // Where a chain goes on, the next link says why; at its end the stack does.
-        if link.next.is_empty() {
-            stack(out, &link.stack, &format!("{indent}    "), width);
+/// Text under way.
+struct Page {
+    out: String,
+    width: usize,
+    /// Whether it has been said why chains end at a thread that they lead through.
+    circle_is_told: bool,
+}
+
+impl Page {
+    fn tree(&mut self, links: &[Link], before: &str, indent: &str) {
+        for link in links.iter().filter(|link| link.share >= SHOWN_SHARE) {
+            let times = match link.times {
+                0 | 1 => String::new(),
+                times => format!(", {times} times"),
+            };
+            let end = match link.end {
+                Some(End::Circle) if std::mem::replace(&mut self.circle_is_told, true) => "back again",
+                _ => end(link),
+            };
+            let line = format!("{}{times}", with_end(link, before, end));
+            self.paragraph(indent, &format!("{indent}    "), &line);
+            // Where a chain goes on, the next link says why; at its end the stack does.
+            if link.next.is_empty() {
+                self.stack(&link.stack, &format!("{indent}    "));
+            }
+            let row = in_a_row(link);
+            let last = row.last().copied().unwrap_or(link);
+            if row.len() > 1 {
+                let (ms, share) = (quantity::millis(last.ms), quantity::share(last.share));
+                let line =
+                    format!("{}: the same, one behind the other, {ms} ({share}) to the last", names(&row));
+                self.paragraph(&format!("{indent}  "), &format!("{indent}      "), &line);
+                if last.next.is_empty() {
+                    self.stack(&last.stack, &format!("{indent}      "));
+                }
+                self.tree(&last.next, last.thread.as_deref().unwrap_or(before), &format!("{indent}    "));
+                continue;
+            }
+            let name = link.thread.as_deref().unwrap_or(before);
+            self.tree(&link.next, name, &format!("{indent}  "));
         }
-        let name = link.thread.as_deref().unwrap_or(before);
-        tree(out, &link.next, name, &format!("{indent}  "), width);
+    }
+
+    fn stack(&mut self, frames: &[String], indent: &str) {
+        if frames.is_empty() {
+            return;
+        }
+        let more = if frames.len() > FRAMES { " ← …" } else { "" };
+        let shown: Vec<&str> = frames.iter().take(FRAMES).map(String::as_str).collect();
+        self.paragraph(indent, &format!("{indent}  "), &format!("at {}{more}", shown.join(" ← ")));
+    }
+
+    fn paragraph(&mut self, first: &str, others: &str, text: &str) {
+        let room = self.width.saturating_sub(others.chars().count().max(first.chars().count())).max(30);
+        for (i, line) in wrap(&printable(text), room).iter().enumerate() {
+            self.out.push_str(if i == 0 { first } else { others });
+            self.out.push_str(line);
+            self.out.push('\n');
+        }
     }
 }
 
-fn stack(out: &mut String, frames: &[String], indent: &str, width: usize) {
-    if frames.is_empty() {
-        return;
-    }
-    let more = if frames.len() > FRAMES { " ← …" } else { "" };
-    let shown: Vec<&str> = frames.iter().take(FRAMES).map(String::as_str).collect();
-    paragraph(out, indent, &format!("{indent}  "), &format!("at {}{more}", shown.join(" ← ")), width);
+/// The links behind one that wait in the same way, each for the next, for most of its time: a thing handed on from thread to
+/// thread is said once.
+fn in_a_row(link: &Link) -> Vec<&Link> {
+    std::iter::successors(alike(link), |link| alike(link)).collect()
 }
 
-fn paragraph(out: &mut String, first: &str, others: &str, text: &str, width: usize) {
-    let room = width.saturating_sub(others.chars().count().max(first.chars().count())).max(30);
-    for (i, line) in wrap(&printable(text), room).iter().enumerate() {
-        out.push_str(if i == 0 { first } else { others });
-        out.push_str(line);
-        out.push('\n');
-    }
+fn alike(link: &Link) -> Option<&Link> {
+    let longest = longest(&link.next)?;
+    let is_alike = longest.what == link.what && longest.heading == link.heading;
+    (is_alike && longest.ms * 2.0 >= link.ms).then_some(longest)
+}
+
+/// The first few threads of a row.
+fn names(row: &[&Link]) -> String {
+    let named: Vec<&str> = row.iter().filter_map(|link| link.thread.as_deref()).collect();
+    let more = match named.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", named[..named.len().min(NAMED)].join(", "))
 }
 
 #[cfg(test)]
@@ -193,6 +255,24 @@ mod tests {
                 "  └ writer (9) (outside of what was recorded), 1.90 s (95 %)",
             ]
         );
+    }
+
+    #[test]
+    fn what_is_handed_on_from_thread_to_thread_is_said_once_and_so_is_a_circle() {
+        let mut last = link(Some("h0"), "waiting for another thread", 1_500.0, Some(End::Circle), vec![]);
+        for i in 1..9 {
+            let name = format!("h{i}");
+            last = link(Some(&name), "waiting for another thread", 1_500.0 + f64::from(i), None, vec![last]);
+        }
+        let back = link(Some("other"), "waiting for a lock", 50.0, Some(End::Circle), vec![]);
+        let again = link(Some("third"), "waiting for a lock", 45.0, Some(End::Circle), vec![]);
+        let mut chain = chain();
+        chain.links = vec![last, back, again];
+        let text = text(&[chain], &[], 0, 100);
+        let row = "h7, h6, h5 and 5 more: the same, one behind the other, 1.50 s (75 %) to the last";
+        assert!(text.contains(row), "{text}");
+        assert_eq!(text.matches("changed hands meanwhile").count(), 1, "{text}");
+        assert!(text.contains("third: waiting for a lock (back again), 45 ms"), "{text}");
     }
 
     #[test]

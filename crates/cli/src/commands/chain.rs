@@ -89,7 +89,7 @@ impl Args {
             built.with_context(|| format!("--thread {pattern}: not a regular expression"))
         });
         let pattern = pattern.transpose()?;
-        let chains = Chains::of(&recording);
+        let chains = Chains::with_turns(&recording);
         let name = |id: ThreadId| recording.strings.get(recording.threads[id.index()].name);
         let mut victims = chains.victims(window, &base);
         victims.retain(|(id, _)| pattern.as_ref().is_none_or(|pattern| pattern.is_match(name(*id))));

@@ -50,6 +50,8 @@ pub(super) struct Doing<'a> {
 pub(super) enum Next {
     /// A thread: an owner, or who woke it.
     Thread(ThreadId),
+    /// Those who held a lock one after another ([`super::turns::Turns`]).
+    Lock(usize),
     /// The end of a stop of its JVM.
     Stop,
     /// Storage.
@@ -276,6 +278,9 @@ impl<'a> Chains<'a> {
             let waker = waker.or_else(|| self.woken_by(thread, span)).filter(|other| *other != thread);
             return Some((heading, what, waker.map_or(ends(EndKey::Unknown), Next::Thread)));
         }
+        if let Some(lock) = self.turn_of(span) {
+            return Some((heading, format!("waiting for {}", self.turn_name(lock)), Next::Lock(lock)));
+        }
         let owner = self.owner(span).filter(|owner| *owner != thread);
         let holder = span.label(label::OWNER).map_or(String::new(), |owner| format!(" that {owner} held"));
         let next = owner.map_or(ends(EndKey::Unknown), Next::Thread);
@@ -316,6 +321,10 @@ impl<'a> Chains<'a> {
 
     /// A switch that no other record tells of.
     fn switched(&self, thread: ThreadId, heading: Heading, span: &Span<'a>) -> Key {
+        let process = self.recording.threads[thread.index()].process;
+        if let Some(lock) = self.turn_at(process, heading, span.stack()) {
+            return (heading, format!("waiting for {}", self.turn_name(lock)), Next::Lock(lock));
+        }
         let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
         let place =
             self.java_method(span.stack(), is_own).map_or(String::new(), |name| format!(" in {name}"));

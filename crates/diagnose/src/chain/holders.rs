@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use fathom_recording::{StackId, ThreadId};
 
-use super::doings::Doing;
+use super::doings::{Doing, Next};
 use super::walk::Walk;
-use super::{Chain, Chains, End};
+use super::{Chain, Chains, End, Link};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
@@ -72,37 +72,8 @@ impl<'a> Chains<'a> {
     ) -> Chain {
         let mut walk = Walk::new(self, moments.length_ns());
         let mut root = walk.link(Some(thread), Some(heading), what, moments);
-        let mut left = moments.clone();
-        let mut did: BTreeMap<(Heading, String, super::doings::Next), (ThreadId, Doing<'a>)> =
-            BTreeMap::new();
-        for (holder, held) in holders {
-            let own = held.and(&left);
-            left = left.without(&own);
-            for doing in self.doings(*holder, &own) {
-                let key = (doing.heading, doing.what.clone(), doing.next.clone());
-                match did.get_mut(&key) {
-                    Some((_, known)) => {
-                        known.moments = known.moments.or(&doing.moments);
-                        known.span = known.span.or(doing.span);
-                        known.stack = known.stack.or(doing.stack);
-                    }
-                    None => {
-                        did.insert(key, (*holder, doing));
-                    }
-                }
-            }
-        }
-        let mut did: Vec<_> = did.into_values().collect();
-        did.sort_by_key(|(_, doing)| std::cmp::Reverse(doing.moments.length_ns()));
-        root.next = walk.the_most(
-            did,
-            |(_, doing)| doing.moments.clone(),
-            |walk, (holder, doing)| {
-                let mut link = walk.follow(holder, doing);
-                (link.thread, link.tid) = (Some(HOLDERS.to_owned()), None);
-                link
-            },
-        );
+        let (held, mut left) = shared_out(holders, moments);
+        root.next = walk.of_holders(&held, None, &mut left);
         if !left.is_empty() && !root.next.is_empty() {
             let mut unknown = walk.link(None, None, "who held it is not known".to_owned(), &left);
             unknown.end = Some(End::Unknown);
@@ -119,5 +90,74 @@ impl<'a> Chains<'a> {
             ms: moments.length_ms(),
             links: vec![root],
         }
+    }
+}
+
+/// A lock has one holder at a time: each moment is the first's who is told to have held it then; and what is left.
+pub(super) fn shared_out(
+    holders: &[(ThreadId, Intervals)],
+    moments: &Intervals,
+) -> (Vec<(ThreadId, Intervals)>, Intervals) {
+    let mut left = moments.clone();
+    let mut held = Vec::new();
+    for (holder, own) in holders {
+        let own = own.and(&left);
+        if !own.is_empty() {
+            left = left.without(&own);
+            held.push((*holder, own));
+        }
+    }
+    (held, left)
+}
+
+impl<'a> Walk<'_, 'a> {
+    /// What those did who held a lock one after another, put together by what they did, and what that waited for. Who waits
+    /// for the lock itself does not hold it: such moments are added to `left`, those in which nobody is known to.
+    pub(super) fn of_holders(
+        &mut self,
+        held: &[(ThreadId, Intervals)],
+        lock: Option<usize>,
+        left: &mut Intervals,
+    ) -> Vec<Link> {
+        let mut did: BTreeMap<(Heading, String, Next), (ThreadId, Doing<'a>)> = BTreeMap::new();
+        let mut back = Vec::new();
+        for (holder, own) in held {
+            if let Some(end) = self.end_at(*holder) {
+                let mut link = self.link(Some(*holder), None, "held it".to_owned(), own);
+                link.end = Some(end);
+                back.push(link);
+                continue;
+            }
+            for doing in self.chains.doings(*holder, own) {
+                if lock.is_some_and(|lock| doing.next == Next::Lock(lock)) {
+                    *left = left.or(&doing.moments);
+                    continue;
+                }
+                let key = (doing.heading, doing.what.clone(), doing.next.clone());
+                match did.get_mut(&key) {
+                    Some((_, known)) => {
+                        known.moments = known.moments.or(&doing.moments);
+                        known.span = known.span.or(doing.span);
+                        known.stack = known.stack.or(doing.stack);
+                    }
+                    None => {
+                        did.insert(key, (*holder, doing));
+                    }
+                }
+            }
+        }
+        let mut did: Vec<_> = did.into_values().collect();
+        did.sort_by_key(|(_, doing)| std::cmp::Reverse(doing.moments.length_ns()));
+        let mut links = self.the_most(
+            did,
+            |(_, doing)| doing.moments.clone(),
+            |walk, (holder, doing)| {
+                let mut link = walk.through(holder, |walk| walk.follow(holder, doing));
+                (link.thread, link.tid) = (Some(HOLDERS.to_owned()), None);
+                link
+            },
+        );
+        links.extend(back);
+        links
     }
 }

@@ -13,8 +13,9 @@
 //! overlap and without a rest, so that the time of a chain's ends adds up to that of the victim (the redistribution of
 //! Zhou et al., "wPerf", OSDI 2018). What is not known is a link that says so.
 //!
-//! Limits. The owner of a lock is who held it when the wait began: where a lock changes hands during one wait, the first
-//! owner stands for all of them. Who woke a thread is taken to be what a thread that waits for no lock waited for; a timer
+//! Where a lock changes hands while it is waited for, what its holders did is added up over the wait ([`turns`]).
+//!
+//! Limits. Of many objects locked at one place, who held one when a wait began stands for the whole wait. Who woke a thread is taken to be what a thread that waits for no lock waited for; a timer
 //! that fires while a thread of the same process runs looks like that thread. Peers are not followed into other recordings.
 
 mod cpus;
@@ -27,12 +28,13 @@ mod stops;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod turns;
 mod walk;
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use fathom_recording::{ProcessId, Recording, Role, Span, StackId, StrId, ThreadId};
+use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -40,6 +42,7 @@ use crate::intervals::Intervals;
 use crate::rules::processors::Spent;
 use crate::thread_ledger::{self, ByHeading, Moments, Weight};
 use crate::waits::Heading;
+use crate::waits::queues::is_java;
 use crate::waits::stack::ByStack;
 use crate::{Window, quantity};
 
@@ -147,7 +150,7 @@ impl Link {
 
 /// Frames of a link's stack that are kept: the innermost.
 const FRAMES: usize = 24;
-/// Frames of the kernel that are shown of it.
+/// Frames of the kernel that are shown of a stack without a Java method.
 const KERNEL_FRAMES: usize = 2;
 
 /// Windows, as from whence to when, in which a process is looked at.
@@ -165,6 +168,7 @@ pub struct Chains<'a> {
     spent: RefCell<FxHashMap<WindowsOf, Rc<Spent<'a>>>>,
     runners: OnceCell<cpus::Runners>,
     ends: ends::Ends<'a>,
+    turns: turns::Turns,
 }
 
 impl<'a> Chains<'a> {
@@ -183,7 +187,8 @@ impl<'a> Chains<'a> {
         }
         let (stacks, by_name, runners) = (ByStack::of(recording), OnceCell::new(), OnceCell::new());
         let (ends, spent) = (ends::Ends::of(recording), RefCell::default());
-        Self { recording, stacks, moments, by_tid, by_name, spent, runners, ends }
+        let turns = turns::Turns::default();
+        Self { recording, stacks, moments, by_tid, by_name, spent, runners, ends, turns }
     }
 
     /// What windows were spent on by the application's threads of a JVM; worked out when it is first asked for.
@@ -329,22 +334,26 @@ impl<'a> Chains<'a> {
         (name, row.tid, self.recording.process_name(row.process).to_owned())
     }
 
-    /// Frames of a stack, innermost first. Of the kernel's the two innermost say what it is: the rest would take the place of the methods that
-    /// led there.
+    /// Frames of a stack, innermost first. Of what lies within the first Java method only the innermost frame says what it is: the
+    /// kernel's and the JVM's others would take the place of the methods that led there.
     fn frames(&self, stack: Option<StackId>) -> Vec<String> {
-        let (mut frames, mut at, mut of_kernel) = (Vec::new(), stack, 0);
+        let mut all: Vec<(&str, FrameType)> = Vec::new();
+        let mut at = stack;
         while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
-            if frames.len() == FRAMES {
-                break;
-            }
             at = node.parent;
             let Some(frame) = self.recording.frames.get(node.frame.index()) else { continue };
-            of_kernel += usize::from(frame.frame_type == fathom_recording::FrameType::Kernel);
-            if frame.frame_type != fathom_recording::FrameType::Kernel || of_kernel <= KERNEL_FRAMES {
-                frames.push(self.recording.strings.get(frame.name).to_owned());
+            all.push((self.recording.strings.get(frame.name), frame.frame_type));
+        }
+        match all.iter().position(|(_, frame_type)| is_java(*frame_type)) {
+            Some(first) if first > 1 => drop(all.drain(1..first)),
+            Some(_) => {}
+            None => {
+                let kernel =
+                    all.iter().take_while(|(_, frame_type)| *frame_type == FrameType::Kernel).count();
+                all.drain(kernel.min(KERNEL_FRAMES)..kernel);
             }
         }
-        frames
+        all.into_iter().take(FRAMES).map(|(name, _)| name.to_owned()).collect()
     }
 
     /// The thread of which a text says "name (id)", as switches name who woke a thread.

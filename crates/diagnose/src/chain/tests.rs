@@ -154,6 +154,66 @@ fn three_locks_in_a_row_lead_to_the_call_in_which_the_last_owner_hangs() {
     assert_eq!(chain.links[0].next[0].next[0].stack[0], "io_schedule");
 }
 
+/// Three threads hold a monitor for a second each, one after another, and sleep in it; the victim waits for all of them. A wait
+/// tells of the owner at its beginning alone.
+fn convoy() -> World {
+    let mut world = World::of(&[
+        ("a", Role::App),
+        ("b", Role::App),
+        ("c", Role::App),
+        ("d", Role::App),
+        ("e", Role::App),
+    ]);
+    let enter = [
+        (FrameType::C2, "shop.Orders.book"),
+        (FrameType::Jvm, "ObjectMonitor::enter"),
+        (FrameType::Kernel, "__x64_sys_futex"),
+        (FrameType::Kernel, "futex_wait"),
+    ];
+    let nap = [
+        (FrameType::C2, "shop.Orders.book"),
+        (FrameType::C2, "shop.Audit.trail"),
+        (FrameType::C2, "java.lang.Thread.sleep"),
+        (FrameType::Jvm, "JavaThread::sleep"),
+        (FrameType::Native, "pthread_cond_timedwait"),
+        (FrameType::Kernel, "__x64_sys_futex"),
+        (FrameType::Kernel, "futex_wait"),
+    ];
+    for (i, thread) in [1, 2, 3].into_iter().enumerate() {
+        let held = 1_000 + 1_000 * i as i64;
+        if i > 0 {
+            world.add(kind::SCHED_OFF, thread, "sleeping", (1_000, held), &enter, &[], &[]);
+            let owner = [(figure::OWNER_TID, 101.0)];
+            world.add(kind::LOCK_MONITOR, thread, "shop.Ledger", (1_000, held), &enter[..1], &owner, &[]);
+        }
+        world.add(kind::SCHED_OFF, thread, "sleeping", (held, held + 900), &nap, &[], &[]);
+    }
+    world.add(kind::SCHED_OFF, 0, "sleeping", (1_000, 4_000), &enter, &[], &[]);
+    let owner = [(figure::OWNER_TID, 101.0)];
+    world.add(kind::LOCK_MONITOR, 0, "shop.Ledger", (1_000, 4_000), &enter[..1], &owner, &[]);
+    // Of this wait no record of a lock tells.
+    world.add(kind::SCHED_OFF, 4, "sleeping", (1_000, 4_000), &enter, &[], &[]);
+    world
+}
+
+#[test]
+fn what_the_holders_of_a_convoy_did_is_added_up_over_the_wait() {
+    for victim in [0, 4] {
+        let world = convoy();
+        let (thread, window) = (world.tids[victim], Window { from_ns: 1_000 * MS, to_ns: 4_000 * MS });
+        let recording = world.built.sealed();
+        let chain = Chains::with_turns(&recording).of_thread(thread, window);
+        adds_up(chain.ms, &chain.links);
+        assert_eq!(chain.links[0].what, "waiting for shop.Ledger in shop.Orders.book()");
+        let next: Vec<_> =
+            chain.links[0].next.iter().map(|l| (l.thread.as_deref(), l.what.as_str(), l.ms)).collect();
+        let holders = Some("its holders, in turn");
+        assert_eq!(next, [(holders, "asleep in shop.Audit.trail", 2_700.0), (holders, "running", 300.0)]);
+        let stack = ["futex_wait", "java.lang.Thread.sleep", "shop.Audit.trail", "shop.Orders.book"];
+        assert_eq!(chain.links[0].next[0].stack, stack);
+    }
+}
+
 #[test]
 fn an_owner_that_runs_sleeps_or_has_no_cpu_is_the_end_of_the_chain() {
     let mut world = World::of(&APPS);

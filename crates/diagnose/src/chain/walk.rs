@@ -35,11 +35,17 @@ impl<'c, 'a> Walk<'c, 'a> {
     /// What a thread did in some moments, and what it waited for then.
     pub(super) fn links(&mut self, thread: ThreadId, moments: &Intervals) -> Vec<Link> {
         let doings = self.chains.doings(thread, moments);
+        self.through(thread, |walk| {
+            walk.the_most(doings, |doing| doing.moments.clone(), |walk, doing| walk.follow(thread, doing))
+        })
+    }
+
+    /// Follows what lies behind a thread, which is on the path meanwhile.
+    pub(super) fn through<T>(&mut self, thread: ThreadId, follow: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push((thread, false));
-        let links =
-            self.the_most(doings, |doing| doing.moments.clone(), |walk, doing| walk.follow(thread, doing));
+        let followed = follow(self);
         self.path.pop();
-        links
+        followed
     }
 
     /// Links of the first of some things, which come with the longest first; the rest becomes one.
@@ -78,6 +84,10 @@ impl<'c, 'a> Walk<'c, 'a> {
         }
         match doing.next {
             Next::Thread(other) => self.on_to(&mut link, other, doing.heading, &doing.moments),
+            Next::Lock(_) if self.path.len() >= MOST_DEPTH || self.left == 0 => {
+                link.end = Some(End::NotFollowed);
+            }
+            Next::Lock(lock) => link.next = self.in_turn(lock, &doing.moments),
             Next::Stop => {
                 let process = self.chains.recording.threads[thread.index()].process;
                 link.next = self.stop_links(process, &doing.moments);
@@ -99,18 +109,20 @@ impl<'c, 'a> Walk<'c, 'a> {
 
     /// Goes on to another thread in the same moments, unless the chain comes to its end there.
     pub(super) fn on_to(&mut self, link: &mut Link, other: ThreadId, heading: Heading, moments: &Intervals) {
-        if let Some(at) = self.path.iter().position(|(thread, _)| *thread == other) {
-            let for_ever = self.path[at..].iter().all(|(_, cut)| *cut);
-            link.end = Some(match heading {
-                Heading::Idle => End::Choice,
-                _ if for_ever => End::Deadlock,
-                _ => End::Circle,
-            });
+        if let Some(end) = self.end_at(other) {
+            link.end = Some(if heading == Heading::Idle { End::Choice } else { end });
         } else if self.path.len() >= MOST_DEPTH || self.left == 0 {
             link.end = Some(End::NotFollowed);
         } else {
             link.next = self.links(other, moments);
         }
+    }
+
+    /// How the chain ends at a thread that leads here; `None` for one that does not.
+    pub(super) fn end_at(&self, thread: ThreadId) -> Option<End> {
+        let at = self.path.iter().position(|(other, _)| *other == thread)?;
+        let for_ever = self.path[at..].iter().all(|(_, cut)| *cut);
+        Some(if for_ever { End::Deadlock } else { End::Circle })
     }
 
     /// Whether the chain leads through a thread.

@@ -27,23 +27,23 @@ const MOSTLY: f64 = 0.5;
 pub(crate) struct LockWords {
     /// "monitor", "lock".
     pub(crate) noun: &'static str,
+    /// Of the spans that tell of single waits.
+    pub(crate) kind: &'static str,
     /// What the ledger of threads charges such waits to.
     pub(crate) heading: Heading,
     /// Methods of the lock itself, which are not the place that waits: prefixes.
     pub(crate) own: &'static [&'static str],
 }
 
-/// Judges the waits of a kind that `which` picks.
-pub(crate) fn judge<'a>(
+/// Judges what threads waited for; `None` where nobody looked.
+pub(crate) fn judge(
     rule: &dyn Rule,
-    case: &Case<'a>,
-    jvm: ProcessId,
-    kind: &str,
+    (case, jvm): (&Case<'_>, ProcessId),
+    waits: Option<Waits<'_, '_>>,
     words: &LockWords,
-    which: impl Fn(&Span<'a>) -> bool,
 ) -> Judgement {
-    let Some(waits) = Waits::of_locks(case, jvm, (kind, words.heading), words.own, which) else {
-        return unseen(rule, (case, jvm), kind, "waits for locks");
+    let Some(waits) = waits else {
+        return unseen(rule, (case, jvm), words.kind, "waits for locks");
     };
     if waits.threads() == 0 {
         return waits.ruled_out(format!("no thread waited for a {}", words.noun));

@@ -1,9 +1,10 @@
 //! `lock-contended-juc`: threads queue for a lock of `java.util.concurrent`.
 
-use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
+use fathom_recording::{ProcessId, Span};
 
 use super::lock_case::{LockWords, judge};
+use super::wait_case::Waits;
 use crate::waits::stack::ByStack;
 use crate::waits::{Heading, record};
 use crate::{Case, Judgement, Layer, Rule};
@@ -11,11 +12,19 @@ use crate::{Case, Judgement, Layer, Rule};
 /// The rule.
 pub struct LockContendedJuc;
 
-const WORDS: LockWords = LockWords {
+pub(crate) const WORDS: LockWords = LockWords {
     noun: "lock",
+    kind: kind::LOCK_PARK,
     heading: Heading::Lock,
     own: &["java.util.concurrent.", "jdk.internal.misc.", "sun.misc.Unsafe.", "java.lang.VirtualThread."],
 };
+
+/// What threads of a JVM waited for such locks in the slow windows of a case; `None` where nobody looked.
+pub(crate) fn waits<'c, 'a>(case: &'c Case<'a>, jvm: ProcessId) -> Option<Waits<'c, 'a>> {
+    let stacks = ByStack::by_frames(case.recording);
+    let is_lock = |span: &Span<'a>| record::heading(span, &stacks) == Heading::Lock;
+    Waits::of_locks(case, jvm, (WORDS.kind, WORDS.heading), WORDS.own, is_lock)
+}
 
 impl Rule for LockContendedJuc {
     fn id(&self) -> &'static str {
@@ -44,10 +53,7 @@ impl Rule for LockContendedJuc {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        let stacks = ByStack::by_frames(case.recording);
-        judge(self, case, jvm, kind::LOCK_PARK, &WORDS, |span| {
-            record::heading(span, &stacks) == Heading::Lock
-        })
+        judge(self, (case, jvm), waits(case, jvm), &WORDS)
     }
 }
 

@@ -4,13 +4,20 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
 
 use super::lock_case::{LockWords, judge};
+use super::wait_case::Waits;
 use crate::waits::Heading;
 use crate::{Case, Judgement, Layer, Rule};
 
 /// The rule.
 pub struct LockContendedMonitor;
 
-const WORDS: LockWords = LockWords { noun: "monitor", heading: Heading::Monitor, own: &[] };
+pub(crate) const WORDS: LockWords =
+    LockWords { noun: "monitor", kind: kind::LOCK_MONITOR, heading: Heading::Monitor, own: &[] };
+
+/// What threads of a JVM waited for monitors in the slow windows of a case; `None` where nobody looked.
+pub(crate) fn waits<'c, 'a>(case: &'c Case<'a>, jvm: ProcessId) -> Option<Waits<'c, 'a>> {
+    Waits::of_locks(case, jvm, (WORDS.kind, WORDS.heading), WORDS.own, |_| true)
+}
 
 impl Rule for LockContendedMonitor {
     fn id(&self) -> &'static str {
@@ -44,7 +51,7 @@ impl Rule for LockContendedMonitor {
     }
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
-        judge(self, case, jvm, kind::LOCK_MONITOR, &WORDS, |_| true)
+        judge(self, (case, jvm), waits(case, jvm), &WORDS)
     }
 }
 

@@ -43,7 +43,8 @@ pub(super) fn is_jdk(name: &str) -> bool {
     JDK.iter().any(|package| name.starts_with(package))
 }
 
-fn is_java(frame_type: FrameType) -> bool {
+/// Whether a frame is a Java method.
+pub(crate) fn is_java(frame_type: FrameType) -> bool {
     matches!(frame_type, FrameType::Interpreted | FrameType::C1 | FrameType::C2 | FrameType::Inlined)
 }
 
