@@ -16,6 +16,7 @@ mod selection;
 mod serve;
 mod users;
 mod verdict;
+mod watched;
 mod windows;
 mod written_logs;
 

@@ -44,4 +44,6 @@ pub use rule::{Judgement, Rule};
 pub use sight::{COVERED, Coverage, LOST, Sight};
 pub use verdict::*;
 pub use waits::{Causes, Heading};
-pub use windows::{Clock, MomentSpec, WindowError, WindowSpec, Zero, clock_of, resolve, zero, zero_ns};
+pub use windows::{
+    Clock, MomentSpec, WindowError, WindowSpec, Zero, clock_of, resolve, whole, zero, zero_ns,
+};

@@ -27,4 +27,4 @@ pub use json::{json, json_indented, json_line};
 pub use printable::printable;
 pub use samples::SampleIndex;
 pub use terminal::{TerminalOptions, terminal};
-pub use units::counted_from;
+pub use units::{counted_from, window as window_text};

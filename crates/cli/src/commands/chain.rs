@@ -75,15 +75,16 @@ impl Args {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let recording = self.inputs.load()?.recording;
         let resolve = |spec: WindowSpec| fathom_diagnose::resolve(&recording, &spec, TimeZone::system());
-        let covers = recording.covers_ns().with_context(|| format!("nothing in {}", told(&recording)))?;
+        anyhow::ensure!(recording.covers_ns().is_some(), "nothing in {}", told(&recording));
+        let whole = fathom_diagnose::whole(&recording);
         let asked = self.window.map(resolve).transpose()?;
         // What a thread does in the rest of the recording is what is usual for it.
         let base: Vec<Window> = asked.map_or_else(Vec::new, |window| {
-            let (before, after) = ((covers.0, window.from_ns), (window.to_ns, covers.1));
+            let (before, after) = ((whole.from_ns, window.from_ns), (window.to_ns, whole.to_ns));
             let rest = [before, after].into_iter().filter(|(from, to)| from < to);
             rest.map(|(from_ns, to_ns)| Window { from_ns, to_ns }).collect()
         });
-        let window = asked.unwrap_or(Window { from_ns: covers.0, to_ns: covers.1 });
+        let window = asked.unwrap_or(whole);
         let pattern = self.thread.as_ref().map(|pattern| {
             let built = RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build();
             built.with_context(|| format!("--thread {pattern}: not a regular expression"))
@@ -117,8 +118,12 @@ impl Args {
             print_json(&shown)?;
             return Ok(Outcome::Done);
         }
-        if shown.chains.is_empty() && shown.stops.is_empty() {
+        if let Some(none) = crate::watched::none(&recording, window) {
+            print(&format!("{none}\n"))?;
+        } else if shown.chains.is_empty() && shown.stops.is_empty() {
             print("no thread was held up and no JVM was stopped in the window, as far as was recorded\n")?;
+        }
+        if shown.chains.is_empty() && shown.stops.is_empty() {
             return Ok(Outcome::Done);
         }
         let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));

@@ -97,13 +97,16 @@ impl Args {
                 kinds.join(", ")
             );
         }
+        let none = crate::watched::none(&recording, ledger.window).filter(|_| ledger.groups.is_empty());
         anyhow::ensure!(
-            !ledger.groups.is_empty(),
+            !ledger.groups.is_empty() || none.is_some(),
             "no thread in {}; threads are told by `fathom record`, a JFR file, an strace or a profile",
             told(&recording)
         );
         if self.json {
             print_json(&ledger)?;
+        } else if let Some(none) = none {
+            print(&format!("{none}\n"))?;
         } else {
             let zero = fathom_diagnose::zero(&recording);
             print(&fathom_render::ledger::text(&ledger, &zero, if self.all { usize::MAX } else { MOST }))?;

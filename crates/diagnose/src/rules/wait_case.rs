@@ -181,7 +181,10 @@ impl<'c, 'a> Waits<'c, 'a> {
         let mut finding = self.case.finding(rule, self.jvm, confidence, self.cost_ms());
         finding.why_confidence = why.into();
         let listed = self.slow.iter().map(|w| Window { from_ns: w.span.t0_ns(), to_ns: w.span.t1_ns() });
-        finding.windows = marked(listed.chain(self.unlisted_moments.windows()).collect());
+        // A wait goes on beyond the slow windows; the finding is about what it did to them.
+        let marked = marked(listed.chain(self.unlisted_moments.windows()).collect());
+        let slow = Intervals::of_windows(&self.case.slow);
+        finding.windows = Intervals::of_windows(&marked).and(&slow).windows();
         finding
     }
 }

@@ -135,6 +135,11 @@ pub fn unit(recording: &Recording, kind: &str) -> &'static str {
 fn nothing(recording: &Recording, selection: &Selection, side: &'static str) -> StacksError {
     let kinds = super::kinds(recording);
     let hint = match kinds.iter().find(|k| k.name == selection.kind) {
+        Some(_) if let Some((rows, from_s, to_s)) = beyond(recording, selection) => {
+            format!(
+                "; beyond the window there are {rows}, from {from_s:.1} s to {to_s:.1} s of the recording"
+            )
+        }
         Some(kind) => format!("; without window and filters there are {}", kind.rows),
         None if kinds.is_empty() => "; nothing that was read has stacks".to_owned(),
         None => {
@@ -143,6 +148,18 @@ fn nothing(recording: &Recording, selection: &Selection, side: &'static str) -> 
         }
     };
     StacksError::Nothing { kind: selection.kind.clone(), side, hint }
+}
+
+/// What would be chosen without the windows: how many, and from when to when, seconds; `None` where that is nothing either.
+fn beyond(recording: &Recording, selection: &Selection) -> Option<(usize, f64, f64)> {
+    if selection.windows.is_empty() {
+        return None;
+    }
+    let rows = Rows::of(recording, &Selection { windows: Vec::new(), ..selection.clone() }).rows;
+    let moments = || rows.iter().map(|row| row.t_ns);
+    let zero_ns = crate::zero_ns(recording);
+    let at_s = |ns: i64| fathom_recording::clock::seconds(ns.saturating_sub(zero_ns));
+    Some((rows.len(), at_s(moments().min()?), at_s(moments().max()?)))
 }
 
 /// Which stacks do not reach their thread's root.

@@ -244,7 +244,10 @@ fn what_is_not_there_is_said_with_what_is() {
         flame(&made.recording, &selection, Shape::default(), None).unwrap_err().to_string()
     };
     assert_eq!(told("alloc", &[]), "no alloc sample is chosen; there are cpu (1)");
-    assert_eq!(told("cpu", &[(5, 6)]), "no cpu sample is chosen; without window and filters there are 1");
+    assert_eq!(
+        told("cpu", &[(5, 6)]),
+        "no cpu sample is chosen; beyond the window there are 1, from 0.0 s to 0.0 s of the recording"
+    );
     let none = flame(&Recording::new(), &cpu(&[]), Shape::default(), None).unwrap_err().to_string();
     assert_eq!(none, "no cpu sample is chosen; nothing that was read has stacks");
 }

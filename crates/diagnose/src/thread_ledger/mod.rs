@@ -22,6 +22,7 @@ mod groups;
 mod rank;
 #[cfg(test)]
 mod tests;
+mod watched;
 
 use fathom_recording::vocabulary::series;
 use fathom_recording::{Recording, SeriesKind};
@@ -31,6 +32,7 @@ pub(crate) use charge::{ByHeading, Moments, Taken};
 pub use groups::By;
 pub use rank::Weight;
 pub(crate) use rank::{growth, parts};
+pub use watched::{Watched, watched};
 
 use crate::Window;
 use crate::intervals::Intervals;
@@ -174,10 +176,7 @@ pub fn thread_ledger_per(
     by: By,
     per: Option<&Per>,
 ) -> ThreadLedger {
-    let covers = recording
-        .covers_ns()
-        .map_or(Window { from_ns: 0, to_ns: 0 }, |(from_ns, to_ns)| Window { from_ns, to_ns });
-    let window = window.unwrap_or(covers);
+    let window = window.unwrap_or_else(|| crate::whole(recording));
     let count = |window| match per {
         Some(per) => per.count(recording, window),
         None => operations(recording, window),

@@ -61,7 +61,14 @@ pub fn zero(recording: &Recording) -> Zero {
     Zero { at_ns: timeline.zero_ns, is: timeline.zero_is, wall: timeline.wall }
 }
 
-/// The same, nanoseconds on the recording's clock.
+/// What a whole recording is where no window is given: the same for every command on the same recording.
+pub fn whole(recording: &Recording) -> Window {
+    let judged = Timeline::of(recording).judged();
+    let (from, to) = (judged.first().map(|w| w.from_ns), judged.last().map(|w| w.to_ns));
+    Window { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(0) }
+}
+
+/// The moment of [`zero`], nanoseconds on the recording's clock.
 pub fn zero_ns(recording: &Recording) -> i64 {
     zero(recording).at_ns
 }

@@ -94,7 +94,9 @@ impl std::str::FromStr for WindowSpec {
 
     fn from_str(text: &str) -> Result<Self, WindowError> {
         let shape = || WindowError::Shape(text.to_owned());
-        let (from, to) = text.trim().split_once("..").ok_or_else(shape)?;
+        // The ways in which verdicts and pages print a window, too: "1.6 to 17.1 s", "1.6–17.1 s".
+        let between = ["..", " to ", "–"].iter().find_map(|between| text.trim().split_once(between));
+        let (from, to) = between.ok_or_else(shape)?;
         if from.trim().is_empty() && to.trim().is_empty() {
             return Err(shape());
         }
@@ -111,8 +113,14 @@ impl Moment {
         if text.is_empty() {
             return Some(Self::Open);
         }
-        if let Some(ns) = duration_ns(text) {
-            return Some(Self::Relative(ns));
+        // What lies before the moment that times count from.
+        let (minus, length) = match text.strip_prefix(['-', '−']) {
+            Some(length) => (-1, length),
+            None => (1, text),
+        };
+        let seconds = length.strip_suffix(" s").map(str::trim_end);
+        if let Some(ns) = duration_ns(seconds.unwrap_or(length)) {
+            return Some(Self::Relative(minus * ns));
         }
         // Logs and `date` write the zone behind a blank: 2026-11-24 08:35:28 +0100.
         let joined = text.rsplit_once(' ').filter(|(_, zone)| is_zone(zone));
@@ -322,6 +330,9 @@ mod tests {
             "50..70",
             "50s..1m10s",
             "0.5m..70",
+            "50.0 to 70.0 s",
+            "50.000 s to 70.000 s",
+            "50.0–70.0 s",
             "23:59:50..00:00:10",
             "2026-11-20T23:59:50Z..2026-11-21T01:00:10+01:00",
             "2026-11-20T23:59:50..2026-11-21 00:00:10",
@@ -331,6 +342,7 @@ mod tests {
         }
         assert_eq!(seconds("100s.."), Ok((100, 120)));
         assert_eq!(seconds("..20s"), Ok((0, 20)));
+        assert_eq!(seconds("-5s..20s"), Ok((0, 20)), "from before the zero");
         assert_eq!(seconds("110s..500s"), Ok((110, 120)), "cut to what was recorded");
     }
 
