@@ -21,7 +21,7 @@ const LOOKS: Record<string, Look> = {
   stall: { ink: "c2", height: 1, capped: true },
   C1: { ink: "c5", height: 0.6 },
   C2: { ink: "c1", height: 1 },
-  "tier unknown": { ink: "quiet", height: 0.8 },
+  "compiler unknown": { ink: "quiet", height: 0.8 },
   "made not entrant": { ink: "c1", height: 0.6 },
   "uncommon trap": { ink: "c2", height: 1 },
   "dependency broken": { ink: "c4", height: 0.8 },

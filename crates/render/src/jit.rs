@@ -41,15 +41,27 @@ fn one(out: &mut String, jvm: &JvmJit) {
     out.push('\n');
 }
 
-/// What a tier is, for those who do not know the numbers.
-fn tier(tier: u8) -> &'static str {
-    match tier {
-        1 => "1 (C1, no profiling)",
-        2 => "2 (C1, counters)",
-        3 => "3 (C1, full profiling)",
-        4 => "4 (C2, best code)",
-        _ => "not logged",
+/// What a tier is, for those who do not know the numbers; where it is not told, the compiler.
+fn tier(tier: u8, compiler: Option<&str>) -> &'static str {
+    match (tier, compiler) {
+        (1, _) => "1 (C1, no profiling)",
+        (2, _) => "2 (C1, counters)",
+        (3, _) => "3 (C1, full profiling)",
+        (4, _) => "4 (C2, best code)",
+        (_, Some("c1")) => "C1, tier not told",
+        (_, Some("c2")) => "C2, tier not told",
+        _ => "not told",
     }
+}
+
+/// The same in a column of numbers.
+fn short_tier(row: &MethodRow) -> String {
+    let tier = match (row.tier, row.compiler.as_deref()) {
+        (0, Some(compiler)) => compiler.to_uppercase(),
+        (0, None) => "–".to_owned(),
+        (tier, _) => tier.to_string(),
+    };
+    format!("{tier}{}", if row.osr { " OSR" } else { "" })
 }
 
 fn tiers(out: &mut String, jvm: &JvmJit) {
@@ -59,9 +71,9 @@ fn tiers(out: &mut String, jvm: &JvmJit) {
         let length = row.length_ms.as_ref().map(|d| [d.total, d.p50, d.p95, d.max].map(quantity::millis));
         let [total, p50, p95, max] = length.unwrap_or_else(|| std::array::from_fn(|_| "–".into()));
         rows.add_row([
-            tier(row.tier).to_owned(),
+            tier(row.tier, row.compiler.as_deref()).to_owned(),
             quantity::count(row.count as f64),
-            quantity::count(row.osr as f64),
+            row.osr.map_or("–".into(), |n| quantity::count(n as f64)),
             row.per_s.map_or("–".into(), |n| format!("{n:.2}")),
             total,
             p50,
@@ -73,7 +85,7 @@ fn tiers(out: &mut String, jvm: &JvmJit) {
     section(out, "Compilations by tier (OSR: a running loop replaced on the stack)", &rows);
     let mut rows = table(&[&["tier"][..], &LENGTHS].concat(), &[]);
     for row in &jvm.queues {
-        rows.add_row(std::iter::once(tier(row.tier).to_owned()).chain(lengths(&row.wait_ms)));
+        rows.add_row(std::iter::once(tier(row.tier, None).to_owned()).chain(lengths(&row.wait_ms)));
     }
     section(out, "Waits in the compile queue", &rows);
 }
@@ -84,7 +96,7 @@ fn methods(out: &mut String, title: &str, methods: &[MethodRow]) {
     for row in methods {
         rows.add_row([
             shortened(&row.method, METHOD),
-            format!("{}{}", row.tier, if row.osr { " OSR" } else { "" }),
+            short_tier(row),
             quantity::millis(row.ms),
             bytes(row.bytecodes),
             bytes(row.inlined_bytes),

@@ -28,7 +28,8 @@ pub(crate) struct Task<'a> {
     /// Start of its compilation, when known.
     pub(crate) started_ns: Option<i64>,
     pub(crate) done_ns: i64,
-    pub(crate) tier: u8,
+    /// 1 to 3 are C1's, 4 is C2's; `None` where the log does not tell.
+    pub(crate) tier: Option<u8>,
     pub(crate) osr: bool,
 }
 
@@ -43,7 +44,7 @@ impl<'a> Task<'a> {
     }
 
     pub(crate) fn is_top_tier(&self) -> bool {
-        self.tier == 4
+        self.tier == Some(4)
     }
 }
 
@@ -56,6 +57,8 @@ pub(crate) struct JitCase<'c, 'a> {
     pub(crate) queue_known: bool,
     /// Whether it tells how long compilations took.
     pub(crate) lengths_known: bool,
+    /// Whether it tells tiers and on-stack replacements; a JVM's probes name the compiler alone.
+    pub(crate) tiers_known: bool,
 }
 
 impl<'c, 'a> JitCase<'c, 'a> {
@@ -92,7 +95,8 @@ impl<'c, 'a> JitCase<'c, 'a> {
             tasks = own(kind::JIT_INSTALL).map(|s| task(s, None, s.t1_ns())).collect();
         }
         let lengths_known = compiled.values().any(|s| s.duration_ns() > 0);
-        Self { case, jvm, tasks, queue_known, lengths_known }
+        let tiers_known = tasks.iter().all(|task| task.span.figure(figure::TIER).is_some());
+        Self { case, jvm, tasks, queue_known, lengths_known, tiers_known }
     }
 
     pub(crate) fn asked_in(&self, windows: &[Window]) -> impl Iterator<Item = &Task<'a>> {
@@ -169,12 +173,13 @@ fn task<'a>(span: Span<'a>, started_ns: Option<i64>, done_ns: i64) -> Task<'a> {
         queued_ns: span.t0_ns(),
         started_ns,
         done_ns: done_ns.max(span.t0_ns()),
-        tier: span.figure(figure::TIER).map_or(0, |t| t as u8),
+        tier: span.figure(figure::TIER).filter(|t| (1.0..=4.0).contains(t)).map(|t| t as u8),
         osr: span.figure(figure::OSR_BCI).is_some(),
     }
 }
 
-fn compiler_of<'a>(span: &Span<'a>) -> &'a str {
+/// The compiler of a task: "c1", "c2".
+pub(crate) fn compiler_of<'a>(span: &Span<'a>) -> &'a str {
     span.label(label::COMPILER).unwrap_or(match span.figure(figure::TIER) {
         Some(4.0) => "c2",
         _ => "c1",

@@ -76,7 +76,7 @@ impl Builder<'_, '_> {
         };
         let mut note = coarse.clone();
         let mut lines = Vec::new();
-        for (name, count) in ["C1", "C2", "tier unknown"].into_iter().zip(counts) {
+        for (name, count) in ["C1", "C2", "compiler unknown"].into_iter().zip(counts) {
             if !count.is_empty() {
                 let points = stepped(&count, step, |n| *n as f64 / seconds(step));
                 lines.push(self.line(name, false, points, &mut note));

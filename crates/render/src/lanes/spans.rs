@@ -86,7 +86,7 @@ pub(super) const SPECS: [Spec; 30] = [
     Spec {
         kinds: &[kind::JIT_COMPILE],
         title: "Compiler threads",
-        classes: &["C1", "C2", "tier unknown"],
+        classes: &["C1", "C2", "compiler unknown"],
         class: |span| compiler(span),
         by_thread: true,
         facts: &[

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fathom_recording::Span;
-use fathom_recording::vocabulary::{figure, kind, series};
+use fathom_recording::vocabulary::{figure, kind, label, series};
 use serde::Serialize;
 
 use super::super::{Distribution, Limits, Metric};
@@ -26,10 +26,12 @@ const CACHE_FREE: (f64, f64) = (0.10, 0.05);
 pub struct TierRow {
     /// The tier; 0 when the log does not tell.
     pub tier: u8,
+    /// The compiler, "c1" or "c2", where the log tells it alone.
+    pub compiler: Option<String>,
     /// Compilations.
     pub count: usize,
-    /// On-stack replacements among them.
-    pub osr: usize,
+    /// On-stack replacements among them, where the log tells.
+    pub osr: Option<usize>,
     /// Compilations per second of the log.
     pub per_s: Option<f64>,
     /// Time to compile, milliseconds, where the log tells.
@@ -52,8 +54,10 @@ pub struct QueueRow {
 pub struct MethodRow {
     /// The method.
     pub method: String,
-    /// The tier.
+    /// The tier; 0 when the log does not tell.
     pub tier: u8,
+    /// The compiler, "c1" or "c2", where the log tells it alone.
+    pub compiler: Option<String>,
     /// Whether it is an on-stack replacement.
     pub osr: bool,
     /// Time to compile, milliseconds.
@@ -83,17 +87,25 @@ fn ms(span: &Span<'_>) -> f64 {
     span.duration_ns() as f64 / 1e6
 }
 
+/// The compiler of a compilation whose tier is not told.
+fn compiler(span: &Span<'_>) -> Option<String> {
+    span.label(label::COMPILER).filter(|_| tier(span) == 0).map(str::to_owned)
+}
+
 pub(super) fn tiers(scope: &Scope<'_>) -> Vec<TierRow> {
     let compiled = compilations(scope);
     let timed = timed(&compiled);
-    let mut tiers: BTreeMap<u8, Vec<Span<'_>>> = BTreeMap::new();
+    // Whoever tells no tier (a JVM's probes name the compiler alone) tells of no replacement on the stack either.
+    let osr_known = compiled.iter().all(|span| span.figure(figure::TIER).is_some());
+    let mut tiers: BTreeMap<(u8, Option<String>), Vec<Span<'_>>> = BTreeMap::new();
     for span in compiled {
-        tiers.entry(tier(&span)).or_default().push(span);
+        tiers.entry((tier(&span), compiler(&span))).or_default().push(span);
     }
-    let row = |(tier, spans): (u8, Vec<Span<'_>>)| TierRow {
+    let row = |((tier, compiler), spans): ((u8, Option<String>), Vec<Span<'_>>)| TierRow {
         tier,
+        compiler,
         count: spans.len(),
-        osr: spans.iter().filter(|s| s.figure(figure::OSR_BCI).is_some()).count(),
+        osr: osr_known.then(|| spans.iter().filter(|s| s.figure(figure::OSR_BCI).is_some()).count()),
         per_s: scope.covers_s().map(|s| spans.len() as f64 / s),
         length_ms: timed.then(|| Distribution::of(spans.iter().map(ms))),
         nmethod_bytes: spans.iter().filter_map(|s| s.figure(figure::NMETHOD_BYTES)).reduce(|a, b| a + b),
@@ -125,6 +137,7 @@ fn top(mut spans: Vec<Span<'_>>, by: impl Fn(&Span<'_>) -> f64) -> Vec<MethodRow
     let row = |span: &Span<'_>| MethodRow {
         method: span.name().to_owned(),
         tier: tier(span),
+        compiler: compiler(span),
         osr: span.figure(figure::OSR_BCI).is_some(),
         ms: ms(span),
         bytecodes: span.figure(figure::BYTECODES),

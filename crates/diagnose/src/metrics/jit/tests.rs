@@ -38,11 +38,23 @@ fn compilations_are_counted_by_tier_with_replacements_on_the_stack() {
     let jvm = &report.jvms[0];
     assert_eq!(report.compiles, 3);
     let tiers: Vec<_> = jvm.tiers.iter().map(|t| (t.tier, t.count, t.osr, t.per_s)).collect();
-    assert_eq!(tiers, [(3, 1, 0, Some(0.1)), (4, 2, 1, Some(0.2))]);
+    assert_eq!(tiers, [(3, 1, Some(0), Some(0.1)), (4, 2, Some(1), Some(0.2))]);
     assert_eq!((jvm.slowest[0].method.as_str(), jvm.biggest[0].nmethod_bytes), ("A.a()", Some(900.0)));
     assert_eq!(jvm.queues[0].wait_ms.count, 1, "a wait that is not known is not a wait of nothing");
     assert_eq!(metric(jvm, "c2_queue_wait_p95").grade, Grade::Watch);
     assert!((metric(jvm, "compile_time").value.unwrap() - 0.075).abs() < 1e-9);
+}
+
+#[test]
+fn where_probes_name_the_compiler_alone_nothing_is_told_of_tiers_and_replacements() {
+    let mut built = Built::jvm("17", "G1", 10.0);
+    built.span(kind::JIT_COMPILE, "A.a()", 1.0, 5.0, &[], &[(label::COMPILER, "c1")]);
+    built.span(kind::JIT_COMPILE, "A.a()", 2.0, 50.0, &[(figure::TIER, 4.0)], &[(label::COMPILER, "c2")]);
+    let report = report(&built.sealed(), None);
+    let jvm = &report.jvms[0];
+    let tiers: Vec<_> = jvm.tiers.iter().map(|t| (t.tier, t.compiler.as_deref(), t.osr)).collect();
+    assert_eq!(tiers, [(0, Some("c1"), None), (4, None, None)]);
+    assert_eq!(jvm.slowest[1].compiler.as_deref(), Some("c1"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use fathom_recording::vocabulary::kind;
 
 use super::{Burst, others};
 use crate::quantity::{count, millis, plural, share};
-use crate::rules::jit_case::{JitCase, Task, deepest, remedy, waits};
+use crate::rules::jit_case::{JitCase, Task, compiler_of, deepest, remedy, waits};
 use crate::{Case, Evidence, Window};
 
 /// Methods named.
@@ -51,19 +51,24 @@ pub(super) fn evidence(
     all
 }
 
+/// Tiers and on-stack replacements; where the source tells neither, the compilers.
 fn tiers(jit: &JitCase<'_, '_>, tasks: &[Task<'_>]) -> Evidence {
-    let mut tiers: BTreeMap<u8, usize> = BTreeMap::new();
+    let mut by: BTreeMap<String, usize> = BTreeMap::new();
     for task in tasks {
-        *tiers.entry(task.tier).or_default() += 1;
+        let word = match task.tier.filter(|_| jit.tiers_known) {
+            Some(tier) => format!("at tier {tier}"),
+            None if jit.tiers_known => "at a tier that is not told".to_owned(),
+            None => format!("by {}", compiler_of(&task.span).to_uppercase()),
+        };
+        *by.entry(word).or_default() += 1;
     }
-    let words: Vec<String> =
-        tiers.iter().map(|(tier, n)| format!("{} at tier {tier}", count(*n as f64))).collect();
+    let words: Vec<String> = by.iter().map(|(word, n)| format!("{} {word}", count(*n as f64))).collect();
+    let words = words.join(", ");
+    if !jit.tiers_known {
+        return jit.evidence(words);
+    }
     let osr = tasks.iter().filter(|t| t.osr).count();
-    jit.evidence(format!(
-        "{}; {} of them on-stack replacements of running loops",
-        words.join(", "),
-        count(osr as f64)
-    ))
+    jit.evidence(format!("{words}; {} of them on-stack replacements of running loops", count(osr as f64)))
 }
 
 /// How long tasks waited: each compiler has a queue of its own.
@@ -166,4 +171,39 @@ pub(super) fn remedies(jit: &JitCase<'_, '_>) -> Vec<crate::Remedy> {
             "peak speed is a half to a third of C2's: to see what the burst costs, not to stay",
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::ProcessId;
+    use fathom_recording::vocabulary::{figure, label};
+
+    use super::*;
+    use crate::built::{Built, whole_run};
+
+    /// What is told of compilations: the compiler of each, and its figures.
+    fn told(compiled: &[(&str, &[(&str, f64)])]) -> String {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for (i, (compiler, figures)) in compiled.iter().enumerate() {
+            let at_s = 1.0 + i as f64;
+            built.span(kind::JIT_COMPILE, "A.a()", at_s, 5.0, figures, &[(label::COMPILER, compiler)]);
+        }
+        let recording = built.sealed();
+        let case = whole_run(&recording);
+        let jit = JitCase::read(&case, ProcessId(0));
+        tiers(&jit, &jit.tasks).text
+    }
+
+    #[test]
+    fn tiers_and_replacements_are_told_where_the_log_tells_them() {
+        let tier = |tier: f64| [(figure::TIER, tier)];
+        let (three, four) = (tier(3.0), tier(4.0));
+        let osr = [(figure::TIER, 4.0), (figure::OSR_BCI, 7.0)];
+        assert_eq!(
+            told(&[("c1", &three), ("c2", &four), ("c2", &osr)]),
+            "1 at tier 3, 2 at tier 4; 1 of them on-stack replacements of running loops"
+        );
+        // The probes of a JVM: C2 has one tier, of C1 none is told.
+        assert_eq!(told(&[("c1", &[]), ("c1", &[]), ("c2", &four)]), "2 by C1, 1 by C2");
+    }
 }

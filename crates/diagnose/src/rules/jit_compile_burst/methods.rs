@@ -19,7 +19,7 @@ pub(super) fn newly_hot<'a>(jit: &JitCase<'_, '_>, bursts: &[Burst<'a>]) -> Vec<
     let before: HashSet<&str> =
         jit.tasks.iter().take_while(|t| t.queued_ns < onset).map(Task::method).collect();
     let mut begun: BTreeMap<&str, usize> = BTreeMap::new();
-    for task in bursts.iter().flat_map(|b| &b.tasks).filter(|t| !t.osr && matches!(t.tier, 2 | 3)) {
+    for task in bursts.iter().flat_map(|b| &b.tasks).filter(|t| !t.osr && matches!(t.tier, Some(2 | 3))) {
         *begun.entry(task.method()).or_default() += 1;
     }
     let copied = |method: &str| begun.get(method).is_some_and(|n| *n > BEGUN_ONCE);
