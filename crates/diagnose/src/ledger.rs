@@ -2,7 +2,7 @@
 //! and without a rest.
 //!
 //! ```text
-//! window ─┬─ not covered by a log that tells of stops ──▶ unknown
+//! window ─┬─ not covered by a log that tells of stops ──▶ unknown, or the JVM's counters of stops ([`counted`])
 //!         └─ covered ─┬─ stopped, and the VM thread writes the log ──▶ stopped: log write
 //!                     ├─ in a collection, or in the VM operation around it ──▶ stopped: GC
 //!                     ├─ from the request of a safepoint until the last thread stopped ──▶ stopped: waiting …
@@ -14,6 +14,8 @@
 //! A moment that two records claim goes to the first of these lines, so the parts are sets without overlap and add up
 //! to the window to the nanosecond. Time of compiler threads and the application's progress stand beside the sum.
 //! On JDK 13 to 17.0.7 the time to reach a safepoint includes its cleanup (JDK-8297154).
+
+mod counted;
 
 use std::collections::BTreeMap;
 
@@ -68,8 +70,11 @@ pub(crate) fn ledger(
             rows.push(if seen { book.row(heading, part) } else { book.unseen(heading) });
         }
         rows.extend(parts.is_covered().then(|| book.row(NOT_STOPPED, &parts.running)));
+        let counted = if parts.is_covered() { Vec::new() } else { counted::rows(recording, *jvm, &book) };
         let unknown = slow.or(&base).without(&parts.covered);
-        rows.extend((!unknown.is_empty()).then(|| book.row(UNKNOWN, &unknown)));
+        let is_unknown = counted.is_empty() && !unknown.is_empty();
+        rows.extend(counted);
+        rows.extend(is_unknown.then(|| book.row(UNKNOWN, &unknown)));
         rows.extend(compilers(recording, *jvm, &book));
     }
     rows.extend(progress(loss, &slow, &base));
