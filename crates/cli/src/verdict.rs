@@ -6,11 +6,11 @@ use fathom_render::TerminalOptions;
 
 use crate::output::print;
 
-/// Prints a diagnosis on standard output.
-pub fn print_verdict(diagnosis: &Diagnosis, json: bool) -> Result<()> {
+/// Prints a diagnosis on standard output; for people with `all` of it, or what fits a screen.
+pub fn print_verdict(diagnosis: &Diagnosis, json: bool, all: bool) -> Result<()> {
     if json {
         print(&format!("{}\n", fathom_render::json(diagnosis)))
     } else {
-        print(&fathom_render::terminal(diagnosis, TerminalOptions::detect()))
+        print(&fathom_render::terminal(diagnosis, TerminalOptions { all, ..TerminalOptions::detect() }))
     }
 }

@@ -15,7 +15,7 @@ use std::io::IsTerminal;
 use fathom_diagnose::{Diagnosis, Window};
 use fathom_recording::clock::{SECOND_NS, seconds};
 
-use self::detail::{DETAILS, Detail};
+use self::detail::{ALL, DETAILS, Detail};
 use self::page::{Ink, Page};
 use crate::printable::printable;
 use crate::text::{cut, width, wrap};
@@ -27,8 +27,6 @@ const SCREEN_LINES: usize = 52;
 const MIN_WIDTH: usize = 60;
 /// Wider lines are hard to read back from.
 const MAX_WIDTH: usize = 110;
-/// Marks that are shown of a sort.
-const MARKS: usize = 3;
 /// Columns of the names at the left of a finding ("evidence").
 const LABEL: usize = 10;
 
@@ -41,6 +39,8 @@ pub struct TerminalOptions {
     pub colour: bool,
     /// Whether signs beyond ASCII may be used for rules and bars.
     pub unicode: bool,
+    /// Whether everything is shown, however long that is.
+    pub all: bool,
 }
 
 impl TerminalOptions {
@@ -57,6 +57,7 @@ impl TerminalOptions {
                 let l = l.to_ascii_lowercase();
                 l.contains("utf-8") || l.contains("utf8") || !(l == "c" || l == "posix" || l.contains('.'))
             }),
+            all: false,
         }
     }
 }
@@ -65,9 +66,10 @@ impl TerminalOptions {
 pub fn terminal(diagnosis: &Diagnosis, options: TerminalOptions) -> String {
     let options = TerminalOptions { width: options.width.clamp(MIN_WIDTH, MAX_WIDTH), ..options };
     let mut text = String::new();
-    for detail in DETAILS {
+    let details: &[Detail] = if options.all { &[ALL] } else { &DETAILS };
+    for detail in details {
         let mut page = Page { lines: Vec::new(), options };
-        page.compose(diagnosis, &detail);
+        page.compose(diagnosis, detail);
         let lines = page.lines.len();
         text = page.lines.join("\n");
         text.push('\n');
@@ -84,7 +86,7 @@ impl Page {
             self.line(&[(Ink::Strong, &line)]);
         }
         self.blank();
-        self.windows(diagnosis);
+        self.windows(diagnosis, detail);
         self.account(diagnosis);
         self.how(diagnosis);
         self.findings(diagnosis, detail);
@@ -93,16 +95,17 @@ impl Page {
         self.list("Ruled out", ruled_out.collect(), detail.ruled_out);
         self.not_seen(diagnosis, detail.not_seen);
         self.ledger(diagnosis, detail.ledger);
-        self.warnings(diagnosis, detail.warnings);
+        self.warnings(diagnosis, detail);
     }
 
     /// Windows and loss.
-    fn windows(&mut self, diagnosis: &Diagnosis) {
+    fn windows(&mut self, diagnosis: &Diagnosis, detail: &Detail) {
         let zero_ns = diagnosis.zero_ns;
         let windows = &diagnosis.windows;
         let describe = |windows: &[Window]| {
-            let shown: Vec<String> = windows.iter().take(3).map(|w| window(w, zero_ns)).collect();
-            let more = windows.len().saturating_sub(3);
+            let shown: Vec<String> =
+                windows.iter().take(detail.windows).map(|w| window(w, zero_ns)).collect();
+            let more = windows.len().saturating_sub(detail.windows);
             let length_ms = windows.iter().map(Window::length_ns).map(|ns| ns as f64 / 1e6).sum::<f64>();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{}{more}  ({})", shown.join(", "), units::duration_ms(length_ms))
@@ -119,7 +122,7 @@ impl Page {
         if !windows.base.is_empty() {
             self.field("base", &describe(&windows.base), Ink::Plain);
         }
-        self.marks(diagnosis);
+        self.marks(diagnosis, detail.marks);
         let loss = &diagnosis.loss;
         if loss.lost_ms > 0.0 || loss.slow_rate.is_some() {
             let rates = match (loss.slow_rate, loss.base_rate) {
@@ -149,9 +152,9 @@ impl Page {
     }
 
     /// What a slow window begins with, and how many marks there are besides. It is when, and not why.
-    fn marks(&mut self, diagnosis: &Diagnosis) {
+    fn marks(&mut self, diagnosis: &Diagnosis, most: usize) {
         let began = diagnosis.marks.iter().filter_map(|mark| Some((mark, mark.began.as_ref()?)));
-        for (mark, began) in began.clone().take(MARKS) {
+        for (mark, began) in began.clone().take(most) {
             let apart = units::duration_ms(began.before_ms.abs());
             let when = match began.before_ms {
                 0.0 => "at the same time".to_owned(),
@@ -166,14 +169,14 @@ impl Page {
             );
             self.field("marks", &text, Ink::Plain);
         }
-        let others = diagnosis.marks.len().saturating_sub(began.take(MARKS).count());
+        let others = diagnosis.marks.len().saturating_sub(began.take(most).count());
         if others > 0 {
-            let beside = diagnosis.marks.iter().filter(|mark| mark.began.is_none()).take(MARKS);
+            let beside = diagnosis.marks.iter().filter(|mark| mark.began.is_none()).take(most);
             let at = |t_ns: i64| units::decimals(seconds(t_ns.saturating_sub(diagnosis.zero_ns)), 1);
             let shown: Vec<String> =
                 beside.map(|mark| format!("{} s {}", at(mark.at_ns), mark.text)).collect();
             let more = others.saturating_sub(shown.len());
-            let more = if more > 0 { format!("; {more} more in --json") } else { String::new() };
+            let more = if more > 0 { format!("; {more} more with --all") } else { String::new() };
             let label = if diagnosis.marks.len() > others { "" } else { "marks" };
             self.field(label, &format!("{}{more}", shown.join("; ")), Ink::Faint);
         }
@@ -204,13 +207,17 @@ impl Page {
         }
     }
 
-    fn warnings(&mut self, diagnosis: &Diagnosis, limit: usize) {
+    fn warnings(&mut self, diagnosis: &Diagnosis, detail: &Detail) {
         if diagnosis.warnings.is_empty() {
             return;
         }
-        self.heading("Warnings", diagnosis.warnings.len(), limit);
-        for warning in diagnosis.warnings.iter().take(limit) {
-            for (i, line) in wrap(&printable(warning), self.options.width - 5).iter().take(2).enumerate() {
+        self.heading("Warnings", diagnosis.warnings.len(), detail.warnings);
+        for warning in diagnosis.warnings.iter().take(detail.warnings) {
+            for (i, line) in wrap(&printable(warning), self.options.width - 5)
+                .iter()
+                .take(detail.warning_lines)
+                .enumerate()
+            {
                 self.line(&[(Ink::Warning, if i == 0 { " ! " } else { "   " }), (Ink::Plain, line)]);
             }
         }
@@ -229,7 +236,7 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    const PLAIN: TerminalOptions = TerminalOptions { width: 100, colour: false, unicode: true };
+    const PLAIN: TerminalOptions = TerminalOptions { width: 100, colour: false, unicode: true, all: false };
 
     #[test]
     fn a_verdict_reads_well() {
@@ -238,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_verdict_reads_well_in_ascii_and_80_columns() {
-        let options = TerminalOptions { width: 80, colour: false, unicode: false };
+        let options = TerminalOptions { width: 80, colour: false, unicode: false, all: false };
         insta::assert_snapshot!(terminal(&fixture::burst(), options));
     }
 
@@ -252,7 +259,7 @@ mod tests {
         let began = "marks began with: deploy 2.3 (400 ms before the window at 143.0 s; moments up to 2.00 s apart \
                      cannot be told apart)";
         assert!(words.contains(began), "{text}");
-        assert!(words.contains("20.0 s backup; 20.0 s probe; 20.0 s probe; 2 more in --json"), "{text}");
+        assert!(words.contains("20.0 s backup; 20.0 s probe; 20.0 s probe; 2 more with --all"), "{text}");
     }
 
     #[test]
@@ -264,8 +271,28 @@ mod tests {
     fn many_findings_are_folded_to_a_screen_and_counted() {
         let text = terminal(&fixture::crowded(), PLAIN);
         assert!(text.lines().count() <= SCREEN_LINES, "{} lines\n{text}", text.lines().count());
-        assert!(text.contains("shown, the rest in --json)"));
+        assert!(text.contains("shown, the rest with --all)"));
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn with_all_nothing_is_folded() {
+        let diagnosis = fixture::crowded();
+        let text = terminal(&diagnosis, TerminalOptions { all: true, ..PLAIN });
+        assert!(!text.contains("--all") && !text.contains(" more\n"), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown =
+            |text: &str| words.contains(&printable(text).split_whitespace().collect::<Vec<_>>().join(" "));
+        for finding in &diagnosis.findings {
+            // Its figures stand behind its first line.
+            assert!(finding.title.split_whitespace().all(shown), "{}\n{text}", finding.title);
+            finding.evidence.iter().for_each(|e| assert!(shown(&e.text), "{}\n{text}", e.text));
+            finding.remedies.iter().for_each(|r| assert!(shown(&r.change), "{}\n{text}", r.change));
+            finding.verify.iter().for_each(|v| assert!(shown(v), "{v}\n{text}"));
+        }
+        diagnosis.ruled_out.iter().for_each(|r| assert!(shown(&r.figure), "{}\n{text}", r.figure));
+        diagnosis.warnings.iter().for_each(|w| assert!(shown(w), "{w}\n{text}"));
+        assert_eq!(diagnosis.ledger.iter().filter(|row| shown(&row.heading)).count(), diagnosis.ledger.len());
     }
 
     #[test]
@@ -281,9 +308,9 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_the_terminal() {
-        for columns in [0, 60, 80, 100, 110, 400] {
+        for (columns, all) in [0, 60, 80, 100, 110, 400].into_iter().flat_map(|w| [(w, false), (w, true)]) {
             for diagnosis in [fixture::burst(), fixture::healthy(), fixture::crowded(), fixture::hostile()] {
-                let options = TerminalOptions { width: columns, ..PLAIN };
+                let options = TerminalOptions { width: columns, all, ..PLAIN };
                 let text = terminal(&diagnosis, options);
                 let widest = text.lines().map(width).max().unwrap();
                 assert!(widest <= columns.clamp(MIN_WIDTH, MAX_WIDTH), "{columns}: {widest}\n{text}");

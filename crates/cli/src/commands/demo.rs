@@ -33,6 +33,9 @@ pub struct Args {
     /// Print the diagnosis as JSON (schema fathom.diagnosis/1)
     #[arg(long)]
     json: bool,
+    /// Everything of the verdict, also what does not fit a screen
+    #[arg(long)]
+    all: bool,
     /// Length of the run, seconds (at least 20)
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(20..=600))]
     seconds: u32,
@@ -72,7 +75,7 @@ impl Args {
         let diagnosis = fathom_diagnose::diagnose(&loaded.recording, &fathom_diagnose::Options::default())?;
         let report = self.output.join("report.html");
         super::report::write(&diagnosis, &loaded.recording, &report)?;
-        print_verdict(&diagnosis, self.json)?;
+        print_verdict(&diagnosis, self.json, self.all)?;
         if let Some(warning) = warning {
             eprintln!("fathom: {warning}");
         }

@@ -24,6 +24,9 @@ pub struct Args {
     /// As JSON (schema fathom.diagnosis/1, docs/diagnosis-json.md)
     #[arg(long)]
     json: bool,
+    /// Everything that is otherwise folded to a screen: all findings, evidence, figures that rule out, windows
+    #[arg(long)]
+    all: bool,
     /// End with status 1 when a finding is at least this sure (proven, likely, consistent-with) or is by one of
     /// these rules; a list with commas
     #[arg(long, value_name = "CONFIDENCE|RULE,…", value_delimiter = ',')]
@@ -83,7 +86,7 @@ impl Args {
         let mut loaded = self.inputs.load()?;
         self.marks.add_to(&mut loaded.recording, true)?;
         let diagnosis = diagnose(&loaded.recording, &self.windows.options())?;
-        print_verdict(&diagnosis, self.json)?;
+        print_verdict(&diagnosis, self.json, self.all)?;
         let found = self.fail_on.iter().any(|watched| watched.is_in(&diagnosis));
         Ok(if found { Outcome::Found } else { Outcome::Done })
     }

@@ -303,8 +303,14 @@ fn found(
     finding.meaning = "While all threads are stopped, the JVM writes lines of its log and waits until the kernel has \
                        taken them. When the disk is busy with other writes, the whole application waits for the log."
         .into();
-    finding.evidence = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone())).collect();
-    finding.evidence.extend(seen.writes.iter().take(CITED).map(|(call, text)| cited(call, text.clone())));
+    // The longest stop and the longest write tell the story; what is shorter follows.
+    let mut stops = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone()));
+    let mut longest: Vec<_> = seen.writes.iter().collect();
+    longest.sort_by_key(|(call, _)| std::cmp::Reverse(call.duration_ns()));
+    let mut writes = longest.into_iter().take(CITED).map(|(call, text)| cited(call, text.clone()));
+    finding.evidence.extend(stops.next());
+    finding.evidence.extend(writes.next());
+    finding.evidence.extend(stops.chain(writes));
     finding.evidence.extend(mode(gc));
     finding.remedies = remedies(gc);
     finding.verify = vec![

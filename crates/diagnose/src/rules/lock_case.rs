@@ -212,7 +212,8 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     evidence(&mut finding, waits, &locks, words);
     if let Some(holders) = &holders {
         let text = format!("meanwhile its holders were {}", holders.listed(CITED));
-        finding.evidence.push(waits.summed(text));
+        // What they did decides what is to be changed: it stands before places and single waits.
+        finding.evidence.insert(1.min(finding.evidence.len()), waits.summed(text));
         if deadlock.is_none() {
             finding.meaning.push_str(holders.meaning());
         }
@@ -342,10 +343,12 @@ mod tests {
             built.on_thread(kind::SCHED_OFF, "owner", "uninterruptible", at, 600.0);
         }
         let finding = found(built);
-        let told =
-            finding.evidence.iter().map(|e| e.text.as_str()).find(|text| text.contains("meanwhile")).unwrap();
+        // Second, so that no fold of the list takes it.
+        let told = &finding.evidence[1].text;
         assert!(
-            told.contains("in write() on /var/log/app.log 75 %") && told.contains("running 25 %"),
+            told.starts_with("meanwhile")
+                && told.contains("in write() on /var/log/app.log 75 %")
+                && told.contains("running 25 %"),
             "{told}"
         );
     }

@@ -2,6 +2,9 @@
 
 /// How much to show.
 pub(super) struct Detail {
+    /// Windows, and marks of a sort.
+    pub(super) windows: usize,
+    pub(super) marks: usize,
     /// Findings with evidence and remedy; the others get one line each.
     pub(super) full: usize,
     /// Findings in all.
@@ -12,18 +15,47 @@ pub(super) struct Detail {
     pub(super) chain: usize,
     /// Whether to explain what a finding means and why it is as sure as it is.
     pub(super) explain: bool,
-    /// Remedies of a finding.
+    /// Lines of a title of a finding that is shown in full, and of the others.
+    pub(super) title: (usize, usize),
+    /// Remedies of a finding, and ways to check.
     pub(super) remedies: usize,
+    pub(super) verify: usize,
     /// Rows of each of the lists below the findings.
     pub(super) ruled_out: usize,
     pub(super) not_seen: usize,
     pub(super) warnings: usize,
+    /// Lines of a warning.
+    pub(super) warning_lines: usize,
     pub(super) ledger: usize,
 }
+
+/// Everything.
+pub(super) const ALL: Detail = Detail {
+    windows: usize::MAX,
+    marks: usize::MAX,
+    title: (usize::MAX, usize::MAX),
+    verify: usize::MAX,
+    warning_lines: usize::MAX,
+    full: usize::MAX,
+    findings: usize::MAX,
+    evidence: (usize::MAX, usize::MAX),
+    chain: usize::MAX,
+    explain: true,
+    remedies: usize::MAX,
+    ruled_out: usize::MAX,
+    not_seen: usize::MAX,
+    warnings: usize::MAX,
+    ledger: usize::MAX,
+};
 
 /// From generous to scarce; the first that fits the screen is taken, the last in any case.
 pub(super) const DETAILS: [Detail; 7] = [
     Detail {
+        windows: 3,
+        marks: 3,
+        title: (3, 1),
+        verify: 1,
+        warning_lines: 2,
         full: 3,
         findings: 6,
         evidence: (4, 3),
@@ -36,6 +68,11 @@ pub(super) const DETAILS: [Detail; 7] = [
         ledger: 10,
     },
     Detail {
+        windows: 3,
+        marks: 3,
+        title: (3, 1),
+        verify: 1,
+        warning_lines: 2,
         full: 2,
         findings: 6,
         evidence: (4, 3),
@@ -48,6 +85,11 @@ pub(super) const DETAILS: [Detail; 7] = [
         ledger: 7,
     },
     Detail {
+        windows: 3,
+        marks: 3,
+        title: (3, 1),
+        verify: 1,
+        warning_lines: 2,
         full: 2,
         findings: 5,
         evidence: (4, 2),
@@ -60,6 +102,11 @@ pub(super) const DETAILS: [Detail; 7] = [
         ledger: 4,
     },
     Detail {
+        windows: 3,
+        marks: 3,
+        title: (3, 1),
+        verify: 1,
+        warning_lines: 2,
         full: 2,
         findings: 5,
         evidence: (4, 2),
@@ -72,6 +119,11 @@ pub(super) const DETAILS: [Detail; 7] = [
         ledger: 5,
     },
     Detail {
+        windows: 3,
+        marks: 3,
+        title: (3, 1),
+        verify: 1,
+        warning_lines: 2,
         full: 1,
         findings: 4,
         evidence: (4, 2),
@@ -84,6 +136,11 @@ pub(super) const DETAILS: [Detail; 7] = [
         ledger: 4,
     },
     Detail {
+        windows: 3,
+        marks: 3,
+        title: (3, 1),
+        verify: 1,
+        warning_lines: 2,
         full: 1,
         findings: 3,
         evidence: (3, 1),
@@ -96,6 +153,11 @@ pub(super) const DETAILS: [Detail; 7] = [
         ledger: 2,
     },
     Detail {
+        windows: 3,
+        marks: 3,
+        title: (3, 1),
+        verify: 1,
+        warning_lines: 2,
         full: 1,
         findings: 2,
         evidence: (2, 1),

@@ -20,7 +20,8 @@ impl Page {
             if i > 0 && i < detail.full {
                 self.blank();
             }
-            self.finding_line(i + 1, finding, diagnosis, if i < detail.full { 3 } else { 1 });
+            let title = if i < detail.full { detail.title.0 } else { detail.title.1 };
+            self.finding_line(i + 1, finding, diagnosis, title);
             if i < detail.full {
                 let evidence = if i == 0 { detail.evidence.0 } else { detail.evidence.1 };
                 self.finding_body(finding, diagnosis, evidence, detail);
@@ -105,8 +106,8 @@ impl Page {
                 .collect();
             self.field_with_source(if i == 0 { "do" } else { "or" }, &remedy.change, &notes.join("; "));
         }
-        if let Some(verify) = finding.verify.first() {
-            self.field("check", verify, Ink::Plain);
+        for (i, verify) in finding.verify.iter().take(detail.verify).enumerate() {
+            self.field(if i == 0 { "check" } else { "" }, verify, Ink::Plain);
         }
     }
 }

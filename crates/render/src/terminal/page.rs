@@ -25,7 +25,7 @@ impl Page {
     pub(super) fn heading(&mut self, title: &str, total: usize, limit: usize) {
         self.blank();
         let shown = match limit < total {
-            true => format!("({limit} of {total} shown, the rest in --json) "),
+            true => format!("({limit} of {total} shown, the rest with --all) "),
             false => String::new(),
         };
         let rule = if self.options.unicode { "─" } else { "-" };
