@@ -478,6 +478,34 @@ const tests = {
     }
   },
 
+  async "shows on the first screen a picture, the wall clock and no sentence twice, and fits a narrow one"() {
+    const path = join(folder, "many.html");
+    writeFileSync(path, example("fathom-render", "synthetic_report", "2000", "1000", "2000", "many"));
+    const at = async (width, height) => {
+      const page = await open({ viewport: { width, height } });
+      await page.goto(pathToFileURL(path).href);
+      await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
+      const over = await page.evaluate(() => [...document.querySelectorAll("h1, .when, .windows, .finding h2")]
+        .filter((e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1).map((e) => e.className || e.tagName));
+      assert.deepEqual(over, [], `beyond ${width} pixels`);
+      return page;
+    };
+    const page = await at(1280, 900);
+    const strip = await page.locator(".when-strip").boundingBox();
+    assert.ok(strip.y > 0 && strip.y + strip.height < 900 && strip.width > 600, JSON.stringify(strip));
+    assert.equal(await page.locator(".when-slow").count(), 50);
+    assert.match(await page.innerText(".when figcaption"), /1970-01-01 00:00:00 UTC/);
+    assert.match(await page.innerText(".windows"), /from 1970-01-01 00:00:00 UTC/);
+    const [headline, finding] = [await page.innerText("h1"), await page.innerText(".finding h2")];
+    assert.ok(headline.startsWith("30 threads waited") && !finding.startsWith("30 threads waited"), finding);
+    assert.match(await page.innerText(".windows"), /47 more/);
+    assert.equal(await page.locator(".windows .place:visible").count(), 7, "three windows, three of the base, a mark");
+    await page.click(".more-windows summary");
+    await eventually(async () => assert.equal(await page.locator(".windows .place:visible").count(), 54));
+    await at(390, 800);
+    requests.length = 0;
+  },
+
   async "gives axe nothing serious to say in light and dark, whatever is open"() {
     for (const colorScheme of ["light", "dark"]) {
       const page = await open({ colorScheme, bypassCSP: true }, "#k=cpu");

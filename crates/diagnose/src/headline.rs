@@ -11,6 +11,11 @@ use crate::{Confidence, Diagnosis, Finding, Status, Window, quantity};
 
 /// Windows named in the sentence.
 const NAMED: usize = 2;
+/// Windows from which on they may be told as a beat, and by how much of the median nine in ten of them may differ in when they
+/// come and in how long they are: a tick of a second at either end of 15 s is an eighth of it.
+const BEATS: usize = 4;
+const BEAT_APART: f64 = 0.1;
+const BEAT_LENGTH: f64 = 0.25;
 /// Share of the loss below which what explains it is only a part, and the rest needs words.
 const MOSTLY: f64 = 0.5;
 /// A cost below this is no figure that anybody needs, milliseconds: the finding says that something failed.
@@ -148,8 +153,44 @@ fn seconds(ns: i64) -> String {
     if tenths % 10 == 0 { (tenths / 10).to_string() } else { format!("{:.1}", tenths as f64 / 10.0) }
 }
 
+/// "for 15 s in every 60 s (50 times, 1.6–2957 s)": windows in order that come back in a beat, most of them equally far apart and equally long.
+fn in_every(windows: &[Window], zero_ns: i64) -> Option<String> {
+    let (first, last) = (windows.first()?, windows.last()?);
+    if windows.len() < BEATS {
+        return None;
+    }
+    let mut apart: Vec<i64> = windows.windows(2).map(|w| w[1].from_ns.saturating_sub(w[0].from_ns)).collect();
+    let mut lengths: Vec<i64> = windows.iter().map(Window::length_ns).collect();
+    let median = |of: &mut Vec<i64>| {
+        of.sort_unstable();
+        of[of.len() / 2]
+    };
+    let (every, length) = (median(&mut apart), median(&mut lengths));
+    let are_alike = |of: &[i64], middle: i64, share: f64| {
+        let near = of.iter().filter(|ns| (**ns - middle).abs() as f64 <= share * middle as f64).count();
+        near * 10 >= of.len() * 9
+    };
+    if !are_alike(&apart, every, BEAT_APART) || !are_alike(&lengths, length, BEAT_LENGTH) {
+        return None;
+    }
+    let at = |ns: i64| seconds(ns.saturating_sub(zero_ns));
+    let round =
+        |ns: i64| if ns >= 9_950_000_000 { (ns + 500_000_000) / 1_000_000_000 * 1_000_000_000 } else { ns };
+    Some(format!(
+        "for {} s in every {} s ({} times, {}–{} s)",
+        seconds(round(length)),
+        seconds(round(every)),
+        windows.len(),
+        at(first.from_ns),
+        at(last.to_ns)
+    ))
+}
+
 /// "at 142 s to 165 s and 84 s to 88 s": slow windows, longest first.
 fn when(diagnosis: &Diagnosis) -> String {
+    if let Some(words) = in_every(&diagnosis.windows.slow, diagnosis.zero_ns) {
+        return words;
+    }
     let mut windows: Vec<Window> = diagnosis.windows.slow.clone();
     windows.sort_by_key(|w| (std::cmp::Reverse(w.length_ns()), w.from_ns));
     let seconds = |ns: i64| seconds(ns.saturating_sub(diagnosis.zero_ns));
@@ -166,7 +207,22 @@ fn when(diagnosis: &Diagnosis) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{says, seconds};
+    use super::{in_every, says, seconds};
+    use crate::Window;
+
+    #[test]
+    fn windows_that_come_back_in_a_beat_are_told_as_one() {
+        const S: i64 = 1_000_000_000;
+        let window = |from_ns: i64, s: i64| Window { from_ns, to_ns: from_ns + s * S };
+        // Ticks of a second: a window may begin and end one later.
+        let beat: Vec<Window> = (0..50).map(|i| window(i * 60 * S + i % 2 * S, 15 + i % 3)).collect();
+        assert_eq!(in_every(&beat, 0).as_deref(), Some("for 16 s in every 61 s (50 times, 0–2957 s)"));
+        assert_eq!(in_every(&beat[..3], 0), None, "too few");
+        let any: Vec<Window> = (0..50).map(|i| window(i * i * S * 3, 2)).collect();
+        assert_eq!(in_every(&any, 0), None, "ever further apart");
+        let longer: Vec<Window> = (0..20).map(|i| window(i * 60 * S, 1 + 2 * i)).collect();
+        assert_eq!(in_every(&longer, 0), None, "ever longer");
+    }
 
     #[test]
     fn a_moment_just_before_zero_is_zero() {

@@ -1,5 +1,6 @@
 //! A report of a made-up recording: `synthetic_report SPANS POINTS SAMPLES > page.html`, or the recording itself:
-//! `synthetic_report SPANS POINTS SAMPLES OUT.fathom`.
+//! `synthetic_report SPANS POINTS SAMPLES OUT.fathom`. With `many` instead of a path it is a page of fifty slow windows on the wall
+//! clock, without an account of the loss, whose headline is as long as those of real findings.
 //!
 //! For the browser test and for measuring how the page opens and moves with a recording of a given size: half of the
 //! spans are compilations, the rest GC pauses, safepoints and deoptimisations; the points are three clients' throughput
@@ -32,7 +33,9 @@ fn main() -> std::io::Result<()> {
     fill_spans(&mut recording, spans);
     fill_points(&mut recording, points);
     fill_samples(&mut recording, numbers.next().unwrap_or(0));
-    if let Some(path) = std::env::args().nth(4) {
+    let fourth = std::env::args().nth(4);
+    let is_many = fourth.as_deref() == Some("many");
+    if let Some(path) = fourth.filter(|_| !is_many) {
         recording.sources.iter_mut().for_each(|source| source.covers_ns = Some((0, RUN_NS)));
         recording.seal();
         return fathom_recording::write(&recording, path.as_ref(), fathom_recording::Overwrite::Never)
@@ -40,8 +43,30 @@ fn main() -> std::io::Result<()> {
     }
     recording.seal();
     let mut out = BufWriter::new(std::io::stdout().lock());
-    fathom_render::html(&diagnosis(), &recording, &mut out)?;
+    let diagnosis = if is_many { many(diagnosis()) } else { diagnosis() };
+    fathom_render::html(&diagnosis, &recording, &mut out)?;
     out.flush()
+}
+
+/// The same verdict over fifty windows, without an account, with a headline that says all that its finding does.
+fn many(mut diagnosis: Diagnosis) -> Diagnosis {
+    let window = |i: i64| Window { from_ns: i * 12 * S, to_ns: (i * 12 + 3) * S };
+    diagnosis.windows.slow = (0..50).map(window).collect();
+    diagnosis.windows.base =
+        (0..50).map(|i| Window { from_ns: (i * 12 + 4) * S, to_ns: (i * 12 + 11) * S }).collect();
+    diagnosis.wall_clock = true;
+    diagnosis.account.clear();
+    let finding = &mut diagnosis.findings[0];
+    finding.culprit =
+        "com.example.orders.service.OrderService$AccountLedgerOfAllTheAccounts in OrderService.book()".into();
+    finding.title = format!(
+        "30 threads waited 455.66 s for the monitor {}; its holder was off the CPU 17.39 s of 17.86 s: asleep in \
+         OrderService.auditTrail 76 %, in fsync() on /srv/svc/run/audit.wal 9.3 %",
+        finding.culprit
+    );
+    diagnosis.headline =
+        format!("{}: 97 % of the 15.97 s lost at 0–3 s, 12–15 s and 48 more (likely)", finding.title);
+    diagnosis
 }
 
 /// A sequence that looks random and is the same each time (Knuth's MMIX generator).

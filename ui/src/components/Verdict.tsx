@@ -4,6 +4,7 @@ import type { Finding, Window } from "../model";
 import type { Page } from "../context";
 import { between, durationMs, moment, progress, share } from "../format";
 import { Account } from "./Account";
+import { When } from "./When";
 import { began } from "../marks";
 import { StopParts, WaitChain } from "./Chain";
 
@@ -11,11 +12,25 @@ const WORDS = { proven: "proven", likely: "likely", "consistent-with": "consiste
 /** Shapes say the same as the words, colour says nothing of its own. */
 const SHAPES = { proven: "●", likely: "◐", "consistent-with": "○" } as const;
 
+/** Letters from which on a headline is set smaller: in large type it would take the place of all that it is about. */
+const LONG = 110;
+/** Windows that are listed at once. */
+const LISTED = 3;
+
+/** What a finding is called below the headline: by its culprit, where the headline has said its title already. */
+function called(finding: Finding, headline: string): string | null {
+  const first = finding.title.split("; ")[0] ?? finding.title;
+  return finding.culprit !== "" && headline.startsWith(first) ? finding.culprit : null;
+}
+
 export function Verdict({ page }: { page: Page }) {
   const { diagnosis } = page;
   return (
     <section class="verdict" aria-labelledby="headline">
-      <h1 id="headline">{diagnosis.headline}</h1>
+      <h1 id="headline" class={diagnosis.headline.length > LONG ? "long" : ""}>
+        {diagnosis.headline}
+      </h1>
+      <When page={page} />
       <Windows page={page} />
       <Account page={page} />
       {diagnosis.warnings.length > 0 && (
@@ -46,12 +61,24 @@ export function Verdict({ page }: { page: Page }) {
 
 function Windows({ page }: { page: Page }) {
   const { windows, loss, zero_ns: zero } = page.diagnosis;
-  const list = (all: Window[]) =>
+  const links = (all: Window[]) =>
     all.map((w, i) => (
       <a key={i} class="place" href={page.linkToWindow(w)}>
         {between(w.from_ns - zero, w.to_ns - zero)}
       </a>
     ));
+  const list = (all: Window[]) => (
+    <>
+      {links(all.slice(0, LISTED))}
+      {all.length > LISTED && (
+        <details class="more-windows">
+          <summary>{all.length - LISTED} more</summary>
+          <span>{links(all.slice(LISTED))}</span>
+        </details>
+      )}
+    </>
+  );
+  const clock = windows.slow[0] ? page.clock(page.toLane(windows.slow[0].from_ns)).replace(/\.\d+ /, " ") : "";
   const rates = loss.slow_rate !== null && loss.base_rate !== null;
   return (
     <dl class="windows">
@@ -59,6 +86,7 @@ function Windows({ page }: { page: Page }) {
         <dt>
           {windows.base.length > 0 && <span class="key slow" aria-hidden="true" />}
           {windows.base.length > 0 ? "Slow" : "Looked at"}
+          {clock !== "" && `, from ${clock}`}
         </dt>
         <dd>{list(windows.slow)}</dd>
       </div>
@@ -115,6 +143,7 @@ function Windows({ page }: { page: Page }) {
 }
 
 function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; page: Page }) {
+  const culprit = rank === 1 ? called(finding, page.diagnosis.headline) : null;
   const explained = Math.min(1, Math.max(0, finding.share ?? 0));
   const id = `finding-${rank}`;
   // What failed is told for itself; what it cost may be nothing that can be counted.
@@ -125,7 +154,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
         <p class="confidence">
           <span aria-hidden="true">{SHAPES[finding.confidence]}</span> {WORDS[finding.confidence]}
         </p>
-        <h2 id={id}>{finding.title}</h2>
+        <h2 id={id}>{culprit === null ? finding.title : <code>{culprit}</code>}</h2>
         <div class="cost">
           <strong>{finding.windows[0] ? <a href={page.linkToWindow(finding.windows[0])}>{cost}</a> : cost}</strong>
           {finding.share !== null && (
@@ -139,7 +168,7 @@ function FindingCard({ finding, rank, page }: { finding: Finding; rank: number; 
         </div>
       </header>
       <p class="culprit">
-        <code>{finding.culprit}</code>
+        {culprit === null && <code>{finding.culprit}</code>}
         {finding.process !== "" && !finding.culprit.includes(finding.process) && <span> in {finding.process}</span>}
         {finding.windows.slice(0, 3).map((w, i) => (
           <a key={i} class="place" href={page.linkToWindow(w)}>
