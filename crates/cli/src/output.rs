@@ -37,3 +37,8 @@ pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io
     file.persist(path).map_err(|error| error.error).with_context(named)?;
     Ok(())
 }
+
+/// Columns that a text may take: those of the terminal, else what a mail holds.
+pub fn columns() -> usize {
+    terminal_size::terminal_size().map_or(fathom_render::WIDEST, |(width, _)| usize::from(width.0))
+}

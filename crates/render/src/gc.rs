@@ -4,21 +4,21 @@ use fathom_diagnose::metrics::gc::{GcReport, JvmGc, Totals};
 use fathom_diagnose::quantity;
 
 use crate::printable;
-use crate::tables::{LENGTHS, group, lengths, section, shortened, table};
+use crate::tables::{LENGTHS, Sheet, group, lengths, section, shortened, table};
 
 /// Columns for names in tables that have many figures.
 const NAME: usize = 40;
 
-/// The report as text of at most 100 columns.
-pub fn text(report: &GcReport) -> String {
-    let mut out = String::new();
+/// The report as text of at most so many columns, 100 at most.
+pub fn text(report: &GcReport, columns: usize) -> String {
+    let mut out = Sheet::new(columns);
     for jvm in &report.jvms {
         one(&mut out, jvm);
     }
     if report.jvms.len() > 1 {
         out.push_str(&format!("All {} JVMs: {}\n", report.jvms.len(), totals(&report.total)));
     }
-    out
+    out.finish()
 }
 
 fn totals(totals: &Totals) -> String {
@@ -31,7 +31,7 @@ fn totals(totals: &Totals) -> String {
     )
 }
 
-fn one(out: &mut String, jvm: &JvmGc) {
+fn one(out: &mut Sheet, jvm: &JvmGc) {
     let over = jvm.covers_s.map_or("no stamps".to_owned(), |s| format!("over {}", quantity::seconds(s)));
     let mut about = vec![printable(&jvm.process).into_owned()];
     about.extend((!jvm.description.is_empty()).then(|| printable(&jvm.description).into_owned()));
@@ -47,7 +47,7 @@ fn one(out: &mut String, jvm: &JvmGc) {
     out.push('\n');
 }
 
-fn pauses(out: &mut String, jvm: &JvmGc) {
+fn pauses(out: &mut Sheet, jvm: &JvmGc) {
     let mut rows = table(&["kind", "count", "total", "p50", "p90", "p95", "p99", "p99.9", "max"], &[]);
     for row in &jvm.pauses_by_kind {
         let d = &row.length_ms;
@@ -59,7 +59,7 @@ fn pauses(out: &mut String, jvm: &JvmGc) {
     section(out, "Pauses by kind", &rows);
 }
 
-fn causes(out: &mut String, jvm: &JvmGc) {
+fn causes(out: &mut Sheet, jvm: &JvmGc) {
     let mut rows = table(&["cause", "count", "total", "max", "share"], &[]);
     for row in &jvm.causes {
         rows.add_row([
@@ -73,7 +73,7 @@ fn causes(out: &mut String, jvm: &JvmGc) {
     section(out, "Pauses by cause (share: of all time paused)", &rows);
 }
 
-fn work(out: &mut String, jvm: &JvmGc) {
+fn work(out: &mut Sheet, jvm: &JvmGc) {
     let header = |first| [&[first][..], &LENGTHS].concat();
     let mut phases = table(&[&header("phase")[..], &["share"]].concat(), &[]);
     for row in &jvm.phases {
@@ -94,7 +94,7 @@ fn work(out: &mut String, jvm: &JvmGc) {
     section(out, "Threads that waited for memory", &stalls);
 }
 
-fn safepoints(out: &mut String, jvm: &JvmGc) {
+fn safepoints(out: &mut Sheet, jvm: &JvmGc) {
     let mut rows = table(&[&["operation"][..], &LENGTHS, &["reach p99", "reach max"]].concat(), &[]);
     for row in &jvm.safepoints {
         let reach = row.reach_ms.as_ref().map(|d| [d.p99, d.max].map(quantity::millis));
@@ -105,7 +105,7 @@ fn safepoints(out: &mut String, jvm: &JvmGc) {
     section(out, "Safepoints by operation (reach: until all threads had stopped)", &rows);
 }
 
-fn longest(out: &mut String, jvm: &JvmGc) {
+fn longest(out: &mut Sheet, jvm: &JvmGc) {
     let mut rows = table(&["at", "length", "CPU", "kind and cause", "where"], &[3, 4]);
     for row in &jvm.longest {
         let kind = match &row.cause {
@@ -125,6 +125,7 @@ fn longest(out: &mut String, jvm: &JvmGc) {
 
 #[cfg(test)]
 mod tests {
+    use crate::text::width;
     use fathom_diagnose::metrics::gc::report;
     use fathom_recording::vocabulary::{fact, figure, kind, label};
     use fathom_recording::{Process, Recording, Sink, Source, SpanRow};
@@ -170,11 +171,17 @@ mod tests {
     }
 
     #[test]
-    fn every_table_fits_a_hundred_columns() {
-        let text = text(&report(&wide(), None));
-        assert!(text.contains("Safepoints by operation") && text.contains("Longest pauses"));
-        for line in text.lines().skip(1) {
-            assert!(line.chars().count() <= 100, "{}: {line}", line.chars().count());
+    fn every_table_fits_the_terminal() {
+        for columns in [60, 80, 100] {
+            let text = text(&report(&wide(), None), columns);
+            assert!(text.contains("Safepoints by operation") && text.contains("Longest pauses"));
+            for line in text.lines() {
+                assert!(width(line) <= columns, "{columns}, {}: {line}", width(line));
+            }
+            // What does not fit beside the others stands below its name, and nothing is left out.
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let told = if columns < 100 { "p99 123 ms" } else { "p99 max" };
+            assert!(words.contains(told), "{columns}: {text}");
         }
     }
 }

@@ -8,7 +8,7 @@ use fathom_recording::vocabulary::{kind, label, sample};
 use fathom_recording::{Placement, Process, ProcessId, Recording, Source, StackCensus};
 use serde_json::{Value, json};
 
-use crate::tables::{section, shortened, table};
+use crate::tables::{Sheet, section, shortened, table};
 use crate::{printable, units};
 
 /// Version of the JSON.
@@ -18,20 +18,26 @@ pub const SCHEMA: &str = "fathom.info/1";
 const NAME: usize = 28;
 /// Characters of a fact: honest JVM arguments have some hundreds.
 const FACT: usize = 4_000;
+/// Names of a family of series that are listed.
+const FAMILY_NAMES: usize = 6;
 
-/// The recording described, as text of at most 100 columns (paths, arguments and samples of lines run on).
-pub fn text(recording: &Recording) -> String {
-    let mut out = summary(recording);
+/// The recording described, as text of at most so many columns, 100 at most; with `all` series one by one, else by family.
+pub fn text(recording: &Recording, columns: usize, all: bool) -> String {
+    let mut out = Sheet::new(columns);
+    out.push_str(&summary(recording));
     kept_for(&mut out, recording);
     trouble(&mut out, recording);
     sources(&mut out, recording);
     placements(&mut out, recording);
     processes(&mut out, recording);
     spans(&mut out, recording);
-    series(&mut out, recording);
+    match all {
+        true => series(&mut out, recording),
+        false => families(&mut out, recording),
+    }
     samples(&mut out, recording);
     out.push_str(&not_understood(recording));
-    out
+    out.finish()
 }
 
 fn summary(recording: &Recording) -> String {
@@ -64,7 +70,7 @@ fn period((from, to): (i64, i64), wall: bool) -> String {
 const SLOW_LISTED: usize = 20;
 
 /// What was slow, of a recording that was kept for it.
-fn kept_for(out: &mut String, recording: &Recording) {
+fn kept_for(out: &mut Sheet, recording: &Recording) {
     let slow = recording.spans_of(kind::SLOW);
     let (all, from_ns) = (slow.len(), recording.covers_ns().map_or(0, |covers| covers.0));
     let mut rows = table(&["kept for", "at", "lasted", "what"], &[3]);
@@ -81,7 +87,7 @@ fn kept_for(out: &mut String, recording: &Recording) {
 }
 
 /// What a reader must know before anything else: it is cut, lines are lost, a check failed.
-fn trouble(out: &mut String, recording: &Recording) {
+fn trouble(out: &mut Sheet, recording: &Recording) {
     if recording.cut {
         out.push_str("\n! The recording is CUT: its writer was ended before it finished.\n");
     }
@@ -111,7 +117,7 @@ fn trouble(out: &mut String, recording: &Recording) {
     }
 }
 
-fn sources(out: &mut String, recording: &Recording) {
+fn sources(out: &mut Sheet, recording: &Recording) {
     let header = ["source", "format", "records", "skipped", "lost", "lines", "size", "checks"];
     let mut rows = table(&header, &[1]);
     for source in &recording.sources {
@@ -126,7 +132,7 @@ fn sources(out: &mut String, recording: &Recording) {
     section(out, "Sources", &rows);
 }
 
-fn placements(out: &mut String, recording: &Recording) {
+fn placements(out: &mut Sheet, recording: &Recording) {
     let mut rows = table(&["source", "covers", "placed"], &[1, 2]);
     for source in &recording.sources {
         let covers = source.covers_ns.map_or("–".into(), |covers| period(covers, source.placement.wall));
@@ -147,7 +153,7 @@ fn placed(placement: &Placement) -> String {
     }
 }
 
-fn processes(out: &mut String, recording: &Recording) {
+fn processes(out: &mut Sheet, recording: &Recording) {
     for (id, process) in recording.processes.iter().enumerate() {
         // A process that was merged into another has no facts left and nothing that points to it.
         if !is_told_of(recording, ProcessId(id as u32), process) {
@@ -167,7 +173,7 @@ fn is_told_of(recording: &Recording, id: ProcessId, process: &Process) -> bool {
     !process.facts.is_empty() || recording.sources.iter().any(|s| s.process == Some(id.0))
 }
 
-fn spans(out: &mut String, recording: &Recording) {
+fn spans(out: &mut Sheet, recording: &Recording) {
     let mut rows = table(&["kind of span", "count", "total", "longest"], &[]);
     for (kind, count) in recording.kinds() {
         let (total, longest) = lengths(recording, kind);
@@ -183,7 +189,7 @@ fn lengths(recording: &Recording, kind: &str) -> (i64, i64) {
     each.fold((0, 0), |(total, longest), ns| (i64::saturating_add(total, ns), longest.max(ns)))
 }
 
-fn series(out: &mut String, recording: &Recording) {
+fn series(out: &mut Sheet, recording: &Recording) {
     let mut rows = table(&["series", "of", "unit", "points"], &[1, 2]);
     for series in &recording.series {
         let info = &series.info;
@@ -194,7 +200,54 @@ fn series(out: &mut String, recording: &Recording) {
     section(out, "Series", &rows);
 }
 
-fn samples(out: &mut String, recording: &Recording) {
+/// Series of one family.
+#[derive(Default)]
+struct Family<'a> {
+    names: BTreeSet<&'a str>,
+    /// Disks, processes, spaces of the heap.
+    instances: BTreeSet<&'a str>,
+    count: usize,
+    points: usize,
+}
+
+/// Series by the first word of their names ("disk.io.read" is of disk), with how many there are of what.
+fn families(out: &mut Sheet, recording: &Recording) {
+    let mut families: BTreeMap<&str, Family<'_>> = BTreeMap::new();
+    for series in &recording.series {
+        let name = series.info.name.as_str();
+        let family = name.split_once('.').map_or(name, |(family, _)| family);
+        let family = families.entry(family).or_default();
+        family.names.insert(name);
+        family.instances.insert(&series.info.instance);
+        family.count += 1;
+        family.points += series.t_ns.len();
+    }
+    let mut rows = table(&["series of", "series", "points", "of", "names"], &[4]);
+    for (family, Family { names, instances, count, points }) in families {
+        let of = match instances.len() {
+            1 => instances.first().map_or(String::new(), |one| shortened(one, NAME / 2)),
+            n => format!("{n} things"),
+        };
+        let short = |name: &&str| {
+            name.strip_prefix(family).map_or(*name, |rest| rest.trim_start_matches('.')).to_owned()
+        };
+        let names: Vec<String> = names.iter().map(short).filter(|name| !name.is_empty()).collect();
+        let named = names.iter().take(FAMILY_NAMES).cloned().collect::<Vec<_>>().join(", ");
+        let more = names.len().saturating_sub(FAMILY_NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let [count, points] = [count, points].map(|n| quantity::count(n as f64));
+        rows.add_row([
+            shortened(family, NAME),
+            count,
+            points,
+            of,
+            printable(&format!("{named}{more}")).into_owned(),
+        ]);
+    }
+    section(out, "Series by family (--all lists them)", &rows);
+}
+
+fn samples(out: &mut Sheet, recording: &Recording) {
     let mut rows = table(&["kind of sample", "count", "weight"], &[]);
     for (kind, count, total) in weights(recording) {
         let weight = crate::flame::weight(total as f64, sample::unit(kind));
@@ -230,7 +283,7 @@ fn weights(recording: &Recording) -> Vec<(&str, usize, i64)> {
 }
 
 /// How many stacks reach the roots of their threads; nothing where there are no CPU samples with stacks.
-fn stacks(out: &mut String, census: &StackCensus) {
+fn stacks(out: &mut Sheet, census: &StackCensus) {
     if census.samples == 0 {
         return;
     }
@@ -369,7 +422,7 @@ mod tests {
 
     #[test]
     fn losses_cuts_and_failed_checks_stand_before_the_tables() {
-        let text = text(&recording());
+        let text = text(&recording(), 100, false);
         let head = text.split("Sources").next().unwrap();
         for expected in
             ["ends in the middle", "4 records LOST", "CHECK FAILED: every GC id is told (GC(3) is not)"]
@@ -400,7 +453,7 @@ mod tests {
             });
         }
         recording.seal();
-        let text = text(&recording);
+        let text = text(&recording, 100, false);
         assert!(text.contains("35 Mcycles"), "{text}");
         assert!(
             text.contains("taken by cycles, a period that the kernel adapts, 99 Hz a processor"),
@@ -411,8 +464,37 @@ mod tests {
     }
 
     #[test]
+    fn series_are_folded_by_family_and_listed_with_all_and_all_fits_the_terminal() {
+        let mut recording = recording();
+        let source = fathom_recording::SourceId(0);
+        for (name, instance) in [("disk.io.read", "vda"), ("disk.io.read", "vdb"), ("disk.queue", "vda")] {
+            let info = fathom_recording::SeriesInfo {
+                name: name.into(),
+                instance: instance.into(),
+                unit: "bytes/s".into(),
+                kind: fathom_recording::SeriesKind::Rate,
+                process: None,
+                source,
+            };
+            let series = recording.add_series(info);
+            recording.point(series, 0, 1, 1.0);
+        }
+        let folded = text(&recording, 100, false);
+        let row = folded.lines().find(|line| line.trim_start().starts_with("disk ")).unwrap();
+        assert_eq!(row.split_whitespace().collect::<Vec<_>>().join(" "), "disk 3 3 2 things io.read, queue");
+        assert!(!folded.contains("vdb") && folded.contains("--all"), "{folded}");
+        assert!(text(&recording, 100, true).contains("vdb"));
+        for (columns, all) in
+            [60, 80, 100].into_iter().flat_map(|columns| [(columns, false), (columns, true)])
+        {
+            let text = text(&recording, columns, all);
+            assert!(text.lines().all(|line| crate::text::width(line) <= columns), "{columns}\n{text}");
+        }
+    }
+
+    #[test]
     fn nothing_of_an_input_reaches_the_terminal_as_a_control() {
-        let text = text(&recording());
+        let text = text(&recording(), 100, false);
         assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
         assert!(text.contains("gc\\x1b[31m.log:9 (one of 2 such lines): wh\\rat"), "{text}");
     }

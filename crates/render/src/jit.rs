@@ -4,14 +4,14 @@ use fathom_diagnose::metrics::jit::{JitReport, JvmJit, MethodRow, ReasonRow};
 use fathom_diagnose::quantity;
 
 use crate::printable;
-use crate::tables::{LENGTHS, group, lengths, section, shortened, table};
+use crate::tables::{LENGTHS, Sheet, group, lengths, section, shortened, table};
 
 /// Columns for the name of a method.
 const METHOD: usize = 52;
 
-/// The report as text of at most 100 columns.
-pub fn text(report: &JitReport) -> String {
-    let mut out = String::new();
+/// The report as text of at most so many columns, 100 at most.
+pub fn text(report: &JitReport, columns: usize) -> String {
+    let mut out = Sheet::new(columns);
     for jvm in &report.jvms {
         one(&mut out, jvm);
     }
@@ -19,10 +19,10 @@ pub fn text(report: &JitReport) -> String {
         let compiles = quantity::plural(report.compiles, "compilation", "compilations");
         out.push_str(&format!("All {} JVMs: {compiles}\n", report.jvms.len()));
     }
-    out
+    out.finish()
 }
 
-fn one(out: &mut String, jvm: &JvmJit) {
+fn one(out: &mut Sheet, jvm: &JvmJit) {
     let over = jvm.covers_s.map_or("no stamps".to_owned(), |s| format!("over {}", quantity::seconds(s)));
     let mut about = vec![printable(&jvm.process).into_owned()];
     about.extend((!jvm.description.is_empty()).then(|| printable(&jvm.description).into_owned()));
@@ -64,7 +64,7 @@ fn short_tier(row: &MethodRow) -> String {
     format!("{tier}{}", if row.osr { " OSR" } else { "" })
 }
 
-fn tiers(out: &mut String, jvm: &JvmJit) {
+fn tiers(out: &mut Sheet, jvm: &JvmJit) {
     let mut rows =
         table(&["tier", "count", "of it OSR", "per second", "total", "p50", "p95", "max", "code"], &[]);
     for row in &jvm.tiers {
@@ -90,7 +90,7 @@ fn tiers(out: &mut String, jvm: &JvmJit) {
     section(out, "Waits in the compile queue", &rows);
 }
 
-fn methods(out: &mut String, title: &str, methods: &[MethodRow]) {
+fn methods(out: &mut Sheet, title: &str, methods: &[MethodRow]) {
     let mut rows = table(&["method", "tier", "time", "bytecodes", "inlined", "code"], &[]);
     let bytes = |b: Option<f64>| b.map_or("–".into(), quantity::count);
     for row in methods {
@@ -106,7 +106,7 @@ fn methods(out: &mut String, title: &str, methods: &[MethodRow]) {
     section(out, title, &rows);
 }
 
-fn reasons(out: &mut String, title: &str, reasons: &[ReasonRow]) {
+fn reasons(out: &mut Sheet, title: &str, reasons: &[ReasonRow]) {
     let mut rows = table(&["reason", "count", "most often"], &[2]);
     for row in reasons {
         let most = row.methods.first().map(|(method, n)| format!("{} × {n}", shortened(method, METHOD)));
@@ -116,7 +116,7 @@ fn reasons(out: &mut String, title: &str, reasons: &[ReasonRow]) {
     section(out, title, &rows);
 }
 
-fn recompiled(out: &mut String, jvm: &JvmJit) {
+fn recompiled(out: &mut Sheet, jvm: &JvmJit) {
     let mut rows = table(&["method", "thrown away", "compiled", "mostly because"], &[3]);
     for row in &jvm.recompiled {
         rows.add_row([

@@ -3,14 +3,18 @@
 use fathom_diagnose::quantity;
 use fathom_diagnose::thread_ledger::{GroupLedger, Spent, ThreadLedger};
 
-use crate::tables::shortened;
-use crate::text::{bar, left, right};
+use crate::tables::{Sheet, shortened};
+use crate::text::{bar, cut, left, right};
 use crate::{printable, units};
 
 /// Columns of a heading, of a figure and of a bar.
 const HEADING: usize = 34;
 const FIGURE: usize = 10;
 const BAR: usize = 16;
+/// A bar of fewer columns shows nothing.
+const LEAST_BAR: usize = 6;
+/// Columns of the error of a share that samples tell, behind the bar.
+const ERROR: usize = 8;
 /// Columns for a group's name.
 const NAME: usize = 60;
 /// Columns of a file or a peer that was waited for, and how many are shown of a heading.
@@ -19,13 +23,14 @@ const TARGETS: usize = 3;
 /// Growth of a share, in points, that is marked.
 const GREW: f64 = 0.01;
 
-/// The ledger as text of at most 100 columns; the first `most` groups.
-pub fn text(ledger: &ThreadLedger, zero: &fathom_diagnose::Zero, most: usize) -> String {
+/// The ledger as text of at most so many columns, 100 at most; the first `most` groups.
+pub fn text(ledger: &ThreadLedger, zero: &fathom_diagnose::Zero, most: usize, columns: usize) -> String {
     let window = |w: &fathom_diagnose::Window| {
         let clock = units::on_the_clock(w.from_ns, w.to_ns, zero);
         format!("{}{clock}", units::window(w.from_ns, w.to_ns, zero.at_ns))
     };
-    let mut out = format!("window    {}\n", window(&ledger.window));
+    let mut out = Sheet::new(columns);
+    out.push_str(&format!("window    {}\n", window(&ledger.window)));
     if let Some(base) = &ledger.base {
         out.push_str(&format!("base      {}\n", window(base)));
     }
@@ -48,10 +53,10 @@ pub fn text(ledger: &ThreadLedger, zero: &fathom_diagnose::Zero, most: usize) ->
         out.push_str(&format!("\n{more} more: --all shows them\n"));
     }
     out.push_str(&format!("{}\n", units::counted_from(zero)));
-    out
+    out.finish()
 }
 
-fn one(out: &mut String, group: &GroupLedger, ledger: &ThreadLedger) {
+fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger) {
     let mut name = shortened(&group.name, NAME);
     if group.process != group.name && !group.process.is_empty() {
         name.push_str(&format!(" of {}", shortened(&group.process, NAME / 2)));
@@ -65,29 +70,34 @@ fn one(out: &mut String, group: &GroupLedger, ledger: &ThreadLedger) {
         let ms = group.thread_ms / operations;
         out.push_str(&format!("  {} of thread time for each operation\n", quantity::millis(ms)));
     }
-    let mut header = format!("  {}{}{}", left("", HEADING), right("time", FIGURE), right("share", FIGURE));
+    let figures = 2 + usize::from(base) + usize::from(operations);
+    // The mark of what grew stands behind the base.
+    let heading = (out.width - 2 - figures * FIGURE - if base { 2 } else { 0 }).min(HEADING);
+    let bar = BAR.min(out.width.saturating_sub(2 + heading + figures * FIGURE + 2 + 2 + ERROR));
+    let mut header = format!("  {}{}{}", left("", heading), right("time", FIGURE), right("share", FIGURE));
     header.push_str(&if base { right("base", FIGURE) } else { String::new() });
     header.push_str(&if operations { right("per op", FIGURE) } else { String::new() });
     out.push_str(&format!("{header}\n"));
     for spent in &group.spent {
-        out.push_str(&line(spent, base, operations));
+        out.push_str(&line(spent, (base, operations), (heading, bar)));
         // What is less than a tenth of its heading would only make the list long.
         for target in spent.on.iter().filter(|target| target.ms >= spent.ms * 0.1).take(TARGETS) {
-            let name = shortened(&target.name, TARGET);
+            let room = TARGET.min(out.width - 4 - FIGURE);
+            let name = shortened(&target.name, room);
             let name = printable(&name);
             out.push_str(&format!(
                 "    {}{}\n",
-                left(&name, TARGET),
+                left(&name, room),
                 right(&quantity::millis(target.ms), FIGURE)
             ));
         }
     }
 }
 
-fn line(spent: &Spent, base: bool, operations: bool) -> String {
+fn line(spent: &Spent, (base, operations): (bool, bool), (heading, columns): (usize, usize)) -> String {
     let mut line = format!(
         "  {}{}{}",
-        left(spent.words, HEADING),
+        left(&cut(spent.words, heading, "…"), heading),
         right(&quantity::millis(spent.ms), FIGURE),
         right(&quantity::share(spent.share), FIGURE)
     );
@@ -101,9 +111,68 @@ fn line(spent: &Spent, base: bool, operations: bool) -> String {
         let ms = spent.ms_per_operation.map_or("–".into(), quantity::millis);
         line.push_str(&right(&ms, FIGURE));
     }
-    line.push_str(&format!("  {}", bar(spent.share, BAR, true)));
+    if columns >= LEAST_BAR {
+        line.push_str(&format!("  {}", bar(spent.share, columns, true)));
+    }
     if let Some(error) = spent.sampling_error.filter(|error| *error >= 0.001) {
         line.push_str(&format!(" ± {}", quantity::share(error)));
     }
     format!("{}\n", line.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_diagnose::thread_ledger::{SCHEMA, Target};
+    use fathom_diagnose::{Heading, Window, Zero};
+
+    use super::*;
+    use crate::text::width;
+
+    #[test]
+    fn the_ledger_fits_the_terminal() {
+        let spent = |heading: Heading, sampling_error| Spent {
+            heading,
+            words: heading.words(),
+            ms: 123_456.0,
+            share: 0.5,
+            base_ms: Some(1.0),
+            base_share: Some(0.01),
+            ms_per_operation: Some(12.3),
+            base_ms_per_operation: Some(0.1),
+            sampling_error,
+            on: vec![Target { name: "/srv/".to_owned() + &"a-long-folder/".repeat(9), ms: 99_999.0 }],
+        };
+        let window = Window { from_ns: 0, to_ns: 60_000_000_000 };
+        let group = GroupLedger {
+            name: "http-nio-8080-exec-* of a service with a long name indeed".into(),
+            process: "org.example.service.Main with some arguments beside it".into(),
+            threads: 200,
+            thread_ms: 12_000_000.0,
+            base_thread_ms: 1.0,
+            spent: Heading::ALL.into_iter().map(|heading| spent(heading, Some(0.02))).collect(),
+            cpu_samples: 0,
+        };
+        let mut ledger = ThreadLedger {
+            schema: SCHEMA,
+            window,
+            base: None,
+            operations: None,
+            operations_of: Some("series of throughput".into()),
+            base_operations: None,
+            by: "role",
+            groups: vec![group],
+        };
+        let zero = Zero { at_ns: 0, is: "the start of the recording", wall: true };
+        for (base, operations) in [(false, false), (true, false), (false, true), (true, true)] {
+            ledger.base = base.then_some(window);
+            ledger.operations = operations.then_some(1_000.0);
+            for columns in [60, 80, 100] {
+                let text = text(&ledger, &zero, 10, columns);
+                for line in text.lines() {
+                    assert!(width(line) <= columns, "{columns}, {}: {line}", width(line));
+                }
+                assert!(text.contains("50 %") && text.contains("123.46 s"), "{text}");
+            }
+        }
+    }
 }

@@ -26,5 +26,6 @@ pub use html::{Parts, html, parts, samples_within, shell};
 pub use json::{json, json_indented, json_line};
 pub use printable::printable;
 pub use samples::SampleIndex;
+pub use tables::{WIDEST, fit};
 pub use terminal::{TerminalOptions, terminal};
 pub use units::{counted_from, window as window_text};

@@ -138,6 +138,7 @@ impl Args {
             text += &format!("{held_up} threads were held up; --threads {held_up} shows all\n");
         }
         text += &format!("{}\n", fathom_render::counted_from(&zero));
+        let text = fathom_render::fit(&text, width);
         print(&text)?;
         Ok(Outcome::Done)
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::columns::columns;
 use crate::exit::{Environment, Outcome};
-use crate::output::{print, print_json};
+use crate::output::{self, print, print_json};
 use crate::users::{Users, own_uid};
 
 /// The engines, by the names that `fathom record --engine` takes.
@@ -48,7 +48,7 @@ impl Args {
         if self.json {
             print_json(&as_json(&machine, &jvms, &users))?;
         } else {
-            print(&text(&machine, &jvms, &users))?;
+            print(&fathom_render::fit(&text(&machine, &jvms, &users), output::columns()))?;
         }
         match (self.pid, jvms.first()) {
             (Some(pid), Some(jvm)) if ENGINES.iter().all(|(_, e)| obstacle(&machine, jvm, *e).is_some()) => {

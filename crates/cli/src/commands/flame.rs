@@ -13,7 +13,7 @@ use fathom_render::flame::{About, TopBy, TopOptions};
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
-use crate::output::{print, print_json, write_file};
+use crate::output::{columns, print, print_json, write_file};
 use crate::selection::{SelectionArgs, windows};
 
 /// Frames that `--top` shows when it is not told how many.
@@ -158,7 +158,7 @@ impl Args {
                 let written = fathom_render::export::folded(&first.tree, false, &mut out);
                 written.and_then(|()| out.flush()).context("standard output")?;
             }
-            Target::Top(options) => print(&fathom_render::flame::top(first, &about, options))?,
+            Target::Top(options) => print(&fathom_render::flame::top(first, &about, options, columns()))?,
             Target::Json(options) => print_json(&fathom_render::flame::json(first, options))?,
         }
         Ok(Outcome::Done)

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
 use crate::inputs::{InputArgs, told};
-use crate::output::{print, print_json};
+use crate::output::{columns, print, print_json};
 
 /// Arguments of `fathom gc`.
 #[derive(clap::Args, Debug)]
@@ -50,7 +50,7 @@ impl Args {
             print_json(&report)?;
         } else {
             let not_understood = fathom_render::info::not_understood(&recording);
-            print(&(fathom_render::gc::text(&report) + &not_understood))?;
+            print(&(fathom_render::gc::text(&report, columns()) + &not_understood))?;
         }
         Ok(Outcome::Done)
     }

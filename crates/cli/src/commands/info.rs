@@ -2,7 +2,7 @@
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
-use crate::output::{print, print_json};
+use crate::output::{columns, print, print_json};
 
 /// Arguments of `fathom info`.
 #[derive(clap::Args, Debug)]
@@ -20,6 +20,9 @@ off.",
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
+    /// Each series by its name, and not only how many there are of a family
+    #[arg(long)]
+    all: bool,
     /// As JSON (schema fathom.info/1)
     #[arg(long)]
     json: bool,
@@ -32,7 +35,7 @@ impl Args {
         if self.json {
             print_json(&fathom_render::info::to_json(&recording))?;
         } else {
-            print(&fathom_render::info::text(&recording))?;
+            print(&fathom_render::info::text(&recording, columns(), self.all))?;
         }
         Ok(Outcome::Done)
     }

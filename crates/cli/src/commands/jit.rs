@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
 use crate::inputs::{InputArgs, told};
-use crate::output::{print, print_json};
+use crate::output::{columns, print, print_json};
 
 /// Arguments of `fathom jit`.
 #[derive(clap::Args, Debug)]
@@ -47,7 +47,7 @@ impl Args {
         if self.json {
             print_json(&report)?;
         } else {
-            print(&fathom_render::jit::text(&report))?;
+            print(&fathom_render::jit::text(&report, columns()))?;
         }
         Ok(Outcome::Done)
     }

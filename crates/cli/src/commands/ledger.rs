@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use crate::exit::Outcome;
 use crate::inputs::{InputArgs, told};
-use crate::output::{print, print_json};
+use crate::output::{columns, print, print_json};
 
 /// Groups shown without `--all`.
 const MOST: usize = 12;
@@ -109,7 +109,8 @@ impl Args {
             print(&format!("{none}\n"))?;
         } else {
             let zero = fathom_diagnose::zero(&recording);
-            print(&fathom_render::ledger::text(&ledger, &zero, if self.all { usize::MAX } else { MOST }))?;
+            let most = if self.all { usize::MAX } else { MOST };
+            print(&fathom_render::ledger::text(&ledger, &zero, most, columns()))?;
         }
         Ok(Outcome::Done)
     }

@@ -5,7 +5,7 @@ use fathom_diagnose::stacks::{Errors, Flame, NodeType, TopFrame, Verdict, top as
 
 use super::{About, names, notes, part, weight};
 use crate::printable;
-use crate::tables::{section, shortened, table};
+use crate::tables::{Sheet, section, shortened, table};
 
 /// Columns of a name, beside the figures.
 const NAME: usize = 46;
@@ -83,17 +83,18 @@ pub(crate) fn compared(flame: &Flame, by: TopBy) -> Vec<Compared> {
     all
 }
 
-/// The table as text.
-pub fn top(flame: &Flame, about: &About, options: TopOptions) -> String {
+/// The table as text of at most so many columns, 100 at most.
+pub fn top(flame: &Flame, about: &About, options: TopOptions, columns: usize) -> String {
     let all = compared(flame, options.by);
     let whole = flame.tree.total_weight.first().copied().unwrap_or(0) as f64;
-    let mut out = format!(
+    let mut out = Sheet::new(columns);
+    out.push_str(&format!(
         "{}: {} in {} samples, {}\n",
         printable(&flame.kind),
         weight(whole, flame.unit),
         count(flame.samples as f64),
         about.windows(&flame.covered)
-    );
+    ));
     if !about.chosen.is_empty() {
         out.push_str(&format!("{}\n", printable(&about.chosen)));
     }
@@ -146,7 +147,7 @@ pub fn top(flame: &Flame, about: &About, options: TopOptions) -> String {
     for note in notes(flame) {
         out.push_str(&format!("\n  {note}\n"));
     }
-    out
+    out.finish()
 }
 
 /// A verdict in a word.
