@@ -6,6 +6,7 @@ use crate::exit::Outcome;
 
 mod chain;
 mod check;
+mod completions;
 mod demo;
 mod diagnose;
 mod export;
@@ -16,6 +17,7 @@ mod info;
 mod jdks;
 mod jit;
 mod ledger;
+mod man;
 mod pack;
 mod ps;
 mod record;
@@ -74,6 +76,10 @@ pub enum Command {
     Ps(ps::Args),
     /// JDKs on this machine
     Jdks(jdks::Args),
+    /// What a shell needs to complete commands and options (bash, zsh, fish, elvish, powershell)
+    Completions(completions::Args),
+    /// The manual as pages for `man`
+    Man(man::Args),
     /// Version of fathom and of the formats that it writes
     Version(version::Args),
 }
@@ -101,6 +107,8 @@ impl Command {
             Self::Check(args) => args.run(),
             Self::Ps(args) => args.run(),
             Self::Jdks(args) => args.run(),
+            Self::Completions(args) => args.run(),
+            Self::Man(args) => args.run(),
             Self::Version(args) => args.run(),
         }
     }
