@@ -12,7 +12,7 @@ use super::walk::Walk;
 use super::{End, Link};
 use crate::intervals::Intervals;
 use crate::rules::lock_case::LockWords;
-use crate::rules::{lock_contended_juc, lock_contended_monitor, lock_identity};
+use crate::rules::{lock_contended_juc, lock_contended_monitor, lock_holders, lock_identity};
 use crate::waits::Heading;
 use crate::{Case, Loss, Window};
 
@@ -96,7 +96,7 @@ impl Turns {
             for (words, waits) in words().into_iter().zip([monitors, locks]) {
                 let Some(waits) = waits else { continue };
                 for lock in lock_identity::locks(&waits, words.own) {
-                    let holders = lock.holders(&waits);
+                    let holders = lock_holders::holders(&lock, &waits);
                     // Of many objects each has its own holder; one owner needs no adding up.
                     if lock.several || holders.len() < 2 {
                         continue;

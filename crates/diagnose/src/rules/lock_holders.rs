@@ -30,7 +30,7 @@ type Held<'a> = (ThreadId, i64, Option<&'a str>);
 
 /// Who held a lock while somebody waited, as far as the waits tell: the owner at the beginning of each wait, and the thread that
 /// waited from its end on.
-pub(super) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Intervals)> {
+pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Intervals)> {
     let chains = waits.case.chains();
     let mut events: FxHashMap<Option<StrId>, Vec<Event<'_>>> = FxHashMap::default();
     let mut wanted: FxHashMap<Option<StrId>, Vec<(i64, i64)>> = FxHashMap::default();
