@@ -87,8 +87,14 @@ impl<'a> Growth<'a> {
         (spread.parts.len() > 1 && spread.by() >= WIDER * largest).then_some(spread)
     }
 
-    /// The nearest method of another package that most of the time below a method was called from.
+    /// The nearest method of the program's own package that most of the time below a method was called from, by its main class; else the nearest
+    /// one of any other package.
     fn called_from(&self, case: &Case<'a>, parts: &[&Grown<'a>], method: &str) -> Option<&'a str> {
+        let main = case.recording.processes.get(self.jvm.index()).map_or("", |p| p.name.as_str());
+        let own = product(main);
+        if product(class_of(method)) == own {
+            return None;
+        }
         let mut calls: FxHashMap<&'a str, f64> = FxHashMap::default();
         let mut all = 0.0;
         for (stack, ms) in parts.iter().flat_map(|g| &g.part.by_stack) {
@@ -96,7 +102,10 @@ impl<'a> Growth<'a> {
             let Some(at) = names.iter().position(|name| *name == method) else { continue };
             let (now, _) = an_operation(ms, &self.per);
             all += now;
-            let other = names[at + 1..].iter().find(|name| product(name) != product(method));
+            let outer = &names[at + 1..];
+            let other = outer.iter().find(|name| product(class_of(name)) == own);
+            let other = other
+                .or_else(|| outer.iter().find(|name| product(class_of(name)) != product(class_of(method))));
             *calls.entry(other.copied().unwrap_or("")).or_default() += now;
         }
         let (name, ms) = calls.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| a.0.cmp(b.0)))?;
@@ -176,9 +185,15 @@ fn share_below<'a>(case: &Case<'a>, part: &Part<'a>, method: &str, growth: &Grow
     if all > 0.0 { below / all } else { 0.0 }
 }
 
-/// Whose code a method is, by the first two parts of its package: "org.h2" of "org.h2.mvstore.Cursor.next".
-fn product(method: &str) -> &str {
-    method.match_indices('.').nth(1).map_or(method, |(at, _)| &method[..at])
+/// "org.h2.mvstore.Cursor" of "org.h2.mvstore.Cursor.next".
+fn class_of(method: &str) -> &str {
+    method.rsplit_once('.').map_or("", |(class, _)| class)
+}
+
+/// Whose code a class is, by the first two parts of its package: "org.h2" of "org.h2.mvstore.Cursor".
+fn product(class: &str) -> &str {
+    let package = class.rsplit_once('.').map_or("", |(package, _)| package);
+    package.match_indices('.').nth(1).map_or(package, |(at, _)| &package[..at])
 }
 
 /// "Cursor.next" of "org.h2.mvstore.Cursor.next".

@@ -334,7 +334,8 @@ fn frame(recording: &Recording, index: usize) -> Frame {
         is_application: queues::is_application(recording, fathom_recording::FrameId(index as u32)),
         is_limited: LIMITED.iter().any(|pattern| fits(pattern, plain)),
         is_away: is_java && AWAY.contains(&plain),
-        is_wait: is_java && fits("java.lang.Object.wait*", plain),
+        // Compiled native methods are stubs.
+        is_wait: frame.frame_type != FrameType::Kernel && fits("java.lang.Object.wait*", plain),
         rests: is_java && plain == RESTS,
         is_jdk: queues::is_jdk(plain),
     }
@@ -445,6 +446,11 @@ mod tests {
         let (run, main) = ((C2, "java.util.TimerThread.run"), (C2, "java.util.TimerThread.mainLoop"));
         let (wait, futex) = ((C2, "java.lang.Object.wait"), (Kernel, "futex_wait_queue"));
         assert_eq!(heading(&[run, main, wait, (C2, "java.lang.Object.wait0"), futex]), Heading::Idle);
+        let stub = (FrameType::Stub, "java.lang.Object.wait");
+        assert_eq!(
+            heading(&[run, main, stub, (FrameType::Jvm, "ObjectMonitor::wait"), futex]),
+            Heading::Idle
+        );
         assert_eq!(heading(&[run, main, (C2, "shop.Report.run"), wait, futex]), Heading::Waiting);
     }
 
