@@ -3,6 +3,7 @@
 //! Computes nothing that `diagnose` could have told it.
 
 pub mod chain;
+pub mod compare;
 pub mod export;
 #[cfg(test)]
 mod fixture;

@@ -7,6 +7,7 @@ use crate::exit::Outcome;
 mod chain;
 mod check;
 mod completions;
+mod compare;
 mod demo;
 mod diagnose;
 mod export;
@@ -58,6 +59,8 @@ pub enum Command {
     Ledger(ledger::Args),
     /// What threads waited for, link by link to what runs or lies outside; stops of the JVM cut into their parts
     Chain(chain::Args),
+    /// Which of several commands is faster, and by how much, beyond noise
+    Compare(compare::Args),
     /// What is in a recording or in files: sources, time covered, losses, checks
     Info(info::Args),
     /// Files of any known format into a recording
@@ -98,6 +101,7 @@ impl Command {
             Self::Jit(args) => args.run(),
             Self::Ledger(args) => args.run(),
             Self::Chain(args) => args.run(),
+            Self::Compare(args) => args.run(),
             Self::Info(args) => args.run(),
             Self::Import(args) => args.run(),
             Self::Export(args) => args.run(),

@@ -1,0 +1,144 @@
+//! `fathom compare`: commands, or what was recorded of them, held against each other.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use clap::ValueEnum;
+use fathom_compare::Verdict;
+use fathom_compare::judge::{Judging, Report, judge};
+use fathom_compare::metric::Metric;
+use fathom_compare::runs::Runs;
+
+use crate::exit::Outcome;
+use crate::output::{print, print_json};
+
+mod running;
+
+/// Arguments of `fathom compare`.
+#[derive(clap::Args, Debug)]
+#[command(
+    override_usage = "fathom compare [OPTIONS] -- 'COMMAND A' -- 'COMMAND B' [-- …]\n       fathom compare [OPTIONS] RUNS.json",
+    long_about = "Which of several commands is faster, and by how much, beyond noise.
+
+Commands are run in turns, in blocks of a random order each followed by its reverse, so that what the machine does meanwhile \
+meets all of them. The verdict is one of four: faster, slower, no difference (the interval lies within --margin), cannot \
+tell (with the number of runs that would do). Each is wrong at most 5 times in 100; docs/compare.md has the proof by \
+measurement. The first command is the base.",
+    after_long_help = "Examples:
+  fathom compare -- 'java -jar old.jar' -- 'java -jar new.jar'         10 runs of each, wall time
+  fathom compare --runs 6..30 -- 'java -XX:+UseSerialGC App' -- 'java -XX:+UseG1GC App'    ends as soon as it can tell
+  fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh          processor time; 3 % do not matter
+  fathom compare --metric 'number=took (\\d+) ms' -- 'java A' -- 'java B'   numbers that the programs print
+  fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- 'java -jar b.jar -rf json -rff r.json'
+  fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json"
+)]
+pub struct Args {
+    /// Runs that were kept with --out
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// Runs of each command: a number, or FEWEST..MOST to end at one of a few numbers fixed beforehand, as soon as it can tell
+    #[arg(long, value_name = "N", default_value = "10")]
+    runs: running::Count,
+    /// Runs of each before those that count: they fill the caches of the machine
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    warmup: usize,
+    /// What is compared: wall, cpu (user and system time with all children), number=REGEX (its first group in what is printed),
+    /// throughput=FILE.csv or jmh=FILE.json (which each run writes)
+    #[arg(long, value_name = "METRIC", default_value = "wall")]
+    metric: Metric,
+    /// With number=REGEX: more is better
+    #[arg(long)]
+    higher_is_better: bool,
+    /// A difference that does not matter
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = margin)]
+    margin: f64,
+    /// Where a run gives a series of numbers: all of them count, also those before it is steady
+    #[arg(long)]
+    keep_warm_up: bool,
+    /// The seed of the order, to run the same again [default: another each time]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// Keep all runs in a file, to be read again
+    #[arg(short, long, value_name = "FILE.json")]
+    out: Option<PathBuf>,
+    /// Exit status 1 when a command is slower than the base, or when it is not known to be no slower
+    #[arg(long, value_name = "WHEN", value_enum)]
+    fail_on: Option<FailOn>,
+    /// As JSON (schema fathom.compare/1)
+    #[arg(long)]
+    json: bool,
+    /// The commands: each one text, or words, divided by --
+    #[arg(last = true, value_name = "COMMAND")]
+    commands: Vec<String>,
+}
+
+/// `--fail-on`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// A command is slower
+    Slower,
+    /// A command is slower, or nobody can tell
+    CannotTell,
+}
+
+impl Args {
+    /// Compares.
+    pub fn run(self) -> Result<Outcome> {
+        let judging = Judging { margin: self.margin, drop_warm_up: !self.keep_warm_up };
+        let runs = match (self.inputs.as_slice(), self.commands.as_slice()) {
+            ([], []) => bail!("what is to be compared? fathom compare -- 'COMMAND A' -- 'COMMAND B'"),
+            ([], commands) => running::run(&self, commands, &judging)?,
+            ([path], []) if Runs::is_one(&head(path)?) => Runs::read(path)?,
+            (_, []) => bail!("one file with runs that were kept with --out is read"),
+            _ => bail!("either files or commands are compared, not both"),
+        };
+        let report = judge(&runs, &judging);
+        self.show(&report)?;
+        Ok(self.outcome(report.comparisons.iter().map(|c| c.verdict)))
+    }
+
+    fn show(&self, report: &Report) -> Result<()> {
+        if self.json { print_json(report) } else { print(&fathom_render::compare::runs(report)) }
+    }
+
+    fn outcome(&self, mut verdicts: impl Iterator<Item = Verdict>) -> Outcome {
+        let fails = |verdict: Verdict| match self.fail_on {
+            Some(FailOn::Slower) => verdict == Verdict::Slower,
+            Some(FailOn::CannotTell) => matches!(verdict, Verdict::Slower | Verdict::CannotTell),
+            None => false,
+        };
+        if verdicts.any(fails) { Outcome::Found } else { Outcome::Done }
+    }
+}
+
+/// The beginning of a file, by which it is told what it is.
+fn head(path: &Path) -> Result<Vec<u8>> {
+    ensure!(!path.is_dir(), "{}: a directory", path.display());
+    let named = |e| anyhow::Error::from(e).context(path.display().to_string());
+    let mut head = Vec::new();
+    File::open(path).map_err(named)?.take(4096).read_to_end(&mut head).map_err(named)?;
+    Ok(head)
+}
+
+/// "1%", "0.5 %", "0.01".
+fn margin(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(number) => (number.trim(), 100.0),
+        None => (text.trim(), 1.0),
+    };
+    let share = number.parse::<f64>().ok().map(|n| n / scale);
+    share.filter(|s| (1e-6..10.0).contains(s)).ok_or_else(|| "a share such as 1% or 0.5%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_margin_is_a_share() {
+        assert_eq!((margin("1%"), margin("0.5 %"), margin("0.02")), (Ok(0.01), Ok(0.005), Ok(0.02)));
+        assert!(["", "-1%", "0%", "x", "NaN"].iter().all(|text| margin(text).is_err()));
+    }
+}

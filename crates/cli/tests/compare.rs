@@ -1,0 +1,160 @@
+//! `fathom compare` with real commands and real JVMs, from the outside.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+mod live;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use live::{FATHOM, fathom, jdks, json, patiently, said};
+use serde_json::Value;
+
+/// What is said of the second of two commands.
+fn compared(dir: &Path, options: &[&str], commands: [&str; 2]) -> Value {
+    let [a, b] = commands;
+    let mut report = json_before(dir, options, &[a, "--", b]);
+    report["comparisons"][0].take()
+}
+
+/// `--json` goes before the commands.
+fn json_before(dir: &Path, options: &[&str], commands: &[&str]) -> Value {
+    let output = fathom(dir, &[&["compare", "--json"], options, &["--"], commands].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// `java …` of a JDK, with the compiled programs of a folder.
+fn java(home: &Path, dir: &Path, rest: &str) -> String {
+    format!("{}/bin/java -cp {} {rest}", home.display(), dir.display())
+}
+
+#[test]
+fn a_command_against_itself_is_neither_faster_nor_slower() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        for (_, home) in jdks::each(jdks::of(&[17, 25])) {
+            let version = format!("{}/bin/java -version", home.display());
+            let told = compared(dir.path(), &["--runs", "6"], [&version, &version]);
+            let verdict = told["verdict"].as_str().unwrap();
+            assert!(["no_difference", "cannot_tell"].contains(&verdict), "{told}");
+            assert_eq!(told["runs_needed"].is_u64(), verdict == "cannot_tell", "{told}");
+        }
+    });
+}
+
+#[test]
+fn a_program_that_is_interpreted_is_slower_and_the_first_look_is_enough() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        if jdks::compile(dir.path(), 11, &["Sums"]).is_none() {
+            return;
+        }
+        for (_, home) in jdks::each(jdks::of(&[17, 25])) {
+            let commands =
+                ["", "-Xint"].map(|flag| java(&home, dir.path(), &format!("{flag} Sums small 300")));
+            let commands = [commands[0].as_str(), "--", commands[1].as_str()];
+            for metric in ["wall", "cpu", r"number=took (\S+) ms"] {
+                let report = json_before(dir.path(), &["--runs", "4..16", "--metric", metric], &commands);
+                let told = &report["comparisons"][0];
+                assert_eq!(told["verdict"], "slower", "{metric}: {told}");
+                assert_eq!(report["runs"], 4, "{metric}: {told}");
+                assert!(told["estimate"]["low"].as_f64().unwrap() > 1.2, "{metric}: {told}");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_intrinsic_that_is_missing_is_found() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        if jdks::compile(dir.path(), 11, &["Sums"]).is_none() {
+            return;
+        }
+        for (_, home) in jdks::each(jdks::of(&[17, 25])) {
+            let without = "-XX:+UnlockDiagnosticVMOptions \
+                           -XX:DisableIntrinsic=_montgomeryMultiply,_montgomerySquare,_multiplyToLen,_squareToLen,_mulAdd";
+            let commands =
+                ["", without].map(|flag| java(&home, dir.path(), &format!("{flag} Sums large 600")));
+            let told =
+                compared(dir.path(), &["--runs", "5", "--metric", "cpu"], [&commands[0], &commands[1]]);
+            assert_eq!(told["verdict"], "slower", "{told}");
+        }
+    });
+}
+
+#[test]
+fn runs_are_kept_and_judged_again_by_another_margin() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = json_before(
+        dir.path(),
+        &["--runs", "5", "--metric", r"number=\d+", "--out", "runs.json", "--seed", "7"],
+        &["echo 100", "--", "echo 103"],
+    );
+    assert_eq!(report["comparisons"][0]["verdict"], "slower", "{report}");
+    let again = json(dir.path(), &["compare", "runs.json"]);
+    assert_eq!(again, report);
+    let wider = json(dir.path(), &["compare", "runs.json", "--margin", "5%"]);
+    assert_eq!(wider["comparisons"][0]["verdict"], "no_difference", "{wider}");
+    let failed = fathom(dir.path(), &["compare", "runs.json", "--fail-on", "slower"]);
+    assert_eq!(failed.status.code(), Some(1), "{}", said(&failed));
+    let shown = String::from_utf8(failed.stdout).unwrap();
+    assert!(
+        shown.starts_with("B gives 1.030 times the figure of A (1.030 to 1.030, 5 runs each): slower"),
+        "{shown}"
+    );
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    let kept: Value = serde_json::from_slice(&std::fs::read(dir.path().join("runs.json")).unwrap()).unwrap();
+    assert_eq!((&kept["seed"], kept["runs"].as_array().unwrap().len()), (&Value::from(7), 12));
+}
+
+#[test]
+fn a_command_that_fails_or_gives_no_figure_ends_it_with_what_it_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let failed = fathom(dir.path(), &["compare", "--", "echo out of luck; exit 4", "--", "true"]);
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(
+        said(&failed).contains("exit status 4") && said(&failed).contains("out of luck"),
+        "{}",
+        said(&failed)
+    );
+    let silent = fathom(dir.path(), &["compare", "--metric", "number=x", "--", "echo a", "--", "echo b"]);
+    assert!(said(&silent).contains("printed no number that matches /x/"), "{}", said(&silent));
+    let stale = dir.path().join("r.json");
+    std::fs::write(&stale, "[]").unwrap();
+    let stale = fathom(dir.path(), &["compare", "--metric", "jmh=r.json", "--", "true", "--", "true"]);
+    assert!(said(&stale).contains("r.json: No such file"), "what an earlier run left: {}", said(&stale));
+    let alone = fathom(dir.path(), &["compare", "--", "true"]);
+    assert!(said(&alone).contains("one command alone"), "{}", said(&alone));
+}
+
+#[test]
+fn an_interrupt_ends_what_runs_and_tells_of_what_was_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let pid_file = dir.path().join("pid");
+    let commands = ["--", "true", "--", "test -e pid && exec sleep 60; true; echo $$ > pid"];
+    let running = Command::new(FATHOM)
+        .current_dir(dir.path())
+        .args([&["compare", "--warmup", "0", "--json", "--out", "runs.json"], &commands[..]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + Duration::from_secs(20);
+    while !pid_file.exists() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let pid = rustix::process::Pid::from_raw(running.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let began = Instant::now();
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success() && began.elapsed() < Duration::from_secs(20), "{}", said(&output));
+    assert!(said(&output).contains("ended by a signal"), "{}", said(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["ended_early"], true);
+    assert_eq!(report["comparisons"][0]["verdict"], "cannot_tell");
+    assert!(dir.path().join("runs.json").metadata().unwrap().len() > 100);
+}

@@ -1,0 +1,439 @@
+//! From runs to a verdict on each command against the first.
+//!
+//! Where several commands or several benchmarks are compared at once, the chance of error is divided among the comparisons
+//! (Bonferroni), so that "5 %" is the chance of any wrong claim and not of each.
+
+use serde::Serialize;
+
+use crate::interval::{Estimate, FEWEST_PAIRS, Pair, paired, runs_needed};
+use crate::metric::{Figure, Metric};
+use crate::runs::{Host, Run, Runs};
+use crate::steady::Steady;
+use crate::verdict::Verdict;
+
+/// The schema of the JSON form. A field is only added within a version, never renamed or removed.
+pub const SCHEMA: &str = "fathom.compare/1";
+/// The chance of a wrong claim.
+pub const ALPHA: f64 = 0.05;
+
+/// What is judged by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judging {
+    /// The share of difference that does not matter.
+    pub margin: f64,
+    /// Whether what a series tells of warming up is left out of it.
+    pub drop_warm_up: bool,
+}
+
+/// What runs tell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// What is compared, in words.
+    pub metric: String,
+    /// What it ran on.
+    pub host: Host,
+    /// Chance of any wrong claim in the verdicts below.
+    pub alpha: f64,
+    /// Looks at which the runs could have ended, and the chance of error of each.
+    pub looks: Vec<crate::plan::Look>,
+    /// The share of difference that does not matter.
+    pub margin: f64,
+    /// Runs of each command that count.
+    pub runs: usize,
+    /// Runs of each that do not.
+    pub warmup: usize,
+    /// Whether the user ended it.
+    pub ended_early: bool,
+    /// The commands, the base first; one row for each figure of each.
+    pub commands: Vec<Row>,
+    /// Each other command against the base.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// A figure of a command.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What it is called.
+    pub label: String,
+    /// The command.
+    pub text: String,
+    /// Benchmark; empty where a run gives one figure.
+    pub figure: String,
+    /// Unit of the figures below.
+    pub unit: String,
+    /// Runs.
+    pub runs: usize,
+    /// Mean over the runs.
+    pub mean: f64,
+    /// Smallest run.
+    pub min: f64,
+    /// Largest run.
+    pub max: f64,
+    /// Standard deviation between runs as a share of the mean.
+    pub spread: f64,
+    /// Mean processor time of a run, seconds.
+    pub cpu_s: f64,
+    /// Runs whose series warms up first, and how many of its values at most.
+    pub warming_up: (usize, usize),
+    /// Runs whose series never gets steady.
+    pub never_steady: usize,
+}
+
+/// A command against the base.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The base.
+    pub base: String,
+    /// The other.
+    pub other: String,
+    /// Benchmark; empty where a run gives one figure.
+    pub figure: String,
+    /// Whether more is better.
+    pub higher_is_better: bool,
+    /// The ratio other / base with its interval; absent with too few runs.
+    pub estimate: Option<Estimate>,
+    /// The word.
+    pub verdict: Verdict,
+    /// Runs of each with which a difference as large as the margin would show 8 times in 10; only where nobody can tell.
+    pub runs_needed: Option<usize>,
+    /// The same in one sentence.
+    pub sentence: String,
+}
+
+/// Judges runs.
+pub fn judge(runs: &Runs, judging: &Judging) -> Report {
+    let blocks = runs.whole_blocks();
+    // Who ended it by hand has not spent the chance of the last look.
+    let look = runs.looks.iter().find(|l| l.blocks == blocks).or(runs.looks.last());
+    let alpha = look.map_or(ALPHA, |look| look.alpha);
+    let figures = figures(runs);
+    let tests = (figures.len() * (runs.commands.len() - 1)).max(1);
+    let mut report = Report {
+        schema: SCHEMA,
+        metric: runs.metric.words(),
+        host: runs.host.clone(),
+        alpha: runs.looks.iter().map(|l| l.alpha).sum(),
+        looks: runs.looks.clone(),
+        margin: judging.margin,
+        runs: blocks,
+        warmup: runs.warmup,
+        ended_early: runs.ended_early,
+        commands: Vec::new(),
+        comparisons: Vec::new(),
+    };
+    for figure in &figures {
+        let rows = (0..runs.commands.len()).map(|command| row(runs, judging, command, figure));
+        report.commands.extend(rows);
+        for other in 1..runs.commands.len() {
+            let pairs = pairs(runs, judging, (0, other), &figure.name);
+            let estimate = paired(&pairs, alpha / tests as f64);
+            let names = [0, other].map(|i| runs.commands[i].label.clone());
+            let compared =
+                Compared { names, runs: pairs.len(), figure, words: Words::of(&runs.metric, figure) };
+            report.comparisons.push(compared.judged(estimate, judging.margin, alpha / tests as f64));
+        }
+    }
+    report
+}
+
+/// Pairs of runs of two commands, block by block.
+pub fn pairs(runs: &Runs, judging: &Judging, (base, other): (usize, usize), figure: &str) -> Vec<Pair> {
+    let values = |run: &Run| series(run, figure).map(|f| counted(f, judging).to_vec());
+    let pair = |run: &Run| {
+        let same = runs.of(other).find(|o| o.block == run.block)?;
+        Some(Pair { base: values(run)?, other: values(same)? })
+    };
+    runs.of(base).filter_map(pair).collect()
+}
+
+/// What the runs give: the figures that every run has, in the order of the first.
+fn figures(runs: &Runs) -> Vec<Figure> {
+    let Some(first) = runs.runs.first() else { return Vec::new() };
+    let everywhere = |f: &&Figure| runs.runs.iter().all(|run| series(run, &f.name).is_some());
+    first.figures.iter().filter(everywhere).cloned().collect()
+}
+
+fn series<'r>(run: &'r Run, figure: &str) -> Option<&'r Figure> {
+    run.figures.iter().find(|f| f.name == figure)
+}
+
+/// The values of a run that count.
+fn counted<'f>(figure: &'f Figure, judging: &Judging) -> &'f [f64] {
+    if judging.drop_warm_up { Steady::of(&figure.values).part(&figure.values) } else { &figure.values }
+}
+
+fn row(runs: &Runs, judging: &Judging, command: usize, figure: &Figure) -> Row {
+    let series: Vec<&Figure> = runs.of(command).filter_map(|run| series(run, &figure.name)).collect();
+    let steady: Vec<Steady> = series.iter().map(|f| Steady::of(&f.values)).collect();
+    let means = series.iter().filter_map(|f| fathom_diagnose::stats::mean(counted(f, judging)));
+    let means: Vec<f64> = means.collect();
+    let mean = fathom_diagnose::stats::mean(&means).unwrap_or(f64::NAN);
+    let squares = means.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
+    let warm = |s: &Steady| match s {
+        Steady::From { first } if *first > 0 => Some(*first),
+        _ => None,
+    };
+    let warming: Vec<usize> = steady.iter().filter_map(warm).collect();
+    let cpu: Vec<f64> = runs.of(command).map(|r| r.usage.user_s + r.usage.sys_s).collect();
+    Row {
+        label: runs.commands[command].label.clone(),
+        text: runs.commands[command].text.clone(),
+        figure: figure.name.clone(),
+        unit: figure.unit.clone(),
+        runs: means.len(),
+        mean,
+        min: means.iter().copied().fold(f64::INFINITY, f64::min),
+        max: means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        spread: (squares / (means.len() as f64 - 1.0).max(1.0)).sqrt() / mean,
+        cpu_s: fathom_diagnose::stats::mean(&cpu).unwrap_or(f64::NAN),
+        warming_up: (warming.len(), warming.iter().copied().max().unwrap_or(0)),
+        never_steady: steady.iter().filter(|s| **s == Steady::Never).count(),
+    }
+}
+
+/// Two commands, and what their ratio is of.
+pub(crate) struct Compared<'a> {
+    /// Base and other.
+    pub(crate) names: [String; 2],
+    /// Runs of each.
+    pub(crate) runs: usize,
+    /// What is compared.
+    pub(crate) figure: &'a Figure,
+    /// How a ratio of it is said.
+    pub(crate) words: Words,
+}
+
+/// How a ratio is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// "takes 1.04 times as long as".
+    Time,
+    /// "takes 1.04 times the processor time of".
+    Cpu,
+    /// "does 1.04 times as much per second as".
+    Work,
+    /// "gives 1.04 times the figure of".
+    Figure,
+}
+
+impl Words {
+    /// Those of a metric.
+    pub(crate) fn of(metric: &Metric, figure: &Figure) -> Self {
+        match metric {
+            Metric::Wall => Self::Time,
+            Metric::Cpu => Self::Cpu,
+            Metric::Throughput { .. } => Self::Work,
+            Metric::Number { .. } => Self::Figure,
+            Metric::Jmh { .. } => Self::of_unit(figure),
+        }
+    }
+
+    /// Those of a benchmark of JMH: "ns/op" is time, "ops/s" is work.
+    pub(crate) fn of_unit(figure: &Figure) -> Self {
+        match (figure.higher_is_better, figure.unit.ends_with("/op")) {
+            (true, _) => Self::Work,
+            (false, true) => Self::Time,
+            (false, false) => Self::Figure,
+        }
+    }
+
+    fn said(self, ratio: &str, base: &str) -> String {
+        match self {
+            Self::Time => format!("takes {ratio} times as long as {base}"),
+            Self::Cpu => format!("takes {ratio} times the processor time of {base}"),
+            Self::Work => format!("does {ratio} times as much in the same time as {base}"),
+            Self::Figure => format!("gives {ratio} times the figure of {base}"),
+        }
+    }
+}
+
+impl Compared<'_> {
+    /// The verdict with its sentence.
+    pub(crate) fn judged(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
+        let higher_is_better = self.figure.higher_is_better;
+        let verdict = estimate
+            .as_ref()
+            .map_or(Verdict::CannotTell, |estimate| Verdict::of(estimate, margin, higher_is_better));
+        let needed = estimate.filter(|_| verdict == Verdict::CannotTell);
+        let needed = needed.map(|e| runs_needed(e.sigma, margin, alpha).max(self.runs + 1));
+        let sentence = self.sentence(estimate.as_ref(), verdict, margin, needed);
+        let [base, other] = self.names;
+        Comparison {
+            base,
+            other,
+            figure: self.figure.name.clone(),
+            higher_is_better,
+            estimate,
+            verdict,
+            runs_needed: needed,
+            sentence,
+        }
+    }
+
+    fn sentence(
+        &self,
+        estimate: Option<&Estimate>,
+        verdict: Verdict,
+        margin: f64,
+        needed: Option<usize>,
+    ) -> String {
+        let [base, other] = &self.names;
+        let of = if self.figure.name.is_empty() { String::new() } else { format!("{}: ", self.figure.name) };
+        let Some(e) = estimate else {
+            let why = match self.runs {
+                few if few < FEWEST_PAIRS => {
+                    format!("{few} runs of each, at least {FEWEST_PAIRS} are needed")
+                }
+                _ => "a figure is not above zero, and has no ratio".to_owned(),
+            };
+            return format!("{of}{other} against {base}: {}; {why}", verdict.said());
+        };
+        let digits = digits(e);
+        let number = |value: f64| format!("{value:.digits$}");
+        let percent = percent(margin);
+        let end = match (verdict, needed) {
+            (Verdict::NoDifference, _) => format!(" (whatever it is lies within {percent})"),
+            (Verdict::CannotTell, Some(needed)) => {
+                format!("; some {} runs each would show a difference of {percent}", round(needed))
+            }
+            _ => String::new(),
+        };
+        format!(
+            "{of}{other} {} ({} to {}, {} runs each): {}{end}",
+            self.words.said(&number(e.ratio), base),
+            number(e.low),
+            number(e.high),
+            self.runs,
+            verdict.said()
+        )
+    }
+}
+
+/// Digits behind the point with which the ends of an interval differ.
+fn digits(estimate: &Estimate) -> usize {
+    let width = estimate.high - estimate.low;
+    let wanted = (-width.log10()).ceil() + 1.0;
+    if wanted.is_finite() { wanted.clamp(2.0, 6.0) as usize } else { 3 }
+}
+
+/// A share in per cent with the digits that it has: "1 %", "0.5 %".
+pub fn percent(share: f64) -> String {
+    let text = format!("{:.3}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A number of which two digits are known.
+fn round(runs: usize) -> usize {
+    let scale = 10_usize.pow((runs.max(1).ilog10()).saturating_sub(1));
+    runs.div_ceil(scale) * scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Command;
+    use crate::plan::looks;
+    use crate::running::Usage;
+
+    /// Runs of commands whose wall times are given block by block.
+    fn runs(blocks: &[&[f64]]) -> Runs {
+        let commands = (0..blocks[0].len())
+            .map(|i| Command::of(&crate::command::letter(i), &["true".to_owned()]).expect("it is a command"));
+        let mut runs = Runs {
+            schema: crate::runs::SCHEMA.to_owned(),
+            began_unix_s: 0,
+            host: Host::default(),
+            metric: Metric::Wall,
+            seed: 1,
+            warmup: 0,
+            looks: looks(blocks.len(), blocks.len(), ALPHA),
+            commands: commands.collect(),
+            runs: Vec::new(),
+            ended_early: false,
+        };
+        for (block, times) in blocks.iter().enumerate() {
+            for (command, wall_s) in times.iter().enumerate() {
+                let usage = Usage { wall_s: *wall_s, ..Usage::default() };
+                let figures = vec![Figure {
+                    name: String::new(),
+                    unit: "s".into(),
+                    higher_is_better: false,
+                    values: vec![*wall_s],
+                }];
+                runs.runs.push(Run { block, place: command, command, usage, figures });
+            }
+        }
+        runs
+    }
+
+    const JUDGING: Judging = Judging { margin: 0.01, drop_warm_up: true };
+
+    #[test]
+    fn a_verdict_is_one_sentence_with_ratio_interval_and_runs() {
+        let slower =
+            runs(&[&[1.0, 1.05], &[1.1, 1.14], &[0.95, 1.0], &[1.2, 1.26], &[1.0, 1.05], &[1.0, 1.04]]);
+        let report = judge(&slower, &JUDGING);
+        let comparison = &report.comparisons[0];
+        assert_eq!(comparison.verdict, Verdict::Slower);
+        assert!(
+            comparison.sentence.starts_with("B takes 1.0")
+                && comparison.sentence.ends_with(", 6 runs each): slower"),
+            "{}",
+            comparison.sentence
+        );
+        assert_eq!((report.commands.len(), report.runs), (2, 6));
+    }
+
+    #[test]
+    fn who_cannot_tell_says_how_many_runs_would_do() {
+        let noisy = runs(&[&[1.0, 1.05], &[1.1, 1.0], &[0.95, 1.0], &[1.2, 1.16]]);
+        let report = judge(&noisy, &JUDGING);
+        let comparison = &report.comparisons[0];
+        assert_eq!(comparison.verdict, Verdict::CannotTell);
+        assert!(comparison.runs_needed.unwrap() > 100, "{comparison:?}");
+        assert!(comparison.sentence.contains("runs each would show a difference of 1 %"), "{comparison:?}");
+        let report = judge(&noisy, &Judging { margin: 0.5, ..JUDGING });
+        assert_eq!(report.comparisons[0].verdict, Verdict::NoDifference);
+        let two = judge(&runs(&[&[1.0, 2.0], &[1.0, 2.0]]), &JUDGING);
+        assert!(two.comparisons[0].sentence.contains("cannot tell; 2 runs of each"), "{two:?}");
+    }
+
+    #[test]
+    fn several_commands_share_the_chance_of_error() {
+        let rows: Vec<Vec<f64>> = (0..8).map(|i| vec![1.0, 1.0 + f64::from(i % 3) / 100.0, 1.5]).collect();
+        let three = runs(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let pair: Vec<Vec<f64>> = rows.iter().map(|r| r[..2].to_vec()).collect();
+        let two = runs(&pair.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let width = |runs: &Runs| {
+            let estimate = judge(runs, &JUDGING).comparisons[0].estimate.unwrap();
+            estimate.high - estimate.low
+        };
+        assert!(width(&three) > 1.1 * width(&two));
+        assert_eq!(judge(&three, &JUDGING).comparisons[1].verdict, Verdict::Slower);
+    }
+
+    #[test]
+    fn numbers_are_rounded_to_what_is_known_of_them() {
+        assert_eq!([3, 48, 481, 12_345].map(round), [3, 48, 490, 13_000]);
+        assert_eq!([0.01, 0.005, 0.125].map(percent), ["1 %", "0.5 %", "12.5 %"]);
+    }
+
+    /// Two commands whose runs warm up: what counts is where they are steady.
+    #[test]
+    fn the_warm_up_of_a_series_is_left_out_and_told() {
+        let mut warm = runs(&[&[1.0, 1.0], &[1.0, 1.0], &[1.0, 1.0], &[1.0, 1.0]]);
+        for (n, run) in warm.runs.iter_mut().enumerate() {
+            let wiggle = |i: usize| f64::from(((i * 7 + n * 3) % 11) as u32) / 1_000.0;
+            let first = if run.command == 0 { 9.0 } else { 3.0 };
+            let values = (0..100).map(|i| wiggle(i) + if i < 40 { first } else { 1.0 });
+            run.figures[0].values = values.collect();
+        }
+        let report = judge(&warm, &JUDGING);
+        assert_eq!(report.comparisons[0].verdict, Verdict::NoDifference);
+        assert_eq!(report.commands[0].warming_up, (4, 40));
+        let all = judge(&warm, &Judging { drop_warm_up: false, ..JUDGING });
+        assert_eq!(all.comparisons[0].verdict, Verdict::Faster);
+    }
+}
