@@ -86,6 +86,43 @@ fn an_intrinsic_that_is_missing_is_found() {
 }
 
 #[test]
+fn a_matrix_has_all_variants_and_letters_tell_the_interpreter_apart() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        if jdks::compile(dir.path(), 11, &["Sums"]).is_none() || jdks::of(&[17, 25]).len() < 2 {
+            return;
+        }
+        let matrix = [
+            "--runs",
+            "5",
+            "--metric",
+            "cpu",
+            "--matrix",
+            "jdk=17,25",
+            "flags=-Xint,-XX:TieredStopAtLevel={1,4}",
+        ];
+        let report = json_before(dir.path(), &matrix, &["{jdk} {flags} -cp . Sums small 300"]);
+        let rows = report["commands"].as_array().unwrap();
+        assert_eq!((rows.len(), report["comparisons"].as_array().unwrap().len()), (6, 5));
+        let letters = |label: &str| {
+            let row = rows.iter().find(|row| row["label"] == label).unwrap();
+            row["letters"].as_str().unwrap().to_owned()
+        };
+        for jdk in ["17", "25"] {
+            let interpreted = letters(&format!("jdk={jdk} flags=-Xint"));
+            let compiled = letters(&format!("jdk={jdk} flags=-XX:TieredStopAtLevel=4"));
+            assert!(
+                !interpreted.is_empty() && !interpreted.chars().any(|c| compiled.contains(c)),
+                "{report}"
+            );
+        }
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let missing = fathom(dir.path(), &["compare", "--matrix", "jdk=17,4711", "--", "{jdk} -version"]);
+    assert!(said(&missing).contains("no JDK 4711 was found; there are"), "{}", said(&missing));
+}
+
+#[test]
 fn runs_are_kept_and_judged_again_by_another_margin() {
     let dir = tempfile::tempdir().unwrap();
     let report = json_before(

@@ -62,6 +62,10 @@ pub fn paired(pairs: &[Pair], alpha: f64) -> Option<Estimate> {
     let drawn = |random: &mut Random| -> f64 {
         let one = |random: &mut Random| {
             let i = random.below(pairs.len());
+            // What is one figure and no series has nothing to be drawn from.
+            if base[i].len() == 1 && other[i].len() == 1 {
+                return logs[i];
+            }
             log_of_drawn(&other[i], random) - log_of_drawn(&base[i], random)
         };
         (0..pairs.len()).map(|_| one(random)).sum::<f64>() / n

@@ -5,7 +5,8 @@
 
 use serde::Serialize;
 
-use crate::interval::{Estimate, FEWEST_PAIRS, Pair, paired, runs_needed};
+use crate::interval::{Estimate, FEWEST_PAIRS, Pair, p_value, paired, runs_needed};
+use crate::letters::{holm, letters};
 use crate::metric::{Figure, Metric};
 use crate::runs::{Host, Run, Runs};
 use crate::steady::Steady;
@@ -79,6 +80,8 @@ pub struct Row {
     pub warming_up: (usize, usize),
     /// Runs whose series never gets steady.
     pub never_steady: usize,
+    /// Where three or more are compared: who shares a letter is not told apart.
+    pub letters: String,
 }
 
 /// A command against the base.
@@ -125,6 +128,13 @@ pub fn judge(runs: &Runs, judging: &Judging) -> Report {
     };
     for figure in &figures {
         let rows = (0..runs.commands.len()).map(|command| row(runs, judging, command, figure));
+        let mut rows: Vec<Row> = rows.collect();
+        if rows.len() > 2 {
+            let means: Vec<f64> = rows.iter().map(|row| row.mean).collect();
+            let told_apart = told_apart(runs, judging, &figure.name, alpha / figures.len() as f64);
+            let letters = letters(&means, &told_apart);
+            rows.iter_mut().zip(letters).for_each(|(row, letters)| row.letters = letters);
+        }
         report.commands.extend(rows);
         for other in 1..runs.commands.len() {
             let pairs = pairs(runs, judging, (0, other), &figure.name);
@@ -136,6 +146,15 @@ pub fn judge(runs: &Runs, judging: &Judging) -> Report {
         }
     }
     report
+}
+
+/// Which of all pairs of commands differ beyond noise.
+fn told_apart(runs: &Runs, judging: &Judging, figure: &str, alpha: f64) -> Vec<(usize, usize)> {
+    let n = runs.commands.len();
+    let all: Vec<(usize, usize)> = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect();
+    let p_values: Vec<f64> = all.iter().map(|pair| p_value(&pairs(runs, judging, *pair, figure))).collect();
+    let claimed = holm(&p_values, alpha);
+    all.into_iter().zip(claimed).filter(|(_, claimed)| *claimed).map(|(pair, _)| pair).collect()
 }
 
 /// Pairs of runs of two commands, block by block.
@@ -190,6 +209,7 @@ fn row(runs: &Runs, judging: &Judging, command: usize, figure: &Figure) -> Row {
         cpu_s: fathom_diagnose::stats::mean(&cpu).unwrap_or(f64::NAN),
         warming_up: (warming.len(), warming.iter().copied().max().unwrap_or(0)),
         never_steady: steady.iter().filter(|s| **s == Steady::Never).count(),
+        letters: String::new(),
     }
 }
 
@@ -411,7 +431,10 @@ mod tests {
             estimate.high - estimate.low
         };
         assert!(width(&three) > 1.1 * width(&two));
-        assert_eq!(judge(&three, &JUDGING).comparisons[1].verdict, Verdict::Slower);
+        let report = judge(&three, &JUDGING);
+        assert_eq!(report.comparisons[1].verdict, Verdict::Slower);
+        let letters: Vec<&str> = report.commands.iter().map(|row| row.letters.as_str()).collect();
+        assert_eq!((letters[2], letters[0].contains('b')), ("c", false), "{letters:?}");
     }
 
     #[test]

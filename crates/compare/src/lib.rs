@@ -9,6 +9,8 @@ mod error;
 pub mod interval;
 pub mod jmh;
 pub mod judge;
+pub mod letters;
+pub mod matrix;
 pub mod metric;
 pub mod plan;
 mod random;

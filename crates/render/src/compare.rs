@@ -5,40 +5,101 @@ use fathom_diagnose::quantity;
 
 use crate::printable;
 use crate::tables::{section, shortened, table};
-use crate::text::wrap;
+use crate::text::{left, right, wrap};
 
 /// Columns of a text.
 const WIDTH: usize = 98;
+/// Verdicts shown as sentences.
+const MOST_SENTENCES: usize = 4;
+/// Columns of the plot of ratios.
+const PLOT: usize = 36;
+/// Columns for a name beside it.
+const NAME: usize = 30;
 /// Columns for the text of a command.
 const COMMAND: usize = 44;
 
 /// The verdicts on commands that were run, as text of at most 100 columns.
 pub fn runs(report: &Report) -> String {
     let mut out = String::new();
-    for comparison in &report.comparisons {
-        paragraph(&mut out, &printable(&comparison.sentence), "");
+    // Of many variants the table and the plot say it; their sentences are in the JSON form.
+    if report.comparisons.len() <= MOST_SENTENCES {
+        report.comparisons.iter().for_each(|c| paragraph(&mut out, &printable(&c.sentence), ""));
     }
-    let mut rows = table(&["", "command", "runs", "mean", "smallest", "largest", "spread", "CPU"], &[1]);
+    // A label that is no letter says what a command is.
+    let labelled = report.commands.iter().any(|row| row.label.len() > 2);
+    let first: &[&str] = if labelled { &["command"] } else { &["", "command"] };
+    let header = [first, &["runs", "mean", "smallest", "largest", "spread", "CPU"]].concat();
+    let mut rows = table(&header, &[first.len() - 1]);
     for row in &report.commands {
+        let names = if labelled {
+            let figure = if row.figure.is_empty() { String::new() } else { format!("{} ", row.figure) };
+            vec![shortened(&format!("{figure}{}", row.label), COMMAND)]
+        } else {
+            vec![printable(&row.label).into_owned(), shortened(&named(row), COMMAND)]
+        };
         let [mean, min, max] = [row.mean, row.min, row.max].map(|value| figure(value, &row.unit));
-        rows.add_row([
-            printable(&row.label).into_owned(),
-            shortened(&named(row), COMMAND),
-            row.runs.to_string(),
-            mean,
-            min,
-            max,
-            quantity::share(row.spread),
-            quantity::seconds(row.cpu_s),
-        ]);
+        let spread = quantity::share(row.spread);
+        let figures = [row.runs.to_string(), mean, min, max, spread, quantity::seconds(row.cpu_s)];
+        rows.add_row(names.into_iter().chain(figures));
     }
     let title = printable(&report.metric).into_owned();
     section(&mut out, &format!("{title} (spread: standard deviation between runs)"), &rows);
+    if report.comparisons.len() > 1 {
+        plot(&mut out, report);
+    }
     out.push('\n');
     for note in notes(report) {
         paragraph(&mut out, &note, "  ");
     }
-    out
+    out.trim_start_matches('\n').to_owned()
+}
+
+/// Ratios to the base with their intervals, as a picture; behind them the letters.
+fn plot(out: &mut String, report: &Report) {
+    let known = report.comparisons.iter().filter_map(|c| c.estimate);
+    let (low, high) = known.fold((1.0_f64, 1.0_f64), |(low, high), e| (low.min(e.low), high.max(e.high)));
+    // Ratios are factors: as much to the left as to the right is half and double.
+    let (from, to) = (low.ln(), high.ln());
+    let width = if to > from { to - from } else { 1.0 };
+    let at = |ratio: f64| (((ratio.ln() - from) / width) * (PLOT - 1) as f64).round() as usize;
+    let one = at(1.0).min(PLOT - 1);
+    let letters = |label: &str, figure: &str| {
+        let row = report.commands.iter().find(|row| row.label == label && row.figure == figure);
+        row.map_or("", |row| row.letters.as_str())
+    };
+    out.push_str("\nRatio to the first, with its interval; who shares a letter is not told apart\n");
+    let mut add = |name: &str, ratio: &str, interval: &str, line: &[char], letters: &str| {
+        let name = left(&shortened(name, NAME), NAME);
+        let line: String = line.iter().collect();
+        let text = format!("  {name} {} {} {line} {letters}", right(ratio, 6), right(interval, 13));
+        out.push_str(text.trim_end());
+        out.push('\n');
+    };
+    let mut figure = None;
+    for c in &report.comparisons {
+        if figure != Some(&c.figure) {
+            figure = Some(&c.figure);
+            let mut line = [' '; PLOT];
+            line[one] = '●';
+            add(&format!("{} {}", c.base, c.figure), "1", "", &line, letters(&c.base, &c.figure));
+        }
+        let mut line = [' '; PLOT];
+        line[one] = '│';
+        let mut cells = [String::from("–"), String::new()];
+        if let Some(e) = c.estimate {
+            let (a, b) = (at(e.low).min(PLOT - 1), at(e.high).min(PLOT - 1));
+            line[a..=b].iter_mut().for_each(|c| *c = '─');
+            line[at(e.ratio).min(PLOT - 1)] = '●';
+            cells = [short(e.ratio), format!("{}–{}", short(e.low), short(e.high))];
+        }
+        add(&format!("{} {}", c.other, c.figure), &cells[0], &cells[1], &line, letters(&c.other, &c.figure));
+    }
+}
+
+/// A ratio in five or six columns.
+fn short(ratio: f64) -> String {
+    let digits = if ratio < 10.0 { 3 } else { 1 };
+    format!("{ratio:.digits$}")
 }
 
 fn named(row: &Row) -> String {

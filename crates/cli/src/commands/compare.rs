@@ -8,6 +8,7 @@ use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use fathom_compare::Verdict;
 use fathom_compare::judge::{Judging, Report, judge};
+use fathom_compare::matrix::Axis;
 use fathom_compare::metric::Metric;
 use fathom_compare::runs::Runs;
 
@@ -32,6 +33,7 @@ measurement. The first command is the base.",
   fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh          processor time; 3 % do not matter
   fathom compare --metric 'number=took (\\d+) ms' -- 'java A' -- 'java B'   numbers that the programs print
   fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- 'java -jar b.jar -rf json -rff r.json'
+  fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:TieredStopAtLevel={1,4}' -- '{jdk} {flags} -cp app.jar Main'
   fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json"
 )]
 pub struct Args {
@@ -57,6 +59,10 @@ pub struct Args {
     /// Where a run gives a series of numbers: all of them count, also those before it is steady
     #[arg(long)]
     keep_warm_up: bool,
+    /// One command in all variants of its placeholders: --matrix jdk=17,25 'flags=-XX:TieredStopAtLevel={1,4}' -- '{jdk} {flags}
+    /// Main'. A release or a home of {jdk} becomes its java
+    #[arg(long, value_name = "NAME=VALUES", num_args = 1..)]
+    matrix: Vec<Axis>,
     /// The seed of the order, to run the same again [default: another each time]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,

@@ -1,12 +1,14 @@
 //! Running the commands: what was typed into a plan, progress, what is kept.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use fathom_compare::command::{Command, letter};
 use fathom_compare::judge::{ALPHA, Judging};
+use fathom_compare::matrix;
 use fathom_compare::metric::Metric;
 use fathom_compare::plan::looks;
 use fathom_compare::running::Stop;
@@ -42,7 +44,12 @@ impl FromStr for Count {
 
 /// Runs the commands.
 pub(super) fn run(args: &Args, commands: &[String], judging: &Judging) -> Result<Runs> {
-    let commands = divided(commands)?;
+    let commands = if args.matrix.is_empty() {
+        divided(commands)?
+    } else {
+        ensure!(!commands.iter().any(|word| word == "--"), "--matrix is of one command");
+        matrix::variants(commands, &args.matrix, resolved).map_err(|why| anyhow!("--matrix: {why}"))?
+    };
     let metric = match args.metric.clone() {
         Metric::Number { pattern, .. } => Metric::Number { pattern, higher_is_better: args.higher_is_better },
         other => {
@@ -97,6 +104,28 @@ fn divided(words: &[String]) -> Result<Vec<Command>> {
     let commands: Vec<Command> = commands.collect::<Result<_>>()?;
     ensure!(commands.len() > 1, "one command alone has nothing to be compared with: put -- between two");
     Ok(commands)
+}
+
+/// What stands in a command for a value of a placeholder: of `{jdk}` the java of a release or of a home.
+fn resolved(name: &str, value: &str) -> Result<String, String> {
+    if name != "jdk" {
+        return Ok(value.to_owned());
+    }
+    let home = Path::new(value);
+    let java = if home.is_dir() {
+        home.join("bin/java")
+    } else if value.contains('/') {
+        home.to_owned()
+    } else {
+        let jdks = crate::jdk::find();
+        let of = |jdk: &&crate::jdk::Jdk| jdk.version == value || jdk.feature.to_string() == value;
+        let found = jdks.iter().find(of).ok_or_else(|| {
+            let there: Vec<&str> = jdks.iter().map(|jdk| jdk.version.as_str()).collect();
+            format!("no JDK {value} was found; there are {}", there.join(", "))
+        })?;
+        found.program("java")
+    };
+    java.to_str().map(str::to_owned).ok_or_else(|| format!("{}: its name is no UTF-8", java.display()))
 }
 
 /// A bar on standard error, when somebody is looking at it.
