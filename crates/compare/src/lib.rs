@@ -6,6 +6,7 @@
 
 pub mod command;
 mod error;
+pub mod flags;
 pub mod interval;
 pub mod jmh;
 pub mod judge;

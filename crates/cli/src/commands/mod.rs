@@ -11,6 +11,7 @@ mod compare;
 mod demo;
 mod diagnose;
 mod export;
+mod flags;
 mod flame;
 mod gc;
 mod import;
@@ -61,6 +62,8 @@ pub enum Command {
     Chain(chain::Args),
     /// Which of several commands is faster, and by how much, beyond noise
     Compare(compare::Args),
+    /// What differs between the flags of two JVMs, who set it, and what it is for
+    Flags(flags::Args),
     /// What is in a recording or in files: sources, time covered, losses, checks
     Info(info::Args),
     /// Files of any known format into a recording
@@ -102,6 +105,7 @@ impl Command {
             Self::Ledger(args) => args.run(),
             Self::Chain(args) => args.run(),
             Self::Compare(args) => args.run(),
+            Self::Flags(args) => args.run(),
             Self::Info(args) => args.run(),
             Self::Import(args) => args.run(),
             Self::Export(args) => args.run(),
