@@ -77,7 +77,7 @@ fn an_intrinsic_that_is_missing_is_found() {
             let without = "-XX:+UnlockDiagnosticVMOptions \
                            -XX:DisableIntrinsic=_montgomeryMultiply,_montgomerySquare,_multiplyToLen,_squareToLen,_mulAdd";
             let commands =
-                ["", without].map(|flag| java(&home, dir.path(), &format!("{flag} Sums large 600")));
+                ["", without].map(|flag| java(&home, dir.path(), &format!("{flag} Sums large 3000")));
             let told =
                 compared(dir.path(), &["--runs", "5", "--metric", "cpu"], [&commands[0], &commands[1]]);
             assert_eq!(told["verdict"], "slower", "{told}");
@@ -194,4 +194,110 @@ fn an_interrupt_ends_what_runs_and_tells_of_what_was_done() {
     assert_eq!(report["ended_early"], true);
     assert_eq!(report["comparisons"][0]["verdict"], "cannot_tell");
     assert!(dir.path().join("runs.json").metadata().unwrap().len() > 100);
+}
+
+/// A table of throughput: `rate` operations a second, with noise that is always the same.
+fn table(dir: &Path, name: &str, rate: f64) {
+    let noise = |i: u64| (i.wrapping_mul(6_364_136_223_846_793_005) >> 40) % 1000;
+    let lines: String =
+        (0..64).map(|i| format!("{i},{}\n", rate * (0.99 + noise(i) as f64 / 50_000.0))).collect();
+    std::fs::write(dir.join(name), format!("time_s,throughput\n{lines}")).unwrap();
+}
+
+#[test]
+fn tables_of_throughput_have_a_verdict_by_operations_per_second() {
+    let dir = tempfile::tempdir().unwrap();
+    table(dir.path(), "a.csv", 1000.0);
+    table(dir.path(), "b.csv", 900.0);
+    let slower = json(dir.path(), &["compare", "a.csv", "b.csv"]);
+    assert_eq!(slower["schema"], "fathom.compare-recordings/1");
+    assert_eq!(slower["verdict"]["verdict"], "slower", "{slower}");
+    let sentence = slower["verdict"]["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("B does 0.90") && sentence.contains("16 stretches of each"), "{sentence}");
+    let same = json(dir.path(), &["compare", "a.csv", "a.csv"]);
+    assert_eq!(same["verdict"]["verdict"], "no_difference", "{same}");
+    assert!(same["measures"].as_array().unwrap().iter().all(|m| m["differs"] == false), "{same}");
+    let failed = fathom(dir.path(), &["compare", "a.csv", "b.csv", "--fail-on", "slower"]);
+    assert_eq!(failed.status.code(), Some(1));
+}
+
+#[test]
+fn an_intrinsic_that_is_missing_shows_in_frames_and_flags_of_flight_recordings() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        if jdks::compile(dir.path(), 11, &["Sums"]).is_none() {
+            return;
+        }
+        for (_, home) in jdks::each(jdks::of(&[17, 25])) {
+            let record = |name: &str, options: &[&str], rounds: &str| {
+                let file = format!("-XX:StartFlightRecording=filename={name},settings=profile");
+                let output = Command::new(home.join("bin/java"))
+                    .current_dir(dir.path())
+                    .args(
+                        [&[file.as_str(), "-Xmx64m"], options, &["-cp", ".", "Sums", "large", rounds]]
+                            .concat(),
+                    )
+                    .output()
+                    .unwrap();
+                assert!(output.status.success(), "{}", said(&output));
+            };
+            record("with.jfr", &[], "100000");
+            let off = ["-XX:-UseMontgomeryMultiplyIntrinsic", "-XX:-UseMontgomerySquareIntrinsic"];
+            record("without.jfr", &[&["-XX:+UnlockDiagnosticVMOptions"], &off[..]].concat(), "40000");
+            let report = json(dir.path(), &["compare", "with.jfr", "without.jfr"]);
+            let moved = report["frames"]["moved"].as_array().unwrap();
+            let of_big_integer = |m: &&Value| m["name"].as_str().unwrap().contains("BigInteger");
+            assert!(moved.iter().any(|m| of_big_integer(&m)), "{}", report["frames"]);
+            let differing = report["differing"].as_array().unwrap();
+            let flags = differing.iter().find(|d| d["what"] == "flags").unwrap();
+            assert!(
+                flags["second"].as_str().unwrap().contains(off[0]) && flags["first"].is_null(),
+                "{flags}"
+            );
+            assert!(report["known_changes"].as_array().unwrap().is_empty(), "it is one release");
+            let same = json(dir.path(), &["compare", "with.jfr", "with.jfr"]);
+            assert!(same["frames"]["moved"].as_array().unwrap().is_empty(), "{}", same["frames"]);
+            assert_eq!(same["differing"].as_array().unwrap().len(), 0, "{same}");
+        }
+    });
+}
+
+#[test]
+fn gc_logs_of_two_heaps_differ_in_pauses_and_the_heap_is_named() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        if jdks::compile(dir.path(), 11, &["Sums"]).is_none() {
+            return;
+        }
+        for (_, home) in jdks::each(jdks::of(&[17, 25])) {
+            for (heap, name) in [("-Xmx16m", "small.log"), ("-Xmx256m", "large.log")] {
+                let log = format!("-Xlog:gc*:file={name}");
+                let output = Command::new(home.join("bin/java"))
+                    .current_dir(dir.path())
+                    .args([&log, heap, "-XX:+UseSerialGC", "-cp", ".", "Sums", "large", "100000"])
+                    .output()
+                    .unwrap();
+                assert!(output.status.success(), "{}", said(&output));
+            }
+            let report = json(dir.path(), &["compare", "large.log", "small.log"]);
+            let measures = report["measures"].as_array().unwrap();
+            let pauses = measures.iter().find(|m| m["id"] == "gc.pauses").unwrap();
+            assert!(pauses["differs"] == true, "{pauses}");
+            assert!(pauses["second"].as_f64() > pauses["first"].as_f64(), "{pauses}");
+            let heap = report["differing"].as_array().unwrap().iter().find(|d| d["what"] == "maximum heap");
+            assert!(heap.is_some(), "{}", report["differing"]);
+        }
+    });
+}
+
+#[test]
+fn files_that_tell_nothing_of_each_other_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    table(dir.path(), "a.csv", 1000.0);
+    let alone = fathom(dir.path(), &["compare", "a.csv"]);
+    assert!(said(&alone).contains("two files are compared"), "{}", said(&alone));
+    let missing = fathom(dir.path(), &["compare", "a.csv", "b.csv"]);
+    assert_eq!(missing.status.code(), Some(2));
+    let both = fathom(dir.path(), &["compare", "a.csv", "--", "true", "--", "true"]);
+    assert!(said(&both).contains("either files or commands"), "{}", said(&both));
 }

@@ -5,10 +5,11 @@
 
 use serde::Serialize;
 
-use crate::interval::{Estimate, FEWEST_PAIRS, Pair, p_value, paired, runs_needed};
+use crate::interval::{Estimate, Pair, p_value, paired};
 use crate::letters::{holm, letters};
-use crate::metric::{Figure, Metric};
+use crate::metric::Figure;
 use crate::runs::{Host, Run, Runs};
+use crate::sentence::{Compared, Words};
 use crate::steady::Steady;
 use crate::verdict::Verdict;
 
@@ -51,6 +52,33 @@ pub struct Report {
     pub commands: Vec<Row>,
     /// Each other command against the base.
     pub comparisons: Vec<Comparison>,
+    /// Benchmarks that only one of two files has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_compared: Vec<String>,
+    /// What makes two files hard to compare.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differing: Vec<String>,
+}
+
+impl Report {
+    /// One of nothing yet, that nobody ran.
+    pub(crate) fn empty(metric: &str, margin: f64) -> Self {
+        Self {
+            schema: SCHEMA,
+            metric: metric.to_owned(),
+            host: Host::default(),
+            alpha: ALPHA,
+            looks: Vec::new(),
+            margin,
+            runs: 0,
+            warmup: 0,
+            ended_early: false,
+            commands: Vec::new(),
+            comparisons: Vec::new(),
+            not_compared: Vec::new(),
+            differing: Vec::new(),
+        }
+    }
 }
 
 /// A figure of a command.
@@ -74,8 +102,8 @@ pub struct Row {
     pub max: f64,
     /// Standard deviation between runs as a share of the mean.
     pub spread: f64,
-    /// Mean processor time of a run, seconds.
-    pub cpu_s: f64,
+    /// Mean processor time of a run, seconds; absent where nothing was run.
+    pub cpu_s: Option<f64>,
     /// Runs whose series warms up first, and how many of its values at most.
     pub warming_up: (usize, usize),
     /// Runs whose series never gets steady.
@@ -114,17 +142,13 @@ pub fn judge(runs: &Runs, judging: &Judging) -> Report {
     let figures = figures(runs);
     let tests = (figures.len() * (runs.commands.len() - 1)).max(1);
     let mut report = Report {
-        schema: SCHEMA,
-        metric: runs.metric.words(),
         host: runs.host.clone(),
         alpha: runs.looks.iter().map(|l| l.alpha).sum(),
         looks: runs.looks.clone(),
-        margin: judging.margin,
         runs: blocks,
         warmup: runs.warmup,
         ended_early: runs.ended_early,
-        commands: Vec::new(),
-        comparisons: Vec::new(),
+        ..Report::empty(&runs.metric.words(), judging.margin)
     };
     for figure in &figures {
         let rows = (0..runs.commands.len()).map(|command| row(runs, judging, command, figure));
@@ -188,172 +212,49 @@ fn row(runs: &Runs, judging: &Judging, command: usize, figure: &Figure) -> Row {
     let steady: Vec<Steady> = series.iter().map(|f| Steady::of(&f.values)).collect();
     let means = series.iter().filter_map(|f| fathom_diagnose::stats::mean(counted(f, judging)));
     let means: Vec<f64> = means.collect();
-    let mean = fathom_diagnose::stats::mean(&means).unwrap_or(f64::NAN);
-    let squares = means.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
     let warm = |s: &Steady| match s {
         Steady::From { first } if *first > 0 => Some(*first),
         _ => None,
     };
     let warming: Vec<usize> = steady.iter().filter_map(warm).collect();
     let cpu: Vec<f64> = runs.of(command).map(|r| r.usage.user_s + r.usage.sys_s).collect();
+    let named = &runs.commands[command];
     Row {
-        label: runs.commands[command].label.clone(),
-        text: runs.commands[command].text.clone(),
-        figure: figure.name.clone(),
-        unit: figure.unit.clone(),
-        runs: means.len(),
-        mean,
-        min: means.iter().copied().fold(f64::INFINITY, f64::min),
-        max: means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        spread: (squares / (means.len() as f64 - 1.0).max(1.0)).sqrt() / mean,
-        cpu_s: fathom_diagnose::stats::mean(&cpu).unwrap_or(f64::NAN),
+        cpu_s: fathom_diagnose::stats::mean(&cpu),
         warming_up: (warming.len(), warming.iter().copied().max().unwrap_or(0)),
         never_steady: steady.iter().filter(|s| **s == Steady::Never).count(),
-        letters: String::new(),
+        ..Row::of(&named.label, &named.text, figure, &means)
     }
 }
 
-/// Two commands, and what their ratio is of.
-pub(crate) struct Compared<'a> {
-    /// Base and other.
-    pub(crate) names: [String; 2],
-    /// Runs of each.
-    pub(crate) runs: usize,
-    /// What is compared.
-    pub(crate) figure: &'a Figure,
-    /// How a ratio of it is said.
-    pub(crate) words: Words,
-}
-
-/// How a ratio is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Words {
-    /// "takes 1.04 times as long as".
-    Time,
-    /// "takes 1.04 times the processor time of".
-    Cpu,
-    /// "does 1.04 times as much per second as".
-    Work,
-    /// "gives 1.04 times the figure of".
-    Figure,
-}
-
-impl Words {
-    /// Those of a metric.
-    pub(crate) fn of(metric: &Metric, figure: &Figure) -> Self {
-        match metric {
-            Metric::Wall => Self::Time,
-            Metric::Cpu => Self::Cpu,
-            Metric::Throughput { .. } => Self::Work,
-            Metric::Number { .. } => Self::Figure,
-            Metric::Jmh { .. } => Self::of_unit(figure),
+impl Row {
+    /// What the means of runs are.
+    pub(crate) fn of(label: &str, text: &str, figure: &Figure, means: &[f64]) -> Self {
+        let mean = fathom_diagnose::stats::mean(means).unwrap_or(f64::NAN);
+        let squares = means.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
+        Self {
+            label: label.to_owned(),
+            text: text.to_owned(),
+            figure: figure.name.clone(),
+            unit: figure.unit.clone(),
+            runs: means.len(),
+            mean,
+            min: means.iter().copied().fold(f64::INFINITY, f64::min),
+            max: means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            spread: (squares / (means.len() as f64 - 1.0).max(1.0)).sqrt() / mean,
+            cpu_s: None,
+            warming_up: (0, 0),
+            never_steady: 0,
+            letters: String::new(),
         }
     }
-
-    /// Those of a benchmark of JMH: "ns/op" is time, "ops/s" is work.
-    pub(crate) fn of_unit(figure: &Figure) -> Self {
-        match (figure.higher_is_better, figure.unit.ends_with("/op")) {
-            (true, _) => Self::Work,
-            (false, true) => Self::Time,
-            (false, false) => Self::Figure,
-        }
-    }
-
-    fn said(self, ratio: &str, base: &str) -> String {
-        match self {
-            Self::Time => format!("takes {ratio} times as long as {base}"),
-            Self::Cpu => format!("takes {ratio} times the processor time of {base}"),
-            Self::Work => format!("does {ratio} times as much in the same time as {base}"),
-            Self::Figure => format!("gives {ratio} times the figure of {base}"),
-        }
-    }
-}
-
-impl Compared<'_> {
-    /// The verdict with its sentence.
-    pub(crate) fn judged(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
-        let higher_is_better = self.figure.higher_is_better;
-        let verdict = estimate
-            .as_ref()
-            .map_or(Verdict::CannotTell, |estimate| Verdict::of(estimate, margin, higher_is_better));
-        let needed = estimate.filter(|_| verdict == Verdict::CannotTell);
-        let needed = needed.map(|e| runs_needed(e.sigma, margin, alpha).max(self.runs + 1));
-        let sentence = self.sentence(estimate.as_ref(), verdict, margin, needed);
-        let [base, other] = self.names;
-        Comparison {
-            base,
-            other,
-            figure: self.figure.name.clone(),
-            higher_is_better,
-            estimate,
-            verdict,
-            runs_needed: needed,
-            sentence,
-        }
-    }
-
-    fn sentence(
-        &self,
-        estimate: Option<&Estimate>,
-        verdict: Verdict,
-        margin: f64,
-        needed: Option<usize>,
-    ) -> String {
-        let [base, other] = &self.names;
-        let of = if self.figure.name.is_empty() { String::new() } else { format!("{}: ", self.figure.name) };
-        let Some(e) = estimate else {
-            let why = match self.runs {
-                few if few < FEWEST_PAIRS => {
-                    format!("{few} runs of each, at least {FEWEST_PAIRS} are needed")
-                }
-                _ => "a figure is not above zero, and has no ratio".to_owned(),
-            };
-            return format!("{of}{other} against {base}: {}; {why}", verdict.said());
-        };
-        let digits = digits(e);
-        let number = |value: f64| format!("{value:.digits$}");
-        let percent = percent(margin);
-        let end = match (verdict, needed) {
-            (Verdict::NoDifference, _) => format!(" (whatever it is lies within {percent})"),
-            (Verdict::CannotTell, Some(needed)) => {
-                format!("; some {} runs each would show a difference of {percent}", round(needed))
-            }
-            _ => String::new(),
-        };
-        format!(
-            "{of}{other} {} ({} to {}, {} runs each): {}{end}",
-            self.words.said(&number(e.ratio), base),
-            number(e.low),
-            number(e.high),
-            self.runs,
-            verdict.said()
-        )
-    }
-}
-
-/// Digits behind the point with which the ends of an interval differ.
-fn digits(estimate: &Estimate) -> usize {
-    let width = estimate.high - estimate.low;
-    let wanted = (-width.log10()).ceil() + 1.0;
-    if wanted.is_finite() { wanted.clamp(2.0, 6.0) as usize } else { 3 }
-}
-
-/// A share in per cent with the digits that it has: "1 %", "0.5 %".
-pub fn percent(share: f64) -> String {
-    let text = format!("{:.3}", share * 100.0);
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-/// A number of which two digits are known.
-fn round(runs: usize) -> usize {
-    let scale = 10_usize.pow((runs.max(1).ilog10()).saturating_sub(1));
-    runs.div_ceil(scale) * scale
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::command::Command;
+    use crate::metric::Metric;
     use crate::plan::looks;
     use crate::running::Usage;
 
@@ -435,12 +336,6 @@ mod tests {
         assert_eq!(report.comparisons[1].verdict, Verdict::Slower);
         let letters: Vec<&str> = report.commands.iter().map(|row| row.letters.as_str()).collect();
         assert_eq!((letters[2], letters[0].contains('b')), ("c", false), "{letters:?}");
-    }
-
-    #[test]
-    fn numbers_are_rounded_to_what_is_known_of_them() {
-        assert_eq!([3, 48, 481, 12_345].map(round), [3, 48, 490, 13_000]);
-        assert_eq!([0.01, 0.005, 0.125].map(percent), ["1 %", "0.5 %", "12.5 %"]);
     }
 
     /// Two commands whose runs warm up: what counts is where they are steady.

@@ -6,9 +6,9 @@ mod simulation;
 use simulation::{ALPHA, rates};
 
 /// Comparisons of each case.
-const COMPARISONS: usize = 400;
-/// Three standard errors of a rate of 5 % among so many: 3 · √(0.05 · 0.95 / 400).
-const CHANCE: f64 = 0.033;
+const COMPARISONS: usize = 250;
+/// Three standard errors of a rate of 5 % among so many: 3 · √(0.05 · 0.95 / 250).
+const CHANCE: f64 = 0.042;
 
 /// Wall times in seconds of real commands on a machine with other work, in order (fixtures/README.md).
 fn recorded() -> Vec<(String, Vec<f64>)> {

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fathom_compare::Verdict;
+use fathom_compare::jmh;
 use fathom_compare::judge::{Judging, Report, judge};
 use fathom_compare::matrix::Axis;
 use fathom_compare::metric::Metric;
@@ -15,18 +16,21 @@ use fathom_compare::runs::Runs;
 use crate::exit::Outcome;
 use crate::output::{print, print_json};
 
+mod files;
 mod running;
 
 /// Arguments of `fathom compare`.
 #[derive(clap::Args, Debug)]
 #[command(
-    override_usage = "fathom compare [OPTIONS] -- 'COMMAND A' -- 'COMMAND B' [-- …]\n       fathom compare [OPTIONS] RUNS.json",
+    override_usage = "fathom compare [OPTIONS] -- 'COMMAND A' -- 'COMMAND B' [-- …]\n       fathom compare [OPTIONS] A B\n       fathom compare [OPTIONS] RUNS.json",
     long_about = "Which of several commands is faster, and by how much, beyond noise.
 
 Commands are run in turns, in blocks of a random order each followed by its reverse, so that what the machine does meanwhile \
 meets all of them. The verdict is one of four: faster, slower, no difference (the interval lies within --margin), cannot \
 tell (with the number of runs that would do). Each is wrong at most 5 times in 100; docs/compare.md has the proof by \
-measurement. The first command is the base.",
+measurement. The first command is the base.\n\nTwo recordings, logs or flight recordings are looked at for what makes them hard to compare (host, JDK, flags, heap, load), then for \
+what changed: collections, compilations, what threads spent their time on, system calls, frames of the CPU samples. That is of these \
+two runs: how much runs differ by themselves only more runs tell.",
     after_long_help = "Examples:
   fathom compare -- 'java -jar old.jar' -- 'java -jar new.jar'         10 runs of each, wall time
   fathom compare --runs 6..30 -- 'java -XX:+UseSerialGC App' -- 'java -XX:+UseG1GC App'    ends as soon as it can tell
@@ -34,10 +38,12 @@ measurement. The first command is the base.",
   fathom compare --metric 'number=took (\\d+) ms' -- 'java A' -- 'java B'   numbers that the programs print
   fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- 'java -jar b.jar -rf json -rff r.json'
   fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:TieredStopAtLevel={1,4}' -- '{jdk} {flags} -cp app.jar Main'
+  fathom compare old.fathom new.fathom        what changed between two recordings, GC logs, JFR files
+  fathom compare jmh-old.json jmh-new.json    benchmark by benchmark, the fork as the unit
   fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json"
 )]
 pub struct Args {
-    /// Runs that were kept with --out
+    /// Two recordings, GC logs, JFR files or results of JMH; or one file with runs that were kept with --out
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Runs of each command: a number, or FEWEST..MOST to end at one of a few numbers fixed beforehand, as soon as it can tell
@@ -72,7 +78,7 @@ pub struct Args {
     /// Exit status 1 when a command is slower than the base, or when it is not known to be no slower
     #[arg(long, value_name = "WHEN", value_enum)]
     fail_on: Option<FailOn>,
-    /// As JSON (schema fathom.compare/1)
+    /// As JSON (schema fathom.compare/1; of recordings fathom.compare-recordings/1)
     #[arg(long)]
     json: bool,
     /// The commands: each one text, or words, divided by --
@@ -96,13 +102,32 @@ impl Args {
         let runs = match (self.inputs.as_slice(), self.commands.as_slice()) {
             ([], []) => bail!("what is to be compared? fathom compare -- 'COMMAND A' -- 'COMMAND B'"),
             ([], commands) => running::run(&self, commands, &judging)?,
-            ([path], []) if Runs::is_one(&head(path)?) => Runs::read(path)?,
-            (_, []) => bail!("one file with runs that were kept with --out is read"),
+            ([path], []) if is(path, Runs::is_one) => Runs::read(path)?,
+            ([path], []) => {
+                bail!("{}: no runs that were kept with --out; two files are compared", path.display())
+            }
+            ([first, second], []) => return self.files(first, second),
+            (_, []) => bail!("two files are compared"),
             _ => bail!("either files or commands are compared, not both"),
         };
         let report = judge(&runs, &judging);
         self.show(&report)?;
         Ok(self.outcome(report.comparisons.iter().map(|c| c.verdict)))
+    }
+
+    fn files(&self, first: &Path, second: &Path) -> Result<Outcome> {
+        if is(first, jmh::is_one) && is(second, jmh::is_one) {
+            let report = jmh::compare([first, second], self.margin)?;
+            self.show(&report)?;
+            return Ok(self.outcome(report.comparisons.iter().map(|c| c.verdict)));
+        }
+        let report = files::recordings(first, second, self.margin)?;
+        if self.json {
+            print_json(&report)?;
+        } else {
+            print(&fathom_render::compare::recordings(&report))?;
+        }
+        Ok(self.outcome(std::iter::once(report.verdict.verdict)))
     }
 
     fn show(&self, report: &Report) -> Result<()> {
@@ -119,13 +144,11 @@ impl Args {
     }
 }
 
-/// The beginning of a file, by which it is told what it is.
-fn head(path: &Path) -> Result<Vec<u8>> {
-    ensure!(!path.is_dir(), "{}: a directory", path.display());
-    let named = |e| anyhow::Error::from(e).context(path.display().to_string());
+/// Whether the beginning of a file is that of something.
+fn is(path: &Path, one: impl Fn(&[u8]) -> bool) -> bool {
     let mut head = Vec::new();
-    File::open(path).map_err(named)?.take(4096).read_to_end(&mut head).map_err(named)?;
-    Ok(head)
+    let file = path.is_file().then(|| File::open(path).ok()).flatten();
+    file.is_some_and(|file| file.take(4096).read_to_end(&mut head).is_ok()) && one(&head)
 }
 
 /// "1%", "0.5 %", "0.01".

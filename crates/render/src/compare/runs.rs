@@ -1,6 +1,7 @@
 //! `fathom compare` in the terminal: verdicts first, then what they are of.
 
-use fathom_compare::judge::{Report, Row, percent};
+use fathom_compare::judge::{Report, Row};
+use fathom_compare::sentence::percent;
 use fathom_diagnose::quantity;
 
 use crate::printable;
@@ -28,7 +29,8 @@ pub fn runs(report: &Report) -> String {
     // A label that is no letter says what a command is.
     let labelled = report.commands.iter().any(|row| row.label.len() > 2);
     let first: &[&str] = if labelled { &["command"] } else { &["", "command"] };
-    let header = [first, &["runs", "mean", "smallest", "largest", "spread", "CPU"]].concat();
+    let cpu: &[&str] = if report.commands.iter().any(|row| row.cpu_s.is_some()) { &["CPU"] } else { &[] };
+    let header = [first, &["runs", "mean", "smallest", "largest", "spread"], cpu].concat();
     let mut rows = table(&header, &[first.len() - 1]);
     for row in &report.commands {
         let names = if labelled {
@@ -39,7 +41,9 @@ pub fn runs(report: &Report) -> String {
         };
         let [mean, min, max] = [row.mean, row.min, row.max].map(|value| figure(value, &row.unit));
         let spread = quantity::share(row.spread);
-        let figures = [row.runs.to_string(), mean, min, max, spread, quantity::seconds(row.cpu_s)];
+        let figures = [row.runs.to_string(), mean, min, max, spread];
+        let cpu = row.cpu_s.map(quantity::seconds);
+        let figures = figures.into_iter().chain(cpu);
         rows.add_row(names.into_iter().chain(figures));
     }
     let title = printable(&report.metric).into_owned();
@@ -119,6 +123,10 @@ fn notes(report: &Report) -> Vec<String> {
         percent(report.alpha),
         percent(report.margin)
     ));
+    notes.extend(report.differing.iter().map(|what| format!("Not the same: {}.", printable(what))));
+    if !report.not_compared.is_empty() {
+        notes.push(format!("In one file only: {}.", printable(&report.not_compared.join(", "))));
+    }
     if report.looks.len() > 1 {
         let looks: Vec<String> = report.looks.iter().map(|l| l.blocks.to_string()).collect();
         notes.push(format!(

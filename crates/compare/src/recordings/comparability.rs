@@ -1,0 +1,128 @@
+//! What makes two recordings hard to compare: another host, JDK, heap, other flags or load.
+
+use std::collections::BTreeSet;
+
+use fathom_recording::vocabulary::{fact, live};
+use fathom_recording::{Process, Recording};
+use serde::Serialize;
+
+/// Something that is not the same on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Differing {
+    /// What: "JDK", "processors", "flags".
+    pub what: &'static str,
+    /// On the first side; absent where it is not known.
+    pub first: Option<String>,
+    /// On the second.
+    pub second: Option<String>,
+}
+
+/// Facts that are compared as they are, and what they are called.
+const FACTS: [(&str, &str); 13] = [
+    ("JDK", fact::JVM_VERSION),
+    ("operating system", fact::OS),
+    ("processors", fact::CPUS),
+    ("memory", fact::MEMORY_BYTES),
+    ("collector", fact::COLLECTOR),
+    ("generational", fact::GENERATIONAL),
+    ("maximum heap", fact::HEAP_MAX_BYTES),
+    ("initial heap", fact::HEAP_INITIAL_BYTES),
+    ("region", fact::REGION_BYTES),
+    ("collector threads", fact::GC_WORKERS),
+    ("concurrent collector threads", fact::GC_CONCURRENT_WORKERS),
+    ("code cache", fact::CODE_CACHE_BYTES),
+    ("main class", fact::MAIN),
+];
+/// A host whose mean load differs by more than this share of its processors is loaded otherwise.
+const LOAD: f64 = 0.25;
+
+/// What differs, of the processes that are JVMs.
+pub(super) fn differing(recordings: [&Recording; 2]) -> Vec<Differing> {
+    let mut found = Vec::new();
+    let mut add = |what, [first, second]: [Option<String>; 2]| {
+        if first != second {
+            found.push(Differing { what, first, second });
+        }
+    };
+    let jvms = recordings.map(|r| r.processes.iter().filter(|p| is_jvm(p)).count());
+    add("JVMs", jvms.map(|n| Some(n.to_string())));
+    for (what, key) in FACTS {
+        let values = recordings.map(|r| all(r, key));
+        // What one side does not tell is no difference that anybody saw.
+        if values.iter().all(|v| !v.is_empty()) {
+            let bytes = key.ends_with("_bytes");
+            add(what, values.map(|v| Some(v.iter().map(|v| shown(v, bytes)).collect::<Vec<_>>().join(", "))));
+        }
+    }
+    let flags = recordings.map(options);
+    if flags.iter().all(|f| !f.is_empty()) {
+        let alone = |a: &BTreeSet<String>, b: &BTreeSet<String>| {
+            let alone: Vec<&str> = a.difference(b).map(String::as_str).collect();
+            (!alone.is_empty()).then(|| alone.join(" "))
+        };
+        add("flags", [alone(&flags[0], &flags[1]), alone(&flags[1], &flags[0])]);
+    }
+    let limits = recordings.map(|r| mean(r, live::CGROUP_CPU_QUOTA.name));
+    if limits[0] != limits[1] {
+        add("CPU quota", limits.map(|l| l.map(|l| format!("{l:.1} processors"))));
+    }
+    let busy = recordings.map(|r| mean(r, live::HOST_CPU_BUSY.name));
+    if let [Some(a), Some(b)] = busy
+        && (a - b).abs() > LOAD * a.max(b).max(1.0)
+    {
+        add("host busy", [a, b].map(|l| Some(format!("{l:.1} processors"))));
+    }
+    found
+}
+
+/// Feature release and whole version of the JVMs, where they are of one.
+pub(super) fn release(recording: &Recording) -> Option<String> {
+    let versions = all(recording, fact::JVM_VERSION);
+    let features = all(recording, fact::JDK);
+    let mut told = if versions.is_empty() { features } else { versions }.into_iter();
+    told.next().filter(|_| told.next().is_none())
+}
+
+/// The arguments of the JVMs.
+pub(super) fn arguments(recording: &Recording) -> String {
+    options(recording).into_iter().collect::<Vec<_>>().join(" ")
+}
+
+fn is_jvm(process: &Process) -> bool {
+    process.jvm || process.fact(fact::JVM_VERSION).is_some() || process.fact(fact::COLLECTOR).is_some()
+}
+
+/// The values of a fact over all JVMs.
+fn all(recording: &Recording, key: &str) -> BTreeSet<String> {
+    let jvms = recording.processes.iter().filter(|p| is_jvm(p));
+    jvms.filter_map(|process| process.fact(key)).map(str::to_owned).collect()
+}
+
+/// Options of all JVMs, without those that only name a file.
+fn options(recording: &Recording) -> BTreeSet<String> {
+    let words: Vec<String> = all(recording, fact::JVM_ARGS).into_iter().collect();
+    let words = words.iter().flat_map(|args| args.split_whitespace());
+    words
+        .filter(|w| w.starts_with('-') && !w.contains("file=") && !of_records(w))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Whether an option only says where and what the JVM records of itself.
+fn of_records(option: &str) -> bool {
+    ["-Xlog", "-XX:StartFlightRecording", "-XX:FlightRecorderOptions"].iter().any(|o| option.starts_with(o))
+}
+
+fn shown(value: &str, bytes: bool) -> String {
+    match value.parse::<f64>() {
+        Ok(number) if bytes => fathom_diagnose::quantity::bytes(number),
+        _ => value.to_owned(),
+    }
+}
+
+/// The mean of a series.
+fn mean(recording: &Recording, name: &str) -> Option<f64> {
+    let values =
+        recording.series.iter().filter(|s| s.info.name == name).flat_map(|s| s.value.iter().copied());
+    fathom_diagnose::stats::mean(&values.filter(|v| v.is_finite()).collect::<Vec<_>>())
+}

@@ -1,0 +1,286 @@
+//! Figures of both sides: operations, collections, safepoints, compilations, system calls, what threads spent their time on.
+
+use std::collections::BTreeMap;
+
+use fathom_diagnose::thread_ledger::{By, over_time, thread_ledger};
+use fathom_diagnose::{Heading, Window, collections};
+use fathom_recording::vocabulary::{kind, series};
+use fathom_recording::{ProcessId, Recording, SeriesKind};
+use serde::Serialize;
+
+use crate::judge::ALPHA;
+use crate::stretches::{Held, held};
+
+/// Stretches that each side is cut into: as many as `fathom flame --diff` takes.
+const STRETCHES: usize = 16;
+/// A shorter recording is not cut, nanoseconds: a stretch of it would hold nothing.
+const SHORTEST_NS: i64 = 2_000_000_000;
+/// Pauses of at least so many milliseconds are counted.
+const LONG_MS: [f64; 2] = [200.0, 500.0];
+/// System calls, and headings of the ledger, that took less than this of a second in each second are not told.
+const LEAST: f64 = 0.001;
+/// System calls that are told.
+const MOST_CALLS: usize = 30;
+
+/// A figure of both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measure {
+    /// Its id: "gc.stopped", "syscalls.futex", "ledger.app.monitor".
+    pub id: String,
+    /// In words.
+    pub name: String,
+    /// Unit of both.
+    pub unit: &'static str,
+    /// On the first side.
+    pub first: f64,
+    /// On the second.
+    pub second: f64,
+    /// The test between stretches of both, where there is one.
+    pub held: Option<Held>,
+    /// Whether it differs by more than it varies within the two runs; set for all figures together.
+    pub differs: bool,
+}
+
+/// One side cut into stretches.
+struct Side<'a> {
+    recording: &'a Recording,
+    stretches: Vec<Window>,
+}
+
+impl Side<'_> {
+    fn seconds(&self) -> f64 {
+        self.stretches.iter().map(|w| w.length_ns() as f64 / 1e9).sum()
+    }
+
+    /// Which stretch a moment is in.
+    fn at(&self, t_ns: i64) -> Option<usize> {
+        let after = self.stretches.partition_point(|w| w.from_ns <= t_ns);
+        after.checked_sub(1).filter(|i| t_ns <= self.stretches[*i].to_ns)
+    }
+
+    /// Spans of a kind summed by name in each stretch, per second: what `value` takes of each.
+    fn rates(&self, kind: &str, value: impl Fn(f64) -> f64) -> BTreeMap<String, Vec<f64>> {
+        let mut sums: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for span in self.recording.spans_of(kind) {
+            let Some(i) = self.at(span.t0_ns()) else { continue };
+            let row = sums.entry(span.name().to_owned()).or_insert_with(|| vec![0.0; self.stretches.len()]);
+            let ms = span.t1_ns().saturating_sub(span.t0_ns()) as f64 / 1e6;
+            row[i] += value(ms) / (self.stretches[i].length_ns() as f64 / 1e9);
+        }
+        sums
+    }
+
+    /// The same of all names together.
+    fn rate(&self, kind: &str, value: impl Fn(f64) -> f64) -> Vec<f64> {
+        let mut all = vec![0.0; self.stretches.len()];
+        for row in self.rates(kind, value).values() {
+            all.iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
+        }
+        all
+    }
+
+    fn tells(&self, kind: &str) -> bool {
+        self.recording.spans_of(kind).len() > 0
+    }
+}
+
+/// All figures that both sides tell.
+pub(super) fn measures(recordings: [&Recording; 2], windows: [Option<Window>; 2]) -> Vec<Measure> {
+    let [Some(a), Some(b)] = windows else { return Vec::new() };
+    let [a, b] = [(recordings[0], a), (recordings[1], b)]
+        .map(|(recording, window)| Side { recording, stretches: cut(window) });
+    let mut found = Found { a: &a, b: &b, measures: Vec::new() };
+    let throughput = [&a, &b].map(throughput);
+    if let [Some(first), Some(second)] = &throughput {
+        found.add("throughput", "operations", "1/s", first, second);
+    }
+    found.collections();
+    found.spans(kind::SAFEPOINT, "safepoint", "safepoints");
+    found.spans(kind::JIT_COMPILE, "jit", "compilations");
+    found.by_name(kind::SYSCALL, "syscalls", "system call");
+    found.ledger(&throughput);
+    found.measures
+}
+
+struct Found<'a> {
+    a: &'a Side<'a>,
+    b: &'a Side<'a>,
+    measures: Vec<Measure>,
+}
+
+impl Found<'_> {
+    /// A figure with its value in each stretch.
+    fn add(&mut self, id: &str, name: &str, unit: &'static str, first: &[f64], second: &[f64]) {
+        let held = held(first, second, ALPHA);
+        let mean = |values: &[f64]| fathom_diagnose::stats::mean(values).unwrap_or(0.0);
+        let (first, second) = (mean(first), mean(second));
+        self.measures.push(Measure {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            unit,
+            first,
+            second,
+            held,
+            differs: false,
+        });
+    }
+
+    /// A figure of the whole that has none in stretches.
+    fn whole(&mut self, id: &str, name: &str, unit: &'static str, [first, second]: [f64; 2]) {
+        let (id, name) = (id.to_owned(), name.to_owned());
+        self.measures.push(Measure { id, name, unit, first, second, held: None, differs: false });
+    }
+
+    /// Pauses, outermost only, as `fathom gc` counts them.
+    fn collections(&mut self) {
+        let pauses = [self.a, self.b].map(|side| {
+            let jvms = (0..side.recording.processes.len() as u32).map(ProcessId);
+            let pauses = jvms.flat_map(|jvm| collections::pauses(side.recording, jvm, None));
+            pauses.map(|p| (p.span.t0_ns(), p.ms())).collect::<Vec<(i64, f64)>>()
+        });
+        if pauses.iter().any(Vec::is_empty) {
+            return;
+        }
+        let [first, second] = [(self.a, &pauses[0]), (self.b, &pauses[1])].map(|(side, pauses)| {
+            let (mut stopped, mut count) = (vec![0.0; side.stretches.len()], vec![0.0; side.stretches.len()]);
+            for (t_ns, ms) in pauses {
+                let Some(i) = side.at(*t_ns) else { continue };
+                let seconds = side.stretches[i].length_ns() as f64 / 1e9;
+                stopped[i] += ms / 1e3 / seconds;
+                count[i] += 1.0 / seconds;
+            }
+            (stopped, count)
+        });
+        self.add("gc.stopped", "stopped by collections", "share", &first.0, &second.0);
+        self.add("gc.pauses", "pauses", "1/s", &first.1, &second.1);
+        let lengths = [0, 1].map(|i| pauses[i].iter().map(|(_, ms)| *ms).collect::<Vec<f64>>());
+        let of = |f: fn(&[f64]) -> f64| lengths.each_ref().map(|l| f(l));
+        self.whole("gc.total", "pauses in all", "ms", of(|l| l.iter().sum()));
+        self.whole("gc.longest", "longest pause", "ms", of(|l| l.iter().copied().fold(0.0, f64::max)));
+        for limit in LONG_MS {
+            let count = lengths.each_ref().map(|l| l.iter().filter(|ms| **ms >= limit).count() as f64);
+            self.whole(
+                &format!("gc.over_{limit}_ms"),
+                &format!("pauses of {limit} ms or more"),
+                "count",
+                count,
+            );
+        }
+        // Pauses of one run come one by one, so that a test by ranks may take each for itself.
+        let p_value = fathom_diagnose::stats::mann_whitney(&lengths[0], &lengths[1]);
+        let medians = lengths.map(|l| {
+            let sorted = fathom_diagnose::stats::sorted(l);
+            fathom_diagnose::stats::median(&sorted).unwrap_or(0.0)
+        });
+        self.whole("gc.median", "median pause", "ms", medians);
+        if let Some(median) = self.measures.last_mut() {
+            median.held = Some(Held { first: medians[0], second: medians[1], ratio: None, p_value });
+        }
+    }
+
+    /// Number and time of the spans of a kind.
+    fn spans(&mut self, kind: &str, id: &str, name: &str) {
+        if !(self.a.tells(kind) && self.b.tells(kind)) {
+            return;
+        }
+        let counts = [self.a, self.b].map(|side| side.rate(kind, |_| 1.0));
+        self.add(&format!("{id}.count"), name, "1/s", &counts[0], &counts[1]);
+        let times = [self.a, self.b].map(|side| side.rate(kind, |ms| ms));
+        self.add(&format!("{id}.time"), &format!("time of {name}"), "ms/s", &times[0], &times[1]);
+    }
+
+    /// Number of the spans of a kind, name by name: those that are most frequent on either side.
+    fn by_name(&mut self, kind: &str, id: &str, name: &str) {
+        if !(self.a.tells(kind) && self.b.tells(kind)) {
+            return;
+        }
+        let [a, b] = [self.a, self.b].map(|side| side.rates(kind, |_| 1.0));
+        let none = [vec![0.0; self.a.stretches.len()], vec![0.0; self.b.stretches.len()]];
+        let sum =
+            |rows: &BTreeMap<String, Vec<f64>>, n: &str| rows.get(n).map_or(0.0, |r| r.iter().sum::<f64>());
+        let mut names: Vec<&String> = a.keys().chain(b.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.sort_by(|x, y| (sum(&a, y) + sum(&b, y)).total_cmp(&(sum(&a, x) + sum(&b, x))));
+        for call in names.into_iter().take(MOST_CALLS) {
+            let (first, second) = (a.get(call).unwrap_or(&none[0]), b.get(call).unwrap_or(&none[1]));
+            self.add(&format!("{id}.{call}"), &format!("{name} {call}"), "1/s", first, second);
+        }
+    }
+
+    /// Milliseconds that each role of threads spent on each heading, per second, or per operation where both count them.
+    fn ledger(&mut self, throughput: &[Option<Vec<f64>>; 2]) {
+        let (sides, per_operation) = ([self.a, self.b], throughput.iter().all(Option::is_some));
+        let spent = [0, 1].map(|i| {
+            let side = sides[i];
+            let mut rows: BTreeMap<(String, Heading), Vec<f64>> = BTreeMap::new();
+            if thread_ledger(side.recording, None, None, By::Role).groups.is_empty() {
+                return rows;
+            }
+            let over_time = over_time(side.recording, &side.stretches, &[By::Role]);
+            for (n, groups) in over_time.iter().enumerate() {
+                let seconds = side.stretches[n].length_ns() as f64 / 1e9;
+                let operations = throughput[i].as_ref().filter(|_| per_operation).map(|t| t[n]);
+                for group in groups.iter().flatten() {
+                    for spent in &group.spent {
+                        let key = (group.name.clone(), spent.heading);
+                        let row = rows.entry(key).or_insert_with(|| vec![0.0; side.stretches.len()]);
+                        row[n] += spent.ms / seconds / operations.filter(|o| *o > 0.0).unwrap_or(1.0);
+                    }
+                }
+            }
+            rows
+        });
+        if spent.iter().any(BTreeMap::is_empty) {
+            return;
+        }
+        let unit = if per_operation { "ms/op" } else { "ms/s" };
+        let none = [vec![0.0; self.a.stretches.len()], vec![0.0; self.b.stretches.len()]];
+        let mut keys: Vec<&(String, Heading)> = spent[0].keys().chain(spent[1].keys()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for key in keys {
+            let (first, second) =
+                (spent[0].get(key).unwrap_or(&none[0]), spent[1].get(key).unwrap_or(&none[1]));
+            let total = |row: &[f64]| row.iter().sum::<f64>() / row.len().max(1) as f64;
+            if !per_operation && total(first).max(total(second)) < LEAST * 1e3 {
+                continue;
+            }
+            let (group, heading) = key;
+            let id = format!("ledger.{group}.{heading:?}").to_lowercase();
+            self.add(&id, &format!("{group}: {}", heading.words()), unit, first, second);
+        }
+    }
+}
+
+/// A window in stretches of equal length; one, where it is short.
+fn cut(window: Window) -> Vec<Window> {
+    let length = window.length_ns();
+    let n = if length < SHORTEST_NS { 1 } else { STRETCHES as i64 };
+    let at =
+        |i: i64| window.from_ns.saturating_add((i128::from(length) * i128::from(i) / i128::from(n)) as i64);
+    (0..n).map(|i| Window { from_ns: at(i), to_ns: at(i + 1) }).collect()
+}
+
+/// Operations per second in each stretch; `None` where nobody counts them.
+fn throughput(side: &Side<'_>) -> Option<Vec<f64>> {
+    let told = |name: &str| {
+        let of =
+            side.recording.series.iter().filter(|s| s.info.kind == SeriesKind::Rate && s.info.name == name);
+        of.collect::<Vec<_>>()
+    };
+    let clients = told(series::THROUGHPUT);
+    let series = if clients.is_empty() { told(series::REQUESTS) } else { clients };
+    let mut counted = vec![0.0; side.stretches.len()];
+    for series in &series {
+        for ((t, dt), value) in series.t_ns.iter().zip(&series.dt_ns).zip(&series.value) {
+            for (sum, window) in counted.iter_mut().zip(&side.stretches) {
+                let (from, to) = ((*t).max(window.from_ns), t.saturating_add(*dt).min(window.to_ns));
+                if from < to && value.is_finite() {
+                    *sum += value.max(0.0) * (to - from) as f64 / window.length_ns().max(1) as f64;
+                }
+            }
+        }
+    }
+    (!series.is_empty() && side.seconds() > 0.0).then_some(counted)
+}

@@ -1,0 +1,102 @@
+//! Two recordings, logs or flight recordings held against each other: first whether they can be, then what changed.
+//!
+//! One run of each tells what differs between these two runs. How much two runs of the same thing differ it cannot tell, and
+//! the report says so.
+
+mod comparability;
+mod frames;
+mod measures;
+
+use fathom_diagnose::Window;
+use fathom_recording::Recording;
+use serde::Serialize;
+
+pub use comparability::Differing;
+pub use frames::{Frames, MovedFrame};
+pub use measures::Measure;
+
+use crate::interval::Estimate;
+use crate::judge::{ALPHA, Comparison};
+use crate::metric::Figure;
+use crate::sentence::{Compared, Words};
+use crate::stretches::discoveries;
+
+/// The schema of the JSON form. A field is only added within a version, never renamed or removed.
+pub const SCHEMA: &str = "fathom.compare-recordings/1";
+
+/// What two recordings tell of each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecordingsReport {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// What the two are.
+    pub of: [String; 2],
+    /// The time that each covers, seconds.
+    pub covers_s: [f64; 2],
+    /// What makes them hard to compare: host, JDK, flags, heap, load.
+    pub differing: Vec<Differing>,
+    /// The verdict on the second.
+    pub verdict: Comparison,
+    /// What the verdict is of.
+    pub verdict_of: &'static str,
+    /// Figures of both, those that differ first.
+    pub measures: Vec<Measure>,
+    /// Frames whose share of the CPU samples differs; absent where a side has none.
+    pub frames: Option<Frames>,
+    /// Changes of the JDK between the two releases that touch what changed.
+    pub known_changes: Vec<crate::jdk_changes::Match>,
+}
+
+/// Compares two recordings. `margin`: the share of difference that does not matter.
+pub fn compare(of: [String; 2], [first, second]: [Recording; 2], margin: f64) -> RecordingsReport {
+    let windows = [&first, &second].map(covered);
+    let mut measures = measures::measures([&first, &second], windows);
+    let tests: Vec<f64> = measures.iter().map(|m| m.held.map_or(f64::NAN, |h| h.p_value)).collect();
+    measures.iter_mut().zip(discoveries(&tests)).for_each(|(measure, differs)| measure.differs = differs);
+    let (verdict_of, verdict) = verdict(&measures, margin);
+    let differing = comparability::differing([&first, &second]);
+    let releases = [&first, &second].map(comparability::release);
+    let arguments = [&first, &second].map(comparability::arguments);
+    measures.sort_by_key(|m| !m.differs);
+    let frames = frames::frames(first, second);
+    let known_changes = crate::jdk_changes::matching(releases, &arguments, frames.as_ref());
+    RecordingsReport {
+        schema: SCHEMA,
+        of,
+        covers_s: windows.map(|w| w.map_or(0.0, |w| w.length_ns() as f64 / 1e9)),
+        differing,
+        verdict,
+        verdict_of,
+        measures,
+        frames,
+        known_changes,
+    }
+}
+
+/// From the first to the last of what a recording tells of processes.
+fn covered(recording: &Recording) -> Option<Window> {
+    let ends = recording.covers_ns();
+    ends.map(|(from_ns, to_ns)| Window { from_ns, to_ns })
+}
+
+/// The verdict: on operations per second where both tell, else on the time that collections stop the application.
+fn verdict(measures: &[Measure], margin: f64) -> (&'static str, Comparison) {
+    let of = |id: &str| measures.iter().find(|m| m.id == id);
+    let known = |id: &str| of(id).and_then(|m| m.held).and_then(|h| h.ratio);
+    let (what, estimate): (&'static str, Option<Estimate>) = match (known("throughput"), known("gc.stopped"))
+    {
+        (Some(estimate), _) => ("operations per second", Some(estimate)),
+        (None, Some(estimate)) => ("the share of time stopped by collections", Some(estimate)),
+        (None, None) => ("nothing: neither operations nor pauses of both are known", None),
+    };
+    let throughput = known("throughput").is_some();
+    let figure =
+        Figure { name: String::new(), unit: String::new(), higher_is_better: throughput, values: Vec::new() };
+    let compared = Compared {
+        names: ["A".to_owned(), "B".to_owned()],
+        runs: estimate.map_or(0, |e| e.pairs),
+        figure: &figure,
+        words: if throughput { Words::Work } else { Words::Stopped },
+    };
+    (what, compared.judged_stretches(estimate, margin, ALPHA))
+}

@@ -1,0 +1,184 @@
+//! A verdict in one sentence: what was compared, the ratio with its interval, the word, and what would help where nobody can tell.
+
+use crate::interval::{Estimate, FEWEST_PAIRS, runs_needed};
+use crate::judge::Comparison;
+use crate::metric::{Figure, Metric};
+use crate::verdict::Verdict;
+
+/// Two commands, and what their ratio is of.
+pub(crate) struct Compared<'a> {
+    /// Base and other.
+    pub(crate) names: [String; 2],
+    /// Runs of each.
+    pub(crate) runs: usize,
+    /// What is compared.
+    pub(crate) figure: &'a Figure,
+    /// How a ratio of it is said.
+    pub(crate) words: Words,
+}
+
+/// How a ratio is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// "takes 1.04 times as long as".
+    Time,
+    /// "takes 1.04 times the processor time of".
+    Cpu,
+    /// "does 1.04 times as much per second as".
+    Work,
+    /// "gives 1.04 times the figure of".
+    Figure,
+    /// "is stopped 1.04 times as long as".
+    Stopped,
+}
+
+impl Words {
+    /// Those of a metric.
+    pub(crate) fn of(metric: &Metric, figure: &Figure) -> Self {
+        match metric {
+            Metric::Wall => Self::Time,
+            Metric::Cpu => Self::Cpu,
+            Metric::Throughput { .. } => Self::Work,
+            Metric::Number { .. } => Self::Figure,
+            Metric::Jmh { .. } => Self::of_unit(figure),
+        }
+    }
+
+    /// Those of a benchmark of JMH: "ns/op" is time, "ops/s" is work.
+    pub(crate) fn of_unit(figure: &Figure) -> Self {
+        match (figure.higher_is_better, figure.unit.ends_with("/op")) {
+            (true, _) => Self::Work,
+            (false, true) => Self::Time,
+            (false, false) => Self::Figure,
+        }
+    }
+
+    fn said(self, ratio: &str, base: &str) -> String {
+        match self {
+            Self::Time => format!("takes {ratio} times as long as {base}"),
+            Self::Cpu => format!("takes {ratio} times the processor time of {base}"),
+            Self::Work => format!("does {ratio} times as much in the same time as {base}"),
+            Self::Figure => format!("gives {ratio} times the figure of {base}"),
+            Self::Stopped => format!("is stopped by collections {ratio} times as long as {base}"),
+        }
+    }
+}
+
+impl Compared<'_> {
+    /// The verdict with its sentence.
+    pub(crate) fn judged(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
+        let higher_is_better = self.figure.higher_is_better;
+        let verdict = estimate
+            .as_ref()
+            .map_or(Verdict::CannotTell, |estimate| Verdict::of(estimate, margin, higher_is_better));
+        let needed = estimate.filter(|_| verdict == Verdict::CannotTell);
+        let needed = needed.map(|e| runs_needed(e.sigma, margin, alpha).max(self.runs + 1));
+        let sentence = self.sentence(estimate.as_ref(), verdict, margin, needed);
+        let [base, other] = self.names;
+        Comparison {
+            base,
+            other,
+            figure: self.figure.name.clone(),
+            higher_is_better,
+            estimate,
+            verdict,
+            runs_needed: needed,
+            sentence,
+        }
+    }
+
+    /// The same of two recordings, whose stretches are no runs: that more of them would tell more is not promised.
+    pub(crate) fn judged_stretches(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
+        let stretches = self.runs;
+        let mut comparison = self.judged(estimate, margin, alpha);
+        // Words of the sentence that speak of runs.
+        comparison.runs_needed = None;
+        let told = comparison.sentence.split("; ").next().unwrap_or("");
+        let sentence =
+            told.replace(&format!("{stretches} runs each"), &format!("{stretches} stretches of each"));
+        comparison.sentence = match estimate {
+            Some(_) => sentence,
+            None => format!(
+                "{}: nothing that both tell can be held against each other",
+                Verdict::CannotTell.said()
+            ),
+        };
+        comparison
+    }
+
+    /// The same of two sides whose units are forks of JMH.
+    pub(crate) fn judged_forks(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
+        let mut comparison = self.judged(estimate, margin, alpha);
+        comparison.sentence =
+            comparison.sentence.replace("runs each", "forks each").replace("runs of each", "forks of each");
+        comparison
+    }
+
+    fn sentence(
+        &self,
+        estimate: Option<&Estimate>,
+        verdict: Verdict,
+        margin: f64,
+        needed: Option<usize>,
+    ) -> String {
+        let [base, other] = &self.names;
+        let of = if self.figure.name.is_empty() { String::new() } else { format!("{}: ", self.figure.name) };
+        let Some(e) = estimate else {
+            let why = match self.runs {
+                few if few < FEWEST_PAIRS => {
+                    format!("{few} runs of each, at least {FEWEST_PAIRS} are needed")
+                }
+                _ => "a figure is not above zero, and has no ratio".to_owned(),
+            };
+            return format!("{of}{other} against {base}: {}; {why}", verdict.said());
+        };
+        let digits = digits(e);
+        let number = |value: f64| format!("{value:.digits$}");
+        let percent = percent(margin);
+        let end = match (verdict, needed) {
+            (Verdict::NoDifference, _) => format!(" (whatever it is lies within {percent})"),
+            (Verdict::CannotTell, Some(needed)) => {
+                format!("; some {} runs each would show a difference of {percent}", round(needed))
+            }
+            _ => String::new(),
+        };
+        format!(
+            "{of}{other} {} ({} to {}, {} runs each): {}{end}",
+            self.words.said(&number(e.ratio), base),
+            number(e.low),
+            number(e.high),
+            self.runs,
+            verdict.said()
+        )
+    }
+}
+
+/// Digits behind the point with which the ends of an interval differ.
+fn digits(estimate: &Estimate) -> usize {
+    let width = estimate.high - estimate.low;
+    let wanted = (-width.log10()).ceil() + 1.0;
+    if wanted.is_finite() { wanted.clamp(2.0, 6.0) as usize } else { 3 }
+}
+
+/// A share in per cent with the digits that it has: "1 %", "0.5 %".
+pub fn percent(share: f64) -> String {
+    let text = format!("{:.3}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A number of which two digits are known.
+fn round(runs: usize) -> usize {
+    let scale = 10_usize.pow((runs.max(1).ilog10()).saturating_sub(1));
+    runs.div_ceil(scale) * scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_to_what_is_known_of_them() {
+        assert_eq!([3, 48, 481, 12_345].map(round), [3, 48, 490, 13_000]);
+        assert_eq!([0.01, 0.005, 0.125].map(percent), ["1 %", "0.5 %", "12.5 %"]);
+    }
+}

@@ -1,0 +1,144 @@
+//! Two recordings in the terminal: what makes them hard to compare, the verdict, what changed.
+
+use fathom_compare::recordings::{Frames, Measure, RecordingsReport};
+use fathom_diagnose::quantity;
+
+use super::runs::paragraph;
+use crate::printable;
+use crate::tables::{section, shortened, table};
+
+/// Figures that do not differ are shown up to this many.
+const MOST_SAME: usize = 12;
+/// Figures that differ, and frames.
+const MOST: usize = 30;
+/// Columns of a name.
+const NAME: usize = 46;
+
+/// The report as text of at most 100 columns.
+pub fn recordings(report: &RecordingsReport) -> String {
+    let mut out = String::new();
+    for (label, of, covers) in
+        [("A", &report.of[0], report.covers_s[0]), ("B", &report.of[1], report.covers_s[1])]
+    {
+        paragraph(&mut out, &format!("{label}: {}, {}", printable(of), quantity::seconds(covers)), "");
+    }
+    let sentence = match report.verdict.estimate {
+        Some(_) => format!("{} (by {})", report.verdict.sentence, report.verdict_of),
+        None => report.verdict.sentence.clone(),
+    };
+    out.push('\n');
+    paragraph(&mut out, &printable(&sentence), "");
+    let mut rows = table(&["", "A", "B"], &[1, 2]);
+    let (flags, others): (Vec<_>, Vec<_>) = report.differing.iter().partition(|d| d.what == "flags");
+    for differing in others {
+        let told = |side: &Option<String>| shortened(side.as_deref().unwrap_or("–"), 34);
+        rows.add_row([differing.what.to_owned(), told(&differing.first), told(&differing.second)]);
+    }
+    section(&mut out, "Not the same on both sides", &rows);
+    for (label, flags) in flags.iter().flat_map(|d| [("A", &d.first), ("B", &d.second)]) {
+        if let Some(flags) = flags {
+            paragraph(&mut out, &format!("flags of {label} alone: {}", printable(flags)), "  ");
+        }
+    }
+    let (differ, same): (Vec<&Measure>, Vec<&Measure>) = report.measures.iter().partition(|m| m.differs);
+    measures(&mut out, "Differs by more than it varies within the two runs", &differ, MOST);
+    measures(&mut out, "Does not, or has no test", &same, MOST_SAME);
+    if let Some(found) = &report.frames {
+        frames(&mut out, found);
+    }
+    changes(&mut out, report);
+    out.push('\n');
+    paragraph(
+        &mut out,
+        "This is of these two runs. How much runs differ by themselves only more of them tell: \
+         fathom compare -- 'COMMAND A' -- 'COMMAND B'. Of what is called different 5 % may be wrong.",
+        "  ",
+    );
+    out
+}
+
+fn measures(out: &mut String, title: &str, measures: &[&Measure], most: usize) {
+    let mut rows = table(&["", "A", "B", "B / A", "interval"], &[]);
+    for measure in measures.iter().take(most) {
+        let ratio = measure.held.and_then(|h| h.ratio);
+        let plain = (measure.first > 0.0).then(|| measure.second / measure.first);
+        let interval = ratio.filter(|r| r.high.is_finite());
+        rows.add_row([
+            shortened(&measure.name, NAME),
+            value(measure.first, measure.unit),
+            value(measure.second, measure.unit),
+            plain.map_or("–".to_owned(), |r| format!("{r:.2}")),
+            interval.map_or(String::new(), |r| format!("{:.2}–{:.2}", r.low, r.high)),
+        ]);
+    }
+    section(out, title, &rows);
+    let more = measures.len().saturating_sub(most);
+    if more > 0 {
+        out.push_str(&format!("  … and {more} more (--json)\n"));
+    }
+}
+
+fn frames(out: &mut String, frames: &Frames) {
+    let mut rows = table(&["frame", "A", "B", "difference between"], &[]);
+    for frame in frames.moved.iter().take(MOST) {
+        let point = |share: f64| format!("{:+.2}", share * 100.0);
+        rows.add_row([
+            shortened(&frame.name, NAME),
+            quantity::share(frame.first),
+            quantity::share(frame.second),
+            format!("{} and {} points", point(frame.difference[0]), point(frame.difference[1])),
+        ]);
+    }
+    let [a, b] = frames.samples;
+    let title = format!(
+        "Frames whose own share of the {} samples differs: {} of {} ({} and {} samples)",
+        frames.kind,
+        frames.differ,
+        frames.judged,
+        quantity::count(a as f64),
+        quantity::count(b as f64)
+    );
+    if frames.moved.is_empty() {
+        out.push_str(&format!("\n{title}\n"));
+    }
+    section(out, &title, &rows);
+}
+
+/// Changes of the JDK: those that touch what changed in words, the others in a line.
+fn changes(out: &mut String, report: &RecordingsReport) {
+    let (touching, others): (Vec<_>, Vec<_>) =
+        report.known_changes.iter().partition(|m| !m.touches.is_empty());
+    if !touching.is_empty() {
+        out.push_str("\nKnown changes of the JDK between the two that touch what changed\n");
+    }
+    for found in touching {
+        let side = if found.second_has_it { "B" } else { "A" };
+        let text = format!(
+            "{} (in {side}): {}; seen here: {}. {}",
+            found.change.id,
+            found.change.what,
+            printable(&found.touches.join(", ")),
+            found.change.url
+        );
+        paragraph(out, &text, "  ");
+    }
+    if !others.is_empty() {
+        let ids: Vec<&str> = others.iter().map(|m| m.change.id.as_str()).collect();
+        out.push('\n');
+        paragraph(
+            out,
+            &format!("Also between the two, with nothing seen of them here: {}", ids.join(", ")),
+            "  ",
+        );
+    }
+}
+
+/// A figure in its unit.
+fn value(value: f64, unit: &str) -> String {
+    match unit {
+        "share" => quantity::share(value),
+        "ms" => quantity::millis(value),
+        "count" => quantity::count(value),
+        _ => format!("{value:.2} {unit}"),
+    }
+}
