@@ -1,0 +1,430 @@
+//! The records of a dump, one after the other, as HPROF lays them out.
+//!
+//! ```text
+//!   "JAVA PROFILE 1.0.2\0" · size of identifiers u4 · milliseconds since 1970 u8
+//!   record: tag u1 · microseconds u4 · length u4 · body
+//!   HEAP_DUMP, HEAP_DUMP_SEGMENT: sub-records, tag u1 and what belongs to it, without lengths
+//! ```
+//!
+//! Source: `heapDumper.cpp` of JDK 8 to 25, and the manual of the HPROF agent of JDK 6. A sub-record has no length of its own, so that
+//! behind damage the rest of its segment cannot be read; the next segment can.
+//!
+//! Lengths that lie: a dump whose JVM ended early leaves the length of its last segment at 0 (`DumpWriter` patches it at the segment's
+//! end), and `HEAP_DUMP` of 4 GB and more did not fit its field before segments existed. Both are read as far as sub-records go.
+
+use crate::cursor::Cursor;
+
+/// What the first bytes of a dump say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// "1.0.1" or "1.0.2".
+    pub version: String,
+    /// Bytes of an identifier, 4 or 8.
+    pub id_size: usize,
+    /// When it was begun, milliseconds since 1970.
+    pub written_ms: u64,
+    /// Where records begin.
+    pub first: usize,
+}
+
+/// Why something holds an object by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RootKind {
+    /// The dump does not tell.
+    Unknown,
+    /// A global reference of native code.
+    JniGlobal,
+    /// A local reference of native code, or an argument of it.
+    JniLocal,
+    /// A local variable or a stack slot of a Java method.
+    JavaFrame,
+    /// A native method's frame.
+    NativeStack,
+    /// A class that is never unloaded, as those of the boot loader.
+    StickyClass,
+    /// A thread block.
+    ThreadBlock,
+    /// A monitor that is entered or waited for.
+    Monitor,
+    /// A thread that runs.
+    Thread,
+    /// One that this reader does not know; its object is taken.
+    Other,
+}
+
+/// One root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootRecord {
+    /// The object.
+    pub object: u64,
+    /// Why.
+    pub kind: RootKind,
+    /// The thread's serial number, where one holds it.
+    pub thread: Option<u32>,
+    /// The frame's place in the thread's stack, where told; for a thread the serial number of its stack.
+    pub frame: Option<u32>,
+}
+
+/// Kinds of sub-records that are objects.
+pub mod tag {
+    /// A class.
+    pub const CLASS: u8 = 0x20;
+    /// An instance.
+    pub const INSTANCE: u8 = 0x21;
+    /// An array of references.
+    pub const OBJECT_ARRAY: u8 = 0x22;
+    /// An array of primitive values.
+    pub const PRIMITIVE_ARRAY: u8 = 0x23;
+}
+
+/// The class of an object, as its record says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassKey {
+    /// The identifier of its class.
+    Id(u64),
+    /// An array of this type of primitive values.
+    Primitive(u8),
+    /// It is a class itself.
+    Class,
+}
+
+/// Who takes what is read.
+pub trait Visit {
+    /// A text: names of classes, fields, methods, files.
+    fn text(&mut self, id: u64, at: usize, bytes: usize);
+    /// A class was loaded.
+    fn class_loaded(&mut self, serial: u32, id: u64, name: u64);
+    /// A frame of a stack.
+    fn frame(&mut self, id: u64, method: u64, source: u64, class_serial: u32, line: i32);
+    /// A stack: its frames are identifiers from `at` on.
+    fn stack(&mut self, serial: u32, thread: u32, at: usize, frames: u32);
+    /// A root.
+    fn root(&mut self, root: RootRecord);
+    /// An object, whose sub-record begins at `at` and is whole.
+    fn object(&mut self, id: u64, class: ClassKey, at: usize);
+}
+
+/// What could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Damage {
+    /// The file ends within a record.
+    pub truncated: bool,
+    /// Segments with a sub-record that could not be read; the rest of each was passed over.
+    pub damaged_segments: u64,
+    /// Bytes that were passed over for it.
+    pub skipped_bytes: u64,
+    /// Where the first of it is.
+    pub first_at: Option<u64>,
+    /// Records of a kind that is not known.
+    pub unknown_records: u64,
+    /// Objects that were told twice; the first one counts.
+    pub duplicate_objects: u64,
+    /// Instances whose class is not in the dump: their fields cannot be read.
+    pub without_class: u64,
+    /// References to what is not in the dump.
+    pub dangling_references: u64,
+}
+
+impl Damage {
+    fn skip(&mut self, at: usize, bytes: usize) {
+        self.skipped_bytes += bytes as u64;
+        self.first_at.get_or_insert(at as u64);
+    }
+}
+
+/// Reads the header. `None`: this is no dump.
+pub fn header(data: &[u8]) -> Option<Header> {
+    let rest = data.strip_prefix(b"JAVA PROFILE ")?;
+    let end = rest.iter().take(16).position(|byte| *byte == 0)?;
+    let version =
+        std::str::from_utf8(&rest[..end]).ok().filter(|v| matches!(*v, "1.0" | "1.0.1" | "1.0.2"))?;
+    let mut cursor = Cursor::new(data, data.len() - rest.len() + end + 1);
+    let id_size = cursor.u32()? as usize;
+    let written_ms = cursor.u64()?;
+    Some(Header { version: version.to_owned(), id_size, written_ms, first: cursor.at() })
+}
+
+/// Walks over all records.
+pub fn walk(data: &[u8], header: &Header, visit: &mut impl Visit) -> Damage {
+    let mut damage = Damage::default();
+    let mut at = header.first;
+    while at < data.len() {
+        let mut cursor = Cursor::new(data, at);
+        let (Some(tag), Some(_), Some(length)) = (cursor.u8(), cursor.u32(), cursor.u32()) else {
+            damage.truncated = true;
+            damage.skip(at, data.len() - at);
+            break;
+        };
+        let body = cursor.at();
+        let told_end = body.saturating_add(length as usize);
+        let end = told_end.min(data.len());
+        at = match tag {
+            0x0c | 0x1c => {
+                let open = length == 0;
+                damage.truncated |= told_end > data.len();
+                let bounded = if open { data } else { &data[..end] };
+                let reached =
+                    segment(bounded, body, header.id_size, open, told_end > data.len(), visit, &mut damage);
+                if open { reached } else { end }
+            }
+            0x2c => end,
+            _ if told_end > data.len() => {
+                damage.truncated = true;
+                damage.skip(at, data.len() - at);
+                data.len()
+            }
+            _ => {
+                if record(&data[..end], tag, body, header.id_size, visit).is_none() {
+                    damage.unknown_records += 1;
+                    damage.first_at.get_or_insert(at as u64);
+                }
+                end
+            }
+        };
+    }
+    damage
+}
+
+/// A record that is no heap. `None`: not known, or too short.
+fn record(data: &[u8], tag: u8, body: usize, id_size: usize, visit: &mut impl Visit) -> Option<()> {
+    let mut c = Cursor::new(data, body);
+    match tag {
+        0x01 => {
+            let id = c.id(id_size)?;
+            visit.text(id, c.at(), data.len() - c.at());
+        }
+        0x02 => {
+            let (serial, id, _, name) = (c.u32()?, c.id(id_size)?, c.u32()?, c.id(id_size)?);
+            visit.class_loaded(serial, id, name);
+        }
+        0x04 => {
+            let (id, method, _, source) = (c.id(id_size)?, c.id(id_size)?, c.id(id_size)?, c.id(id_size)?);
+            visit.frame(id, method, source, c.u32()?, c.u32()?.cast_signed());
+        }
+        0x05 => {
+            let (serial, thread, frames) = (c.u32()?, c.u32()?, c.u32()?);
+            let at = c.at();
+            c.take((frames as usize).checked_mul(id_size)?)?;
+            visit.stack(serial, thread, at, frames);
+        }
+        // Unloaded classes, allocation sites, heap summary, starts and ends of threads, samples, settings: of no interest here.
+        0x03 | 0x06 | 0x07 | 0x0a | 0x0b | 0x0d | 0x0e => {}
+        _ => return None,
+    }
+    Some(())
+}
+
+/// The sub-records of a segment; where the last one that was whole ends.
+fn segment(
+    data: &[u8],
+    body: usize,
+    id_size: usize,
+    open: bool,
+    cut: bool,
+    visit: &mut impl Visit,
+    damage: &mut Damage,
+) -> usize {
+    let mut at = body;
+    while at < data.len() {
+        if open && matches!(data[at], 0x1c | 0x2c) {
+            // The next record: no sub-record has these tags.
+            return at;
+        }
+        let Some(next) = sub_record(data, at, id_size, visit) else {
+            damage.skip(at, data.len() - at);
+            if open || cut {
+                damage.truncated = true;
+            } else {
+                damage.damaged_segments += 1;
+            }
+            return data.len();
+        };
+        at = next;
+    }
+    at
+}
+
+/// One sub-record; where the next one begins. `None`: unknown or not whole.
+fn sub_record(data: &[u8], at: usize, id_size: usize, visit: &mut impl Visit) -> Option<usize> {
+    let mut c = Cursor::new(data, at);
+    let tag = c.u8()?;
+    let id = c.id(id_size)?;
+    let mut root = |kind, thread, frame| visit.root(RootRecord { object: id, kind, thread, frame });
+    match tag {
+        0xff => root(RootKind::Unknown, None, None),
+        0x01 => {
+            c.id(id_size)?;
+            root(RootKind::JniGlobal, None, None);
+        }
+        0x02 | 0x03 => {
+            let (thread, frame) = (c.u32()?, c.u32()?);
+            let kind = if tag == 2 { RootKind::JniLocal } else { RootKind::JavaFrame };
+            root(kind, Some(thread), Some(frame).filter(|frame| *frame != u32::MAX));
+        }
+        0x04 | 0x06 => {
+            let thread = c.u32()?;
+            root(if tag == 4 { RootKind::NativeStack } else { RootKind::ThreadBlock }, Some(thread), None);
+        }
+        0x05 => root(RootKind::StickyClass, None, None),
+        0x07 => root(RootKind::Monitor, None, None),
+        0x08 => {
+            let (thread, stack) = (c.u32()?, c.u32()?);
+            root(RootKind::Thread, Some(thread), Some(stack));
+        }
+        tag::CLASS => {
+            class_body(&mut c, id_size, &mut |_| {})?;
+            visit.object(id, ClassKey::Class, at);
+        }
+        tag::INSTANCE => {
+            c.u32()?;
+            let class = c.id(id_size)?;
+            let bytes = c.u32()?;
+            c.take(bytes as usize)?;
+            visit.object(id, ClassKey::Id(class), at);
+        }
+        tag::OBJECT_ARRAY => {
+            c.u32()?;
+            let length = c.u32()? as usize;
+            let class = c.id(id_size)?;
+            c.take(length.checked_mul(id_size)?)?;
+            visit.object(id, ClassKey::Id(class), at);
+        }
+        tag::PRIMITIVE_ARRAY => {
+            c.u32()?;
+            let length = c.u32()? as usize;
+            let kind = c.u8()?;
+            c.take(length.checked_mul(width(kind, id_size)?)?)?;
+            if kind == 2 {
+                return None;
+            }
+            visit.object(id, ClassKey::Primitive(kind), at);
+        }
+        _ => return None,
+    }
+    Some(c.at())
+}
+
+/// Bytes of a value of a type: 2 is a reference, 4 to 11 are boolean, char, float, double, byte, short, int, long.
+pub fn width(kind: u8, id_size: usize) -> Option<usize> {
+    match kind {
+        2 => Some(id_size),
+        4 | 8 => Some(1),
+        5 | 9 => Some(2),
+        6 | 10 => Some(4),
+        7 | 11 => Some(8),
+        _ => None,
+    }
+}
+
+/// What a class record tells, piece by piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassPart {
+    /// Superclass, class loader, signers, protection domain.
+    Head([u64; 4]),
+    /// A constant that is a reference.
+    Constant(u64),
+    /// A static field: name, type, where its value is.
+    Static(u64, u8, usize),
+    /// A field of instances: name, type.
+    Field(u64, u8),
+}
+
+/// Reads a class record behind its identifier.
+pub fn class_body(c: &mut Cursor<'_>, id_size: usize, part: &mut dyn FnMut(ClassPart)) -> Option<()> {
+    c.u32()?;
+    let head = [c.id(id_size)?, c.id(id_size)?, c.id(id_size)?, c.id(id_size)?];
+    part(ClassPart::Head(head));
+    c.take(2 * id_size + 4)?;
+    for _ in 0..c.u16()? {
+        c.u16()?;
+        let kind = c.u8()?;
+        if kind == 2 {
+            part(ClassPart::Constant(c.id(id_size)?));
+        } else {
+            c.take(width(kind, id_size)?)?;
+        }
+    }
+    for _ in 0..c.u16()? {
+        let (name, kind) = (c.id(id_size)?, c.u8()?);
+        let at = c.at();
+        c.take(width(kind, id_size)?)?;
+        part(ClassPart::Static(name, kind, at));
+    }
+    for _ in 0..c.u16()? {
+        let (name, kind) = (c.id(id_size)?, c.u8()?);
+        width(kind, id_size)?;
+        part(ClassPart::Field(name, kind));
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen(Vec<u64>);
+    impl Visit for Seen {
+        fn text(&mut self, _: u64, _: usize, _: usize) {}
+        fn class_loaded(&mut self, _: u32, _: u64, _: u64) {}
+        fn frame(&mut self, _: u64, _: u64, _: u64, _: u32, _: i32) {}
+        fn stack(&mut self, _: u32, _: u32, _: usize, _: u32) {}
+        fn root(&mut self, _: RootRecord) {}
+        fn object(&mut self, id: u64, _: ClassKey, _: usize) {
+            self.0.push(id);
+        }
+    }
+
+    fn bytes_array(id: u32, payload: &[u8]) -> Vec<u8> {
+        let head =
+            [&[tag::PRIMITIVE_ARRAY][..], &id.to_be_bytes(), &[0; 4], &(payload.len() as u32).to_be_bytes()];
+        [&head.concat()[..], &[8], payload].concat()
+    }
+
+    fn dump(segments: &[(u32, Vec<u8>)]) -> Vec<u8> {
+        let mut data = b"JAVA PROFILE 1.0.2\0\0\0\0\x04\0\0\0\0\0\0\0\x2a".to_vec();
+        for (length, body) in segments {
+            data.extend([&[0x1c, 0, 0, 0, 0][..], &length.to_be_bytes(), body].concat());
+        }
+        data
+    }
+
+    fn read(data: &[u8]) -> (Vec<u64>, Damage) {
+        let mut seen = Seen::default();
+        let damage = walk(data, &header(data).unwrap(), &mut seen);
+        (seen.0, damage)
+    }
+
+    #[test]
+    fn a_segment_whose_length_was_never_patched_is_read_to_the_next_record() {
+        let one = bytes_array(1, b"abc");
+        let two = bytes_array(2, b"");
+        let data = dump(&[(0, one.clone()), (two.len() as u32, two)]);
+        assert_eq!(header(&data).unwrap().written_ms, 42);
+        assert_eq!(read(&data), (vec![1, 2], Damage::default()));
+    }
+
+    #[test]
+    fn behind_damage_the_next_segment_is_read_and_the_loss_is_counted() {
+        let bad = [bytes_array(1, b"abc"), vec![0x77; 20]].concat();
+        let good = bytes_array(2, b"xy");
+        let data = dump(&[(bad.len() as u32, bad), (good.len() as u32, good)]);
+        let (seen, damage) = read(&data);
+        assert_eq!((seen, damage.damaged_segments, damage.skipped_bytes), (vec![1, 2], 1, 20));
+    }
+
+    #[test]
+    fn wherever_a_dump_is_cut_the_objects_before_are_kept_and_the_cut_is_told() {
+        let body = [bytes_array(1, b"abc"), bytes_array(2, b"defg")].concat();
+        let first = bytes_array(1, b"abc").len();
+        let data = dump(&[(body.len() as u32, body)]);
+        let begin = header(&data).unwrap().first;
+        for cut in begin + 1..data.len() {
+            let (seen, damage) = read(&data[..cut]);
+            assert!(damage.truncated, "{cut}");
+            let expected = if cut >= begin + 9 + first { vec![1] } else { vec![] };
+            assert_eq!(seen, expected, "{cut}");
+        }
+    }
+}
