@@ -201,6 +201,9 @@ impl Class {
     /// Its package; that of an array is its elements'.
     pub fn package(&self) -> &str {
         let name = self.name.trim_end_matches("[]");
+        if self.is_array() && !name.contains('.') && is_of_the_jdk(&self.name) {
+            return "(arrays of primitive values)";
+        }
         name.rfind('.').map_or("", |dot| &name[..dot])
     }
 

@@ -10,19 +10,27 @@
 mod classes;
 mod cursor;
 mod dominators;
+mod edges;
 mod error;
 mod file;
 mod heap;
+mod kept;
 mod layout;
 mod lookup;
 mod offsets;
+mod paths;
 mod read;
 mod records;
+pub mod report;
 mod text;
+mod values;
 
 pub use classes::{Class, Classes, Strength};
+pub use edges::Edge;
 pub use error::HeapError;
 pub use heap::{Heap, Root, Thread};
+pub use kept::{Kept, Sum, Totals};
 pub use layout::Layout;
+pub use paths::{Paths, Step, Way};
 pub use read::{Referents, read};
 pub use records::{Damage, Header, RootKind};

@@ -243,7 +243,7 @@ impl<'a> Build<'a> {
                     (parent, loader) = (super_class, class_loader)
                 }
                 ClassPart::Field(name, kind) => fields.push(Field { name, kind }),
-                ClassPart::Static(_, kind, _) => statics.push(kind),
+                ClassPart::Static(name, kind, _) => statics.push((name, kind)),
                 ClassPart::Constant(_) => {}
             })
         });
@@ -251,9 +251,13 @@ impl<'a> Build<'a> {
         let class = self.scan.classes.get_mut(number);
         (class.node, class.parent, class.loader) = (node, parent, loader);
         fields.into_iter().for_each(|field| class.add_field(field, self.id_size));
-        class.static_references = statics.iter().filter(|kind| **kind == 2).count() as u64;
-        let values = statics.iter().filter(|kind| **kind != 2);
-        class.static_bytes = values.filter_map(|kind| width(*kind, self.id_size)).sum::<usize>() as u64;
+        // What the JVM keeps beside the class is told as if it were static: "<resolved_references>", "<init_lock>".
+        statics.retain(|(name, _)| {
+            !self.scan.texts.bytes(self.data, *name).is_some_and(|name| name.starts_with(b"<"))
+        });
+        class.static_references = statics.iter().filter(|(_, kind)| *kind == 2).count() as u64;
+        let values = statics.iter().filter(|(_, kind)| *kind != 2);
+        class.static_bytes = values.filter_map(|(_, kind)| width(*kind, self.id_size)).sum::<usize>() as u64;
         self.mirrors.insert(node, number);
     }
 
@@ -310,7 +314,7 @@ impl<'a> Build<'a> {
         let mut base = u64::MAX;
         for (node, class) in &self.mirrors {
             let class = self.scan.classes.get(*class);
-            let statics = round(class.static_bytes + class.static_references * reference_bytes, 8);
+            let statics = class.static_bytes + class.static_references * reference_bytes;
             base = base.min(self.distance(*node).saturating_sub(statics));
         }
         let class = self.scan.classes.named("java.lang.Class").next().unwrap_or(0);

@@ -9,6 +9,7 @@ pub mod export;
 mod fixture;
 pub mod flame;
 pub mod gc;
+pub mod heap;
 mod html;
 pub mod info;
 pub mod jit;

@@ -14,6 +14,7 @@ mod export;
 mod flags;
 mod flame;
 mod gc;
+mod heap;
 mod import;
 mod info;
 mod jdks;
@@ -56,6 +57,8 @@ pub enum Command {
     Gc(gc::Args),
     /// Metrics of the JIT compilers, each with what it means and whether it is fine
     Jit(jit::Args),
+    /// Who keeps what in a heap dump: the largest holders, the ways that lead to them, classes, waste
+    Heap(heap::Args),
     /// What threads spent a window on: every millisecond charged to one heading
     Ledger(ledger::Args),
     /// What threads waited for, link by link to what runs or lies outside; stops of the JVM cut into their parts
@@ -102,6 +105,7 @@ impl Command {
             Self::Serve(args) => args.run(),
             Self::Gc(args) => args.run(),
             Self::Jit(args) => args.run(),
+            Self::Heap(args) => args.run(),
             Self::Ledger(args) => args.run(),
             Self::Chain(args) => args.run(),
             Self::Compare(args) => args.run(),

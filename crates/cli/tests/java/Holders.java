@@ -141,7 +141,9 @@ public class Holders {
         Path plugin = Paths.get(args[1], "HoldersPlugin.class");
         byte[] code = Files.readAllBytes(plugin);
         for (int i = 0; i < 30; i++) {
-          KEPT.add(new PluginLoader(code).loadClass("HoldersPlugin").getDeclaredConstructor().newInstance());
+          Class<?> loaded = new PluginLoader(code).loadClass("HoldersPlugin");
+          Class.forName("HoldersPlugin", true, loaded.getClassLoader());
+          KEPT.add(loaded);
         }
         break;
       case "direct":
@@ -165,6 +167,7 @@ public class Holders {
     }
     System.out.println("ready");
     while (System.in.read() >= 0) {}
+    System.exit(0);
   }
 }
 

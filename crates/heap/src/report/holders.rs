@@ -1,0 +1,356 @@
+//! Who holds most: from the roots down the dominator tree to where memory accumulates.
+//!
+//! What is looked at is a *set* of objects of one class. Its children in the dominator tree are grouped by their class, classes
+//! themselves one by one. Where a group of children is large and about as numerous as the set, it is only a link of a chain (a map, its
+//! table) and is gone into. Where many children hang below few (a table and its nodes), the set is the place of accumulation and the group are
+//! its entries. Where no group is large any more, the set itself is what holds.
+//!
+//! A list whose nodes keep one another is a chain of children of the same class: its nodes are counted as entries.
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use super::bounds::{Bound, bound};
+use super::collections::is_inner;
+use crate::classes::is_of_the_jdk;
+use crate::heap::Heap;
+use crate::kept::Kept;
+use crate::paths::{Paths, Way};
+use crate::records::tag;
+
+/// A holder is told from this share of what can be reached on.
+const TOLD_SHARE: f64 = 0.05;
+/// So many times as many children as there are objects above are entries, and no link of a chain.
+const FAN_OUT: u64 = 10;
+/// Holders that are told.
+const MOST: usize = 12;
+/// Links that are gone down: what is deeper is told where the limit is.
+const DEEPEST: usize = 64;
+
+/// What holds this share of what can be reached, and has so many entries without a bound, is a suspect.
+pub const SUSPECT_SHARE: f64 = 0.1;
+/// See [`SUSPECT_SHARE`].
+pub const SUSPECT_ENTRIES: u64 = 1000;
+/// So many loaders that define a class of the same name are a suspect.
+pub const SUSPECT_LOADERS: u64 = 3;
+
+/// The largest holders.
+#[derive(Clone, Debug, Serialize)]
+pub struct Holders {
+    /// Largest first.
+    pub all: Vec<Holder>,
+}
+
+/// What accumulates in a place.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entries {
+    /// Their class, wrappers of the JDK left out.
+    pub class: String,
+    /// How many.
+    pub count: u64,
+    /// Bytes that they keep.
+    pub retained_bytes: u64,
+}
+
+/// Why a holder is a suspect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Suspicion {
+    /// Many entries, a large share, no bound seen.
+    UnboundedEntries,
+    /// A class was defined again and again, and the old loaders are still held.
+    RepeatedLoaders,
+    /// Threads that live on keep values of a `ThreadLocal`.
+    ThreadLocals,
+}
+
+/// An object, or a set of objects of one class, that keeps much.
+#[derive(Clone, Debug, Serialize)]
+pub struct Holder {
+    /// The class of what holds: the collection, or where there is none the object itself.
+    pub class: String,
+    /// How many of them.
+    pub objects: u64,
+    /// One of them, the largest.
+    pub address: u64,
+    /// Bytes that they keep.
+    pub retained_bytes: u64,
+    /// Of what can be reached.
+    pub share: f64,
+    /// Where memory accumulates: the class of the table, array or list inside.
+    pub accumulates_in: Option<String>,
+    /// What accumulates.
+    pub entries: Option<Entries>,
+    /// Classes from the first object that keeps it down to it.
+    pub dominators: Vec<String>,
+    /// The static field through which it is held: "Sessions.OPEN".
+    pub static_field: Option<String>,
+    /// The class loader of the class of that field; none: the boot loader's.
+    pub loader: Option<String>,
+    /// Threads that keep it, by name, the first few.
+    pub threads: Vec<String>,
+    /// The shortest way from a root to one of them.
+    pub way: Way,
+    /// What says that it cannot grow further.
+    pub bound: Option<Bound>,
+    /// Why it is a suspect.
+    pub suspicion: Option<Suspicion>,
+}
+
+/// A set of objects of one class and how it was come to.
+#[derive(Clone)]
+struct Set {
+    members: Vec<u32>,
+    retained: u64,
+    above: Vec<String>,
+}
+
+struct Search<'a> {
+    heap: &'a Heap,
+    kept: &'a Kept,
+    paths: &'a Paths,
+    /// A number for each name of a class.
+    names: FxHashMap<&'a str, u64>,
+    least: u64,
+    found: Vec<Holder>,
+}
+
+impl Holders {
+    /// Of a heap.
+    pub fn of(heap: &Heap, kept: &Kept, paths: &Paths) -> Self {
+        let least = (kept.reachable_bytes() as f64 * TOLD_SHARE) as u64;
+        let names =
+            heap.classes.iter().map(|(number, class)| (class.name.as_str(), u64::from(number) + 1)).collect();
+        let mut search = Search { heap, kept, paths, names, least: least.max(1), found: Vec::new() };
+        let mut left = search.groups(&[0], &[]);
+        left.retain(|set| set.retained >= search.least);
+        while let Some(set) = left.pop() {
+            left.extend(search.go_into(set));
+        }
+        let mut all = search.found;
+        all.sort_by(|a, b| b.retained_bytes.cmp(&a.retained_bytes).then_with(|| a.class.cmp(&b.class)));
+        all.truncate(MOST);
+        Self { all }
+    }
+}
+
+impl Search<'_> {
+    /// The children of a set in groups, largest first.
+    fn groups(&self, members: &[u32], above: &[String]) -> Vec<Set> {
+        let mut groups: FxHashMap<u64, (u64, u32)> = FxHashMap::default();
+        let key = |child: u32| {
+            let node = self.kept.node(child);
+            if self.heap.tag(node) == tag::CLASS {
+                // Classes of one name that several loaders defined are one group.
+                1 << 32
+                    | self
+                        .heap
+                        .as_class(node)
+                        .and_then(|class| self.names.get(class.name.as_str()))
+                        .copied()
+                        .unwrap_or(0)
+            } else {
+                u64::from(self.heap.class_number(node))
+            }
+        };
+        for child in members.iter().flat_map(|member| self.kept.children(*member)) {
+            let (retained, count) = groups.entry(key(*child)).or_default();
+            *retained += self.kept.retained(*child);
+            *count += 1;
+        }
+        // Only the members of groups that matter are gathered.
+        let mut sets: FxHashMap<u64, Set> = FxHashMap::default();
+        for (group, (retained, count)) in
+            groups.into_iter().filter(|(_, (retained, _))| *retained >= self.least)
+        {
+            let members = Vec::with_capacity(count as usize);
+            sets.insert(group, Set { members, retained, above: above.to_vec() });
+        }
+        if !sets.is_empty() {
+            for child in members.iter().flat_map(|member| self.kept.children(*member)) {
+                if let Some(set) = sets.get_mut(&key(*child)) {
+                    set.members.push(*child);
+                }
+            }
+        }
+        let mut sets: Vec<Set> = sets.into_values().collect();
+        sets.sort_by_key(|set| (std::cmp::Reverse(set.retained), set.members[0]));
+        sets
+    }
+
+    fn class(&self, number: u32) -> String {
+        let node = self.kept.node(number);
+        self.heap
+            .as_class(node)
+            .map_or_else(|| self.heap.class(node).name.clone(), |class| format!("class {}", class.name))
+    }
+
+    /// What is inside of a set: further sets to go into, or a holder that is noted.
+    fn go_into(&mut self, mut set: Set) -> Vec<Set> {
+        // One that outweighs the others is looked at by itself.
+        if set.members.len() > 1 {
+            let largest =
+                set.members.iter().copied().max_by_key(|member| self.kept.retained(*member)).unwrap_or(0);
+            let alone = self.kept.retained(largest);
+            if alone * 2 > set.retained {
+                let rest = set.members.iter().copied().filter(|member| *member != largest).collect();
+                let rest = Set { members: rest, retained: set.retained - alone, above: set.above.clone() };
+                set = Set { members: vec![largest], retained: alone, above: set.above };
+                return [Some(set), Some(rest).filter(|rest| rest.retained >= self.least)]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+            }
+        }
+        let name = self.class(set.members[0]);
+        let above = [&set.above[..], &[name.clone()]].concat();
+        let groups = self.groups(&set.members, &above);
+        let inside: u64 = groups.iter().map(|group| group.retained).sum();
+        let fans_out = groups.first().is_some_and(|group| {
+            group.retained * 2 > set.retained
+                && group.members.len() as u64 >= FAN_OUT * set.members.len() as u64
+        });
+        if let Some(first) = groups.first().filter(|_| fans_out) {
+            let entries = self.entries(first);
+            self.note(&set, &above, Some(entries));
+            return Vec::new();
+        }
+        if let Some(chain) = groups.first().filter(|group| self.class(group.members[0]) == name) {
+            let nodes = self.entries(chain);
+            if nodes.count >= FAN_OUT * set.members.len() as u64 {
+                self.note(&set, &above, Some(nodes));
+                return Vec::new();
+            }
+        }
+        if above.len() >= DEEPEST || set.retained.saturating_sub(inside) >= self.least.max(inside) {
+            self.note(&set, &above, None);
+            return if above.len() >= DEEPEST { Vec::new() } else { groups };
+        }
+        groups
+    }
+
+    /// The entries of a group: those that others of them keep are counted, too; wrappers of the JDK are looked into.
+    fn entries(&self, group: &Set) -> Entries {
+        let class = self.heap.class_number(self.kept.node(group.members[0]));
+        let mut members = group.members.clone();
+        let mut at = 0;
+        while let Some(member) = members.get(at).copied() {
+            at += 1;
+            let same = |child: &&u32| self.heap.class_number(self.kept.node(**child)) == class;
+            members.extend(self.kept.children(member).iter().filter(same));
+        }
+        let (count, retained_bytes) = (members.len() as u64, group.retained);
+        let mut name = self.class(members[0]);
+        // A node's value says more than the node.
+        for _ in 0..3 {
+            if name.starts_with("class ") || !is_inner(&name) && !is_of_the_jdk(&name) {
+                break;
+            }
+            let mut inside: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+            for child in members.iter().flat_map(|member| self.kept.children(*member)) {
+                let child_class = self.heap.class_number(self.kept.node(*child));
+                if child_class != class {
+                    let (bytes, count) = inside.entry(child_class).or_default();
+                    *bytes += self.kept.retained(*child);
+                    *count += 1;
+                }
+            }
+            let values = inside.into_iter().filter(|(_, (_, n))| *n * 2 >= count && *n <= count + count / 4);
+            let Some((value, (bytes, _))) = values.max_by_key(|(class, (bytes, _))| (*bytes, *class)) else {
+                break;
+            };
+            if bytes * 3 < retained_bytes {
+                break;
+            }
+            let next = members.iter().flat_map(|member| self.kept.children(*member));
+            members = next.copied().filter(|c| self.heap.class_number(self.kept.node(*c)) == value).collect();
+            name = self.heap.classes.get(value).name.clone();
+        }
+        Entries { class: name, count, retained_bytes }
+    }
+
+    /// Notes a holder.
+    fn note(&mut self, set: &Set, above: &[String], entries: Option<Entries>) {
+        let (heap, kept) = (self.heap, self.kept);
+        let largest = set
+            .members
+            .iter()
+            .copied()
+            .max_by_key(|m| (kept.retained(*m), std::cmp::Reverse(*m)))
+            .unwrap_or(0);
+        // The collection is what one names, not its table.
+        let mut named = largest;
+        let mut up = 0;
+        while is_inner(&self.class(named)) && kept.dominator(named) != 0 && above.len() > up + 1 {
+            named = kept.dominator(named);
+            up += 1;
+        }
+        let way_numbers = self.paths.to(named);
+        let nodes: Vec<u32> = way_numbers.iter().map(|number| kept.node(*number)).collect();
+        let statics = nodes.iter().rposition(|node| heap.tag(*node) == tag::CLASS);
+        let field = statics.and_then(|at| match heap.edge(nodes[at], *nodes.get(at + 1)?) {
+            crate::Edge::Static { class, name } => Some((nodes[at], format!("{class}.{name}"))),
+            _ => None,
+        });
+        let loader = field.as_ref().and_then(|(class, _)| {
+            let loader = heap.as_class(*class).and_then(|class| heap.find(class.loader))?;
+            Some(heap.class(loader).name.clone())
+        });
+        let threads = self.threads(set);
+        let count = entries.as_ref().map_or(0, |entries| entries.count);
+        let around: Vec<u32> = nodes.iter().rev().take(4).copied().collect();
+        let bound = bound(heap, &around, count.div_ceil(set.members.len().max(1) as u64));
+        let share = set.retained as f64 / kept.reachable_bytes().max(1) as f64;
+        let in_thread_local = above.iter().any(|class| class == "java.lang.ThreadLocal$ThreadLocalMap");
+        let suspicion = match () {
+            _ if share < SUSPECT_SHARE || bound.is_some() => None,
+            _ if self.are_loaders(entries.as_ref()) => Some(Suspicion::RepeatedLoaders),
+            _ if in_thread_local && threads.len() > 1 => Some(Suspicion::ThreadLocals),
+            _ if count >= SUSPECT_ENTRIES => Some(Suspicion::UnboundedEntries),
+            _ => None,
+        };
+        self.found.push(Holder {
+            class: self.class(named),
+            objects: set.members.len() as u64,
+            address: heap.address(kept.node(named)),
+            retained_bytes: set.retained,
+            share,
+            accumulates_in: (named != largest).then(|| self.class(largest)),
+            entries,
+            dominators: above.to_vec(),
+            static_field: field.map(|(_, name)| name),
+            loader,
+            threads,
+            way: self.paths.way(heap, kept, named),
+            bound,
+            suspicion,
+        });
+    }
+
+    /// Whether entries are class loaders, or classes of one name, which keep their loaders.
+    fn are_loaders(&self, entries: Option<&Entries>) -> bool {
+        let Some(entries) = entries.filter(|entries| entries.count >= SUSPECT_LOADERS) else { return false };
+        let classes = &self.heap.classes;
+        entries.class.starts_with("class ")
+            || classes.named(&entries.class).any(|class| classes.is_a(class, "java.lang.ClassLoader"))
+    }
+
+    /// Names of the threads that keep a set.
+    fn threads(&self, set: &Set) -> Vec<String> {
+        let mut names = Vec::new();
+        for member in set.members.iter().take(1000) {
+            let mut at = *member;
+            while at != 0 {
+                let node = self.kept.node(at);
+                if self.heap.classes.is_a(self.heap.class_number(node), "java.lang.Thread") {
+                    names.extend(self.heap.thread_name(node));
+                    break;
+                }
+                at = self.kept.dominator(at);
+            }
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+}

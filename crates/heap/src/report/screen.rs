@@ -1,0 +1,156 @@
+//! All that the first screen shows, as one value: `fathom heap --json` prints it as it is (schema fathom.heap/1).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::holders::Holders;
+use crate::dominators::NONE;
+use crate::heap::Heap;
+use crate::kept::{Kept, Sum, Totals};
+use crate::layout::Layout;
+use crate::paths::Paths;
+use crate::records::{Damage, RootKind};
+
+/// What a dump is.
+#[derive(Clone, Debug, Serialize)]
+pub struct About {
+    /// The file.
+    pub file: String,
+    /// Bytes of it on disk.
+    pub file_bytes: u64,
+    /// Whether it is packed.
+    pub packed: bool,
+    /// "1.0.2".
+    pub format: String,
+    /// Bytes of an identifier.
+    pub id_bytes: usize,
+    /// When it was begun, milliseconds since 1970.
+    pub written_ms: u64,
+    /// How objects are laid out.
+    pub layout: Layout,
+    /// What could not be read.
+    pub damage: Damage,
+    /// Whether referents of soft, weak, phantom and final references count as held (as Eclipse MAT has it).
+    pub weak_counts: bool,
+}
+
+/// Totals of a heap.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Size {
+    /// Objects that can be reached.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Objects that nothing reaches.
+    pub unreachable_objects: u64,
+    /// Their bytes.
+    pub unreachable_bytes: u64,
+}
+
+/// A named group of objects.
+#[derive(Clone, Debug, Serialize)]
+pub struct Group {
+    /// A class, a package, a loader.
+    pub name: String,
+    /// Its objects.
+    #[serde(flatten)]
+    pub sum: Sum,
+}
+
+/// Roots of a kind.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RootsOfKind {
+    /// The kind.
+    pub kind: RootKind,
+    /// How many.
+    pub roots: u64,
+}
+
+/// The first screen.
+#[derive(Clone, Debug, Serialize)]
+pub struct Screen {
+    /// The form of this: "fathom.heap/1".
+    pub schema: &'static str,
+    /// The dump.
+    pub about: About,
+    /// How much there is.
+    pub size: Size,
+    /// Who holds most.
+    pub holders: Holders,
+    /// Classes, largest retained first.
+    pub classes: Vec<Group>,
+    /// Packages.
+    pub packages: Vec<Group>,
+    /// Class loaders, which keep what they defined.
+    pub loaders: Vec<Group>,
+    /// Roots by kind.
+    pub roots: Vec<RootsOfKind>,
+}
+
+impl About {
+    /// Of a heap that was read from a file.
+    pub fn of(heap: &Heap, path: &Path, weak_counts: bool) -> Self {
+        Self {
+            file: path.display().to_string(),
+            file_bytes: heap.file.file_bytes,
+            packed: heap.file.packed,
+            format: heap.header.version.clone(),
+            id_bytes: heap.header.id_size,
+            written_ms: heap.header.written_ms,
+            layout: heap.layout,
+            damage: heap.damage.clone(),
+            weak_counts,
+        }
+    }
+}
+
+impl Size {
+    /// Of a heap.
+    pub fn of(heap: &Heap, kept: &Kept) -> Self {
+        let all: u64 = (0..heap.len()).map(|node| heap.size(node)).sum();
+        let objects = kept.len() as u64 - 1;
+        let (bytes, total) = (kept.reachable_bytes(), u64::from(heap.len()));
+        Self { objects, bytes, unreachable_objects: total - objects, unreachable_bytes: all - bytes }
+    }
+}
+
+impl Screen {
+    /// Of a heap; `top` rows of each table.
+    pub fn of(heap: &Heap, kept: &Kept, paths: &Paths, about: About, top: usize) -> Self {
+        let totals = Totals::of(heap, kept);
+        let named = |groups: Vec<(String, Sum)>| {
+            let groups = groups.into_iter().filter(|(_, sum)| sum.objects > 0).take(top);
+            groups.map(|(name, sum)| Group { name, sum }).collect()
+        };
+        let loaders =
+            totals.loaders.into_iter().map(|(loader, sum)| (loader_name(heap, loader), sum)).collect();
+        Self {
+            schema: "fathom.heap/1",
+            about,
+            size: Size::of(heap, kept),
+            holders: Holders::of(heap, kept, paths),
+            classes: named(totals.classes),
+            packages: named(totals.packages),
+            loaders: named(loaders),
+            roots: roots(heap),
+        }
+    }
+}
+
+/// A loader as one tells it: its class, its address; the boot loader has none.
+pub(crate) fn loader_name(heap: &Heap, loader: u32) -> String {
+    if loader == NONE {
+        return "boot loader".to_owned();
+    }
+    format!("{} at {:#x}", heap.class(loader).name, heap.address(loader))
+}
+
+fn roots(heap: &Heap) -> Vec<RootsOfKind> {
+    let mut kinds: BTreeMap<RootKind, u64> = BTreeMap::new();
+    for root in &heap.roots {
+        *kinds.entry(root.kind).or_default() += 1;
+    }
+    kinds.into_iter().map(|(kind, roots)| RootsOfKind { kind, roots }).collect()
+}

@@ -1,0 +1,80 @@
+//! A holder in sentences.
+
+use fathom_diagnose::quantity;
+use fathom_heap::report::{Bound, Holder, SUSPECT_ENTRIES, SUSPECT_SHARE, Suspicion};
+
+use crate::printable;
+
+/// "1.9 GB of 2.4 GB (79 %) is kept by one java.util.concurrent.ConcurrentHashMap in SessionCache.sessions (static): …".
+pub(super) fn sentence(holder: &Holder, reachable: u64) -> String {
+    let bytes = |n: u64| quantity::bytes(n as f64);
+    let class = printable(&holder.class);
+    let number = match holder.objects {
+        1 => "one ".to_owned(),
+        n => format!("{} objects of ", quantity::count(n as f64)),
+    };
+    let number = if holder.class.starts_with("class ") { String::new() } else { number };
+    let mut text = format!(
+        "{} of {} ({}) {} kept by {number}{class}",
+        bytes(holder.retained_bytes),
+        bytes(reachable),
+        quantity::share(holder.share),
+        if holder.retained_bytes < 2 { "is" } else { "are" },
+    );
+    if let Some(field) = &holder.static_field {
+        text += &format!(" in {} (static)", printable(field));
+    }
+    if let Some((first, others)) = holder.threads.split_first() {
+        text += &format!(", held by thread {:?}", printable(first));
+        text += &match others.len() {
+            0 => String::new(),
+            n => format!(" and {} more", quantity::count(n as f64)),
+        };
+    }
+    if let Some(loader) = &holder.loader {
+        text += &format!(", whose class {} loaded", printable(loader));
+    }
+    if let Some(entries) = &holder.entries {
+        text += &format!(
+            ": {} of {}, {} each",
+            quantity::plural(entries.count as usize, "entry", "entries"),
+            printable(&entries.class),
+            bytes(entries.retained_bytes / entries.count.max(1)),
+        );
+    }
+    text
+}
+
+/// Whether it is a suspect, and by which measure; or why not.
+pub(super) fn judged(holder: &Holder) -> String {
+    let share = quantity::share(SUSPECT_SHARE);
+    match (&holder.suspicion, &holder.bound) {
+        (Some(Suspicion::UnboundedEntries), _) => format!(
+            "suspect: more than {share} of the heap in more than {} entries, and no bound is seen; a table that is loaded once \
+             looks the same, which a second dump tells apart (fathom heap A B)",
+            quantity::count(SUSPECT_ENTRIES as f64)
+        ),
+        (Some(Suspicion::RepeatedLoaders), _) => format!(
+            "suspect: more than {share} of the heap in class loaders of one kind that are held side by side; of what was \
+             deployed again only the last one should be left"
+        ),
+        (Some(Suspicion::ThreadLocals), _) => format!(
+            "suspect: more than {share} of the heap in values of ThreadLocals of threads that go on; they stay until the \
+             thread ends or remove() is called"
+        ),
+        (None, Some(Bound::Field { class, name, value })) => format!(
+            "no suspect: {}.{} is {}, which it has not exceeded",
+            printable(class),
+            printable(name),
+            quantity::count(*value as f64)
+        ),
+        (None, Some(Bound::Evicts { class })) => format!(
+            "no suspect: {} is a class of the application below LinkedHashMap, as caches are that evict the eldest",
+            printable(class)
+        ),
+        (None, None) => {
+            "a holder, no suspect: its share or the number of its entries is small, or nothing in it grows"
+                .to_owned()
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The first screen of a dump.
+
+use comfy_table::Table;
+use fathom_diagnose::quantity;
+use fathom_heap::report::{Group, Screen};
+
+use super::{holder, way};
+use crate::printable;
+use crate::tables::{section, shortened, table};
+use crate::text::wrap;
+use crate::units::wall_clock;
+
+/// Columns of text.
+const WIDTH: usize = 100;
+/// Columns for names.
+const NAME: usize = 52;
+
+/// The first screen as text of at most 100 columns; `paths` of the holders with it.
+pub fn screen(screen: &Screen, top: usize) -> String {
+    let mut out = String::new();
+    headline(&mut out, screen);
+    about(&mut out, screen);
+    holders(&mut out, screen, top);
+    let bytes = "shallow: of the objects themselves; retained: would go with them";
+    groups(&mut out, &format!("Classes by what they keep ({bytes})"), "class", &screen.classes, top);
+    groups(&mut out, "Packages by what their objects keep", "package", &screen.packages, top.min(10));
+    groups(
+        &mut out,
+        "Class loaders by what objects of their classes keep",
+        "loader",
+        &screen.loaders,
+        top.min(8),
+    );
+    roots(&mut out, screen);
+    out
+}
+
+fn bytes(n: u64) -> String {
+    quantity::bytes(n as f64)
+}
+
+fn count(n: u64) -> String {
+    quantity::count(n as f64)
+}
+
+fn paragraph(out: &mut String, indent: &str, text: &str) {
+    for line in wrap(text, WIDTH - indent.chars().count()) {
+        out.push_str(&format!("{indent}{line}\n"));
+    }
+}
+
+fn headline(out: &mut String, screen: &Screen) {
+    let first = screen.holders.all.first();
+    let text = match first {
+        Some(first) => holder::sentence(first, screen.size.bytes),
+        None => format!("{} are kept by many small holders: none keeps 5 % of it", bytes(screen.size.bytes)),
+    };
+    paragraph(out, "", &text);
+    out.push('\n');
+}
+
+fn about(out: &mut String, screen: &Screen) {
+    let about = &screen.about;
+    let written =
+        i64::try_from(about.written_ms).ok().and_then(|ms| ms.checked_mul(1_000_000)).and_then(wall_clock);
+    paragraph(
+        out,
+        "",
+        &format!(
+            "{}: {}{}, {} objects in {}{}",
+            printable(&about.file),
+            bytes(about.file_bytes),
+            if about.packed { " packed" } else { "" },
+            count(screen.size.objects),
+            bytes(screen.size.bytes),
+            written.map_or(String::new(), |at| format!(", written {at}")),
+        ),
+    );
+    if screen.size.unreachable_objects > 0 {
+        paragraph(
+            out,
+            "  ",
+            &format!(
+                "not counted: {} objects in {} that nothing reaches (garbage that was not collected yet)",
+                count(screen.size.unreachable_objects),
+                bytes(screen.size.unreachable_bytes)
+            ),
+        );
+    }
+    paragraph(out, "  ", &format!("sizes: {}", about.layout.told()));
+    if !about.weak_counts {
+        paragraph(out, "  ", "soft, weak, phantom and final references hold nothing here (--strong-only)");
+    }
+    damage(out, screen);
+}
+
+fn damage(out: &mut String, screen: &Screen) {
+    let damage = &screen.about.damage;
+    let mut told = Vec::new();
+    if damage.truncated {
+        told.push(
+            "the file is cut off: what was read before that is shown, and what is kept may look unreachable"
+                .to_owned(),
+        );
+    }
+    let counts = [
+        (damage.damaged_segments, "segments could not be read to their ends"),
+        (damage.unknown_records, "records of unknown kinds"),
+        (damage.duplicate_objects, "objects were told twice"),
+        (damage.without_class, "objects whose class is not in the dump: their fields are not read"),
+        (damage.dangling_references, "references lead to what is not in the dump"),
+    ];
+    told.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
+    if damage.skipped_bytes > 0 {
+        let at = damage.first_at.unwrap_or(0);
+        told.push(format!("{} passed over, the first at byte {at}", bytes(damage.skipped_bytes)));
+    }
+    for line in told {
+        paragraph(out, "  ", &format!("note: {line}"));
+    }
+}
+
+fn holders(out: &mut String, screen: &Screen, top: usize) {
+    if screen.holders.all.is_empty() {
+        return;
+    }
+    out.push_str("\nLargest holders (what would go if they went)\n");
+    for (i, holder) in screen.holders.all.iter().take(top).enumerate() {
+        let text = holder::sentence(holder, screen.size.bytes);
+        let mark = if holder.suspicion.is_some() { "!" } else { "·" };
+        let mut lines = String::new();
+        paragraph(&mut lines, "       ", &text);
+        out.push_str(&format!("{mark} {:>3}  {}", i + 1, lines.trim_start()));
+        paragraph(out, "       ", &holder::judged(holder));
+        if let Some(place) = &holder.accumulates_in {
+            paragraph(out, "       ", &format!("memory accumulates in its {}", printable(place)));
+        }
+        for line in way::lines(&holder.way, "       ") {
+            out.push_str(&format!("{line}\n"));
+        }
+    }
+}
+
+fn groups(out: &mut String, title: &str, what: &str, groups: &[Group], top: usize) {
+    let mut rows: Table = table(&[what, "objects", "shallow", "retained"], &[]);
+    for group in groups.iter().take(top) {
+        let name = if group.name.is_empty() { "(no package)" } else { &group.name };
+        rows.add_row([
+            shortened(name, NAME),
+            count(group.sum.objects),
+            bytes(group.sum.shallow_bytes),
+            bytes(group.sum.retained_bytes),
+        ]);
+    }
+    section(out, title, &rows);
+}
+
+fn roots(out: &mut String, screen: &Screen) {
+    let mut rows = table(&["root", "count"], &[]);
+    for roots in &screen.roots {
+        rows.add_row([way::root(roots.kind).to_owned(), count(roots.roots)]);
+    }
+    section(out, "Roots (why an object is held at all)", &rows);
+}
