@@ -70,17 +70,19 @@ pub struct Classes {
     by_id: FxHashMap<u64, u32>,
 }
 
-impl Classes {
-    /// The most that can be told apart: an object's entry has 24 bits for its class.
-    pub const MOST: usize = 1 << 24;
-
+impl Default for Classes {
     /// Those of arrays of primitive values.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let names = ["boolean", "char", "float", "double", "byte", "short", "int", "long"];
         let mut all = vec![Class::named(String::new(), 0); 4];
         all.extend(names.iter().map(|name| Class::named(format!("{name}[]"), 0)));
         Self { all, by_id: FxHashMap::default() }
     }
+}
+
+impl Classes {
+    /// The most that can be told apart: an object's entry has 24 bits for its class.
+    pub const MOST: usize = 1 << 24;
 
     /// The number of a class by its identifier; it is given one when it is new. `None`: there are too many.
     pub fn intern(&mut self, id: u64) -> Option<u32> {
@@ -112,7 +114,7 @@ impl Classes {
     }
 
     /// How many numbers there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.all.len()
     }
 
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_circle_of_superclasses_ends() {
-        let mut classes = Classes::new();
+        let mut classes = Classes::default();
         let (a, b) = (classes.intern(7).unwrap(), classes.intern(8).unwrap());
         classes.get_mut(a).parent = b;
         classes.get_mut(b).parent = a;

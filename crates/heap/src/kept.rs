@@ -164,7 +164,7 @@ impl Totals {
             next += 1;
             next - 1
         };
-        let mut groups = Vec::with_capacity(heap.classes.len());
+        let mut groups = Vec::with_capacity(heap.classes.count());
         for (_, class) in heap.classes.iter() {
             let by_name = *names.entry(class.name.clone()).or_insert_with(&mut new);
             let by_package = *packages.entry(class.package().to_owned()).or_insert_with(&mut new);

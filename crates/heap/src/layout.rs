@@ -82,13 +82,14 @@ impl Layout {
         };
         let reference_bytes = if id_size == 4 || narrow { 4 } else { 8 };
         let best = (0..headers.len()).max_by_key(|i| (exact[*i], std::cmp::Reverse(*i))).unwrap_or(0);
-        let array_header_bytes = headers[best];
+        // A few arrays may have anything behind them.
+        let array_header_bytes = if exact[best] >= MANY { headers[best] } else { headers[0] };
         let header_bytes = match (id_size, array_header_bytes) {
             (4, _) | (_, 12) => 8,
             (_, 16) => 12,
             _ => 16,
         };
-        let measured_on = (closer + apart, bytes);
+        let measured_on = (closer + apart, if exact[best] >= MANY { bytes } else { 0 });
         Self { reference_bytes, header_bytes, array_header_bytes, alignment, measured_on, fills_gaps }
     }
 
@@ -127,7 +128,7 @@ impl Layout {
     /// Fills in the sizes of instances. `closest` has, class by class, the smallest distance of an instance to its neighbour and how many
     /// there are.
     pub fn instances(&self, classes: &mut Classes, closest: &[(u64, u64)]) {
-        for class in 12..classes.len() as u32 {
+        for class in 12..classes.count() as u32 {
             let computed = self.computed(classes, class);
             let (distance, count) = closest.get(class as usize).copied().unwrap_or((u64::MAX, 0));
             let measured = distance < computed || count >= MANY && distance - computed <= MOST_INJECTED;
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn fields_are_laid_out_as_the_jvm_does() {
-        let mut classes = Classes::new();
+        let mut classes = Classes::default();
         let (base, sub) = (classes.intern(1).unwrap(), classes.intern(2).unwrap());
         classes.get_mut(sub).parent = base;
         for (class, kind) in [(base, 8), (sub, 11), (sub, 8), (sub, 2)] {
@@ -220,7 +221,7 @@ mod tests {
         assert_eq!(layout.computed(&classes, sub), 32);
         assert_eq!([layout.array(8, 0), layout.array(11, 3), layout.array(2, 3)], [16, 40, 32]);
         // Closer than computed: measured. Many, and a little further: measured. Few: computed.
-        let mut closest = vec![(u64::MAX, 0); classes.len()];
+        let mut closest = vec![(u64::MAX, 0); classes.count()];
         for (told, expected) in
             [((24, 1), 24), ((40, 100), 40), ((48, 100), 48), ((64, 100), 32), ((40, 2), 32), ((8, 9), 32)]
         {

@@ -8,6 +8,7 @@
 //! names of threads are names, and are shown.
 
 mod classes;
+mod compare;
 mod cursor;
 mod dominators;
 mod edges;
@@ -26,6 +27,7 @@ mod text;
 mod values;
 
 pub use classes::{Class, Classes, Strength};
+pub use compare::{ChainGrowth, ClassGrowth, Growth, Summary};
 pub use edges::Edge;
 pub use error::HeapError;
 pub use heap::{Heap, Root, Thread};

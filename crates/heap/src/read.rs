@@ -107,7 +107,7 @@ impl Scan {
         Self {
             texts: Texts::default(),
             entries: Vec::new(),
-            classes: Classes::new(),
+            classes: Classes::default(),
             loaded: Vec::new(),
             frames: FxHashMap::default(),
             serials: FxHashMap::default(),
@@ -295,7 +295,7 @@ impl<'a> Build<'a> {
         });
         let neighbours = neighbours.filter(|near| near.tag == tag::OBJECT_ARRAY || near.class == 8);
         let layout = Layout::measure(neighbours, self.id_size, alignment, span, fills_gaps);
-        let mut closest = vec![(u64::MAX, 0); self.scan.classes.len()];
+        let mut closest = vec![(u64::MAX, 0); self.scan.classes.count()];
         for node in 0..nodes {
             if self.tag(node) == tag::INSTANCE {
                 let (least, count) = &mut closest[self.class_number(node) as usize];

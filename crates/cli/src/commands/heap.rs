@@ -1,9 +1,12 @@
 //! `fathom heap`: who keeps what in a heap dump.
 
-use std::path::PathBuf;
+mod dump;
 
-use fathom_heap::report::{About, Screen};
-use fathom_heap::{Kept, Paths, Referents};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use fathom_heap::report::{About, ClassReport, ObjectReport, Screen, WaysReport};
+use fathom_heap::{Growth, Heap, Kept, Paths, Referents, Summary};
 
 use crate::exit::Outcome;
 use crate::output::{print, print_json};
@@ -14,42 +17,117 @@ use crate::output::{print, print_json};
     long_about = "Who keeps what in a heap dump, in HPROF as HotSpot writes it, packed or plain.
 
 Retained is what would go if an object went: computed exactly, by the dominator tree. The largest holders come first, each with \
-the shortest way from a root; a holder is called a suspect only by a measure that is told with it. Values of texts and arrays \
-are not shown; names of threads are.",
+the shortest way from a root; a holder is called a suspect only by a measure that is told with it. Two dumps of one program \
+tell what grew, and where it is kept. Values of texts, of fields and of arrays are not shown; names of threads are.",
     after_long_help = "Examples:
-  fathom heap dump.hprof                    who holds most, and the tables
-  fathom heap dump.hprof.gz --top 50        more rows; packed by jcmd PID GC.heap_dump -gz=1 FILE
-  fathom heap dump.hprof --json | jq '.holders.all[0]'"
+  fathom heap dump.hprof                      who holds most, classes, threads, waste
+  fathom heap dump.hprof.gz --top 50          more rows; packed by jcmd PID GC.heap_dump -gz=1 FILE
+  fathom heap monday.hprof friday.hprof       what grew, and where it is kept
+  fathom heap dump.hprof --class org.example.Session
+  fathom heap dump.hprof --object 0xf5755eb8  its fields, what keeps it, what it keeps
+  fathom heap dump.hprof --paths 0xf5755eb8   the ways from the roots to it
+  fathom heap dump.hprof --json | jq '.holders.all[0]'
+  fathom heap -p 4711 --dump now.hprof        dump a running JVM first (it stands meanwhile), then the same"
 )]
 pub struct Args {
-    /// The dump
-    #[arg(value_name = "DUMP", required = true)]
-    dump: PathBuf,
+    /// The dump; two of them: what grew from the first to the second
+    #[arg(value_name = "DUMP", num_args = 1..=2, required_unless_present = "pid")]
+    dumps: Vec<PathBuf>,
+    /// Dump this JVM first, into the file of --dump
+    #[arg(short, long, value_name = "PID", requires = "dump", conflicts_with = "dumps")]
+    pid: Option<u32>,
+    /// Where the dump of the JVM goes
+    #[arg(long, value_name = "FILE", requires = "pid")]
+    dump: Option<PathBuf>,
+    /// With -p: garbage is dumped, too. Otherwise the JVM collects the whole heap before
+    #[arg(long, requires = "pid")]
+    with_garbage: bool,
+    /// All about the objects of a class
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["object", "paths"])]
+    class: Option<String>,
+    /// All about an object, by its address
+    #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "paths")]
+    object: Option<u64>,
+    /// The ways from the roots to an object
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    paths: Option<u64>,
     /// Rows of each table
     #[arg(long, value_name = "N", default_value_t = 15)]
     top: usize,
     /// Soft, weak, phantom and final references hold nothing; otherwise all references count, as in Eclipse MAT
     #[arg(long)]
     strong_only: bool,
-    /// As JSON (schema fathom.heap/1)
+    /// With --object: the values of texts, fields and arrays of primitive values, which may be anybody's data
+    #[arg(long, requires = "object")]
+    show_values: bool,
+    /// As JSON (schemas fathom.heap/1, fathom.heap-class/1, fathom.heap-object/1, fathom.heap-paths/1, fathom.heap-growth/1)
     #[arg(long)]
     json: bool,
 }
 
 impl Args {
-    /// Shows the dump.
+    /// Shows what is asked of the dump.
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let referents = if self.strong_only { Referents::LeftOut } else { Referents::AsAll };
-        let heap = fathom_heap::read(&self.dump, referents)?;
-        let kept = Kept::of(&heap);
-        let paths = Paths::of(&heap, &kept);
-        let about = About::of(&heap, &self.dump, !self.strong_only);
-        let screen = Screen::of(&heap, &kept, &paths, about, self.top);
-        if self.json {
-            print_json(&screen)?;
-        } else {
-            print(&fathom_render::heap::screen(&screen, self.top))?;
+        if let (Some(pid), Some(file)) = (self.pid, &self.dump) {
+            dump::dump(pid, file, self.with_garbage)?;
+        }
+        let dumps: Vec<&Path> = self.dump.iter().chain(&self.dumps).map(PathBuf::as_path).collect();
+        match dumps[..] {
+            [before, after] => self.growth(before, after)?,
+            [dump] => self.one(dump)?,
+            _ => bail!("no dump is given"),
         }
         Ok(Outcome::Done)
     }
+
+    fn read(&self, path: &Path) -> anyhow::Result<(Heap, Kept)> {
+        let referents = if self.strong_only { Referents::LeftOut } else { Referents::AsAll };
+        let heap = fathom_heap::read(path, referents)?;
+        let kept = Kept::of(&heap);
+        Ok((heap, kept))
+    }
+
+    fn one(&self, path: &Path) -> anyhow::Result<()> {
+        let (heap, kept) = self.read(path)?;
+        if let Some(name) = &self.class {
+            let report = ClassReport::of(&heap, &kept, name, self.top);
+            let report = report.with_context(|| format!("{}: no class {name} in it", path.display()))?;
+            return self.show(&report, fathom_render::heap::class);
+        }
+        if let Some(address) = self.object.or(self.paths) {
+            let node = heap.find(address);
+            let node = node.with_context(|| format!("{}: no object at {address:#x}", path.display()))?;
+            if self.object.is_some() {
+                let report = ObjectReport::of(&heap, &kept, node, self.top, self.show_values);
+                return self.show(&report, fathom_render::heap::object);
+            }
+            let report = WaysReport::of(&heap, &kept, &Paths::of(&heap, &kept), node, self.top);
+            return self.show(&report, fathom_render::heap::ways);
+        }
+        let paths = Paths::of(&heap, &kept);
+        let about = About::of(&heap, path, !self.strong_only);
+        let screen = Screen::of(&heap, &kept, &paths, about, self.top);
+        self.show(&screen, |screen| fathom_render::heap::screen(screen, self.top))
+    }
+
+    fn growth(&self, before: &Path, after: &Path) -> anyhow::Result<()> {
+        if self.class.is_some() || self.object.is_some() || self.paths.is_some() {
+            bail!("--class, --object and --paths are about one dump");
+        }
+        // One after the other: only what is compared stays.
+        let summary = |path| self.read(path).map(|(heap, kept)| Summary::of(&heap, &kept));
+        let growth = Growth::between(&summary(before)?, &summary(after)?, self.top);
+        self.show(&growth, fathom_render::heap::growth)
+    }
+
+    fn show<T: serde::Serialize>(&self, report: &T, text: impl Fn(&T) -> String) -> anyhow::Result<()> {
+        if self.json { print_json(report) } else { print(&text(report)) }
+    }
+}
+
+/// An address as it is shown, hexadecimal with or without "0x".
+fn address(text: &str) -> Result<u64, String> {
+    let digits = text.trim_start_matches("0x");
+    u64::from_str_radix(digits, 16)
+        .map_err(|_| format!("{text} is no address: they are hexadecimal, as 0xf5755eb8"))
 }

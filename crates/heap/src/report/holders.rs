@@ -203,7 +203,7 @@ impl Search<'_> {
             }
         }
         let name = self.class(set.members[0]);
-        let above = [&set.above[..], &[name.clone()]].concat();
+        let above = [&set.above[..], std::slice::from_ref(&name)].concat();
         let groups = self.groups(&set.members, &above);
         let inside: u64 = groups.iter().map(|group| group.retained).sum();
         let fans_out = groups.first().is_some_and(|group| {
@@ -236,7 +236,11 @@ impl Search<'_> {
         let mut at = 0;
         while let Some(member) = members.get(at).copied() {
             at += 1;
-            let same = |child: &&u32| self.heap.class_number(self.kept.node(**child)) == class;
+            // A class that keeps other classes is one entry.
+            let same = |child: &&u32| {
+                let node = self.kept.node(**child);
+                self.heap.class_number(node) == class && self.heap.tag(node) != tag::CLASS
+            };
             members.extend(self.kept.children(member).iter().filter(same));
         }
         let (count, retained_bytes) = (members.len() as u64, group.retained);

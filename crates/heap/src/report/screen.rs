@@ -5,7 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::buffers::{Buffers, buffers};
 use super::holders::Holders;
+use super::references::{References, references};
+use super::threads::{ThreadKeeps, threads};
+use super::waste::{Waste, waste};
 use crate::dominators::NONE;
 use crate::heap::Heap;
 use crate::kept::{Kept, Sum, Totals};
@@ -85,6 +89,14 @@ pub struct Screen {
     pub packages: Vec<Group>,
     /// Class loaders, which keep what they defined.
     pub loaders: Vec<Group>,
+    /// Threads, the one that keeps most first.
+    pub threads: Vec<ThreadKeeps>,
+    /// What could be saved.
+    pub waste: Waste,
+    /// Reference objects and finalizers.
+    pub references: References,
+    /// Direct buffers.
+    pub buffers: Buffers,
     /// Roots by kind.
     pub roots: Vec<RootsOfKind>,
 }
@@ -134,6 +146,10 @@ impl Screen {
             classes: named(totals.classes),
             packages: named(totals.packages),
             loaders: named(loaders),
+            threads: threads(heap, kept).into_iter().take(top).collect(),
+            waste: waste(heap, kept),
+            references: references(heap, kept, top),
+            buffers: buffers(heap, kept, paths, top),
             roots: roots(heap),
         }
     }

@@ -1,7 +1,12 @@
 //! `fathom heap` in the terminal: who holds most in a sentence each, then the tables, every figure with what it means.
 
+mod growth;
 mod holder;
+mod object;
 mod screen;
+mod tables;
 mod way;
 
+pub use growth::growth;
+pub use object::{class, object, ways};
 pub use screen::screen;

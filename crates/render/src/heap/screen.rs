@@ -4,7 +4,7 @@ use comfy_table::Table;
 use fathom_diagnose::quantity;
 use fathom_heap::report::{Group, Screen};
 
-use super::{holder, way};
+use super::{holder, tables, way};
 use crate::printable;
 use crate::tables::{section, shortened, table};
 use crate::text::wrap;
@@ -31,6 +31,9 @@ pub fn screen(screen: &Screen, top: usize) -> String {
         &screen.loaders,
         top.min(8),
     );
+    tables::threads(&mut out, screen, top.min(10));
+    tables::waste(&mut out, screen);
+    tables::references(&mut out, screen);
     roots(&mut out, screen);
     out
 }

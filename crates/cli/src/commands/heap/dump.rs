@@ -1,0 +1,111 @@
+//! A dump of a running JVM, by its own `GC.heap_dump` through the attach protocol.
+//!
+//! The JVM stands from the first byte to the last: that is HotSpot's way, and what it took is told. The file is the JVM's to write, as its
+//! user and in its mount namespace; whether there is room for it is looked up before.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use fathom_hotspot::attach::Attach;
+use fathom_hotspot::jcmd::quoted;
+use fathom_hotspot::perf_data;
+
+/// How long a dump may take. A JVM that is given up goes on with it.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Makes the dump and says on standard error what it took.
+pub fn dump(pid: u32, file: &Path, with_garbage: bool) -> Result<()> {
+    let file = absolute(file)?;
+    if file.symlink_metadata().is_ok() {
+        bail!("{}: it is there already; the JVM does not overwrite a file", file.display());
+    }
+    let attach = Attach::to(pid)?;
+    let seen_by_the_jvm = same_files(pid, file.parent().unwrap_or(Path::new("/")));
+    if !seen_by_the_jvm {
+        bail!(
+            "JVM {pid} does not see {} (it runs in a container): dump into a folder that both see",
+            file.parent().unwrap_or(Path::new("/")).display()
+        );
+    }
+    has_room(&attach, pid, &file)?;
+    let path = file.to_str().and_then(quoted).context("the file's name cannot be said to the JVM")?;
+    let all = if with_garbage { "-all " } else { "" };
+    let stood = stopped(pid, &attach);
+    let begun = Instant::now();
+    let answer = attach.jcmd_within(PATIENCE, &format!("GC.heap_dump {all}{path}"))?;
+    let took = begun.elapsed();
+    let bytes = std::fs::metadata(&file)
+        .with_context(|| format!("JVM {pid} wrote no dump: {}", answer.trim()))?
+        .len();
+    let stood = stood.zip(stopped(pid, &attach)).map(|(before, after)| after - before);
+    let size = fathom_diagnose::quantity::bytes(bytes as f64);
+    let seconds = |s: f64| fathom_diagnose::quantity::seconds(s);
+    let stood = match stood {
+        Some(s) => format!("its threads stood for {} of it, by its own count of safepoints", seconds(s)),
+        None => "its threads stood for nearly all of it (it publishes no count of safepoints)".to_owned(),
+    };
+    eprintln!("fathom: JVM {pid} dumped {size} in {}; {stood}", seconds(took.as_secs_f64()));
+    Ok(())
+}
+
+fn absolute(file: &Path) -> Result<PathBuf> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().with_context(|| folder.display().to_string())?;
+    let name = file.file_name().with_context(|| format!("{}: no name of a file", file.display()))?;
+    Ok(folder.join(name))
+}
+
+/// Whether a folder of ours is the same one in the JVM's view.
+fn same_files(pid: u32, folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let theirs = Path::new("/proc")
+        .join(pid.to_string())
+        .join("root")
+        .join(folder.strip_prefix("/").unwrap_or(folder));
+    match (std::fs::metadata(folder), std::fs::metadata(theirs)) {
+        (Ok(ours), Ok(theirs)) => (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()),
+        _ => false,
+    }
+}
+
+/// Whether the folder has room for the heap as it is now. A dump takes up to one and a half times as much as the heap's used part where
+/// references are compressed, as it has them at full width.
+fn has_room(attach: &Attach, pid: u32, file: &Path) -> Result<()> {
+    let Some(used) = used_bytes(pid, attach) else { return Ok(()) };
+    let needed = used + used / 2;
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let about = rustix::fs::statvfs(folder).with_context(|| folder.display().to_string())?;
+    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    if free < needed {
+        let bytes = |n: u64| fathom_diagnose::quantity::bytes(n as f64);
+        bail!(
+            "{}: {} free, and the dump may take {} (the heap has {} in use); dump to another disk",
+            folder.display(),
+            bytes(free),
+            bytes(needed),
+            bytes(used)
+        );
+    }
+    Ok(())
+}
+
+/// Bytes of the heap in use, as the JVM counts them after its last collection, and what it may have allocated since: its capacity.
+fn used_bytes(pid: u32, attach: &Attach) -> Option<u64> {
+    let counters = perf_data::read(pid, attach.status()).ok()??;
+    let spaces = (0..2).flat_map(|generation| (0..3).map(move |space| (generation, space)));
+    let sum: i64 = spaces
+        .filter_map(|(generation, space)| {
+            counters.number(&format!("sun.gc.generation.{generation}.space.{space}.capacity"))
+        })
+        .sum();
+    u64::try_from(sum).ok().filter(|sum| *sum > 0)
+}
+
+/// Seconds that the JVM has stood so far, as it counts them.
+fn stopped(pid: u32, attach: &Attach) -> Option<f64> {
+    let counters = perf_data::read(pid, attach.status()).ok()??;
+    let ticks = counters.number("sun.rt.safepointTime")?;
+    let frequency = counters.number("sun.os.hrt.frequency").filter(|frequency| *frequency > 0)?;
+    Some(ticks as f64 / frequency as f64)
+}

@@ -1,0 +1,238 @@
+//! `fathom heap` on dumps of real JVMs of each release, with what holds their memory planted.
+
+#![allow(clippy::unwrap_used)]
+
+mod live;
+
+use std::path::Path;
+use std::process::Command;
+
+use live::jdks;
+use live::process::Talking;
+use serde_json::Value;
+
+/// A program of `tests/java/Holders.java` on a JDK, and what fathom says of its dump.
+struct Dumped {
+    screen: Value,
+    program: Talking,
+    dir: tempfile::TempDir,
+}
+
+fn dumped(home: &Path, classes: &Path, case: &str, options: &[&str]) -> Dumped {
+    let dir = tempfile::tempdir().unwrap();
+    let mut java = Command::new(home.join("bin/java"));
+    java.arg("-Xmx512m").args(options).arg("-cp").arg(classes).args(["Holders", case]).arg(classes);
+    let program = Talking::start(&mut java);
+    let screen = live::json(dir.path(), &["heap", "-p", &program.pid(), "--dump", "it.hprof"]);
+    Dumped { screen, program, dir }
+}
+
+impl Dumped {
+    fn holder(&self) -> &Value {
+        &self.screen["holders"]["all"][0]
+    }
+
+    fn fathom(&self, args: &[&str]) -> String {
+        let output = live::fathom(self.dir.path(), &[&["heap", "it.hprof"], args].concat());
+        assert!(output.status.success(), "{args:?}: {}", live::said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+/// Calls back with each JDK and the compiled program.
+fn on_each(test: impl Fn(u64, &Path, &Path)) {
+    let classes = tempfile::tempdir().unwrap();
+    if jdks::compile(classes.path(), 8, &["Holders"]).is_none() {
+        return;
+    }
+    for (release, home) in jdks::of(&[8, 11, 17, 21, 25]) {
+        test(release, &home, classes.path());
+    }
+}
+
+/// What is planted, where it must be found, what must be said of its entries, and why it is suspected.
+const PLANTED: [(&str, &str, &str, u64, &str); 6] = [
+    ("static-map", "Holders$Sessions.OPEN", "Holders$Session", 60_000, "unbounded-entries"),
+    ("cache", "Holders.PAGES", "byte[]", 20_000, "unbounded-entries"),
+    ("listeners", "Holders.BUS", "Holders$View", 15_000, "unbounded-entries"),
+    ("loaders", "Holders.KEPT", "class HoldersPlugin", 30, "repeated-loaders"),
+    ("thread-local", "", "byte[]", 320, "thread-locals"),
+    ("finalizers", "java.lang.ref.Finalizer", "Holders$Finished", 2990, "unbounded-entries"),
+];
+
+#[test]
+fn the_holder_that_was_planted_is_the_first_and_its_entries_are_counted() {
+    on_each(|release, home, classes| {
+        for (case, field, class, count, suspicion) in PLANTED {
+            let dumped = dumped(home, classes, case, &[]);
+            let holder = dumped.holder();
+            let told = format!("JDK {release}, {case}: {holder:#}");
+            assert!(holder["static_field"].as_str().unwrap_or("").starts_with(field), "{told}");
+            assert_eq!(holder["entries"]["class"], class, "{told}");
+            let entries = holder["entries"]["count"].as_u64().unwrap();
+            assert!(entries.abs_diff(count) <= count / 100, "{told}");
+            assert_eq!(holder["suspicion"], suspicion, "{told}");
+            assert!(holder["share"].as_f64().unwrap() > 0.5, "{told}");
+            if case == "thread-local" {
+                let name = |i: usize| holder["threads"][i].as_str().unwrap_or("").to_owned();
+                assert_eq!((name(0), name(7)), ("pool-1-thread-1".into(), "pool-1-thread-8".into()), "{told}");
+            }
+            if case == "finalizers" {
+                let waiting = dumped.screen["references"]["finalizer_queue"].as_u64().unwrap();
+                assert!((2900..=3000).contains(&waiting), "{release}: {waiting}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_cache_that_evicts_and_a_healthy_heap_are_no_suspects() {
+    on_each(|release, home, classes| {
+        let bounded = dumped(home, classes, "bounded", &[]);
+        let holder = bounded.holder();
+        assert_eq!(holder["entries"]["count"], 20_000, "JDK {release}: {holder:#}");
+        assert_eq!(holder["bound"]["class"], "Holders$Recent", "JDK {release}: {holder:#}");
+        for dumped in [bounded, dumped(home, classes, "healthy", &[])] {
+            let holders = dumped.screen["holders"]["all"].as_array().unwrap();
+            assert!(holders.iter().all(|holder| holder["suspicion"].is_null()), "JDK {release}: {holders:#?}");
+            let text = dumped.fathom(&[]);
+            assert!(!text.contains("leak") && !text.contains(" suspect:"), "JDK {release}: {text}");
+        }
+    });
+}
+
+#[test]
+fn direct_buffers_are_charged_to_who_keeps_them_and_slices_do_not_count() {
+    on_each(|release, home, classes| {
+        let dumped = dumped(home, classes, "direct", &[]);
+        let owners = dumped.screen["buffers"]["owners"].as_array().unwrap();
+        let owner = &owners[0];
+        assert_eq!((&owner[0], &owner[1]), (&"Holders.KEPT (static)".into(), &20.into()), "JDK {release}: {owners:?}");
+        assert_eq!(owner[2], 20 << 20, "JDK {release}: {owners:?}");
+    });
+}
+
+/// Classes and their objects and bytes, as the JVM counts them.
+fn histogram(program: &Talking) -> Vec<(String, u64, u64)> {
+    let attach = fathom_hotspot::attach::Attach::to(program.pid().parse().unwrap()).unwrap();
+    let told = attach.jcmd("GC.class_histogram").unwrap();
+    let row = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        let (objects, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some((words.next()?.to_owned(), objects, bytes))
+    };
+    told.lines().filter_map(row).collect()
+}
+
+#[test]
+fn objects_are_as_large_as_the_jvm_says_whatever_its_layout() {
+    on_each(|release, home, classes| {
+        let mut layouts: Vec<&[&str]> = vec![&[], &["-XX:-UseCompressedOops"], &["-XX:+UseParallelGC"]];
+        if release >= 25 {
+            layouts.extend([&["-XX:+UseCompactObjectHeaders"][..], &["-XX:+UseZGC"]]);
+        }
+        for options in layouts {
+            let dumped = dumped(home, classes, "static-map", &[options, &["-Xmx1g"]].concat());
+            let rows = live::json(dumped.dir.path(), &["heap", "it.hprof", "--top", "100000"]);
+            let rows = rows["classes"].as_array().unwrap();
+            let mut compared = 0;
+            for (class, objects, bytes) in histogram(&dumped.program) {
+                let name = match class.as_str() {
+                    "[B" => "byte[]",
+                    "[C" => "char[]",
+                    "[I" => "int[]",
+                    name if name.starts_with('[') => continue,
+                    name => name,
+                };
+                let Some(row) = rows.iter().find(|row| row["name"] == name) else { continue };
+                // What the JVM itself allocates between dump and histogram is not ours to count; its dead filler is arrays of int.
+                if objects < 100 || row["objects"] != objects || name == "int[]" || name == "java.lang.Class" {
+                    continue;
+                }
+                assert_eq!(row["shallow_bytes"], bytes, "JDK {release} {options:?}: {name}");
+                compared += 1;
+            }
+            assert!(compared >= 5, "JDK {release} {options:?}: only {compared} classes could be compared");
+        }
+    });
+}
+
+#[test]
+fn a_packed_dump_says_the_same_and_a_cut_one_what_was_there() {
+    on_each(|release, home, classes| {
+        let dumped = dumped(home, classes, "static-map", &[]);
+        let plain = std::fs::read(dumped.dir.path().join("it.hprof")).unwrap();
+        if release >= 17 {
+            let attach = fathom_hotspot::attach::Attach::to(dumped.program.pid().parse().unwrap()).unwrap();
+            let packed = dumped.dir.path().join("packed.hprof.gz");
+            attach.jcmd(&format!("GC.heap_dump -gz=1 {}", packed.display())).unwrap();
+            let packed = live::json(dumped.dir.path(), &["heap", "packed.hprof.gz"]);
+            assert_eq!(packed["about"]["packed"], true);
+            assert_eq!(packed["holders"]["all"][0]["entries"]["count"], 60_000, "JDK {release}");
+        }
+        std::fs::write(dumped.dir.path().join("cut.hprof"), &plain[..plain.len() / 2]).unwrap();
+        let cut = live::json(dumped.dir.path(), &["heap", "cut.hprof"]);
+        assert_eq!(cut["about"]["damage"]["truncated"], true, "JDK {release}");
+        let objects = |screen: &Value| {
+            screen["size"]["objects"].as_u64().unwrap() + screen["size"]["unreachable_objects"].as_u64().unwrap()
+        };
+        let share = objects(&cut) as f64 / objects(&dumped.screen) as f64;
+        assert!((0.2..0.9).contains(&share), "JDK {release}: {share}");
+    });
+}
+
+#[test]
+fn what_is_asked_further_leads_from_the_class_to_the_root_and_shows_values_only_when_told_to() {
+    let classes = tempfile::tempdir().unwrap();
+    let Some(home) = jdks::compile(classes.path(), 8, &["Holders"]) else { return };
+    let dumped = dumped(&home, classes.path(), "static-map", &[]);
+    let dir = dumped.dir.path();
+    let class = live::json(dir, &["heap", "it.hprof", "--class", "Holders$Session"]);
+    assert_eq!((&class["sum"]["objects"], &class["superclasses"][0]), (&60_000.into(), &"java.lang.Object".into()));
+    let address = format!("{:#x}", class["largest"][0]["address"].as_u64().unwrap());
+    let paths = dumped.fathom(&["--paths", &address]);
+    assert!(paths.contains("Holders$Sessions.OPEN (static) → java.util.concurrent.ConcurrentHashMap"), "{paths}");
+    assert!(paths.contains(".val → Holders$Session"), "{paths}");
+    let object = live::json(dir, &["heap", "it.hprof", "--object", &address]);
+    let user = object["members"].as_array().unwrap().iter().find(|member| member["name"] == "user").unwrap();
+    let user = format!("{:#x}", user["object"]["address"].as_u64().unwrap());
+    let hidden = dumped.fathom(&["--object", &user]);
+    assert!(!hidden.contains("user-"), "{hidden}");
+    let shown = dumped.fathom(&["--object", &user, "--show-values"]);
+    assert!(shown.contains("value: user-"), "{shown}");
+    for args in [&[][..], &["--class", "java.lang.String"], &["--paths", &user], &["--json"]] {
+        assert!(!dumped.fathom(args).contains("user-"), "{args:?}");
+    }
+    let missing = live::fathom(dir, &["heap", "it.hprof", "--class", "No.Such"]);
+    assert!(live::said(&missing).contains("no class No.Such"), "{}", live::said(&missing));
+}
+
+#[test]
+fn what_grew_between_two_dumps_is_told_by_where_it_is_kept() {
+    let classes = tempfile::tempdir().unwrap();
+    let Some(home) = jdks::compile(classes.path(), 8, &["Holders"]) else { return };
+    let before = dumped(&home, classes.path(), "healthy", &[]);
+    let after = dumped(&home, classes.path(), "static-map", &[]);
+    let (a, b) = (before.dir.path().join("it.hprof"), after.dir.path().join("it.hprof"));
+    let growth = live::json(after.dir.path(), &["heap", a.to_str().unwrap(), b.to_str().unwrap()]);
+    let chain: Vec<&str> = growth["chains"][0]["chain"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+    assert!(chain.contains(&"class Holders$Sessions") && chain.contains(&"Holders$Session"), "{chain:?}");
+    let sessions = growth["classes"].as_array().unwrap().iter().find(|class| class["class"] == "Holders$Session");
+    assert_eq!(sessions.unwrap()["objects"][1], 60_000);
+}
+
+#[test]
+fn a_dump_does_not_overwrite_and_says_how_long_the_jvm_stood() {
+    let classes = tempfile::tempdir().unwrap();
+    let Some(home) = jdks::compile(classes.path(), 8, &["Holders"]) else { return };
+    let dumped = dumped(&home, classes.path(), "healthy", &[]);
+    let again = ["heap", "-p", &dumped.program.pid(), "--dump", "it.hprof"];
+    let refused = live::fathom(dumped.dir.path(), &again);
+    assert!(live::said(&refused).contains("there already"), "{}", live::said(&refused));
+    let other = ["heap", "-p", &dumped.program.pid(), "--dump", "other.hprof"];
+    let done = live::fathom(dumped.dir.path(), &other);
+    assert!(live::said(&done).contains("its threads stood for"), "{}", live::said(&done));
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(dumped.dir.path().join("other.hprof")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
+}

@@ -1,0 +1,119 @@
+//! A small dump: what it says when it is whole, and that nothing panics however it is damaged.
+
+#![allow(clippy::unwrap_used)]
+
+mod small;
+
+use std::path::Path;
+
+use fathom_heap::report::{About, Bound, ClassReport, ObjectReport, Screen, WaysReport};
+use fathom_heap::{Growth, Heap, HeapError, Kept, Paths, Referents, Summary, read};
+use proptest::prelude::*;
+use small::id;
+
+fn read_bytes(bytes: &[u8], referents: Referents) -> Result<Heap, HeapError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    read(file.path(), referents)
+}
+
+fn screen(heap: &Heap) -> Screen {
+    let kept = Kept::of(heap);
+    Screen::of(heap, &kept, &Paths::of(heap, &kept), About::of(heap, Path::new("small"), true), 10)
+}
+
+/// All that is ever asked of a heap.
+fn ask_everything(heap: &Heap) {
+    let kept = Kept::of(heap);
+    let paths = Paths::of(heap, &kept);
+    let told = screen(heap);
+    assert!(told.size.objects + told.size.unreachable_objects == u64::from(heap.len()));
+    assert!(told.holders.all.iter().all(|holder| holder.retained_bytes <= told.size.bytes));
+    for node in (0..heap.len()).take(100) {
+        let _ = ObjectReport::of(heap, &kept, node, 5, true);
+        let _ = WaysReport::of(heap, &kept, &paths, node, 5);
+    }
+    for (_, class) in heap.classes.iter().take(50) {
+        let _ = ClassReport::of(heap, &kept, &class.name, 5);
+    }
+    let summary = Summary::of(heap, &kept);
+    let growth = Growth::between(&summary, &summary, 5);
+    assert!(growth.chains.is_empty() && growth.classes.is_empty());
+}
+
+#[test]
+fn a_whole_dump_tells_who_keeps_what() {
+    let heap = read_bytes(&small::dump(), Referents::AsAll).unwrap();
+    assert_eq!(heap.damage, Default::default());
+    let kept = Kept::of(&heap);
+    let number = |address| kept.number(heap.find(address).unwrap()).unwrap();
+    let size = |address| heap.size(heap.find(address).unwrap());
+    let (list, array) = (number(id::LIST), number(id::ARRAY));
+    let items: u64 = (0..small::ITEMS).map(|i| size(id::ITEMS + 24 * i)).sum();
+    assert_eq!(kept.retained(list), size(id::LIST) + size(id::ARRAY) + items);
+    assert_eq!(kept.dominator(array), list);
+    let screen = screen(&heap);
+    let thread = &screen.threads[0];
+    assert_eq!((thread.name.as_deref(), thread.stack_bytes), (Some("worker"), 816));
+    assert_eq!(thread.largest_frame.as_deref(), Some("org.example.Cache.run(Cache.java:7)"));
+    assert_eq!(screen.size.unreachable_objects, 1);
+    let weakly = WaysReport::of(&heap, &kept, &Paths::of(&heap, &kept), heap.find(id::WEAKLY).unwrap(), 3);
+    assert!(weakly.ways[0].weak && weakly.referrers == 1);
+    ask_everything(&heap);
+}
+
+#[test]
+fn what_only_a_weak_reference_holds_is_held_by_nothing_where_referents_are_left_out() {
+    let heap = read_bytes(&small::dump(), Referents::LeftOut).unwrap();
+    let kept = Kept::of(&heap);
+    let reached = |address| kept.number(heap.find(address).unwrap()).is_some();
+    assert_eq!([id::WEAKLY, id::GARBAGE, id::LIST].map(reached), [false, false, true]);
+}
+
+#[test]
+fn a_large_class_of_the_jdk_alone_bounds_nothing() {
+    let screen = screen(&read_bytes(&small::dump(), Referents::AsAll).unwrap());
+    let bounds: Vec<&Bound> = screen.holders.all.iter().filter_map(|holder| holder.bound.as_ref()).collect();
+    assert!(bounds.is_empty(), "{bounds:?}");
+}
+
+#[test]
+fn what_is_no_dump_is_told() {
+    assert!(matches!(read_bytes(b"PK\x03\x04", Referents::AsAll), Err(HeapError::NotHprof { .. })));
+    assert!(matches!(read_bytes(b"", Referents::AsAll), Err(HeapError::NotHprof { .. })));
+    let head = &small::dump()[..40];
+    assert!(matches!(read_bytes(head, Referents::AsAll), Err(HeapError::Empty { truncated: true, .. })));
+}
+
+#[test]
+fn the_seed_of_the_fuzzer_is_this_dump() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/small.hprof");
+    if std::env::var_os("FATHOM_BLESS").is_some() {
+        std::fs::write(&path, small::dump()).unwrap();
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), small::dump(), "FATHOM_BLESS=1 writes it anew");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn no_damage_makes_it_panic(
+        bytes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..12),
+        cut in any::<prop::sample::Index>(),
+        is_cut: bool,
+    ) {
+        let mut dump = small::dump();
+        for (at, byte) in &bytes {
+            let at = at.index(dump.len());
+            dump[at] = *byte;
+        }
+        if is_cut {
+            dump.truncate(cut.index(dump.len()));
+        }
+        for referents in [Referents::AsAll, Referents::LeftOut] {
+            if let Ok(heap) = read_bytes(&dump, referents) {
+                ask_everything(&heap);
+            }
+        }
+    }
+}

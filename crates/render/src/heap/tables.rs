@@ -1,0 +1,89 @@
+//! Tables of the first screen beside classes: threads, waste, references, direct buffers.
+
+use fathom_diagnose::quantity;
+use fathom_heap::report::Screen;
+
+use crate::tables::{section, shortened, table};
+
+fn bytes(n: u64) -> String {
+    quantity::bytes(n as f64)
+}
+
+fn count(n: u64) -> String {
+    quantity::count(n as f64)
+}
+
+/// Threads by what they keep.
+pub(super) fn threads(out: &mut String, screen: &Screen, top: usize) {
+    let mut rows = table(&["thread", "retained", "stack alone", "frame that holds most"], &[3]);
+    for thread in screen.threads.iter().take(top) {
+        let name = thread.name.as_deref().unwrap_or("?");
+        let frame = thread.largest_frame.as_deref().map_or(String::new(), |frame| shortened(frame, 44));
+        rows.add_row([shortened(name, 28), bytes(thread.retained_bytes), bytes(thread.stack_bytes), frame]);
+    }
+    section(out, "Threads (stack alone: held by local variables and by nothing else)", &rows);
+}
+
+/// What could be saved.
+pub(super) fn waste(out: &mut String, screen: &Screen) {
+    let waste = &screen.waste;
+    let mut rows = table(&["what", "count", "bytes", "meaning"], &[3]);
+    let all = [
+        (
+            "duplicate texts",
+            waste.duplicate_arrays,
+            waste.duplicate_bytes,
+            "arrays of Strings with the content of another",
+        ),
+        (
+            "empty collections",
+            waste.empty_collections,
+            waste.empty_bytes,
+            "maps and lists without an element",
+        ),
+        (
+            "sparse collections",
+            waste.sparse_collections,
+            waste.sparse_bytes,
+            "less than a quarter of 16 or more slots used",
+        ),
+        ("boxed numbers", waste.boxed, waste.boxed_bytes, "Integer, Long, Double … as objects"),
+    ];
+    for (what, n, size, meaning) in all.into_iter().filter(|(_, n, ..)| *n > 0) {
+        rows.add_row([what.to_owned(), count(n), bytes(size), meaning.to_owned()]);
+    }
+    section(out, "Waste (what the same content could do without)", &rows);
+}
+
+/// Reference objects, finalizers, direct buffers.
+pub(super) fn references(out: &mut String, screen: &Screen) {
+    let references = &screen.references;
+    let mut rows = table(&["what", "count"], &[]);
+    for (strength, n) in &references.by_strength {
+        rows.add_row([format!("{strength} references"), count(*n)]);
+    }
+    if let Some(queue) = references.finalizer_queue {
+        rows.add_row([
+            "waiting in the finalizer's queue (dead, kept until finalize() has run)".to_owned(),
+            count(queue),
+        ]);
+    }
+    for (class, n) in references.finalizable.iter().take(3) {
+        rows.add_row([format!("with finalize(): {}", shortened(class, 50)), count(*n)]);
+    }
+    section(out, "References and finalizers", &rows);
+    let buffers = &screen.buffers;
+    let mut rows = table(&["kept by", "buffers", "capacity"], &[]);
+    for (owner, n, capacity) in &buffers.owners {
+        rows.add_row([shortened(owner, 60), count(*n), bytes(*capacity)]);
+    }
+    if buffers.unreachable_bytes > 0 {
+        rows.add_row([
+            "(nothing: freed when collected)".to_owned(),
+            "–".to_owned(),
+            bytes(buffers.unreachable_bytes),
+        ]);
+    }
+    let title = format!("Direct buffers: {} outside of the heap", bytes(buffers.capacity_bytes));
+    section(out, &title, &rows);
+}
