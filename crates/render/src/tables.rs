@@ -85,17 +85,46 @@ pub(crate) fn table(header: &[&str], left: &[usize]) -> Table {
 }
 
 /// A titled table, indented; nothing when it has no row.
-pub(crate) fn section(out: &mut Sheet, title: &str, table: &Table) {
+pub(crate) fn section(out: &mut impl Text, title: &str, table: &Table) {
     if table.row_count() == 0 {
         return;
     }
-    out.push_str(&format!("\n{title}\n"));
-    let room = out.width - 2;
+    out.add(&format!("\n{title}\n"));
+    let room = out.columns() - 2;
     let lines = beside_each_other(table, room).unwrap_or_else(|| row_by_row(table, room));
     for line in lines {
-        out.push_str("  ");
-        out.push_str(line.trim_end());
-        out.push('\n');
+        out.add("  ");
+        out.add(line.trim_end());
+        out.add("\n");
+    }
+}
+
+/// What a section is added to.
+pub(crate) trait Text {
+    /// Columns that it may take.
+    fn columns(&self) -> usize;
+    /// Adds some text.
+    fn add(&mut self, text: &str);
+}
+
+impl Text for Sheet {
+    fn columns(&self) -> usize {
+        self.width
+    }
+
+    fn add(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+}
+
+/// A text that is fitted to the terminal when it is whole.
+impl Text for String {
+    fn columns(&self) -> usize {
+        WIDEST
+    }
+
+    fn add(&mut self, text: &str) {
+        self.push_str(text);
     }
 }
 
