@@ -74,9 +74,12 @@ pub fn zero_ns(recording: &Recording) -> i64 {
 }
 
 fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
+    // A recording begins before its collectors are ready: nothing is known of that time, and it can be asked for.
+    let (covers, judged) = (timeline.covers, timeline.judged());
+    let judged = judged.iter().map(|window| window.from_ns);
     Clock {
         zero_ns: timeline.zero_ns,
-        covers_ns: (timeline.covers.from_ns, timeline.covers.to_ns),
+        covers_ns: (judged.fold(covers.from_ns, i64::min), covers.to_ns),
         wall: timeline.wall,
         zone,
     }

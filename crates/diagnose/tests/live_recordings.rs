@@ -1,0 +1,134 @@
+//! Verdicts on cuts of live recordings of known faults: what happened in each stands in the README beside them.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+
+use std::path::{Path, PathBuf};
+
+use fathom_diagnose::chain::Chains;
+use fathom_diagnose::thread_ledger::{By, thread_ledger};
+use fathom_diagnose::{Confidence, Diagnosis, Finding, Options, diagnose};
+use fathom_recording::Recording;
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/live").join(name)
+}
+
+/// A recording, with the table of throughput that the program wrote where it is asked for.
+fn recording(name: &str, with_table: bool) -> Recording {
+    let mut recording = fathom_recording::open(&fixture(&format!("{name}.fathom"))).unwrap();
+    match with_table {
+        false => recording.seal(),
+        true => {
+            let table = fixture(&format!("{name}-throughput.csv"));
+            fathom_ingest::read_inputs(&[table], &fathom_ingest::Options::default(), &mut recording).unwrap();
+            recording.seal();
+        }
+    }
+    recording
+}
+
+fn verdict(name: &str, with_table: bool) -> Diagnosis {
+    diagnose(&recording(name, with_table), &Options::default()).unwrap()
+}
+
+/// The first finding, by rule and culprit.
+fn first<'d>(d: &'d Diagnosis, rule: &str, culprit: &str) -> &'d Finding {
+    let told = || d.findings.iter().map(|f| format!("{}: {}", f.rule, f.culprit)).collect::<Vec<_>>();
+    let first = d.findings.first().unwrap_or_else(|| panic!("nothing found: {}", d.headline));
+    assert_eq!((first.rule, first.culprit.as_str()), (rule, culprit), "{:?}", told());
+    first
+}
+
+fn tells(finding: &Finding, text: &str) -> bool {
+    finding.evidence.iter().any(|e| e.text.contains(text))
+}
+
+#[test]
+fn a_convoy_is_what_the_holder_of_its_lock_does_with_and_without_the_table() {
+    for with_table in [true, false] {
+        let d = verdict("lock-convoy", with_table);
+        let monitor = "OrderService$AccountLedger in OrderService.book()";
+        let finding = first(&d, "lock-contended-monitor", monitor);
+        assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
+        assert!(finding.title.contains("asleep in OrderService.auditTrail"), "{}", finding.title);
+        assert!(!with_table || finding.share.unwrap() > 0.9, "{:?}", finding.share);
+    }
+}
+
+#[test]
+fn a_chain_into_a_convoy_leads_to_what_all_holders_did_and_to_methods_of_the_application() {
+    let recording = recording("lock-convoy", false);
+    let chains = Chains::with_turns(&recording);
+    let window = fathom_diagnose::whole(&recording);
+    let (victim, _) = chains.victims(window, &[])[0];
+    let chain = chains.of_victim(victim, window);
+    let lock = chain.links.iter().find(|link| link.what.contains("OrderService.book()")).unwrap();
+    let holders = &lock.next[0];
+    assert_eq!(holders.what, "asleep in OrderService.auditTrail", "{lock:#?}");
+    assert!(holders.ms > 0.6 * lock.ms, "{} of {} ms", holders.ms, lock.ms);
+    assert_eq!(holders.stack[1..3], ["OrderService.auditTrail", "OrderService.book"], "{:?}", holders.stack);
+}
+
+#[test]
+fn a_pool_that_waits_for_its_peer_is_explained_by_the_peer() {
+    let d = verdict("connection-pool", true);
+    let finding = first(&d, "largest-growth", "Pool.lambda$main$0");
+    assert!(finding.share.unwrap() > 0.8, "{:?}", finding.share);
+    assert!(finding.title.contains("at the other end of 127.0.0.1"), "{}", finding.title);
+    assert!(finding.title.contains("wait behind it in Pool.call"), "{}", finding.title);
+}
+
+#[test]
+fn processors_that_others_took_are_told_with_who_took_them() {
+    let d = verdict("hog", true);
+    let finding = &d.findings[0];
+    assert_eq!((finding.rule, finding.confidence), ("cpu-taken-by-others", Confidence::Proven));
+    assert!(finding.culprit.starts_with("python3 (6 processes)"), "{}", finding.culprit);
+    assert!(finding.share.unwrap() > 0.9, "{:?}", finding.share);
+}
+
+#[test]
+fn a_thousand_threads_that_hand_on_two_tokens_run_as_much_as_the_kernel_counts() {
+    let recording = recording("hand-1500-threads", false);
+    let ledger = thread_ledger(&recording, None, None, By::Process);
+    let hand = ledger.groups.iter().find(|group| group.name == "Hand").unwrap();
+    let running: f64 = hand.spent.iter().filter(|s| s.words.starts_with("running")).map(|s| s.ms).sum();
+    let cpus = running / (ledger.window.length_ns() as f64 / 1e6);
+    assert!((0.5..0.75).contains(&cpus), "{cpus}");
+}
+
+#[test]
+fn a_log_on_a_frozen_file_system_is_proven_and_what_the_kernel_waited_for_is_told() {
+    let d = verdict("log-frozen-file-system", false);
+    let finding = first(&d, "gc-log-write-blocked", "writes to gc.log");
+    assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
+    // Second, so that no fold of the list takes it.
+    let told = &finding.evidence[1].text;
+    assert!(told.contains("for the file system to be thawed (percpu_rwsem_wait)"), "{told}");
+}
+
+#[test]
+fn writes_of_the_log_that_the_kernel_throttles_are_told_as_such() {
+    let d = verdict("log-dirty-throttling", false);
+    let finding = first(&d, "gc-log-write-blocked", "writes to gc.log");
+    assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
+    assert!(tells(finding, "throttled, because too much is waiting to be written"), "{:?}", finding.evidence);
+}
+
+#[test]
+fn tls_sessions_that_are_not_resumed_are_told_whatever_else_stops_the_jvm() {
+    for name in ["tls-not-resumed-jdk8", "tls-not-resumed-hidden-by-a-stop"] {
+        let d = verdict(name, false);
+        first(&d, "tls-not-resumed", "TLS handshakes in full, below Tls.main");
+    }
+}
+
+#[test]
+fn a_jvm_without_probes_is_stopped_for_what_its_counters_say() {
+    let d = verdict("tls-not-resumed-jdk8", false);
+    let of = |heading: &str| -> f64 {
+        d.ledger.iter().filter(|row| row.heading == heading).filter_map(|row| row.slow_share).sum()
+    };
+    // Two JVMs, each of which runs nearly all of the time.
+    assert!(of("not stopped") > 1.7 && of("unknown") < 0.25, "{:?}", d.ledger);
+}
