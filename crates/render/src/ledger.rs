@@ -20,6 +20,8 @@ const NAME: usize = 60;
 /// Columns of a file or a peer that was waited for, and how many are shown of a heading.
 const TARGET: usize = 64;
 const TARGETS: usize = 3;
+/// Headings with less than this of a group's time, in the window and in the base, are one line.
+const FOLDED: f64 = 0.001;
 /// Growth of a share, in points, that is marked.
 const GREW: f64 = 0.01;
 
@@ -46,7 +48,7 @@ pub fn text(ledger: &ThreadLedger, zero: &fathom_diagnose::Zero, most: usize, co
     }
     for group in ledger.groups.iter().take(most) {
         out.push('\n');
-        one(&mut out, group, ledger);
+        one(&mut out, group, ledger, most == usize::MAX);
     }
     if ledger.groups.len() > most {
         let more = quantity::plural(ledger.groups.len() - most, "group", "groups");
@@ -56,7 +58,7 @@ pub fn text(ledger: &ThreadLedger, zero: &fathom_diagnose::Zero, most: usize, co
     out.finish()
 }
 
-fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger) {
+fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
     let mut name = shortened(&group.name, NAME);
     if group.process != group.name && !group.process.is_empty() {
         name.push_str(&format!(" of {}", shortened(&group.process, NAME / 2)));
@@ -78,7 +80,11 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger) {
     header.push_str(&if base { right("base", FIGURE) } else { String::new() });
     header.push_str(&if operations { right("per op", FIGURE) } else { String::new() });
     out.push_str(&format!("{header}\n"));
-    for spent in &group.spent {
+    let (shown, folded): (Vec<&Spent>, Vec<&Spent>) = group
+        .spent
+        .iter()
+        .partition(|spent| all || spent.share.max(spent.base_share.unwrap_or(0.0)) >= FOLDED);
+    for spent in shown {
         out.push_str(&line(spent, (base, operations), (heading, bar)));
         // What is less than a tenth of its heading would only make the list long.
         for target in spent.on.iter().filter(|target| target.ms >= spent.ms * 0.1).take(TARGETS) {
@@ -91,6 +97,17 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger) {
                 right(&quantity::millis(target.ms), FIGURE)
             ));
         }
+    }
+    if !folded.is_empty() {
+        let name = format!("{} below 0.1 %", quantity::plural(folded.len(), "heading", "headings"));
+        let ms: f64 = folded.iter().map(|spent| spent.ms).sum();
+        let share: f64 = folded.iter().map(|spent| spent.share).sum();
+        out.push_str(&format!(
+            "  {}{}{}\n",
+            left(&cut(&name, heading, "…"), heading),
+            right(&quantity::millis(ms), FIGURE),
+            right(&quantity::share(share), FIGURE)
+        ));
     }
 }
 
@@ -174,5 +191,18 @@ mod tests {
                 assert!(text.contains("50 %") && text.contains("123.46 s"), "{text}");
             }
         }
+        ledger.base = None;
+        let small = ledger.groups[0]
+            .spent
+            .iter_mut()
+            .skip(2)
+            .map(|spent| (spent.share, spent.base_share) = (0.0005, None));
+        let count = small.count();
+        let (folded, all) = (text(&ledger, &zero, 10, 100), text(&ledger, &zero, usize::MAX, 100));
+        assert!(folded.contains(&format!("{count} headings below 0.1 %")), "{folded}");
+        assert!(
+            folded.lines().count() < 20 && all.lines().count() > count && !all.contains("below 0.1 %"),
+            "{all}"
+        );
     }
 }

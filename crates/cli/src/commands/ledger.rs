@@ -47,7 +47,7 @@ pub struct Args {
     /// kinds) [default: the series of throughput, if there is one]
     #[arg(long, value_name = "SPANS")]
     per: Option<Per>,
-    /// All groups, however many there are
+    /// All groups, however many there are, and all of their headings
     #[arg(long)]
     all: bool,
     /// As JSON (schema fathom.ledger/1)

@@ -14,6 +14,9 @@ use crate::{Case, Judgement, Rule, Window, quantity};
 /// Java that is nobody's own: what calls it decides what is done.
 const LIBRARIES: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
 
+/// Wall time that is so many times the CPU time needs a word: most of it is waiting for a CPU.
+const MOSTLY_WAITS: f64 = 2.0;
+
 /// A frame as a rule sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen<'a> {
@@ -110,6 +113,15 @@ impl<'c, 'a> Cpu<'c, 'a> {
         let base = add_up(&self.base, which) * stretch;
         let cost = self.case.excess_ms(slow, base) / sharing(by_thread.values());
         cost.min(Case::length_ms(&self.case.slow))
+    }
+
+    /// What a cost is made of, in words, where most of it is waiting for a CPU; else nothing.
+    pub(super) fn with_waits(&self, cost_ms: f64, which: impl Fn(&str) -> bool) -> String {
+        let ms = self.ms(which);
+        if cost_ms < MOSTLY_WAITS * ms {
+            return String::new();
+        }
+        format!(", {}, and {} with its waits for a CPU", quantity::millis(ms), quantity::millis(cost_ms))
     }
 
     /// What `which` picks costs, milliseconds of wall time, where that is worth a finding; else the figure that rules it out, begun with

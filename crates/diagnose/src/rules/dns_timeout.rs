@@ -63,8 +63,8 @@ impl Rule for DnsTimeout {
                 return all.ruled_out(NOBODY_ASKED);
             }
             return all.ruled_out(format!(
-                "{} were answered, the longest after {}",
-                quantity::plural(all.slow.len(), "look-up", "look-ups"),
+                "{} answered, the longest after {}",
+                quantity::plural(all.slow.len(), "look-up was", "look-ups were"),
                 quantity::millis(all.longest_ms())
             ));
         }
@@ -142,6 +142,12 @@ mod tests {
         assert_eq!(round.confidence, Confidence::ConsistentWith);
         assert!(matches!(look_up(4_100.0, None), Judgement::RuledOut { .. }));
         assert!(matches!(look_up(4_100.0, Some(0.0)), Judgement::RuledOut { .. }));
+    }
+
+    #[test]
+    fn one_look_up_was_answered_and_two_were() {
+        let Judgement::RuledOut { figure, .. } = look_up(4_100.0, None) else { panic!() };
+        assert_eq!(figure, "1 look-up was answered, the longest after 4.10 s");
     }
 
     #[test]

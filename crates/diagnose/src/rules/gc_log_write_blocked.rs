@@ -127,6 +127,11 @@ impl Rule for GcLogWriteBlocked {
                 "the longest stretch of a pause outside its phases is {}, and the processor was busy in it",
                 quantity::millis(w.ms)
             )),
+            Some(w) if w.ms >= GAP_MS => gc.ruled_out(format!(
+                "stretches of pauses in which nothing was done are {} in all, the longest {}: too little to matter",
+                quantity::millis(cost_ms),
+                quantity::millis(w.ms)
+            )),
             Some(w) => gc.ruled_out(format!(
                 "the longest stretch of a pause in which nothing was done is {}, a blocked write shows from {} on",
                 quantity::millis(w.ms.max(0.0)),
@@ -391,6 +396,17 @@ mod tests {
         assert_eq!(finding.cost_ms, 8_700.0);
         assert!(finding.remedies[0].change.contains("-Xlog:async"));
         assert_eq!(finding.evidence[0].source, "gc.log:52");
+    }
+
+    #[test]
+    fn a_stretch_that_is_long_enough_and_does_not_matter_is_ruled_out_for_that() {
+        let mut built = quiet("17");
+        pause(&mut built, 110.0, 390.0, 350.0, 0.06, 39.0);
+        let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &built.sealed()) else {
+            panic!()
+        };
+        let told = "stretches of pauses in which nothing was done are 350 ms in all, the longest 350 ms: too little to matter";
+        assert_eq!(figure, told);
     }
 
     fn stopped(kind: &str, thread: Role, frames: &[&str], labels: &[(&str, &str)]) -> Judgement {

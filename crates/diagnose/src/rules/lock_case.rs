@@ -167,6 +167,8 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     });
     let sure = match waits.case.share(waits.cost_ms()) {
         _ if deadlock.is_some() => Confidence::Proven,
+        // Time that stacks alone charge to a lock: which one it is nothing tells.
+        _ if first.class.is_empty() => Confidence::ConsistentWith,
         Some(part) if part >= 0.5 && hot => Confidence::Likely,
         Some(_) => Confidence::ConsistentWith,
         None if hot => Confidence::Likely,
@@ -178,6 +180,9 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
              recording did"
                 .to_owned()
         }
+        _ if first.class.is_empty() => "the waits are told by the stacks of switches alone: no record of a lock says which one it was, \
+                                       and whether it was one"
+            .to_owned(),
         Some(holders) if holders.is_known() => format!(
             "the waits were measured; what its holders did is known of {} of the {} for which they are known to have \
              held it while others waited",

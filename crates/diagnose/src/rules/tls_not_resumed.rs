@@ -121,8 +121,9 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     let mut finding = case.finding(rule, jvm, confidence, cost_ms);
     finding.why_confidence = why.into();
     finding.title = format!(
-        "TLS handshakes in full took {} of CPU time: sessions were not resumed",
-        quantity::share(cpu.share(full))
+        "TLS handshakes in full took {} of CPU time{}: sessions were not resumed",
+        quantity::share(cpu.share(full)),
+        cpu.with_waits(cost_ms, full)
     );
     let callers = cpu.callers(full);
     finding.culprit = callers.first().map_or_else(
