@@ -56,10 +56,10 @@ fn a_program_that_is_interpreted_is_slower_and_the_first_look_is_enough() {
                 ["", "-Xint"].map(|flag| java(&home, dir.path(), &format!("{flag} Sums small 300")));
             let commands = [commands[0].as_str(), "--", commands[1].as_str()];
             for metric in ["wall", "cpu", r"number=took (\S+) ms"] {
-                let report = json_before(dir.path(), &["--runs", "4..16", "--metric", metric], &commands);
+                let report = json_before(dir.path(), &["--runs", "6..24", "--metric", metric], &commands);
                 let told = &report["comparisons"][0];
                 assert_eq!(told["verdict"], "slower", "{metric}: {told}");
-                assert_eq!(report["runs"], 4, "{metric}: {told}");
+                assert_eq!(report["runs"], 6, "{metric}: {told}");
                 assert!(told["estimate"]["low"].as_f64().unwrap() > 1.2, "{metric}: {told}");
             }
         }

@@ -3,6 +3,8 @@
 //! Where several commands or several benchmarks are compared at once, the chance of error is divided among the comparisons
 //! (Bonferroni), so that "5 %" is the chance of any wrong claim and not of each.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::interval::{Estimate, Pair, p_value, paired};
@@ -184,10 +186,8 @@ fn told_apart(runs: &Runs, judging: &Judging, figure: &str, alpha: f64) -> Vec<(
 /// Pairs of runs of two commands, block by block.
 pub fn pairs(runs: &Runs, judging: &Judging, (base, other): (usize, usize), figure: &str) -> Vec<Pair> {
     let values = |run: &Run| series(run, figure).map(|f| counted(f, judging).to_vec());
-    let pair = |run: &Run| {
-        let same = runs.of(other).find(|o| o.block == run.block)?;
-        Some(Pair { base: values(run)?, other: values(same)? })
-    };
+    let others: BTreeMap<usize, &Run> = runs.of(other).map(|run| (run.block, run)).collect();
+    let pair = |run: &Run| Some(Pair { base: values(run)?, other: values(others.get(&run.block)?)? });
     runs.of(base).filter_map(pair).collect()
 }
 

@@ -3,7 +3,7 @@
 use crate::command::Command;
 
 /// More variants than anybody reads a table of.
-pub const MOST_VARIANTS: usize = 64;
+pub const MOST_VARIANTS: usize = crate::runs::MOST_COMMANDS;
 
 /// A placeholder and what it stands for in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,6 +16,10 @@ use crate::running::Usage;
 pub const SCHEMA: &str = "fathom.compare-runs/1";
 /// A larger file is not read, bytes.
 const LARGEST: u64 = 1 << 30;
+/// More commands than anybody compares: each pair of them is tested.
+pub const MOST_COMMANDS: usize = 64;
+/// More figures of one run than any suite of benchmarks has.
+const MOST_FIGURES: usize = 2_000;
 
 /// All runs of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,8 +98,20 @@ impl Runs {
         if runs.schema != SCHEMA {
             return wrong(&format!("its schema is {:?}, and {SCHEMA} is read", runs.schema));
         }
-        if runs.commands.len() < 2 || runs.runs.iter().any(|run| run.command >= runs.commands.len()) {
+        if !(2..=MOST_COMMANDS).contains(&runs.commands.len()) {
+            return wrong(&format!(
+                "it has {} commands, and 2 to {MOST_COMMANDS} are compared",
+                runs.commands.len()
+            ));
+        }
+        if runs.runs.iter().any(|run| run.command >= runs.commands.len()) {
             return wrong("its runs are not of its commands");
+        }
+        if runs.runs.iter().any(|run| run.figures.len() > MOST_FIGURES) {
+            return wrong(&format!("a run has more than {MOST_FIGURES} figures"));
+        }
+        if runs.looks.iter().any(|look| !(look.alpha > 0.0 && look.alpha < 1.0)) {
+            return wrong("the chance of error of a look is none");
         }
         Ok(runs)
     }
@@ -119,6 +135,49 @@ impl Runs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_damaged_or_lies_is_an_error_or_a_verdict_and_no_panic() {
+        let command = |label: &str| Command::of(label, &["true".to_owned()]).unwrap();
+        let good = Runs {
+            schema: SCHEMA.to_owned(),
+            began_unix_s: 0,
+            host: Host::default(),
+            metric: Metric::Wall,
+            seed: 1,
+            warmup: 0,
+            looks: crate::plan::looks(3, 3, 0.05),
+            commands: vec![command("A"), command("B")],
+            runs: Vec::new(),
+            ended_early: false,
+        };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let read = |runs: &Runs| {
+            std::fs::write(file.path(), serde_json::to_vec(runs).unwrap()).unwrap();
+            Runs::read(file.path())
+        };
+        let judging = crate::judge::Judging { margin: 0.01, drop_warm_up: true };
+        let nothing = crate::judge::judge(&read(&good).unwrap(), &judging);
+        assert!(nothing.comparisons.is_empty(), "no run tells what was compared");
+        let mut lies = good.clone();
+        lies.looks[0].alpha = 7.0;
+        assert!(read(&lies).unwrap_err().to_string().contains("chance of error"));
+        let mut alone = good.clone();
+        alone.commands.truncate(1);
+        assert!(read(&alone).unwrap_err().to_string().contains("1 commands"));
+        let mut odd = good;
+        for (i, value) in [0.0, -1.0, 1e308, 1e-308, f64::MAX, 1.0].into_iter().enumerate() {
+            let figures = vec![Figure {
+                name: "\u{1b}x".into(),
+                unit: "s".into(),
+                higher_is_better: true,
+                values: vec![value; 30],
+            }];
+            odd.runs.push(Run { block: i / 2, place: i, command: i % 2, usage: Usage::default(), figures });
+        }
+        let odd = crate::judge::judge(&read(&odd).unwrap(), &judging);
+        assert_eq!(odd.comparisons[0].verdict.word(), "cannot_tell");
+    }
 
     #[test]
     fn a_file_of_something_else_is_refused_by_name() {

@@ -96,12 +96,10 @@ impl Compared<'_> {
         let told = comparison.sentence.split("; ").next().unwrap_or("");
         let sentence =
             told.replace(&format!("{stretches} runs each"), &format!("{stretches} stretches of each"));
+        // What has no estimate is told by who knows why.
         comparison.sentence = match estimate {
             Some(_) => sentence,
-            None => format!(
-                "{}: nothing that both tell can be held against each other",
-                Verdict::CannotTell.said()
-            ),
+            None => format!("B against A: {}", Verdict::CannotTell.said()),
         };
         comparison
     }

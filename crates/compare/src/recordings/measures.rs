@@ -15,6 +15,8 @@ use crate::stretches::{Held, held};
 const STRETCHES: usize = 16;
 /// A shorter recording is not cut, nanoseconds: a stretch of it would hold nothing.
 const SHORTEST_NS: i64 = 2_000_000_000;
+/// With fewer pauses on both sides most stretches have none, and a test between stretches says nothing.
+const FEWEST_PAUSES: usize = 2 * STRETCHES;
 /// Pauses of at least so many milliseconds are counted.
 const LONG_MS: [f64; 2] = [200.0, 500.0];
 /// System calls, and headings of the ledger, that took less than this of a second in each second are not told.
@@ -151,8 +153,16 @@ impl Found<'_> {
             }
             (stopped, count)
         });
-        self.add("gc.stopped", "stopped by collections", "share", &first.0, &second.0);
-        self.add("gc.pauses", "pauses", "1/s", &first.1, &second.1);
+        let tested = pauses.iter().any(|pauses| pauses.len() >= FEWEST_PAUSES);
+        for (id, name, unit, first, second) in [
+            ("gc.stopped", "stopped by collections", "share", &first.0, &second.0),
+            ("gc.pauses", "pauses", "1/s", &first.1, &second.1),
+        ] {
+            self.add(id, name, unit, first, second);
+            if let Some(last) = self.measures.last_mut().filter(|_| !tested) {
+                last.held = None;
+            }
+        }
         let lengths = [0, 1].map(|i| pauses[i].iter().map(|(_, ms)| *ms).collect::<Vec<f64>>());
         let of = |f: fn(&[f64]) -> f64| lengths.each_ref().map(|l| f(l));
         self.whole("gc.total", "pauses in all", "ms", of(|l| l.iter().sum()));

@@ -7,7 +7,7 @@ mod comparability;
 mod frames;
 mod measures;
 
-use fathom_diagnose::Window;
+use fathom_diagnose::{MATTERS_SHARE, Window};
 use fathom_recording::Recording;
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub struct RecordingsReport {
     pub differing: Vec<Differing>,
     /// The verdict on the second.
     pub verdict: Comparison,
-    /// What the verdict is of.
+    /// What the verdict is of, or why there is none.
     pub verdict_of: &'static str,
     /// Figures of both, those that differ first.
     pub measures: Vec<Measure>,
@@ -83,11 +83,16 @@ fn covered(recording: &Recording) -> Option<Window> {
 fn verdict(measures: &[Measure], margin: f64) -> (&'static str, Comparison) {
     let of = |id: &str| measures.iter().find(|m| m.id == id);
     let known = |id: &str| of(id).and_then(|m| m.held).and_then(|h| h.ratio);
+    let stops = of("gc.stopped").map_or(0.0, |m| m.first.max(m.second));
     let (what, estimate): (&'static str, Option<Estimate>) = match (known("throughput"), known("gc.stopped"))
     {
         (Some(estimate), _) => ("operations per second", Some(estimate)),
-        (None, Some(estimate)) => ("the share of time stopped by collections", Some(estimate)),
-        (None, None) => ("nothing: neither operations nor pauses of both are known", None),
+        // Twice of next to nothing makes no application slower.
+        (None, Some(estimate)) if stops >= MATTERS_SHARE => {
+            ("the share of time stopped by collections", Some(estimate))
+        }
+        (None, Some(_)) => ("operations are not known, and collections stop neither for long", None),
+        (None, None) => ("neither operations nor enough pauses of both are known", None),
     };
     let throughput = known("throughput").is_some();
     let figure =
@@ -98,5 +103,9 @@ fn verdict(measures: &[Measure], margin: f64) -> (&'static str, Comparison) {
         figure: &figure,
         words: if throughput { Words::Work } else { Words::Stopped },
     };
-    (what, compared.judged_stretches(estimate, margin, ALPHA))
+    let mut verdict = compared.judged_stretches(estimate, margin, ALPHA);
+    if estimate.is_none() {
+        verdict.sentence.push_str(&format!("; {what}"));
+    }
+    (what, verdict)
 }

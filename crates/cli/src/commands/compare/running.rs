@@ -12,7 +12,7 @@ use fathom_compare::matrix;
 use fathom_compare::metric::Metric;
 use fathom_compare::plan::looks;
 use fathom_compare::running::Stop;
-use fathom_compare::runs::Runs;
+use fathom_compare::runs::{MOST_COMMANDS, Runs};
 use fathom_compare::trial::{self, Plan, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -103,6 +103,7 @@ fn divided(words: &[String]) -> Result<Vec<Command>> {
     });
     let commands: Vec<Command> = commands.collect::<Result<_>>()?;
     ensure!(commands.len() > 1, "one command alone has nothing to be compared with: put -- between two");
+    ensure!(commands.len() <= MOST_COMMANDS, "more than {MOST_COMMANDS} commands");
     Ok(commands)
 }
 
