@@ -26,6 +26,7 @@ for target in "${targets[@]}"; do
     perf_script) from=(../crates/ingest/fixtures/perf-script) ;;
     pprof) from=(../crates/ingest/fixtures/pprof) ;;
     table) from=(../crates/ingest/fixtures/table ../crates/ingest/fixtures/elasql) ;;
+    heap_dump) from=(../crates/heap/fixtures) ;;
     *) from=(../crates/ingest/fixtures) ;;
   esac
   # Seeds are the heads of the fixtures: libFuzzer is best on small inputs.

@@ -27,6 +27,27 @@ pub fn any_input(data: &[u8]) {
     holds(recording);
 }
 
+/// Hands `data` over as a heap dump and asks all that is ever asked of one.
+pub fn heap_dump(data: &[u8]) {
+    use fathom_heap::report::{About, ObjectReport, Screen, WaysReport};
+    use fathom_heap::{Kept, Paths, Referents, Summary};
+    let path = std::env::temp_dir().join(format!("fathom-fuzz-{}", std::process::id()));
+    std::fs::File::create(&path).and_then(|mut f| f.write_all(data)).expect("the temporary folder is writable");
+    for referents in [Referents::AsAll, Referents::LeftOut] {
+        let Ok(heap) = fathom_heap::read(&path, referents) else { continue };
+        let kept = Kept::of(&heap);
+        let paths = Paths::of(&heap, &kept);
+        let screen = Screen::of(&heap, &kept, &paths, About::of(&heap, &path, true), 10);
+        assert_eq!(screen.size.objects + screen.size.unreachable_objects, u64::from(heap.len()));
+        assert!(screen.holders.all.iter().all(|holder| holder.retained_bytes <= screen.size.bytes));
+        for node in (0..heap.len()).take(20) {
+            let _ = ObjectReport::of(&heap, &kept, node, 5, true);
+            let _ = WaysReport::of(&heap, &kept, &paths, node, 5);
+        }
+        let _ = Summary::of(&heap, &kept);
+    }
+}
+
 /// Spans do not end before they start, ids are valid, and every judgement of it ends with values that are numbers.
 fn holds(mut recording: Recording) {
     recording.seal();

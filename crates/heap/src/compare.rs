@@ -10,12 +10,15 @@ use serde::Serialize;
 
 use crate::heap::Heap;
 use crate::kept::{Kept, Totals};
-use crate::report::Brief;
+use crate::report::{Brief, is_inner};
 
 /// Links of a chain that are followed.
 const DEEPEST: usize = 16;
 /// Chains that keep less than this share of the heap are not followed.
 const LEAST_SHARE: f64 = 0.002;
+
+/// So many times as many objects as one link above are what accumulates.
+const FAN_OUT: u64 = 10;
 
 /// What is kept of a heap to hold it against another one.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +68,7 @@ pub struct Growth {
     pub objects: [u64; 2],
     /// Classes by how much their own bytes grew.
     pub classes: Vec<ClassGrowth>,
-    /// Where growth is kept: the longest chains that hold at least half of what their beginning grew by.
+    /// Where growth is kept: chains down to where objects become many, or to where growth divides.
     pub chains: Vec<ChainGrowth>,
 }
 
@@ -151,20 +154,19 @@ impl Growth {
             ChainGrowth { chain: chain.clone(), objects: [a.0, b.0], retained_bytes: [a.1, b.1] }
         };
         let all: Vec<ChainGrowth> = after.chains.keys().map(grown).collect();
-        let least = i128::from(after.bytes) / 100;
-        let mut chains: Vec<ChainGrowth> = all
-            .iter()
-            .filter(|chain| by(chain.retained_bytes) >= least.max(1))
-            // Told is the end of a chain: where no longer one holds at least half of its growth.
-            .filter(|chain| {
-                !all.iter().any(|longer| {
-                    longer.chain.len() == chain.chain.len() + 1
-                        && longer.chain.starts_with(&chain.chain)
-                        && 2 * by(longer.retained_bytes) >= by(chain.retained_bytes)
-                })
-            })
-            .cloned()
-            .collect();
+        let least = (i128::from(after.bytes) / 100).max(1);
+        let mut chains: Vec<ChainGrowth> = Vec::new();
+        // A chain comes before all that it is the beginning of.
+        for chain in all.iter().filter(|chain| by(chain.retained_bytes) >= least) {
+            if !chains.iter().any(|told| chain.chain.starts_with(&told.chain)) && is_the_place(&all, chain) {
+                chains.push(chain.clone());
+            }
+        }
+        for chain in &mut chains {
+            while let Some(value) = value_of(&all, chain) {
+                chain.chain = value;
+            }
+        }
         chains.sort_by_key(|chain| (-by(chain.retained_bytes), chain.chain.clone()));
         chains.truncate(top);
         Self {
@@ -175,6 +177,36 @@ impl Growth {
             chains,
         }
     }
+}
+
+/// Bytes that a chain's end keeps more than before.
+fn growth_of(chain: &ChainGrowth) -> i128 {
+    i128::from(chain.retained_bytes[1]) - i128::from(chain.retained_bytes[0])
+}
+
+/// Chains that are one link longer.
+fn longer<'a>(all: &'a [ChainGrowth], chain: &'a ChainGrowth) -> impl Iterator<Item = &'a ChainGrowth> {
+    let next = chain.chain.len() + 1;
+    all.iter().filter(move |other| other.chain.len() == next && other.chain.starts_with(&chain.chain))
+}
+
+/// Whether growth is kept at the end of a chain: there are many more objects than one link above, or no longer chain holds half of it.
+fn is_the_place(all: &[ChainGrowth], chain: &ChainGrowth) -> bool {
+    let above = &chain.chain[..chain.chain.len() - 1];
+    let above = all.iter().find(|other| other.chain == above).map_or(1, |above| above.objects[1]);
+    let fans_out = !above_is_roots(chain) && chain.objects[1] >= FAN_OUT * above.max(1);
+    fans_out || !longer(all, chain).any(|longer| 2 * growth_of(longer) >= growth_of(chain))
+}
+
+fn above_is_roots(chain: &ChainGrowth) -> bool {
+    chain.chain.len() < 2
+}
+
+/// What a node of a collection has for its value, where most of its bytes are there: it says more than the node.
+fn value_of(all: &[ChainGrowth], chain: &ChainGrowth) -> Option<Vec<String>> {
+    let is_node = chain.chain.last().is_some_and(|name| is_inner(name));
+    let value = longer(all, chain).max_by_key(|longer| growth_of(longer)).filter(|_| is_node)?;
+    (2 * growth_of(value) >= growth_of(chain)).then(|| value.chain.clone())
 }
 
 #[cfg(test)]

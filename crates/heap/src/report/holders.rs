@@ -62,6 +62,8 @@ pub enum Suspicion {
     RepeatedLoaders,
     /// Threads that live on keep values of a `ThreadLocal`.
     ThreadLocals,
+    /// Objects wait for their finalizers.
+    Finalizers,
 }
 
 /// An object, or a set of objects of one class, that keeps much.
@@ -243,7 +245,7 @@ impl Search<'_> {
             };
             members.extend(self.kept.children(member).iter().filter(same));
         }
-        let (count, retained_bytes) = (members.len() as u64, group.retained);
+        let (mut count, retained_bytes) = (members.len() as u64, group.retained);
         let mut name = self.class(members[0]);
         // A node's value says more than the node.
         for _ in 0..3 {
@@ -269,6 +271,7 @@ impl Search<'_> {
             let next = members.iter().flat_map(|member| self.kept.children(*member));
             members = next.copied().filter(|c| self.heap.class_number(self.kept.node(*c)) == value).collect();
             name = self.heap.classes.get(value).name.clone();
+            count = members.len() as u64;
         }
         Entries { class: name, count, retained_bytes }
     }
@@ -310,8 +313,11 @@ impl Search<'_> {
             _ if share < SUSPECT_SHARE || bound.is_some() => None,
             _ if self.are_loaders(entries.as_ref()) => Some(Suspicion::RepeatedLoaders),
             _ if in_thread_local && threads.len() > 1 => Some(Suspicion::ThreadLocals),
-            _ if count >= SUSPECT_ENTRIES => Some(Suspicion::UnboundedEntries),
-            _ => None,
+            _ if count < SUSPECT_ENTRIES => None,
+            _ if above.iter().any(|class| class.ends_with("java.lang.ref.Finalizer")) => {
+                Some(Suspicion::Finalizers)
+            }
+            _ => Some(Suspicion::UnboundedEntries),
         };
         self.found.push(Holder {
             class: self.class(named),

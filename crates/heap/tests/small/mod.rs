@@ -71,8 +71,11 @@ impl Writer {
     }
 }
 
+/// Names and types of fields.
+type Fields = &'static [(&'static str, u8)];
+
 /// Classes: identifier, name, superclass, fields.
-const CLASSES: [(u64, &str, u64, &[(&str, u8)]); 8] = [
+const CLASSES: [(u64, &str, u64, Fields); 8] = [
     (0x1000, "java/lang/Object", 0, &[]),
     (0x1080, "java/lang/Class", 0x1000, &[]),
     (0x1100, "java/lang/String", 0x1000, &[("value", 2), ("coder", 8)]),

@@ -62,19 +62,22 @@ pub(super) fn judged(holder: &Holder) -> String {
             "suspect: more than {share} of the heap in values of ThreadLocals of threads that go on; they stay until the \
              thread ends or remove() is called"
         ),
+        (Some(Suspicion::Finalizers), _) => format!(
+            "suspect: more than {share} of the heap in objects with finalize(); they stay until the finalizer thread has run it, \
+             which waits where one of these methods does"
+        ),
         (None, Some(Bound::Field { class, name, value })) => format!(
-            "no suspect: {}.{} is {}, which it has not exceeded",
+            "not suspected: {}.{} is {}, which it has not exceeded",
             printable(class),
             printable(name),
             quantity::count(*value as f64)
         ),
         (None, Some(Bound::Evicts { class })) => format!(
-            "no suspect: {} is a class of the application below LinkedHashMap, as caches are that evict the eldest",
+            "not suspected: {} is a class of the application below LinkedHashMap, as caches are that evict the eldest",
             printable(class)
         ),
         (None, None) => {
-            "a holder, no suspect: its share or the number of its entries is small, or nothing in it grows"
-                .to_owned()
+            "not suspected: its share or the number of its entries is below the measure".to_owned()
         }
     }
 }

@@ -111,7 +111,10 @@ fn damage(out: &mut String, screen: &Screen) {
         (damage.unknown_records, "records of unknown kinds"),
         (damage.duplicate_objects, "objects were told twice"),
         (damage.without_class, "objects whose class is not in the dump: their fields are not read"),
-        (damage.dangling_references, "references lead to what is not in the dump"),
+        (
+            damage.dangling_references,
+            "references lead to what is not in the dump (the JVM leaves out classes that are archived and not loaded)",
+        ),
     ];
     told.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
     if damage.skipped_bytes > 0 {
