@@ -6,8 +6,8 @@ use crate::exit::Outcome;
 
 mod chain;
 mod check;
-mod completions;
 mod compare;
+mod completions;
 mod demo;
 mod diagnose;
 mod export;
