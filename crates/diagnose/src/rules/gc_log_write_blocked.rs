@@ -315,6 +315,9 @@ fn found(
     let mut writes = longest.into_iter().take(CITED).map(|(call, text)| cited(call, text.clone()));
     finding.evidence.extend(stops.next());
     finding.evidence.extend(writes.next());
+    let throttled = seen.writes.iter().any(|(_, text)| text.contains(log_write::THROTTLED));
+    let beside = throttled.then(|| log_write::throttled_beside(gc.case, gc.jvm)).flatten();
+    finding.evidence.extend(beside);
     finding.evidence.extend(stops.chain(writes));
     finding.evidence.extend(mode(gc));
     finding.remedies = remedies(gc);

@@ -1,21 +1,27 @@
 //! The proof of a blocked write of the log: the system call itself, timed by the kernel.
 
+use std::collections::BTreeMap;
+
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{FrameType, ProcessId, Role, Span};
 
+use super::gc_case::summed;
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::waits::log_write::{WRITES, log_writes};
 use crate::waits::stack::ByStack;
-use crate::{Case, Window, quantity, written_back};
+use crate::{Case, Evidence, Window, quantity, written_back};
 
 /// Part of a gap that a call must cover to be what filled it.
 const COVERS: f64 = 0.8;
 
+/// The words for a writer that the kernel holds back.
+pub(super) const THROTTLED: &str = "throttled, because too much is waiting to be written";
+
 /// What a writer waits for, by functions of the kernel that its stack holds at the switch; the first that is found decides
 /// (Linux 5.10 to 6.18: mm/page-writeback.c, mm/filemap.c, fs/jbd2, fs/super.c).
 const WAITED_FOR: [(&str, &str); 9] = [
-    ("balance_dirty_pages", "throttled, because too much is waiting to be written"),
+    ("balance_dirty_pages", THROTTLED),
     ("folio_wait_writeback", "for a page that is being written back"),
     ("folio_wait_stable", "for a page that is being written back"),
     ("wait_on_page_writeback", "for a page that is being written back"),
@@ -181,6 +187,20 @@ fn meanwhile(case: &Case<'_>, write: &Span<'_>) -> String {
             format!("; meanwhile a {} by {issuer} on {device} took {took}", span.name())
         }
     }
+}
+
+/// Whose data kept the device busy to which a JVM's writers were throttled, over the slow windows: a writer waits until as much is
+/// written back, whoever wrote it. `None` where none of its threads was throttled, or nobody counted what was written back.
+pub(super) fn throttled_beside(case: &Case<'_>, jvm: ProcessId) -> Option<Evidence> {
+    let mut devices: BTreeMap<&str, (i64, Span<'_>)> = BTreeMap::new();
+    for span in case.spans_in(kind::DISK_THROTTLE, jvm, &case.slow) {
+        let device = devices.entry(span.label(label::DEVICE)?).or_insert((0, span));
+        device.0 = device.0.saturating_add(span.duration_ns());
+    }
+    let (device, (_, span)) = devices.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
+    let what = written_back::what(case.recording, device, &Intervals::of_windows(&case.slow))?;
+    let source = case.recording.sources.get(span.source().index()).map_or("", |source| source.name.as_str());
+    Some(summed(source, format!("written back to {device} meanwhile: {what}")))
 }
 
 /// The thread of a span: its name, or its id where only that is known.

@@ -160,7 +160,7 @@ pub(super) const DETAILS: [Detail; 7] = [
         warning_lines: 2,
         full: 1,
         findings: 2,
-        evidence: (2, 1),
+        evidence: (3, 1),
         chain: 2,
         explain: false,
         remedies: 1,
