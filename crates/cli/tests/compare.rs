@@ -301,3 +301,38 @@ fn files_that_tell_nothing_of_each_other_are_refused() {
     let both = fathom(dir.path(), &["compare", "a.csv", "--", "true", "--", "true"]);
     assert!(said(&both).contains("either files or commands"), "{}", said(&both));
 }
+
+#[test]
+fn a_change_of_the_jdk_between_two_logs_is_told_and_touches_the_flag_that_it_is_about() {
+    let dir = tempfile::tempdir().unwrap();
+    let found = jdks::of(&[8, 25]);
+    if found.len() < 2 || jdks::compile(dir.path(), 8, &["Sums"]).is_none() {
+        return;
+    }
+    for (release, home) in found {
+        let options: &[&str] = match release {
+            8 => &["-XX:+UseBiasedLocking", "-Xloggc:8.log", "-XX:+PrintGCDetails", "-XX:+PrintGCDateStamps"],
+            _ => &["-Xlog:gc*:file=25.log:time,uptime,level,tags"],
+        };
+        let output = Command::new(home.join("bin/java"))
+            .current_dir(dir.path())
+            .args([options, &["-Xmx32m", "-XX:+UseSerialGC", "-cp", ".", "Sums", "large", "20000"]].concat())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    let report = json(dir.path(), &["compare", "8.log", "25.log"]);
+    let changes = report["known_changes"].as_array().unwrap();
+    let named = |id: &str| changes.iter().find(|c| c["id"] == id).unwrap_or(&Value::Null);
+    assert_eq!(named("JEP 374")["touches"][0], "UseBiasedLocking", "{report}");
+    assert_eq!(
+        (&named("JEP 374")["second_has_it"], &named("JEP 374")["url"]),
+        (&true.into(), &"https://openjdk.org/jeps/374".into())
+    );
+    assert_eq!(named("JEP 254")["touches"].as_array().unwrap().len(), 0, "no frame tells of it");
+    assert!(named("JDK-8130150").is_null(), "some updates of 8 have it");
+    let shown = fathom(dir.path(), &["compare", "8.log", "25.log"]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("JEP 374 (in B): biased locking is off by default"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+}

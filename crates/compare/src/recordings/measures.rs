@@ -1,11 +1,11 @@
 //! Figures of both sides: operations, collections, safepoints, compilations, system calls, what threads spent their time on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_diagnose::thread_ledger::{By, over_time, thread_ledger};
 use fathom_diagnose::{Heading, Window, collections};
 use fathom_recording::vocabulary::{kind, series};
-use fathom_recording::{ProcessId, Recording, SeriesKind};
+use fathom_recording::{ProcessId, Recording, Role, SeriesKind};
 use serde::Serialize;
 
 use crate::judge::ALPHA;
@@ -101,6 +101,7 @@ pub(super) fn measures(recordings: [&Recording; 2], windows: [Option<Window>; 2]
     found.spans(kind::JIT_COMPILE, "jit", "compilations");
     found.by_name(kind::SYSCALL, "syscalls", "system call");
     found.ledger(&throughput);
+    found.threads();
     found.measures
 }
 
@@ -188,6 +189,26 @@ impl Found<'_> {
         }
     }
 
+    /// Threads by role.
+    fn threads(&mut self) {
+        let count = |side: &Side<'_>| {
+            let mut roles: BTreeMap<&'static str, f64> = BTreeMap::new();
+            for thread in &side.recording.threads {
+                *roles.entry(role_words(thread.role)).or_default() += 1.0;
+            }
+            roles
+        };
+        let [a, b] = [count(self.a), count(self.b)];
+        if a.is_empty() || b.is_empty() {
+            return;
+        }
+        let roles: BTreeSet<&&'static str> = a.keys().chain(b.keys()).collect();
+        for role in roles {
+            let of = [&a, &b].map(|side| side.get(*role).copied().unwrap_or(0.0));
+            self.whole(&format!("threads.{role}"), &format!("threads: {role}"), "count", of);
+        }
+    }
+
     /// Number and time of the spans of a kind.
     fn spans(&mut self, kind: &str, id: &str, name: &str) {
         if !(self.a.tells(kind) && self.b.tells(kind)) {
@@ -260,6 +281,16 @@ impl Found<'_> {
             let id = format!("ledger.{group}.{heading:?}").to_lowercase();
             self.add(&id, &format!("{group}: {}", heading.words()), unit, first, second);
         }
+    }
+}
+
+fn role_words(role: Role) -> &'static str {
+    match role {
+        Role::App => "application",
+        Role::Gc => "collector",
+        Role::Jit => "compilers",
+        Role::Vm => "the JVM's own",
+        Role::Other => "other",
     }
 }
 
