@@ -32,15 +32,15 @@ measurement. The first command is the base.\n\nTwo recordings, logs or flight re
 what changed: collections, compilations, what threads spent their time on, system calls, frames of the CPU samples. That is of these \
 two runs: how much runs differ by themselves only more runs tell.",
     after_long_help = "Examples:
-  fathom compare -- 'java -jar old.jar' -- 'java -jar new.jar'         10 runs of each, wall time
-  fathom compare --runs 6..30 -- 'java -XX:+UseSerialGC App' -- 'java -XX:+UseG1GC App'    ends as soon as it can tell
-  fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh          processor time; 3 % do not matter
-  fathom compare --metric 'number=took (\\d+) ms' -- 'java A' -- 'java B'   numbers that the programs print
-  fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- 'java -jar b.jar -rf json -rff r.json'
-  fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:TieredStopAtLevel={1,4}' -- '{jdk} {flags} -cp app.jar Main'
-  fathom compare old.fathom new.fathom        what changed between two recordings, GC logs, JFR files
-  fathom compare jmh-old.json jmh-new.json    benchmark by benchmark, the fork as the unit
-  fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json"
+  fathom compare -- 'java -jar old.jar' -- 'java -jar new.jar'     10 runs of each, wall time
+  fathom compare --runs 6..30 -- ./a.sh -- ./b.sh                  ends as soon as it can tell
+  fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh      processor time; 3 % do not matter
+  fathom compare --metric 'number=took (\\d+) ms' -- ./a.sh -- ./b.sh   numbers that they print
+  fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- …   forks in turns
+  fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:+UseZGC' -- '{jdk} {flags} -cp app.jar Main'
+  fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json
+  fathom compare old.fathom new.fathom        what changed between recordings, GC logs, JFR files
+  fathom compare jmh-old.json jmh-new.json    benchmark by benchmark, the fork as the unit"
 )]
 pub struct Args {
     /// Two recordings, GC logs, JFR files or results of JMH; or one file with runs that were kept with --out

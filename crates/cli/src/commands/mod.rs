@@ -63,7 +63,7 @@ pub enum Command {
     Ledger(ledger::Args),
     /// What threads waited for, link by link to what runs or lies outside; stops of the JVM cut into their parts
     Chain(chain::Args),
-    /// Which of several commands is faster, and by how much, beyond noise
+    /// Which of several commands is faster, or what changed between two recordings, beyond noise
     Compare(compare::Args),
     /// What differs between the flags of two JVMs, who set it, and what it is for
     Flags(flags::Args),

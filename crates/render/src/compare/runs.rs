@@ -71,7 +71,9 @@ fn plot(out: &mut String, report: &Report) {
         let row = report.commands.iter().find(|row| row.label == label && row.figure == figure);
         row.map_or("", |row| row.letters.as_str())
     };
-    out.push_str("\nRatio to the first, with its interval; who shares a letter is not told apart\n");
+    let lettered = report.commands.iter().any(|row| !row.letters.is_empty());
+    let of_letters = if lettered { "; who shares a letter is not told apart" } else { "" };
+    out.push_str(&format!("\nRatio to the first, with its interval{of_letters}\n"));
     let mut add = |name: &str, ratio: &str, interval: &str, line: &[char], letters: &str| {
         let name = left(&shortened(name, NAME), NAME);
         let line: String = line.iter().collect();
@@ -190,6 +192,35 @@ pub(crate) fn paragraph(out: &mut String, text: &str, indent: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Four commands whose runs are at hand: what is shown fits 100 columns, marks the base, and hostile names do no harm.
+    #[test]
+    fn a_plot_has_a_line_for_each_command_and_fits_a_terminal() {
+        let label =
+            ["flags=-Xint", "flags=\u{1b}[31m", "flags=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "d"];
+        let commands = label.map(|l| serde_json::json!({"label": l, "text": l, "words": ["true"]}));
+        let run = |i: usize| {
+            let wall = [2.0, 1.0, 1.01, 4.0][i % 4] * (1.0 + (i / 4 % 3) as f64 / 200.0);
+            serde_json::json!({"block": i / 4, "place": i % 4, "command": i % 4,
+                "usage": {"wall_s": wall, "user_s": wall, "sys_s": 0.0, "max_rss_bytes": 1, "preempted": 0},
+                "figures": [{"name": "", "unit": "s", "higher_is_better": false, "values": [wall]}]})
+        };
+        let runs = serde_json::json!({"schema": "fathom.compare-runs/1", "began_unix_s": 0,
+            "host": {"name": "h", "kernel": "6", "cpus": 2}, "metric": {"is": "wall"}, "seed": 1, "warmup": 0,
+            "looks": [{"blocks": 6, "alpha": 0.05}], "commands": commands,
+            "runs": (0..24).map(run).collect::<Vec<_>>(), "ended_early": false});
+        let runs: fathom_compare::runs::Runs = serde_json::from_value(runs).unwrap();
+        let judging = fathom_compare::judge::Judging { margin: 0.01, drop_warm_up: true };
+        let shown = super::runs(&fathom_compare::judge::judge(&runs, &judging));
+        assert!(shown.lines().all(|line| crate::text::width(line) <= 100), "{shown}");
+        assert!(!shown.contains('\u{1b}'), "{shown}");
+        let plot: Vec<&str> = shown.lines().skip_while(|l| !l.starts_with("Ratio")).skip(1).take(4).collect();
+        assert!(
+            plot[0].contains('●') && plot[0].trim_end().ends_with('c'),
+            "the base, with its letter: {shown}"
+        );
+        assert!(plot[3].contains("2.000") && plot[3].trim_end().ends_with('d'), "{shown}");
+    }
 
     #[test]
     fn figures_have_four_digits() {
