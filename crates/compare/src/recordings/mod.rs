@@ -6,6 +6,8 @@
 mod comparability;
 mod frames;
 mod measures;
+#[cfg(test)]
+mod tests;
 
 use fathom_diagnose::{MATTERS_SHARE, Window};
 use fathom_recording::Recording;
