@@ -22,8 +22,8 @@ pub struct Command {
 }
 
 impl Command {
-    /// A command from words: one alone that has blanks is taken apart at them, or given to `sh -c` when a character of it means
-    /// something to a shell. `None`: there is none.
+    /// A command from words: one alone that has blanks is taken apart at them, or given to `sh -c`
+    /// when a character of it means something to a shell. `None`: there is none.
     pub fn of(label: &str, words: &[String]) -> Option<Self> {
         let text = words.join(" ");
         if text.trim().is_empty() {

@@ -1,7 +1,8 @@
 //! The flags of two JVMs: which differ, who set them, and what they are for.
 //!
-//! A set is whole (a running JVM's own table, or what `-XX:+PrintFlagsFinal` prints) or it is what a command line says. Of
-//! the latter a flag that is not there is not known: it may have its default, or what the JVM's ergonomics chose.
+//! A set is whole (a running JVM's own table, or what `-XX:+PrintFlagsFinal` prints) or it is what
+//! a command line says. Of the latter a flag that is not there is not known: it may have its
+//! default, or what the JVM's ergonomics chose.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -87,7 +88,8 @@ pub enum Because {
     Unknown,
 }
 
-/// What `-XX:+PrintFlagsFinal` printed: "     bool UseG1GC   = true   {product} {ergonomic}"; before JDK 9 "uintx X := 5 {product}".
+/// What `-XX:+PrintFlagsFinal` printed: "     bool UseG1GC   = true   {product} {ergonomic}";
+/// before JDK 9 "uintx X := 5 {product}".
 /// `None`: it is no such text.
 pub fn printed(text: &str) -> Option<Flags> {
     let mut lines = text.lines().skip_while(|line| !line.starts_with("[Global flags]"));
@@ -169,7 +171,8 @@ pub fn differences(of: [String; 2], [first, second]: [&Flags; 2]) -> FlagsReport
         let (a, b) = (first.flags.get(name), second.flags.get(name));
         match (a, b) {
             (Some(a), Some(b)) if is_same(&a.value, &b.value) => continue,
-            // One that exists on one side only and has its default there is no difference of how the JVMs were started.
+            // One that exists on one side only and has its default there is no difference of how
+            // the JVMs were started.
             (Some(a), None) if second.whole && !is_set(a) => only_first.push(name.clone()),
             (None, Some(b)) if first.whole && !is_set(b) => only_second.push(name.clone()),
             // What a command line does not say is not known to differ.

@@ -1,13 +1,15 @@
 //! The interval in which the ratio of two commands lies.
 //!
-//! **Paired.** Runs of one block are held against each other, so that what a machine does slowly (another program, a clock
-//! that is lowered) meets both and cancels. The figure of a run is the mean of what it gave; the ratio is the geometric mean
-//! of the ratios of the blocks, because noise of run times is a factor and not a summand.
+//! **Paired.** Runs of one block are held against each other, so that what a machine does slowly
+//! (another program, a clock that is lowered) meets both and cancels. The figure of a run is the
+//! mean of what it gave; the ratio is the geometric mean of the ratios of the blocks, because noise
+//! of run times is a factor and not a summand.
 //!
-//! **Two intervals, the wider ends of both.** A bootstrap draws blocks with replacement, and within each run stretches of its
-//! series (neighbours in a series depend on each other, so they are drawn together); it knows of skew. With ten blocks a
-//! bootstrap is too narrow (it covers 95 % some 90 times in 100), so Student's interval of the logarithms of the blocks' ratios is
-//! its floor: what differs from block to block is never taken for less than it was.
+//! **Two intervals, the wider ends of both.** A bootstrap draws blocks with replacement, and within
+//! each run stretches of its series (neighbours in a series depend on each other, so they are drawn
+//! together); it knows of skew. With ten blocks a bootstrap is too narrow (it covers 95 % some 90
+//! times in 100), so Student's interval of the logarithms of the blocks' ratios is its floor: what
+//! differs from block to block is never taken for less than it was.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -42,14 +44,15 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Standard deviation of the logarithm of one block's ratio; of an unpaired comparison, what it would be.
+    /// Standard deviation of the logarithm of one block's ratio; of an unpaired comparison, what it
+    /// would be.
     pub sigma: f64,
     /// Blocks, or forks of the side with fewer.
     pub pairs: usize,
 }
 
-/// The estimate of paired runs; the interval is wrong with the chance `alpha`. `None`: fewer than [`FEWEST_PAIRS`], or a figure
-/// that is not above zero, which has no ratio.
+/// The estimate of paired runs; the interval is wrong with the chance `alpha`. `None`: fewer than
+/// [`FEWEST_PAIRS`], or a figure that is not above zero, which has no ratio.
 pub fn paired(pairs: &[Pair], alpha: f64) -> Option<Estimate> {
     let logs: Option<Vec<f64>> =
         pairs.iter().map(|p| Some(log_mean(&p.other)? - log_mean(&p.base)?)).collect();
@@ -74,7 +77,8 @@ pub fn paired(pairs: &[Pair], alpha: f64) -> Option<Estimate> {
     Some(estimate(mean, low.min(mean - half), high.max(mean + half), variance.sqrt(), pairs.len()))
 }
 
-/// The estimate of runs that were not made in turns, by Welch's interval and the bootstrap. `None` as of [`paired`].
+/// The estimate of runs that were not made in turns, by Welch's interval and the bootstrap. `None`
+/// as of [`paired`].
 pub fn unpaired(base: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Estimate> {
     let logs = |runs: &[Vec<f64>]| runs.iter().map(|run| log_mean(run)).collect::<Option<Vec<f64>>>();
     let fewest = base.len().min(other.len());
@@ -103,7 +107,8 @@ pub fn unpaired(base: &[Vec<f64>], other: &[Vec<f64>], alpha: f64) -> Option<Est
     Some(estimate(mean, low.min(mean - half), high.max(mean + half), (var_x + var_y).sqrt(), fewest))
 }
 
-/// The p-value of paired logarithms of ratios being zero, by Student's test; 1 where nothing can be said.
+/// The p-value of paired logarithms of ratios being zero, by Student's test; 1 where nothing can be
+/// said.
 pub fn p_value(pairs: &[Pair]) -> f64 {
     let logs: Option<Vec<f64>> =
         pairs.iter().map(|p| Some(log_mean(&p.other)? - log_mean(&p.base)?)).collect();
@@ -126,7 +131,8 @@ pub fn runs_needed(sigma: f64, margin: f64, alpha: f64) -> usize {
     }
     let power = Normal::standard().inverse_cdf(POWER);
     let mut runs = FEWEST_PAIRS as f64;
-    // From normal quantiles to Student's, which depend on the number that is looked for: a few steps settle it.
+    // From normal quantiles to Student's, which depend on the number that is looked for: a few
+    // steps settle it.
     let mut quantile = Normal::standard().inverse_cdf(1.0 - alpha / 2.0);
     for _ in 0..8 {
         runs = ((quantile + power) * per_error).powi(2).ceil().clamp(FEWEST_PAIRS as f64, 1e9);
@@ -195,7 +201,8 @@ mod tests {
     const A: [f64; 6] = [1.00, 1.10, 0.95, 1.05, 1.20, 1.00];
     const B: [f64; 6] = [1.05, 1.14, 1.01, 1.10, 1.24, 1.07];
 
-    /// The floor is the mean of the logarithms and 2.5706 standard errors, Student's 97.5 % quantile of 5 degrees.
+    /// The floor is the mean of the logarithms and 2.5706 standard errors, Student's 97.5 %
+    /// quantile of 5 degrees.
     #[test]
     fn the_interval_is_never_narrower_than_that_of_student() {
         let estimate = paired(&pairs(&A, &B), 0.05).unwrap();

@@ -1,8 +1,10 @@
-//! Changes of the JDK that make the same program run otherwise, and which of them touch what changed here.
+//! Changes of the JDK that make the same program run otherwise, and which of them touch what
+//! changed here.
 //!
-//! The list stands in `data/jdk_changes.json`. Each entry names releases that have the change, frames or flags in which it shows, and
-//! its primary source. An entry matches when one side has it and the other has not; it is told as *touching* what changed when
-//! one of its frames moved or one of its flags is on a command line, and otherwise only counted.
+//! The list stands in `data/jdk_changes.json`. Each entry names releases that have the change,
+//! frames or flags in which it shows, and its primary source. An entry matches when one side has it
+//! and the other has not; it is told as *touching* what changed when one of its frames moved or one
+//! of its flags is on a command line, and otherwise only counted.
 
 use std::sync::LazyLock;
 
@@ -16,7 +18,8 @@ use crate::recordings::Frames;
 pub struct Change {
     /// "JDK-8130150", "JEP 374".
     pub id: String,
-    /// Releases that have it: "9" and all later ones; "8u262" and later updates of 8; "11.0.7" of 11.
+    /// Releases that have it: "9" and all later ones; "8u262" and later updates of 8; "11.0.7" of
+    /// 11.
     pub since: Vec<String>,
     /// What it does, in a sentence.
     pub what: String,
@@ -26,7 +29,8 @@ pub struct Change {
     /// Flags that it is about.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// Feature releases of which some updates have it, and nobody has looked up which: of these nothing is said.
+    /// Feature releases of which some updates have it, and nobody has looked up which: of these
+    /// nothing is said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsure: Vec<u32>,
     /// Where it is told by those who made it.
@@ -41,11 +45,13 @@ pub struct Match {
     pub change: &'static Change,
     /// Whether the second side has it; else the first.
     pub second_has_it: bool,
-    /// Frames that moved, and flags on a command line, that it is about; empty where it only lies between the releases.
+    /// Frames that moved, and flags on a command line, that it is about; empty where it only lies
+    /// between the releases.
     pub touches: Vec<String>,
 }
 
-/// A release: feature and update, 8 and 252 of "1.8.0_252-b09" or "25.252", 17 and 15 of "17.0.15+6".
+/// A release: feature and update, 8 and 252 of "1.8.0_252-b09" or "25.252", 17 and 15 of
+/// "17.0.15+6".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
     /// Feature release.

@@ -1,4 +1,5 @@
-//! Results of JMH as it writes them with `-rf json` (org.openjdk.jmh.results.format.JSONResultFormat, 1.37).
+//! Results of JMH as it writes them with `-rf json`
+//! (org.openjdk.jmh.results.format.JSONResultFormat, 1.37).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +14,8 @@ use crate::judge::{ALPHA, Report, Row};
 use crate::metric::Figure;
 use crate::sentence::{Compared, Words};
 
-/// A larger file is not read, bytes: some hundred benchmarks with all iterations are a few megabytes.
+/// A larger file is not read, bytes: some hundred benchmarks with all iterations are a few
+/// megabytes.
 const LARGEST: u64 = 256 << 20;
 
 /// What JMH measured of one benchmark with one set of parameters.
@@ -81,8 +83,8 @@ pub fn read(path: &Path) -> Result<Vec<Benchmark>, CompareError> {
     }
 }
 
-/// Compares two files, benchmark by benchmark; forks are the unit, as they were not run in turns. The chance of error is
-/// divided among the benchmarks.
+/// Compares two files, benchmark by benchmark; forks are the unit, as they were not run in turns.
+/// The chance of error is divided among the benchmarks.
 pub fn compare(paths: [&Path; 2], margin: f64) -> Result<Report, CompareError> {
     let [first, second] = [read(paths[0])?, read(paths[1])?];
     let pairs: Vec<(&Benchmark, &Benchmark)> =
@@ -152,7 +154,8 @@ impl Benchmark {
 fn benchmark(entry: Entry) -> Benchmark {
     let mut name = entry.benchmark;
     entry.params.iter().for_each(|(key, value)| name.push_str(&format!(" {key}={value}")));
-    // What was sampled has a histogram in place of its iterations: one figure, of which nothing can be said but its size.
+    // What was sampled has a histogram in place of its iterations: one figure, of which nothing can
+    // be said but its size.
     let mut forks = entry.primary_metric.raw_data;
     forks.retain(|fork| !fork.is_empty());
     if forks.is_empty() {

@@ -1,7 +1,8 @@
 //! From runs to a verdict on each command against the first.
 //!
-//! Where several commands or several benchmarks are compared at once, the chance of error is divided among the comparisons
-//! (Bonferroni), so that "5 %" is the chance of any wrong claim and not of each.
+//! Where several commands or several benchmarks are compared at once, the chance of error is
+//! divided among the comparisons (Bonferroni), so that "5 %" is the chance of any wrong claim and
+//! not of each.
 
 use std::collections::BTreeMap;
 
@@ -129,7 +130,8 @@ pub struct Comparison {
     pub estimate: Option<Estimate>,
     /// The word.
     pub verdict: Verdict,
-    /// Runs of each with which a difference as large as the margin would show 8 times in 10; only where nobody can tell.
+    /// Runs of each with which a difference as large as the margin would show 8 times in 10; only
+    /// where nobody can tell.
     pub runs_needed: Option<usize>,
     /// The same in one sentence.
     pub sentence: String,

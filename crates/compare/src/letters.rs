@@ -1,9 +1,12 @@
-//! Groups that cannot be told apart, as letters: two commands that share one do not differ beyond noise (the compact letter
-//! display; Piepho, Journal of Computational and Graphical Statistics 2004, "insert and absorb").
+//! Groups that cannot be told apart, as letters: two commands that share one do not differ beyond
+//! noise (the compact letter display; Piepho, Journal of Computational and Graphical Statistics
+//! 2004, "insert and absorb").
 //!
-//! That they share a letter does not make them equal: it says that these runs do not tell them apart.
+//! That they share a letter does not make them equal: it says that these runs do not tell them
+//! apart.
 
-/// The letters of each command. `differ`: pairs that are told apart; `means`: the groups are lettered from the smallest on.
+/// The letters of each command. `differ`: pairs that are told apart; `means`: the groups are
+/// lettered from the smallest on.
 pub fn letters(means: &[f64], differ: &[(usize, usize)]) -> Vec<String> {
     let n = means.len();
     let mut groups: Vec<Vec<bool>> = vec![vec![true; n]];
@@ -68,7 +71,8 @@ mod tests {
         assert_eq!(letters(&[], &[]), Vec::<String>::new());
     }
 
-    /// In order 0.005, 0.01, 0.03, 0.04; the limits are 0.05 divided by 4, 3, 2, 1: the third is above its own.
+    /// In order 0.005, 0.01, 0.03, 0.04; the limits are 0.05 divided by 4, 3, 2, 1: the third is
+    /// above its own.
     #[test]
     fn the_smallest_p_values_are_claimed_as_holm_has_it() {
         assert_eq!(holm(&[0.01, 0.04, 0.03, 0.005], 0.05), [true, false, false, true]);

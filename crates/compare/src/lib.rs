@@ -1,8 +1,10 @@
-//! Two or more things held against each other, with what is noise: commands that are run, recordings and logs, results of JMH.
+//! Two or more things held against each other, with what is noise: commands that are run,
+//! recordings and logs, results of JMH.
 //!
-//! The unit of replication is the run of a process (a *fork*): what happens within one is not independent of itself, so
-//! that ten thousand iterations of one process say less than ten processes with one each (Kalibera and Jones, ISMM 2013).
-//! Everything that is drawn at random has a seed that is written down: the same runs give the same verdict.
+//! The unit of replication is the run of a process (a *fork*): what happens within one is not
+//! independent of itself, so that ten thousand iterations of one process say less than ten
+//! processes with one each (Kalibera and Jones, ISMM 2013). Everything that is drawn at random has
+//! a seed that is written down: the same runs give the same verdict.
 
 pub mod command;
 mod error;

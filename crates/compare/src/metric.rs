@@ -147,7 +147,8 @@ fn numbers(pattern: &str, printed: &Path) -> Result<Vec<f64>, String> {
         for found in pattern.captures_iter(&text) {
             let Some(number) = found.get(1).or(found.get(0)) else { continue };
             let number = number.as_str().trim();
-            // Thousands may be divided by commas; a comma for the decimal point is not told from it, and refused.
+            // Thousands may be divided by commas; a comma for the decimal point is not told from
+            // it, and refused.
             let value = number.parse().or_else(|_| number.replace(',', "").parse::<f64>());
             match value {
                 Ok(value) if value.is_finite() => values.push(value),

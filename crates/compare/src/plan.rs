@@ -1,14 +1,16 @@
 //! In which order commands are run, and after how many runs somebody looks.
 //!
-//! **Order.** A block is one run of each command. Blocks come in pairs: the first in a random order, the second in the
-//! reverse of it (A B, B A). A machine that gets slower at a steady pace then takes the same from each command, and what
-//! it does in a rhythm of its own meets each at random.
+//! **Order.** A block is one run of each command. Blocks come in pairs: the first in a random
+//! order, the second in the reverse of it (A B, B A). A machine that gets slower at a steady pace
+//! then takes the same from each command, and what it does in a rhythm of its own meets each at
+//! random.
 //!
-//! **Looks.** Who looks after every run and stops when the difference is clear finds one where there is none, far more often
-//! than 5 times in 100. So the numbers of runs after which a verdict may be given are fixed beforehand, and the chance of error
-//! is divided among them: half for the last look, the other half in equal parts for those before. By Bonferroni's
-//! inequality the chance of any wrong claim is at most their sum, whatever the distribution, and however much the looks have
-//! in common.
+//! **Looks.** Who looks after every run and stops when the difference is clear finds one where
+//! there is none, far more often than 5 times in 100. So the numbers of runs after which a verdict
+//! may be given are fixed beforehand, and the chance of error is divided among them: half for the
+//! last look, the other half in equal parts for those before. By Bonferroni's inequality the chance
+//! of any wrong claim is at most their sum, whatever the distribution, and however much the looks
+//! have in common.
 
 use crate::random::Random;
 

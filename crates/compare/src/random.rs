@@ -1,4 +1,5 @@
-//! Numbers drawn at random from a seed that is written down (splitmix64; Steele, Lea, Flood, OOPSLA 2014).
+//! Numbers drawn at random from a seed that is written down (splitmix64; Steele, Lea, Flood, OOPSLA
+//! 2014).
 
 /// A stream of numbers.
 #[derive(Clone, Debug)]

@@ -33,7 +33,8 @@ pub struct Usage {
     pub preempted: u64,
 }
 
-/// What the user's wish to end is told to: SIGINT, SIGTERM and SIGHUP end what runs, and nothing is started any more.
+/// What the user's wish to end is told to: SIGINT, SIGTERM and SIGHUP end what runs, and nothing is
+/// started any more.
 #[derive(Debug)]
 pub struct Stop {
     state: Arc<Mutex<State>>,
@@ -83,7 +84,8 @@ impl Drop for Stop {
     }
 }
 
-/// Runs a command to its end, in a process group of its own; what it prints goes into a file. `None`: the end was asked for.
+/// Runs a command to its end, in a process group of its own; what it prints goes into a file.
+/// `None`: the end was asked for.
 pub fn run(command: &Command, printed: &Path, stop: &Stop) -> Result<Option<Usage>, CompareError> {
     let io = |cause| CompareError::io(printed, cause);
     let out = File::create(printed).map_err(io)?;
@@ -92,7 +94,8 @@ pub fn run(command: &Command, printed: &Path, stop: &Stop) -> Result<Option<Usag
     process.stdin(Stdio::null()).stdout(out).stderr(errors).process_group(0);
     let start = |cause| CompareError::Start { command: command.text.clone(), cause };
     let began = {
-        // Held while it starts: a signal meanwhile finds either nothing begun or the group of what runs.
+        // Held while it starts: a signal meanwhile finds either nothing begun or the group of what
+        // runs.
         let mut state = locked(&stop.state);
         if state.asked {
             return Ok(None);
@@ -105,7 +108,8 @@ pub fn run(command: &Command, printed: &Path, stop: &Stop) -> Result<Option<Usag
     let Some(pid) = locked(&stop.state).running else {
         return Err(start(std::io::ErrorKind::Other.into()));
     };
-    // It stays a zombie until it is no longer in the state: its number cannot be another's when a signal is sent to it.
+    // It stays a zombie until it is no longer in the state: its number cannot be another's when a
+    // signal is sent to it.
     while let Err(error) = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
         if error != rustix::io::Errno::INTR {
             return Err(start(error.into()));
@@ -136,8 +140,8 @@ fn reap(pid: Pid) -> std::io::Result<(i32, Usage)> {
     // SAFETY: `rusage` is a structure of integers, for which all zeros are a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both pointers are to variables of this frame, of the types that the call writes; the process is a child of
-        // ours that nothing else waits for.
+        // SAFETY: both pointers are to variables of this frame, of the types that the call writes;
+        // the process is a child of ours that nothing else waits for.
         let ended = unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage) };
         if ended >= 0 {
             break;

@@ -1,4 +1,5 @@
-//! A verdict in one sentence: what was compared, the ratio with its interval, the word, and what would help where nobody can tell.
+//! A verdict in one sentence: what was compared, the ratio with its interval, the word, and what
+//! would help where nobody can tell.
 
 use crate::interval::{Estimate, FEWEST_PAIRS, runs_needed};
 use crate::judge::Comparison;
@@ -87,7 +88,8 @@ impl Compared<'_> {
         }
     }
 
-    /// The same of two recordings, whose stretches are no runs: that more of them would tell more is not promised.
+    /// The same of two recordings, whose stretches are no runs: that more of them would tell more
+    /// is not promised.
     pub(crate) fn judged_stretches(self, estimate: Option<Estimate>, margin: f64, alpha: f64) -> Comparison {
         let stretches = self.runs;
         let mut comparison = self.judged(estimate, margin, alpha);

@@ -1,8 +1,10 @@
-//! A figure of two runs, each cut into stretches of equal length: whether it differs by more than it varies within them.
+//! A figure of two runs, each cut into stretches of equal length: whether it differs by more than
+//! it varies within them.
 //!
-//! Stretches of one process depend on each other more than processes do, so that this says what differs between these two
-//! runs, and not what differs between what was run. The tests are Welch's, of the difference of two means; of many at once
-//! those are called different that Benjamini and Hochberg (1995) let through: 5 % of them may be wrong.
+//! Stretches of one process depend on each other more than processes do, so that this says what
+//! differs between these two runs, and not what differs between what was run. The tests are
+//! Welch's, of the difference of two means; of many at once those are called different that
+//! Benjamini and Hochberg (1995) let through: 5 % of them may be wrong.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -39,7 +41,8 @@ pub fn held(first: &[f64], second: &[f64], alpha: f64) -> Option<Held> {
         _ => student(degrees((part_a, n), (part_b, m))).map_or(1.0, |t| 2.0 * t.sf(((b - a) / error).abs())),
     };
     let ratio = (a > 0.0 && b > 0.0).then(|| {
-        // The variance of the logarithm of a mean is that of the mean, divided by its square (the delta method).
+        // The variance of the logarithm of a mean is that of the mean, divided by its square (the
+        // delta method).
         let (log_a, log_b) = (part_a / (a * a), part_b / (b * b));
         let quantile = student(degrees((log_a, n), (log_b, m)))
             .map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0));
@@ -82,7 +85,8 @@ fn student(degrees: f64) -> Option<StudentsT> {
 mod tests {
     use super::*;
 
-    /// t = 7.27324 of 6.6528 degrees; its tail by numerical integration of Student's density: p = 2.12503e-4.
+    /// t = 7.27324 of 6.6528 degrees; its tail by numerical integration of Student's density: p =
+    /// 2.12503e-4.
     #[test]
     fn the_test_is_that_of_welch() {
         let (a, b) = ([1.0, 1.1, 0.9, 1.0, 1.05], [1.5, 1.6, 1.3, 1.55, 1.4]);

@@ -12,15 +12,17 @@ pub enum Verdict {
     Faster,
     /// It is worse, beyond noise.
     Slower,
-    /// The interval lies within the margin: whatever difference there is, it is smaller than what matters.
+    /// The interval lies within the margin: whatever difference there is, it is smaller than what
+    /// matters.
     NoDifference,
     /// Neither: the interval reaches over what matters.
     CannotTell,
 }
 
 impl Verdict {
-    /// The verdict on a ratio that is above 1 where the other takes longer; of a figure that is better when it is larger,
-    /// the other way round. `margin`: the share of difference that does not matter.
+    /// The verdict on a ratio that is above 1 where the other takes longer; of a figure that is
+    /// better when it is larger, the other way round. `margin`: the share of difference that does
+    /// not matter.
     pub fn of(estimate: &Estimate, margin: f64, higher_is_better: bool) -> Self {
         let within = estimate.low >= 1.0 / (1.0 + margin) && estimate.high <= 1.0 + margin;
         match (within, estimate.low > 1.0, estimate.high < 1.0) {

@@ -10,7 +10,8 @@ const COMPARISONS: usize = 250;
 /// Three standard errors of a rate of 5 % among so many: 3 · √(0.05 · 0.95 / 250).
 const CHANCE: f64 = 0.042;
 
-/// Wall times in seconds of real commands on a machine with other work, in order (fixtures/README.md).
+/// Wall times in seconds of real commands on a machine with other work, in order
+/// (fixtures/README.md).
 fn recorded() -> Vec<(String, Vec<f64>)> {
     let text = include_str!("../fixtures/wall_times.csv");
     let series = text.lines().filter(|line| !line.starts_with('#')).map(|line| {

@@ -43,17 +43,20 @@ two runs: how much runs differ by themselves only more runs tell.",
   fathom compare jmh-old.json jmh-new.json    benchmark by benchmark, the fork as the unit"
 )]
 pub struct Args {
-    /// Two recordings, GC logs, JFR files or results of JMH; or one file with runs that were kept with --out
+    /// Two recordings, GC logs, JFR files or results of JMH; or one file with runs that were kept
+    /// with --out
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Runs of each command: a number, or FEWEST..MOST to end at one of a few numbers fixed beforehand, as soon as it can tell
+    /// Runs of each command: a number, or FEWEST..MOST to end at one of a few numbers fixed
+    /// beforehand, as soon as it can tell
     #[arg(long, value_name = "N", default_value = "10")]
     runs: running::Count,
     /// Runs of each before those that count: they fill the caches of the machine
     #[arg(long, value_name = "N", default_value_t = 1)]
     warmup: usize,
-    /// What is compared: wall, cpu (user and system time with all children), number=REGEX (its first group in what is printed),
-    /// throughput=FILE.csv or jmh=FILE.json (which each run writes)
+    /// What is compared: wall, cpu (user and system time with all children), number=REGEX (its
+    /// first group in what is printed), throughput=FILE.csv or jmh=FILE.json (which each run
+    /// writes)
     #[arg(long, value_name = "METRIC", default_value = "wall")]
     metric: Metric,
     /// With number=REGEX: more is better
@@ -65,8 +68,9 @@ pub struct Args {
     /// Where a run gives a series of numbers: all of them count, also those before it is steady
     #[arg(long)]
     keep_warm_up: bool,
-    /// One command in all variants of its placeholders: --matrix jdk=17,25 'flags=-XX:TieredStopAtLevel={1,4}' -- '{jdk} {flags}
-    /// Main'. A release or a home of {jdk} becomes its java
+    /// One command in all variants of its placeholders: --matrix jdk=17,25
+    /// 'flags=-XX:TieredStopAtLevel={1,4}' -- '{jdk} {flags} Main'. A release or a home of {jdk}
+    /// becomes its java
     #[arg(long, value_name = "NAME=VALUES", num_args = 1..)]
     matrix: Vec<Axis>,
     /// The seed of the order, to run the same again [default: another each time]
@@ -75,7 +79,8 @@ pub struct Args {
     /// Keep all runs in a file, to be read again
     #[arg(short, long, value_name = "FILE.json")]
     out: Option<PathBuf>,
-    /// Exit status 1 when a command is slower than the base, or when it is not known to be no slower
+    /// Exit status 1 when a command is slower than the base, or when it is not known to be no
+    /// slower
     #[arg(long, value_name = "WHEN", value_enum)]
     fail_on: Option<FailOn>,
     /// As JSON (schema fathom.compare/1; of recordings fathom.compare-recordings/1)

@@ -1,4 +1,5 @@
-//! How often `fathom compare` is wrong, and how small a difference it finds: comparisons drawn from recorded runs.
+//! How often `fathom compare` is wrong, and how small a difference it finds: comparisons drawn from
+//! recorded runs.
 //!
 //!     scripts/accuracy/compare_aa.py target/release/fathom series/
 //!     cargo run --release -p fathom-compare --example calibrate -- series/*.json

@@ -1,7 +1,9 @@
-//! Comparisons of a command with itself, drawn from a series of its runs in the order in which they were made.
+//! Comparisons of a command with itself, drawn from a series of its runs in the order in which they
+//! were made.
 //!
-//! Each takes a stretch of the series as long as it needs and hands its runs to A and B in an order as a real comparison
-//! has it; the times of B are multiplied by a planted ratio. So drift, bursts and outliers are those of a real machine.
+//! Each takes a stretch of the series as long as it needs and hands its runs to A and B in an order
+//! as a real comparison has it; the times of B are multiplied by a planted ratio. So drift, bursts
+//! and outliers are those of a real machine.
 
 use fathom_compare::Verdict;
 use fathom_compare::interval::{Pair, paired};

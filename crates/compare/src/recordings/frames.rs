@@ -1,4 +1,5 @@
-//! Frames whose share of the CPU samples differs, as `fathom flame --diff --normalise share` finds them.
+//! Frames whose share of the CPU samples differs, as `fathom flame --diff --normalise share` finds
+//! them.
 
 use fathom_diagnose::stacks::{Base, Errors, Normalisation, Selection, Shape, Verdict, flame, kinds, top};
 use fathom_recording::Recording;
@@ -7,7 +8,8 @@ use serde::Serialize;
 
 /// Frames that are told.
 const MOST: usize = 40;
-/// Half of an interval of 95 %, in standard errors; the errors are widened for few stretches already.
+/// Half of an interval of 95 %, in standard errors; the errors are widened for few stretches
+/// already.
 const HALF: f64 = 1.96;
 
 /// What differs in the samples.

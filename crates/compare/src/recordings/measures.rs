@@ -1,4 +1,5 @@
-//! Figures of both sides: operations, collections, safepoints, compilations, system calls, what threads spent their time on.
+//! Figures of both sides: operations, collections, safepoints, compilations, system calls, what
+//! threads spent their time on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +16,13 @@ use crate::stretches::{Held, held};
 const STRETCHES: usize = 16;
 /// A shorter recording is not cut, nanoseconds: a stretch of it would hold nothing.
 const SHORTEST_NS: i64 = 2_000_000_000;
-/// With fewer pauses on both sides most stretches have none, and a test between stretches says nothing.
+/// With fewer pauses on both sides most stretches have none, and a test between stretches says
+/// nothing.
 const FEWEST_PAUSES: usize = 2 * STRETCHES;
 /// Pauses of at least so many milliseconds are counted.
 const LONG_MS: [f64; 2] = [200.0, 500.0];
-/// System calls, and headings of the ledger, that took less than this of a second in each second are not told.
+/// System calls, and headings of the ledger, that took less than this of a second in each second
+/// are not told.
 const LEAST: f64 = 0.001;
 /// System calls that are told.
 const MOST_CALLS: usize = 30;
@@ -239,7 +242,8 @@ impl Found<'_> {
         }
     }
 
-    /// Milliseconds that each role of threads spent on each heading, per second, or per operation where both count them.
+    /// Milliseconds that each role of threads spent on each heading, per second, or per operation
+    /// where both count them.
     fn ledger(&mut self, throughput: &[Option<Vec<f64>>; 2]) {
         let (sides, per_operation) = ([self.a, self.b], throughput.iter().all(Option::is_some));
         let spent = [0, 1].map(|i| {

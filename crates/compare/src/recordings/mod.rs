@@ -1,7 +1,8 @@
-//! Two recordings, logs or flight recordings held against each other: first whether they can be, then what changed.
+//! Two recordings, logs or flight recordings held against each other: first whether they can be,
+//! then what changed.
 //!
-//! One run of each tells what differs between these two runs. How much two runs of the same thing differ it cannot tell, and
-//! the report says so.
+//! One run of each tells what differs between these two runs. How much two runs of the same thing
+//! differ it cannot tell, and the report says so.
 
 mod comparability;
 mod frames;
@@ -81,7 +82,8 @@ fn covered(recording: &Recording) -> Option<Window> {
     ends.map(|(from_ns, to_ns)| Window { from_ns, to_ns })
 }
 
-/// The verdict: on operations per second where both tell, else on the time that collections stop the application.
+/// The verdict: on operations per second where both tell, else on the time that collections stop
+/// the application.
 fn verdict(measures: &[Measure], margin: f64) -> (&'static str, Comparison) {
     let of = |id: &str| measures.iter().find(|m| m.id == id);
     let known = |id: &str| of(id).and_then(|m| m.held).and_then(|h| h.ratio);

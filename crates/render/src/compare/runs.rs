@@ -193,7 +193,8 @@ pub(crate) fn paragraph(out: &mut String, text: &str, indent: &str) {
 mod tests {
     use super::*;
 
-    /// Four commands whose runs are at hand: what is shown fits 100 columns, marks the base, and hostile names do no harm.
+    /// Four commands whose runs are at hand: what is shown fits 100 columns, marks the base, and
+    /// hostile names do no harm.
     #[test]
     fn a_plot_has_a_line_for_each_command_and_fits_a_terminal() {
         let label =

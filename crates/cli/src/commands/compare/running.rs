@@ -107,7 +107,8 @@ fn divided(words: &[String]) -> Result<Vec<Command>> {
     Ok(commands)
 }
 
-/// What stands in a command for a value of a placeholder: of `{jdk}` the java of a release or of a home.
+/// What stands in a command for a value of a placeholder: of `{jdk}` the java of a release or of a
+/// home.
 fn resolved(name: &str, value: &str) -> Result<String, String> {
     if name != "jdk" {
         return Ok(value.to_owned());
