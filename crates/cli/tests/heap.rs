@@ -85,7 +85,8 @@ fn the_holder_that_was_planted_is_the_first_and_its_entries_are_counted() {
                 // The list begins in a static field; where its first nodes go round, the class itself is what keeps all of them.
                 assert!(holder["class"].as_str().unwrap().ends_with("java.lang.ref.Finalizer"), "{told}");
                 let waiting = dumped.screen["references"]["finalizer_queue"].as_u64().unwrap();
-                assert!((2900..=3000).contains(&waiting), "{release}: {waiting}");
+                // JDK 8 has finalizers of its own: files, streams.
+                assert!((2900..=3100).contains(&waiting), "{release}: {waiting}");
             }
         }
     });

@@ -63,6 +63,23 @@ fn a_whole_dump_tells_who_keeps_what() {
 }
 
 #[test]
+fn older_versions_and_identifiers_of_four_bytes_tell_the_same() {
+    let told = |version, id_size| {
+        let heap = read_bytes(&small::dump_as(version, id_size), Referents::AsAll).unwrap();
+        assert_eq!(heap.damage, Default::default(), "{version} {id_size}");
+        let screen = screen(&heap);
+        let names = screen.classes.iter().map(|class| (class.name.clone(), class.sum.objects));
+        (names.collect::<std::collections::BTreeMap<_, _>>(), screen.threads[0].name.clone())
+    };
+    let newest = told("1.0.2", 8);
+    assert!(newest.0["org.example.Cache"] == small::ITEMS, "{newest:?}");
+    assert_eq!(
+        [told("1.0.1", 8), told("1.0.1", 4), told("1.0.2", 4)],
+        [newest.clone(), newest.clone(), newest]
+    );
+}
+
+#[test]
 fn what_only_a_weak_reference_holds_is_held_by_nothing_where_referents_are_left_out() {
     let heap = read_bytes(&small::dump(), Referents::LeftOut).unwrap();
     let kept = Kept::of(&heap);

@@ -21,7 +21,7 @@ pub mod id {
 /// Elements of the list.
 pub const ITEMS: u64 = 40;
 
-struct Writer(Vec<u8>);
+struct Writer(Vec<u8>, usize);
 
 impl Writer {
     fn u8(&mut self, value: u8) -> &mut Self {
@@ -37,7 +37,7 @@ impl Writer {
         self
     }
     fn id(&mut self, value: u64) -> &mut Self {
-        self.0.extend(value.to_be_bytes());
+        self.0.extend(&value.to_be_bytes()[8 - self.1..]);
         self
     }
     fn record(&mut self, tag: u8, body: &[u8]) {
@@ -86,35 +86,41 @@ const CLASSES: [(u64, &str, u64, Fields); 8] = [
     (0x1380, "java/lang/ref/WeakReference", 0x1280, &[]),
 ];
 
-/// The dump.
+/// The dump as JVMs of 64 bits write it.
 pub fn dump() -> Vec<u8> {
+    dump_as("1.0.2", 8)
+}
+
+/// The same in an older version of the format, which has no segments, and with identifiers of another size.
+pub fn dump_as(version: &str, id_size: usize) -> Vec<u8> {
+    let reference = |id: u64| id.to_be_bytes()[8 - id_size..].to_vec();
     let mut texts: Vec<&str> = CLASSES
         .iter()
         .flat_map(|(_, name, _, fields)| std::iter::once(*name).chain(fields.iter().map(|(name, _)| *name)))
         .collect();
     texts.extend(["items", "weak", "[Ljava/lang/Object;", "run", "Cache.java"]);
     let text = |name: &str| 0x100 + texts.iter().position(|known| *known == name).unwrap() as u64;
-    let mut out = Writer(b"JAVA PROFILE 1.0.2\0".to_vec());
-    out.u32(8).id(1_700_000_000_000);
+    let mut out = Writer(format!("JAVA PROFILE {version}\0").into_bytes(), id_size);
+    out.u32(id_size as u32).0.extend(1_700_000_000_000_u64.to_be_bytes());
     for (at, name) in texts.iter().enumerate() {
-        let mut body = Writer(Vec::new());
+        let mut body = Writer(Vec::new(), id_size);
         body.id(0x100 + at as u64).0.extend(name.bytes());
         out.record(0x01, &body.0);
     }
     for (serial, (class, name, ..)) in
         CLASSES.iter().chain([&(0x1400, "[Ljava/lang/Object;", 0, &[][..])]).enumerate()
     {
-        let mut body = Writer(Vec::new());
+        let mut body = Writer(Vec::new(), id_size);
         body.u32(serial as u32).id(*class).u32(0).id(text(name));
         out.record(0x02, &body.0);
     }
-    let mut frame = Writer(Vec::new());
+    let mut frame = Writer(Vec::new(), id_size);
     frame.id(0x900).id(text("run")).id(0).id(text("Cache.java")).u32(6).u32(7);
     out.record(0x04, &frame.0);
-    let mut stack = Writer(Vec::new());
+    let mut stack = Writer(Vec::new(), id_size);
     stack.u32(1).u32(1).u32(1).id(0x900);
     out.record(0x05, &stack.0);
-    let mut heap = Writer(Vec::new());
+    let mut heap = Writer(Vec::new(), id_size);
     for (class, name, parent, fields) in CLASSES {
         let fields: Vec<(u64, u8)> = fields.iter().map(|(name, kind)| (text(name), *kind)).collect();
         let statics = [(text("items"), id::LIST), (text("weak"), 0x4100)];
@@ -122,22 +128,26 @@ pub fn dump() -> Vec<u8> {
     }
     heap.class(0x1400, 0x1000, &[], &[]);
     let pair = |first: &[u8], second: &[u8]| [first, second].concat();
-    heap.instance(id::LIST, 0x1200, &pair(&(ITEMS as u32).to_be_bytes(), &id::ARRAY.to_be_bytes()));
+    heap.instance(id::LIST, 0x1200, &pair(&(ITEMS as u32).to_be_bytes(), &reference(id::ARRAY)));
     heap.u8(0x22).id(id::ARRAY).u32(0).u32(ITEMS as u32).id(0x1400);
     (0..ITEMS).for_each(|i| {
         heap.id(id::ITEMS + 24 * i);
     });
-    (0..ITEMS).for_each(|i| heap.instance(id::ITEMS + 24 * i, id::CACHE, &0_u64.to_be_bytes()));
-    heap.instance(id::THREAD, 0x1180, &0x3020_u64.to_be_bytes());
-    heap.instance(0x3020, 0x1100, &pair(&0x3040_u64.to_be_bytes(), &[0]));
+    (0..ITEMS).for_each(|i| heap.instance(id::ITEMS + 24 * i, id::CACHE, &reference(0)));
+    heap.instance(id::THREAD, 0x1180, &reference(0x3020));
+    heap.instance(0x3020, 0x1100, &pair(&reference(0x3040), &[0]));
     heap.u8(0x23).id(0x3040).u32(0).u32(6).u8(8).0.extend(b"worker");
     heap.u8(0x23).id(0x3060).u32(0).u32(100).u8(11).0.extend([0; 800]);
     heap.instance(id::WEAKLY, 0x1000, &[]);
-    heap.instance(0x4100, 0x1380, &pair(&id::WEAKLY.to_be_bytes(), &[0; 8]));
+    heap.instance(0x4100, 0x1380, &pair(&reference(id::WEAKLY), &reference(0)));
     heap.instance(id::GARBAGE, 0x1000, &[]);
     heap.u8(0x05).id(0x1000).u8(0x08).id(id::THREAD).u32(1).u32(1);
     heap.u8(0x03).id(0x3060).u32(1).u32(0);
-    out.record(0x1c, &heap.0);
-    out.record(0x2c, &[]);
+    if version == "1.0.2" {
+        out.record(0x1c, &heap.0);
+        out.record(0x2c, &[]);
+    } else {
+        out.record(0x0c, &heap.0);
+    }
     out.0
 }
