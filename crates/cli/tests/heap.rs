@@ -50,9 +50,11 @@ fn on_each(test: impl Fn(u64, &Path, &Path)) {
     }
 }
 
-/// What is planted, where it must be found, what must be said of its entries, and why it is suspected.
-const PLANTED: [(&str, &str, &str, u64, &str); 6] = [
+/// What is planted, where it must be found, what must be said of its entries, and why it is
+/// suspected.
+const PLANTED: [(&str, &str, &str, u64, &str); 7] = [
     ("static-map", "Holders$Sessions.OPEN", "Holders$Session", 60_000, "unbounded-entries"),
+    ("queue", "Holders.WORK", "Holders$Session", 50_000, "unbounded-entries"),
     ("cache", "Holders.PAGES", "byte[]", 20_000, "unbounded-entries"),
     ("listeners", "Holders.BUS", "Holders$View", 15_000, "unbounded-entries"),
     ("loaders", "Holders.KEPT", "class HoldersPlugin", 30, "repeated-loaders"),
@@ -82,7 +84,8 @@ fn the_holder_that_was_planted_is_the_first_and_its_entries_are_counted() {
                 );
             }
             if case == "finalizers" {
-                // The list begins in a static field; where its first nodes go round, the class itself is what keeps all of them.
+                // The list begins in a static field; where its first nodes go round, the class
+                // itself is what keeps all of them.
                 assert!(holder["class"].as_str().unwrap().ends_with("java.lang.ref.Finalizer"), "{told}");
                 let waiting = dumped.screen["references"]["finalizer_queue"].as_u64().unwrap();
                 // JDK 8 has finalizers of its own: files, streams.
@@ -99,7 +102,9 @@ fn a_cache_that_evicts_and_a_healthy_heap_are_no_suspects() {
         let holder = bounded.holder();
         assert_eq!(holder["entries"]["count"], 20_000, "JDK {release}: {holder:#}");
         assert_eq!(holder["bound"]["class"], "Holders$Recent", "JDK {release}: {holder:#}");
-        for dumped in [bounded, dumped(home, classes, "healthy", &[])] {
+        let queue = dumped(home, classes, "bounded-queue", &[]);
+        assert_eq!(queue.holder()["bound"]["name"], "capacity", "JDK {release}: {:#}", queue.holder());
+        for dumped in [bounded, queue, dumped(home, classes, "healthy", &[])] {
             let holders = dumped.screen["holders"]["all"].as_array().unwrap();
             assert!(
                 holders.iter().all(|holder| holder["suspicion"].is_null()),
@@ -159,7 +164,8 @@ fn objects_are_as_large_as_the_jvm_says_whatever_its_layout() {
                     name => name,
                 };
                 let Some(row) = rows.iter().find(|row| row["name"] == name) else { continue };
-                // What the JVM itself allocates between dump and histogram is not ours to count; its dead filler is arrays of int.
+                // What the JVM itself allocates between dump and histogram is not ours to count;
+                // its dead filler is arrays of int.
                 if objects < 100 || row["objects"] != objects || name == "int[]" || name == "java.lang.Class"
                 {
                     continue;

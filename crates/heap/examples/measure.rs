@@ -1,5 +1,5 @@
-//! What reading a dump takes, step by step: `cargo run --release -p fathom-heap --example measure -- DUMP [N]`. With N, the N objects that
-//! keep most: address, retained, shallow, class.
+//! What reading a dump takes, step by step: `cargo run --release -p fathom-heap --example measure
+//! -- DUMP [N]`. With N, the N objects that keep most: address, retained, shallow, class.
 
 use std::path::Path;
 use std::time::Instant;
@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let line = peak.lines().find_map(|line| line.strip_prefix(name));
             line.map_or_else(String::new, |line| line.trim().to_owned())
         };
-        // What is mapped of the dump counts as memory of the process; what is its own is told beside it.
+        // What is mapped of the dump counts as memory of the process; what is its own is told
+        // beside it.
         eprintln!(
             "{:7.2} s  {what}: own {}, mapped {}",
             begun.elapsed().as_secs_f64(),

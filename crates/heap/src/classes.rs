@@ -20,8 +20,8 @@ pub struct Field {
 /// A class.
 #[derive(Clone, Debug)]
 pub struct Class {
-    /// As Java writes it: "java.util.HashMap$Node", "byte[]". The number at the end of a hidden class's name is left out, so that the
-    /// lambdas of one class count together.
+    /// As Java writes it: "java.util.HashMap$Node", "byte[]". The number at the end of a hidden
+    /// class's name is left out, so that the lambdas of one class count together.
     pub name: String,
     /// Its identifier; 0 for the arrays of primitive values.
     pub address: u64,
@@ -84,7 +84,8 @@ impl Classes {
     /// The most that can be told apart: an object's entry has 24 bits for its class.
     pub const MOST: usize = 1 << 24;
 
-    /// The number of a class by its identifier; it is given one when it is new. `None`: there are too many.
+    /// The number of a class by its identifier; it is given one when it is new. `None`: there are
+    /// too many.
     pub fn intern(&mut self, id: u64) -> Option<u32> {
         if let Some(class) = self.by_id.get(&id) {
             return Some(*class);
@@ -143,7 +144,8 @@ impl Classes {
         self.chain(class).any(|(_, class)| class.name == name)
     }
 
-    /// Fields with where their values are in an instance, and the class that declares them: its own first, then those of its superclasses.
+    /// Fields with where their values are in an instance, and the class that declares them: its own
+    /// first, then those of its superclasses.
     pub fn fields(&self, class: u32, id_size: usize) -> impl Iterator<Item = (usize, Field, u32)> + '_ {
         let mut at = 0;
         let chain =
@@ -257,7 +259,8 @@ pub fn java_name(internal: &str) -> String {
     format!("{}{}", without_number(element).replace('/', "."), "[]".repeat(dimensions))
 }
 
-/// The name of a hidden class without its number: "Foo$$Lambda+0x0000…", "Foo$$Lambda/0x0000…", "Foo$$Lambda$3/1234" (JDK 8).
+/// The name of a hidden class without its number: "Foo$$Lambda+0x0000…", "Foo$$Lambda/0x0000…",
+/// "Foo$$Lambda$3/1234" (JDK 8).
 fn without_number(name: &str) -> &str {
     let Some((start, number)) = name.rsplit_once(['/', '+']) else { return name };
     let digits = number.strip_prefix("0x").unwrap_or(number);

@@ -1,7 +1,8 @@
 //! Two dumps of one program: what grew, by class and by where it is kept.
 //!
-//! Objects have no identity across dumps: a collection moves them. What can be held against each other are classes, and *chains of
-//! classes* in the dominator tree: "class Sessions → ConcurrentHashMap → Node[] → Node → Session".
+//! Objects have no identity across dumps: a collection moves them. What can be held against each
+//! other are classes, and *chains of classes* in the dominator tree: "class Sessions →
+//! ConcurrentHashMap → Node[] → Node → Session".
 
 use std::collections::BTreeMap;
 
@@ -190,7 +191,8 @@ fn longer<'a>(all: &'a [ChainGrowth], chain: &'a ChainGrowth) -> impl Iterator<I
     all.iter().filter(move |other| other.chain.len() == next && other.chain.starts_with(&chain.chain))
 }
 
-/// Whether growth is kept at the end of a chain: there are many more objects than one link above, or no longer chain holds half of it.
+/// Whether growth is kept at the end of a chain: there are many more objects than one link above,
+/// or no longer chain holds half of it.
 fn is_the_place(all: &[ChainGrowth], chain: &ChainGrowth) -> bool {
     let above = &chain.chain[..chain.chain.len() - 1];
     let above = all.iter().find(|other| other.chain == above).map_or(1, |above| above.objects[1]);
@@ -202,7 +204,8 @@ fn above_is_roots(chain: &ChainGrowth) -> bool {
     chain.chain.len() < 2
 }
 
-/// What a node of a collection has for its value, where most of its bytes are there: it says more than the node.
+/// What a node of a collection has for its value, where most of its bytes are there: it says more
+/// than the node.
 fn value_of(all: &[ChainGrowth], chain: &ChainGrowth) -> Option<Vec<String>> {
     let is_node = chain.chain.last().is_some_and(|name| is_inner(name));
     let value = longer(all, chain).max_by_key(|longer| growth_of(longer)).filter(|_| is_node)?;

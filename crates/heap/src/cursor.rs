@@ -1,6 +1,7 @@
 //! Big-endian numbers out of bytes that may end anywhere.
 
-/// A place in some bytes, from which it reads forward. Every read may say that there is nothing left.
+/// A place in some bytes, from which it reads forward. Every read may say that there is nothing
+/// left.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     data: &'a [u8],

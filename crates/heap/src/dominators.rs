@@ -1,17 +1,21 @@
 //! Who keeps whom: the dominator tree of a graph of objects.
 //!
-//! An object *a* dominates *b* when every path from the roots to *b* goes through *a*: if *a* went, *b* would go. Computed by the
-//! algorithm of Lengauer and Tarjan ("A fast algorithm for finding dominators in a flowgraph", TOPLAS 1979, the simple version with path
-//! compression): O(m log n) whatever the graph looks like, which the variants without it (semi-NCA, iteration to a fixed point) do not
-//! keep on long lists whose ends refer back.
+//! An object *a* dominates *b* when every path from the roots to *b* goes through *a*: if *a* went,
+//! *b* would go. Computed by the algorithm of Lengauer and Tarjan ("A fast algorithm for finding
+//! dominators in a flowgraph", TOPLAS 1979, the simple version with path compression): O(m log n)
+//! whatever the graph looks like, which the variants without it (semi-NCA, iteration to a fixed
+//! point) do not keep on long lists whose ends refer back.
 //!
-//! Nothing recurses. All arrays are indexed by the number of the depth-first walk, and two pairs of them share their room:
+//! Nothing recurses. All arrays are indexed by the number of the depth-first walk, and two pairs of
+//! them share their room:
 //!
-//! * `parent` becomes the forest's `ancestor`: a vertex's parent is last asked for right before it is linked;
-//! * `dominator` is first a bucket's head (as long as its vertex has not been reached from behind), then the link to the next one in
-//!   its bucket, then the result.
+//! * `parent` becomes the forest's `ancestor`: a vertex's parent is last asked for right before it
+//!   is linked;
+//! * `dominator` is first a bucket's head (as long as its vertex has not been reached from behind),
+//!   then the link to the next one in its bucket, then the result.
 //!
-//! So the peak is `order`, `parent`, `semi`, `label`, `dominator`, each four bytes a reachable object, beside the graph backwards.
+//! So the peak is `order`, `parent`, `semi`, `label`, `dominator`, each four bytes a reachable
+//! object, beside the graph backwards.
 
 use crate::offsets::Offsets;
 
@@ -28,7 +32,8 @@ pub trait Graph {
     fn successor(&self, object: u32, k: u32) -> Option<u32>;
 }
 
-/// The tree. Numbers are those of the walk: 0 stands for all roots together, dominators have smaller numbers than what they dominate.
+/// The tree. Numbers are those of the walk: 0 stands for all roots together, dominators have
+/// smaller numbers than what they dominate.
 #[derive(Debug)]
 pub struct Tree {
     /// The object of each number; that of 0 is [`NONE`].
@@ -48,7 +53,8 @@ impl Tree {
     }
 }
 
-/// Depth first from all roots: objects in their order, the parent of each number, the number of each object.
+/// Depth first from all roots: objects in their order, the parent of each number, the number of
+/// each object.
 fn walk(graph: &impl Graph) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let mut number = vec![NONE; graph.objects() as usize];
     let (mut order, mut parent) = (vec![NONE], vec![0]);
@@ -114,7 +120,8 @@ fn dominators(ancestor: &mut [u32], offsets: &Offsets, predecessors: &[u32]) -> 
         }
         semi[w] = best;
         let parent = ancestor[w] as usize;
-        // From here on `w` is in the forest. Its own bucket was emptied with the last of its children.
+        // From here on `w` is in the forest. Its own bucket was emptied with the last of its
+        // children.
         dominator[w] = std::mem::replace(&mut dominator[best as usize], w as u32);
         let mut v = std::mem::replace(&mut dominator[parent], NONE);
         while v != NONE {
@@ -135,8 +142,8 @@ fn dominators(ancestor: &mut [u32], offsets: &Offsets, predecessors: &[u32]) -> 
     dominator
 }
 
-/// The vertex with the smallest semidominator on the way from `v` up to the root of its tree in the forest, which holds the numbers above
-/// `linked`. Shortens the way.
+/// The vertex with the smallest semidominator on the way from `v` up to the root of its tree in the
+/// forest, which holds the numbers above `linked`. Shortens the way.
 #[inline]
 fn eval(
     v: u32,

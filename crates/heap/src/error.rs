@@ -1,4 +1,5 @@
-//! What can go wrong with a heap dump as a whole. What is wrong inside of one is counted in [`Damage`](crate::Damage).
+//! What can go wrong with a heap dump as a whole. What is wrong inside of one is counted in
+//! [`Damage`](crate::Damage).
 
 use std::io;
 use std::path::PathBuf;

@@ -1,8 +1,9 @@
 //! The dump's bytes: a map of the file, or of what was unpacked from it.
 //!
-//! `jcmd GC.heap_dump -gz=1` writes many gzip members one after the other (`heapDumperCompression.cpp`, JDK 17), which is one
-//! stream to every reader that goes on after the end of a member. A packed dump is unpacked into a file that has no name and that
-//! nobody else can open, in the folder of temporary files; what it takes there is told when it does not fit.
+//! `jcmd GC.heap_dump -gz=1` writes many gzip members one after the other
+//! (`heapDumperCompression.cpp`, JDK 17), which is one stream to every reader that goes on after
+//! the end of a member. A packed dump is unpacked into a file that has no name and that nobody else
+//! can open, in the folder of temporary files; what it takes there is told when it does not fit.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,6 +14,8 @@ use memmap2::Mmap;
 
 use crate::HeapError;
 
+/// More is not unpacked, bytes: a dump that is larger could not be read.
+const LONGEST: u64 = 1 << crate::heap::PLACE_BITS;
 /// Bytes handed on at a time while unpacking.
 const PART: usize = 1 << 20;
 
@@ -46,8 +49,9 @@ impl DumpFile {
             cut_while_packed = !unpack(file, &mut plain).map_err(failed)?;
             file = plain;
         }
-        // SAFETY: the map is only read. Somebody who shortens the file meanwhile ends this process by SIGBUS; nothing that was
-        // checked is relied upon after it could have changed, as every read is bounded again.
+        // SAFETY: the map is only read. Somebody who shortens the file meanwhile ends this process
+        // by SIGBUS; nothing that was checked is relied upon after it could have changed, as every
+        // read is bounded again.
         let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
         Ok(Self { map, cut_while_packed, file_bytes: about.len(), packed })
     }
@@ -62,23 +66,34 @@ impl DumpFile {
 fn unpack(packed: File, plain: &mut File) -> io::Result<bool> {
     let mut reader = MultiGzDecoder::new(io::BufReader::with_capacity(PART, packed));
     let mut part = vec![0; PART];
-    loop {
+    let mut unpacked = 0;
+    while unpacked <= LONGEST {
         match reader.read(&mut part) {
             Ok(0) => return Ok(true),
-            Ok(bytes) => plain.write_all(&part[..bytes]).map_err(|error| match error.kind() {
-                io::ErrorKind::StorageFull => io::Error::new(
-                    error.kind(),
-                    format!(
-                        "unpacking needs more room than {} has (TMPDIR names another folder)",
-                        std::env::temp_dir().display()
-                    ),
-                ),
-                _ => error,
-            })?,
+            Ok(bytes) => {
+                plain.write_all(&part[..bytes]).map_err(with_the_folder)?;
+                unpacked += bytes as u64;
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // What was unpacked so far is kept: the JVM, the disk or a copy ended early.
             Err(_) => return Ok(false),
         }
+    }
+    Ok(false)
+}
+
+/// Says which folder is full.
+fn with_the_folder(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull => {
+            let folder = std::env::temp_dir();
+            let told = format!(
+                "unpacking needs more room than {} has (TMPDIR names another folder)",
+                folder.display()
+            );
+            io::Error::new(error.kind(), told)
+        }
+        _ => error,
     }
 }
 

@@ -7,8 +7,8 @@
 //! | where its references begin | 4 (5 from 2³² references on) |
 //! | references | 4 each |
 //!
-//! An instance's reference to its class is not stored: it follows from the class. Nor are values: they are read from the dump's bytes
-//! where they are asked for.
+//! An instance's reference to its class is not stored: it follows from the class. Nor are values:
+//! they are read from the dump's bytes where they are asked for.
 
 use rustc_hash::FxHashMap;
 
@@ -53,7 +53,8 @@ pub struct Thread {
     pub node: u32,
     /// Its serial number in the dump.
     pub serial: u32,
-    /// Its frames, from the top: "java.lang.Object.wait(Native Method)" and such, as identifiers of frames.
+    /// Its frames, from the top: "java.lang.Object.wait(Native Method)" and such, as identifiers of
+    /// frames.
     pub frames: Vec<u64>,
 }
 
@@ -98,7 +99,8 @@ pub struct Heap {
     pub(crate) frames: FxHashMap<u64, Frame>,
     /// Which class an object is that is a class.
     pub(crate) mirrors: FxHashMap<u32, u32>,
-    /// References that the JVM has and no field tells: a thread's local variables, a loader's classes.
+    /// References that the JVM has and no field tells: a thread's local variables, a loader's
+    /// classes.
     pub(crate) extra: FxHashMap<u32, Vec<u32>>,
 }
 
@@ -206,7 +208,8 @@ impl Heap {
         payload.unwrap_or(&[])
     }
 
-    /// A field's value of an instance by its name, the one that is declared lowest: its type and its bytes.
+    /// A field's value of an instance by its name, the one that is declared lowest: its type and
+    /// its bytes.
     pub(crate) fn field(&self, node: u32, name: &str) -> Option<(u8, &[u8])> {
         if self.tag(node) != tag::INSTANCE {
             return None;

@@ -6,7 +6,8 @@ use crate::dominators::{NONE, Tree};
 use crate::heap::Heap;
 use crate::offsets::Offsets;
 
-/// The dominator tree of a heap. Objects are told by their number in it; 0 stands for all roots together.
+/// The dominator tree of a heap. Objects are told by their number in it; 0 stands for all roots
+/// together.
 #[derive(Debug)]
 pub struct Kept {
     tree: Tree,
@@ -24,7 +25,8 @@ pub struct Sum {
     pub objects: u64,
     /// Bytes that they take themselves.
     pub shallow_bytes: u64,
-    /// Bytes that would go if any one of them went and took what it keeps along: what several keep together only is not in it.
+    /// Bytes that would go if any one of them went and took what it keeps along: what several keep
+    /// together only is not in it.
     pub retained_bytes: u64,
     /// Objects of the group that nothing reaches.
     pub unreachable_objects: u64,
@@ -98,8 +100,8 @@ impl Kept {
         &self.children[self.offsets.row(number as usize)]
     }
 
-    /// Totals by group. `group` gives each class's groups; an object counts in each of them. Retained counts an object only where none of its
-    /// dominators is of the same group.
+    /// Totals by group. `group` gives each class's groups; an object counts in each of them.
+    /// Retained counts an object only where none of its dominators is of the same group.
     pub fn sums<const N: usize>(&self, heap: &Heap, group: &[[u32; N]], groups: usize) -> Vec<Sum> {
         let mut sums = vec![Sum::default(); groups];
         for node in 0..heap.len() {

@@ -1,23 +1,30 @@
-//! How large objects are in the heap, which a dump does not say: it has values, and references of eight bytes whatever they took.
+//! How large objects are in the heap, which a dump does not say: it has values, and references of
+//! eight bytes whatever they took.
 //!
-//! HotSpot's layout depends on flags that are not in the dump (compressed references, compressed class pointers, compact headers, the
-//! alignment of objects) and on the release. But addresses are there, and no object reaches into the next one. So the layout is *measured*:
+//! HotSpot's layout depends on flags that are not in the dump (compressed references, compressed
+//! class pointers, compact headers, the alignment of objects) and on the release. But addresses are
+//! there, and no object reaches into the next one. So the layout is *measured*:
 //!
-//! * references take 4 bytes where arrays of references are closer to their neighbours than 8 bytes an element would let them be;
-//! * an array's header is the size with which most arrays of bytes end exactly where the next object begins;
-//! * an instance is as large as its fields need when they are laid out as HotSpot does (`FieldLayoutBuilder` from JDK 15 on, which fills
-//!   the gaps of superclasses; before, each class begins behind its superclass at a multiple of four), and, where a class has many
-//!   instances, as the smallest distance from one of them to its neighbour.
+//! * references take 4 bytes where arrays of references are closer to their neighbours than 8 bytes
+//!   an element would let them be;
+//! * an array's header is the size with which most arrays of bytes end exactly where the next
+//!   object begins;
+//! * an instance is as large as its fields need when they are laid out as HotSpot does
+//!   (`FieldLayoutBuilder` from JDK 15 on, which fills the gaps of superclasses; before, each class
+//!   begins behind its superclass at a multiple of four), and, where a class has many instances, as
+//!   the smallest distance from one of them to its neighbour.
 
 use crate::classes::Classes;
 use crate::records::{tag, width};
 
 /// Distances that are looked at for a header, at most.
 const SAMPLES: usize = 200_000;
-/// From so many instances on the smallest distance to a neighbour is believed: between so many, two are neighbours.
+/// From so many instances on the smallest distance to a neighbour is believed: between so many, two
+/// are neighbours.
 const MANY: u64 = 16;
-/// What an instance may take more than its fields need, for what the JVM adds to a class: 24 bytes to JDK 8's `MemberName`, less to
-/// others of which there are many. More is another object in between.
+/// What an instance may take more than its fields need, for what the JVM adds to a class: 24 bytes
+/// to JDK 8's `MemberName`, less to others of which there are many. More is another object in
+/// between.
 const MOST_INJECTED: u64 = 24;
 
 /// The layout of a heap.
@@ -51,7 +58,8 @@ pub struct Neighbour {
 }
 
 impl Layout {
-    /// Measures it. `alignment` is what all addresses are a multiple of; `span` how far apart they are.
+    /// Measures it. `alignment` is what all addresses are a multiple of; `span` how far apart they
+    /// are.
     pub fn measure(
         neighbours: impl Iterator<Item = Neighbour>,
         id_size: usize,
@@ -59,7 +67,8 @@ impl Layout {
         span: u64,
         fills_gaps: bool,
     ) -> Self {
-        // Object header of 16 with plain class pointers: array headers are 24, from JDK 23 on 20 (JDK-8139457). 12: compact headers.
+        // Object header of 16 with plain class pointers: array headers are 24, from JDK 23 on 20
+        // (JDK-8139457). 12: compact headers.
         let headers: &[u64] = if id_size == 4 { &[12] } else { &[16, 24, 20, 12] };
         let (mut closer, mut apart, mut bytes) = (0_u64, 0_u64, 0_u64);
         let mut exact = [0_u64; 4];
@@ -75,7 +84,8 @@ impl Layout {
             }
         }
         let narrow = match (closer, apart) {
-            // Nothing to measure: references are compressed wherever the heap is small enough for it.
+            // Nothing to measure: references are compressed wherever the heap is small enough for
+            // it.
             (0, 0) => span < 32 << 30,
             // A few distances that contradict the rest come from damage.
             _ => closer * 10 > apart,
@@ -96,7 +106,8 @@ impl Layout {
     /// Bytes of an array.
     pub fn array(&self, kind: u8, length: u64) -> u64 {
         let element = self.width(kind);
-        // Before JDK 23 elements began at a multiple of the word; what was measured is already that.
+        // Before JDK 23 elements began at a multiple of the word; what was measured is already
+        // that.
         let begin = round(self.array_header_bytes, element.max(1));
         round(begin.saturating_add(element.saturating_mul(length)), self.alignment)
     }
@@ -125,8 +136,8 @@ impl Layout {
         round(end, self.alignment)
     }
 
-    /// Fills in the sizes of instances. `closest` has, class by class, the smallest distance of an instance to its neighbour and how many
-    /// there are.
+    /// Fills in the sizes of instances. `closest` has, class by class, the smallest distance of an
+    /// instance to its neighbour and how many there are.
     pub fn instances(&self, classes: &mut Classes, closest: &[(u64, u64)]) {
         for class in 12..classes.count() as u32 {
             let computed = self.computed(classes, class);

@@ -4,8 +4,8 @@
 //!   file ─▶ records ─▶ read (classes, layout, lookup) ─▶ Heap ─▶ dominators ─▶ Kept ─▶ report, compare
 //! ```
 //!
-//! Values of texts and of arrays of primitive values are read where something is computed from them (duplicates) and kept nowhere; the
-//! names of threads are names, and are shown.
+//! Values of texts and of arrays of primitive values are read where something is computed from them
+//! (duplicates) and kept nowhere; the names of threads are names, and are shown.
 
 mod classes;
 mod compare;

@@ -1,7 +1,8 @@
-//! From an address to the number of its object: a table of the addresses' upper bits in front of a binary search.
+//! From an address to the number of its object: a table of the addresses' upper bits in front of a
+//! binary search.
 //!
-//! References mostly lead to other places of the heap, so that a search over all addresses misses the cache some twenty times. The table
-//! leaves a few candidates.
+//! References mostly lead to other places of the heap, so that a search over all addresses misses
+//! the cache some twenty times. The table leaves a few candidates.
 
 use crate::heap::Entry;
 

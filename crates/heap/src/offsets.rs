@@ -1,4 +1,5 @@
-//! Where the rows of a table of rows begin: four bytes each until the table has 2³² entries, five from then on.
+//! Where the rows of a table of rows begin: four bytes each until the table has 2³² entries, five
+//! from then on.
 
 /// Offsets that only grow, the last one being the end.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +47,8 @@ impl Offsets {
         }
     }
 
-    /// Rows from how many entries each has: `each` calls back once for every entry with its row, twice in all, in any order.
+    /// Rows from how many entries each has: `each` calls back once for every entry with its row,
+    /// twice in all, in any order.
     pub fn fill(rows: usize, each: impl Fn(&mut dyn FnMut(u32, u32))) -> (Self, Vec<u32>) {
         let mut counts = vec![0_u32; rows];
         each(&mut |row, _| counts[row as usize] = counts[row as usize].saturating_add(1));

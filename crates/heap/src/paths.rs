@@ -1,7 +1,8 @@
 //! The shortest way from a root to every object.
 //!
-//! Found breadth first from all roots at once, twice: over strong references, then over all. So a way that leads through the referent of a
-//! soft, weak, phantom or final reference is only told where there is no other.
+//! Found breadth first from all roots at once, twice: over strong references, then over all. So a
+//! way that leads through the referent of a soft, weak, phantom or final reference is only told
+//! where there is no other.
 
 use serde::Serialize;
 
@@ -45,7 +46,8 @@ pub struct Way {
     pub steps: Vec<Step>,
     /// Steps in the middle that are left out.
     pub left_out: u64,
-    /// Whether it leads through the referent of a soft, weak, phantom or final reference: there is no other.
+    /// Whether it leads through the referent of a soft, weak, phantom or final reference: there is
+    /// no other.
     pub weak: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Reading a dump: all records once, then all objects once more for what they refer to.
 //!
-//! The first pass notes where each object is; sorted by address that gives objects their numbers. The second goes over them in that order,
-//! which is the dump's own but for collectors that dump in the order of references, and turns identifiers into numbers.
+//! The first pass notes where each object is; sorted by address that gives objects their numbers.
+//! The second goes over them in that order, which is the dump's own but for collectors that dump in
+//! the order of references, and turns identifiers into numbers.
 
 use std::path::Path;
 
@@ -251,7 +252,8 @@ impl<'a> Build<'a> {
         let class = self.scan.classes.get_mut(number);
         (class.node, class.parent, class.loader) = (node, parent, loader);
         fields.into_iter().for_each(|field| class.add_field(field, self.id_size));
-        // What the JVM keeps beside the class is told as if it were static: "<resolved_references>", "<init_lock>".
+        // What the JVM keeps beside the class is told as if it were static:
+        // "<resolved_references>", "<init_lock>".
         statics.retain(|(name, _)| {
             !self.scan.texts.bytes(self.data, *name).is_some_and(|name| name.starts_with(b"<"))
         });
@@ -308,8 +310,8 @@ impl<'a> Build<'a> {
         layout
     }
 
-    /// A class's own object is an instance of `java.lang.Class` with the class's static fields behind it: how large the instance is, the
-    /// one that is closest to its neighbour tells.
+    /// A class's own object is an instance of `java.lang.Class` with the class's static fields
+    /// behind it: how large the instance is, the one that is closest to its neighbour tells.
     fn measure_class_objects(&mut self, reference_bytes: u64) {
         let mut base = u64::MAX;
         for (node, class) in &self.mirrors {
@@ -344,7 +346,8 @@ impl<'a> Build<'a> {
             .collect()
     }
 
-    /// Which objects hold themselves, what threads have on their stacks, and which classes a loader holds.
+    /// Which objects hold themselves, what threads have on their stacks, and which classes a loader
+    /// holds.
     fn find_roots(&mut self) {
         let records = std::mem::take(&mut self.scan.roots);
         let mut threads: FxHashMap<u32, u32> = FxHashMap::default();
@@ -374,7 +377,8 @@ impl<'a> Build<'a> {
         self.held = held;
     }
 
-    /// A class of the boot loader is never unloaded; any other lives as long as its loader (JLS 12.7), whether a field says so or not.
+    /// A class of the boot loader is never unloaded; any other lives as long as its loader (JLS
+    /// 12.7), whether a field says so or not.
     fn hold_classes(&mut self, held: &mut Vec<u32>) {
         let mut of_loaders = Vec::new();
         for (_, class) in self.scan.classes.iter().filter(|(_, class)| class.node != NONE) {

@@ -6,11 +6,13 @@
 //!   HEAP_DUMP, HEAP_DUMP_SEGMENT: sub-records, tag u1 and what belongs to it, without lengths
 //! ```
 //!
-//! Source: `heapDumper.cpp` of JDK 8 to 25, and the manual of the HPROF agent of JDK 6. A sub-record has no length of its own, so that
-//! behind damage the rest of its segment cannot be read; the next segment can.
+//! Source: `heapDumper.cpp` of JDK 8 to 25, and the manual of the HPROF agent of JDK 6. A
+//! sub-record has no length of its own, so that behind damage the rest of its segment cannot be
+//! read; the next segment can.
 //!
-//! Lengths that lie: a dump whose JVM ended early leaves the length of its last segment at 0 (`DumpWriter` patches it at the segment's
-//! end), and `HEAP_DUMP` of 4 GB and more did not fit its field before segments existed. Both are read as far as sub-records go.
+//! Lengths that lie: a dump whose JVM ended early leaves the length of its last segment at 0
+//! (`DumpWriter` patches it at the segment's end), and `HEAP_DUMP` of 4 GB and more did not fit its
+//! field before segments existed. Both are read as far as sub-records go.
 
 use crate::cursor::Cursor;
 
@@ -62,7 +64,8 @@ pub struct RootRecord {
     pub kind: RootKind,
     /// The thread's serial number, where one holds it.
     pub thread: Option<u32>,
-    /// The frame's place in the thread's stack, where told; for a thread the serial number of its stack.
+    /// The frame's place in the thread's stack, where told; for a thread the serial number of its
+    /// stack.
     pub frame: Option<u32>,
 }
 
@@ -208,7 +211,8 @@ fn record(data: &[u8], tag: u8, body: usize, id_size: usize, visit: &mut impl Vi
             c.take((frames as usize).checked_mul(id_size)?)?;
             visit.stack(serial, thread, at, frames);
         }
-        // Unloaded classes, allocation sites, heap summary, starts and ends of threads, samples, settings: of no interest here.
+        // Unloaded classes, allocation sites, heap summary, starts and ends of threads, samples,
+        // settings: of no interest here.
         0x03 | 0x06 | 0x07 | 0x0a | 0x0b | 0x0d | 0x0e => {}
         _ => return None,
     }
@@ -305,7 +309,8 @@ fn sub_record(data: &[u8], at: usize, id_size: usize, visit: &mut impl Visit) ->
     Some(c.at())
 }
 
-/// Bytes of a value of a type: 2 is a reference, 4 to 11 are boolean, char, float, double, byte, short, int, long.
+/// Bytes of a value of a type: 2 is a reference, 4 to 11 are boolean, char, float, double, byte,
+/// short, int, long.
 pub fn width(kind: u8, id_size: usize) -> Option<usize> {
     match kind {
         2 => Some(id_size),

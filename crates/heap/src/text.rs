@@ -1,4 +1,5 @@
-//! The texts of a dump: names of classes, methods, fields and files. They stay in the dump; kept is where.
+//! The texts of a dump: names of classes, methods, fields and files. They stay in the dump; kept is
+//! where.
 
 use rustc_hash::FxHashMap;
 
@@ -21,7 +22,8 @@ impl Texts {
         data.get(at as usize..(at + u64::from(bytes)) as usize)
     }
 
-    /// One, with a sign for what is no UTF-8 (the JVM's own form of it differs for characters beyond the first 65 536).
+    /// One, with a sign for what is no UTF-8 (the JVM's own form of it differs for characters
+    /// beyond the first 65 536).
     pub fn get(&self, data: &[u8], id: u64) -> Option<String> {
         self.bytes(data, id).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }

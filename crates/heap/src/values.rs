@@ -7,13 +7,15 @@ use crate::records::tag;
 const LONGEST_NAME: usize = 200;
 
 impl Heap {
-    /// A thread's name, as `java.lang.Thread.name` has it: a name that the program gave, and no user's data.
+    /// A thread's name, as `java.lang.Thread.name` has it: a name that the program gave, and no
+    /// user's data.
     pub fn thread_name(&self, thread: u32) -> Option<String> {
         let holder = self.object(thread, "name")?;
         self.string(holder, LONGEST_NAME)
     }
 
-    /// The text of a `java.lang.String`, or of the array of characters that JDK 8 had in its place at first.
+    /// The text of a `java.lang.String`, or of the array of characters that JDK 8 had in its place
+    /// at first.
     pub(crate) fn string(&self, node: u32, most: usize) -> Option<String> {
         let array = if self.class(node).name == "char[]" { node } else { self.object(node, "value")? };
         if self.tag(array) != tag::PRIMITIVE_ARRAY {
@@ -26,8 +28,8 @@ impl Heap {
         };
         match self.class(array).name.as_str() {
             "char[]" => Some(wide(u16::from_be_bytes)),
-            // UTF-16 in an array of bytes has the order of the machine that was dumped; all that HotSpot runs on now are small-endian
-            // but s390x.
+            // UTF-16 in an array of bytes has the order of the machine that was dumped; all that
+            // HotSpot runs on now are small-endian but s390x.
             "byte[]" if self.number(node, "coder") == Some(1) => Some(wide(u16::from_le_bytes)),
             "byte[]" => Some(payload.iter().take(most).map(|byte| char::from(*byte)).collect()),
             _ => None,

@@ -54,13 +54,16 @@ pub struct Args {
     /// Rows of each table
     #[arg(long, value_name = "N", default_value_t = 15)]
     top: usize,
-    /// Soft, weak, phantom and final references hold nothing; otherwise all references count, as in Eclipse MAT
+    /// Soft, weak, phantom and final references hold nothing; otherwise all references count, as in
+    /// Eclipse MAT
     #[arg(long)]
     strong_only: bool,
-    /// With --object: the values of texts, fields and arrays of primitive values, which may be anybody's data
+    /// With --object: the values of texts, fields and arrays of primitive values, which may be
+    /// anybody's data
     #[arg(long, requires = "object")]
     show_values: bool,
-    /// As JSON (schemas fathom.heap/1, fathom.heap-class/1, fathom.heap-object/1, fathom.heap-paths/1, fathom.heap-growth/1)
+    /// As JSON (schemas fathom.heap/1, fathom.heap-class/1, fathom.heap-object/1,
+    /// fathom.heap-paths/1, fathom.heap-growth/1)
     #[arg(long)]
     json: bool,
 }

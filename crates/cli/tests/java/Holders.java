@@ -56,6 +56,13 @@ public class Holders {
 
   static final Recent RECENT = new Recent(20_000);
 
+  /** Work that nobody does; the nodes of such a queue keep one another. */
+  static final java.util.concurrent.LinkedBlockingQueue<Session> WORK =
+      new java.util.concurrent.LinkedBlockingQueue<>();
+
+  static final java.util.concurrent.LinkedBlockingQueue<Session> LIMITED =
+      new java.util.concurrent.LinkedBlockingQueue<>(30_000);
+
   static final class Bus {
     final List<Listener> listeners = new ArrayList<>();
   }
@@ -109,6 +116,16 @@ public class Holders {
       case "cache":
         for (int i = 0; i < 20_000; i++) {
           PAGES.rendered.put(i, new byte[600]);
+        }
+        break;
+      case "queue":
+        for (int i = 0; i < 50_000; i++) {
+          WORK.add(new Session(i));
+        }
+        break;
+      case "bounded-queue":
+        for (int i = 0; i < 29_000; i++) {
+          LIMITED.add(new Session(i));
         }
         break;
       case "bounded":

@@ -1,4 +1,5 @@
-//! Does a collection have a bound? One dump cannot tell whether something grows; it can tell what says that it must not.
+//! Does a collection have a bound? One dump cannot tell whether something grows; it can tell what
+//! says that it must not.
 
 use serde::Serialize;
 
@@ -23,7 +24,8 @@ pub enum Bound {
         /// Its value.
         value: i64,
     },
-    /// Its class is one's own below `java.util.LinkedHashMap`, as is made to override `removeEldestEntry`.
+    /// Its class is one's own below `java.util.LinkedHashMap`, as is made to override
+    /// `removeEldestEntry`.
     Evicts {
         /// The class.
         class: String,
@@ -75,7 +77,8 @@ fn numbers(heap: &Heap, node: u32) -> (String, Vec<(String, i64)>) {
     let payload = heap.payload(node);
     let fields = heap.classes.fields(heap.class_number(node), id_size);
     let values = fields.filter_map(|(at, field, declared)| {
-        // Fields of the JDK's own collections are tables' sizes and thresholds, which follow what is put in.
+        // Fields of the JDK's own collections are tables' sizes and thresholds, which follow what
+        // is put in.
         if heap.classes.get(declared).is_of_the_jdk() && !BOUNDED_OF_THE_JDK.contains(&class.name.as_str()) {
             return None;
         }

@@ -16,9 +16,11 @@ pub struct Buffers {
     pub count: u64,
     /// Bytes of that memory, which are not in the heap.
     pub capacity_bytes: u64,
-    /// Of that, bytes of buffers that nothing reaches; they are given back when these are collected.
+    /// Of that, bytes of buffers that nothing reaches; they are given back when these are
+    /// collected.
     pub unreachable_bytes: u64,
-    /// By who keeps them: the static field, thread, or class of the application on the way from a root.
+    /// By who keeps them: the static field, thread, or class of the application on the way from a
+    /// root.
     pub owners: Vec<(String, u64, u64)>,
 }
 
@@ -50,7 +52,8 @@ pub(crate) fn buffers(heap: &Heap, kept: &Kept, paths: &Paths, top: usize) -> Bu
     found
 }
 
-/// Who keeps an object: the last static field on its way, or the last object of the application's, or its thread, or its root.
+/// Who keeps an object: the last static field on its way, or the last object of the application's,
+/// or its thread, or its root.
 fn owner(heap: &Heap, kept: &Kept, paths: &Paths, number: u32) -> String {
     let nodes: Vec<u32> = paths.to(number).into_iter().map(|number| kept.node(number)).collect();
     for pair in nodes.windows(2).rev() {

@@ -25,7 +25,8 @@ pub(crate) fn known(heap: &Heap, class: u32) -> Option<(&'static str, &'static s
     })
 }
 
-/// Whether a class is a part of a collection and not what one would name: an array, a node, an entry, a segment.
+/// Whether a class is a part of a collection and not what one would name: an array, a node, an
+/// entry, a segment.
 pub(crate) fn is_inner(name: &str) -> bool {
     if name.ends_with("[]") {
         return true;

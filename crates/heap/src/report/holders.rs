@@ -1,11 +1,13 @@
 //! Who holds most: from the roots down the dominator tree to where memory accumulates.
 //!
-//! What is looked at is a *set* of objects of one class. Its children in the dominator tree are grouped by their class, classes
-//! themselves one by one. Where a group of children is large and about as numerous as the set, it is only a link of a chain (a map, its
-//! table) and is gone into. Where many children hang below few (a table and its nodes), the set is the place of accumulation and the group are
-//! its entries. Where no group is large any more, the set itself is what holds.
+//! What is looked at is a *set* of objects of one class. Its children in the dominator tree are
+//! grouped by their class, classes themselves one by one. Where a group of children is large and
+//! about as numerous as the set, it is only a link of a chain (a map, its table) and is gone into.
+//! Where many children hang below few (a table and its nodes), the set is the place of accumulation
+//! and the group are its entries. Where no group is large any more, the set itself is what holds.
 //!
-//! A list whose nodes keep one another is a chain of children of the same class: its nodes are counted as entries.
+//! A list whose nodes keep one another is a chain of children of the same class: its nodes are
+//! counted as entries.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -27,7 +29,8 @@ const MOST: usize = 12;
 /// Links that are gone down: what is deeper is told where the limit is.
 const DEEPEST: usize = 64;
 
-/// What holds this share of what can be reached, and has so many entries without a bound, is a suspect.
+/// What holds this share of what can be reached, and has so many entries without a bound, is a
+/// suspect.
 pub const SUSPECT_SHARE: f64 = 0.1;
 /// See [`SUSPECT_SHARE`].
 pub const SUSPECT_ENTRIES: u64 = 1000;
@@ -231,7 +234,8 @@ impl Search<'_> {
         groups
     }
 
-    /// The entries of a group: those that others of them keep are counted, too; wrappers of the JDK are looked into.
+    /// The entries of a group: those that others of them keep are counted, too; wrappers of the JDK
+    /// are looked into.
     fn entries(&self, group: &Set) -> Entries {
         let class = self.heap.class_number(self.kept.node(group.members[0]));
         let mut members = group.members.clone();

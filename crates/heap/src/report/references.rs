@@ -14,7 +14,8 @@ use crate::records::tag;
 pub struct References {
     /// How many reference objects of each strength can be reached.
     pub by_strength: BTreeMap<String, u64>,
-    /// Objects with a `finalize()` method, by class, most first: each is kept until the method has run.
+    /// Objects with a `finalize()` method, by class, most first: each is kept until the method has
+    /// run.
     pub finalizable: Vec<(String, u64)>,
     /// Objects in the queue of finalizers: they are dead, and wait for the finalizer thread.
     pub finalizer_queue: Option<u64>,

@@ -1,4 +1,5 @@
-//! All that the first screen shows, as one value: `fathom heap --json` prints it as it is (schema fathom.heap/1).
+//! All that the first screen shows, as one value: `fathom heap --json` prints it as it is (schema
+//! fathom.heap/1).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +37,8 @@ pub struct About {
     pub layout: Layout,
     /// What could not be read.
     pub damage: Damage,
-    /// Whether referents of soft, weak, phantom and final references count as held (as Eclipse MAT has it).
+    /// Whether referents of soft, weak, phantom and final references count as held (as Eclipse MAT
+    /// has it).
     pub weak_counts: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Memory that says nothing: texts that are there several times, collections without elements, numbers in boxes.
+//! Memory that says nothing: texts that are there several times, collections without elements,
+//! numbers in boxes.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -12,7 +13,8 @@ use crate::records::tag;
 
 /// Classes of boxed values.
 const BOXES: [&str; 8] = ["Boolean", "Byte", "Short", "Character", "Integer", "Long", "Float", "Double"];
-/// An array of a collection from so many slots on, of which fewer than a quarter are used, is sparse.
+/// An array of a collection from so many slots on, of which fewer than a quarter are used, is
+/// sparse.
 const SPARSE_FROM: u64 = 16;
 
 /// What could be saved.
@@ -22,7 +24,8 @@ pub struct Waste {
     pub strings: u64,
     /// Bytes of their arrays.
     pub string_bytes: u64,
-    /// Arrays of texts that have the content of another one. Compared by a hash of 64 bits; contents are not kept.
+    /// Arrays of texts that have the content of another one. Compared by a hash of 64 bits;
+    /// contents are not kept.
     pub duplicate_arrays: u64,
     /// Bytes that these take.
     pub duplicate_bytes: u64,

@@ -91,7 +91,8 @@ pub fn dump() -> Vec<u8> {
     dump_as("1.0.2", 8)
 }
 
-/// The same in an older version of the format, which has no segments, and with identifiers of another size.
+/// The same in an older version of the format, which has no segments, and with identifiers of
+/// another size.
 pub fn dump_as(version: &str, id_size: usize) -> Vec<u8> {
     let reference = |id: u64| id.to_be_bytes()[8 - id_size..].to_vec();
     let mut texts: Vec<&str> = CLASSES

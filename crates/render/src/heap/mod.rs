@@ -1,4 +1,5 @@
-//! `fathom heap` in the terminal: who holds most in a sentence each, then the tables, every figure with what it means.
+//! `fathom heap` in the terminal: who holds most in a sentence each, then the tables, every figure
+//! with what it means.
 
 mod growth;
 mod holder;

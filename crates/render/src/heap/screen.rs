@@ -46,10 +46,36 @@ fn count(n: u64) -> String {
     quantity::count(n as f64)
 }
 
+/// A space that no line is broken at, in the middle of a number: "60 000".
+const NO_BREAK: &str = "\u{a0}";
+
 fn paragraph(out: &mut String, indent: &str, text: &str) {
-    for line in wrap(text, WIDTH - indent.chars().count()) {
-        out.push_str(&format!("{indent}{line}\n"));
+    for line in wrap(&unbroken_numbers(text), WIDTH - indent.chars().count()) {
+        out.push_str(&format!("{indent}{}\n", line.replace(NO_BREAK, " ")));
     }
+}
+
+/// The text with the groups of each number kept together, and a number with its unit.
+fn unbroken_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut words = text.split(' ').peekable();
+    while let Some(word) = words.next() {
+        out.push_str(word);
+        let is_number = word.trim_start_matches('(').starts_with(|first: char| first.is_ascii_digit())
+            && word.ends_with(|last: char| last.is_ascii_digit());
+        match words.peek() {
+            Some(next) if is_number && is_of_the_number(next) => out.push_str(NO_BREAK),
+            Some(_) => out.push(' '),
+            None => {}
+        }
+    }
+    out
+}
+
+fn is_of_the_number(word: &str) -> bool {
+    let bare = word.trim_end_matches([',', ')', ':', ';']);
+    bare.starts_with(|first: char| first.is_ascii_digit())
+        || matches!(bare, "B" | "kB" | "MB" | "GB" | "TB" | "%")
 }
 
 fn headline(out: &mut String, screen: &Screen) {
@@ -167,4 +193,22 @@ fn roots(out: &mut String, screen: &Screen) {
         rows.add_row([way::root(roots.kind).to_owned(), count(roots.roots)]);
     }
     section(out, "Roots (why an object is held at all)", &rows);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stay_on_one_line_with_their_units() {
+        for columns in 20..60 {
+            let mut out = String::new();
+            let text = "(93 %) are kept by one queue: 1 234 567 entries of a.B, 279 B each";
+            for line in wrap(&unbroken_numbers(text), columns) {
+                out.push_str(&format!("{}\n", line.replace(NO_BREAK, " ")));
+            }
+            assert!(out.contains("1 234 567") && out.contains("279 B") && out.contains("(93 %)"), "{out}");
+        }
+        assert_eq!(unbroken_numbers("JDK 8 and a.b 9"), "JDK 8 and a.b 9");
+    }
 }

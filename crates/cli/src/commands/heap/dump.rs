@@ -1,7 +1,8 @@
 //! A dump of a running JVM, by its own `GC.heap_dump` through the attach protocol.
 //!
-//! The JVM stands from the first byte to the last: that is HotSpot's way, and what it took is told. The file is the JVM's to write, as its
-//! user and in its mount namespace; whether there is room for it is looked up before.
+//! The JVM stands from the first byte to the last: that is HotSpot's way, and what it took is told.
+//! The file is the JVM's to write, as its user and in its mount namespace; whether there is room
+//! for it is looked up before.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -69,8 +70,8 @@ fn same_files(pid: u32, folder: &Path) -> bool {
     }
 }
 
-/// Whether the folder has room for the heap as it is now. A dump takes up to one and a half times as much as the heap's used part where
-/// references are compressed, as it has them at full width.
+/// Whether the folder has room for the heap as it is now. A dump takes up to one and a half times
+/// as much as the heap's used part where references are compressed, as it has them at full width.
 fn has_room(attach: &Attach, pid: u32, file: &Path) -> Result<()> {
     let Some(used) = used_bytes(pid, attach) else { return Ok(()) };
     let needed = used + used / 2;
@@ -90,7 +91,8 @@ fn has_room(attach: &Attach, pid: u32, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of the heap in use, as the JVM counts them after its last collection, and what it may have allocated since: its capacity.
+/// Bytes of the heap in use, as the JVM counts them after its last collection, and what it may have
+/// allocated since: its capacity.
 fn used_bytes(pid: u32, attach: &Attach) -> Option<u64> {
     let counters = perf_data::read(pid, attach.status()).ok()??;
     let spaces = (0..2).flat_map(|generation| (0..3).map(move |space| (generation, space)));
