@@ -42,3 +42,8 @@ pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io
 pub fn columns() -> usize {
     terminal_size::terminal_size().map_or(fathom_render::WIDEST, |(width, _)| usize::from(width.0))
 }
+
+/// Prints a text that knows nothing of the terminal: lines that are too long for it go on below.
+pub fn print_fitted(text: &str) -> anyhow::Result<()> {
+    print(&fathom_render::fit(text, columns()))
+}

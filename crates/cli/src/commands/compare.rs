@@ -14,7 +14,7 @@ use fathom_compare::metric::Metric;
 use fathom_compare::runs::Runs;
 
 use crate::exit::Outcome;
-use crate::output::{print, print_json};
+use crate::output::{print_fitted, print_json};
 
 mod files;
 mod running;
@@ -130,13 +130,13 @@ impl Args {
         if self.json {
             print_json(&report)?;
         } else {
-            print(&fathom_render::compare::recordings(&report))?;
+            print_fitted(&fathom_render::compare::recordings(&report))?;
         }
         Ok(self.outcome(std::iter::once(report.verdict.verdict)))
     }
 
     fn show(&self, report: &Report) -> Result<()> {
-        if self.json { print_json(report) } else { print(&fathom_render::compare::runs(report)) }
+        if self.json { print_json(report) } else { print_fitted(&fathom_render::compare::runs(report)) }
     }
 
     fn outcome(&self, mut verdicts: impl Iterator<Item = Verdict>) -> Outcome {

@@ -12,7 +12,7 @@ use fathom_recording::vocabulary::fact;
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
 use crate::jdk::{self, Jdk};
-use crate::output::{print, print_json};
+use crate::output::{print_fitted, print_json};
 
 /// More is not read of what a JVM prints, bytes: JDK 8 prints 150 kB with all flags.
 const MOST_PRINTED: u64 = 4 << 20;
@@ -57,7 +57,7 @@ impl Args {
         if self.json {
             print_json(&report)?;
         } else {
-            print(&fathom_render::compare::flags(&report, self.all))?;
+            print_fitted(&fathom_render::compare::flags(&report, self.all))?;
         }
         Ok(Outcome::Done)
     }

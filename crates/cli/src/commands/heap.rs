@@ -9,7 +9,7 @@ use fathom_heap::report::{About, ClassReport, ObjectReport, Screen, WaysReport};
 use fathom_heap::{Growth, Heap, Kept, Paths, Referents, Summary};
 
 use crate::exit::Outcome;
-use crate::output::{print, print_json};
+use crate::output::{print_fitted, print_json};
 
 /// Arguments of `fathom heap`.
 #[derive(clap::Args, Debug)]
@@ -124,7 +124,7 @@ impl Args {
     }
 
     fn show<T: serde::Serialize>(&self, report: &T, text: impl Fn(&T) -> String) -> anyhow::Result<()> {
-        if self.json { print_json(report) } else { print(&text(report)) }
+        if self.json { print_json(report) } else { print_fitted(&text(report)) }
     }
 }
 
