@@ -75,7 +75,11 @@ impl Heap {
             .find(|(_, kind, bytes)| *kind == 2 && ids(bytes, self.header.id_size).next() == Some(address));
         let class = || self.as_class(from).map_or_else(String::new, |class| class.name.clone());
         match found {
-            Some((name, ..)) => Some(Edge::Static { class: class(), name: self.text(*name) }),
+            Some((name, ..)) => match self.text(*name) {
+                // What the JVM keeps beside a class is told as if it were a static field.
+                own if own.starts_with('<') => Some(Edge::OfClass),
+                name => Some(Edge::Static { class: class(), name }),
+            },
             None => Some(Edge::OfClass),
         }
     }

@@ -16,7 +16,9 @@ pub struct Buffers {
     pub count: u64,
     /// Bytes of that memory, which are not in the heap.
     pub capacity_bytes: u64,
-    /// Of that, bytes of buffers that nothing reaches; they are given back when these are
+    /// Bytes of mapped files and of memory that native code gave, which no buffer has allocated; not in the others.
+    pub mapped_bytes: u64,
+    /// Of the capacity, bytes of buffers that nothing reaches; they are given back when these are
     /// collected.
     pub unreachable_bytes: u64,
     /// By who keeps them: the static field, thread, or class of the application on the way from a
@@ -36,6 +38,11 @@ pub(crate) fn buffers(heap: &Heap, kept: &Kept, paths: &Paths, top: usize) -> Bu
             continue;
         }
         let bytes = heap.number(node, "capacity").and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
+        // What `allocateDirect` gave has a cleaner; a mapped file has one, too, and a descriptor.
+        if heap.object(node, "cleaner").is_none() || heap.object(node, "fd").is_some() {
+            found.mapped_bytes += bytes;
+            continue;
+        }
         found.count += 1;
         found.capacity_bytes += bytes;
         let Some(number) = kept.number(node) else {

@@ -303,6 +303,11 @@ impl Search<'_> {
             crate::Edge::Static { class, name } => Some((nodes[at], format!("{class}.{name}"))),
             _ => None,
         });
+        // What holds one of many may not hold the others.
+        let field = field.filter(|(class, _)| {
+            let class = heap.as_class(*class).map_or("", |class| &class.name);
+            set.members.len() == 1 || above.iter().any(|name| name.strip_prefix("class ") == Some(class))
+        });
         let loader = field.as_ref().and_then(|(class, _)| {
             let loader = heap.as_class(*class).and_then(|class| heap.find(class.loader))?;
             Some(heap.class(loader).name.clone())

@@ -167,6 +167,9 @@ fn holders(out: &mut String, screen: &Screen, top: usize) {
         if let Some(place) = &holder.accumulates_in {
             paragraph(out, "       ", &format!("memory accumulates in its {}", printable(place)));
         }
+        if holder.objects > 1 {
+            paragraph(out, "       ", "the way to the one of them that keeps most:");
+        }
         for line in way::lines(&holder.way, "       ") {
             out.push_str(&format!("{line}\n"));
         }

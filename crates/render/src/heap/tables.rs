@@ -84,6 +84,10 @@ pub(super) fn references(out: &mut String, screen: &Screen) {
             bytes(buffers.unreachable_bytes),
         ]);
     }
-    let title = format!("Direct buffers: {} outside of the heap", bytes(buffers.capacity_bytes));
+    let mapped = match buffers.mapped_bytes {
+        0 => String::new(),
+        n => format!(" (beside them {} of mapped files or native code)", bytes(n)),
+    };
+    let title = format!("Direct buffers: {} outside of the heap{mapped}", bytes(buffers.capacity_bytes));
     section(out, &title, &rows);
 }
