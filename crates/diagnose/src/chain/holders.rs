@@ -10,6 +10,9 @@ use super::{Chain, Chains, End, Link};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
+/// What was done while a lock was held: by whom, where only one did it, by one of them, and the thing itself.
+type Held<'a> = (Option<ThreadId>, ThreadId, Doing<'a>);
+
 /// What a link says of whoever held the lock at the moment.
 const HOLDERS: &str = "its holders, in turn";
 
@@ -119,7 +122,7 @@ impl<'a> Walk<'_, 'a> {
         lock: Option<usize>,
         left: &mut Intervals,
     ) -> Vec<Link> {
-        let mut did: BTreeMap<(Heading, String, Next), (ThreadId, Doing<'a>)> = BTreeMap::new();
+        let mut did: BTreeMap<(Heading, String, Next), Held<'a>> = BTreeMap::new();
         let mut back = Vec::new();
         for (holder, own) in held {
             if let Some(end) = self.end_at(*holder) {
@@ -135,25 +138,29 @@ impl<'a> Walk<'_, 'a> {
                 }
                 let key = (doing.heading, doing.what.clone(), doing.next.clone());
                 match did.get_mut(&key) {
-                    Some((_, known)) => {
+                    Some((first, _, known)) => {
+                        *first = first.filter(|first| first == holder);
                         known.moments = known.moments.or(&doing.moments);
                         known.span = known.span.or(doing.span);
                         known.stack = known.stack.or(doing.stack);
                     }
                     None => {
-                        did.insert(key, (*holder, doing));
+                        did.insert(key, (Some(*holder), *holder, doing));
                     }
                 }
             }
         }
         let mut did: Vec<_> = did.into_values().collect();
-        did.sort_by_key(|(_, doing)| std::cmp::Reverse(doing.moments.length_ns()));
+        did.sort_by_key(|(_, _, doing)| std::cmp::Reverse(doing.moments.length_ns()));
         let mut links = self.the_most(
             did,
-            |(_, doing)| doing.moments.clone(),
-            |walk, (holder, doing)| {
+            |(_, _, doing)| doing.moments.clone(),
+            |walk, (only, holder, doing)| {
                 let mut link = walk.through(holder, |walk| walk.follow(holder, doing));
-                (link.thread, link.tid) = (Some(HOLDERS.to_owned()), None);
+                // What only one of them did is told of it.
+                if only.is_none() {
+                    (link.thread, link.tid) = (Some(HOLDERS.to_owned()), None);
+                }
                 link
             },
         );

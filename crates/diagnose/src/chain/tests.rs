@@ -215,6 +215,24 @@ fn what_the_holders_of_a_convoy_did_is_added_up_over_the_wait() {
 }
 
 #[test]
+fn one_holder_of_a_lock_that_changes_hands_elsewhere_is_told_by_its_name() {
+    let mut world = convoy();
+    let call = [(FrameType::C2, "shop.Orders.book"), (FrameType::Kernel, "pipe_read")];
+    world.add(kind::SYSCALL, 4, "read", (6_000, 8_000), &call, &[], &[(label::PATH, "/tmp/fifo")]);
+    world.add(kind::SCHED_OFF, 4, "sleeping", (6_000, 8_000), &call, &[], &[]);
+    let (enter, owner) = ([(FrameType::C2, "shop.Orders.book")], [(figure::OWNER_TID, 104.0)]);
+    world.add(kind::LOCK_MONITOR, 0, "shop.Ledger", (6_000, 8_000), &enter, &owner, &[]);
+    world.add(kind::SCHED_OFF, 0, "sleeping", (6_000, 8_000), &enter, &[], &[]);
+    let (thread, window) = (world.tids[0], Window { from_ns: 6_000 * MS, to_ns: 8_000 * MS });
+    let recording = world.built.sealed();
+    let chain = Chains::with_turns(&recording).of_thread(thread, window);
+    adds_up(chain.ms, &chain.links);
+    let holder = &chain.links[0].next[0];
+    assert_eq!((holder.thread.as_deref(), holder.tid), (Some("e"), Some(104)), "{chain:#?}");
+    assert_eq!(holder.what, "in read() on /tmp/fifo");
+}
+
+#[test]
 fn an_owner_that_runs_sleeps_or_has_no_cpu_is_the_end_of_the_chain() {
     let mut world = World::of(&APPS);
     world.monitor(0, 1, (1_000, 2_000), &[]);

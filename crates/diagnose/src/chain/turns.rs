@@ -122,10 +122,8 @@ impl Walk<'_, '_> {
         let Some(turn) = chains.turns.locks.get(lock) else { return Vec::new() };
         let (held, mut left) = shared_out(&turn.holders, moments);
         let mut links = match &held[..] {
-            // One holder is named, and what it did is told as of any thread.
-            [(holder, own)] if left.is_empty() && self.end_at(*holder).is_none() => {
-                return self.links(*holder, own);
-            }
+            // What one holder did is told as of any thread.
+            [(holder, own)] if self.end_at(*holder).is_none() => self.links(*holder, own),
             _ => self.of_holders(&held, Some(lock), &mut left),
         };
         if !left.is_empty() {

@@ -87,7 +87,13 @@ impl<'c, 'a> Walk<'c, 'a> {
             Next::Lock(_) if self.path.len() >= MOST_DEPTH || self.left == 0 => {
                 link.end = Some(End::NotFollowed);
             }
-            Next::Lock(lock) => link.next = self.in_turn(lock, &doing.moments),
+            Next::Lock(lock) => match self.in_turn(lock, &doing.moments) {
+                // Nobody but a thread that waits for this one.
+                back if back.len() == 1 && back[0].heading.is_none() && back[0].thread.is_some() => {
+                    link.end = back[0].end;
+                }
+                next => link.next = next,
+            },
             Next::Stop => {
                 let process = self.chains.recording.threads[thread.index()].process;
                 link.next = self.stop_links(process, &doing.moments);
