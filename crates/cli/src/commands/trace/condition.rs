@@ -385,7 +385,7 @@ mod tests {
         #[test]
         fn depth_is_bounded(depth in 0_usize..3000, token in "[(!]") {
             let text = token.repeat(depth) + "a == 1";
-            prop_assert!(depth < DEEPEST || Condition::parse(&text).is_err());
+            prop_assert!(depth <= DEEPEST || Condition::parse(&text).is_err());
         }
     }
 }
