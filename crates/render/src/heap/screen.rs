@@ -106,11 +106,16 @@ fn about(out: &mut String, screen: &Screen) {
         ),
     );
     if screen.size.unreachable_objects > 0 {
+        // Of a dump that is cut off, what holds them may be in the part that is missing.
+        let why = match about.damage.truncated {
+            true => "nothing that was read reaches (garbage, or held by what is missing)",
+            false => "nothing reaches (garbage that was not collected yet)",
+        };
         paragraph(
             out,
             "  ",
             &format!(
-                "not counted: {} objects in {} that nothing reaches (garbage that was not collected yet)",
+                "not counted: {} objects in {} that {why}",
                 count(screen.size.unreachable_objects),
                 bytes(screen.size.unreachable_bytes)
             ),
