@@ -191,6 +191,11 @@ impl<'a> Chains<'a> {
         Self { recording, stacks, moments, by_tid, by_name, spent, runners, ends, turns }
     }
 
+    /// What the stacks of the recording wait for.
+    pub(crate) fn stacks(&self) -> &ByStack {
+        &self.stacks
+    }
+
     /// What windows were spent on by the application's threads of a JVM; worked out when it is first asked for.
     pub(crate) fn spent(
         &self,

@@ -5,7 +5,6 @@ use fathom_recording::{ProcessId, Span};
 
 use super::lock_case::{LockWords, judge};
 use super::wait_case::Waits;
-use crate::waits::stack::ByStack;
 use crate::waits::{Heading, record};
 use crate::{Case, Judgement, Layer, Rule};
 
@@ -21,8 +20,8 @@ pub(crate) const WORDS: LockWords = LockWords {
 
 /// What threads of a JVM waited for such locks in the slow windows of a case; `None` where nobody looked.
 pub(crate) fn waits<'c, 'a>(case: &'c Case<'a>, jvm: ProcessId) -> Option<Waits<'c, 'a>> {
-    let stacks = ByStack::by_frames(case.recording);
-    let is_lock = |span: &Span<'a>| record::heading(span, &stacks) == Heading::Lock;
+    let chains = case.chains();
+    let is_lock = |span: &Span<'a>| record::heading(span, chains.stacks()) == Heading::Lock;
     Waits::of_locks(case, jvm, (WORDS.kind, WORDS.heading), WORDS.own, is_lock)
 }
 

@@ -10,6 +10,9 @@
 //! ```
 //!
 //! Where neither is seen (no switch tells who woke a thread), the wait is taken to be one for work.
+//!
+//! A `Semaphore` is as ambiguous: permits that several threads want are a lock, and one that a thread has for itself, for others to
+//! wake it by, is a signal. Of permits different threads wait at one address; of signals each address has a thread of its own.
 
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{FrameId, FrameType, Recording, StackId, StrId, ThreadId};
@@ -29,6 +32,17 @@ pub(super) enum Takes {
     AtRest,
     /// In a queue that anything may use.
     FromQueue,
+    /// A permit, or a signal.
+    Permit,
+}
+
+/// What the sites are at which threads wait, by the application's method.
+#[derive(Default)]
+pub(super) struct Sites {
+    /// A queue that is taken from within a task.
+    pub(super) within_tasks: FxHashSet<StrId>,
+    /// A semaphore that is a signal for its thread, and whether the wait is one within a task.
+    pub(super) signals: FxHashMap<StrId, bool>,
 }
 
 /// Whether a frame is a method of the application.
@@ -82,24 +96,64 @@ struct Waiters {
     /// Waits, and those of them that lie deeper than where their thread rests.
     waits: usize,
     deeper: usize,
+    /// Who waited last at an address.
+    last: FxHashMap<StrId, ThreadId>,
+    /// Waits at an address at which the thread itself had waited last, and those at which another one had.
+    alone: usize,
+    shared: usize,
 }
 
-/// Methods of the application in which a wait for a queue is one within a task.
-pub(super) fn within_tasks(recording: &Recording, takes: &[Takes]) -> FxHashSet<StrId> {
-    if !takes.contains(&Takes::FromQueue) {
-        return FxHashSet::default();
+/// Waits of threads at an address of their own that show a semaphore to be a signal.
+const SIGNALS: usize = 4;
+/// Of the waits at an address that was waited at before, one in so many may be of another thread: collections move objects to where
+/// others were.
+const MOVED: usize = 20;
+
+impl Waiters {
+    /// Whether most waits are ended by threads that wait there themselves: each gives back what others take.
+    fn is_given_back(&self, recording: &Recording) -> bool {
+        let tids: FxHashSet<i64> =
+            self.threads.iter().filter_map(|id| recording.threads.get(id.index())?.tid).collect();
+        let given_back = self.wakers.iter().filter(|tid| tids.contains(tid)).count();
+        2 * given_back > self.wakers.len()
+    }
+
+    fn is_deeper(&self) -> bool {
+        2 * self.deeper > self.waits
+    }
+
+    fn is_signal(&self) -> bool {
+        self.threads.len() >= 2 && self.alone >= SIGNALS && self.shared * MOVED <= self.alone
+    }
+}
+
+/// A wait at a site.
+struct Wait {
+    thread: ThreadId,
+    site: Site,
+    is_permit: bool,
+    waker: Option<i64>,
+    address: Option<StrId>,
+}
+
+/// The sites of a recording that are not what the method of the JDK alone says.
+pub(super) fn sites(recording: &Recording, takes: &[Takes]) -> Sites {
+    if !takes.iter().any(|takes| matches!(takes, Takes::FromQueue | Takes::Permit)) {
+        return Sites::default();
     }
     let mut known: FxHashMap<StackId, Option<Site>> = FxHashMap::default();
     let mut rests: FxHashMap<ThreadId, usize> = FxHashMap::default();
-    let mut waits: Vec<(ThreadId, Site, Option<i64>)> = Vec::new();
+    let mut waits: Vec<Wait> = Vec::new();
     for span in [kind::SCHED_OFF, kind::LOCK_PARK].into_iter().flat_map(|kind| recording.spans_of(kind)) {
         let (Some(thread), Some(stack)) = (span.thread(), span.stack()) else { continue };
         let depth = match takes.get(stack.index()) {
             Some(Takes::AtRest) => 0,
-            Some(Takes::FromQueue) => {
+            Some(taken @ (Takes::FromQueue | Takes::Permit)) => {
                 let site = *known.entry(stack).or_insert_with(|| site(recording, stack));
                 let Some(site) = site else { continue };
-                waits.push((thread, site, span.label(label::WAKER).and_then(id_of)));
+                let waker = span.label(label::WAKER).and_then(id_of);
+                let address = span.label_id(label::ADDRESS);
+                waits.push(Wait { thread, site, is_permit: *taken == Takes::Permit, waker, address });
                 site.depth
             }
             _ => continue,
@@ -107,21 +161,28 @@ pub(super) fn within_tasks(recording: &Recording, takes: &[Takes]) -> FxHashSet<
         let rest = rests.entry(thread).or_insert(depth);
         *rest = depth.min(*rest);
     }
-    let mut sites: FxHashMap<StrId, Waiters> = FxHashMap::default();
-    for (thread, site, waker) in waits {
-        let of_it = sites.entry(site.method).or_default();
-        of_it.threads.insert(thread);
-        of_it.wakers.extend(waker);
-        of_it.waits += 1;
-        of_it.deeper += usize::from(rests.get(&thread).is_some_and(|rest| rest + DEEPER <= site.depth));
+    let mut seen: FxHashMap<(StrId, bool), Waiters> = FxHashMap::default();
+    for wait in waits {
+        let at = seen.entry((wait.site.method, wait.is_permit)).or_default();
+        at.threads.insert(wait.thread);
+        at.wakers.extend(wait.waker);
+        at.waits += 1;
+        at.deeper += usize::from(rests.get(&wait.thread).is_some_and(|r| r + DEEPER <= wait.site.depth));
+        match wait.address.and_then(|address| at.last.insert(address, wait.thread)) {
+            Some(before) if before == wait.thread => at.alone += 1,
+            Some(_) => at.shared += 1,
+            None => {}
+        }
     }
-    let is_within = |waiters: &Waiters| {
-        let tids: FxHashSet<i64> =
-            waiters.threads.iter().filter_map(|id| recording.threads.get(id.index())?.tid).collect();
-        let given_back = waiters.wakers.iter().filter(|tid| tids.contains(tid)).count();
-        2 * given_back > waiters.wakers.len() || 2 * waiters.deeper > waiters.waits
-    };
-    sites.into_iter().filter(|(_, waiters)| is_within(waiters)).map(|(method, _)| method).collect()
+    let mut sites = Sites::default();
+    for ((method, is_permit), waiters) in seen {
+        if is_permit && waiters.is_signal() {
+            sites.signals.insert(method, waiters.is_deeper());
+        } else if !is_permit && (waiters.is_given_back(recording) || waiters.is_deeper()) {
+            sites.within_tasks.insert(method);
+        }
+    }
+    sites
 }
 
 /// The method in which a stack takes from a queue on behalf of the application.

@@ -24,6 +24,16 @@ use Layer::{Java, Kernel, Native};
 /// The heading of the methods of queues, as long as nothing says for what something is taken from one.
 const FROM_QUEUE: Heading = Heading::Idle;
 
+/// What a class of a queue is called, and its methods that wait for an element, also in libraries that have queues of their own.
+const QUEUES: [&str; 2] = ["Queue", "Deque"];
+const TAKES: [&str; 3] = ["take", "poll", "dequeue"];
+
+/// Parts of a package's name that tell whose it is.
+const LIBRARY_PARTS: usize = 3;
+
+/// The methods of a semaphore: a lock, as long as nothing says that it is a signal. See `queues`.
+const PERMIT: &str = "java.util.concurrent.Semaphore.*";
+
 /// The list. A name that ends in `*` is the beginning of one.
 const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
     // kernel/signal.c and kernel/freezer.c: whatever the thread waited for before, it stands until it is let go. `get_signal` takes
@@ -134,6 +144,7 @@ const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
     ),
     // A latch is acquired by the same methods as a lock, and held by nobody.
     (Java, &["java.util.concurrent.CountDownLatch.await"], Heading::Waiting),
+    (Java, &[PERMIT], Heading::Lock),
     (
         Java,
         &[
@@ -144,7 +155,6 @@ const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
             "java.util.concurrent.locks.StampedLock.*",
             "java.util.concurrent.locks.ReentrantLock*",
             "java.util.concurrent.locks.ReentrantReadWriteLock*",
-            "java.util.concurrent.Semaphore.*",
         ],
         Heading::Lock,
     ),
@@ -236,6 +246,9 @@ struct Frame {
     is_wait: bool,
     rests: bool,
     is_jdk: bool,
+    takes: bool,
+    /// The number of its library, of a Java method that is none of the JDK's.
+    library: Option<u32>,
 }
 
 impl ByStack {
@@ -252,12 +265,15 @@ impl ByStack {
     }
 
     fn told(recording: &Recording) -> (Self, Vec<u8>) {
-        let frames: Vec<Frame> = (0..recording.frames.len()).map(|i| frame(recording, i)).collect();
+        let mut libraries = FxHashMap::default();
+        let frames: Vec<Frame> =
+            (0..recording.frames.len()).map(|i| frame(recording, i, &mut libraries)).collect();
         // Places in [`TOLD_BY`] of the earliest line that a frame of the stack matches.
         let mut told: Vec<u8> = Vec::with_capacity(recording.stacks.len());
         let mut kernel_only: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let mut of_application: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let mut limited: Vec<bool> = Vec::with_capacity(recording.stacks.len());
+        let mut whose: Vec<Whose> = Vec::with_capacity(recording.stacks.len());
         let (sleep, idle) = (place_of(Heading::Sleep), place_of(Heading::Idle));
         for node in &recording.stacks {
             let parent = node.parent.filter(|parent| parent.index() < told.len());
@@ -266,7 +282,12 @@ impl ByStack {
             let caller = node.parent.and_then(|p| recording.stacks.get(p.index()));
             let by = caller.and_then(|caller| frames.get(caller.frame.index()));
             let (by_application, at_rest) = (by.is_some_and(|f| !f.is_jdk), by.is_some_and(|f| f.rests));
+            let callers_are = parent.map_or(Whose::Jdk, |parent| whose[parent.index()]);
+            let all_are = own.as_ref().map_or(callers_are, |own| callers_are.with(own));
+            whose.push(all_are);
             let place = match own {
+                // A library's thread that has nothing of the application on its stack takes its next task.
+                Some(own) if own.takes && matches!(all_are, Whose::Library(_)) => own.place.min(idle),
                 Some(own) if own.is_away && by_application => own.place.min(sleep),
                 Some(own) if own.is_wait && at_rest => own.place.min(idle),
                 Some(own) => own.place,
@@ -323,7 +344,7 @@ impl ByStack {
     }
 }
 
-fn frame(recording: &Recording, index: usize) -> Frame {
+fn frame<'a>(recording: &'a Recording, index: usize, libraries: &mut FxHashMap<&'a str, u32>) -> Frame {
     let frame = &recording.frames[index];
     let name = recording.strings.get(frame.name);
     let plain = name.split('(').next().unwrap_or(name);
@@ -338,6 +359,15 @@ fn frame(recording: &Recording, index: usize) -> Frame {
         is_wait: frame.frame_type != FrameType::Kernel && fits("java.lang.Object.wait*", plain),
         rests: is_java && plain == RESTS,
         is_jdk: queues::is_jdk(plain),
+        takes: is_java && takes_from_queue(plain),
+        library: (is_java && plain.contains('.') && !queues::is_jdk(plain)).then(|| {
+            let next = libraries.len() as u32;
+            match library(plain) {
+                // What has no package is of nobody, and two of that are of two.
+                "" => u32::MAX - index as u32,
+                library => *libraries.entry(library).or_insert(next),
+            }
+        }),
     }
 }
 
@@ -356,22 +386,34 @@ fn heading_at(place: u8, kernel_only: bool) -> Heading {
 
 /// Stacks that take from a queue what their thread needs for its work wait for another thread.
 fn taken_within_tasks(recording: &Recording, told: &[u8], headings: &mut [Heading]) {
-    let mut idle = (0..TOLD_BY.len()).filter(|line| TOLD_BY[*line].2 == Heading::Idle).map(|line| line as u8);
-    let (Some(at_rest), Some(from_queue)) = (idle.next(), idle.next()) else { return };
+    let Some(from_queue) = place_from_queue().map(|line| line as u8) else { return };
+    let at_rest = place_of(Heading::Idle);
+    let permit = TOLD_BY.iter().position(|line| line.1 == [PERMIT]).map_or(NOTHING, |line| line as u8);
     let takes: Vec<Takes> = (told.iter())
         .map(|place| match *place {
             place if place == at_rest => Takes::AtRest,
             place if place == from_queue => Takes::FromQueue,
+            place if place == permit => Takes::Permit,
             _ => Takes::No,
         })
         .collect();
-    let sites = queues::within_tasks(recording, &takes);
-    if sites.is_empty() {
-        return;
-    }
-    for (i, heading) in headings.iter_mut().enumerate().filter(|(i, _)| takes[*i] == Takes::FromQueue) {
-        if queues::method(recording, StackId(i as u32)).is_some_and(|method| sites.contains(&method)) {
-            *heading = Heading::Waiting;
+    let sites = queues::sites(recording, &takes);
+    for (i, heading) in headings.iter_mut().enumerate() {
+        let method = || queues::method(recording, StackId(i as u32));
+        match takes[i] {
+            Takes::FromQueue if !sites.within_tasks.is_empty() => {
+                if method().is_some_and(|method| sites.within_tasks.contains(&method)) {
+                    *heading = Heading::Waiting;
+                }
+            }
+            Takes::Permit if !sites.signals.is_empty() => {
+                match method().and_then(|method| sites.signals.get(&method)) {
+                    Some(true) => *heading = Heading::Waiting,
+                    Some(false) => *heading = Heading::Idle,
+                    None => {}
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -393,6 +435,57 @@ fn place(layer: Option<Layer>, name: &str) -> u8 {
     let matches = |pattern: &&str| fits(pattern, name);
     let line = TOLD_BY.iter().position(|(of, names, _)| is_of(*of) && names.iter().any(matches));
     line.map_or(NOTHING, |line| line as u8)
+}
+
+/// Whether a method is one that takes from a queue of a library's own, by what its class and it are called:
+/// "org.eclipse.jetty.util.BlockingArrayQueue.poll".
+fn takes_from_queue(name: &str) -> bool {
+    let Some((class, method)) = name.rsplit_once('.') else { return false };
+    let class = class.rsplit('.').next().unwrap_or(class);
+    let is_queue = QUEUES.iter().any(|suffix| class.ends_with(suffix));
+    is_queue && !queues::is_jdk(name) && TAKES.iter().any(|beginning| method.starts_with(beginning))
+}
+
+/// The library that a method is of, by its package: "org.eclipse.jetty"; empty for what has no package of two parts.
+fn library(name: &str) -> &str {
+    let mut dots = name.match_indices('.').map(|(at, _)| at);
+    // Packages begin with small letters; the method and its class are no part of one.
+    let is_package = |at: &usize| {
+        let part = name[..*at].rsplit('.').next().unwrap_or("");
+        part.starts_with(|c: char| c.is_ascii_lowercase())
+    };
+    let mut end = None;
+    for (i, at) in dots.by_ref().take(LIBRARY_PARTS).take_while(is_package).enumerate() {
+        end = (i > 0).then_some(at);
+    }
+    end.map_or("", |end| &name[..end])
+}
+
+/// Whose methods a stack has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// The JDK's alone, and native code.
+    Jdk,
+    /// One library's beside them.
+    Library(u32),
+    Several,
+}
+
+impl Whose {
+    fn with(self, frame: &Frame) -> Self {
+        match (self, frame.library) {
+            (_, None) => self,
+            (Self::Jdk, Some(library)) => Self::Library(library),
+            (Self::Library(one), Some(other)) if one == other => self,
+            _ => Self::Several,
+        }
+    }
+}
+
+/// The place of the line of queues: the second one without work.
+fn place_from_queue() -> Option<usize> {
+    let mut idle = (0..TOLD_BY.len()).filter(|line| TOLD_BY[*line].2 == Heading::Idle);
+    idle.nth(1)
 }
 
 fn fits(pattern: &str, name: &str) -> bool {
@@ -452,6 +545,20 @@ mod tests {
             Heading::Idle
         );
         assert_eq!(heading(&[run, main, (C2, "shop.Report.run"), wait, futex]), Heading::Waiting);
+    }
+
+    #[test]
+    fn a_librarys_thread_at_its_own_queue_is_idle_and_an_application_at_it_is_not() {
+        use FrameType::{C2, Kernel};
+        let run = (C2, "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run");
+        let poll = (C2, "org.eclipse.jetty.util.BlockingArrayQueue.poll");
+        let (park, futex) = ((C2, "java.util.concurrent.locks.LockSupport.park"), (Kernel, "futex_wait"));
+        assert_eq!(heading(&[(C2, "java.lang.Thread.run"), run, poll, park, futex]), Heading::Idle);
+        assert_eq!(heading(&[run, (C2, "shop.Orders.next"), poll, park, futex]), Heading::Waiting);
+        assert_eq!(heading(&[(C2, "Shop.run"), (C2, "ThingQueue.take"), park, futex]), Heading::Waiting);
+        assert_eq!(library("org.eclipse.jetty.util.thread.Pool.run"), "org.eclipse.jetty");
+        assert_eq!(library("shop.stock.Queue.take"), "shop.stock");
+        assert_eq!(library("shop.Queue.take"), "");
     }
 
     #[test]
