@@ -10,6 +10,9 @@
 //! "wPerf", OSDI 2018). A piece ends where a thread runs, sleeps, waits for a device or for something outside, where nobody knows who
 //! ended a wait, or where the way leads back to a thread that it came from.
 //!
+//! A thread that was without work until somebody brought it what is waited for explains nothing of the time before: that is followed to who
+//! brought it, and to the network where that is a thread that waits for something to happen on any of its connections.
+//!
 //! A wait for an answer over a connection of this host is one for the thread at the other end: who sends there wakes the receiver up itself,
 //! also from another recorded process. A thread that waits for the next request meanwhile has no work.
 //!
@@ -123,8 +126,23 @@ impl<'c, 'a> Attribution<'c, 'a> {
         let segments = self.segments_of(thread);
         walk.on_the_way.push(thread);
         let first = segments.partition_point(|segment| segment.to <= from);
+        let end = segments.partition_point(|segment| segment.from < to).max(first);
         let mut at = from;
-        for segment in segments[first..].iter().take_while(|segment| segment.from < to) {
+        let within = &segments[first..end];
+        // What a thread did before it was last without work was for others: until then the work that is waited for had not come, and its time
+        // is that of whoever brought it.
+        let last = within.iter().rposition(|segment| segment.rests);
+        if let Some(rest) = last.map(|last| &within[last]) {
+            let brought = rest.to.min(to);
+            walk.steps.push(Step { key: rest.key, other });
+            match rest.ended_by {
+                Some(other) => self.meanwhile(walk, other, from, brought),
+                None => walk.ends(from, brought),
+            }
+            walk.steps.pop();
+            at = brought;
+        }
+        for segment in &within[last.map_or(0, |last| last + 1)..] {
             if walk.pieces.len() >= MOST_PIECES {
                 break;
             }

@@ -1,7 +1,8 @@
 //! A thread's life as a row of segments: what it did from when to when, and who ended it where that was a wait for a thread.
 
-use fathom_recording::vocabulary::sample;
+use fathom_recording::vocabulary::{label, sample};
 use fathom_recording::{Span, ThreadId};
+use rustc_hash::FxHashMap;
 
 use super::is_followed;
 use crate::chain::Chains;
@@ -20,6 +21,8 @@ pub(super) struct Segment<'a> {
     pub(super) key: Key<'a>,
     /// The thread that ended it, where it waited for one.
     pub(super) ended_by: Option<ThreadId>,
+    /// Whether the thread had no work: it waited for whoever brings some.
+    pub(super) rests: bool,
 }
 
 /// The segments of a thread in order of time, without overlap. Time that nobody saw is in none.
@@ -42,24 +45,54 @@ pub(super) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
                     target: "",
                 },
                 ended_by: None,
+                rests: false,
             }));
             continue;
         }
-        let mut told = Vec::new();
+        let (mut told, rests) = (Vec::new(), heading == Heading::Idle);
+        let (mut selected_in, mut brought_by) = (None, FxHashMap::<ThreadId, usize>::default());
         chains.off_within(thread, own, |_, span, parts| {
-            let key =
+            let mut key =
                 Key { heading, place: places.of(span.stack()), target: named_at(&named, span).unwrap_or("") };
-            let ended_by = ended_by(chains, thread, &key, span);
+            let mut ended_by = ended_by(chains, thread, &key, span);
+            // Who waits for this thread waits for what it is told of: an answer that comes over one of its connections.
+            if rests && selects(span) {
+                selected_in = Some(key.place);
+                (key.heading, ended_by) = (Heading::Network, None);
+            }
+            if let Some(other) = ended_by.filter(|_| rests) {
+                *brought_by.entry(other).or_default() += 1;
+            }
             told.extend_from_slice(parts);
-            segments.extend(parts.iter().map(|(from, to)| Segment { from: *from, to: *to, key, ended_by }));
+            segments.extend(parts.iter().map(|(from, to)| Segment {
+                from: *from,
+                to: *to,
+                key,
+                ended_by,
+                rests,
+            }));
         });
         let left = own.without(&crate::intervals::Intervals::of(told));
-        let key = Key { heading, place: "", target: "" };
+        // What is left are waits too short to be told one by one: of a thread that selects, those for its connections; of one that nearly always
+        // gets its work from the same thread, those for that one.
+        let key = match selected_in {
+            Some(place) => Key { heading: Heading::Network, place, target: "" },
+            None => Key { heading, place: "", target: "" },
+        };
+        let all: usize = brought_by.values().sum();
+        let most = brought_by.into_iter().max_by_key(|(other, times)| (*times, *other));
+        let ended_by = most.filter(|(_, times)| times * 10 >= all * 9).map(|(other, _)| other);
         let rest = left.stretches().iter();
-        segments.extend(rest.map(|(from, to)| Segment { from: *from, to: *to, key, ended_by: None }));
+        segments.extend(rest.map(|(from, to)| Segment { from: *from, to: *to, key, ended_by, rests }));
     }
     segments.sort_by_key(|segment| (segment.from, segment.to));
     segments
+}
+
+/// Whether a time off the CPU is one in which a thread waits for something to happen on any of its connections, and something did.
+fn selects(span: &Span<'_>) -> bool {
+    let calls = ["epoll_wait", "epoll_pwait", "epoll_pwait2"];
+    span.label(label::WAKER).is_some() && span.label(label::SYSCALL).is_some_and(|call| calls.contains(&call))
 }
 
 /// Who ended a wait for a thread: of the same process, or at the other end of a connection.

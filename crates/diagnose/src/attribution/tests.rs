@@ -11,6 +11,10 @@ const TAKE: [&str; 2] = ["java.util.concurrent.locks.ReentrantLock.lock", "shop.
 /// Reads of an answer from this host and from another one: what the connection's frame is called decides the peer.
 const READ: [&str; 2] = ["sun.nio.ch.NioSocketImpl.read", "shop.Pool.call"];
 const READ_FROM_AFAR: [&str; 2] = ["sun.nio.ch.NioSocketImpl.read", "shop.Remote.call"];
+const SELECT: [&str; 2] = ["sun.nio.ch.EPollSelectorImpl.doSelect", "rpc.Client.loop"];
+const REST: [&str; 2] =
+    ["java.util.concurrent.LinkedBlockingQueue.take", "java.util.concurrent.ThreadPoolExecutor.getTask"];
+const ANSWER: [&str; 2] = ["java.util.concurrent.CompletableFuture.get", "shop.Rpc.call"];
 const SLEEP: [&str; 2] = ["java.lang.Thread.sleep", "shop.Peer.answer"];
 
 /// A thread's waits: from, to, in what, and who ended it.
@@ -53,7 +57,8 @@ fn recording(threads: &[Vec<Wait<'_>>]) -> Recording {
             let labels = waker.as_ref().map(|waker| (label::WAKER, waker.as_str()));
             let peer = if *frames == READ { "127.0.0.1:7432" } else { "10.0.0.7:7432" };
             let peer = Some((label::PEER, peer)).filter(|_| frames.first() == Some(&READ[0]));
-            let labels: Vec<(&str, &str)> = labels.into_iter().chain(peer).collect();
+            let call = Some((label::SYSCALL, "epoll_wait")).filter(|_| frames.first() == Some(&SELECT[0]));
+            let labels: Vec<(&str, &str)> = labels.into_iter().chain(peer).chain(call).collect();
             span(kind::SCHED_OFF, (*from, *to), frames, &labels);
         }
     }
@@ -143,10 +148,38 @@ fn threads_that_wait_for_each_other_and_who_is_not_known_end_the_way_where_it_is
 
 #[test]
 fn a_wait_for_a_thread_without_work_is_not_charged_to_its_idleness() {
-    let rest =
-        ["java.util.concurrent.LinkedBlockingQueue.take", "java.util.concurrent.ThreadPoolExecutor.getTask"];
-    let recording = recording(&[vec![(100, 200, &rest, None)], vec![(100, 200, &TAKE, Some(0))]]);
+    let recording = recording(&[vec![(100, 200, &REST, None)], vec![(100, 200, &TAKE, Some(0))]]);
     assert_eq!(pieces(&recording, "worker-1"), [(Heading::Lock, "shop.Pool.borrow".to_owned(), 100)]);
+}
+
+#[test]
+fn a_wait_for_an_answer_that_a_selector_receives_comes_to_the_network_whatever_its_threads_did_before() {
+    // Worker 0 asks; 1 completes the answers, which 2 receives for it from somewhere else. Before, both did things for others.
+    let recording = recording(&[
+        vec![(100, 200, &ANSWER, Some(1))],
+        vec![(100, 120, &REST, Some(3)), (120, 150, &SLEEP, None), (150, 195, &REST, Some(2))],
+        vec![(100, 130, &SELECT, Some(7)), (130, 140, &SLEEP, None), (140, 190, &SELECT, Some(7))],
+        vec![(100, 200, &SLEEP, None)],
+    ]);
+    let place = |name: &str| name.to_owned();
+    assert_eq!(
+        pieces(&recording, "worker-0"),
+        [(Heading::Running, place(""), 10), (Heading::Network, place("rpc.Client.loop"), 90)]
+    );
+}
+
+#[test]
+fn work_that_was_handed_over_late_comes_to_what_whoever_hands_it_over_did_before() {
+    let recording = recording(&[
+        vec![(100, 200, &ANSWER, Some(1))],
+        vec![(110, 190, &REST, Some(2))],
+        vec![(90, 185, &SLEEP, None)],
+    ]);
+    let place = |name: &str| name.to_owned();
+    assert_eq!(
+        pieces(&recording, "worker-0"),
+        [(Heading::Running, place(""), 15), (Heading::Sleep, place("shop.Peer.answer"), 85)]
+    );
 }
 
 proptest! {

@@ -1,5 +1,7 @@
 //! The finding of what grew most: its words, its figures and how sure it is.
 
+use fathom_recording::vocabulary::{kind, label};
+
 use super::callers::Callers;
 use super::parts::Part;
 use super::{Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, words};
@@ -33,8 +35,12 @@ impl<'a> Growth<'a> {
         // Who waits for it: as the waits were followed, else as they grew together.
         let way = lead.part.way();
         let waiting = way.as_ref().and_then(|way| way.first()).map(|step| (part.threads.len(), step.key));
-        let together = lead.behind.first().map(|first| {
-            let most = lead.behind.iter().map(|g| g.part.threads.len()).max().unwrap_or(0);
+        // Where it is known who woke threads, one that takes from a queue and is called idle has no work; else it may wait for a thing.
+        let by_wakers = || case.recording.spans_of(kind::SCHED_OFF).any(|s| s.label(label::WAKER).is_some());
+        let waits = |g: &&&Grown<'_>| g.key.heading != Heading::Idle || !by_wakers();
+        let mut behind_it = lead.behind.iter().filter(waits).peekable();
+        let together = behind_it.peek().copied().map(|first| {
+            let most = behind_it.map(|g| g.part.threads.len()).max().unwrap_or(0);
             (most, first.key)
         });
         let behind = waiting.or(together).map_or(String::new(), |(most, first)| {

@@ -14,6 +14,9 @@ pub(super) fn is_of_jdk(name: &str) -> bool {
     JDK.iter().any(|package| name.starts_with(package))
 }
 
+/// The beginning of the methods that every thread's Java code is below.
+const RUN: &str = "java.lang.Thread.run";
+
 /// Packages of the JDK and of what it is made of: the method that called into them is the application's.
 const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", "jdk/"];
 
@@ -49,7 +52,8 @@ impl<'a> Places<'a> {
         chains.short_waits(thread).map(of).collect()
     }
 
-    /// The innermost method of a stack that is not the JDK's; the outermost Java method where all are; empty without any.
+    /// The innermost method of a stack that is not the JDK's; the outermost Java method where all are, below the thread's own; empty without
+    /// any.
     pub(crate) fn of(&mut self, stack: Option<StackId>) -> &'a str {
         let Some(stack) = stack else { return "" };
         if let Some(known) = self.known.get(&stack) {
@@ -62,7 +66,9 @@ impl<'a> Places<'a> {
             use FrameType::{C1, C2, Inlined, Interpreted};
             if matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined) {
                 let name = self.recording.strings.get(frame.name);
-                outermost = name;
+                if outermost.is_empty() || !name.starts_with(RUN) {
+                    outermost = name;
+                }
                 if !is_of_jdk(name) {
                     found = Some(name);
                     break;

@@ -138,6 +138,17 @@ fn over(way: Option<&Path<'_>>) -> String {
     peer.map_or(String::new(), |step| format!(" at the other end of {}", step.key.target))
 }
 
+/// What is waited for where the way ends at a thread that selects: the answer comes over a connection of that thread.
+fn event_for(cause: &Cause<'_>, way: Option<&Path<'_>>, own: &str) -> Option<String> {
+    let first = way?.first()?;
+    let selects = cause.key.heading == Heading::Network && cause.key.target.is_empty();
+    let thread = of(cause.other.filter(|_| selects), own);
+    let thread = thread.trim_start_matches(" (").trim_end_matches(')');
+    (!thread.is_empty()).then(|| {
+        format!("the network{}: for an answer over a connection of {thread}", within(first.key.place))
+    })
+}
+
 /// The line of the finding.
 pub(super) fn title(
     cause: &Cause<'_>,
@@ -147,6 +158,14 @@ pub(super) fn title(
     base: f64,
     each: Each,
 ) -> String {
+    if let Some(what) = event_for(cause, way, own) {
+        return match each.is_counted() {
+            true => {
+                format!("each {} waits {} instead of {} for {what}", each.noun(), time(slow), time(base))
+            }
+            false => format!("{slow:.1} threads at a time instead of {base:.1} wait for {what}"),
+        };
+    }
     let what = format!("{}{}", done_by(cause, own), over(way));
     // A wait in a queue for such a thread is longer than what that thread does once.
     match (each.is_counted(), way.is_some()) {
