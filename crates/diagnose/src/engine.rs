@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use crate::burden::Burden;
 use crate::chain::Chains;
-use crate::growth::{Growth, demand};
+use crate::growth::{self, Growth, demand};
 use crate::merge::Merged;
 use crate::rules::RULES;
 use crate::sight::{Sights, losses};
@@ -67,9 +67,12 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     };
     let (mut chosen, mut judged) = judge_on(FindOn::Exchanges)?;
     // That fewer exchanges were made, or that threads did something else, is no loss by itself: where it comes to nothing, it is
-    // no reason to look away from the rest.
-    if chosen.exchanges.is_some() && judged.merged.findings.is_empty() {
-        (chosen, judged) = judge_on(FindOn::Change)?;
+    // no reason to look away from the rest. Nor is it where it comes to a small part without a mechanism, and a rule knows one elsewhere.
+    if chosen.exchanges.is_some() && is_vague(&judged.merged.findings) {
+        let (by_change, changed) = judge_on(FindOn::Change)?;
+        if judged.merged.findings.is_empty() || changed.merged.findings.first().is_some_and(|f| !grew(f)) {
+            (chosen, judged) = (by_change, changed);
+        }
     }
     if chosen.by_change && judged.merged.findings.is_empty() {
         (chosen, judged) = judge_on(FindOn::Stops)?;
@@ -121,6 +124,16 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     diagnosis.warnings.extend(bad);
     diagnosis.headline = headline::of(&diagnosis, case.whole_run, fine);
     Ok(diagnosis)
+}
+
+/// Whether a finding is what grew, and no rule knows its mechanism.
+fn grew(finding: &Finding) -> bool {
+    [growth::RULE, growth::PACE_RULE, growth::CALLS_RULE].contains(&finding.rule)
+}
+
+/// Whether findings are only parts that grew, and explain but a small part.
+fn is_vague(findings: &[Finding]) -> bool {
+    findings.iter().all(grew) && explained(findings) < MOSTLY
 }
 
 /// Figures that `fathom gc` judges bad and that no finding tells of.
@@ -663,6 +676,51 @@ mod tests {
         assert!(alone.headline.contains("the collector is healthy"), "{}", alone.headline);
         let nothing = diagnose(&Recording::new(), &Options::default()).unwrap();
         assert_eq!(nothing.status, Status::NothingToJudge);
+    }
+
+    #[test]
+    fn what_may_act_all_along_is_no_loss_of_a_series_that_never_fell() {
+        let run = |level_after: f64| {
+            let mut built = Built::jvm("17", "G1", 60.0);
+            built.pause("Pause Young (Normal)", "", 5.0, 10.0, &[]);
+            for name in ["worker-0", "worker-1"] {
+                built.watched(name, 60.0);
+                for i in 0..600 {
+                    built.preempted(name, f64::from(i) * 0.1, 60.0, 0.0, "hog (4711)");
+                }
+            }
+            let jvm = Some(built.jvm);
+            for cpu in ["cpu0", "cpu1"] {
+                built.gauge(live::HOST_CPU_BUSY, cpu, None, &[(0.0, 60.0, 1.0)]);
+            }
+            built.gauge(live::PROCESS_CPU_USER, "App (1)", jvm, &[(0.0, 60.0, 0.8)]);
+            built.gauge(live::PROCESS_CPU, "hog (4711)", None, &[(0.0, 60.0, 1.2)]);
+            let source = built.recording.add_source(Source { format: "table".into(), ..Source::default() });
+            let info = SeriesInfo {
+                name: series::THROUGHPUT.into(),
+                unit: "ops/s".into(),
+                instance: String::new(),
+                kind: SeriesKind::Rate,
+                process: None,
+                source,
+            };
+            let id = built.recording.add_series(info);
+            // The client goes on for longer than anybody recorded.
+            for s in 0..90 {
+                let level = if (30..40).contains(&s) { level_after } else { 600.0 };
+                built.recording.point(id, s * S, S, level + (s * 7919 % 101 - 50) as f64 / 10.0);
+            }
+            diagnose(&built.sealed(), &Options::default()).unwrap()
+        };
+        let d = run(600.0);
+        assert_eq!((d.status, d.findings.len()), (Status::Healthy, 1), "{}", d.headline);
+        assert!(
+            d.headline.starts_with("healthy: ") && d.headline.contains("what acts all along: application"),
+            "{}",
+            d.headline
+        );
+        assert!(d.windows.how.contains("only the 60.00 s that were recorded"), "{}", d.windows.how);
+        assert_ne!(run(200.0).status, Status::Healthy, "it fell");
     }
 
     #[test]

@@ -24,6 +24,9 @@ const TOLD_MS: f64 = 0.5;
 /// What took the time, or what was looked at without a cause being found.
 pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Option<String>) -> String {
     match (diagnosis.status, diagnosis.findings.first()) {
+        (Status::Healthy, Some(finding)) => {
+            format!("{}; what acts all along: {}", healthy(diagnosis), found(diagnosis, finding, whole_run))
+        }
         (_, Some(finding)) => found(diagnosis, finding, whole_run),
         (Status::NotExplained, None) => format!(
             "{} lost {}, and nothing that these inputs show explains it{}",
@@ -31,17 +34,22 @@ pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Opti
             when(diagnosis),
             parts(diagnosis)
         ),
-        (Status::Healthy, None) => format!(
-            "healthy: {} kept its usual level, and stops of the JVM took less than {} of {}, none of them a second",
-            diagnosis.loss.measured_on,
-            quantity::share(crate::MATTERS_SHARE),
-            quantity::millis(diagnosis.seen.judged_ms)
-        ),
+        (Status::Healthy, None) => healthy(diagnosis),
         (Status::NothingToJudge, None) => {
             "nothing to judge: no log of a JVM and no series of progress was read".into()
         }
         (Status::NoCauseFound | Status::Found, None) => no_cause(diagnosis, whole_run, collector_is_fine),
     }
+}
+
+/// That a series showed no loss, and the stops neither.
+fn healthy(diagnosis: &Diagnosis) -> String {
+    format!(
+        "healthy: {} kept its usual level, and stops of the JVM took less than {} of {}, none of them a second",
+        diagnosis.loss.measured_on,
+        quantity::share(crate::MATTERS_SHARE),
+        quantity::millis(diagnosis.seen.judged_ms)
+    )
 }
 
 /// No cause, and no loss that was measured: what was looked at, and what the time went to.

@@ -5,7 +5,7 @@ use fathom_recording::ProcessId;
 use crate::burden::LONG_MS;
 use crate::intervals::Intervals;
 use crate::sight::Sights;
-use crate::{COVERED, Case, Finding, MATTERS_SHARE, Sight, Status, Window, quantity};
+use crate::{COVERED, Case, Confidence, Finding, Layer, MATTERS_SHARE, Sight, Status, Window, quantity};
 
 /// The status. `steady`: what a series covers in which a dip would have been seen and none was.
 pub(crate) fn of(
@@ -16,16 +16,23 @@ pub(crate) fn of(
     steady: Option<Window>,
 ) -> Status {
     let measured = !case.loss.measured_on.is_empty();
+    let lost_nothing = || {
+        is_steady(case, steady)
+            && !jvms.is_empty()
+            && jvms.iter().all(|jvm| stops_are_few(case, sights, *jvm))
+    };
     if !findings.is_empty() {
-        Status::Found
+        // What acts all along and is but possible takes nothing from a series that never fell.
+        let may_be = |f: &Finding| f.confidence == Confidence::ConsistentWith && f.layer != Layer::Gc;
+        match case.whole_run && findings.iter().all(may_be) && lost_nothing() {
+            true => Status::Healthy,
+            false => Status::Found,
+        }
     } else if jvms.is_empty() && !measured {
         Status::NothingToJudge
     } else if case.loss.lost_ms > 0.0 {
         Status::NotExplained
-    } else if is_steady(case, steady)
-        && !jvms.is_empty()
-        && jvms.iter().all(|jvm| stops_are_few(case, sights, *jvm))
-    {
+    } else if lost_nothing() {
         Status::Healthy
     } else {
         Status::NoCauseFound

@@ -61,7 +61,8 @@ pub enum Status {
     /// No loss was measured and no cause found. That is no all-clear: loss may not have been looked for at all.
     NoCauseFound,
     /// Loss was looked for with the means to see it, and there is none that matters: a series of progress covers the run
-    /// without a dip, and the stops of every JVM were seen and take less than [`crate::MATTERS_SHARE`].
+    /// without a dip, and the stops of every JVM were seen and take less than [`crate::MATTERS_SHARE`]. Findings, if there are any, act
+    /// all along and are no more than consistent with the evidence.
     Healthy,
     /// Neither a JVM nor a series was read.
     NothingToJudge,

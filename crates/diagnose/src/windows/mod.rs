@@ -136,6 +136,24 @@ impl Chosen {
     }
 }
 
+impl Chosen {
+    /// Cuts the whole run to what was recorded of it, where a series goes on well beyond that: what nobody recorded is neither healthy nor
+    /// a cause.
+    fn clip_run(&mut self, recorded: &Intervals) {
+        let run = Intervals::of_windows(&self.windows.slow);
+        let seen = run.and(recorded);
+        let nearly_all = (1.0 - crate::MATTERS_SHARE) * run.length_ns() as f64;
+        if seen.is_empty() || seen.length_ns() as f64 >= nearly_all {
+            return;
+        }
+        self.windows.how += &format!(
+            "; only the {} that were recorded are judged",
+            crate::quantity::millis(seen.length_ms())
+        );
+        self.windows.slow = seen.windows();
+    }
+}
+
 /// What windows may be found on where no series tells them and the user gave none: each way includes those after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FindOn {
@@ -200,7 +218,9 @@ pub(crate) fn choose<'a>(
     chosen.warm_up = found.and_then(|f| f.warm_up);
     // What is usual the series shows in all of its base, recorded or not.
     let usual = chosen.windows.base.clone();
-    if !chosen.whole_run {
+    if chosen.whole_run {
+        chosen.clip_run(&timeline.recorded());
+    } else {
         chosen.clip(&timeline.recorded());
         let told = progress.as_ref().or(chosen.exchanges.as_deref());
         let series = told.and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
@@ -212,7 +232,8 @@ pub(crate) fn choose<'a>(
         } else if !chosen.by_change {
             chosen.loss = lost_to_stops(recording, jvms, &chosen.windows);
         }
-    } else if let Some(progress) = progress {
+    }
+    if let Some(progress) = progress.filter(|_| chosen.whole_run) {
         chosen.loss.measured_on = progress.measured_on;
         chosen.loss.unit = progress.unit;
     }
