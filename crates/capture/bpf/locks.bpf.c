@@ -15,6 +15,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "calls.h"
+#include "interrupts.h"
 #include "switches.h"
 #include "pace.h"
 #include "locks.h"
@@ -285,7 +286,7 @@ int BPF_PROG(lock_waking, struct task_struct___fathom *task)
 	struct lock_event *wait = bpf_map_lookup_elem(&waits, &tid);
 
 	if (wait && wait->off_ns)
-		wait->waker = tid_of((void *)bpf_get_current_task_btf());
+		wait->waker = waker_of(task);
 	return 0;
 }
 

@@ -67,7 +67,7 @@ struct lock_event {
 	__u64 stack_ns;  /* stamp of the stack that was sent before; 0: none */
 	__u32 pid;
 	__u32 tid;
-	__u32 waker;     /* thread that woke it; 0: an interrupt, or nobody */
+	__u32 waker;     /* who woke it: waker_of (interrupts.h); 0: nobody */
 	__u32 kind;
 	__u32 owner_tid; /* thread id of the owner, if the owner is a JavaThread; of a mutex as it says; 0: not told */
 	__u16 apart;     /* it did something else since the wait that was told before: it had got what it waited for */

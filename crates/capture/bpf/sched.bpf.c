@@ -20,6 +20,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "calls.h"
+#include "interrupts.h"
 #include "switches.h"
 #include "pace.h"
 #include "sched.h"
@@ -407,6 +408,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct___fathom *prev, struct 
 	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
 	bool tells = false;
 
+	leave_interrupts();
 	if (thread) {
 		__u64 from_ns = told_from(own_pace(), config.min_ns, now);
 
@@ -426,7 +428,7 @@ int BPF_PROG(on_waking, struct task_struct___fathom *task)
 
 	if (thread && thread->off_ns && !thread->ready_ns) {
 		thread->ready_ns = bpf_ktime_get_ns();
-		thread->waker = tid_of((void *)bpf_get_current_task_btf());
+		thread->waker = waker_of(task);
 	}
 	wake_further(ctx);
 	return 0;

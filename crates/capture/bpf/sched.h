@@ -27,7 +27,7 @@ struct sched_event {
 	__u32 owed_count;
 	__u32 pid;
 	__u32 tid;
-	__u32 waker;    /* thread that woke it; 0: an interrupt, or nobody */
+	__u32 waker;    /* who woke it: waker_of (interrupts.h); 0: nobody */
 	__s32 syscall;  /* number of the system call that it waited in; -1: none */
 	__u32 state;    /* task state when it was switched out; bit 31: preempted */
 	__u32 kind;

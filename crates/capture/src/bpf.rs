@@ -1,6 +1,7 @@
 //! eBPF objects: how they are loaded and read, and what stands in their way, in words.
 
 pub(crate) mod events;
+pub(crate) mod interrupts;
 pub(crate) mod object;
 pub(crate) mod own;
 pub(crate) mod relay;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use fathom_recording::{ProcessId, Sink, Source, SourceId, ThreadId, Unseen};
 
+use crate::bpf::interrupts::Interrupts;
 use crate::bpf::relay::Relay;
 use crate::clock::monotonic_ns;
 use crate::cpu::CpuEvent;
@@ -166,12 +167,19 @@ pub struct Shared {
     pub(crate) starts: crate::starts::Starts,
     /// See [`Shared::relay`].
     relay: OnceCell<Option<Rc<Relay>>>,
+    /// See [`Shared::interrupts`].
+    interrupts: OnceCell<Result<Rc<Interrupts>, Unavailable>>,
 }
 
 impl Shared {
     /// The programs on the tracepoints of system calls and switches; `None` where they cannot be loaded, and each collector attaches its own.
     pub(crate) fn relay(&self) -> Option<Rc<Relay>> {
         self.relay.get_or_init(|| Relay::load().ok()).clone()
+    }
+
+    /// What interrupts processors; `Err` where that cannot be seen, and whoever is interrupted passes for the waker.
+    pub(crate) fn interrupts(&self) -> &Result<Rc<Interrupts>, Unavailable> {
+        self.interrupts.get_or_init(Interrupts::start)
     }
 }
 

@@ -8,6 +8,7 @@ pub mod failure;
 pub mod fault;
 pub mod figure;
 pub mod frame;
+pub mod interrupt;
 pub mod kind;
 pub mod label;
 pub mod live;

@@ -3,6 +3,7 @@
 use fathom_hotspot::locks::{LockConstants, Waiting, WaitsFor};
 use fathom_recording::vocabulary::kind;
 
+use crate::bpf::interrupts::Waker;
 use crate::bpf::words;
 
 /// Bytes of an event.
@@ -105,7 +106,7 @@ impl Event {
             stack_ns: long(48)?,
             pid: word(56)?,
             tid: word(60)?,
-            waker: word(64)?,
+            waker: thread_of(Waker::parse(word(64)?)),
             waited,
             owner_tid: word(72)?,
             apart: bytes[76..78] != [0, 0],
@@ -118,6 +119,11 @@ impl Event {
     pub(super) fn going_on((pid, tid): (u32, u32), off_ns: u64, waiting: &Waiting) -> Option<Self> {
         Self::parse(&waits_since(off_ns, pid, tid, waiting))
     }
+}
+
+/// The id of a waker that is a thread.
+fn thread_of(waker: Waker) -> u32 {
+    if let Waker::Thread(tid) = waker { tid } else { 0 }
 }
 
 /// A thread that sleeps and was not asked what for.

@@ -32,6 +32,7 @@ use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::bpf::events::Events;
+use crate::bpf::interrupts::Interrupts;
 use crate::bpf::object::{place, share, skeleton};
 use crate::bpf::relay::{Handed, Relay, SWITCH_LOCKS, Way};
 use crate::bpf::{counted, pid_namespace, silence, unavailable};
@@ -430,8 +431,9 @@ impl Collector for LockWaits {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let whole_host = matches!(cx.targets.selection(), Selection::All);
         let relay = cx.shared.relay();
+        let interrupts = cx.shared.interrupts().as_deref().ok();
         let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
-        let mut loaded = load(whole_host, (self.min_ns, cx.settings.always_ns), shared)?;
+        let mut loaded = load(whole_host, (self.min_ns, cx.settings.always_ns), interrupts, shared)?;
         let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
         let events = Events::over(&maps.events, &maps.samples, Told::parse, MOST_EVENTS, engine);
@@ -518,6 +520,7 @@ impl Collector for LockWaits {
 fn load(
     whole_host: bool,
     (min_ns, always_ns): (u64, u64),
+    interrupts: Option<&Interrupts>,
     (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
 ) -> Result<LocksSkel<'static>, Unavailable> {
     silence();
@@ -531,6 +534,9 @@ fn load(
         data.pidns_ino = pid_namespace();
     }
     share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    if let Some(interrupts) = interrupts {
+        interrupts.share(open.open_object_mut()).map_err(failed("sharing the interrupts of"))?;
+    }
     if let Some(relay) = relay {
         relay
             .take_over(open.open_object_mut(), &["lock_sys_exit", "lock_switch", "lock_waking"])

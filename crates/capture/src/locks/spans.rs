@@ -42,7 +42,7 @@ impl LockWaits {
             Waited::Park => offset > 0,
             Waited::Wait => false,
         };
-        // An interrupt wakes in the name of whoever it interrupted.
+        // Where interrupts are not seen, one wakes in the name of whoever it interrupted.
         let by_another = |waker: &u32| *waker > 0 && *waker != event.tid && self.is_of(event.pid, *waker);
         let waker = Some(event.waker).filter(by_another);
         let by_waker = owner.is_none();

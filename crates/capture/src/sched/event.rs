@@ -1,5 +1,6 @@
 //! What the program in the kernel tells: `bpf/sched.h`, byte by byte.
 
+use crate::bpf::interrupts::Waker;
 use crate::bpf::words;
 
 /// Frames of the kernel in an event.
@@ -95,8 +96,8 @@ pub(super) struct Event {
     pub(super) owed_runq_ns: u64,
     pub(super) pid: u32,
     pub(super) tid: u32,
-    /// Thread that woke it; 0: an interrupt, or nobody.
-    pub(super) waker: u32,
+    /// Who woke it.
+    pub(super) waker: Waker,
     /// System call that it waited in; -1: none.
     pub(super) syscall: i32,
     state: u32,
@@ -133,7 +134,7 @@ impl Event {
             owed_runq_ns: long(32)?,
             pid: word(44)?,
             tid: word(48)?,
-            waker: word(52)?,
+            waker: Waker::parse(word(52)?),
             syscall: word(56)?.cast_signed(),
             state: word(60)?,
             kind: word(64)?,

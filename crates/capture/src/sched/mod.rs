@@ -7,10 +7,10 @@
 
 mod event;
 mod start_event;
+mod wakers;
 
 use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{FrameType, ProcessId, SampleRow, SpanRow, StackId, ThreadId};
@@ -19,6 +19,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use syscalls::Sysno;
 
 use crate::bpf::events::Events;
+use crate::bpf::interrupts::Interrupts;
 use crate::bpf::object::{place, share, skeleton};
 use crate::bpf::relay::{Handed, Relay, SWITCH_WAITS, WAITS, Way};
 use crate::bpf::ring::Ring;
@@ -34,6 +35,7 @@ use crate::unwind::{SharedEngine, asleep};
 use crate::{TargetEvent, procfs};
 use event::{Event, Untold, asleep_since, off_ns, seen_from_ns};
 use start_event::{Part, StartEvent};
+use wakers::Wakers;
 
 skeleton!("sched");
 use skeleton::{SchedSkel, SchedSkelBuilder};
@@ -56,10 +58,6 @@ pub const ENTRY: Entry = Entry {
 const MIN_NS: u64 = 1_000_000;
 /// Who ran instead is told of waits for a CPU as long: shorter ones are the time that a switch takes.
 const INSTEAD_NS: u64 = 100_000;
-/// Names of threads that wake others are remembered for so long: names change, and a waker wakes a thousand times a second.
-const NAMES_FOR: Duration = Duration::from_secs(1);
-/// Names remembered at most.
-const MOST_NAMES: usize = 4096;
 /// Switches not seen that are told as losses: more than one in so many records.
 const MISSED_ONE_IN: u64 = 1000;
 /// Events taken in one turn; what is left waits in the kernel's buffer.
@@ -102,10 +100,16 @@ impl Collector for Sched {
         let whole_host = cx.targets.selection().is_whole_host();
         let min_ns = cx.settings.min_ns.unwrap_or(MIN_NS);
         let relay = cx.shared.relay();
+        let interrupts = cx.shared.interrupts().clone();
         let shared = (cx.shared.stacks.as_ref(), cx.targets.map(), relay.as_deref());
         // Those of a JVM, which is known for one where its own events are seen.
         let tells_starts = cx.settings.wants(&jvm_events::ENTRY, Engine::Ebpf);
-        let mut loaded = load(whole_host, (min_ns, cx.settings.always_ns), tells_starts, shared)?;
+        let waits = (min_ns, cx.settings.always_ns);
+        let mut loaded = load(whole_host, waits, tells_starts, interrupts.as_deref().ok(), shared)?;
+        match interrupts {
+            Ok(interrupts) => interrupts.unseen().iter().for_each(|unseen| cx.unseen(unseen.clone())),
+            Err(why) => cx.unseen(why),
+        }
         self.attached_ns = monotonic_ns().max(0).cast_unsigned();
         let (maps, engine) = (&loaded.maps, cx.shared.stacks.clone());
         let broken = |error: libbpf_rs::Error| unavailable(WHAT, "mapping the ring buffers of", &error);
@@ -283,11 +287,11 @@ impl Sched {
         watched.migrations += u64::from(event.migrations);
         let stack = self.stack(event, cx);
         if event.off_ns > 0 && !event.is_missed() {
-            let waker = (event.waker > 0).then(|| self.wakers.name(event.waker)).flatten();
+            let waker = self.wakers.name(event.waker);
             let syscall = syscall_name(event.syscall);
             let mut labels: Vec<(&str, &str)> = Vec::new();
             labels.extend(syscall.map(|name| (label::SYSCALL, name)));
-            labels.extend(waker.as_deref().map(|name| (label::WAKER, name)));
+            labels.extend(waker.as_ref().map(|(label, name)| (*label, name.as_str())));
             let instead = (event.instead > 0 && event.runq_ns >= INSTEAD_NS)
                 .then(|| format!("{} ({})", event.instead_comm, event.instead));
             labels.extend(instead.as_deref().map(|name| (label::RAN_INSTEAD, name)));
@@ -586,36 +590,12 @@ fn write_start(start: &Start, target: &Target, now_ns: u64, cx: &mut Context<'_>
     });
 }
 
-/// Names of threads that woke others: the kernel's.
-struct Wakers {
-    names: HashMap<u32, Option<String>>,
-    since: Instant,
-}
-
-impl Default for Wakers {
-    fn default() -> Self {
-        Self { names: HashMap::new(), since: Instant::now() }
-    }
-}
-
-impl Wakers {
-    /// Name and number of a thread; `None` when it is gone.
-    fn name(&mut self, tid: u32) -> Option<String> {
-        if self.since.elapsed() > NAMES_FOR || self.names.len() >= MOST_NAMES {
-            self.names.clear();
-            self.since = Instant::now();
-        }
-        let read = || procfs::read_to_string(procfs::path(tid.cast_signed(), "comm"));
-        let named = || read().map(|name| format!("{} ({tid})", name.trim_end()));
-        self.names.entry(tid).or_insert_with(named).clone()
-    }
-}
-
 /// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
 fn load(
     whole_host: bool,
     (min_ns, always_ns): (u64, u64),
     tells_starts: bool,
+    interrupts: Option<&Interrupts>,
     (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
 ) -> Result<SchedSkel<'static>, Unavailable> {
     silence();
@@ -630,6 +610,9 @@ fn load(
         data.pidns_ino = pid_namespace();
     }
     share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
+    if let Some(interrupts) = interrupts {
+        interrupts.share(open.open_object_mut()).map_err(failed("sharing the interrupts of"))?;
+    }
     if let Some(relay) = relay {
         relay
             .take_over(open.open_object_mut(), &["on_sys_exit", "on_clone_enter", "on_switch", "on_waking"])

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{figure, interrupt, kind, label};
 use fathom_recording::{FrameType, ProcessId, Role, Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -276,7 +276,8 @@ impl<'a> Chains<'a> {
             let what = format!("waiting for another thread, on {class}");
             let waker = span.label(label::WAKER).and_then(|name| self.by_name(span.process(), name));
             let waker = waker.or_else(|| self.woken_by(thread, span)).filter(|other| *other != thread);
-            return Some((heading, what, waker.map_or(ends(EndKey::Unknown), Next::Thread)));
+            let next = waker.map_or_else(|| self.interrupted(thread, span), Next::Thread);
+            return Some((heading, what, next));
         }
         if let Some(lock) = self.turn_of(span) {
             return Some((heading, format!("waiting for {}", self.turn_name(lock)), Next::Lock(lock)));
@@ -341,7 +342,7 @@ impl<'a> Chains<'a> {
                 waker().map_or(ends(EndKey::Choice), Next::Thread)
             }
             Heading::NativeLock | Heading::Waiting | Heading::Monitor | Heading::Lock => {
-                waker().map_or(ends(EndKey::Unknown), Next::Thread)
+                waker().map_or_else(|| ended_by_interrupt(span), Next::Thread)
             }
             Heading::Network => match record::target(span) {
                 Some(peer) => {
@@ -429,9 +430,27 @@ impl<'a> Chains<'a> {
 
     /// The recorded thread of any process that ended the wait.
     pub(crate) fn waker(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
+        self.told_by_id(self.last_switch(thread, span)?.label(label::WAKER)?)
+    }
+
+    /// What ended a wait of which no thread is known to have done so.
+    fn interrupted(&self, thread: ThreadId, span: &Span<'_>) -> Next {
+        self.last_switch(thread, span).map_or(ends(EndKey::Unknown), |switch| ended_by_interrupt(&switch))
+    }
+
+    /// The switch at the end of a span.
+    fn last_switch(&self, thread: ThreadId, span: &Span<'_>) -> Option<Span<'a>> {
         let off = self.moments.off(thread);
         let last = off.partition_point(|off| off.t0_ns() < span.t1_ns()).checked_sub(1)?;
-        self.told_by_id(off[last].label(label::WAKER)?)
+        Some(off[last])
+    }
+}
+
+/// What ended a wait for another thread where none did: a time that was up tells nothing of who was waited for in vain.
+fn ended_by_interrupt(switch: &Span<'_>) -> Next {
+    match switch.label(label::INTERRUPT) {
+        None | Some(interrupt::TIMER) => ends(EndKey::Unknown),
+        Some(other) => Next::Named(format!("{other}, which ended the wait"), EndKey::Outside),
     }
 }
 

@@ -15,8 +15,8 @@
 //!
 //! Where a lock changes hands while it is waited for, what its holders did is added up over the wait ([`turns`]).
 //!
-//! Limits. Of many objects locked at one place, who held one when a wait began stands for the whole wait. Who woke a thread is taken to be what a thread that waits for no lock waited for; a timer
-//! that fires while a thread of the same process runs looks like that thread. Peers are not followed into other recordings.
+//! Limits. Of many objects locked at one place, who held one when a wait began stands for the whole wait. Who woke a thread is taken to be what a thread that waits for no lock waited for. Where
+//! a recording could not see interrupts, a timer that fires while a thread of the same process runs looks like that thread. Peers are not followed into other recordings.
 
 mod cpus;
 mod deadlock;

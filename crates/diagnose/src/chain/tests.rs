@@ -314,6 +314,29 @@ fn who_had_the_cpus_is_added_up_over_the_whole_wait_and_by_process() {
 }
 
 #[test]
+fn a_wait_that_an_interrupt_ended_leads_to_no_thread() {
+    let parked = [
+        (FrameType::C2, "shop.Orders.await"),
+        (FrameType::C2, "java.util.concurrent.locks.LockSupport.park"),
+        (FrameType::Kernel, "futex_wait"),
+    ];
+    let ended_by = |label: &str, by: &str| {
+        let mut world = World::of(&APPS);
+        world.add(kind::SCHED_OFF, 0, "sleeping", (1_000, 4_000), &parked, &[], &[(label, by)]);
+        let chain = world.chain(0, (1_000, 4_000));
+        adds_up(chain.ms, &chain.links);
+        way(&chain)
+    };
+    let (said, _) = ended_by(label::WAKER, "b (101)");
+    assert!(said.len() > 1, "{said:?}");
+    let (said, end) = ended_by(label::INTERRUPT, "a timer");
+    assert_eq!((said.len(), end), (1, Some(End::Choice)), "{said:?}");
+    let (said, end) = ended_by(label::INTERRUPT, "the network");
+    assert_eq!(end, Some(End::Outside), "{said:?}");
+    assert!(said.iter().any(|what| what.contains("the network, which ended the wait")), "{said:?}");
+}
+
+#[test]
 fn a_process_that_is_stopped_by_a_signal_waits_for_nobody_inside() {
     let mut world = World::of(&APPS);
     let parked = [

@@ -507,6 +507,43 @@ fn a_wait_that_ran_out_of_time_and_one_that_another_thread_ended_are_told_apart(
 }
 
 #[test]
+fn what_the_stack_leaves_open_is_told_by_the_interrupt_that_ended_the_wait() {
+    let of = |interrupt: &str, frames: &[(FrameType, &str)]| {
+        let mut app = Watched::new();
+        let waiting = app.recording.thread(app.process, Some(100), "waiting", Role::App);
+        let stack = app.stack(frames);
+        app.span(kind::SCHED_WATCHED, Some(waiting), (0, 1_000), None, 0);
+        let (process, source) = (app.process, app.source);
+        app.recording.span(&SpanRow {
+            kind: kind::SCHED_OFF,
+            name: "sleeping",
+            t0_ns: 0,
+            t1_ns: 300 * MS,
+            process,
+            thread: Some(waiting),
+            stack,
+            source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[],
+            labels: &[(label::INTERRUPT, interrupt)],
+        });
+        let ledger = app.ledger((0, 1_000), By::Role);
+        let spent = Heading::ALL.into_iter().filter(|heading| !heading.is_running());
+        spent.max_by(|a, b| ms(&ledger.groups[0], *a).total_cmp(&ms(&ledger.groups[0], *b))).unwrap()
+    };
+    let futex = [(FrameType::Kernel, "futex_wait")];
+    assert_eq!(of("a timer", &futex), Heading::TimedWait);
+    assert_eq!(of("the disk", &futex), Heading::Disk);
+    assert_eq!(of("the network", &futex), Heading::Network);
+    assert_eq!(of("softirq RCU", &futex), Heading::Blocked);
+    // A thread that waits for a lock looks for itself now and then: what it waits for stays the lock.
+    let monitor = [(FrameType::Jvm, "ObjectMonitor::enter"), (FrameType::Kernel, "futex_wait")];
+    assert_eq!(of("a timer", &monitor), Heading::Monitor);
+}
+
+#[test]
 fn threads_whose_waits_grew_stand_before_those_that_always_wait() {
     let mut app = Watched::new();
     let read = app.stack(&[(FrameType::C2, "shop.Wire.read"), (FrameType::Kernel, "tcp_recvmsg")]);

@@ -5,7 +5,7 @@
 //! for the fault. Names are those of HotSpot 8 to 25, of the JDK's classes and of Linux 4 to 6; what is not in the list
 //! is [`Heading::Blocked`] and shown as such.
 
-use fathom_recording::vocabulary::label;
+use fathom_recording::vocabulary::{interrupt, label};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId};
 use rustc_hash::FxHashMap;
 
@@ -331,9 +331,15 @@ impl ByStack {
     }
 
     /// What a thread waited for that was off the CPU: one that waits until a moment at the latest, and that no thread of its process
-    /// woke, waited until then.
+    /// woke, waited until then. Where an interrupt woke it, that tells what the stack leaves open.
     pub(crate) fn of_switch(&self, span: &Span<'_>, role: Role) -> Heading {
         let heading = self.of_role(span.stack(), role);
+        match (heading, span.label(label::INTERRUPT)) {
+            (Heading::Waiting | Heading::Blocked, Some(interrupt::TIMER)) => return Heading::TimedWait,
+            (Heading::Blocked, Some(interrupt::DISK)) => return Heading::Disk,
+            (Heading::Blocked, Some(interrupt::NETWORK)) => return Heading::Network,
+            _ => {}
+        }
         let is_limited = || span.stack().is_some_and(|stack| self.limited.get(stack.index()) == Some(&true));
         if heading != Heading::Waiting || span.label(label::CUT).is_some() || !is_limited() {
             return heading;

@@ -101,7 +101,7 @@ pub const EVENT: &str = "event";
 pub const SCHED_WATCHED: &str = "sched.watched";
 /// A thread off the CPU, from switched out until it ran again. `name`: the state in which the kernel left it
 /// ("sleeping", "uninterruptible", "preempted", "stopped"); `stack`: at the switch; figure `runq_ns`; labels
-/// `syscall`, `path`, `peer`, `waker`, `ran_instead`. Shorter ones than the collector's limit are samples of kind "off-cpu".
+/// `syscall`, `path`, `peer`, `waker` or `interrupt`, `ran_instead`. Shorter ones than the collector's limit are samples of kind "off-cpu".
 pub const SCHED_OFF: &str = "sched.off-cpu";
 /// A thread's time on CPUs over a stretch, as the kernel accounts it (`se.sum_exec_runtime`, what /proc/PID/task/TID/schedstat
 /// shows). `thread`: whose; figure `cpu_ns`. The span itself is the stretch, and no wait.

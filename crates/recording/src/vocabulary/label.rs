@@ -38,6 +38,9 @@ pub const SYSCALL: &str = "syscall";
 pub const FLAGS: &str = "flags";
 /// Name of the thread that woke another; of [`super::kind::SCHED_OFF`] its name at the kernel and its id, "main (4711)".
 pub const WAKER: &str = "waker";
+/// What woke a thread where no thread did, a word of [`super::interrupt`] or the name of a softirq of Linux. It and [`WAKER`] are
+/// never on one span. Where interrupts could not be seen (its source says so), the thread that was interrupted stands as the waker.
+pub const INTERRUPT: &str = "interrupt";
 /// Of a wait for a CPU: the thread that had it until then, as [`WAKER`] names one.
 pub const RAN_INSTEAD: &str = "ran_instead";
 /// Name of the thread that asked for a VM operation.

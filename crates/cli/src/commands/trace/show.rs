@@ -175,7 +175,7 @@ impl Show {
         }
         let thread = thread(event.thread, names);
         let by = |wanted| event.labels.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
-        let owner = by(label::OWNER).or_else(|| by(label::WAKER));
+        let owner = by(label::OWNER).or_else(|| by(label::WAKER)).or_else(|| by(label::INTERRUPT));
         self.summary.add((&event.by, &thread, owner), event.stack, (event.count, event.took_ns));
         for (key, what) in event.parts {
             let figure = event.figures.iter().find(|(name, _)| name == key);

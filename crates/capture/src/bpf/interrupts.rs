@@ -1,0 +1,140 @@
+//! What interrupts a processor, remembered by programs on the tracepoints of interrupts: without them, whoever a timer, the disk or
+//! the network interrupted would pass for the waker of the thread that they woke (`bpf/interrupts.h`).
+//!
+//! Each of the programs stores a word; what one costs is in `docs/benchmarks.md`. They are loaded apart from those that ask, which go
+//! on where a kernel lacks a tracepoint or refuses them.
+
+use std::os::fd::AsFd;
+use std::rc::Rc;
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{OpenObject, Result};
+
+use super::object::{Part, leave_out, place, skeleton};
+use super::{pid_namespace, silence, unavailable};
+use crate::collector::Unavailable;
+
+skeleton!("interrupts");
+use skeleton::{InterruptsSkel, InterruptsSkelBuilder};
+
+/// `NO_THREAD`.
+const NO_THREAD: u32 = 1 << 31;
+/// What is not seen where the programs cannot be loaded.
+const WHAT: &str = "what woke threads where no thread did: whoever was interrupted is named";
+
+/// What a kernel may lack. Of the last one, what was sent to this host is told to come from the network.
+const PARTS: [Part; 5] = [
+    Part {
+        tracepoint: "hrtimer_expire_entry",
+        programs: "timer_",
+        what: "timers that woke threads: whoever they interrupted is named",
+    },
+    Part {
+        tracepoint: "irq_handler_entry",
+        programs: "device_",
+        what: "interrupts of devices that woke threads: whoever they interrupted is named",
+    },
+    Part {
+        tracepoint: "softirq_entry",
+        programs: "softirq_",
+        what: "the disk and the network where they woke threads: whoever they interrupted is named",
+    },
+    Part {
+        tracepoint: "irq_work_entry",
+        programs: "work_",
+        what: "interrupts of a processor by itself that woke threads: whoever they interrupted is named",
+    },
+    Part {
+        tracepoint: "netif_rx",
+        programs: "packet_",
+        what: "threads that woke others through connections of this host: the network is named",
+    },
+];
+
+/// The programs, attached for as long as this lives.
+pub(crate) struct Interrupts {
+    loaded: InterruptsSkel<'static>,
+    unseen: Vec<Unavailable>,
+}
+
+impl Interrupts {
+    /// Loads and attaches them.
+    pub(crate) fn start() -> std::result::Result<Rc<Self>, Unavailable> {
+        silence();
+        let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
+        let mut open = InterruptsSkelBuilder::default().open(place()).map_err(failed("opening"))?;
+        if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+            data.pidns_ino = pid_namespace();
+        }
+        let kernel = Btf::from_vmlinux().map_err(failed("reading the kernel's types for"))?;
+        let remedy = "a kernel from 5.17 on that was built with it";
+        let unseen = leave_out(open.open_object_mut(), &kernel, &PARTS, remedy);
+        let mut loaded = open.load().map_err(failed("loading"))?;
+        loaded.attach().map_err(failed("attaching"))?;
+        Ok(Rc::new(Self { loaded, unseen }))
+    }
+
+    /// Lets an object that is not loaded yet see what they remember.
+    pub(crate) fn share(&self, object: &mut OpenObject) -> Result<()> {
+        for mut map in object.maps_mut().filter(|map| map.name() == "interrupts") {
+            map.reuse_fd(self.loaded.maps.interrupts.as_fd())?;
+        }
+        Ok(())
+    }
+
+    /// What this kernel has no tracepoint for.
+    pub(crate) fn unseen(&self) -> &[Unavailable] {
+        &self.unseen
+    }
+}
+
+/// Who woke a thread, as the programs tell it (`waker_of`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Waker {
+    /// Nobody that is known.
+    Nobody,
+    /// A thread by its id.
+    Thread(u32),
+    Timer,
+    /// A device, by the number of its interrupt.
+    Device(u16),
+    /// A device of storage.
+    Disk,
+    /// A softirq by its number.
+    Softirq(u16),
+    /// Another interrupt.
+    Other,
+}
+
+impl Waker {
+    /// From the word in which the programs tell it.
+    pub(crate) fn parse(word: u32) -> Self {
+        if word & NO_THREAD == 0 {
+            return if word == 0 { Self::Nobody } else { Self::Thread(word) };
+        }
+        let number = (word & 0xffff) as u16;
+        match (word & !NO_THREAD) >> 24 {
+            1 => Self::Timer,
+            2 => Self::Device(number),
+            3 => Self::Disk,
+            4 => Self::Softirq(number),
+            _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_a_thread_or_an_interrupt_with_its_number() {
+        assert_eq!(Waker::parse(0), Waker::Nobody);
+        assert_eq!(Waker::parse(4_194_304), Waker::Thread(4_194_304));
+        assert_eq!(Waker::parse(0x8100_0000), Waker::Timer);
+        assert_eq!(Waker::parse(0x8200_0024), Waker::Device(36));
+        assert_eq!(Waker::parse(0x8400_0003), Waker::Softirq(3));
+        assert_eq!(Waker::parse(u32::MAX), Waker::Other);
+    }
+}
