@@ -6,6 +6,7 @@ pub(crate) mod object;
 pub(crate) mod own;
 pub(crate) mod relay;
 pub(crate) mod ring;
+pub(crate) mod whole;
 pub(crate) mod words;
 
 use std::os::unix::fs::MetadataExt;

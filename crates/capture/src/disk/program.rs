@@ -13,7 +13,7 @@ use super::record::{Counts, WrittenBack};
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
 use crate::bpf::relay::{Handed, Relay, Way};
 use crate::bpf::ring::Ring;
-use crate::bpf::{counted, pid_namespace, silence, unavailable};
+use crate::bpf::{counted, pid_namespace, silence, unavailable, whole};
 use crate::collector::Unavailable;
 use crate::unwind::SharedEngine;
 
@@ -29,8 +29,6 @@ const MOST: u32 = 50;
 const LARGE_BYTES: u64 = 4 << 20;
 /// Records taken in one turn; what is left waits in the kernel's buffers.
 const MOST_RECORDS: usize = 20_000;
-/// Entries of a map read in one call.
-const BATCH: u32 = 1024;
 
 /// fsync, fdatasync, sync_file_range, syncfs (x86-64), as bpf/disk.bpf.c names them.
 const SYNC_CALLS: [u32; 4] = [74, 75, 277, 306];
@@ -193,8 +191,7 @@ pub(super) struct Losses {
 }
 
 fn entries(map: &dyn MapCore) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
-    let entries: Vec<_> =
-        map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map(Iterator::collect).unwrap_or_default();
+    let entries: Vec<_> = whole::entries(map).map(Iterator::collect).unwrap_or_default();
     entries.into_iter()
 }
 

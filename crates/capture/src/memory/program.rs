@@ -12,7 +12,7 @@ use super::record::{Counts, name_of, pair};
 use crate::bpf::object::{Part, leave_out, place, share, skeleton};
 use crate::bpf::relay::{Handed, Relay, Way};
 use crate::bpf::ring::Ring;
-use crate::bpf::{self, pid_namespace, silence, unavailable, words};
+use crate::bpf::{self, pid_namespace, silence, unavailable, whole, words};
 use crate::clock::monotonic_ns;
 use crate::collector::Unavailable;
 use crate::cpu::perf_event::{self, SoftwareEvent};
@@ -27,8 +27,6 @@ pub(super) const WHAT: &str = "page faults";
 const SAMPLES_A_WINDOW: u32 = 20;
 /// Records taken in one turn; what is left waits in the kernel's buffer.
 const MOST_RECORDS: usize = 50_000;
-/// Entries of a map read in one call.
-const BATCH: u32 = 4096;
 
 /// mmap, mprotect, munmap, brk, mremap, madvise (x86-64), as bpf/memory.bpf.c tells them apart.
 const SPACE_CALLS: [u32; 6] = [9, 10, 11, 12, 25, 28];
@@ -249,7 +247,7 @@ impl Program {
 }
 
 fn entries(map: &libbpf_rs::MapMut<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
-    map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map(Iterator::collect).unwrap_or_default()
+    whole::entries(map).map(Iterator::collect).unwrap_or_default()
 }
 
 fn counted(map: &libbpf_rs::MapMut<'_>) -> Vec<Counted> {

@@ -27,7 +27,7 @@ use syscalls::Errno;
 use crate::TargetEvent;
 use crate::bpf::events::Events;
 use crate::bpf::object::{place, share, skeleton};
-use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable};
+use crate::bpf::{counted, pid_namespace, remedy_of_uprobe, silence, unavailable, whole};
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::jvm_events::budget::{Budget, Verdict, put_back};
 use crate::procfs;
@@ -61,8 +61,6 @@ const SECOND: Duration = Duration::from_secs(1);
 /// How long a C library is waited for in a process that has just begun, and how often it is looked for.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Connections taken out of the kernel at a time.
-const BATCH: u32 = 256;
 
 /// The probes of a process' C library.
 struct Lookups {
@@ -350,7 +348,7 @@ impl Network {
     fn tell_again(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let map = &loaded.maps.again;
-        let Ok(read) = map.lookup_and_delete_batch(BATCH, MapFlags::ANY, MapFlags::ANY) else { return };
+        let Ok(read) = whole::taken(map) else { return };
         let read: Vec<Again> = read.filter_map(|(_, value)| Again::parse(&value)).collect();
         let now_ns = cx.clock.epoch_now_ns();
         for again in read {

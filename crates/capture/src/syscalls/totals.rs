@@ -6,7 +6,7 @@ use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::{figure, kind};
 use libbpf_rs::{MapCore, MapFlags};
 
-use crate::bpf::words;
+use crate::bpf::{whole, words};
 use crate::{Context, procfs};
 
 use super::calls;
@@ -17,9 +17,6 @@ const LENGTHS: usize = 40;
 const ENDS: u16 = 3;
 /// Bytes of `struct call_total`.
 const TOTAL: usize = 48 + 4 * LENGTHS;
-/// Entries asked of the kernel at a time.
-const BATCH: u32 = 1024;
-
 /// Entries, of the 65 536 that the kernel has room for, from which on threads that are gone are looked for.
 const CROWDED: usize = 32_768;
 
@@ -247,7 +244,7 @@ impl Totals {
         let since_ns = self.read_ns.replace(now_ns).unwrap_or(now_ns);
         let mut rows: HashMap<(u32, u16), Row> = HashMap::new();
         // An entry that was made while we read may be missed, or seen twice: it is told the next time, or not again.
-        let Ok(read) = map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY) else { return 0 };
+        let Ok(read) = whole::entries(map) else { return 0 };
         for (key, value) in read {
             let (Some(key), Some(now)) = (Key::parse(&key), Total::parse(&value)) else { continue };
             let before = self.last.get(&key);
