@@ -38,8 +38,9 @@ static __always_inline __u32 power_of(__u64 ns)
 	return power < CALL_LENGTHS ? power : CALL_LENGTHS - 1;
 }
 
-/* The total of a thread's calls of a number and an end; NULL when there is no room for one more. */
-static __always_inline struct call_total *total_of(struct call_key *key, __u32 pid)
+/* The total of a thread's calls of a number and an end; NULL when there is no room for one more. `used`: where the thread remembers what
+ * it has entries for, if it is the one that runs. */
+static __always_inline struct call_total *total_of(struct call_key *key, __u32 pid, struct used_calls *used)
 {
 	struct call_total *total = bpf_map_lookup_elem(&totals, key);
 	struct scratch *s;
@@ -47,15 +48,22 @@ static __always_inline struct call_total *total_of(struct call_key *key, __u32 p
 	if (total || !(s = scratch()))
 		return total;
 	s->fresh.pid = pid;
-	if (bpf_map_update_elem(&totals, key, &s->fresh, BPF_NOEXIST))
+	long refused = bpf_map_update_elem(&totals, key, &s->fresh, BPF_NOEXIST);
+
+	total = bpf_map_lookup_elem(&totals, key);
+	if (!refused)
+		count_entries(1);
+	if (!total)
 		lost(1);
-	return bpf_map_lookup_elem(&totals, key);
+	else if (used)
+		remember_used(used, key->nr, key->end);
+	return total;
 }
 
 static __always_inline void count_call(struct caller *caller, __u64 length, __s64 result, bool coarse)
 {
 	struct call_key key = { .tid = caller->tid, .nr = caller->nr, .end = end_of(result) };
-	struct call_total *total = total_of(&key, caller->pid);
+	struct call_total *total = total_of(&key, caller->pid, &caller->used);
 
 	if (!total)
 		return;
@@ -84,7 +92,7 @@ static __always_inline void add_kept(struct call_run *run)
 	if (!kept)
 		return;
 	run->kept = 0;
-	struct call_total *total = total_of(&key, run->pid);
+	struct call_total *total = total_of(&key, run->pid, NULL);
 
 	if (total)
 		total->count += kept;

@@ -20,6 +20,8 @@
 
 const volatile struct syscalls_config config = {};
 
+#include "call_used.h"
+
 /* A thread of a target. */
 struct caller {
 	__u64 enter_ns; /* 0: it is in no call */
@@ -34,6 +36,7 @@ struct caller {
 	__u32 kernel_tid; /* changes when the thread becomes another program */
 	__u32 pid;      /* as fathom names it */
 	__u32 tid;
+	struct used_calls used;
 };
 
 struct {
@@ -73,6 +76,7 @@ struct scratch {
 	struct call_event event;
 	char bytes[CALL_TEXT_BYTES];
 	struct call_total fresh;
+	struct call_total folded;
 	__u64 second;
 	__u32 stacks;
 	__u32 told;
@@ -102,6 +106,7 @@ static __always_inline struct scratch *scratch(void)
 
 #include "call_runs.h"
 #include "call_counts.h"
+#include "call_folds.h"
 #include "call_subject.h"
 
 /* What is kept of the current thread; made when it belongs to a target. */
@@ -397,6 +402,9 @@ int BPF_PROG(on_thread_exit, struct task_struct *task)
 	if (!caller || !s)
 		return 0;
 	end_run(caller);
+	/* The last one of a process keeps its own. */
+	if (BPF_CORE_READ((struct task_struct___fathom *)task, signal, live.counter) > 0 && fold_calls(caller))
+		return 0;
 	begin_event(&s->event, caller, CALL_THREAD_ENDED);
 	s->event.exit_ns = bpf_ktime_get_ns();
 	bpf_get_current_comm(s->event.comm, sizeof(s->event.comm));

@@ -280,6 +280,43 @@ fn calls_of_a_thread_that_makes_a_million_a_second_are_counted_one_by_one_and_ti
     });
 }
 
+#[test]
+fn calls_of_threads_that_live_for_a_millisecond_are_all_counted() {
+    patiently(|| {
+        if !ebpf_is_allowed() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/brief_threads.py");
+        let command = ["python3", program.to_str().unwrap(), "40000"];
+        let record = ["record", "--without", "cpu", "--without", "host", "-o", "x.fathom", "--"];
+        let output = fathom(dir.path(), &[&record[..], &command].concat());
+        let shown = said(&output);
+        assert!(output.status.success(), "{shown}");
+        let made = String::from_utf8(output.stdout).unwrap();
+        let made: BTreeMap<&str, f64> = (made.lines())
+            .filter_map(|line| line.split_once(' '))
+            .filter_map(|(call, times)| Some((call, times.parse().ok()?)))
+            .collect();
+        assert_eq!(made.len(), 10, "{made:?}: {shown}");
+        let recording = open(dir.path(), "x.fathom");
+        let source = recording.sources.iter().find(|source| source.format == "syscalls").unwrap();
+        let is_full = |unseen: &fathom_recording::Unseen| unseen.what.contains("in the totals");
+        assert!(source.lost == 0 && !source.unseen.iter().any(is_full), "{source:?}: {shown}");
+        for (call, times) in &made {
+            let totals = recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.name() == *call);
+            let calls: f64 = totals.filter_map(|span| span.figure(figure::CALLS)).sum();
+            // The interpreter makes a few of its own when it begins.
+            assert!(calls >= *times && calls <= times + 20.0, "{call}: {calls} of {times}: {shown}");
+        }
+        // They are too many to be told one by one: in some twenty calls each, that would be 800 000 rows.
+        let together = of_thread(&recording, kind::SYSCALL_TOTALS, "threads that have ended").len();
+        let all = recording.spans_of(kind::SYSCALL_TOTALS).count();
+        eprintln!("{together} of {all} rows are of threads that have ended");
+        assert!(together > 0 && all < 80_000, "{together} of {all} rows: {shown}");
+    });
+}
+
 /// Names are resolved by a server of our own, in a network and with a resolv.conf of its own.
 const NAMESPACE: &str = r#"
 ip link set lo up || exit 66

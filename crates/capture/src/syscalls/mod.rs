@@ -12,6 +12,9 @@
 //! Calls that are not over when the recording ends are told with their time so far, of what the kernel still knows of them: a
 //! program walks over all threads then. Of those, a `poll` of a socket is left to the scheduler's spans.
 //!
+//! Of threads that live for milliseconds, by the thousand, the kernel keeps no entries of their own: their calls are told as those of the
+//! threads of their process that have ended.
+//!
 //! What cannot be seen: what goes around system calls (io_uring, mapped files, the vdso's clocks).
 
 mod arguments;
@@ -80,8 +83,10 @@ const STRETCH: Duration = Duration::from_secs(1);
 const LONG_STRETCH: Duration = Duration::from_secs(10);
 /// Rows of a stretch from which on they are told less often.
 const MANY_ROWS: usize = 2_000;
-/// Threads that ended in a stretch, of some ten entries each, after which they are told at once.
+/// Threads that ended in a stretch, of some ten entries each, after which they are told sooner, and how soon: those of a program whose
+/// threads live for milliseconds are told by process from so many on (`bpf/call_folds.h`), and those of a thousand children one by one.
 const MANY_ENDED: usize = 1_000;
+const SHORT_STRETCH: Duration = Duration::from_millis(500);
 /// Bytes of a path that is read from a thread's memory.
 const MOST_PATH: usize = 256;
 /// How long the ports that a process listens on are taken for known, and of how many processes at most.
@@ -110,6 +115,7 @@ struct Syscalls {
     /// Threads that have ended since the totals were told.
     ended: HashMap<u32, String>,
     next_totals: Option<Instant>,
+    told_totals: Option<Instant>,
     losses: [u64; 4],
     /// Ports that processes listen on, and when that was read.
     listening: HashMap<i32, (Instant, HashSet<u16>)>,
@@ -151,8 +157,8 @@ impl Collector for Syscalls {
             self.handed.push(hand(loaded.progs.on_sys_exit.as_fd(), Way::Out)?);
             self.handed.push(hand(loaded.progs.on_sys_enter.as_fd(), Way::In)?);
         }
+        self.totals.begin(&loaded.maps.entries, cx.clock.epoch_now_ns());
         self.loaded = Some(loaded);
-        self.totals.begin(cx.clock.epoch_now_ns());
         Ok(())
     }
 
@@ -186,9 +192,11 @@ impl Collector for Syscalls {
         self.take_events(cx);
         let now = Instant::now();
         // The kernel's room is for threads that live: where hundreds end, it is given back sooner.
-        let is_due = |next: Instant| now >= next || self.ended.len() >= MANY_ENDED;
+        let rests = || self.told_totals.is_some_and(|told| now.duration_since(told) < SHORT_STRETCH);
+        let is_due = |next: Instant| now >= next || (self.ended.len() >= MANY_ENDED && !rests());
         if self.next_totals.is_none_or(is_due) {
             let rows = self.tell_totals(cx);
+            self.told_totals = Some(now);
             self.next_totals = Some(now + if rows > MANY_ROWS { LONG_STRETCH } else { STRETCH });
         }
         Ok(())
@@ -256,12 +264,14 @@ impl Syscalls {
         self.count_losses(cx);
     }
 
+    /// How many rows of threads that live there were: those of threads that have ended come once, however long a stretch is.
     fn tell_totals(&mut self, cx: &mut Context<'_>) -> usize {
         let Some(loaded) = &self.loaded else { return 0 };
-        let rows = self.totals.tell(&loaded.maps.totals, &self.ended, cx);
+        let maps = &loaded.maps;
+        let (rows, of_living) = self.totals.tell((&maps.totals, &maps.entries), &self.ended, cx);
         self.ended.clear();
         cx.source_mut().records += rows as u64;
-        rows
+        of_living
     }
 
     /// Calls of threads that hang in them. Nobody walks those in the kernel: their stacks are read from outside.

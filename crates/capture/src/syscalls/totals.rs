@@ -1,9 +1,13 @@
 //! What the program in the kernel has counted: read as it grows, told as spans of a stretch of time.
+//!
+//! Where there is much of it, threads that end add what they counted to their process (`bpf/call_folds.h`), which is told as calls of
+//! [`ENDED_THREADS`]. What was told of such a thread before is taken off there: a sum may be read before what was added to it, or the other
+//! way round, and is told by the next reading then.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use fathom_recording::SpanRow;
 use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::{ProcessId, Role, SpanRow, ThreadId};
 use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bpf::{whole, words};
@@ -19,6 +23,20 @@ const ENDS: u16 = 3;
 const TOTAL: usize = 48 + 4 * LENGTHS;
 /// Entries, of the 65 536 that the kernel has room for, from which on threads that are gone are looked for.
 const CROWDED: usize = 32_768;
+
+/// `OF_ENDED`: in the place of a thread's id, the threads of a process that have ended.
+const OF_ENDED: u32 = 1 << 31;
+/// The name that those have in the recording.
+const ENDED_THREADS: &str = "threads that have ended";
+/// In `entries`, where the kernel is told how many were given back, from how many on threads that end are put together, and where it
+/// says how many were.
+const GIVEN_BACK: u32 = 1;
+const FOLDS_FROM: u32 = 2;
+const FOLDED: u32 = 3;
+/// A quarter of what there is room for.
+const MANY_ENTRIES: i64 = 16_384;
+/// Threads that end in a second from which on all of them are put together: of some ten calls each, their rows would be most of a recording.
+const MANY_ENDED: f64 = 200.0;
 
 /// A thread, a call, and how it ended: `struct call_key`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,11 +55,20 @@ impl Key {
         })
     }
 
+    /// The process whose threads that have ended it stands for.
+    fn ended_of(self) -> Option<u32> {
+        ended_of(self.tid)
+    }
+
     fn bytes(self) -> [u8; 8] {
         let [a, b, c, d] = self.tid.to_ne_bytes();
         let ([e, f], [g, h]) = (self.number.to_ne_bytes(), self.end.to_ne_bytes());
         [a, b, c, d, e, f, g, h]
     }
+}
+
+fn ended_of(tid: u32) -> Option<u32> {
+    (tid & OF_ENDED != 0).then_some(tid & !OF_ENDED)
 }
 
 /// All calls of a key so far: `struct call_total`.
@@ -89,6 +116,26 @@ impl Total {
             lengths,
         })
     }
+}
+
+impl Total {
+    /// Adds those of a thread that has ended, as the kernel does.
+    fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.timed += other.timed;
+        self.ns += other.ns;
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.coarse_ns += other.coarse_ns;
+        self.coarse = self.coarse.wrapping_add(other.coarse);
+        for (sum, more) in self.lengths.iter_mut().zip(&other.lengths) {
+            *sum = sum.wrapping_add(*more);
+        }
+    }
+}
+
+/// Writes a number of `entries`. One that is not told keeps the kernel from putting threads together, or has it do so sooner.
+fn put(entries: &impl MapCore, which: u32, number: i64) {
+    let _ = entries.update(&which.to_ne_bytes(), &number.to_ne_bytes(), MapFlags::ANY);
 }
 
 /// Adds the calls that processors have kept (`struct call_run` of `bpf/call_runs.h`) to their totals, when nothing is counted
@@ -195,7 +242,8 @@ impl Row {
 /// timed call within which its thread lost the CPU would else stand for a thousand such.
 fn factors<'r>(rows: impl Iterator<Item = (u32, &'r Row, f64)>, stretch_ns: f64) -> HashMap<u32, f64> {
     let mut sums: HashMap<u32, (f64, f64)> = HashMap::new();
-    for (tid, row, untimed_ns) in rows {
+    // Those that have ended are many, one after the other and side by side.
+    for (tid, row, untimed_ns) in rows.filter(|(tid, ..)| ended_of(*tid).is_none()) {
         let sum = sums.entry(tid).or_default();
         *sum = (sum.0 + row.timed_ns(), sum.1 + untimed_ns);
     }
@@ -213,12 +261,30 @@ pub(super) struct Totals {
     /// Recording's clock.
     read_ns: Option<i64>,
     untimed: u64,
+    /// Entries of the kernel's that were deleted.
+    given_back: i64,
+    /// Threads that the kernel has put together with others of their process.
+    folded: i64,
+    /// Rows of threads that have ended, by process.
+    ended_rows: HashMap<ProcessId, ThreadId>,
 }
 
 impl Totals {
     /// Begins the first stretch.
-    pub(super) fn begin(&mut self, now_ns: i64) {
+    pub(super) fn begin(&mut self, entries: &impl MapCore, now_ns: i64) {
         self.read_ns = Some(now_ns);
+        put(entries, FOLDS_FROM, MANY_ENTRIES);
+    }
+
+    /// Tells the kernel what was given back, and from how many entries on it is to put threads that end together.
+    fn set_limits(&mut self, entries: &impl MapCore, ended: usize, (since_ns, now_ns): (i64, i64)) {
+        let read = entries.lookup(&FOLDED.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        let folded = read.and_then(|bytes| words::long(&bytes, 0)).unwrap_or(0).cast_signed();
+        let ended = ended as f64 + folded.saturating_sub(self.folded) as f64;
+        self.folded = folded;
+        let seconds = now_ns.saturating_sub(since_ns).max(1) as f64 / 1e9;
+        put(entries, FOLDS_FROM, if ended >= MANY_ENDED * seconds.max(1.0) { 0 } else { MANY_ENTRIES });
+        put(entries, GIVEN_BACK, self.given_back);
     }
 
     /// Calls that were counted and not timed, as their threads made too many.
@@ -233,20 +299,23 @@ impl Totals {
     }
 
     /// Reads what was counted and tells it, one span a thread and call that was made. `ended`: threads that are gone,
-    /// with their names, of which the kernel's entries are given back. How many rows there were.
+    /// with their names, of which the kernel's entries are given back. How many rows there were, and how many of them were of threads
+    /// that live.
     pub(super) fn tell(
         &mut self,
-        map: &impl MapCore,
+        (map, entries): (&impl MapCore, &impl MapCore),
         ended: &HashMap<u32, String>,
         cx: &mut Context<'_>,
-    ) -> usize {
+    ) -> (usize, usize) {
         let now_ns = cx.clock.epoch_now_ns();
         let since_ns = self.read_ns.replace(now_ns).unwrap_or(now_ns);
         let mut rows: HashMap<(u32, u16), Row> = HashMap::new();
         // An entry that was made while we read may be missed, or seen twice: it is told the next time, or not again.
-        let Ok(read) = whole::entries(map) else { return 0 };
-        for (key, value) in read {
-            let (Some(key), Some(now)) = (Key::parse(&key), Total::parse(&value)) else { continue };
+        let Ok(read) = whole::entries(map) else { return (0, 0) };
+        let parse = |(key, value): (Vec<u8>, Vec<u8>)| Some((Key::parse(&key)?, Total::parse(&value)?));
+        let read: Vec<(Key, Total)> = read.filter_map(parse).collect();
+        self.take_folded(&read);
+        for (key, now) in read {
             let before = self.last.get(&key);
             if before.is_none_or(|before| before.calls < now.calls) {
                 let row = rows.entry((key.tid, key.number)).or_insert(Row::NONE);
@@ -264,46 +333,76 @@ impl Totals {
         for (((tid, number), row), untimed_ns) in sorted.iter().zip(&untimed_ns) {
             self.untimed += row.untimed();
             let total_ns = row.timed_ns() + untimed_ns * factors.get(tid).copied().unwrap_or(1.0);
-            write(
-                (*tid, ended.get(tid).map(String::as_str)),
-                *number,
-                (row, total_ns),
-                (since_ns, now_ns),
-                cx,
-            );
+            let process = cx.process(row.pid.cast_signed());
+            let thread = self.thread(process, (row.pid, *tid), ended.get(tid).map(String::as_str), cx);
+            write((process, thread), *number, (row, total_ns), (since_ns, now_ns), cx);
         }
         // The end of a thread may be among what was lost; on a machine where thousands start, its entries would fill the map.
         let is_crowded = self.last.len() >= CROWDED;
         if !ended.is_empty() || is_crowded {
             let mut gone_of: HashMap<u32, bool> = ended.keys().map(|tid| (*tid, true)).collect();
             let mut is_gone = |tid: u32| {
-                let looked = || is_crowded && !procfs::path(tid.cast_signed(), "stat").exists();
+                let exists = |id: u32| procfs::path(id.cast_signed(), "stat").exists();
+                let looked = || match ended_of(tid) {
+                    // Its first thread may be the one that has ended.
+                    Some(pid) => (is_crowded || ended.contains_key(&pid)) && !exists(pid),
+                    None => is_crowded && !exists(tid),
+                };
                 *gone_of.entry(tid).or_insert_with(looked)
             };
             let gone: Vec<Key> = self.last.keys().filter(|key| is_gone(key.tid)).copied().collect();
             for key in gone {
                 // Not there any more is as good as deleted.
-                let _ = map.delete(&key.bytes());
+                self.given_back += i64::from(map.delete(&key.bytes()).is_ok());
                 self.last.remove(&key);
             }
         }
-        sorted.len()
+        self.set_limits(entries, ended.len(), (since_ns, now_ns));
+        let of_living = sorted.iter().filter(|((tid, _), _)| !ended.contains_key(tid)).count();
+        (sorted.len(), of_living)
+    }
+
+    /// Threads that have ended are among those of their process now, with what was told of them.
+    fn take_folded(&mut self, read: &[(Key, Total)]) {
+        let there: HashSet<Key> = read.iter().map(|(key, _)| *key).collect();
+        let folds = |key: &Key, _: &mut Total| key.ended_of().is_none() && !there.contains(key);
+        let folded: Vec<(Key, Total)> = self.last.extract_if(folds).collect();
+        for (key, told) in folded {
+            let of_process = Key { tid: told.pid | OF_ENDED, ..key };
+            let fresh = || Total { pid: told.pid, ..Total::NONE };
+            self.last.entry(of_process).or_insert_with(fresh).add(&told);
+        }
+    }
+
+    /// The recording's row of a thread; of those that have ended, one a process.
+    fn thread(
+        &mut self,
+        process: ProcessId,
+        (pid, tid): (u32, u32),
+        comm: Option<&str>,
+        cx: &mut Context<'_>,
+    ) -> ThreadId {
+        let (pid, tid, is_of_ended) = (pid.cast_signed(), tid.cast_signed(), ended_of(tid).is_some());
+        if is_of_ended {
+            let is_jvm = cx.targets.get(pid).is_some_and(|target| target.jvm);
+            let role = if is_jvm { Role::App } else { Role::Other };
+            let row = || cx.sink.thread(process, None, ENDED_THREADS, role);
+            return *self.ended_rows.entry(process).or_insert_with(row);
+        }
+        match comm {
+            Some(comm) => cx.thread_called(pid, tid, comm),
+            None => cx.thread(pid, tid),
+        }
     }
 }
 
 fn write(
-    (tid, comm): (u32, Option<&str>),
+    (process, thread): (ProcessId, ThreadId),
     number: u16,
     (row, total_ns): (&Row, f64),
     (t0_ns, t1_ns): (i64, i64),
     cx: &mut Context<'_>,
 ) {
-    let (pid, tid) = (row.pid.cast_signed(), tid.cast_signed());
-    let process = cx.process(pid);
-    let thread = match comm {
-        Some(comm) => cx.thread_called(pid, tid, comm),
-        None => cx.thread(pid, tid),
-    };
     let lengths: Vec<(String, f64)> = (row.lengths.iter().enumerate())
         .filter(|(_, calls)| **calls > 0)
         .map(|(power, calls)| (figure::calls_from_ns(1 << power), *calls as f64))
@@ -371,6 +470,26 @@ mod tests {
         let in_calls = 6e6 + factors[&5] * (each(&reads) + each(&writes));
         assert!((in_calls - 2e9).abs() < 1.0, "{in_calls}");
         assert_eq!(factors[&6], 1.0);
+    }
+
+    #[test]
+    fn what_was_told_of_a_thread_is_not_told_again_with_its_process() {
+        let mut totals = Totals::default();
+        let own = Key { tid: 5, number: 0, end: 0 };
+        let of_process = Key { tid: 7 | OF_ENDED, ..own };
+        let told = Total { calls: 60, timed: 60, ns: 900, longest_ns: 40, pid: 7, ..Total::NONE };
+        totals.last.insert(own, told.clone());
+        // It made ten more before it ended, and another thread of its process five.
+        let now = Total { calls: 75, timed: 75, ns: 1_100, longest_ns: 50, pid: 7, ..Total::NONE };
+        totals.take_folded(&[(of_process, now.clone())]);
+        assert!(!totals.last.contains_key(&own));
+        let mut row = Row::NONE;
+        row.add(0, &totals.last[&of_process], &now);
+        assert_eq!((row.calls, row.ns, row.longest_ns), (15, 200, Some(50)));
+        // One that is still there stays, and so does a process of which nothing has come.
+        totals.last.insert(own, told.clone());
+        totals.take_folded(&[(own, told)]);
+        assert_eq!(totals.last.len(), 2);
     }
 
     #[test]
