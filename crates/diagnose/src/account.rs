@@ -1,8 +1,10 @@
 //! The account of a loss: which finding explains how much of it, and what is left.
 //!
 //! The charges add up to the loss: whatever no finding explains is a charge of its own, named after what grew in it as
-//! far as the ledger of threads shows that, and "not known" for the rest.
+//! far as the ledger of threads shows that, and "not known" for the rest. Where the loss is time in which JVMs were stopped,
+//! the rest is not unknown: it is stops, of which nothing explains why they take so long.
 
+use crate::rules::yields;
 use crate::{Charge, Finding, Loss, quantity};
 
 /// Parts of what is left that are named at most.
@@ -50,8 +52,15 @@ pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge
         let share: f64 = more.iter().map(|part| part.share).sum();
         charge(quantity::plural(more.len(), "smaller part", "smaller parts"), None, share * lost_ms);
     }
-    charge(NOT_KNOWN.into(), None, f64::INFINITY);
+    charge(if loss.is_of_stops() { of_stops(findings) } else { NOT_KNOWN.into() }, None, f64::INFINITY);
     charges
+}
+
+/// What is left of a loss that is stops; which finding lists them, where one does.
+fn of_stops(findings: &[Finding]) -> String {
+    let listed = findings.iter().position(|finding| finding.share.is_none() && yields(finding.rule));
+    let listed = listed.map_or(String::new(), |i| format!("; finding {} lists them", i + 1));
+    format!("why the other stops take so long{listed}")
 }
 
 #[cfg(test)]
@@ -88,6 +97,18 @@ mod tests {
         let rest = [("2 smaller parts", None, 20.0), (NOT_KNOWN, None, 40.0)];
         assert_eq!(rows, [&[("", Some(0), 600.0)], &named[..], &rest[..]].concat());
         assert!(of(&Loss::default(), &findings(&[(600.0, true)]), &[]).is_empty(), "no loss was measured");
+    }
+
+    #[test]
+    fn what_is_left_of_stops_is_stops_and_not_unknown() {
+        let loss = Loss { lost_ms: 1_000.0, measured_on: "stops of shop".into(), ..Loss::default() };
+        let mut both = findings(&[(900.0, false), (100.0, true)]);
+        let rest =
+            |findings: &[Finding]| of(&loss, findings, &[]).pop().map(|c| (c.to, c.finding, c.ms.round()));
+        let words = "why the other stops take so long";
+        assert_eq!(rest(&both), Some((words.to_owned(), None, 900.0)));
+        both[0].rule = "jvm-stopped";
+        assert_eq!(rest(&both), Some((format!("{words}; finding 1 lists them"), None, 900.0)));
     }
 
     proptest! {

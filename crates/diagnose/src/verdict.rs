@@ -203,10 +203,21 @@ pub struct Loss {
     pub measured_on: String,
 }
 
+/// How [`Loss::measured_on`] begins where the loss is time in which JVMs were stopped.
+pub(crate) const ON_STOPS: &str = "stops of ";
+
+impl Loss {
+    /// Whether the loss is time in which JVMs were stopped, for want of a series of progress.
+    pub(crate) fn is_of_stops(&self) -> bool {
+        self.measured_on.starts_with(ON_STOPS)
+    }
+}
+
 /// A part of the loss, and what it is charged to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charge {
-    /// The culprit of the finding, a part of the time that grew and that no finding explains, or "not known".
+    /// The culprit of the finding, a part of the time that grew and that no finding explains, the rest of stops,
+    /// or "not known".
     pub to: String,
     /// The finding, as a place in `findings`; `None` where none explains it.
     pub finding: Option<usize>,

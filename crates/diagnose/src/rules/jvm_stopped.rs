@@ -13,7 +13,7 @@ use super::gc_case::{cited, most, remedy, stretches, summed};
 use crate::burden::{Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
 use crate::intervals::Intervals;
-use crate::windows::stops::name_of;
+use crate::windows::stops::{UNNAMED, name_of};
 use crate::{
     Case, Confidence, Evidence, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, Window, quantity,
 };
@@ -45,8 +45,8 @@ impl Rule for JvmStopped {
         "Collections and other safepoints stop the JVM for a good part of the time, or for a second at a stretch. The \
          other rules name the causes that they know; this one tells the stops in any case, with where their time went: \
          sorts of collections, causes, phases, and processor time. A full collection that went through less than 20 MB of heap \
-         a second is said to have waited rather than worked, where the log has no CPU times, and a remark of CMS that ran on \
-         one processor is said to have done so.\n\n\
+         a second is said to have waited rather than worked, where the log has no CPU times, and a remark or an initial mark \
+         of CMS that ran on one processor is said to have done so.\n\n\
          **Evidence.** Over a run of 10 s or more, or over a part of it, stops take 5 % of the time or more; or a stop \
          lasts a second or more; or stops stand out of a run of which they take 2 % or more in all. Where slow windows are given or found on a series, stops must take 5 % of what was lost \
          there, above what they take in the base.\n\n\
@@ -225,16 +225,30 @@ fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(String, Sort)> {
     sorts
 }
 
+/// Safepoints that are not those of collections. A safepoint is a collection's where the middle of a pause lies in it: merely to touch
+/// one is not enough, as another safepoint may follow a collection so closely that the times of the log overlap by a few
+/// milliseconds.
+fn without_collections<'a>(
+    safepoints: impl Iterator<Item = Span<'a>>,
+    pauses: &[Pause<'_>],
+) -> Vec<Span<'a>> {
+    let middle = |p: &Pause<'_>| p.span.t0_ns() + p.span.duration_ns() / 2;
+    let mut middles: Vec<i64> = pauses.iter().map(middle).collect();
+    middles.sort_unstable();
+    let holds_one = |s: &Span<'_>| {
+        let next = middles.partition_point(|middle| *middle < s.t0_ns());
+        middles.get(next).is_some_and(|middle| *middle <= s.t1_ns())
+    };
+    safepoints.filter(|s| !holds_one(s)).collect()
+}
+
 fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Finding {
     let touches = |span: &Span<'_>| seen.stops.touches(span.t0_ns(), span.t1_ns());
     let all = collections::pauses(case.recording, jvm, None);
     let pauses: Vec<Pause<'_>> = all.into_iter().filter(|p| touches(&p.span)).collect();
     let collected = Intervals::of(pauses.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns())));
-    let other = case
-        .recording
-        .spans_of(kind::SAFEPOINT)
-        .filter(|s| s.process() == jvm && touches(s) && !collected.touches(s.t0_ns(), s.t1_ns()));
-    let other: Vec<Span<'_>> = other.collect();
+    let safepoints = case.recording.spans_of(kind::SAFEPOINT).filter(|s| s.process() == jvm && touches(s));
+    let other = without_collections(safepoints, &pauses);
     let by_sort = sorts(pauses.iter().map(|p| p.span).chain(other.iter().copied()));
     let collections_ms = collected.and(&seen.stops).length_ms();
 
@@ -244,11 +258,14 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     }
     finding.why_confidence =
         "the log shows the stops and what they were; why they take so long it does not name".into();
-    let main = by_sort.first().map(|(name, _)| name.clone()).unwrap_or_default();
-    finding.title = format!("{}, most of it in {main}", seen.title);
-    if by_sort.len() == 1 {
-        finding.title = format!("{}: {main}", seen.title);
-    }
+    let (main, main_ms) =
+        by_sort.first().map_or_else(Default::default, |(name, sort)| (name.clone(), sort.ms));
+    let main_share = main_ms / seen.stops.length_ms().max(f64::MIN_POSITIVE);
+    finding.title = match by_sort.len() {
+        1 => format!("{}: {main}", seen.title),
+        _ if main_share > 0.5 => format!("{}, most of it in {main}", seen.title),
+        _ => format!("{}, {} of it in {main}", seen.title, quantity::share(main_share)),
+    };
     let slow_pace = slow_pace(&pauses);
     if let Some(pace) = slow_pace.as_ref().filter(|pace| pace.ms * 2.0 > seen.stops.length_ms()) {
         finding.title += &format!(", through {} of heap a second", quantity::bytes(pace.bytes_a_second()));
@@ -268,8 +285,8 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     }
     finding.evidence.extend(phases(&pauses).map(|text| summed(&*source, text)));
     finding.evidence.extend(cpu(&pauses).map(|text| summed(&*source, text)));
-    let remarks = on_one_cpu(&pauses);
-    finding.evidence.extend(remarks.iter().map(|text| summed(&*source, text)));
+    let on_one_cpu = on_one_cpu(&pauses);
+    finding.evidence.extend(on_one_cpu.iter().map(|seen| summed(&*source, &*seen.words)));
     finding.evidence.extend(slow_pace.iter().map(|pace| summed(&*source, pace.words())));
     finding.evidence.extend(most(&pauses, Pause::ms).into_iter().map(|p| cited(&p.span, one(p))));
     let mut longest = other;
@@ -277,6 +294,14 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     finding
         .evidence
         .extend(longest.iter().take(NAMED).filter(|_| finding.layer == Layer::Safepoint).map(told));
+    if finding.culprit == UNNAMED {
+        finding.remedies.push(remedy(
+            "let the log name them, and what takes the time in them: -Xlog:safepoint (JDK 8: -XX:+PrintSafepointStatistics \
+             -XX:PrintSafepointStatisticsCount=1)",
+            "any JDK",
+            "a larger log",
+        ));
+    }
     if slow_pace.is_some() {
         finding.remedies.push(remedy(
             "no swap and no lack of processors for the JVM: vmstat 1 while it collects shows si and so at 0 and idle \
@@ -285,13 +310,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
             "memory, or fewer programs beside it",
         ));
     }
-    if remarks.is_some() {
-        finding.remedies.push(remedy(
-            "-XX:+ParallelRefProcEnabled and -XX:+CMSScavengeBeforeRemark, with -XX:+CMSParallelRemarkEnabled left on",
-            "CMS (JDK 13 and before)",
-            "a young collection before each remark",
-        ));
-    }
+    finding.remedies.extend(on_one_cpu.map(|seen| seen.remedy));
     finding.remedies.extend(remedies(&pauses));
     finding.verify = vec![format!(
         "fathom gc shows less than {} of the time stopped and no pause of {}",

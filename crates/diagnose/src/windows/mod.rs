@@ -24,6 +24,7 @@ use crate::burden::Burden;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::timeline::Timeline;
+use crate::verdict::ON_STOPS;
 use crate::waits::stack::ByStack;
 use crate::{Loss, Options, Window, Windows};
 use dips::Found;
@@ -381,7 +382,7 @@ fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -
     let enough = |ms: f64| ms > 0.0 && ms >= STOPS_TELL * slow.length_ms();
     let Some((lost_ms, jvm)) = worst.filter(|(ms, _)| enough(*ms)) else { return Loss::default() };
     let name = recording.process_name(jvm);
-    Loss { lost_ms, measured_on: format!("stops of {name}"), ..Loss::default() }
+    Loss { lost_ms, measured_on: format!("{ON_STOPS}{name}"), ..Loss::default() }
 }
 
 fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Option<Loss> {

@@ -49,11 +49,14 @@ pub fn why_none(recording: &Recording, jvms: &[ProcessId], covers: Window) -> St
     )
 }
 
+/// Stops whose operation the log does not name.
+pub(crate) const UNNAMED: &str = "unnamed VM operations";
+
 /// What a stop is called. Where the source does not name the operation of a safepoint, its span is called "stopped", which
 /// is no name in a sentence.
 pub(crate) fn name_of<'a>(span: &Span<'a>) -> &'a str {
     match span.name() {
-        "stopped" => "unnamed VM operations",
+        "stopped" => UNNAMED,
         name => name,
     }
 }

@@ -164,9 +164,54 @@ fn a_remark_on_one_processor_is_said_to_be_one_and_one_on_four_is_not() {
 }
 
 #[test]
+fn an_initial_mark_on_one_processor_is_said_to_be_one() {
+    let mut built = Built::jvm("7", "CMS", 36_000.0);
+    let cpu = [(figure::USER_S, 19.72), (figure::SYS_S, 0.02), (figure::REAL_S, 19.69)];
+    built.pause("CMS-initial-mark", "", 9_000.0, 19_684.0, &cpu);
+    let one = diagnose(&built.sealed(), &Options::default()).unwrap().findings.remove(0);
+    assert!(
+        one.evidence
+            .iter()
+            .any(|e| e.text.starts_with("1 initial mark ran on one processor (19.74 s of CPU")),
+        "{one:?}"
+    );
+    assert!(one.remedies[0].change.contains("CMSParallelInitialMarkEnabled"), "{one:?}");
+}
+
+#[test]
 fn a_quiet_run_is_ruled_out_by_its_figures() {
     let Judgement::RuledOut { figure, .. } = judged(&JvmStopped, &log(2.0, 30.0).sealed()) else { panic!() };
     assert!(figure.contains("1.5 % of 120") && figure.contains("30"), "{figure}");
+}
+
+#[test]
+fn a_safepoint_right_behind_a_collection_is_not_the_collection() {
+    // JDK 8: a collection of 41 ms, and another safepoint of a second whose time overlaps its end by 5 ms.
+    let mut built = Built::jvm("8", "G1", 60.0);
+    built.pause("GC pause (young)", "G1 Evacuation Pause", 2.847, 41.0, &[]);
+    built.span(kind::SAFEPOINT, "stopped", 2.846, 42.0, &[], &[]);
+    built.span(kind::SAFEPOINT, "stopped", 2.883, 1_000.7, &[], &[]);
+    let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
+    assert!(
+        finding.title.starts_with("one stop of 1.04 s, most of it in unnamed VM operations"),
+        "{}",
+        finding.title
+    );
+    assert!(finding.remedies[0].change.contains("PrintSafepointStatistics"), "{:?}", finding.remedies);
+    assert_eq!(finding.layer, Layer::Safepoint);
+}
+
+#[test]
+fn the_largest_sort_of_stops_is_most_of_them_only_from_half_on() {
+    let mut built = Built::jvm("8", "G1", 60.0);
+    for i in 0..60 {
+        let at = f64::from(i);
+        built.span(kind::SAFEPOINT, "stopped", at, 40.0, &[], &[]);
+        built.pause("GC pause (young)", "G1 Evacuation Pause", at + 0.3, 35.0, &[]);
+        built.pause("GC pause (young)", "GCLocker Initiated GC", at + 0.6, 25.0, &[]);
+    }
+    let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
+    assert!(finding.title.ends_with("40 % of it in unnamed VM operations"), "{}", finding.title);
 }
 
 #[test]

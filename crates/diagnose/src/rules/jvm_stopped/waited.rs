@@ -2,10 +2,11 @@
 
 use fathom_recording::vocabulary::figure;
 
+use super::super::gc_case::remedy;
 use super::WAITED;
 use crate::burden::LONG_MS;
 use crate::collections::{self, Pause};
-use crate::quantity;
+use crate::{Remedy, quantity};
 
 /// Full collections of a second and more go through a hundred megabytes of heap a second and more: of 1 078 in public logs
 /// that tell their CPU time all but 9. Bytes a second below which the collector waited rather than worked; of those logs 3 of
@@ -50,22 +51,63 @@ impl Pace<'_, '_> {
     }
 }
 
-/// Remarks of CMS, whose work is parallel but for some phases, that ran on one processor, where they are what matters.
-pub(super) fn on_one_cpu(pauses: &[Pause<'_>]) -> Option<String> {
-    let remarks: Vec<&Pause<'_>> = pauses.iter().filter(|p| p.span.name().contains("CMS-remark")).collect();
-    let all: f64 = pauses.iter().map(Pause::ms).sum();
-    if remarks.iter().map(|p| p.ms()).sum::<f64>() * 2.0 < all {
-        return None;
-    }
-    let seen = collections::Worked::of(remarks.into_iter())?;
-    let cpus = seen.cpu.cpu_s() / seen.cpu.real_s;
-    (WAITED..=ONE_CPU).contains(&cpus).then(|| {
-        format!(
-            "{} ran on one processor ({} of CPU in {}): references, class unloading and the cleaning of tables are the \
-             work of a single thread unless told otherwise",
-            quantity::plural(seen.pauses, "remark", "remarks"),
-            quantity::seconds(seen.cpu.cpu_s()),
-            quantity::seconds(seen.cpu.real_s)
-        )
+/// Pauses of CMS whose work is parallel, and what runs on one processor there nevertheless.
+struct Mark {
+    /// As the log has it.
+    name: &'static str,
+    words: (&'static str, &'static str),
+    why: &'static str,
+    /// What is done about it: the change and its price.
+    remedy: (&'static str, &'static str),
+}
+
+const MARKS: [Mark; 2] = [
+    Mark {
+        name: "CMS-remark",
+        words: ("remark", "remarks"),
+        why: "references, class unloading and the cleaning of tables are the work of a single thread unless told otherwise",
+        remedy: (
+            "-XX:+ParallelRefProcEnabled and -XX:+CMSScavengeBeforeRemark, with -XX:+CMSParallelRemarkEnabled left on",
+            "a young collection before each remark",
+        ),
+    },
+    Mark {
+        name: "CMS-initial-mark",
+        words: ("initial mark", "initial marks"),
+        why: "it looks at the whole young generation, with a single thread before JDK 8 or without \
+              -XX:+CMSParallelInitialMarkEnabled",
+        remedy: (
+            "-XX:+CMSParallelInitialMarkEnabled (JDK 8 and later, where it is the default), or a smaller young generation",
+            "more young collections, where it is smaller",
+        ),
+    },
+];
+
+/// What is said of pauses of CMS that ran on one processor, and what to do about it.
+pub(super) struct OnOneCpu {
+    pub(super) words: String,
+    pub(super) remedy: Remedy,
+}
+
+/// Pauses of CMS, whose work is parallel but for some phases, that ran on one processor, where they are what matters.
+pub(super) fn on_one_cpu(pauses: &[Pause<'_>]) -> Option<OnOneCpu> {
+    MARKS.iter().find_map(|mark| {
+        let marks: Vec<&Pause<'_>> = pauses.iter().filter(|p| p.span.name().contains(mark.name)).collect();
+        let all: f64 = pauses.iter().map(Pause::ms).sum();
+        if marks.iter().map(|p| p.ms()).sum::<f64>() * 2.0 < all {
+            return None;
+        }
+        let seen = collections::Worked::of(marks.into_iter())?;
+        let cpus = seen.cpu.cpu_s() / seen.cpu.real_s;
+        (WAITED..=ONE_CPU).contains(&cpus).then(|| OnOneCpu {
+            words: format!(
+                "{} ran on one processor ({} of CPU in {}): {}",
+                quantity::plural(seen.pauses, mark.words.0, mark.words.1),
+                quantity::seconds(seen.cpu.cpu_s()),
+                quantity::seconds(seen.cpu.real_s),
+                mark.why
+            ),
+            remedy: remedy(mark.remedy.0, "CMS (JDK 13 and before)", mark.remedy.1),
+        })
     })
 }
