@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
+/// How frames of them are called, before the name of the program, and their module.
+pub(crate) use fathom_recording::vocabulary::frame::RECORDER_MODULE as MODULE;
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 
 use crate::procfs;
-
-/// How frames of them are called, before the name of the program, and their module.
-pub(crate) const MODULE: &str = "fathom";
 
 /// Machine code of the programs that this process has loaded.
 #[derive(Debug, Default)]

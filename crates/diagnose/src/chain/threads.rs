@@ -80,6 +80,11 @@ impl<'a> Chains<'a> {
         })
     }
 
+    /// Whether a thread whose stack this is runs a BPF program of the recorder.
+    pub(crate) fn is_in_recorder(&self, stack: Option<fathom_recording::StackId>) -> bool {
+        self.stacks.is_in_recorder(stack)
+    }
+
     /// Samples of a thread, in order of time.
     pub(crate) fn samples(&self, thread: ThreadId) -> &[Taken] {
         self.moments.samples(thread)

@@ -316,7 +316,9 @@ impl<'a> Growth<'a> {
             return Explained { findings: Vec::new(), left: Vec::new(), of_holders: 0.0 };
         }
         let known = |g: &&Grown<'_>| !self.is_told(g, findings);
-        let mut left: Vec<&Grown<'_>> = self.grown.iter().filter(known).collect();
+        // What the recorder took is said, and is no cause of anything.
+        let (recorder, mut left): (Vec<_>, Vec<_>) =
+            self.grown.iter().filter(known).partition(|g| g.key.heading == Heading::Recorder);
         // Windows that the user gave, without a series: what was lost is not known, but at most all of their time was.
         let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };
         let mut rest_ms = lost_ms * (1.0 - explained.clamp(0.0, 1.0));
@@ -364,7 +366,8 @@ impl<'a> Growth<'a> {
         }
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };
-        let worked = left.iter().filter(|g| g.key.heading != Heading::Idle && g.by() > 0.0);
+        let worked = left.iter().filter(|g| g.key.heading != Heading::Idle);
+        let worked = worked.chain(&recorder).filter(|g| g.by() > 0.0);
         Explained { left: worked.map(part).collect(), findings: found, of_holders: self.of_holders / all }
     }
 }

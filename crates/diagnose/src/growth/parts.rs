@@ -255,7 +255,7 @@ pub(super) fn of<'a>(
             parts.by_cause.entry(cause).or_default().merge(part);
         }
     }
-    running(&mut parts.by_cause, ran_ms, ran);
+    running(&mut parts.by_cause, chains, ran_ms, ran);
     parts.unseen = unseen_ms / f64::max(lived_ms, f64::MIN_POSITIVE);
     let threads = parts.by_cause.values().flat_map(|part| &part.threads);
     parts.threads = threads.collect::<FxHashSet<_>>().len();
@@ -414,13 +414,17 @@ fn sampled<'a>(
 }
 
 /// Running time of all threads, split as their samples are.
-fn running<'a>(parts: &mut ByCause<'a>, ran_ms: [f64; FRAMES], ran: Ran<'a>) {
+fn running<'a>(parts: &mut ByCause<'a>, chains: &Chains<'a>, ran_ms: [f64; FRAMES], ran: Ran<'a>) {
     let mut weights = [0.0; FRAMES];
     for by_frame in ran.values() {
         (0..FRAMES).for_each(|frame| weights[frame] += by_frame[frame]);
     }
     for ((place, stack, thread), by_frame) in ran {
-        let key = Key { heading: Heading::Running, place, target: "" };
+        // What the recorder does in the name of a thread is no work of the method that the thread was in.
+        let key = match chains.is_in_recorder(stack) {
+            true => Key { heading: Heading::Recorder, place: "", target: "" },
+            false => Key { heading: Heading::Running, place, target: "" },
+        };
         let part = parts.entry(Cause::itself(key)).or_default();
         for frame in 0..FRAMES {
             if weights[frame] > 0.0 {

@@ -1,8 +1,9 @@
 //! Services put together by hand, of which it is known what an operation's time grew by.
 
-use fathom_recording::vocabulary::{kind, label, series};
+use fathom_recording::vocabulary::frame::RECORDER_MODULE;
+use fathom_recording::vocabulary::{kind, label, sample, series};
 use fathom_recording::{
-    FrameType, Placement, Role, SeriesInfo, SeriesKind, Sink, SpanRow, StackId, ThreadId,
+    FrameType, Placement, Role, SampleRow, SeriesInfo, SeriesKind, Sink, SpanRow, StackId, ThreadId,
 };
 
 use super::*;
@@ -66,7 +67,8 @@ impl Service {
         let recording = &mut self.built.recording;
         let outermost_first = frames.iter().rev();
         let stack = outermost_first.fold(None, |at, (name, frame_type)| {
-            let frame = recording.frame(name, "", *frame_type, -1);
+            let module = if name.starts_with("fathom: ") { RECORDER_MODULE } else { "" };
+            let frame = recording.frame(name, module, *frame_type, -1);
             Some(recording.stack(at, frame))
         });
         stack.unwrap()
@@ -170,6 +172,37 @@ fn more_cpu_time_for_each_operation_is_told_by_the_method_of_the_application() {
     let finding = found(&diagnosis);
     assert_eq!((finding.culprit.as_str(), finding.layer), ("shop.Price.parse", crate::Layer::Application));
     assert!(finding.title.contains("running in shop.Price.parse"), "{finding:#?}");
+}
+
+#[test]
+fn what_the_recorder_runs_more_in_the_name_of_threads_is_said_and_is_no_method_of_theirs() {
+    let mut service = Service::of((300.0, 100.0));
+    let thread = service.thread("worker-0");
+    let own = service.stack(&[("fathom: on_sys_exit", FrameType::Kernel), ("shop.Cart.add", FrameType::C2)]);
+    let cart = service.stack(&[("shop.Cart.add", FrameType::C2)]);
+    for tenth in 0..600 {
+        let stack = if is_slow(tenth / 10) && tenth % 5 != 0 { own } else { cart };
+        service.built.recording.sample(&SampleRow {
+            kind: sample::CPU,
+            t_ns: tenth * 100 * MS,
+            process: service.built.jvm,
+            thread: Some(thread),
+            stack: Some(stack),
+            weight: 100 * MS,
+            source: fathom_recording::SourceId(0),
+        });
+    }
+    let diagnosis = service.diagnosis();
+    assert!(
+        diagnosis.findings.iter().all(|f| !f.title.contains("shop.Cart.add")),
+        "{:#?}",
+        diagnosis.findings
+    );
+    assert!(
+        diagnosis.account.iter().any(|c| c.to.contains("programs of fathom") && c.finding.is_none()),
+        "{:#?}",
+        diagnosis.account
+    );
 }
 
 #[test]

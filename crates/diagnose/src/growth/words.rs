@@ -67,6 +67,7 @@ pub(super) fn doing(key: &Key<'_>) -> String {
         Heading::Frozen => "stopped by a signal or frozen".to_owned(),
         Heading::Blocked => "blocked on something unknown".to_owned(),
         Heading::Unknown => "not seen".to_owned(),
+        Heading::Recorder => "running programs of fathom, which recorded it".to_owned(),
         _ => "running".to_owned(),
     };
     format!("{what}{}", within(key.place))

@@ -512,6 +512,7 @@ fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Taken) 
     let leaf = sample.stack().and_then(|stack| recording.stacks.get(stack.index()));
     let frame = leaf.and_then(|node| recording.frames.get(node.frame.index()));
     match (frame.map(|f| f.frame_type), role) {
+        (Some(FrameType::Kernel), _) if stacks.is_in_recorder(sample.stack()) => Heading::Recorder,
         (Some(FrameType::Kernel), _) if stacks.heading(sample.stack()) == Heading::PageFault => {
             Heading::KernelFault
         }

@@ -1,3 +1,4 @@
+use fathom_recording::vocabulary::frame::RECORDER_MODULE;
 use fathom_recording::vocabulary::{figure, kind, label, live, sample};
 use fathom_recording::{
     FrameType, Process, ProcessId, Recording, Role, SampleRow, Sampling, SeriesInfo, SeriesKind, Sink,
@@ -31,7 +32,8 @@ impl Watched {
     fn stack(&mut self, frames: &[(FrameType, &str)]) -> Option<StackId> {
         let mut at = None;
         for (frame_type, name) in frames {
-            let frame = self.recording.frame(name, "", *frame_type, -1);
+            let module = if name.starts_with("fathom: ") { RECORDER_MODULE } else { "" };
+            let frame = self.recording.frame(name, module, *frame_type, -1);
             at = Some(self.recording.stack(at, frame));
         }
         at
@@ -194,6 +196,27 @@ fn cycles_divide_the_time_that_was_measured_and_are_never_taken_for_time() {
     for (heading, expected) in [(Heading::RunQueue, 600.0), (Heading::C2, 300.0), (Heading::Kernel, 100.0)] {
         assert!((ms(group, heading) - expected).abs() < 1e-3, "{heading:?}: {}", ms(group, heading));
     }
+}
+
+#[test]
+fn what_the_recorder_runs_in_the_name_of_a_thread_is_not_the_kernels_work_for_it() {
+    let mut jvm = Watched::new();
+    let worker = jvm.thread("worker-1", Role::App);
+    let java = (FrameType::C2, "shop.Orders.load");
+    let hook = [java, (FrameType::Kernel, "schedule"), (FrameType::Kernel, "fathom: on_switch")];
+    let own = jvm.stack(&hook);
+    let below = jvm.stack(&[&hook[..], &[(FrameType::Kernel, "bpf_ringbuf_output")]].concat());
+    let write = jvm.stack(&[java, (FrameType::Kernel, "vfs_write")]);
+    // A function of the program that is called as the recorder's are is the program's.
+    let native = jvm.stack(&[java, (FrameType::Native, "fathom: sound")]);
+    jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
+    for (at, stack) in [own, own, below, write, native].into_iter().enumerate() {
+        jvm.sample(sample::CPU, worker, 400 + at as i64, stack, 10);
+    }
+    let ledger = jvm.ledger((0, 1000), By::Thread);
+    let figures =
+        [Heading::Recorder, Heading::Kernel, Heading::Native].map(|h| ms(&ledger.groups[0], h).round());
+    assert_eq!(figures, [600.0, 200.0, 200.0]);
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub enum Heading {
     Kernel,
     /// On a CPU, in the kernel, which handles a page fault of the thread.
     KernelFault,
+    /// On a CPU, in a BPF program of the recorder, which runs in the name of the thread that it watches.
+    Recorder,
     /// On a CPU, and no sample tells in which layer.
     Running,
     /// Could run, and had no CPU.
@@ -86,7 +88,7 @@ pub enum Heading {
 
 impl Heading {
     /// All of them, in order.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::Interpreted,
         Self::C1,
         Self::C2,
@@ -96,6 +98,7 @@ impl Heading {
         Self::Native,
         Self::Kernel,
         Self::KernelFault,
+        Self::Recorder,
         Self::Running,
         Self::RunQueue,
         Self::Throttled,
@@ -140,6 +143,7 @@ impl Heading {
             Self::Native => "running: native",
             Self::Kernel => "running: kernel",
             Self::KernelFault => "running: kernel, page faults",
+            Self::Recorder => "running: fathom's own programs",
             Self::Running => "running, layer not sampled",
             Self::RunQueue => "waiting for a CPU",
             Self::Throttled => "throttled by the cgroup's quota",

@@ -6,6 +6,7 @@
 //! is [`Heading::Blocked`] and shown as such.
 
 use fathom_recording::vocabulary::{interrupt, label};
+use fathom_recording::vocabulary::frame::RECORDER_MODULE;
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId};
 use rustc_hash::FxHashMap;
 
@@ -219,6 +220,8 @@ pub(crate) struct ByStack {
     of_application: Vec<bool>,
     /// Stacks that wait until a moment at the latest.
     limited: Vec<bool>,
+    /// Stacks that are in a BPF program of the recorder.
+    in_recorder: Vec<bool>,
     /// Processes of threads, by the kernel's ids.
     processes: FxHashMap<i64, ProcessId>,
 }
@@ -249,6 +252,7 @@ struct Frame {
     takes: bool,
     /// The number of its library, of a Java method that is none of the JDK's.
     library: Option<u32>,
+    is_recorder: bool,
 }
 
 impl ByStack {
@@ -274,6 +278,7 @@ impl ByStack {
         let mut of_application: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let mut limited: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let mut whose: Vec<Whose> = Vec::with_capacity(recording.stacks.len());
+        let mut in_recorder: Vec<bool> = Vec::with_capacity(recording.stacks.len());
         let (sleep, idle) = (place_of(Heading::Sleep), place_of(Heading::Idle));
         for node in &recording.stacks {
             let parent = node.parent.filter(|parent| parent.index() < told.len());
@@ -301,11 +306,18 @@ impl ByStack {
             kernel_only.push(only && flag(|f| f.is_kernel));
             of_application.push(app || flag(|f| f.is_application));
             limited.push(limit || flag(|f| f.is_limited));
+            // What a program of the recorder calls in the kernel belongs to it.
+            in_recorder.push(flag(|f| f.is_recorder) || (of(&in_recorder) && flag(|f| f.is_kernel)));
         }
         let headings = told.iter().zip(&kernel_only).map(|(place, only)| heading_at(*place, *only)).collect();
         let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
         let processes = recording.threads.iter().filter_map(known).collect();
-        (Self { headings, of_application, limited, processes }, told)
+        (Self { headings, of_application, limited, in_recorder, processes }, told)
+    }
+
+    /// Whether a thread whose stack this is runs a BPF program of the recorder.
+    pub(crate) fn is_in_recorder(&self, stack: Option<StackId>) -> bool {
+        stack.is_some_and(|stack| self.in_recorder.get(stack.index()) == Some(&true))
     }
 
     /// What a thread waits for whose stack this is.
@@ -374,6 +386,8 @@ fn frame<'a>(recording: &'a Recording, index: usize, libraries: &mut FxHashMap<&
                 library => *libraries.entry(library).or_insert(next),
             }
         }),
+        is_recorder: frame.frame_type == FrameType::Kernel
+            && recording.strings.get(frame.module) == RECORDER_MODULE,
     }
 }
 
