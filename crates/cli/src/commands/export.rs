@@ -1,7 +1,7 @@
 //! `fathom export`: samples, spans and series in the formats of other programs.
 
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -26,6 +26,7 @@ format cannot hold is said.",
   fathom export app.jfr --format pprof -o x.pb.gz               go tool pprof -http=: x.pb.gz
   fathom export app.jfr --format speedscope --window 115s..125s -o x.json
   fathom export NAME.fathom --format csv --table spans -o spans.csv
+  fathom export NAME.fathom --format csv --per-kind -o x.csv    x-cpu.csv, x-waits.csv, … one kind a file
   fathom export NAME.fathom --format folded -o - | flamegraph.pl > x.svg"
 )]
 pub struct Args {
@@ -42,6 +43,10 @@ pub struct Args {
     /// A profile for each thread (folded, speedscope)
     #[arg(long)]
     per_thread: bool,
+    /// A file for each kind of samples, NAME-KIND.csv for NAME.csv: kinds overlap in time (a wait for a lock is a wait, too), and
+    /// a sum over several counts it twice
+    #[arg(long)]
+    per_kind: bool,
     /// Suffixes for types of frames as async-profiler writes them: _[j] C2, _[1] C1, _[i] inlined, _[0] interpreted,
     /// _[k] kernel (folded)
     #[arg(long)]
@@ -84,7 +89,7 @@ enum TableName {
 }
 
 impl Args {
-    /// Writes the file.
+    /// Writes the file, or one for each kind.
     pub fn run(self) -> Result<Outcome> {
         let recording = self.inputs.load()?.recording;
         let request = Request {
@@ -101,12 +106,39 @@ impl Args {
             },
             title: crate::inputs::told(&recording),
         };
-        let to_standard_output = self.output.as_os_str() == "-";
-        let place =
-            if to_standard_output { "standard output".into() } else { self.output.display().to_string() };
+        if !self.per_kind {
+            if let Some(what) = self.write(&request, &self.output)? {
+                bail!("{}: no {what} in what was chosen", request.title);
+            }
+            return Ok(Outcome::Done);
+        }
+        if self.output.as_os_str() == "-" {
+            bail!("--per-kind writes several files, and standard output is one: -o FILE");
+        }
+        let mut written = 0;
+        for kind in &request.kinds {
+            let one = Request {
+                kinds: vec![kind.clone()],
+                selection: request.selection.clone(),
+                title: request.title.clone(),
+                ..request
+            };
+            // A kind may have nothing in the window that was asked for.
+            written += usize::from(self.write(&one, &of_kind(&self.output, kind))?.is_none());
+        }
+        if written == 0 {
+            bail!("{}: no sample in what was chosen", request.title);
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Writes a file; what there is none of, where there is nothing to write.
+    fn write(&self, request: &Request<'_>, output: &Path) -> Result<Option<&'static str>> {
+        let to_standard_output = output.as_os_str() == "-";
+        let place = if to_standard_output { "standard output".into() } else { output.display().to_string() };
         let mut written = None;
         let mut failed = None;
-        let mut write = |out: &mut (dyn Write + Send)| match self.format.0.write(&request, out) {
+        let mut write = |out: &mut (dyn Write + Send)| match self.format.0.write(request, out) {
             Ok(what) => {
                 written = Some(what);
                 Ok(())
@@ -120,10 +152,10 @@ impl Args {
             let mut out = BufWriter::new(std::io::stdout());
             write(&mut out).and_then(|()| out.flush()).context("standard output")
         } else {
-            write_file(&self.output, |out| write(out))
+            write_file(output, |out| write(out))
         };
         match failed {
-            Some(ExportError::Nothing(what)) => bail!("{}: no {what} in what was chosen", request.title),
+            Some(ExportError::Nothing(what)) => return Ok(Some(what)),
             // What the system says, without a word of ours between.
             Some(ExportError::Io(error)) => return Err(anyhow::Error::from(error).context(place)),
             Some(error) => return Err(anyhow::Error::from(error).context(place)),
@@ -134,14 +166,39 @@ impl Args {
                 "fathom: {place}: {} samples, {} spans, {} points of series",
                 what.samples, what.spans, what.points
             );
-            for left_out in what.left_out {
-                eprintln!(
-                    "fathom: {} does not hold {}",
-                    self.format.0.id(),
-                    fathom_render::printable(&left_out)
-                );
+            let left_out =
+                what.left_out.iter().map(|text| format!("{} does not hold {text}", self.format.0.id()));
+            for text in left_out.chain(what.notes.iter().map(|text| format!("{place}: {text}"))) {
+                eprintln!("fathom: {}", fathom_render::printable(&text));
             }
         }
-        Ok(Outcome::Done)
+        Ok(None)
+    }
+}
+
+/// "x-cpu.csv" of "x.csv"; what no file name should hold becomes a dash.
+fn of_kind(output: &Path, kind: &str) -> PathBuf {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+    let kind: String = kind.chars().map(safe).collect();
+    // "x.pb.gz" has two endings.
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, ending) = name.find('.').filter(|at| *at > 0).map_or((&*name, ""), |at| name.split_at(at));
+    output.with_file_name(format!("{stem}-{kind}{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_stands_before_the_endings_of_a_file() {
+        for (output, kind, expected) in [
+            ("a/x.csv", "cpu", "a/x-cpu.csv"),
+            ("x.pb.gz", "lock.monitor", "x-lock.monitor.pb.gz"),
+            (".hidden", "cpu", ".hidden-cpu"),
+            ("x", "../etc", "x-..-etc"),
+        ] {
+            assert_eq!(of_kind(Path::new(output), kind), Path::new(expected));
+        }
     }
 }

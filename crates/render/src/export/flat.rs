@@ -79,7 +79,9 @@ pub(super) fn each(
     match request.table {
         Table::Samples => {
             let mut texts = Stacks::default();
+            let mut of_time: Vec<String> = Vec::new();
             for kind in &request.kinds {
+                let before = written.samples;
                 let selection = Selection { kind: kind.clone(), ..request.selection.clone() };
                 let unit = request.unit(kind);
                 for one in Rows::of(recording, &selection).rows {
@@ -95,6 +97,15 @@ pub(super) fn each(
                     row(cells)?;
                     written.samples += 1;
                 }
+                if unit == "ns" && written.samples > before {
+                    of_time.push(names::shown(kind));
+                }
+            }
+            if of_time.len() > 1 {
+                written.notes.push(format!(
+                    "the kinds {} count the same time in several ways: add up the weights of one kind at a time",
+                    of_time.join(", ")
+                ));
             }
         }
         Table::Spans => {

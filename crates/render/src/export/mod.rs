@@ -85,6 +85,8 @@ pub struct Written {
     pub points: usize,
     /// What the format cannot hold and was left out, in words.
     pub left_out: Vec<String>,
+    /// What whoever reads it must know, in words.
+    pub notes: Vec<String>,
 }
 
 /// Why an export failed.

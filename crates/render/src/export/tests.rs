@@ -109,6 +109,18 @@ fn half(recording: &Recording) -> Request<'_> {
 }
 
 #[test]
+fn a_flat_table_of_several_kinds_of_time_says_not_to_add_them_up() {
+    let recording = recording();
+    let note = |kinds: &[&str]| {
+        let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+        export("csv", &Request { kinds, ..request(&recording) }).1.notes.join("")
+    };
+    let several = note(&[sample::CPU, fathom_diagnose::stacks::waits::WAITS, kind::LOCK_MONITOR]);
+    assert!(several.contains("cpu") && several.contains("one kind at a time"), "{several}");
+    assert_eq!(note(&[sample::CPU, sample::ALLOC]), "", "bytes are no time");
+}
+
+#[test]
 fn every_format_is_listed_once_and_says_what_reads_it() {
     let ids: std::collections::BTreeSet<_> = EXPORTS.iter().map(|e| e.id()).collect();
     assert_eq!(ids.len(), EXPORTS.len());
