@@ -52,3 +52,77 @@ pub(super) fn join<'a>(
     let place = found.iter().position(|(kind, ..)| !ran.contains(kind)).unwrap_or(found.len());
     found.insert(place, (WAITS, count, rows));
 }
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::vocabulary::{figure, kind};
+    use fathom_recording::{FrameType, Process, Role, SampleRow, Sink, Source, SpanRow};
+
+    use super::super::{SampleIndex, samples};
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    /// A thread that runs, waits shortly (2 s in sums) and once for long, for 40 s and 10 s more for a CPU.
+    fn recording() -> Recording {
+        let mut r = Recording::new();
+        let source = r.add_source(Source::default());
+        let process = r.add_process(Process { name: "shop".into(), jvm: true, ..Process::default() });
+        let thread = Some(r.thread(process, Some(7), "worker", Role::App));
+        let frame = r.frame("shop.Orders.book", "", FrameType::C2, -1);
+        let stack = Some(r.stack(None, frame));
+        for (kind, t_ns, weight) in
+            [(sample::ALLOC, S, 64), (sample::CPU, S, S / 100), (SHORT, 2 * S, S), (SHORT, 3 * S, S)]
+        {
+            r.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
+        }
+        r.span(&SpanRow {
+            kind: kind::SCHED_OFF,
+            name: "",
+            t0_ns: 10 * S,
+            t1_ns: 60 * S,
+            process,
+            thread,
+            stack,
+            source,
+            line: 1,
+            key: -1,
+            parent: None,
+            figures: &[(figure::RUNQ_NS, 10e9)],
+            labels: &[],
+        });
+        r.seal();
+        r
+    }
+
+    /// Kinds as the page offers them, with how many samples each has.
+    fn kinds(recording: &Recording, within: Option<&[Window]>) -> Vec<(String, usize)> {
+        let (stacks, threads) = (Stacks::new(recording), Threads::all(recording));
+        let index = SampleIndex::of(recording);
+        let page = samples(recording, &index, (0, 100 * S), within, stacks, threads);
+        page.header.kinds.into_iter().map(|kind| (kind.kind, kind.samples)).collect()
+    }
+
+    #[test]
+    fn a_page_offers_all_waits_in_place_of_the_short_ones_behind_what_ran() {
+        let of = |kind: &str, samples| (kind.to_owned(), samples);
+        assert_eq!(kinds(&recording(), None), [of("cpu", 1), of(WAITS, 3), of("alloc", 1)]);
+    }
+
+    #[test]
+    fn waits_weigh_as_long_as_they_were_without_the_wait_for_a_cpu_and_a_window_gets_its_part() {
+        let recording = recording();
+        let weight = |within: Option<&[Window]>| {
+            let (mut stacks, mut threads) = (Stacks::new(&recording), Threads::all(&recording));
+            let short = Row { t: 2, node: 1, thread: 1, weight: 2 * S };
+            let mut found = vec![(SHORT, 2, vec![short])];
+            join(&recording, (0, 100 * S), 1_000, within, &mut stacks, &mut threads, &mut found);
+            assert!(found.iter().all(|(kind, ..)| *kind == WAITS), "the sums are among them");
+            let (_, _, rows) = found.remove(0);
+            assert!(rows.is_sorted_by_key(|row| row.t));
+            rows.iter().map(|row| row.weight).sum::<i64>()
+        };
+        assert_eq!(weight(None), 42 * S);
+        assert_eq!(weight(Some(&[Window { from_ns: 45 * S, to_ns: 90 * S }])), 7 * S);
+    }
+}
