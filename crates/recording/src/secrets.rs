@@ -48,7 +48,7 @@ pub fn masked_urls(text: &str) -> String {
         let (before, behind) = rest.split_at(at + 3);
         out.push_str(before);
         let is_web = before.ends_with("http://") || before.ends_with("https://");
-        rest = match password_in(behind).or_else(|| is_web.then(|| token_in(behind)).flatten()) {
+        rest = match password_in(behind).or_else(|| token_in(behind, is_web)) {
             Some((from, to)) => {
                 out.push_str(&behind[..from]);
                 out.push_str("***");
@@ -61,27 +61,36 @@ pub fn masked_urls(text: &str) -> String {
     masked_oracle(out)
 }
 
-/// Where the password stands in a URL without its scheme.
+/// Where the password stands in a URL without its scheme: from the colon behind the user to the last `@`, as a password that
+/// was not encoded may hold both `@` and `/`. A path with an `@` behind a password is masked with it, rather than a password
+/// be shown in part.
 fn password_in(url: &str) -> Option<(usize, usize)> {
+    let url = &url[..url.find(char::is_whitespace).unwrap_or(url.len())];
+    // Another URL of a list begins behind the last comma before its scheme.
+    let next = url.find("://").map(|scheme| url[..scheme].rfind([',', ';']).unwrap_or(scheme));
+    let url = &url[..next.unwrap_or(url.len())];
     let end = url.find(BEHIND_HOST).unwrap_or(url.len());
-    let colon = url[..end].find(':')?;
-    if let Some(at) = url[..end].rfind('@').filter(|at| *at > colon) {
-        return Some((colon + 1, at));
-    }
-    // A password that was not encoded may have a slash; a port has digits only.
+    let colon = url[..end].find(':').filter(|_| !url.starts_with('['))?;
+    // A port has digits only, and no password is behind it.
     let is_port = url[colon + 1..end].bytes().all(|byte| byte.is_ascii_digit());
-    let word = url.find(char::is_whitespace).unwrap_or(url.len());
-    let at = url[end..word].find('@').filter(|_| !is_port)?;
-    Some((colon + 1, end + at))
+    if is_port && end < url.len() {
+        return None;
+    }
+    let query = url[colon..].find('?').map_or(url.len(), |at| colon + at);
+    let at = url[..query].rfind('@').or_else(|| url.rfind('@')).filter(|at| *at > colon)?;
+    Some((colon + 1, at))
 }
 
 /// Names of users are shorter, and tokens longer.
 const TOKEN_FROM: usize = 16;
 
-/// Where a token stands alone before the host, as `https://TOKEN@host`: on the web a long name without a password is one.
-fn token_in(url: &str) -> Option<(usize, usize)> {
+/// Where a token stands alone before the host, as `https://TOKEN@host`: a long name without a password is one on the web, and
+/// elsewhere where it has digits among its letters, as names of accounts hardly have.
+fn token_in(url: &str, is_web: bool) -> Option<(usize, usize)> {
     let end = url.find(BEHIND_HOST).unwrap_or(url.len());
-    url[..end].rfind('@').filter(|at| *at >= TOKEN_FROM).map(|at| (0, at))
+    let name = &url[..url[..end].rfind('@')?];
+    let is_token = is_web || name.contains(|c: char| c.is_ascii_digit());
+    (is_token && name.len() >= TOKEN_FROM).then_some((0, name.len()))
 }
 
 /// `jdbc:oracle:thin:scott/tiger@host:1521/db`.
@@ -179,7 +188,9 @@ mod tests {
             "-Ddb.pass=*** -DdbPass=*** -Dbypass=on"
         );
         assert_eq!(masked("https://ghp_abcdefgh12345678@example.org/a.git"), "https://***@example.org/a.git");
+        assert_eq!(masked("amqp://tk9f8e7d6c5b4a39281@mq:5672/v"), "amqp://***@mq:5672/v");
         assert_eq!(masked("db://scott@db:1521/x"), "db://scott@db:1521/x", "a name is no secret");
+        assert_eq!(masked("db://order-service-account@db/x"), "db://order-service-account@db/x");
     }
 
     #[test]
@@ -222,7 +233,11 @@ mod tests {
                 "-Dspring.datasource.url=jdbc:mysql://u:PASS@db:3306/x",
                 "-Dspring.datasource.url=jdbc:mysql://u:***@db:3306/x",
             ),
-            ("-Durl=amqp://u:p/a@s@h/v", "-Durl=amqp://u:***@s@h/v"),
+            ("-Durl=amqp://u:p/a@s@h/v", "-Durl=amqp://u:***@h/v"),
+            ("-Durl=postgres://u:p@ss/word@h:5432/d", "-Durl=postgres://u:***@h:5432/d"),
+            ("-Durl=http://u:p?q@h/d", "-Durl=http://u:***@h/d"),
+            ("-Durl=http://u:p@h/d?mail=a@b", "-Durl=http://u:***@h/d?mail=a@b"),
+            ("-Durl=http://[::1]:8080/a@b", "-Durl=http://[::1]:8080/a@b"),
             ("-Durl=postgres://u:p@ss@h:5432/d", "-Durl=postgres://u:***@h:5432/d"),
             (
                 "-Durl=jdbc:postgresql://h/d?user=u&password=PASS&ssl=true",
