@@ -17,22 +17,22 @@ pub enum Error {
     },
     /// The kernel does not let this user look into the process.
     #[error(
-        "process {pid} may not be read: {source}; run fathom as the user of the JVM or as root (in a container: \
+        "process {pid} may not be read: {why}; run fathom as the user of the JVM or as root (in a container: \
          with CAP_SYS_PTRACE)"
     )]
     NotAllowed {
         /// The process.
         pid: u32,
         /// What the kernel answered.
-        source: io::Error,
+        why: io::Error,
     },
     /// A file of `/proc` could not be read for another reason.
-    #[error("{path}: {source}")]
+    #[error("{path}: {why}")]
     Proc {
         /// The file.
         path: String,
         /// What the kernel answered.
-        source: io::Error,
+        why: io::Error,
     },
     /// No libjvm.so is mapped into the process.
     #[error("process {pid} is not a JVM: it has no libjvm.so mapped")]
@@ -90,3 +90,22 @@ pub enum Error {
 
 /// What reading a JVM gives.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_answered_is_said_once_in_a_chain_of_causes() {
+        let why = || io::Error::from_raw_os_error(libc::EACCES);
+        for error in [
+            Error::NotAllowed { pid: 7, why: why() },
+            Error::Proc { path: "/proc/7/maps".into(), why: why() },
+        ] {
+            assert!(error.to_string().contains("Permission denied"), "{error}");
+            assert!(error.source().is_none(), "{error:?}: it would be printed a second time");
+        }
+    }
+}

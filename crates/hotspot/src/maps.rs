@@ -61,8 +61,8 @@ pub fn read(pid: u32) -> Result<Vec<Mapping>> {
     let bytes = fs::read(&path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => Error::NoProcess { pid },
         _ if source.raw_os_error() == Some(libc::ESRCH) => Error::NoProcess { pid },
-        io::ErrorKind::PermissionDenied => Error::NotAllowed { pid, source },
-        _ => Error::Proc { path, source },
+        io::ErrorKind::PermissionDenied => Error::NotAllowed { pid, why: source },
+        _ => Error::Proc { path, why: source },
     })?;
     Ok(parse(&String::from_utf8_lossy(&bytes)))
 }

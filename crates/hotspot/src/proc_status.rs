@@ -118,8 +118,8 @@ pub(crate) fn proc_error(pid: u32, path: String, source: io::Error) -> Error {
     match source.kind() {
         io::ErrorKind::NotFound => Error::NoProcess { pid },
         _ if source.raw_os_error() == Some(libc::ESRCH) => Error::NoProcess { pid },
-        io::ErrorKind::PermissionDenied => Error::NotAllowed { pid, source },
-        _ => Error::Proc { path, source },
+        io::ErrorKind::PermissionDenied => Error::NotAllowed { pid, why: source },
+        _ => Error::Proc { path, why: source },
     }
 }
 

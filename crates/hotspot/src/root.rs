@@ -41,7 +41,7 @@ impl Root {
         };
         opened.map_err(|errno| Error::Proc {
             path: format!("/proc/{}/root/{inside}", self.pid),
-            source: errno.into(),
+            why: errno.into(),
         })
     }
 

@@ -89,7 +89,7 @@ pub struct Found {
 
 /// All of this machine, or of the pid namespace that fathom runs in.
 pub fn all() -> Result<Found> {
-    let failed = |source| Error::Proc { path: "/proc".to_owned(), source };
+    let failed = |source| Error::Proc { path: "/proc".to_owned(), why: source };
     let mut found = Found::default();
     let entries = std::fs::read_dir("/proc").map_err(failed)?;
     let mut pids: Vec<u32> = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();

@@ -26,7 +26,7 @@ impl ProcessMemory {
         Err(match unreadable.errno {
             libc::ESRCH => Error::NoProcess { pid },
             libc::EPERM | libc::EACCES => {
-                Error::NotAllowed { pid, source: io::Error::from_raw_os_error(unreadable.errno) }
+                Error::NotAllowed { pid, why: io::Error::from_raw_os_error(unreadable.errno) }
             }
             _ => Error::Memory(unreadable),
         })

@@ -22,10 +22,8 @@ const MOST_ENTRIES: usize = 1 << 17;
 pub fn read(pid: u32, status: &ProcStatus) -> Result<Option<PerfData>> {
     let tmp = Root::of(pid)?.tmp()?;
     let name = status.own_pid().to_string();
-    let failed = |errno: rustix::io::Errno| Error::Proc {
-        path: format!("/proc/{pid}/root/tmp"),
-        source: errno.into(),
-    };
+    let failed =
+        |errno: rustix::io::Errno| Error::Proc { path: format!("/proc/{pid}/root/tmp"), why: errno.into() };
     for entry in Dir::read_from(&tmp).map_err(failed)?.flatten().take(MOST_ENTRIES) {
         if !entry.file_name().to_bytes().starts_with(b"hsperfdata_") {
             continue;

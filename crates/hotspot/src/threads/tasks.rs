@@ -21,7 +21,7 @@ pub(super) fn read(pid: u32) -> Result<Vec<Task>> {
     let path = format!("/proc/{pid}/task");
     let entries = fs::read_dir(&path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => Error::NoProcess { pid },
-        _ => Error::Proc { path: path.clone(), source },
+        _ => Error::Proc { path: path.clone(), why: source },
     })?;
     let inside = |tid: u32| namespace_tid(&fs::read_to_string(format!("{path}/{tid}/status")).ok()?);
     // One answer tells whether the namespaces differ at all.
