@@ -1,5 +1,8 @@
 //! `safepoint-slow-to-reach`: threads take long to stop when the JVM asks them to, or long to be let go.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{figure, kind};
@@ -429,97 +432,4 @@ fn remedies(machine: bool) -> Vec<crate::Remedy> {
         ),
         remedy("copy large arrays and buffers in pieces of a megabyte", "", ""),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::built::{Built, judged};
-
-    fn safepoints(waits: impl IntoIterator<Item = (&'static str, f64, f64)>) -> Judgement {
-        let mut built = Built::jvm("21", "Parallel", 100.0);
-        for (i, (operation, reach_ms, leave_ms)) in waits.into_iter().enumerate() {
-            let figures = [(figure::REACH_NS, reach_ms * 1e6), (figure::LEAVE_NS, leave_ms * 1e6)];
-            built.span(kind::SAFEPOINT, operation, i as f64 * 0.5, reach_ms + leave_ms + 5.0, &figures, &[]);
-        }
-        judged(&SafepointSlowToReach, &built.sealed())
-    }
-
-    fn usual() -> impl Iterator<Item = (&'static str, f64, f64)> {
-        (0..100).map(|_| ("ParallelGCFailedAllocation", 0.2, 0.01))
-    }
-
-    #[test]
-    fn one_late_thread_is_found_and_not_named() {
-        let Judgement::Found(found) = safepoints(usual().chain([("ThreadDump", 459.0, 0.0)])) else {
-            panic!()
-        };
-        assert_eq!(found.confidence, Confidence::Likely);
-        assert!(
-            found.title.contains("up to 459 ms") && found.culprit.contains("does not name it"),
-            "{found:?}"
-        );
-        assert!(found.remedies[0].change.contains("SafepointTimeout"));
-        assert_eq!(found.cost_ms, 459.0);
-    }
-
-    /// A safepoint that took 400 ms to reach at 50 s, in which a worker was in some state all that time.
-    fn late_worker(held: bool) -> Judgement {
-        let mut built = Built::jvm("21", "Parallel", 100.0);
-        for i in 0..100 {
-            let figures = [(figure::REACH_NS, 0.2e6), (figure::LEAVE_NS, 0.01e6)];
-            built.span(kind::SAFEPOINT, "ParallelGCFailedAllocation", f64::from(i) * 0.4, 5.0, &figures, &[]);
-        }
-        built.span(kind::SAFEPOINT, "ThreadDump", 50.0, 405.0, &[(figure::REACH_NS, 400e6)], &[]);
-        built.watched("worker", 100.0);
-        if held {
-            built.preempted("worker", 50.0, 399.0, 0.0, "hog (4711)");
-        }
-        judged(&SafepointSlowToReach, &built.sealed())
-    }
-
-    #[test]
-    fn a_thread_that_was_late_for_want_of_a_cpu_is_no_loop_without_a_poll() {
-        let Judgement::RuledOut { figure, .. } = late_worker(true) else { panic!("found") };
-        assert!(figure.contains("waiting for a CPU"), "{figure}");
-        let Judgement::Found(found) = late_worker(false) else { panic!("not found") };
-        assert!(found.culprit.starts_with("worker: running"), "{}", found.culprit);
-        assert!(!found.why_confidence.contains("does not name"), "{}", found.why_confidence);
-        assert!(found.title.contains("0.4 % of the run"), "{}", found.title);
-    }
-
-    #[test]
-    fn slow_trivial_operations_point_at_the_machine() {
-        let slow = (0..40).map(|_| ("Cleanup", 300.0, 0.0));
-        let Judgement::Found(found) = safepoints(usual().chain(slow)) else { panic!() };
-        assert_eq!(found.confidence, Confidence::ConsistentWith);
-        assert!(found.culprit.contains("do not get a processor"), "{}", found.culprit);
-    }
-
-    #[test]
-    fn slow_leaving_is_the_vm_threads() {
-        let Judgement::Found(found) = safepoints(usual().chain([("Cleanup", 0.1, 350.0)])) else { panic!() };
-        assert!(found.title.contains("let go late") && found.culprit.contains("VM thread"), "{found:?}");
-    }
-
-    #[test]
-    fn without_a_safepoint_there_is_nothing_to_ask_for_where_the_probes_were_watched() {
-        let quiet = |format: &str| {
-            let mut built = Built::jvm("17", "G1", 60.0);
-            built.recording.sources.iter_mut().for_each(|source| source.format = format.into());
-            judged(&SafepointSlowToReach, &built.sealed())
-        };
-        assert!(matches!(quiet("jvm-events"), Judgement::RuledOut { .. }));
-        assert!(matches!(quiet("unified-log"), Judgement::CannotTell(_)));
-    }
-
-    #[test]
-    fn usual_waits_and_a_single_late_one_of_no_length_are_ruled_out() {
-        let Judgement::RuledOut { figure, .. } = safepoints(usual().chain([("Cleanup", 60.0, 0.0)])) else {
-            panic!()
-        };
-        assert!(figure.contains("within 60 ms"), "{figure}");
-        let none = Built::jvm("17", "G1", 10.0).sealed();
-        assert!(matches!(judged(&SafepointSlowToReach, &none), Judgement::CannotTell(_)));
-    }
 }

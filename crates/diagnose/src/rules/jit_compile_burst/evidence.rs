@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::kind;
 
-use super::{Burst, others};
+use super::burst::Burst;
+use super::peers::others;
 use crate::quantity::{count, millis, plural, share};
 use crate::rules::jit_case::{JitCase, Task, compiler_of, deepest, remedy, waits};
 use crate::{Case, Evidence, Window};

@@ -1,0 +1,118 @@
+//! What a rule says of one JVM, judged on what is covered of what it needs to see.
+
+use fathom_recording::vocabulary::source::SESSION;
+use fathom_recording::{ProcessId, Recording};
+
+use crate::intervals::Intervals;
+use crate::sight::Sights;
+use crate::{BlindSpot, COVERED, Case, Confidence, Judgement, MATTERS_SHARE, Rule, Sight, quantity};
+
+/// What a rule says of a JVM, judged on what is covered of what it needs to see: a finding says how much that is, and a
+/// cause that was looked for in too little is not ruled out.
+pub(super) fn judge<'a>(case: &Case<'a>, sights: &Sights<'a>, rule: &dyn Rule, jvm: ProcessId) -> Judgement {
+    if !rule.of_any_program() && is_no_jvm(case.recording, jvm) {
+        return Judgement::NotApplicable;
+    }
+    let slow = Intervals::of_windows(&case.slow);
+    let base = Intervals::of_windows(&case.base);
+    let mut moments = slow.or(&base);
+    for sight in rule.needs() {
+        moments = moments.and(&sights.coverage(*sight, jvm).moments);
+    }
+    let share = share_of(&slow, &moments);
+    // A little off at the edges, where collectors were not ready yet, is no other case.
+    let whole = |share: f64| share > 1.0 - MATTERS_SHARE;
+    let base_share = share_of(&base, &moments);
+    let judgement = match share > 0.0 && !(whole(share) && whole(base_share)) {
+        true => rule.judge(&case.clipped(&moments), jvm),
+        false => rule.judge(case, jvm),
+    };
+    match judgement {
+        Judgement::Found(mut finding) if share > 0.0 && !whole(share) => {
+            finding.covered_share = share;
+            finding.why_confidence += &format!(
+                "; judged on the {} of the slow windows that its sources cover",
+                quantity::share(share)
+            );
+            Judgement::Found(finding)
+        }
+        Judgement::Found(mut finding)
+            if !base.is_empty() && base_share <= 0.0 && !rule.needs().is_empty() =>
+        {
+            finding.confidence = finding.confidence.min(Confidence::Likely);
+            finding.why_confidence +=
+                "; nothing of it was recorded in the base, so what is usual is not known";
+            Judgement::Found(finding)
+        }
+        Judgement::RuledOut { .. } if share < COVERED => not_known(case, sights, rule, jvm, share),
+        Judgement::RuledOut { figure, source } => {
+            too_few_samples(case, sights, rule, jvm).unwrap_or(Judgement::RuledOut { figure, source })
+        }
+        other => other,
+    }
+}
+
+/// Whether a process is known not to be a JVM: `fathom record` looks for the JVM's library, other inputs may not tell.
+pub(crate) fn is_no_jvm(recording: &Recording, process: ProcessId) -> bool {
+    let live = recording.sources.iter().any(|source| source.format == SESSION);
+    live && recording.processes.get(process.index()).is_some_and(|row| !row.jvm)
+}
+
+pub(super) fn share_of(windows: &Intervals, moments: &Intervals) -> f64 {
+    let length = windows.length_ns();
+    if length > 0 { windows.and(moments).length_ns() as f64 / length as f64 } else { 1.0 }
+}
+
+/// Too little was covered to rule a cause out.
+pub(super) fn not_known(
+    case: &Case<'_>,
+    sights: &Sights<'_>,
+    rule: &dyn Rule,
+    jvm: ProcessId,
+    share: f64,
+) -> Judgement {
+    let slow = Intervals::of_windows(&case.slow);
+    let least = rule.needs().iter().copied().min_by(|a, b| {
+        let covered = |sight: &Sight| share_of(&slow, &sights.coverage(*sight, jvm).moments);
+        covered(a).total_cmp(&covered(b))
+    });
+    let Some(sight) = least else { return Judgement::NotApplicable };
+    let coverage = sights.coverage(sight, jvm);
+    let of = if case.whole_run { "of the time" } else { "of the slow windows" };
+    let why = match (coverage.lossy.first(), share > 0.0) {
+        (Some(lossy), _) => lossy.clone(),
+        (None, true) => format!("{} {of} is covered", quantity::share(share)),
+        (None, false) => format!("nothing {of} is covered"),
+    };
+    let name = case.jvm_name(jvm);
+    let name = if name.is_empty() { String::new() } else { format!(" of {name}") };
+    Judgement::CannotTell(BlindSpot {
+        what: format!("{}{name}: {why}", sight.words()),
+        rules: vec![rule.id().to_owned()],
+        remedy: sight.remedy().into(),
+    })
+}
+
+/// A rule that found nothing in samples of the CPU, where so few were taken that they could have missed what matters.
+pub(super) fn too_few_samples(
+    case: &Case<'_>,
+    sights: &Sights<'_>,
+    rule: &dyn Rule,
+    jvm: ProcessId,
+) -> Option<Judgement> {
+    if !rule.needs().contains(&Sight::CpuSamples) {
+        return None;
+    }
+    let unsampled_ms = sights.unsampled_ms(jvm)?;
+    case.matters(unsampled_ms).then(|| {
+        Judgement::CannotTell(BlindSpot {
+            what: format!(
+                "which Java code ran in {}: samples of the CPU are too far apart for it (up to {} may go unseen)",
+                quantity::millis(Case::length_ms(&case.slow)),
+                quantity::millis(unsampled_ms)
+            ),
+            rules: vec![rule.id().to_owned()],
+            remedy: "fathom record --rate 999, or a longer slow window".into(),
+        })
+    })
+}

@@ -1,0 +1,48 @@
+//! The order of findings: what they cost, and what only sums up others behind what explains them.
+
+use crate::growth::PACE_RULE;
+use crate::rules::{CpuTakenByOthers, yields};
+use crate::{Confidence, Finding, Rule};
+
+/// See [`weight_ms`].
+pub(super) const YIELDS_TO_SHARE: f64 = 0.2;
+
+/// The same of CPUs that others took where no loss was measured.
+pub(super) const USUAL_SHARE: f64 = 0.05;
+
+/// What a finding weighs in the order of findings, milliseconds. A cause that explains a fifth of what is only summed up
+/// beside it, or of threads that sleep longer between operations, is the better answer. So is one beside other programs on the processors, where no loss was measured: many
+/// machines are shared all the time, and what is usual there is not known.
+pub(crate) fn weight_ms(finding: &Finding) -> f64 {
+    let usual = finding.share.is_none() && finding.rule == CpuTakenByOthers.id();
+    let weight = if usual {
+        USUAL_SHARE
+    } else if yields(finding.rule) || finding.rule == PACE_RULE {
+        YIELDS_TO_SHARE
+    } else {
+        1.0
+    };
+    weight * finding.cost_ms
+}
+
+/// Whether a finding says why the JVM was stopped.
+pub(super) fn is_about_stops(finding: &Finding) -> bool {
+    let beginnings = ["gc-", "heap-", "safepoint-", "out-of-", "process-"];
+    beginnings.iter().any(|beginning| finding.rule.starts_with(beginning))
+}
+
+/// Dearest first; of equally dear ones the surest, then in the order of the rules. What is only the sum of stops gives way to what explains
+/// them, and not to what has nothing to do with stops.
+pub(crate) fn by_cost(findings: &mut [Finding]) {
+    let stops_are_explained = findings.iter().any(is_about_stops);
+    let weight_ms = |finding: &Finding| match yields(finding.rule) && !stops_are_explained {
+        true => finding.cost_ms,
+        false => weight_ms(finding),
+    };
+    let sure = |f: &Finding| match f.confidence {
+        Confidence::Proven => 2,
+        Confidence::Likely => 1,
+        Confidence::ConsistentWith => 0,
+    };
+    findings.sort_by(|a, b| weight_ms(b).total_cmp(&weight_ms(a)).then(sure(b).cmp(&sure(a))));
+}

@@ -1,0 +1,103 @@
+//! What is said of stops that waited for the log.
+
+use super::super::gc_case::{GcCase, cited, remedy, stretches, windows_of};
+use super::super::log_write;
+use super::gaps::{Seen, Wait};
+use crate::{Confidence, Finding, Remedy, Rule, quantity};
+
+/// Findings cite as many pauses.
+pub(super) const CITED: usize = 3;
+
+pub(super) fn found(
+    rule: &dyn Rule,
+    gc: &GcCase<'_, '_>,
+    mut waits: Vec<Wait<'_>>,
+    cost_ms: f64,
+    seen: &Seen<'_>,
+) -> Finding {
+    waits.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+    let timed = seen.write_ms >= cost_ms / 2.0;
+    let why = "the lines fit a blocked write of the log; a stall of hsperfdata or of the whole process prints the same \
+               ones. Proof: kernel write() times on the log's descriptor, or the VM thread's off-CPU stack";
+    let sure = match gc.case.share(cost_ms) {
+        Some(share) if timed && share >= 0.5 => {
+            (Confidence::Proven, "the write() calls were timed in the kernel and fill the gaps".to_owned())
+        }
+        _ if timed => (
+            Confidence::Likely,
+            "the write() calls were timed in the kernel and fill the gaps; what they cost the application was not \
+             measured, or is less than half of the loss"
+                .to_owned(),
+        ),
+        _ => (Confidence::ConsistentWith, why.to_owned()),
+    };
+    let mut finding = gc.finding(rule, sure, cost_ms, &[]);
+    finding.windows = stretches(waits.iter().map(|w| w.span));
+    finding.acts = windows_of(waits.iter().map(|w| w.span));
+    finding.stop = gc.case.longest_stop(gc.jvm, &finding.windows);
+    let (first, log) = match waits.first() {
+        Some(first) => (first.ms, gc.case.recording.sources.get(first.span.source().index())),
+        None => (0.0, None),
+    };
+    let log = log.map_or("the GC log", |source| source.name.as_str());
+    finding.title = format!(
+        "{} waited {} without using a processor, the longest {}: the GC log's own write {}",
+        quantity::plural(waits.len(), "stop", "stops"),
+        quantity::millis(cost_ms),
+        quantity::millis(first),
+        if timed { "blocked" } else { "may have blocked" },
+    );
+    finding.culprit = format!("writes to {log}");
+    finding.meaning = "While all threads are stopped, the JVM writes lines of its log and waits until the kernel has \
+                       taken them. When the disk is busy with other writes, the whole application waits for the log."
+        .into();
+    // The longest stop and the longest write tell the story; what is shorter follows.
+    let mut stops = waits.iter().take(CITED).map(|w| cited(&w.span, w.how.clone()));
+    let mut longest: Vec<_> = seen.writes.iter().collect();
+    longest.sort_by_key(|(call, _)| std::cmp::Reverse(call.duration_ns()));
+    let mut writes = longest.into_iter().take(CITED).map(|(call, text)| cited(call, text.clone()));
+    finding.evidence.extend(stops.next());
+    finding.evidence.extend(writes.next());
+    let throttled = seen.writes.iter().any(|(_, text)| text.contains(log_write::THROTTLED));
+    let beside = throttled.then(|| log_write::throttled_beside(gc.case, gc.jvm)).flatten();
+    finding.evidence.extend(beside);
+    finding.evidence.extend(stops.chain(writes));
+    finding.evidence.extend(mode(gc));
+    finding.remedies = remedies(gc);
+    finding.verify = vec![
+        "strace -f -T -e trace=write -p PID shows write() calls on the log's descriptor as long as the gaps".into(),
+        "with -Xlog:async or the log on tmpfs, no pause has a gap of 200 ms and the longest pause is as long as its phases".into(),
+        "if the gaps stay: -XX:+PerfDisableSharedMem tells whether it was hsperfdata".into(),
+    ];
+    finding
+}
+
+pub(super) fn mode(gc: &GcCase<'_, '_>) -> Option<crate::Evidence> {
+    let first = gc.all.first()?;
+    let text = match gc.jdk()? {
+        jdk if jdk < 9.0 => return None,
+        jdk if jdk >= 17.0 => "JDK 17 and later write the log synchronously unless -Xlog:async is given",
+        _ => "before JDK 17 the log is always written synchronously",
+    };
+    Some(crate::Evidence { text: text.into(), source: first.span.position(), at_ns: None })
+}
+
+pub(super) fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
+    let mut remedies = Vec::new();
+    if gc.jdk().is_some_and(|jdk| jdk >= 17.0) {
+        let risk =
+            "lines are dropped (and counted in the log) when its buffer, -XX:AsyncLogBufferSize, is full";
+        remedies.push(remedy("-Xlog:async", "JDK 17 and later; off by default", risk));
+    }
+    remedies.push(remedy(
+        "write the log to tmpfs (/dev/shm) or to a disk of its own",
+        "any JDK",
+        "tmpfs takes memory and is lost at a restart: rotate and copy",
+    ));
+    remedies.push(remedy(
+        "-XX:+PerfDisableSharedMem, when it was hsperfdata",
+        "any JDK",
+        "jps, jstat and tools that read hsperfdata no longer see the JVM",
+    ));
+    remedies
+}

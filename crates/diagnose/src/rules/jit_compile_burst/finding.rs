@@ -1,0 +1,141 @@
+//! What is said of bursts that cost something, and how sure it is.
+
+use super::super::jit_case::{JitCase, Task};
+use super::burst::{BURST_PER_S, Burst};
+use super::evidence::{evidence, remedies};
+use super::methods::{newly_hot, packages};
+use super::samples::Support;
+use crate::intervals::Intervals;
+use crate::quantity::plural;
+use crate::{Case, Confidence, Finding, Rule, Window};
+
+pub(super) fn found(
+    rule: &dyn Rule,
+    jit: &JitCase<'_, '_>,
+    bursts: &[Burst<'_>],
+    stretches: &Intervals,
+    support: Option<&Support<'_>>,
+    cost_ms: f64,
+) -> Finding {
+    let case = jit.case;
+    let tasks: Vec<Task<'_>> = bursts.iter().flat_map(|b| b.tasks.iter().copied()).collect();
+    let fresh = newly_hot(jit, bursts);
+    let start_up = bursts.iter().all(|b| is_start_up(jit, b.window));
+    let (confidence, why) = sureness(jit, bursts, support, cost_ms, start_up);
+    let mut finding = case.finding(rule, jit.jvm, confidence, cost_ms);
+    finding.why_confidence = why;
+    let methods = plural(fresh.len(), "method", "methods");
+    let takes_cpus = support.is_some_and(Support::is_mostly_processors);
+    finding.title = match (start_up, takes_cpus) {
+        (true, _) => format!("start-up: {methods} compiled for the first time"),
+        (_, true) => {
+            format!("{methods} became hot at once: their compilation took the application's processors")
+        }
+        _ => format!("{methods} became hot at once and ran slow until compiled"),
+    };
+    finding.culprit = packages(&fresh);
+    finding.meaning = match support {
+        None => {
+            "New code runs interpreted, many times slower, until C1 and then C2 have compiled it. When much becomes hot \
+             at the same moment it queues up for the few compiler threads, which take processors from the application \
+             as well."
+        }
+        Some(_) if takes_cpus => {
+            "What becomes hot at the same moment is compiled at the same moment, and the compiler threads take the \
+             processors that the application's threads wait for."
+        }
+        Some(_) => {
+            "New code runs interpreted, then in C1's profiled code, until C2 has compiled it; when much becomes hot at \
+             the same moment it queues up for the few compiler threads."
+        }
+    }
+    .into();
+    finding.evidence = evidence(jit, bursts, &tasks, &fresh);
+    if let Some(support) = support {
+        finding.evidence.splice(0..0, support.evidence(jit));
+    }
+    finding.windows = match support {
+        Some(support) => stretches.and(&Intervals::of_windows(support.slow_windows())).windows(),
+        None => stretches.windows(),
+    };
+    finding.remedies = remedies(jit);
+    finding.verify = vec![
+        "run the same load with -XX:TieredStopAtLevel=1 (C1 only): if the dip shrinks to a fraction, it was C2's \
+         queue; if it stays, look for what else the new code does"
+            .into(),
+        format!(
+            "after a warm-up of the path, the log shows fewer than {BURST_PER_S:.0} compile tasks a second in the \
+             window, and the throughput keeps its level"
+        ),
+    ];
+    finding
+}
+
+/// Whether a window lies in the start-up: what it is held against comes after it. A base before it shows the JVM at its usual
+/// work already.
+pub(super) fn is_start_up(jit: &JitCase<'_, '_>, window: Window) -> bool {
+    let start_ns = jit.start_ns().unwrap_or(i64::MIN);
+    if jit.case.base.iter().any(|base| base.to_ns <= window.from_ns && base.to_ns > start_ns) {
+        return false;
+    }
+    let young = jit.warm_ns().is_some_and(|warm| window.from_ns < warm);
+    young || jit.case.warm_up.is_some_and(|w| window.from_ns < w.to_ns)
+}
+
+pub(super) fn sureness(
+    jit: &JitCase<'_, '_>,
+    bursts: &[Burst<'_>],
+    support: Option<&Support<'_>>,
+    cost_ms: f64,
+    start_up: bool,
+) -> (Confidence, String) {
+    let case = jit.case;
+    let windows: Vec<Window> = match support {
+        Some(support) => support.slow_windows().to_vec(),
+        None => bursts.iter().map(|b| b.window).collect(),
+    };
+    let lost_ms = case.lost_during_ms(&Intervals::of_windows(&windows));
+    let stopped_ms = case.excess_ms(
+        case.stopped_ms(jit.jvm, &windows),
+        case.stopped_ms(jit.jvm, &case.base) * Case::length_ms(&windows)
+            / Case::length_ms(&case.slow).max(1.0),
+    );
+    let weak = |why: &str| (Confidence::ConsistentWith, why.to_owned());
+    if start_up {
+        return weak("every JVM compiles much in its first seconds: expected, and as long as that");
+    }
+    let Some(lost_ms) = lost_ms else {
+        return weak(
+            "no series of throughput or latency shows that anything was lost; the cost is how long it lasted, and \
+             no more than compilers worked and new code ran, as far as samples show that",
+        );
+    };
+    if cost_ms < 0.5 * lost_ms {
+        return weak(match support {
+            Some(_) => {
+                "what samples and switches show of it explains less than half of what these windows lost"
+            }
+            None => {
+                "less than half of what these windows lost was lost while tasks of the burst were under way"
+            }
+        });
+    }
+    if stopped_ms > 0.3 * lost_ms {
+        return weak("stops of the JVM explain a good part of the same windows");
+    }
+    if bursts.iter().any(|b| b.onset_ns > b.window.from_ns.saturating_add(b.window.length_ns() / 2)) {
+        return weak("in a window the burst began only when half of it was over");
+    }
+    match support {
+        Some(_) => (
+            Confidence::Likely,
+            "samples and switches show what ran before it was compiled, and who took the processors; that explains half of \
+             the loss or more"
+                .into(),
+        ),
+        None => weak(
+            "the burst begins with the dip and most of the loss falls into it; logs do not show which code ran interpreted, \
+             so that the new code is slow for another reason is not excluded: CPU samples (fathom record) would tell",
+        ),
+    }
+}

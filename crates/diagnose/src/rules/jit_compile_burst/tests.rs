@@ -1,0 +1,288 @@
+//! Bursts put together by hand: with samples and without, at other times, of other JVMs.
+
+use fathom_recording::FrameType;
+
+use super::*;
+use crate::built::{Built, jit_task};
+use crate::{Confidence, Finding, Loss, Window};
+
+const S: i64 = 1_000_000_000;
+
+fn window(from_s: i64, to_s: i64) -> Window {
+    Window { from_ns: from_s * S, to_ns: to_s * S }
+}
+
+/// A minute of quiet from 40 s on, then a slow window of 100 to 110 s in which half is lost.
+fn judge(built: Built, slow: Window) -> Judgement {
+    let (jvm, recording) = (built.jvm, built.sealed());
+    let ticks = (slow.from_ns / S..slow.to_ns / S).map(|s| (window(s, s + 1), 500.0));
+    let lost_by: Vec<_> = ticks.collect();
+    let lost_ms = lost_by.iter().map(|(_, ms)| ms).sum();
+    let case = Case {
+        recording: &recording,
+        slow: vec![slow],
+        base: vec![window(40, 95)],
+        whole_run: false,
+        loss: Loss { lost_ms, slow_rate: Some(50.0), base_rate: Some(100.0), ..Loss::default() },
+        found_on_stops: false,
+        warm_up: None,
+        lost_by,
+        exchanges: None,
+        chains: Default::default(),
+    };
+    JitCompileBurst.judge(&case, jvm)
+}
+
+fn burst(at_s: f64, tasks: usize) -> Built {
+    let mut built = Built::jvm("17", "Parallel", 200.0);
+    for i in 0..20 {
+        jit_task(&mut built, "app.Old.run()", 41.0 + 2.0 * f64::from(i), 0.0, 5.0, 3);
+    }
+    for i in 0..tasks {
+        let at = at_s + i as f64 * 0.01;
+        let tier = if i % 3 == 0 { 4 } else { 3 };
+        jit_task(&mut built, &format!("app.shift.M{i}.go()"), at, 50.0 * i as f64, 20.0, tier);
+    }
+    built
+}
+
+/// The same with samples of the worker every 10 ms, in code of a kind from 100 to 110 s and compiled before, and of the
+/// compiler in the dip.
+fn sampled(by: FrameType, method: &str, compiling: f64) -> Built {
+    let mut built = burst(100.2, 120);
+    built.watched("worker", 200.0);
+    for i in 0..7_000 {
+        let at = 40.0 + f64::from(i) * 0.01;
+        if (100.0..110.0).contains(&at) {
+            built.on_cpu(
+                "worker",
+                &[(method, by), ("app.Main.run", FrameType::Interpreted)],
+                at,
+                10.0 * (1.0 - compiling),
+            );
+            built.on_cpu("C2 CompilerThread0", &[("Compile::Compile", FrameType::Jvm)], at, 10.0 * compiling);
+        } else {
+            built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], at, 10.0);
+        }
+    }
+    if compiling > 0.0 {
+        for i in 0..100 {
+            built.preempted(
+                "worker",
+                100.0 + f64::from(i) * 0.1,
+                100.0 * compiling,
+                0.0,
+                "C2 CompilerThre (9)",
+            );
+        }
+    }
+    built
+}
+
+#[test]
+fn samples_of_code_that_is_compiled_later_make_it_likely() {
+    let built = sampled(FrameType::Interpreted, "app.shift.M7.go", 0.0);
+    let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
+    assert_eq!(finding.confidence, Confidence::Likely, "{}", finding.why_confidence);
+    let text: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+    assert!(text.iter().any(|t| t.contains("100 % interpreted")), "{text:?}");
+    assert!(!finding.meaning.contains("times slower"), "{}", finding.meaning);
+}
+
+#[test]
+fn a_burst_whose_code_runs_compiled_is_what_new_code_brings_and_no_cause() {
+    for (by, method) in [
+        (FrameType::C2, "app.shift.M7.go"),
+        // Never compiled: slow for another reason.
+        (FrameType::Interpreted, "app.Huge.table"),
+        (FrameType::Native, "connect"),
+    ] {
+        let Judgement::RuledOut { figure, .. } = judge(sampled(by, method, 0.0), window(100, 110)) else {
+            panic!("{by:?} {method}")
+        };
+        assert!(figure.contains("0 % interpreted"), "{figure}");
+    }
+}
+
+#[test]
+fn compilers_that_have_the_processors_which_the_application_waits_for_are_the_cause() {
+    let built = sampled(FrameType::C2, "app.shift.M7.go", 0.6);
+    let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
+    assert!(finding.title.contains("took the application's processors"), "{}", finding.title);
+    let text: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+    assert!(text.iter().any(|t| t.contains("compilers took 0.60 processors (0.00 in the base)")), "{text:?}");
+    assert!(text.iter().any(|t| t.contains("waited for a CPU for 60 %")), "{text:?}");
+}
+
+#[test]
+fn a_burst_that_begins_with_the_dip_is_consistent_with_it_and_names_the_new_methods() {
+    let Judgement::Found(finding) = judge(burst(100.2, 120), window(100, 110)) else { panic!() };
+    assert_eq!(finding.confidence, Confidence::ConsistentWith, "{}", finding.why_confidence);
+    assert!(finding.why_confidence.contains("logs do not show"), "{}", finding.why_confidence);
+    assert!(finding.title.starts_with("120 methods became hot"), "{}", finding.title);
+    assert_eq!(finding.culprit, "app.shift (120)");
+    assert!(finding.share.unwrap() > 0.5 && finding.cost_ms < 5_000.0, "{finding:?}");
+    let text: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+    assert!(text.iter().any(|t| t.contains("80 at tier 3, 40 at tier 4")), "{text:?}");
+    assert!(text.iter().any(|t| t.contains("200 ms after the slow window")), "{text:?}");
+    assert!(text.iter().any(|t| t.contains("waits in the queue: C2 p50")), "{text:?}");
+}
+
+#[test]
+fn a_burst_at_another_time_or_of_a_few_tasks_explains_nothing() {
+    for built in [burst(150.0, 120), burst(100.2, 20), burst(60.0, 0)] {
+        let Judgement::RuledOut { figure, .. } = judge(built, window(100, 110)) else { panic!() };
+        assert!(figure.contains("in the slow windows"), "{figure}");
+    }
+}
+
+#[test]
+fn start_up_is_called_start_up_and_never_more_than_consistent() {
+    let Judgement::Found(finding) = judge(burst(5.0, 300), window(3, 13)) else { panic!() };
+    assert_eq!(finding.confidence, Confidence::ConsistentWith);
+    assert!(finding.title.starts_with("start-up: "), "{}", finding.title);
+}
+
+/// A case in which nothing tells what was lost.
+fn judge_unmeasured(built: Built, slow: Window, base: Window) -> Judgement {
+    let (jvm, recording) = (built.jvm, built.sealed());
+    let ((from, to), base) = ((slow.from_ns / S, slow.to_ns / S), (base.from_ns / S, base.to_ns / S));
+    let measured = crate::built::slow_and_base(&recording, (from, to), base, 0.0);
+    JitCompileBurst.judge(&Case { loss: Loss::default(), lost_by: Vec::new(), ..measured }, jvm)
+}
+
+#[test]
+fn what_a_base_precedes_is_no_start_up() {
+    let judged = |base| match judge_unmeasured(burst(20.2, 120), window(20, 30), base) {
+        Judgement::Found(finding) => finding.title,
+        other => panic!("{other:?}"),
+    };
+    let title = judged(window(5, 15));
+    assert!(title.starts_with("120 methods became hot at once"), "{title}");
+    let title = judged(window(50, 90));
+    assert!(title.starts_with("start-up: "), "{title}");
+}
+
+#[test]
+fn no_more_is_charged_than_compilers_worked_and_new_code_ran_where_no_loss_was_measured() {
+    let judged = |by: FrameType| {
+        let mut built = Built::jvm("17", "Parallel", 200.0);
+        for i in 0..120 {
+            let at = 100.2 + f64::from(i) * 0.01;
+            jit_task(&mut built, &format!("app.shift.M{i}.go()"), at, 1.0, 0.2, 4);
+        }
+        // A worker that mostly sleeps: too few samples for shares.
+        for i in 0..50 {
+            built.on_cpu("worker", &[("app.shift.M7.go", by)], 100.2 + f64::from(i) * 0.02, 20.0);
+        }
+        judge_unmeasured(built, window(100, 110), window(40, 95))
+    };
+    let Judgement::RuledOut { figure, .. } = judged(FrameType::C2) else { panic!("found") };
+    assert!(figure.contains("compilers worked for 24 ms in these stretches"), "{figure}");
+    let Judgement::Found(finding) = judged(FrameType::Interpreted) else { panic!("not found") };
+    assert!((finding.cost_ms - 1_024.0).abs() < 1.0, "{}", finding.cost_ms);
+}
+
+#[test]
+fn a_burst_is_judged_where_it_was_and_not_over_a_long_window() {
+    judged_where_it_was(burst(100.2, 120));
+}
+
+#[test]
+fn a_burst_that_dies_down_slowly_is_judged_where_it_was_dense() {
+    let mut built = burst(100.2, 600);
+    for i in 0..400 {
+        let at = 108.0 + f64::from(i) * 0.16;
+        jit_task(&mut built, &format!("app.late.M{i}.go()"), at, 0.0, 5.0, 3);
+    }
+    let finding = judged_where_it_was(built);
+    assert!(finding.windows.iter().all(|w| w.to_ns <= 110 * S), "{:?}", finding.windows);
+}
+
+/// Judged over 72 s. The worker waits for a tenth of the base, for two fifths in the first nine seconds, while compilers
+/// work, and not at all afterwards.
+fn judged_where_it_was(mut built: Built) -> Box<Finding> {
+    built.watched("worker", 200.0);
+    for i in 0..1_320 {
+        let at = 40.0 + f64::from(i) * 0.1;
+        let (waits, compiles) = match at {
+            at if at < 100.0 => (0.1, 0.0),
+            at if at < 109.0 => (0.4, 0.4),
+            _ => (0.0, 0.0),
+        };
+        built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], at, 100.0 * (1.0 - waits));
+        if waits > 0.0 {
+            built.preempted("worker", at, 100.0 * waits, 0.0, "C2 CompilerThre (9)");
+        }
+        if compiles > 0.0 {
+            let frames = [("Compile::Compile", FrameType::Jvm)];
+            built.on_cpu("C2 CompilerThread0", &frames, at, 100.0 * compiles);
+        }
+    }
+    // Shares are told of a hundred samples.
+    built.on_cpu("worker", &[("app.Old.run", FrameType::Interpreted)], 30.0, 1.0);
+    for i in 0..100 {
+        built.on_cpu("worker", &[("app.Old.run", FrameType::C2)], 100.5 + f64::from(i) * 0.01, 0.1);
+    }
+    let Judgement::Found(finding) = judge(built, window(100, 172)) else { panic!("not found") };
+    assert!(finding.title.contains("took the application's processors"), "{}", finding.title);
+    assert!(finding.cost_ms > 1_800.0 && finding.cost_ms < 4_300.0, "{}", finding.cost_ms);
+    finding
+}
+
+#[test]
+fn stops_in_the_same_windows_weaken_it() {
+    let mut built = burst(100.2, 120);
+    built.pause("Pause Full", "Allocation Failure", 103.0, 4_000.0, &[]);
+    let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
+    assert!(finding.why_confidence.contains("stops of the JVM explain"), "{}", finding.why_confidence);
+}
+
+#[test]
+fn compiling_without_a_slow_window_is_no_finding_and_ruled_out_only_where_it_was_little_or_a_series_was_steady()
+ {
+    let judged = |tasks, measured_on: &str| {
+        let recording = burst(100.2, tasks).sealed();
+        let loss = Loss { measured_on: measured_on.into(), ..Loss::default() };
+        let case = Case { loss, ..crate::built::whole_run(&recording) };
+        JitCompileBurst.judge(&case, fathom_recording::ProcessId(0))
+    };
+    let Judgement::RuledOut { figure, .. } = judged(300, "") else { panic!() };
+    assert!(figure.starts_with("compilers busy for") && figure.contains("320 compile tasks"), "{figure}");
+    let Judgement::CannotTell(spot) = judged(500, "") else { panic!() };
+    assert!(spot.what.contains("compilers busy for 5.1 % of the time"), "{}", spot.what);
+    let Judgement::RuledOut { figure, .. } = judged(500, "throughput of app.csv") else { panic!() };
+    assert!(figure.starts_with("nothing was slow; 520 compile tasks"), "{figure}");
+    let silent = Built::jvm("17", "G1", 10.0).sealed();
+    assert!(matches!(crate::built::judged(&JitCompileBurst, &silent), Judgement::CannotTell(_)));
+}
+
+#[test]
+fn a_jvm_that_follows_another_is_not_the_cause() {
+    let mut built = burst(100.2, 150);
+    let leader = built.jvm;
+    let follower = built.another_jvm("follower");
+    for i in 0..40 {
+        let at_s = 100.3 + 0.01 * f64::from(i);
+        jit_task(&mut built, &format!("app.Talk.m{i}()"), at_s, 1.0, 1.0, 3);
+    }
+    let recording = built.sealed();
+    let case = Case {
+        recording: &recording,
+        slow: vec![window(100, 110)],
+        base: vec![window(40, 95)],
+        whole_run: false,
+        loss: Loss::default(),
+        found_on_stops: false,
+        warm_up: None,
+        lost_by: Vec::new(),
+        exchanges: None,
+        chains: Default::default(),
+    };
+    assert!(matches!(JitCompileBurst.judge(&case, leader), Judgement::Found(_)));
+    let judged = JitCompileBurst.judge(&case, follower);
+    assert!(
+        matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("150 of App")),
+        "{judged:?}"
+    );
+}

@@ -1,0 +1,216 @@
+//! Series made by hand, with dips of which it is known where they are.
+
+use super::*;
+
+const S: i64 = 1_000_000_000;
+
+fn noise(i: usize) -> f64 {
+    (i as f64 * 0.618_033_988_749_895).fract() - 0.5
+}
+
+fn progress(values: impl IntoIterator<Item = f64>) -> Progress {
+    let values: Vec<_> = values.into_iter().map(Some).collect();
+    Progress {
+        from_ns: 1_000 * S,
+        tick_ns: S,
+        stalled: vec![false; values.len()],
+        values,
+        of_latency: false,
+        unit: "ops/s".into(),
+        measured_on: "throughput of app".into(),
+    }
+}
+
+fn slow(found: &Found) -> Vec<(i64, i64)> {
+    found.slow.iter().map(|w| (w.from_ns / S - 1_000, w.to_ns / S - 1_000)).collect()
+}
+
+#[test]
+fn a_healthy_series_has_no_slow_window() {
+    for spread in [0.0, 20.0, 60.0] {
+        let found = find(&progress((0..300).map(|i| 200.0 + spread * noise(i)))).unwrap();
+        assert!(found.slow.is_empty() && found.warm_up.is_none(), "{spread}: {found:?}");
+        assert_eq!(found.base.len(), 1);
+    }
+}
+
+#[test]
+fn a_dip_is_found_with_its_slow_recovery_and_warm_up_is_none() {
+    let level = |i: usize| match i {
+        0..8 => 250.0 + 15.0 * i as f64,
+        100..110 => 180.0,
+        110..115 => 350.0,
+        _ => 400.0,
+    };
+    let found = find(&progress((0..200).map(|i| level(i) + 16.0 * noise(i)))).unwrap();
+    assert_eq!(slow(&found), [(100, 115)]);
+    assert_eq!(found.warm_up.map(|w| w.length_ns() / S), Some(8));
+    assert_eq!(found.base.first().map(|w| w.from_ns / S - 1_000), Some(8));
+    assert!(found.how.contains("1 stretch with"), "{}", found.how);
+}
+
+#[test]
+fn two_slow_ticks_are_noise_and_a_load_that_ends_is_no_dip() {
+    let level = |i: usize| if [50, 51].contains(&i) || i >= 196 { 10.0 } else { 100.0 };
+    let found = find(&progress((0..200).map(|i| level(i) + 4.0 * noise(i)))).unwrap();
+    assert!(slow(&found).is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_lower_level_is_slow_to_its_end_however_noisy() {
+    let level = |i: usize| if i < 150 { 100.0 } else { 65.0 };
+    let found = find(&progress((0..400).map(|i| level(i) + 60.0 * noise(i)))).unwrap();
+    assert_eq!(slow(&found).len(), 1, "{found:?}");
+    let (from, to) = slow(&found)[0];
+    assert!((145..=155).contains(&from) && to == 400, "{from} {to}");
+}
+
+#[test]
+fn one_stretched_tick_is_a_stall_when_nothing_was_done_in_it() {
+    let mut p = progress((0..100).map(|i| 100.0 + 4.0 * noise(i)));
+    p.values[60] = Some(20.0);
+    p.stalled[60] = true;
+    p.stalled[80] = true;
+    assert_eq!(slow(&find(&p).unwrap()), [(60, 61)]);
+}
+
+#[test]
+fn too_short_or_idle_a_series_tells_nothing() {
+    assert_eq!(find(&progress([1.0; 19])), None);
+    assert_eq!(find(&progress([0.0; 50])), None);
+}
+
+const WANDERING: [f64; 84] = [
+    57.0, 62.0, 78.0, 62.0, 71.0, 72.0, 72.0, 44.0, 59.0, 61.0, 65.0, 70.0, 87.0, 89.0, 100.0, 68.0, 62.0,
+    63.0, 49.0, 72.0, 28.0, 91.0, 100.0, 59.0, 83.0, 85.0, 85.0, 96.0, 88.0, 76.0, 98.0, 50.0, 73.0, 40.0,
+    74.0, 106.0, 72.0, 92.0, 91.0, 76.0, 114.0, 113.0, 119.0, 116.0, 125.0, 129.0, 16.0, 18.0, 14.0, 19.0,
+    18.0, 31.0, 34.0, 36.0, 36.0, 25.0, 24.0, 25.0, 43.0, 66.0, 80.0, 83.0, 82.0, 87.0, 65.0, 81.0, 71.0,
+    84.0, 70.0, 55.0, 57.0, 54.0, 36.0, 47.0, 57.0, 67.0, 61.0, 47.0, 71.0, 80.0, 80.0, 85.0, 83.0, 70.0,
+];
+
+#[test]
+fn a_deep_drop_in_a_wandering_series_is_found_and_the_wandering_is_not() {
+    assert_eq!(slow(&find(&progress(WANDERING)).unwrap()), [(46, 59)]);
+    let healthy = WANDERING.iter().enumerate().filter(|(i, _)| !(46..59).contains(i)).map(|(_, v)| *v);
+    let found = find(&progress(healthy)).unwrap();
+    assert!(found.slow.is_empty(), "{found:?}");
+}
+
+/// Throughput of the demo's service on a busy machine, thousands in each half second: the fall is at 22 s.
+const SHORT_FALL: [f64; 80] = [
+    38.0, 90.0, 125.0, 135.0, 136.0, 140.0, 185.0, 400.0, 384.0, 356.0, 506.0, 355.0, 390.0, 369.0, 377.0,
+    238.0, 245.0, 246.0, 269.0, 241.0, 414.0, 341.0, 424.0, 259.0, 310.0, 254.0, 269.0, 212.0, 282.0, 292.0,
+    161.0, 197.0, 329.0, 413.0, 296.0, 274.0, 279.0, 328.0, 321.0, 438.0, 327.0, 415.0, 524.0, 387.0, 54.0,
+    108.0, 177.0, 291.0, 446.0, 356.0, 303.0, 309.0, 267.0, 319.0, 489.0, 329.0, 313.0, 309.0, 383.0, 376.0,
+    308.0, 269.0, 232.0, 265.0, 322.0, 303.0, 214.0, 226.0, 410.0, 306.0, 230.0, 372.0, 454.0, 459.0, 421.0,
+    436.0, 483.0, 330.0, 365.0, 391.0,
+];
+
+#[test]
+fn a_short_fall_by_half_is_found_where_the_level_wanders_as_much_over_the_run() {
+    let found = find(&progress(SHORT_FALL)).unwrap();
+    assert_eq!(slow(&found), [(44, 47)], "{}", found.how);
+}
+
+#[test]
+fn a_rise_is_warm_up_however_long_and_no_dip() {
+    let rises: [fn(usize) -> f64; 4] = [
+        |i| 40.0 + i as f64 * 0.5,
+        |i| if i < 80 { 60.0 } else { 100.0 },
+        |i| 100.0 - 80.0 * (-(i as f64) / 40.0).exp(),
+        |i| [50.0, 65.0, 80.0, 100.0][(i / 40).min(3)],
+    ];
+    for (n, rise) in rises.iter().enumerate() {
+        for spread in [0.0, 10.0, 25.0] {
+            let found = find(&progress((0..160).map(|i| rise(i) + spread * noise(i)))).unwrap();
+            assert!(found.slow.is_empty(), "{n} {spread}: {:?} {}", slow(&found), found.how);
+        }
+    }
+}
+
+#[test]
+fn a_stall_within_a_long_warm_up_is_found() {
+    let level = |i: usize| match i {
+        30..40 => 4.0,
+        0..100 => 60.0,
+        _ => 100.0,
+    };
+    let found = find(&progress((0..160).map(|i| level(i) + 4.0 * noise(i)))).unwrap();
+    assert_eq!(slow(&found), [(30, 40)], "{}", found.how);
+}
+
+/// Normal noise by splitmix64 and Box and Muller, the same every time.
+struct Noise(u64);
+
+impl Noise {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        let (a, b) = (self.uniform().max(f64::MIN_POSITIVE), self.uniform());
+        (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+    }
+}
+
+/// Of so many series with a dip of 16 ticks somewhere in the middle, the share in which windows cover at least half of it.
+fn share_found(ticks: usize, depth: f64, noise: f64, runs: usize) -> f64 {
+    let mut random = Noise((ticks as u64) << 32 | ((depth * 1e3) as u64) << 16 | (noise * 1e3) as u64);
+    let found = (0..runs).filter(|_| {
+        let at = 12 + (random.uniform() * (ticks - 16 - 24) as f64) as usize;
+        let dip = |i: usize| if (at..at + 16).contains(&i) { 1.0 - depth } else { 1.0 };
+        let series: Vec<f64> =
+            (0..ticks).map(|i| 500.0 * (dip(i) + noise * random.normal()).max(0.0)).collect();
+        let windows = find(&progress(series)).map(|found| slow(&found)).unwrap_or_default();
+        let within = |(from, to): &(i64, i64)| (*to.min(&(at as i64 + 16)) - *from.max(&(at as i64))).max(0);
+        windows.iter().map(within).sum::<i64>() >= 8
+    });
+    found.count() as f64 / runs as f64
+}
+
+/// Of so many series of nothing but noise, the share in which a window was found.
+fn share_false(ticks: usize, noise: f64, runs: usize) -> f64 {
+    let mut random = Noise((ticks as u64) << 32 | (noise * 1e3) as u64);
+    let found = (0..runs).filter(|_| {
+        let series: Vec<f64> = (0..ticks).map(|_| 500.0 * (1.0 + noise * random.normal()).max(0.0)).collect();
+        find(&progress(series)).is_some_and(|found| !found.slow.is_empty())
+    });
+    found.count() as f64 / runs as f64
+}
+
+/// `cargo test -p fathom-diagnose --lib dips -- --nocapture` prints the table.
+#[test]
+fn a_dip_of_a_quarter_of_the_run_is_found_in_noise_and_noise_alone_is_none() {
+    const NOISE: [f64; 6] = [0.03, 0.06, 0.08, 0.10, 0.12, 0.15];
+    println!("noise                    {NOISE:?}");
+    for (depth, up_to) in [(0.45, 0.15), (0.30, 0.08)] {
+        for ticks in [64, 120] {
+            let found = NOISE.map(|noise| share_found(ticks, depth, noise, 60));
+            println!("-{:.0} %, 16 of {ticks:3} ticks   {found:?}", depth * 100.0);
+            for (noise, share) in NOISE.iter().zip(found).filter(|(noise, _)| **noise <= up_to) {
+                assert!(share >= 0.95, "{depth} {ticks} {noise}: {share}");
+            }
+        }
+    }
+    for ticks in [40, 64, 120, 300] {
+        let found = NOISE.map(|noise| share_false(ticks, noise, 40));
+        println!("noise alone, {ticks:3} ticks   {found:?}");
+        assert!(found.iter().all(|share| *share <= 0.01), "{ticks}: {found:?}");
+    }
+}
+
+#[test]
+fn a_run_that_gets_a_little_better_at_its_end_has_not_warmed_up_all_the_while() {
+    let level = |i: usize| match i {
+        20..30 => 50.0,
+        0..50 => 88.0,
+        _ => 100.0,
+    };
+    let found = find(&progress((0..64).map(|i| level(i) + 3.0 * noise(i)))).unwrap();
+    assert_eq!(slow(&found), [(20, 30)], "{}", found.how);
+    assert!(found.warm_up.is_none(), "{:?}", found.warm_up);
+}
