@@ -18,6 +18,7 @@ mod headline;
 mod intervals;
 mod ledger;
 mod live_set;
+mod lock_turns;
 mod marks;
 mod merge;
 pub mod metrics;

@@ -388,7 +388,7 @@ impl<'a> Chains<'a> {
 
     /// The innermost Java method of a stack, beyond those that `skip` picks.
     fn java_method(&self, stack: Option<StackId>, skip: impl Fn(&str) -> bool) -> Option<&'a str> {
-        crate::rules::java_method(self.recording, stack, skip)
+        crate::waits::place::java_method(self.recording, stack, skip)
     }
 
     /// Who held the lock of a wait.

@@ -24,6 +24,7 @@ mod disks;
 mod doings;
 pub(crate) mod ends;
 mod holders;
+pub(crate) mod spent;
 mod stops;
 #[cfg(test)]
 mod tests;
@@ -39,7 +40,6 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::intervals::Intervals;
-use crate::rules::processors::Spent;
 use crate::thread_ledger::{self, ByHeading, Moments, Weight};
 use crate::waits::Heading;
 use crate::waits::queues::is_java;
@@ -47,6 +47,7 @@ use crate::waits::stack::ByStack;
 use crate::{Window, quantity};
 
 pub use stops::{Part, Stop, StopPart};
+pub(crate) use turns::Turns;
 
 /// Version of the JSON of `fathom chain`.
 pub const SCHEMA: &str = "fathom.chain/1";
@@ -165,7 +166,7 @@ pub struct Chains<'a> {
     /// Threads of processes by their names; `None` where several have the same.
     by_name: OnceCell<FxHashMap<(ProcessId, StrId), Option<ThreadId>>>,
     /// What windows were spent on, for several rules.
-    spent: RefCell<FxHashMap<WindowsOf, Rc<Spent<'a>>>>,
+    spent: RefCell<FxHashMap<WindowsOf, Rc<spent::Spent<'a>>>>,
     runners: OnceCell<cpus::Runners>,
     ends: ends::Ends<'a>,
     turns: turns::Turns,
@@ -201,8 +202,8 @@ impl<'a> Chains<'a> {
         &self,
         jvm: ProcessId,
         windows: &[Window],
-        of: impl FnOnce() -> Spent<'a>,
-    ) -> Rc<Spent<'a>> {
+        of: impl FnOnce() -> spent::Spent<'a>,
+    ) -> Rc<spent::Spent<'a>> {
         let key = (jvm, windows.iter().map(|window| (window.from_ns, window.to_ns)).collect());
         if let Some(known) = self.spent.borrow().get(&key) {
             return Rc::clone(known);

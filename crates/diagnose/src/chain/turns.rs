@@ -1,9 +1,9 @@
 //! Who held the locks of a recording when, from all the waits for each of them.
 //!
 //! One wait tells who held the lock when it began. In a convoy that is the first of many: the others are told by the waits of
-//! the other threads, as the rules on locks add them up.
+//! the other threads, as the rules on locks add them up ([`crate::lock_turns`]).
 
-use fathom_recording::{ProcessId, Recording, Span, SpanId, StackId, ThreadId};
+use fathom_recording::{ProcessId, Span, SpanId, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::Chains;
@@ -11,10 +11,8 @@ use super::holders::shared_out;
 use super::walk::Walk;
 use super::{End, Link};
 use crate::intervals::Intervals;
-use crate::rules::lock_case::LockWords;
-use crate::rules::{lock_contended_juc, lock_contended_monitor, lock_holders, lock_identity};
 use crate::waits::Heading;
-use crate::{Case, Loss, Window};
+use crate::waits::place::place;
 
 /// The locks that changed hands, by the waits for them.
 #[derive(Default)]
@@ -23,6 +21,7 @@ pub(crate) struct Turns {
     /// Waits of which no record tells are known by the method of the application that waits.
     by_place: FxHashMap<(ProcessId, Heading, String), usize>,
     locks: Vec<Turn>,
+    own: Vec<(Heading, &'static [&'static str])>,
 }
 
 /// One lock.
@@ -32,29 +31,10 @@ struct Turn {
 }
 
 impl<'a> Chains<'a> {
-    /// Of a (sealed) recording, with those who held its locks one after another: what the rules on locks tell of them is looked
-    /// at for the whole run.
-    pub fn with_turns(recording: &'a Recording) -> Self {
-        let chains = Self::of(recording);
-        let Some((from_ns, to_ns)) = recording.covers_ns() else { return chains };
-        let case = Case {
-            recording,
-            slow: vec![Window { from_ns, to_ns }],
-            base: Vec::new(),
-            whole_run: true,
-            loss: Loss::default(),
-            found_on_stops: false,
-            warm_up: None,
-            lost_by: Vec::new(),
-            exchanges: None,
-            chains: std::rc::Rc::new(chains.into()),
-        };
-        let turns = Turns::of(&case);
-        let cell = case.chains;
-        let chains = std::rc::Rc::try_unwrap(cell).ok().and_then(std::cell::OnceCell::into_inner);
-        let mut chains = chains.unwrap_or_else(|| Self::of(recording));
-        chains.turns = turns;
-        chains
+    /// The same with what is known of those who held locks one after another.
+    pub(crate) fn knowing(mut self, turns: Turns) -> Self {
+        self.turns = turns;
+        self
     }
 
     /// The lock that a span waits for, where it changed hands.
@@ -72,8 +52,8 @@ impl<'a> Chains<'a> {
         if self.turns.locks.is_empty() {
             return None;
         }
-        let words = words().into_iter().find(|words| words.heading == heading)?;
-        let place = lock_identity::place(self.recording, stack, words.own);
+        let (_, own) = self.turns.own.iter().find(|(of, _)| *of == heading)?;
+        let place = place(self.recording, stack, own);
         self.turns.by_place.get(&(process, heading, place.to_owned())).copied()
     }
 
@@ -83,35 +63,27 @@ impl<'a> Chains<'a> {
     }
 }
 
-fn words() -> [&'static LockWords; 2] {
-    [&lock_contended_monitor::WORDS, &lock_contended_juc::WORDS]
-}
-
 impl Turns {
-    fn of(case: &Case<'_>) -> Self {
-        let mut turns = Self::default();
-        for process in (0..case.recording.processes.len()).map(|i| ProcessId(i as u32)) {
-            let monitors = lock_contended_monitor::waits(case, process);
-            let locks = lock_contended_juc::waits(case, process);
-            for (words, waits) in words().into_iter().zip([monitors, locks]) {
-                let Some(waits) = waits else { continue };
-                for lock in lock_identity::locks(&waits, words.own) {
-                    let holders = lock_holders::holders(&lock, &waits);
-                    // Of many objects each has its own holder; one owner needs no adding up.
-                    if lock.several || holders.len() < 2 {
-                        continue;
-                    }
-                    let turn = turns.locks.len();
-                    turns.by_span.extend(lock.spans(&waits).map(|span| (span.id, turn)));
-                    for (place, _) in lock.places.iter().filter(|(place, _)| place != lock_identity::NO_PLACE)
-                    {
-                        turns.by_place.entry((process, words.heading, place.clone())).or_insert(turn);
-                    }
-                    turns.locks.push(Turn { named: lock.named(), holders });
-                }
-            }
+    /// Methods of the locks of a heading themselves, which are not the place that waits: prefixes.
+    pub(crate) fn own(&mut self, heading: Heading, own: &'static [&'static str]) {
+        self.own.push((heading, own));
+    }
+
+    /// A lock that changed hands: the waits for it, the methods that wait, who held it when, and what it is called.
+    pub(crate) fn add<'w, 'p>(
+        &mut self,
+        (process, heading): (ProcessId, Heading),
+        spans: impl Iterator<Item = Span<'w>>,
+        places: impl Iterator<Item = &'p str>,
+        holders: Vec<(ThreadId, Intervals)>,
+        named: String,
+    ) {
+        let turn = self.locks.len();
+        self.by_span.extend(spans.map(|span| (span.id, turn)));
+        for place in places {
+            self.by_place.entry((process, heading, place.to_owned())).or_insert(turn);
         }
-        turns
+        self.locks.push(Turn { named, holders });
     }
 }
 

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::gc_case::{WHOLE_RUN_SHARE, blind};
 use super::processors::Processors;
-use super::wait_case::java_method;
+use crate::waits::place::java_method;
 use crate::{Case, Judgement, Rule, Window, quantity};
 
 /// Java that is nobody's own: what calls it decides what is done.

@@ -230,7 +230,7 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
 const TOLD_CPUS: f64 = 0.05;
 
 fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
-    let beside = |of: &dyn Fn(&super::processors::Spent<'_>) -> String| match &cpu.base {
+    let beside = |of: &dyn Fn(&crate::chain::spent::Spent<'_>) -> String| match &cpu.base {
         Some(base) => format!("{}; in the base {}", of(&cpu.slow), of(base)),
         None => of(&cpu.slow),
     };
@@ -262,7 +262,7 @@ fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
     if taken.counted && !named.is_empty() {
         evidence.push(summed(cpu.host(), format!("taken by {}", named.join("; "))));
     }
-    let of_jvms = |s: &super::processors::Spent<'_>| -> f64 {
+    let of_jvms = |s: &crate::chain::spent::Spent<'_>| -> f64 {
         ["app", "jit", "gc"].iter().map(|role| s.cpus(s.foreign_ms(cpu.jvm, role))).sum()
     };
     if of_jvms(&cpu.slow) >= TOLD_CPUS {
@@ -293,7 +293,7 @@ fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
 }
 
 /// What the recorder took, where that is worth a word.
-fn recorder(spent: &super::processors::Spent<'_>) -> Option<String> {
+fn recorder(spent: &crate::chain::spent::Spent<'_>) -> Option<String> {
     let cpus = spent.cpus(spent.recorder_ms);
     (cpus >= TOLD_CPUS)
         .then(|| format!("the recorder took {cpus:.2} processors, which are not counted: it takes less with --without syscalls"))

@@ -6,8 +6,8 @@ use fathom_recording::vocabulary::{fault, figure, kind, live, sample};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId, ThreadId};
 
 use super::cpu_case::sharing;
-use super::wait_case::java_method;
 use crate::waits::Heading;
+use crate::waits::place::java_method;
 use crate::waits::stack::ByStack;
 use crate::{Case, Window};
 

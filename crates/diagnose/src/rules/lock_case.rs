@@ -8,11 +8,12 @@ use fathom_recording::{ProcessId, Span, ThreadId};
 use super::gc_case::remedy;
 use super::lock_advice;
 use super::lock_holders::holders;
-use super::lock_identity::{self, Lock, NO_PLACE};
+use super::lock_identity::{self, Lock};
 use super::wait_case::{Waits, unseen};
 use crate::chain::Chain;
 use crate::intervals::Intervals;
 use crate::waits::Heading;
+use crate::waits::place::{NO_PLACE, place};
 use crate::{Case, Confidence, Finding, Judgement, Rule, quantity};
 
 /// Records cited.
@@ -225,7 +226,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     }
     let of = |span: &Span<'_>| {
         let class = if span.name().is_empty() { "an object of unknown class" } else { span.name() };
-        format!("for {class} in {}", lock_identity::place(recording, span.stack(), words.own))
+        format!("for {class} in {}", place(recording, span.stack(), words.own))
     };
     finding.evidence.extend(waits.longest(CITED, of));
     finding.chain = chain(waits, first, words, holders.as_ref());

@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use fathom_recording::{FrameType, Recording, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::lock_identity::{Lock, NO_PLACE, place};
-use super::wait_case::{Waits, java_method};
+use super::lock_identity::Lock;
+use super::wait_case::Waits;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
+use crate::waits::place::{NO_PLACE, java_method, place};
 
 /// From a moment on somebody holds a lock, or somebody queues for it.
 struct Event<'a> {

@@ -8,15 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::label;
-use fathom_recording::{Recording, Span, StackId, StrId, ThreadId};
+use fathom_recording::{Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::wait_case::{Wait, Waits, java_method};
+use super::wait_case::{Wait, Waits};
+use crate::waits::place::{NO_PLACE, place};
 
-/// Packages of the JDK: what the application called stands beyond them.
-const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.graalvm."];
-/// A place of which no stack tells.
-pub(crate) const NO_PLACE: &str = "a place that was not recorded";
 /// Of waits at the same time, the share that names different objects from which on the place locks many objects.
 const SEVERAL: f64 = 1.0 / 3.0;
 
@@ -34,14 +31,6 @@ pub(crate) struct Lock {
     pub(crate) several: bool,
     /// Places in [`Waits::slow`].
     waits: Vec<usize>,
-}
-
-/// The place that a stack takes a lock at: the first method of the application, else of whoever is not the lock itself.
-pub(crate) fn place<'a>(recording: &'a Recording, stack: Option<StackId>, own: &[&str]) -> &'a str {
-    let of_jdk = |name: &str| JDK.iter().any(|package| name.starts_with(package));
-    let of_lock = |name: &str| own.iter().any(|prefix| name.starts_with(prefix));
-    let place = java_method(recording, stack, of_jdk).or_else(|| java_method(recording, stack, of_lock));
-    place.unwrap_or(NO_PLACE)
 }
 
 /// The locks of some waits, the one waited for longest first.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use fathom_recording::vocabulary::{figure, kind, label, live, source};
 use fathom_recording::{ProcessId, Recording, Series, ThreadId};
 
+use crate::chain::spent::{Ready, Spent};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Window};
@@ -31,52 +32,6 @@ const AMONG_THEMSELVES: [Heading; 7] = [
     Heading::Blocked,
     Heading::Unknown,
 ];
-
-/// What was spent in some windows, milliseconds, added up over threads or processors.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Spent<'a> {
-    /// The windows.
-    pub(super) length_ms: f64,
-    /// Application threads on a CPU.
-    pub(super) running_ms: f64,
-    /// Application threads that could run and had no CPU.
-    pub(super) waiting_ms: f64,
-    /// Application threads whose control group had no quota left.
-    pub(super) throttled_ms: f64,
-    /// When any of them had none left: wall time.
-    pub(super) any_throttled_ms: f64,
-    /// Application threads that had work and waited for none of the others: those above, and what lies outside. Who waits
-    /// for another thread waits for what that one spends its time on.
-    pub(super) active_ms: f64,
-    /// When any of them had: wall time.
-    pub(super) any_active_ms: f64,
-    /// The same thread by thread, of those that were ready to run at any time.
-    pub(super) threads: BTreeMap<ThreadId, Ready>,
-    /// CPU time of all other processes; `None` where the machine was not watched.
-    pub(super) others_ms: Option<f64>,
-    /// CPU time of the other recorded JVMs.
-    pub(super) jvms_ms: f64,
-    /// CPU time of the recorder.
-    pub(super) recorder_ms: f64,
-    /// Processors of which figures tell.
-    pub(super) processors: usize,
-    /// CPU time of other processes by name: how many there were, and milliseconds.
-    pub(super) by_name: BTreeMap<&'a str, (usize, f64)>,
-    /// CPU time of JVMs' threads by what they are for: "gc", "jit", "vm", "app".
-    pub(super) roles: BTreeMap<(ProcessId, &'a str), f64>,
-    /// Time that the hypervisor gave to others.
-    pub(super) steal_ms: f64,
-}
-
-/// What one thread spent some windows on, milliseconds.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ready {
-    /// On a CPU, or could have been.
-    ready_ms: f64,
-    waiting_ms: f64,
-    throttled_ms: f64,
-    active_ms: f64,
-}
 
 impl Spent<'_> {
     /// What `of` takes of threads' time in which they had work, as a share: the mean over threads, each by how long it was

@@ -6,8 +6,9 @@ use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{ProcessId, Recording, Span};
 
 use super::gc_case::remedy;
-use super::wait_case::{Waits, java_method};
+use super::wait_case::Waits;
 use crate::intervals::Intervals;
+use crate::waits::place::java_method;
 use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
 
 /// A start that takes as long is slow, milliseconds: one on a machine with room takes a tenth to a third of one.

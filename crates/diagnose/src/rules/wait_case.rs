@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::{kind, source};
-use fathom_recording::{ProcessId, Recording, Source, Span, StackId, ThreadId, Unseen};
+use fathom_recording::{ProcessId, Recording, Source, Span, ThreadId, Unseen};
 
 use super::gc_case::{cited, marked, summed};
 use crate::intervals::Intervals;
@@ -93,7 +93,7 @@ impl<'c, 'a> Waits<'c, 'a> {
         let mut unlisted: BTreeMap<(ThreadId, &str), f64> = BTreeMap::new();
         for (thread, moments) in &slow.unlisted {
             for (stack, ns) in case.chains().stacks_under(*thread, heading, moments) {
-                let place = super::lock_identity::place(case.recording, stack, own);
+                let place = crate::waits::place::place(case.recording, stack, own);
                 *unlisted.entry((*thread, place)).or_default() += ns as f64 / 1e6;
             }
         }
@@ -285,25 +285,6 @@ fn may_hide(unseen: &Unseen, pid: Option<i64>, kind: &str) -> bool {
 pub(crate) struct Group {
     pub(crate) count: usize,
     pub(crate) ms: f64,
-}
-
-/// The innermost Java method of a stack, beyond those that `skip` picks.
-pub(crate) fn java_method(
-    recording: &Recording,
-    stack: Option<StackId>,
-    skip: impl Fn(&str) -> bool,
-) -> Option<&str> {
-    use fathom_recording::FrameType::{C1, C2, Inlined, Interpreted};
-    let mut at = stack;
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let frame = recording.frames.get(node.frame.index())?;
-        let name = recording.strings.get(frame.name);
-        if matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined) && !skip(name) {
-            return Some(name);
-        }
-        at = node.parent;
-    }
-    None
 }
 
 /// What threads waited for was not recorded, or not all of it. One wording for all rules, so that it is one row. Where a

@@ -3,6 +3,7 @@
 
 pub(crate) mod frozen;
 pub(crate) mod log_write;
+pub(crate) mod place;
 pub(crate) mod queues;
 pub(crate) mod record;
 pub(crate) mod stack;

@@ -11,12 +11,13 @@ use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId};
 use rustc_hash::FxHashMap;
 
 use super::Burst;
+use crate::chain::spent::Spent;
 use crate::intervals::Intervals;
 use crate::quantity::{millis, share};
 use crate::rules::cpu_case::sharing;
 use crate::rules::gc_case::{blind, summed};
 use crate::rules::jit_case::JitCase;
-use crate::rules::processors::{Processors, Spent};
+use crate::rules::processors::Processors;
 use crate::{Case, Evidence, Judgement, Rule, Window};
 
 /// Samples of application threads in the slow windows from which on their shares tell: of a hundred, one of a twentieth is off
