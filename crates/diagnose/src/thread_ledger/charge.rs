@@ -1,22 +1,22 @@
 //! A thread's time in a window, each moment charged to one heading.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
-use fathom_recording::vocabulary::{figure, kind, sample};
-use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, Span, StackId, StrId, ThreadId};
-use rustc_hash::FxHashMap;
-
+use super::book::{Book, Means, Seen, Taken};
 use super::bounds::Bounds;
-use super::gaps::{self, Kinds, Sampler};
+use super::gaps::{self, Kinds};
+use super::layers::by_samples;
 use crate::Window;
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
 use crate::waits::stack::ByStack;
 use crate::waits::{Heading, record};
+use fathom_recording::vocabulary::{figure, sample};
+use fathom_recording::{ProcessId, Recording, Role, Span, ThreadId};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
-const HEADINGS: usize = Heading::ALL.len();
+pub(super) const HEADINGS: usize = Heading::ALL.len();
 
 /// A thread's time by heading.
 #[derive(Clone, Debug)]
@@ -145,138 +145,6 @@ impl<'a> Moments<'a> {
     /// Samples of a thread, in order of time.
     pub(crate) fn samples(&self, thread: ThreadId) -> &[Taken] {
         self.seen.threads.get(&thread).map_or(&[], |book| &book.samples)
-    }
-}
-
-/// A sample of a thread of which it is known, small: a busy hour has millions.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
-    pub(crate) t_ns: i64,
-    pub(crate) weight: i64,
-    pub(crate) kind: StrId,
-    /// The stack, [`NO_STACK`] for none.
-    stack: u32,
-}
-
-/// In the place of a stack: none was taken.
-const NO_STACK: u32 = u32::MAX;
-
-impl Taken {
-    fn of(sample: &Sample) -> Self {
-        let stack = sample.stack.map_or(NO_STACK, |stack| stack.0);
-        Self { t_ns: sample.t_ns, weight: sample.weight, kind: sample.kind, stack }
-    }
-
-    /// The stack that was seen.
-    pub(crate) fn stack(&self) -> Option<StackId> {
-        (self.stack != NO_STACK).then_some(StackId(self.stack))
-    }
-}
-
-/// What is recorded of each thread.
-struct Seen<'a> {
-    threads: BTreeMap<ThreadId, Book<'a>>,
-    means: Means,
-}
-
-/// By what it is judged whether a thread ran.
-struct Means {
-    kinds: Kinds,
-    sampler: Option<Sampler>,
-}
-
-/// What is recorded of one thread.
-#[derive(Default)]
-pub(super) struct Book<'a> {
-    pub(super) watched: Vec<(i64, i64)>,
-    pub(super) off: Vec<Span<'a>>,
-    /// Whether the ends of those are in order, too.
-    ends_in_order: bool,
-    /// The kernel's accounts of it: from, to, nanoseconds on a CPU.
-    pub(super) accounts: Vec<(i64, i64, i64)>,
-    told: Vec<Span<'a>>,
-    /// The same kind by kind: where its records end, and whether their ends are in order.
-    told_rows: Vec<(&'static str, usize, bool)>,
-    starts: Vec<i64>,
-    ends: Vec<i64>,
-    /// In order of time.
-    pub(super) samples: Vec<Taken>,
-    /// First and last time of anything.
-    hull: Option<(i64, i64)>,
-}
-
-impl<'a> Book<'a> {
-    fn reach(&mut self, from: i64, to: i64) {
-        let (first, last) = self.hull.unwrap_or((from, to));
-        self.hull = Some((first.min(from), last.max(to)));
-    }
-
-    /// Keeps a record of a kind, of which all come one after another.
-    fn tell(&mut self, kind: &'static str, span: Span<'a>) {
-        if !record::is_wait(&span) {
-            return;
-        }
-        match self.told_rows.last_mut().filter(|(last, ..)| *last == kind) {
-            Some((_, end, in_order)) => {
-                *in_order &= self.told.last().is_none_or(|last| last.t1_ns() <= span.t1_ns());
-                *end += 1;
-            }
-            None => self.told_rows.push((kind, self.told.len() + 1, true)),
-        }
-        self.told.push(span);
-    }
-
-    /// When the thread lived. Where nobody watched its start, it is taken to live from its first record to its last
-    /// when its switches were watched, and for the whole recording when not: a sampled thread is mostly silent.
-    fn alive(&self, covers: (i64, i64)) -> (i64, i64) {
-        let (first, last) = self.hull.unwrap_or(covers);
-        let watched = !self.watched.is_empty();
-        let start = self.starts.iter().min().copied().unwrap_or(if watched { first } else { covers.0 });
-        let end = self.ends.iter().max().copied().unwrap_or(if watched { last } else { covers.1 });
-        (start.min(first), end.max(last))
-    }
-
-    /// Whether nothing is known of it but what it waited for. A virtual thread is no thread of the kernel's: what it does else, its
-    /// carriers are charged with.
-    fn is_known_by_waits(&self) -> bool {
-        self.watched.is_empty() && self.off.is_empty() && self.samples.is_empty()
-    }
-}
-
-impl<'a> Seen<'a> {
-    fn of(recording: &'a Recording) -> Self {
-        let mut threads: BTreeMap<ThreadId, Book<'a>> = BTreeMap::new();
-        let mut each = |kind: &str, take: &mut dyn FnMut(&mut Book<'a>, Span<'a>)| {
-            for span in recording.spans_of(kind) {
-                let Some(thread) = span.thread() else { continue };
-                let book = threads.entry(thread).or_default();
-                book.reach(span.t0_ns(), span.t1_ns());
-                take(book, span);
-            }
-        };
-        each(kind::SCHED_WATCHED, &mut |book, span| book.watched.push((span.t0_ns(), span.t1_ns())));
-        each(kind::SCHED_OFF, &mut |book, span| book.off.push(span));
-        each(kind::THREAD_CPU, &mut |book, span| {
-            let ran_ns = span.figure(figure::CPU_NS).unwrap_or(f64::INFINITY).max(0.0) as i64;
-            book.accounts.push((span.t0_ns(), span.t1_ns(), ran_ns));
-        });
-        each(kind::THREAD_START, &mut |book, span| book.starts.push(span.t0_ns()));
-        each(kind::THREAD_END, &mut |book, span| book.ends.push(span.t1_ns()));
-        for kind in record::WAITS {
-            each(kind, &mut |book, span| book.tell(kind, span));
-        }
-        let kinds = Kinds::of(recording);
-        for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s.kind) || kinds.is_short(s.kind)) {
-            let Some(thread) = sample.thread else { continue };
-            let book = threads.entry(thread).or_default();
-            book.reach(sample.t_ns, sample.t_ns);
-            book.samples.push(Taken::of(&sample));
-        }
-        for book in threads.values_mut() {
-            book.samples.sort_by_key(|sample| sample.t_ns);
-            book.ends_in_order = book.off.is_sorted_by_key(|span| span.t1_ns());
-        }
-        Self { threads, means: Means { kinds, sampler: Sampler::of(recording) } }
     }
 }
 
@@ -451,93 +319,4 @@ fn by_heading(told: impl Iterator<Item = (Heading, (i64, i64))>) -> BTreeMap<Hea
     let mut lists: BTreeMap<Heading, Vec<(i64, i64)>> = BTreeMap::new();
     told.for_each(|(heading, ends)| lists.entry(heading).or_default().push(ends));
     lists.into_iter().map(|(heading, list)| (heading, Intervals::of(list))).collect()
-}
-
-/// Moves time by samples: running time out of the unknown where nobody watched the switches, and running time to the layer
-/// that was sampled. Nothing is moved that is not there, so the sum stays.
-fn by_samples(
-    recording: &Recording,
-    book: &Book<'_>,
-    kinds: &Kinds,
-    role: Role,
-    stacks: &ByStack,
-    window: Window,
-    spent_ns: &mut [i64; HEADINGS],
-) -> (u64, i64) {
-    let is_time = kinds.on_cpu == recording.strings.find(sample::CPU);
-    let watched = Intervals::of(book.watched.iter().copied());
-    let (mut sampled_ns, mut unwatched_ns) = (0_i64, 0_i64);
-    let mut layers = [0_i64; HEADINGS];
-    let mut cpu_samples = 0;
-    let before = |end: i64| book.samples.partition_point(|s| s.t_ns < end);
-    for sample in &book.samples[before(window.from_ns)..before(window.to_ns).max(before(window.from_ns))] {
-        if !kinds.is_on_cpu(sample.kind) {
-            continue;
-        }
-        let weight = sample.weight.max(0);
-        cpu_samples += 1;
-        // Cycles are no time: they divide the time that was measured, and add none.
-        let is_watched = || watched.within(sample.t_ns, sample.t_ns.saturating_add(1)).next().is_some();
-        if is_time {
-            sampled_ns = sampled_ns.saturating_add(weight);
-            unwatched_ns = unwatched_ns.saturating_add(if is_watched() { 0 } else { weight });
-        }
-        let layer = &mut layers[running(recording, stacks, role, sample).index()];
-        *layer = layer.saturating_add(weight);
-    }
-    shift(spent_ns, Heading::Unknown, Heading::Running, unwatched_ns);
-    let sampled: i128 = layers.iter().map(|ns| i128::from(*ns)).sum();
-    let measured = spent_ns[Heading::Running.index()];
-    for heading in Heading::ALL {
-        // The last layer may leave a rest of some nanoseconds with "layer not sampled".
-        let part = i128::from(measured) * i128::from(layers[heading.index()]);
-        if let Some(part) = part.checked_div(sampled) {
-            shift(spent_ns, Heading::Running, heading, part as i64);
-        }
-    }
-    (cpu_samples, sampled_ns)
-}
-
-fn shift(spent_ns: &mut [i64; HEADINGS], from: Heading, to: Heading, ns: i64) {
-    let there = spent_ns[from.index()];
-    let moved = ns.clamp(0, there.max(0));
-    if from != to {
-        spent_ns[from.index()] -= moved;
-        spent_ns[to.index()] += moved;
-    }
-}
-
-/// The layer of a CPU sample: that of its innermost frame; collectors and compilers by their threads.
-fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Taken) -> Heading {
-    let leaf = sample.stack().and_then(|stack| recording.stacks.get(stack.index()));
-    let frame = leaf.and_then(|node| recording.frames.get(node.frame.index()));
-    match (frame.map(|f| f.frame_type), role) {
-        (Some(FrameType::Kernel), _) if stacks.is_in_recorder(sample.stack()) => Heading::Recorder,
-        (Some(FrameType::Kernel), _) if stacks.heading(sample.stack()) == Heading::PageFault => {
-            Heading::KernelFault
-        }
-        (Some(FrameType::Kernel), _) => Heading::Kernel,
-        (_, Role::Gc) => Heading::Gc,
-        (_, Role::Jit) => Heading::Jit,
-        (Some(FrameType::Interpreted), _) => Heading::Interpreted,
-        (Some(FrameType::C1), _) => Heading::C1,
-        (Some(FrameType::C2 | FrameType::Stub), _) => Heading::C2,
-        // An inlined frame is as compiled as the frame that it was inlined into.
-        (Some(FrameType::Inlined), _) => compiled_by(recording, sample),
-        (Some(FrameType::Jvm), _) => Heading::Jvm,
-        (Some(FrameType::Native), _) => Heading::Native,
-        (Some(FrameType::Unknown) | None, _) => Heading::Running,
-    }
-}
-
-fn compiled_by(recording: &Recording, sample: &Taken) -> Heading {
-    let mut at = sample.stack();
-    while let Some(node) = at.and_then(|stack| recording.stacks.get(stack.index())) {
-        match recording.frames.get(node.frame.index()).map(|f| f.frame_type) {
-            Some(FrameType::Inlined) => at = node.parent,
-            Some(FrameType::C1) => return Heading::C1,
-            _ => break,
-        }
-    }
-    Heading::C2
 }

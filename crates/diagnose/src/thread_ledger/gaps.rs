@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{Recording, StrId};
 
-use super::charge::{Book, Taken};
+use super::book::{Book, Taken};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 

@@ -15,10 +15,12 @@
 //! What samples move from one heading to another never exceeds what is there. What ran for longer than the kernel accounts
 //! to a thread, to its process or than the machine has processors did not run: nobody saw what it did ([`gaps`], [`bounds`]).
 
+mod book;
 mod bounds;
 mod charge;
 mod gaps;
 mod groups;
+mod layers;
 mod rank;
 #[cfg(test)]
 mod tests;
@@ -28,7 +30,8 @@ use fathom_recording::vocabulary::series;
 use fathom_recording::{Recording, SeriesKind};
 use serde::Serialize;
 
-pub(crate) use charge::{ByHeading, Moments, Taken};
+pub(crate) use book::Taken;
+pub(crate) use charge::{ByHeading, Moments};
 pub use groups::By;
 pub use rank::Weight;
 pub(crate) use rank::{growth, parts};

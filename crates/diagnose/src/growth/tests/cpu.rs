@@ -1,0 +1,149 @@
+//! Time on the CPUs that grew, and the waiting for them.
+
+use super::*;
+
+#[test]
+fn more_cpu_time_for_each_operation_is_told_by_the_method_of_the_application() {
+    let mut service = Service::of((300.0, 100.0));
+    for i in 0..2 {
+        let name = format!("worker-{i}");
+        service.thread(&name);
+        let compute =
+            [("java.util.regex.Pattern$Loop.match", FrameType::C2), ("shop.Price.parse", FrameType::C2)];
+        let other = [("shop.Cart.add", FrameType::C2)];
+        for tenth in 0..600 {
+            let frames: &[_] = if is_slow(tenth / 10) && tenth % 5 != 0 { &compute } else { &other };
+            service.built.on_cpu(&name, frames, tenth as f64 / 10.0, 100.0);
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let finding = found(&diagnosis);
+    assert_eq!((finding.culprit.as_str(), finding.layer), ("shop.Price.parse", crate::Layer::Application));
+    assert!(finding.title.contains("running in shop.Price.parse"), "{finding:#?}");
+}
+
+#[test]
+fn what_the_recorder_runs_more_in_the_name_of_threads_is_said_and_is_no_method_of_theirs() {
+    let mut service = Service::of((300.0, 100.0));
+    let thread = service.thread("worker-0");
+    let own = service.stack(&[("fathom: on_sys_exit", FrameType::Kernel), ("shop.Cart.add", FrameType::C2)]);
+    let cart = service.stack(&[("shop.Cart.add", FrameType::C2)]);
+    for tenth in 0..600 {
+        let stack = if is_slow(tenth / 10) && tenth % 5 != 0 { own } else { cart };
+        service.built.recording.sample(&SampleRow {
+            kind: sample::CPU,
+            t_ns: tenth * 100 * MS,
+            process: service.built.jvm,
+            thread: Some(thread),
+            stack: Some(stack),
+            weight: 100 * MS,
+            source: fathom_recording::SourceId(0),
+        });
+    }
+    let diagnosis = service.diagnosis();
+    assert!(
+        diagnosis.findings.iter().all(|f| !f.title.contains("shop.Cart.add")),
+        "{:#?}",
+        diagnosis.findings
+    );
+    assert!(
+        diagnosis.account.iter().any(|c| c.to.contains("programs of fathom") && c.finding.is_none()),
+        "{:#?}",
+        diagnosis.account
+    );
+}
+
+#[test]
+fn cpu_time_that_grew_in_many_methods_is_told_by_the_one_that_all_are_below() {
+    let diagnosis = |below: bool| {
+        let mut service = Service::of((300.0, 100.0));
+        for i in 0..2 {
+            let name = format!("worker-{i}");
+            service.thread(&name);
+            for tenth in 0..600_u32 {
+                let leaf = format!("org.base.store.Page{}.next", tenth % 7);
+                let root = if below { "org.base.Select.scan" } else { &leaf };
+                let scan = [
+                    (leaf.as_str(), FrameType::C2),
+                    (root, FrameType::C2),
+                    ("shop.Desk.list", FrameType::C2),
+                ];
+                let other = [("shop.Cart.add", FrameType::C2)];
+                let frames: &[_] =
+                    if is_slow(i64::from(tenth) / 10) && tenth % 5 != 0 { &scan } else { &other };
+                service.built.on_cpu(&name, frames, f64::from(tenth) / 10.0, 100.0);
+            }
+        }
+        service.diagnosis()
+    };
+    let diagnosed = diagnosis(true);
+    let finding = found(&diagnosed);
+    assert_eq!(finding.culprit, "org.base.Select.scan, called from shop.Desk.list", "{finding:#?}");
+    assert!(
+        finding.title.contains("below org.base.Select.scan, called from shop.Desk.list (Page"),
+        "{finding:#?}"
+    );
+    assert!(finding.share.is_some_and(|share| share > 0.8), "{finding:#?}");
+    // Where nothing else is common to them, it is the application's own method.
+    assert_eq!(found(&diagnosis(false)).culprit, "shop.Desk.list");
+}
+
+#[test]
+fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
+    let service = Service::of((300.0, 100.0));
+    let recording = service.built.sealed();
+    let slow = vec![Window { from_ns: 20 * S, to_ns: 40 * S }];
+    let loss = crate::Loss { lost_ms: 10_000.0, ..crate::Loss::default() };
+    let case = Case { slow, whole_run: false, loss, ..crate::built::whole_run(&recording) };
+    let jvm = ProcessId(0);
+    let taken =
+        |cost_ms| case.finding_by("cpu-taken-by-others", crate::Layer::Cpu, jvm, Confidence::Proven, cost_ms);
+    // A back-off of 15 ms; waiting for a CPU grew by 3.
+    let growth =
+        grew(&[(Heading::Sleep, "shop.Retry.backOff", 0.0, 15.0), (Heading::RunQueue, "", 1.0, 4.0)]);
+    let mut findings = vec![taken(9_000.0)];
+    growth.limit(&case, &mut findings);
+    let [finding] = &findings[..] else { panic!("{findings:#?}") };
+    assert!((finding.cost_ms - 10_000.0 / 6.0).abs() < 1.0, "{finding:#?}");
+    assert_eq!(finding.confidence, Confidence::Likely);
+    assert!(finding.why_confidence.contains("17 % of what an operation's time grew by"), "{finding:#?}");
+    // Where nothing else grew it keeps all that it costs.
+    let growth = grew(&[(Heading::RunQueue, "", 1.0, 4.0)]);
+    let mut findings = vec![taken(9_000.0)];
+    growth.limit(&case, &mut findings);
+    assert_eq!((findings[0].cost_ms, findings[0].confidence), (9_000.0, Confidence::Proven));
+    // And where waiting for a CPU did not grow it is none.
+    let growth = grew(&[(Heading::Sleep, "", 0.0, 15.0), (Heading::RunQueue, "", 4.0, 4.0)]);
+    let [ruled_out] = &growth.limit(&case, &mut findings)[..] else { panic!("{findings:#?}") };
+    assert!(findings.is_empty(), "{findings:#?}");
+    assert!(
+        ruled_out.figure.starts_with("it makes up 0 % of what an operation's time grew by"),
+        "{ruled_out:?}"
+    );
+}
+
+#[test]
+fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_from_it() {
+    let parts = [(Heading::Running, "shop.Price.parse", 0.2, 1.2), (Heading::RunQueue, "", 0.5, 5.5)];
+    let by = |growth: &Growth<'_>, heading| -> f64 {
+        growth.grown.iter().filter(|g| g.key.heading == heading).map(Grown::by).sum()
+    };
+    let mut growth = grew(&parts);
+    growth.credit_running(&[]);
+    assert_eq!((by(&growth, Heading::Running), by(&growth, Heading::RunQueue)), (6.0, 0.0));
+    // Others that took CPUs have their part of it.
+    let service = Service::of((300.0, 100.0));
+    let recording = service.built.sealed();
+    let case = crate::built::whole_run(&recording);
+    let jvm = ProcessId(0);
+    let mut taken = case.finding_by("cpu-taken-by-others", crate::Layer::Cpu, jvm, Confidence::Likely, 1.0);
+    taken.share = Some(0.5);
+    let mut growth = grew(&parts);
+    growth.credit_running(&[taken]);
+    assert!((by(&growth, Heading::RunQueue) - 3.0).abs() < 1e-9, "{}", by(&growth, Heading::RunQueue));
+    assert!((by(&growth, Heading::Running) - 3.0).abs() < 1e-9, "{}", by(&growth, Heading::Running));
+    // Without more CPU time the wait has another reason.
+    let mut growth = grew(&[(Heading::Running, "", 1.0, 1.1), (Heading::RunQueue, "", 0.5, 5.5)]);
+    growth.credit_running(&[]);
+    assert_eq!(by(&growth, Heading::RunQueue), 5.0);
+}

@@ -1,0 +1,126 @@
+//! Less that is asked for, and threads that wait for their next turn, are no cause.
+
+use super::*;
+
+#[test]
+fn less_demand_makes_no_operation_slower_and_is_no_cause() {
+    let mut service = Service::of((300.0, 150.0));
+    // Half as many operations, each with the same read; in between the pool's threads have no work.
+    let idle = [
+        ("futex_wait", FrameType::Kernel),
+        ("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2),
+    ];
+    let reader = service.thread("worker-0");
+    service.off(reader, &READ, (60, 30), &[(label::PEER, "10.0.0.7:5432")]);
+    let stack = service.stack(&idle);
+    for tenth in 0..600 {
+        let from = if is_slow(tenth / 10) { 30 } else { 60 };
+        service.row(kind::SCHED_OFF, reader, (tenth * 100 + from, tenth * 100 + 100), Some(stack), &[]);
+    }
+    // Two that read what seldom comes, and a timer.
+    for (name, frames) in [("listener-0", &READ), ("listener-1", &READ), ("timer", &PARK)] {
+        let thread = service.thread(name);
+        service.off(thread, frames, (100, 100), &[]);
+    }
+    let diagnosis = service.diagnosis();
+    assert!(diagnosis.findings.iter().all(|finding| finding.rule != RULE), "{:#?}", diagnosis.findings);
+}
+
+#[test]
+fn threads_that_sleep_longer_between_operations_may_be_asked_for_less() {
+    // Short sleeps are summed up, take nearly all of a thread's time in both, and are fewer for each operation that is longer.
+    let mut service = Service::of((300.0, 100.0));
+    for i in 0..4 {
+        let name = format!("worker-{i}");
+        let thread = service.thread(&name);
+        service.off(thread, &PACED, (94, 96), &[]);
+        for tenth in 0..600 {
+            let ran_ms = if is_slow(tenth / 10) { 3.0 } else { 5.0 };
+            let at = f64::from(tenth as i32) / 10.0 + 0.097;
+            service.built.on_cpu(&name, &[("shop.Cart.add", FrameType::C2)], at, ran_ms);
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let [finding] = &diagnosis.findings[..] else { panic!("{diagnosis:#?}") };
+    assert_eq!((finding.rule, finding.culprit.as_str()), (PACE_RULE, "shop.Worker.pace"));
+    assert_eq!(finding.confidence, Confidence::ConsistentWith, "{finding:#?}");
+}
+
+#[test]
+fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
+    let rest = [
+        ("futex_wait", FrameType::Kernel),
+        ("java.util.concurrent.LinkedBlockingQueue.take", FrameType::C2),
+        ("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2),
+    ];
+    let diagnosis = |read_ms: i64| {
+        let mut service = Service::of((300.0, 150.0));
+        for i in 0..8 {
+            let thread = service.thread(&format!("worker-{i}"));
+            // Half as many operations, each of which reads for as long as ever.
+            service.off(thread, &READ, (30, read_ms), &[(label::PEER, "10.0.0.7:5432")]);
+            for tenth in 0..600 {
+                let from = if is_slow(tenth / 10) { read_ms } else { 30 };
+                let stack = service.stack(&rest);
+                service.row(
+                    kind::SCHED_OFF,
+                    thread,
+                    (tenth * 100 + from, tenth * 100 + 99),
+                    Some(stack),
+                    &[],
+                );
+            }
+        }
+        service.diagnosis()
+    };
+    let less = diagnosis(15);
+    assert_eq!(less.findings[0].rule, demand::DEMAND_RULE, "{less:#?}");
+    assert_eq!(less.findings[0].confidence, Confidence::ConsistentWith);
+    let title = &less.findings[0].title;
+    assert!(title.contains("each took no longer: 8.50 ms of threads' time instead of 8.23 ms"), "{title}");
+    let slower = diagnosis(60);
+    assert_eq!(slower.findings[0].rule, RULE, "{slower:#?}");
+    // What nobody saw may have held what operations waited for.
+    let recording = Service::of((300.0, 150.0)).built.sealed();
+    let (slow_rate, base_rate) = (Some(150.0), Some(300.0));
+    let loss = crate::Loss { lost_ms: 10_000.0, slow_rate, base_rate, ..crate::Loss::default() };
+    let window = |from: i64, to: i64| vec![Window { from_ns: from * S, to_ns: to * S }];
+    let whole = crate::built::whole_run(&recording);
+    let case = Case { loss, slow: window(20, 40), base: window(0, 20), ..whole };
+    let unseen = |unseen| Growth { unseen, ..grew(&[(Heading::Network, "", 8.0, 8.0)]) };
+    assert!(unseen(0.05).less_demand(&case).is_some() && unseen(0.2).less_demand(&case).is_none());
+}
+
+#[test]
+fn a_timer_of_the_jdks_that_waits_for_its_turn_is_no_part_of_an_operation() {
+    let wait = |method| {
+        [
+            ("pthread_cond_timedwait", FrameType::Native),
+            ("java.lang.Object.wait", FrameType::C2),
+            (method, FrameType::Interpreted),
+        ]
+    };
+    let charged = |method| {
+        let mut service = Service::of((300.0, 30.0));
+        let worker = service.thread("worker");
+        service.off(worker, &READ, (30, 95), &[(label::PEER, "10.0.0.7:5432")]);
+        let timer = service.thread("timer");
+        service.off(timer, &wait(method), (50, 99), &[]);
+        let account = service.diagnosis().account;
+        account.iter().any(|charge| charge.to.contains(method))
+    };
+    assert!(charged("shop.Poller.run") && !charged("java.util.TimerThread.run"));
+}
+
+#[test]
+fn code_that_runs_as_ever_while_less_is_asked_for_is_not_likely_to_be_the_cause() {
+    let mut service = Service::of((300.0, 100.0));
+    service.thread("compactor");
+    for tenth in 0..600 {
+        let compact = [("shop.Compactor.run", FrameType::C2)];
+        service.built.on_cpu("compactor", &compact, f64::from(tenth) / 10.0, 100.0);
+    }
+    let diagnosis = service.diagnosis();
+    let likely = |finding: &&Finding| finding.confidence > Confidence::ConsistentWith;
+    assert_eq!(diagnosis.findings.iter().find(likely), None);
+}

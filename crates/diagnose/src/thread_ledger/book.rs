@@ -1,0 +1,142 @@
+//! What is recorded of each thread, gathered once: when it was watched, when it was off the CPU, the records that tell of its
+//! waits, its samples.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::{Recording, Sample, Span, StackId, StrId, ThreadId};
+
+use super::gaps::{Kinds, Sampler};
+use crate::waits::record;
+
+/// A sample of a thread of which it is known, small: a busy hour has millions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) t_ns: i64,
+    pub(crate) weight: i64,
+    pub(crate) kind: StrId,
+    /// The stack, [`NO_STACK`] for none.
+    pub(super) stack: u32,
+}
+
+/// In the place of a stack: none was taken.
+pub(super) const NO_STACK: u32 = u32::MAX;
+
+impl Taken {
+    pub(super) fn of(sample: &Sample) -> Self {
+        let stack = sample.stack.map_or(NO_STACK, |stack| stack.0);
+        Self { t_ns: sample.t_ns, weight: sample.weight, kind: sample.kind, stack }
+    }
+
+    /// The stack that was seen.
+    pub(crate) fn stack(&self) -> Option<StackId> {
+        (self.stack != NO_STACK).then_some(StackId(self.stack))
+    }
+}
+
+/// What is recorded of each thread.
+pub(super) struct Seen<'a> {
+    pub(super) threads: BTreeMap<ThreadId, Book<'a>>,
+    pub(super) means: Means,
+}
+
+/// By what it is judged whether a thread ran.
+pub(super) struct Means {
+    pub(super) kinds: Kinds,
+    pub(super) sampler: Option<Sampler>,
+}
+
+/// What is recorded of one thread.
+#[derive(Default)]
+pub(super) struct Book<'a> {
+    pub(super) watched: Vec<(i64, i64)>,
+    pub(super) off: Vec<Span<'a>>,
+    /// Whether the ends of those are in order, too.
+    pub(super) ends_in_order: bool,
+    /// The kernel's accounts of it: from, to, nanoseconds on a CPU.
+    pub(super) accounts: Vec<(i64, i64, i64)>,
+    pub(super) told: Vec<Span<'a>>,
+    /// The same kind by kind: where its records end, and whether their ends are in order.
+    pub(super) told_rows: Vec<(&'static str, usize, bool)>,
+    pub(super) starts: Vec<i64>,
+    pub(super) ends: Vec<i64>,
+    /// In order of time.
+    pub(super) samples: Vec<Taken>,
+    /// First and last time of anything.
+    pub(super) hull: Option<(i64, i64)>,
+}
+
+impl<'a> Book<'a> {
+    pub(super) fn reach(&mut self, from: i64, to: i64) {
+        let (first, last) = self.hull.unwrap_or((from, to));
+        self.hull = Some((first.min(from), last.max(to)));
+    }
+
+    /// Keeps a record of a kind, of which all come one after another.
+    pub(super) fn tell(&mut self, kind: &'static str, span: Span<'a>) {
+        if !record::is_wait(&span) {
+            return;
+        }
+        match self.told_rows.last_mut().filter(|(last, ..)| *last == kind) {
+            Some((_, end, in_order)) => {
+                *in_order &= self.told.last().is_none_or(|last| last.t1_ns() <= span.t1_ns());
+                *end += 1;
+            }
+            None => self.told_rows.push((kind, self.told.len() + 1, true)),
+        }
+        self.told.push(span);
+    }
+
+    /// When the thread lived. Where nobody watched its start, it is taken to live from its first record to its last
+    /// when its switches were watched, and for the whole recording when not: a sampled thread is mostly silent.
+    pub(super) fn alive(&self, covers: (i64, i64)) -> (i64, i64) {
+        let (first, last) = self.hull.unwrap_or(covers);
+        let watched = !self.watched.is_empty();
+        let start = self.starts.iter().min().copied().unwrap_or(if watched { first } else { covers.0 });
+        let end = self.ends.iter().max().copied().unwrap_or(if watched { last } else { covers.1 });
+        (start.min(first), end.max(last))
+    }
+
+    /// Whether nothing is known of it but what it waited for. A virtual thread is no thread of the kernel's: what it does else, its
+    /// carriers are charged with.
+    pub(super) fn is_known_by_waits(&self) -> bool {
+        self.watched.is_empty() && self.off.is_empty() && self.samples.is_empty()
+    }
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn of(recording: &'a Recording) -> Self {
+        let mut threads: BTreeMap<ThreadId, Book<'a>> = BTreeMap::new();
+        let mut each = |kind: &str, take: &mut dyn FnMut(&mut Book<'a>, Span<'a>)| {
+            for span in recording.spans_of(kind) {
+                let Some(thread) = span.thread() else { continue };
+                let book = threads.entry(thread).or_default();
+                book.reach(span.t0_ns(), span.t1_ns());
+                take(book, span);
+            }
+        };
+        each(kind::SCHED_WATCHED, &mut |book, span| book.watched.push((span.t0_ns(), span.t1_ns())));
+        each(kind::SCHED_OFF, &mut |book, span| book.off.push(span));
+        each(kind::THREAD_CPU, &mut |book, span| {
+            let ran_ns = span.figure(figure::CPU_NS).unwrap_or(f64::INFINITY).max(0.0) as i64;
+            book.accounts.push((span.t0_ns(), span.t1_ns(), ran_ns));
+        });
+        each(kind::THREAD_START, &mut |book, span| book.starts.push(span.t0_ns()));
+        each(kind::THREAD_END, &mut |book, span| book.ends.push(span.t1_ns()));
+        for kind in record::WAITS {
+            each(kind, &mut |book, span| book.tell(kind, span));
+        }
+        let kinds = Kinds::of(recording);
+        for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s.kind) || kinds.is_short(s.kind)) {
+            let Some(thread) = sample.thread else { continue };
+            let book = threads.entry(thread).or_default();
+            book.reach(sample.t_ns, sample.t_ns);
+            book.samples.push(Taken::of(&sample));
+        }
+        for book in threads.values_mut() {
+            book.samples.sort_by_key(|sample| sample.t_ns);
+            book.ends_in_order = book.off.is_sorted_by_key(|span| span.t1_ns());
+        }
+        Self { threads, means: Means { kinds, sampler: Sampler::of(recording) } }
+    }
+}

@@ -1,0 +1,101 @@
+//! Time on a CPU, divided by the layers that samples saw.
+
+use fathom_recording::vocabulary::sample;
+use fathom_recording::{FrameType, Recording, Role};
+
+use super::book::{Book, Taken};
+use super::charge::HEADINGS;
+use super::gaps::Kinds;
+use crate::Window;
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+use crate::waits::stack::ByStack;
+
+/// Moves time by samples: running time out of the unknown where nobody watched the switches, and running time to the layer
+/// that was sampled. Nothing is moved that is not there, so the sum stays.
+pub(super) fn by_samples(
+    recording: &Recording,
+    book: &Book<'_>,
+    kinds: &Kinds,
+    role: Role,
+    stacks: &ByStack,
+    window: Window,
+    spent_ns: &mut [i64; HEADINGS],
+) -> (u64, i64) {
+    let is_time = kinds.on_cpu == recording.strings.find(sample::CPU);
+    let watched = Intervals::of(book.watched.iter().copied());
+    let (mut sampled_ns, mut unwatched_ns) = (0_i64, 0_i64);
+    let mut layers = [0_i64; HEADINGS];
+    let mut cpu_samples = 0;
+    let before = |end: i64| book.samples.partition_point(|s| s.t_ns < end);
+    for sample in &book.samples[before(window.from_ns)..before(window.to_ns).max(before(window.from_ns))] {
+        if !kinds.is_on_cpu(sample.kind) {
+            continue;
+        }
+        let weight = sample.weight.max(0);
+        cpu_samples += 1;
+        // Cycles are no time: they divide the time that was measured, and add none.
+        let is_watched = || watched.within(sample.t_ns, sample.t_ns.saturating_add(1)).next().is_some();
+        if is_time {
+            sampled_ns = sampled_ns.saturating_add(weight);
+            unwatched_ns = unwatched_ns.saturating_add(if is_watched() { 0 } else { weight });
+        }
+        let layer = &mut layers[running(recording, stacks, role, sample).index()];
+        *layer = layer.saturating_add(weight);
+    }
+    shift(spent_ns, Heading::Unknown, Heading::Running, unwatched_ns);
+    let sampled: i128 = layers.iter().map(|ns| i128::from(*ns)).sum();
+    let measured = spent_ns[Heading::Running.index()];
+    for heading in Heading::ALL {
+        // The last layer may leave a rest of some nanoseconds with "layer not sampled".
+        let part = i128::from(measured) * i128::from(layers[heading.index()]);
+        if let Some(part) = part.checked_div(sampled) {
+            shift(spent_ns, Heading::Running, heading, part as i64);
+        }
+    }
+    (cpu_samples, sampled_ns)
+}
+
+pub(super) fn shift(spent_ns: &mut [i64; HEADINGS], from: Heading, to: Heading, ns: i64) {
+    let there = spent_ns[from.index()];
+    let moved = ns.clamp(0, there.max(0));
+    if from != to {
+        spent_ns[from.index()] -= moved;
+        spent_ns[to.index()] += moved;
+    }
+}
+
+/// The layer of a CPU sample: that of its innermost frame; collectors and compilers by their threads.
+pub(super) fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Taken) -> Heading {
+    let leaf = sample.stack().and_then(|stack| recording.stacks.get(stack.index()));
+    let frame = leaf.and_then(|node| recording.frames.get(node.frame.index()));
+    match (frame.map(|f| f.frame_type), role) {
+        (Some(FrameType::Kernel), _) if stacks.is_in_recorder(sample.stack()) => Heading::Recorder,
+        (Some(FrameType::Kernel), _) if stacks.heading(sample.stack()) == Heading::PageFault => {
+            Heading::KernelFault
+        }
+        (Some(FrameType::Kernel), _) => Heading::Kernel,
+        (_, Role::Gc) => Heading::Gc,
+        (_, Role::Jit) => Heading::Jit,
+        (Some(FrameType::Interpreted), _) => Heading::Interpreted,
+        (Some(FrameType::C1), _) => Heading::C1,
+        (Some(FrameType::C2 | FrameType::Stub), _) => Heading::C2,
+        // An inlined frame is as compiled as the frame that it was inlined into.
+        (Some(FrameType::Inlined), _) => compiled_by(recording, sample),
+        (Some(FrameType::Jvm), _) => Heading::Jvm,
+        (Some(FrameType::Native), _) => Heading::Native,
+        (Some(FrameType::Unknown) | None, _) => Heading::Running,
+    }
+}
+
+pub(super) fn compiled_by(recording: &Recording, sample: &Taken) -> Heading {
+    let mut at = sample.stack();
+    while let Some(node) = at.and_then(|stack| recording.stacks.get(stack.index())) {
+        match recording.frames.get(node.frame.index()).map(|f| f.frame_type) {
+            Some(FrameType::Inlined) => at = node.parent,
+            Some(FrameType::C1) => return Heading::C1,
+            _ => break,
+        }
+    }
+    Heading::C2
+}
