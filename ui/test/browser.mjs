@@ -258,7 +258,7 @@ const tests = {
     const page = await open();
     const links = await page.innerText(".chain-links");
     assert.match(links, /800\sms[\s\S]*that http-exec-7 held[\s\S]*http-exec-7: in fsync\(\) on \/var\/data\/log[\s\S]*write request on vda[\s\S]*the disk was at work/);
-    assert.match(await page.innerText(".stop-parts"), /until all threads stood 90\.0\sms[\s\S]*the operation 28\.0\sms/);
+    assert.match(await page.innerText(".stop-parts"), /time to safepoint 90\.0\sms[\s\S]*the operation 28\.0\sms/);
     assert.match(await page.innerText(".finding"), /last in: http-exec-2 \(it was the last to block\)/);
     await page.click(".chain-stack summary >> nth=0");
     await page.locator(".chain-stack[open] li", { hasText: "org.example.Store.commit" }).first().waitFor();

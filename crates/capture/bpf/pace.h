@@ -8,7 +8,7 @@
  *
  *   told in a window > MOST ──▶ twice as long          told in a window < MOST / 4 ──▶ half as long, down to what was asked
  *
- * The long ones are told all the same; what becomes of the others is up to the program, and how many they were is counted.
+ * The long ones are reported all the same; what becomes of the others is up to the program, and how many they were is counted.
  */
 #ifndef FATHOM_PACE_H
 #define FATHOM_PACE_H

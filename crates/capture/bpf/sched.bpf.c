@@ -211,7 +211,7 @@ static __always_inline __s32 syscall_of(struct task_struct___fathom *task)
 	return (__s32)BPF_CORE_READ(regs, orig_ax);
 }
 
-/* How long the threads of a group's run queue were held back for want of quota, as the kernel's own statistics have it
+/* How long the threads of a group's run queue were held back for lack of quota, as the kernel's own statistics have it
  * (cpu.stat.local): the one measure of it, as no tracepoint tells when quota comes back. */
 static __always_inline __u64 throttled_so_far(struct cfs_rq___fathom *group)
 {

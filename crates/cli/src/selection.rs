@@ -14,7 +14,7 @@ const LARGEST_PATTERN: usize = 1 << 20;
 /// Arguments of every command that takes samples.
 #[derive(clap::Args, Debug)]
 pub struct SelectionArgs {
-    /// Only a stretch of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45; may be given
+    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45; may be given
     /// several times
     #[arg(long, value_name = "WINDOW", value_parser = window)]
     pub window: Vec<WindowSpec>,

@@ -261,7 +261,7 @@ fn a_dump_does_not_overwrite_and_says_how_long_the_jvm_stood() {
     assert!(live::said(&refused).contains("there already"), "{}", live::said(&refused));
     let other = ["heap", "-p", &dumped.program.pid(), "--dump", "other.hprof"];
     let done = live::fathom(dumped.dir.path(), &other);
-    assert!(live::said(&done).contains("its threads stood for"), "{}", live::said(&done));
+    assert!(live::said(&done).contains("its threads were stopped for"), "{}", live::said(&done));
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(dumped.dir.path().join("other.hprof")).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0, "{mode:o}");

@@ -152,7 +152,7 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
 fn signals_end_a_recording_in_order() {
     let Some((homes, classes)) = jdks().filter(|_| ebpf_is_allowed()) else { return };
     let jvm = jvm(&homes[0], classes.path(), &[], 120);
-    for (signal, word) in [("INT", "interrupted"), ("TERM", "told to end")] {
+    for (signal, word) in [("INT", "interrupted"), ("TERM", "terminated")] {
         let dir = tempfile::tempdir().unwrap();
         let recording = recording(dir.path(), &jvm.pid());
         let (code, said) = recording.end(signal);

@@ -98,7 +98,7 @@ impl Built {
         self.on_thread(kind::SCHED_WATCHED, thread, "", 0.0, seconds * 1e3)
     }
 
-    /// A thread that could run and did not: `throttled_ms` of it for want of quota, then waiting for a CPU while another ran.
+    /// A thread that could run and did not: `throttled_ms` of it for lack of quota, then waiting for a CPU while another ran.
     pub fn preempted(
         &mut self,
         thread: &str,

@@ -130,7 +130,7 @@ const HOW: &[(&str, &[(&str, &str)])] = &[
                 "1 − the time covered by safepoints and pauses ÷ the time covered by the log",
             ),
             ("safepoints", "how many there are"),
-            ("reach_p99", "99th percentile of the time from the request until all threads stood"),
+            ("reach_p99", "99th percentile of the time from the request time to safepoint"),
             ("reach_max", "the longest of the same"),
         ],
     ),

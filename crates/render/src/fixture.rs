@@ -33,7 +33,7 @@ fn input(name: &str, format: &str, process: Option<&str>, records: u64) -> Input
         records,
         skipped: 0,
         lost: 0,
-        placed: "date stamp beside uptime in 3200 lines, ±1 ms".into(),
+        placed: "date stamp next to uptime in 3200 lines, ±1 ms".into(),
     }
 }
 

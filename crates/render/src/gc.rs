@@ -85,7 +85,7 @@ fn work(out: &mut Sheet, jvm: &JvmGc) {
     for row in &jvm.concurrent {
         concurrent.add_row(std::iter::once(shortened(&row.name, NAME)).chain(lengths(&row.length_ms)));
     }
-    section(out, "Work beside the application (a cycle holds its phases)", &concurrent);
+    section(out, "Concurrent work (a cycle holds its phases)", &concurrent);
     let mut stalls = table(&header("thread"), &[]);
     for row in &jvm.stalls {
         let thread = format!("{}: {}", shortened(&row.thread, NAME), printable(&row.kind));

@@ -48,9 +48,9 @@ fn tier(tier: u8, compiler: Option<&str>) -> &'static str {
         (2, _) => "2 (C1, counters)",
         (3, _) => "3 (C1, full profiling)",
         (4, _) => "4 (C2, best code)",
-        (_, Some("c1")) => "C1, tier not told",
-        (_, Some("c2")) => "C2, tier not told",
-        _ => "not told",
+        (_, Some("c1")) => "C1, tier not recorded",
+        (_, Some("c2")) => "C2, tier not recorded",
+        _ => "not recorded",
     }
 }
 

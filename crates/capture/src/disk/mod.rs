@@ -116,7 +116,7 @@ fn untold(requests: u64, files: u64) -> impl Iterator<Item = Unavailable> {
     ];
     all.into_iter().filter(|(count, ..)| *count > 0).map(|(count, what, series)| Unavailable {
         what: format!("each of {count} {what}"),
-        why: "there were more than are told one by one".into(),
+        why: "there were more than are listed one by one".into(),
         remedy: format!("none is needed: the series {series} of the time have them"),
     })
 }

@@ -498,7 +498,7 @@ mod tests {
         let compile = recording.spans_of(kind::JIT_COMPILE).next().unwrap();
         assert_eq!((compile.name(), compile.duration_ns()), ("shop.Orders.total", 50));
         let figures = [figure::TIER, figure::OSR_BCI, figure::SUCCESS].map(|key| compile.figure(key));
-        assert_eq!(figures, [Some(3.0), Some(17.0), None], "whether it succeeded is not told");
+        assert_eq!(figures, [Some(3.0), Some(17.0), None], "whether it succeeded is not reported");
     }
 
     #[test]

@@ -58,7 +58,7 @@ const PARTS: [Part; 6] = [
         programs: "on_map_lock",
         what: "waits for the lock of the address space, and who else takes it",
     },
-    Part { tracepoint: "mark_victim", programs: "on_oom", what: "processes killed for want of memory" },
+    Part { tracepoint: "mark_victim", programs: "on_oom", what: "processes killed for lack of memory" },
 ];
 
 /// A count of the maps `stalls`, `calls` and `foreign`.

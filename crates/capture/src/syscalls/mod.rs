@@ -365,7 +365,7 @@ impl Syscalls {
             (untold, "long system calls one by one; they are in the totals", "there were too many a second"),
             (
                 untimed,
-                "system calls' times; those that outlasted two ticks of the kernel are told all the same",
+                "system calls' times; those that outlasted two ticks of the kernel are reported all the same",
                 "their threads made more than 100 000 calls a second, of which some 5 000 were timed",
             ),
             (stackless, "stacks of long system calls", "there were too many a second"),

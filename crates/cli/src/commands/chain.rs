@@ -25,7 +25,7 @@ owner, the owner's write(), the disk; a stop of the JVM, the last thread that ca
 
 Each link stands for moments of the thread at the top, and the links below it share them out without overlap and without a \
 rest; what is not known says so. Without --thread the threads come first that were held up most beyond what is usual for them \
-(in the rest of the recording, or in most of the window), without the time in which they ran, slept or had no work. Stops are cut into their parts: until all threads stood and who came last, the operation, \
+(in the rest of the recording, or in most of the window), without the time in which they ran, slept or had no work. Stops are cut into their parts: time to safepoint and who came last, the operation, \
 writing the JVM's log, until the threads ran again.
 
 Needs a live recording (fathom record as root) for more than the first link; locks and stops alone are told by a JFR file or \
@@ -42,7 +42,7 @@ pub struct Args {
     /// Only threads whose name matches a regular expression
     #[arg(long, value_name = "RE")]
     thread: Option<String>,
-    /// Only a stretch of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
+    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
     #[arg(long, value_name = "WINDOW")]
     window: Option<WindowSpec>,
     /// How many threads, those held up most beyond the usual

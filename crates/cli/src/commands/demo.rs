@@ -79,7 +79,7 @@ impl Args {
         if let Some(warning) = warning {
             eprintln!("fathom: {warning}");
         }
-        eprintln!("fathom: report in {}, logs beside it", report.display());
+        eprintln!("fathom: report in {}, logs in the same directory", report.display());
         Ok(Outcome::Done)
     }
 

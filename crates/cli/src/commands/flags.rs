@@ -150,8 +150,8 @@ fn of_file(path: &Path) -> Result<Flags> {
     let told = recording.processes.iter().filter_map(|process| process.fact(fact::JVM_ARGS));
     let told: Vec<&str> = told.collect();
     match told.as_slice() {
-        [] => bail!("{}: it tells of no JVM's command line", path.display()),
+        [] => bail!("{}: it has no JVM's command line", path.display()),
         [arguments] => Ok(of_arguments(arguments)),
-        several => bail!("{}: it tells of {} JVMs; give one of them", path.display(), several.len()),
+        several => bail!("{}: it has {} JVMs; give one of them", path.display(), several.len()),
     }
 }

@@ -28,7 +28,7 @@ Works on everything that has stacks: recordings, JFR files, profilers' output. E
 width is what it took with all that it called. Colours, letters and patterns tell interpreted, C1, C2 and inlined Java, \
 the JVM, native libraries and the kernel apart. A method is one box however it was compiled; its details say how much ran as what.
 
-With --diff everything is held against another window or another recording: what is more than noise is coloured, the \
+With --diff everything is compared with another window or another recording: what is more than noise is coloured, the \
 rest is grey. docs/flame.md tells how noise is estimated.",
     after_long_help = "Examples:
   fathom flame app.jfr                               one page, flame.html: search, zoom, keys, all kinds of samples
@@ -203,7 +203,7 @@ impl Args {
             base.windows = windows(recording, &specs)?;
             anyhow::ensure!(
                 !selection.windows.is_empty(),
-                "--diff WINDOW: which window is held against it? Give it with --window"
+                "--diff WINDOW: which window is it compared with? Give it with --window"
             );
         } else {
             let other = InputArgs { inputs, align: Vec::new() }.load()?.recording;

@@ -15,7 +15,7 @@ const MOST: usize = 12;
 /// Arguments of `fathom ledger`.
 #[derive(clap::Args, Debug)]
 #[command(
-    long_about = "What threads spent a window on: every millisecond of every thread, charged to one heading.
+    long_about = "What threads spent a window on: every millisecond of every thread, attributed to one category.
 
 Running is split by the layer that CPU samples saw, waiting by its cause: a CPU, a lock, a disk, a peer, a page fault, \
 the collector. Headings add up to threads times time; what nobody saw is shown as unknown and never spread over the \
@@ -26,7 +26,7 @@ The more the recording holds the less is unknown: `fathom record` as root sees e
 strace or a GC log each tells its part.",
     after_long_help = "Examples:
   fathom ledger slow.fathom                                     all of it, by what threads are for
-  fathom ledger slow.fathom --window 115s..125s --base 20s..110s  a slow window held against a normal one
+  fathom ledger slow.fathom --window 115s..125s --base 20s..110s  a slow window compared with a normal one
   fathom ledger slow.fathom --by pool                           pool by pool; also thread, process
   fathom ledger slow.fathom --per syscall=sendto                milliseconds for each answer sent
   fathom ledger app.jfr gc.log --json | jq '.groups[0].spent'   from files, the machine's form"
@@ -34,10 +34,10 @@ strace or a GC log each tells its part.",
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
-    /// Only a stretch of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
+    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
     #[arg(long, value_name = "WINDOW")]
     window: Option<WindowSpec>,
-    /// A stretch of time to hold it against
+    /// An interval of time to compare it with
     #[arg(long, value_name = "WINDOW")]
     base: Option<WindowSpec>,
     /// How threads are put together
@@ -47,7 +47,7 @@ pub struct Args {
     /// kinds) [default: the series of throughput, if there is one]
     #[arg(long, value_name = "SPANS")]
     per: Option<Per>,
-    /// All groups, however many there are, and all of their headings
+    /// All groups, however many there are, and all of their categories
     #[arg(long)]
     all: bool,
     /// As JSON (schema fathom.ledger/1)
@@ -100,7 +100,7 @@ impl Args {
         let none = crate::watched::none(&recording, ledger.window).filter(|_| ledger.groups.is_empty());
         anyhow::ensure!(
             !ledger.groups.is_empty() || none.is_some(),
-            "no thread in {}; threads are told by `fathom record`, a JFR file, an strace or a profile",
+            "no thread in {}; threads are recorded by `fathom record`, a JFR file, an strace or a profile",
             told(&recording)
         );
         if self.json {

@@ -49,7 +49,7 @@ pub enum Command {
     Diagnose(diagnose::Args),
     /// Verdict and timeline as one page that opens anywhere, without a network
     Report(report::Args),
-    /// Samples as a flame graph or a table of frames: one recording, or two windows held against each other
+    /// Samples as a flame graph or a table of frames: one recording, or two windows compared
     Flame(flame::Args),
     /// The same from a server on this machine: for large recordings, and for one that is being written
     Serve(serve::Args),
@@ -59,7 +59,7 @@ pub enum Command {
     Jit(jit::Args),
     /// Who keeps what in a heap dump: the largest holders, the ways that lead to them, classes, waste
     Heap(heap::Args),
-    /// What threads spent a window on: every millisecond charged to one heading
+    /// What threads spent a window on: every millisecond attributed to one category
     Ledger(ledger::Args),
     /// What threads waited for, link by link to what runs or lies outside; stops of the JVM cut into their parts
     Chain(chain::Args),

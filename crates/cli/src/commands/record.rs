@@ -296,7 +296,7 @@ fn say_ended(summary: &Summary) {
     let why = match &summary.ended {
         Ended::Deadline => "the time is over".to_owned(),
         Ended::Interrupted => "interrupted".to_owned(),
-        Ended::Terminated => "told to end".to_owned(),
+        Ended::Terminated => "terminated".to_owned(),
         Ended::TargetsGone => "what was recorded has ended".to_owned(),
         Ended::Command(status) => format!("the command has ended: {status}"),
         Ended::DiskFull(free) => format!("the disk is nearly full: {} are free", HumanBytes(*free)),

@@ -179,7 +179,7 @@ impl Args {
         }
         if show.left_out > 0 && show.summary.all.count == 0 {
             for field in show.fields_not_seen() {
-                say(&format!("--where: no event told its {field}"));
+                say(&format!("--where: no event has {field}"));
             }
         }
         Ok(Outcome::Done)

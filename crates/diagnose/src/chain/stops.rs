@@ -85,7 +85,7 @@ pub struct StopPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// From the request until all threads stood, with the cleanup where the record does not tell it apart.
+    /// From the request time to safepoint, with the cleanup where the record does not tell it apart.
     Reach,
     /// The operation.
     Operation,
@@ -99,7 +99,7 @@ impl Part {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Reach => "until all threads stood",
+            Self::Reach => "time to safepoint",
             Self::Operation => "the operation",
             Self::LogWrite => "writing the JVM's log",
             Self::Leave => "until threads ran again",
@@ -379,7 +379,7 @@ impl<'a> Walk<'_, 'a> {
             },
         );
         if !left.is_empty() {
-            let mut rest = self.link(None, None, "a stop that no record tells of".into(), &left);
+            let mut rest = self.link(None, None, "a stop that no record explains".into(), &left);
             rest.end = Some(End::Unknown);
             links.push(rest);
         }

@@ -420,11 +420,8 @@ fn a_stop_is_cut_into_its_parts_with_the_last_thread_and_the_blocked_log() {
 fn the_chain_of_a_thread_that_was_stopped_leads_through_the_stop() {
     let chain = stopped().chain(1, (10_002, 10_500));
     adds_up(chain.ms, &chain.links);
-    let reach = chain
-        .links
-        .iter()
-        .flat_map(|link| &link.next)
-        .find(|link| link.what.contains("until all threads stood"));
+    let reach =
+        chain.links.iter().flat_map(|link| &link.next).find(|link| link.what.contains("time to safepoint"));
     let reach = reach.unwrap_or_else(|| panic!("{chain:#?}"));
     assert_eq!((reach.ms, reach.next[0].thread.as_deref()), (298.0, Some("a")));
     assert_eq!(reach.next[0].end, Some(End::Running));

@@ -334,7 +334,7 @@ pub(super) fn remedies(heading: Heading) -> Vec<Remedy> {
             "look at the file and the device: who else writes to it, whether each operation must wait for it",
             "what is not written at once may be lost in a crash",
         ),
-        Heading::RunQueue => ("give the process more CPUs, or run less beside it", ""),
+        Heading::RunQueue => ("give the process more CPUs, or run less on the same machine", ""),
         Heading::Throttled => ("raise the CPU quota of the cgroup, or run fewer threads at once", ""),
         Heading::Sleep => {
             ("find what the code sleeps for: a retry, a back-off, a poll with a fixed interval", "")

@@ -108,7 +108,7 @@ impl Taken {
             })
             .collect();
         let named: f64 = by.iter().map(|(_, ms)| ms).sum();
-        by.push(("processes too short-lived or too small to be told one by one".into(), others_ms - named));
+        by.push(("processes too short-lived or too small to be listed one by one".into(), others_ms - named));
         by.push(("the JVM's own collector threads".into(), collector_ms));
         by.retain(|(_, ms)| *ms >= WORTH_NAMING * (others_ms + collector_ms));
         by.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -134,19 +134,19 @@ fn found(
     let (confidence, why) = match case.share(cost_ms) {
         _ if !by_thread => (
             Confidence::Likely,
-            "the control group's own figures show it; which threads stood still was not recorded",
+            "the control group's own figures show it; which threads were stopped was not recorded",
         ),
         Some(part) if part >= 0.5 => (
             Confidence::Proven,
-            "the scheduler was seen to hold the threads back for want of quota, and that explains half of the loss or more",
+            "the scheduler was seen to hold the threads back for lack of quota, and that explains half of the loss or more",
         ),
         Some(_) => (
             Confidence::Likely,
-            "the scheduler was seen to hold the threads back for want of quota; that explains less than half of the loss",
+            "the scheduler was seen to hold the threads back for lack of quota; that explains less than half of the loss",
         ),
         None => (
             Confidence::Likely,
-            "the scheduler was seen to hold the threads back for want of quota; no series shows what it cost the \
+            "the scheduler was seen to hold the threads back for lack of quota; no series shows what it cost the \
              application",
         ),
     };

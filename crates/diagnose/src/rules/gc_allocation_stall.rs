@@ -132,7 +132,7 @@ fn found(
     };
     finding.culprit = "allocation faster than the collector frees".into();
     finding.meaning =
-        "The collector works beside the application and came too late: the heap was full before it had \
+        "The collector works concurrently with the application and came too late: the heap was full before it had \
                        freed anything, so threads had to wait for it."
             .into();
     if !stalls.is_empty() {

@@ -286,7 +286,8 @@ fn found(
     if finding.confidence == Confidence::Proven && asked.iter().all(|p| !p.collected_old()) {
         finding.confidence = Confidence::Likely;
         finding.why_confidence =
-            "the log names the cause; the collections asked for ran mostly beside the application".into();
+            "the log names the cause; the collections asked for ran mostly concurrently with the application"
+                .into();
     }
     finding
 }
@@ -296,7 +297,7 @@ fn remedies(main: Initiator, rmi: bool, bunched: bool) -> Vec<Remedy> {
         remedy(
             "a larger -XX:MaxDirectMemorySize (the largest heap's size unless it is set)",
             "any JDK",
-            "memory beside the heap",
+            "memory besides the heap",
         )
     };
     let remove = match main {

@@ -117,16 +117,16 @@ impl Rule for GcLogWriteBlocked {
         }
         match short.iter().chain(&long).max_by(|a, b| a.ms.total_cmp(&b.ms)) {
             Some(w) if w.ms >= GAP_MS && !w.idle => gc.ruled_out(format!(
-                "the longest stretch of a pause outside its phases is {}, and the processor was busy in it",
+                "the longest interval of a pause outside its phases is {}, and the processor was busy in it",
                 quantity::millis(w.ms)
             )),
             Some(w) if w.ms >= GAP_MS => gc.ruled_out(format!(
-                "stretches of pauses in which nothing was done are {} in all, the longest {}: too little to matter",
+                "intervals of pauses in which nothing was done are {} in all, the longest {}: too little to matter",
                 quantity::millis(cost_ms),
                 quantity::millis(w.ms)
             )),
             Some(w) => gc.ruled_out(format!(
-                "the longest stretch of a pause in which nothing was done is {}, a blocked write shows from {} on",
+                "the longest interval of a pause in which nothing was done is {}, a blocked write shows from {} on",
                 quantity::millis(w.ms.max(0.0)),
                 quantity::millis(GAP_MS)
             )),

@@ -148,7 +148,7 @@ fn found(
         ),
         (None, _) => (
             Confidence::ConsistentWith,
-            "code is thrown away for want of room; what its compiling again cost is not in the logs",
+            "code is thrown away for lack of room; what its compiling again cost is not in the logs",
         ),
     };
     let mut finding = case.finding(rule, jvm, confidence, cost_ms);
@@ -219,7 +219,7 @@ fn evidence(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Vec<Evidence> {
     evidence.extend(summed(
         &seen.gave_up,
         format!(
-            "{} for want of room",
+            "{} for lack of room",
             plural(seen.gave_up.len(), "compilation gave up", "compilations gave up")
         ),
     ));

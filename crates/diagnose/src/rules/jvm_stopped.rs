@@ -307,7 +307,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
             "no swap and no lack of processors for the JVM: vmstat 1 while it collects shows si and so at 0 and idle \
              processors; -XX:+PrintGCDetails (-Xlog:gc+cpu) tells the CPU time of each collection",
             "Linux",
-            "memory, or fewer programs beside it",
+            "memory, or fewer other programs",
         ));
     }
     finding.remedies.extend(on_one_cpu.map(|seen| seen.remedy));
@@ -420,7 +420,7 @@ fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {
             "memory",
         ));
         remedies.push(remedy(
-            "a collector that collects the old generation beside the application: G1, or ZGC",
+            "a collector that collects the old generation concurrently: G1, or ZGC",
             "G1: JDK 8 on; ZGC: JDK 15 on, generational since 21",
             "takes processors from the application while it runs",
         ));

@@ -78,14 +78,14 @@ impl Rule for ProcessStopped {
         finding.evidence.push(summed(
             source,
             format!(
-                "most threads of the application stood at once for {}, in as much time of the base for {}",
+                "most threads of the application were stopped at once for {}, in as much time of the base for {}",
                 quantity::millis(slow.length_ms()),
                 quantity::millis(slow.length_ms() - cost_ms)
             ),
         ));
         if let Some(span) = &frozen.longest {
             let took = quantity::millis(span.duration_ns() as f64 / 1e6);
-            finding.evidence.push(cited(span, format!("the longest: one thread stood for {took}")));
+            finding.evidence.push(cited(span, format!("the longest: one thread was stopped for {took}")));
         }
         finding.remedies = vec![remedy(
             "find who sends SIGSTOP, attaches, or freezes the cgroup: job control of a shell, a debugger, docker pause, a backup or \

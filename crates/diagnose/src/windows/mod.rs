@@ -202,7 +202,7 @@ pub(crate) fn choose<'a>(
             // A base alone: everything else is held against it.
             chosen.windows.slow = slow.without(&base).windows();
             chosen.whole_run = false;
-            chosen.windows.how = "base given by the user, held against everything else".into();
+            chosen.windows.how = "baseline given by the user, compared with everything else".into();
         } else {
             chosen.windows.slow = slow.without(&base).windows();
             chosen.windows.how += "; base given by the user";

@@ -477,7 +477,7 @@ impl Run {
                 zero_epoch_ns: zero,
                 // Dates are cut to milliseconds.
                 uncertainty_ns: spread.saturating_add(1_000_000),
-                how: format!("date stamp beside uptime in {} records", self.dated),
+                how: format!("date stamp next to uptime in {} records", self.dated),
             });
         self.tally.add_to(source);
     }

@@ -165,7 +165,7 @@ impl Clock {
             zero_epoch_ns: median,
             // Both stamps have milliseconds: nobody can be surer than one.
             uncertainty_ns: spread.max(1_000_000),
-            how: format!("wall-clock stamp beside uptime, median over {} lines", sorted.len()),
+            how: format!("wall-clock stamp next to uptime, median over {} lines", sorted.len()),
         })
     }
 }

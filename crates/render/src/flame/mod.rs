@@ -70,11 +70,11 @@ pub(crate) fn notes(flame: &Flame) -> Vec<String> {
     }
     if let Some((c, _)) = &flame.comparison {
         let how = match c.blocks {
-            (0, 0) => "counting alone: there are too few samples to compare stretches of time".to_owned(),
-            (0, b) => format!("counting, in the base over {b} stretches of time"),
-            (a, 0) => format!("counting, in the window over {a} stretches of time"),
+            (0, 0) => "counting alone: there are too few samples to compare intervals of time".to_owned(),
+            (0, b) => format!("counting, in the base over {b} intervals of time"),
+            (a, 0) => format!("counting, in the window over {a} intervals of time"),
             (a, b) => {
-                format!("counting and by how stretches of time differ ({a} in the window, {b} in the base)")
+                format!("counting and by how intervals of time differ ({a} in the window, {b} in the base)")
             }
         };
         notes.push(format!(

@@ -140,7 +140,7 @@ fn damage(out: &mut String, screen: &Screen) {
     let counts = [
         (damage.damaged_segments, "segments could not be read to their ends"),
         (damage.unknown_records, "records of unknown kinds"),
-        (damage.duplicate_objects, "objects were told twice"),
+        (damage.duplicate_objects, "objects were listed twice"),
         (damage.without_class, "objects whose class is not in the dump: their fields are not read"),
         (
             damage.dangling_references,

@@ -131,7 +131,7 @@ impl Builder<'_, '_> {
         let points = thinned(points);
         if points.len() < total && !note.contains("lowest and highest") {
             let sep = if note.is_empty() { "" } else { "; " };
-            note.push_str(&format!("{sep}lowest and highest of each stretch of {total} points"));
+            note.push_str(&format!("{sep}lowest and highest of each interval of {total} points"));
         }
         let t = self.columns.delta(points.iter().map(|p| p.0));
         let v = self.columns.figures(points.iter().map(|p| p.1));

@@ -64,12 +64,7 @@ pub(super) const SPECS: [Spec; 30] = [
         labels: &[(label::CAUSE, "cause"), (label::QUALIFIER, "qualifier"), (label::CUT, "cut off")],
         ..PLAIN
     },
-    Spec {
-        kinds: &[kind::GC_CONCURRENT],
-        title: "GC beside the application",
-        classes: &["concurrent"],
-        ..PLAIN
-    },
+    Spec { kinds: &[kind::GC_CONCURRENT], title: "Concurrent GC", classes: &["concurrent"], ..PLAIN },
     Spec { kinds: &[kind::GC_STALL], title: "Threads held up by GC", classes: &["stall"], ..PLAIN },
     Spec {
         kinds: &[kind::SAFEPOINT],
@@ -215,7 +210,7 @@ pub(super) const SPECS: [Spec; 30] = [
         by_thread: true,
         ..PLAIN
     },
-    Spec { kinds: &[kind::MEMORY_OOM], title: "Killed for want of memory", ..PLAIN },
+    Spec { kinds: &[kind::MEMORY_OOM], title: "Killed for lack of memory", ..PLAIN },
     Spec { kinds: &[kind::EXCEPTION], title: "Exceptions", ..PLAIN },
     Spec { kinds: &[kind::THREAD_SLEEP], title: "Sleeping threads", by_thread: true, ..PLAIN },
     Spec { kinds: &[kind::THREAD_STARTUP], title: "Threads being started", by_thread: true, ..PLAIN },

@@ -15,7 +15,7 @@ pub(super) fn recordings(first: &Path, second: &Path, margin: f64) -> Result<Rec
     let report = recordings::compare(of, [a, b], margin);
     ensure!(
         !report.measures.is_empty() || report.frames.is_some(),
-        "{} and {} tell nothing that can be held against each other",
+        "{} and {} have nothing that can be compared",
         report.of[0],
         report.of[1]
     );

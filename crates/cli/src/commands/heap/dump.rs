@@ -43,8 +43,12 @@ pub fn dump(pid: u32, file: &Path, with_garbage: bool) -> Result<()> {
     let size = fathom_diagnose::quantity::bytes(bytes as f64);
     let seconds = |s: f64| fathom_diagnose::quantity::seconds(s);
     let stood = match stood {
-        Some(s) => format!("its threads stood for {} of it, by its own count of safepoints", seconds(s)),
-        None => "its threads stood for nearly all of it (it publishes no count of safepoints)".to_owned(),
+        Some(s) => {
+            format!("its threads were stopped for {} of it, by its own count of safepoints", seconds(s))
+        }
+        None => {
+            "its threads were stopped for nearly all of it (it publishes no count of safepoints)".to_owned()
+        }
     };
     eprintln!("fathom: JVM {pid} dumped {size} in {}; {stood}", seconds(took.as_secs_f64()));
     Ok(())

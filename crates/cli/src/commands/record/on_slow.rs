@@ -67,7 +67,9 @@ impl SlowArgs {
         for trigger in &self.on_slow {
             let Some(collector) = trigger.kind.collector else { continue };
             if without.iter().any(|id| id == collector) {
-                bail!("--on-slow {trigger} is told by the collector {collector}, which --without leaves out");
+                bail!(
+                    "--on-slow {trigger} is reported by the collector {collector}, which --without leaves out"
+                );
             }
         }
         if self.is_given() && jfr {

@@ -107,7 +107,7 @@ pub static PROBES: &[Probe] = &[
     },
     Probe {
         id: "safepoint",
-        about: "stops of all Java threads: until they stood, the operation, until they ran; the longest by their parts",
+        about: "stops of all Java threads: time to safepoint, the operation, until they ran; the longest by their parts",
         argument: None,
         jvm: true,
         min_ns: 0,
@@ -271,7 +271,7 @@ fn call_and_file(span: &SpanRow<'_>) -> String {
 }
 
 fn peer(span: &SpanRow<'_>) -> String {
-    of_label(span, label::PEER).unwrap_or("a peer that was not told").to_owned()
+    of_label(span, label::PEER).unwrap_or("an unknown peer").to_owned()
 }
 
 /// "shop.Cart @ 0x7f…".

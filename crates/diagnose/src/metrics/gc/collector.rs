@@ -180,7 +180,7 @@ fn cycles(scope: &Scope<'_>) -> Option<Metric> {
     }
     let share = collections::covered_ns(stretches, covers) as f64 / covered_ns as f64;
     let metric = Metric::new("concurrent_share", "Time with concurrent collector work", Some(share), "share")
-        .means("Share of the run in which the collector worked beside the application, on processors it then lacks.")
+        .means("Share of the run in which the collector worked concurrently with the application, on processors it then lacks.")
         .judged(|s| match s {
             s if s <= 0.5 => (Grade::Fine, "it rests at least half of the time".into()),
             _ => (Grade::Watch, "it rarely rests: a larger heap or less allocation gives it room".into()),
@@ -199,7 +199,7 @@ fn stall_metrics(scope: &Scope<'_>) -> Vec<Metric> {
         .judged(|n| match n {
             0.0 => (Grade::Fine, "none".into()),
             _ if lengths.max < STALL_MS => (Grade::Watch, format!("all below {}", quantity::millis(STALL_MS))),
-            _ => (Grade::Bad, "threads stood still that the collector is built never to stop".into()),
+            _ => (Grade::Bad, "threads were stopped that the collector is built never to stop".into()),
         });
     let total = Metric::new("stall_total", "Allocation stalls, all threads", Some(lengths.total / 1e3), "s")
         .means("Added up over threads; can exceed the length of the run.")

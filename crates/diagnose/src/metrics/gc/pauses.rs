@@ -225,7 +225,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
             "99 of 100 pauses are not longer: what a request that meets a collection may have to wait.",
         ),
         long("max_pause", "Longest pause", some.then_some(lengths.max), scope)
-            .means("The worst moment: every thread of the application stood still for so long.")
+            .means("The worst moment: every thread of the application was stopped for so long.")
             .at(longest(scope).first().map(|row| row.position.clone())),
         interval(scope),
         full(scope, &totals),
@@ -253,7 +253,7 @@ fn throughput(scope: &Scope<'_>) -> Metric {
 
 fn long(id: &'static str, name: &'static str, ms: Option<f64>, scope: &Scope<'_>) -> Metric {
     let (limits, whose) = if scope.pauseless() {
-        (PAUSE_MS_CONCURRENT, "for a collector that works beside the application")
+        (PAUSE_MS_CONCURRENT, "for a collector that works concurrently with the application")
     } else {
         (PAUSE_MS, "for a collector that stops the application to work")
     };

@@ -45,7 +45,7 @@ fn a_stretch_that_is_long_enough_and_does_not_matter_is_ruled_out_for_that() {
     let mut built = quiet("17");
     pause(&mut built, 110.0, 390.0, 350.0, 0.06, 39.0);
     let Judgement::RuledOut { figure, .. } = judged(&GcLogWriteBlocked, &built.sealed()) else { panic!() };
-    let told = "stretches of pauses in which nothing was done are 350 ms in all, the longest 350 ms: too little to matter";
+    let told = "intervals of pauses in which nothing was done are 350 ms in all, the longest 350 ms: too little to matter";
     assert_eq!(figure, told);
 }
 

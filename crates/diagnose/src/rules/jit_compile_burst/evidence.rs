@@ -30,7 +30,7 @@ pub(super) fn evidence(
     ))];
     let named: Vec<&str> = fresh.iter().take(NAMED).map(|(method, _)| *method).collect();
     all.push(jit.evidence(format!(
-        "{} not compiled before; dearest to compile: {}",
+        "{} not compiled before; most expensive to compile: {}",
         plural(fresh.len(), "method", "methods"),
         named.join(", ")
     )));
@@ -58,7 +58,7 @@ fn tiers(jit: &JitCase<'_, '_>, tasks: &[Task<'_>]) -> Evidence {
     for task in tasks {
         let word = match task.tier.filter(|_| jit.tiers_known) {
             Some(tier) => format!("at tier {tier}"),
-            None if jit.tiers_known => "at a tier that is not told".to_owned(),
+            None if jit.tiers_known => "at a tier that is not recorded".to_owned(),
             None => format!("by {}", compiler_of(&task.span).to_uppercase()),
         };
         *by.entry(word).or_default() += 1;

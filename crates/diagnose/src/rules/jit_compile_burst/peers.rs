@@ -19,7 +19,7 @@ pub(super) fn leader(jit: &JitCase<'_, '_>, bursts: &[Burst<'_>]) -> Option<Stri
     (most >= FOLLOWS * own).then(|| {
         let name = jit.case.jvm_name(jvm);
         format!(
-            "{} compile tasks in the slow windows beside {} of {name}",
+            "{} compile tasks in the slow windows, compared with {} of {name}",
             count(own as f64),
             count(most as f64)
         )

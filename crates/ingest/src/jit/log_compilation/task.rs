@@ -237,8 +237,10 @@ fn write_compile(
 }
 
 fn write_failure(task: &Task, stamp_ns: i64, out: &mut Out<'_>) {
-    let labels =
-        [(label::REASON, task.failure.as_deref().unwrap_or("not told")), (label::COMPILER, task.compiler)];
+    let labels = [
+        (label::REASON, task.failure.as_deref().unwrap_or("not recorded")),
+        (label::COMPILER, task.compiler),
+    ];
     let row = SpanRow {
         kind: kind::JIT_FAILURE,
         name: &task.method,
