@@ -19,6 +19,7 @@ mod descriptors;
 pub mod disk;
 mod error;
 pub mod host;
+pub mod identity;
 pub mod jfr;
 pub mod jvm_counters;
 pub mod jvm_events;

@@ -7,6 +7,7 @@ mod columns;
 mod commands;
 mod demo;
 mod exit;
+mod identity;
 mod inputs;
 mod jdk;
 mod marks;

@@ -24,6 +24,7 @@ impl Recording {
         let moved = |id: u32, by: u32| if id == NONE { NONE } else { id + by };
 
         self.cut |= other.cut;
+        self.identity.in_common(&other.identity);
         self.processes.extend(other.processes);
         self.sources.extend(other.sources);
         for source in &mut self.sources[sources as usize..] {

@@ -18,6 +18,7 @@ pub mod disk;
 #[cfg(feature = "disk")]
 mod error;
 mod figures;
+pub mod identity;
 mod ids;
 mod labels;
 mod narrow;
@@ -44,6 +45,7 @@ pub use clock::{Anchor, ClockBasis, Placement};
 pub use disk::{Overwrite, Writer, open, pack, unpack, write};
 #[cfg(feature = "disk")]
 pub use error::RecordingError;
+pub use identity::{Identity, ServiceFrom};
 pub use ids::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 pub use recording::{Recording, Sink, Span};
 pub use ring::{Bounds, Dropped, Excerpt, Ring};

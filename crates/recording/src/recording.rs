@@ -72,6 +72,8 @@ pub struct Recording {
     pub sources: Vec<Source>,
     /// Whether the writer of the recording was cut off before it finished.
     pub cut: bool,
+    /// What it is of, for those who hold it against others.
+    pub identity: crate::Identity,
     thread_ids: FxHashMap<Thread, ThreadId>,
     frame_ids: FxHashMap<Frame, FrameId>,
     stack_ids: StackIndex,

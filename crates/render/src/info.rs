@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_diagnose::quantity;
 use fathom_recording::clock::seconds;
 use fathom_recording::vocabulary::{kind, label, sample};
-use fathom_recording::{Placement, Process, ProcessId, Recording, Source, StackCensus};
+use fathom_recording::{Identity, Placement, Process, ProcessId, Recording, Source, StackCensus};
 use serde_json::{Value, json};
 
 use crate::tables::{Sheet, section, shortened, table};
@@ -25,6 +25,7 @@ const FAMILY_NAMES: usize = 6;
 pub fn text(recording: &Recording, columns: usize, all: bool) -> String {
     let mut out = Sheet::new(columns);
     out.push_str(&summary(recording));
+    identity(&mut out, &recording.identity);
     kept_for(&mut out, recording);
     trouble(&mut out, recording);
     sources(&mut out, recording);
@@ -56,6 +57,33 @@ fn summary(recording: &Recording) -> String {
     ];
     let from = quantity::plural(recording.sources.len(), "source", "sources");
     format!("{covers}\n{} from {from}\n", rows.join(", "))
+}
+
+/// What it is of, where anything of that is known: recordings of the first fathoms and files say nothing.
+fn identity(out: &mut Sheet, identity: &Identity) {
+    if *identity == Identity::default() {
+        return;
+    }
+    let derived = identity.service_from.map_or(String::new(), |from| format!(" ({})", from.words()));
+    let service = identity.service.as_ref().map(|name| format!("{name}{derived}"));
+    let mut rows = table(&["of", "is"], &[1]);
+    let facts = [
+        ("service", &service),
+        ("version", &identity.version),
+        ("host", &identity.host),
+        ("boot", &identity.boot),
+        ("container", &identity.container),
+        ("control group", &identity.cgroup),
+        ("recording", &identity.recording),
+    ];
+    for (what, value) in facts {
+        let value = value.as_deref().map_or("not known".into(), |value| shortened(value, FACT));
+        rows.add_row([what.to_owned(), value]);
+    }
+    for (key, value) in &identity.labels {
+        rows.add_row([format!("label {}", shortened(key, NAME)), shortened(value, FACT)]);
+    }
+    section(out, "Identity", &rows);
 }
 
 /// From when to when: on the wall clock, or in seconds of a clock of its own.
@@ -334,6 +362,7 @@ pub fn to_json(recording: &Recording) -> Value {
     json!({
         "schema": SCHEMA,
         "cut": recording.cut,
+        "identity": recording.identity,
         "covers_ns": recording.covers_ns(),
         "wall": sources.iter().any(|s| s.placement.wall),
         "losses": {

@@ -66,6 +66,8 @@ pub struct OnSlow {
     pub max_bytes: u64,
     /// How many are kept.
     pub keep: Option<usize>,
+    /// What is recorded.
+    pub identity: fathom_recording::Identity,
 }
 
 /// What became of an incident.
@@ -236,7 +238,9 @@ impl SlowSamples {
             });
         }
         let excerpt = self.ring.excerpt(within);
-        let job = Job { excerpt, name: incident.name(), what: incident.told(), t0_ns: incident.t0_ns() };
+        let identity = self.settings.identity.clone();
+        let (name, what, t0_ns) = (incident.name(), incident.told(), incident.t0_ns());
+        let job = Job { excerpt, name, what, t0_ns, identity };
         if let Err(why) = self.store.write(job, last) {
             self.done(Done::Failed { what: incident.told(), why });
         }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use fathom_recording::{Excerpt, Overwrite, disk};
+use fathom_recording::{Excerpt, Identity, Overwrite, disk};
 use rustix::fs::FlockOperation;
 
 use crate::error::CaptureError;
@@ -34,6 +34,8 @@ pub(super) struct Job {
     pub name: String,
     pub what: String,
     pub t0_ns: i64,
+    /// What is recorded; each incident gets an id of its own.
+    pub identity: Identity,
 }
 
 /// What became of it.
@@ -167,7 +169,8 @@ impl Shelf {
         if free < KEEP_FREE {
             return Err(format!("the disk is nearly full: {} MB are free", free >> 20));
         }
-        let recording = job.excerpt.recording();
+        let mut recording = job.excerpt.recording();
+        recording.identity = job.identity.clone();
         let aside = self.place.join(UNFINISHED).join(format!("{}.{}", job.name, disk::EXTENSION));
         fathom_recording::write(&recording, &aside, Overwrite::Recording).map_err(|e| e.to_string())?;
         drop(recording);
@@ -264,7 +267,8 @@ mod tests {
     fn job(name: &str) -> Job {
         let mut ring = Ring::new(Bounds { bytes: 1 << 20, age_ns: 1 << 40 }, 0);
         ring.add_source(Source::default());
-        Job { excerpt: ring.excerpt((0, 10)), name: name.into(), what: "a test".into(), t0_ns: 0 }
+        let identity = Identity::default();
+        Job { excerpt: ring.excerpt((0, 10)), name: name.into(), what: "a test".into(), t0_ns: 0, identity }
     }
 
     fn names(place: &Path) -> Vec<String> {

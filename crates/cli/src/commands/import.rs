@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use fathom_recording::Overwrite;
+use fathom_recording::identity::plain;
 
 use crate::exit::Outcome;
+use crate::identity::IdentityArgs;
 use crate::inputs::InputArgs;
 use crate::marks::MarkArgs;
 
@@ -24,6 +26,11 @@ pub struct Args {
     inputs: InputArgs,
     #[command(flatten)]
     marks: MarkArgs,
+    #[command(flatten)]
+    identity: IdentityArgs,
+    /// The host that the files are from, for `fathom fleet`
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
     /// The recording to write
     #[arg(short, long, value_name = "NAME.fathom")]
     output: PathBuf,
@@ -37,6 +44,9 @@ impl Args {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let mut recording = self.inputs.load()?.recording;
         self.marks.add_to(&mut recording, true)?;
+        let mut identity = self.identity.over(std::mem::take(&mut recording.identity));
+        identity.host = self.host.as_deref().map(plain).or(identity.host);
+        recording.identity = identity;
         fathom_recording::write(&recording, &self.output, overwrite(self.force))?;
         let (spans, series) = (recording.spans.len(), recording.series.len());
         eprintln!("fathom: {}: {spans} spans, {series} series; see fathom info", self.output.display());

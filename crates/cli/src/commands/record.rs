@@ -18,6 +18,7 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::import::overwrite;
 use crate::exit::{Environment, Outcome};
+use crate::identity::IdentityArgs;
 use crate::marks::MarkArgs;
 use crate::{onlooker, written_logs};
 
@@ -91,6 +92,8 @@ pub struct Args {
     slow: on_slow::SlowArgs,
     #[command(flatten)]
     marks: MarkArgs,
+    #[command(flatten)]
+    identity: IdentityArgs,
 }
 
 /// Size of a recording that ends it, bytes.
@@ -170,12 +173,13 @@ impl Args {
         if self.slow.is_given() {
             self.slow.adjust(&mut settings);
             let size = self.max_size.unwrap_or(on_slow::MAX_SIZE);
-            return self.slow.run(targets, settings, self.duration, place, size, &signals);
+            let identity = self.identity.live(&targets);
+            return self.slow.run(targets, settings, self.duration, (place, size, identity), &signals);
         }
         let max_bytes = self.max_size.unwrap_or(MAX_SIZE);
         let limits = Limits { duration: self.duration, max_bytes, place: place.clone() };
         let mut writer = Writer::create(&place, overwrite(self.force))?;
-        let recorded = record(targets, settings, limits, &mut writer, &signals);
+        let recorded = record(targets, settings, limits, (&mut writer, &self.identity), &signals);
         let mut summary = match recorded {
             Ok(summary) => summary,
             Err(error) => {
@@ -237,7 +241,7 @@ fn record(
     targets: Targets,
     settings: Settings,
     limits: Limits,
-    writer: &mut Writer,
+    (writer, identity): (&mut Writer, &IdentityArgs),
     signals: &Signals,
 ) -> Result<Summary, CaptureError> {
     let until = match limits.duration {
@@ -245,6 +249,9 @@ fn record(
         None => "until Ctrl-C or its end".to_owned(),
     };
     let mut session = Session::start(targets, settings, limits, writer)?;
+    if let Err(error) = writer.identify(identity.live(session.targets())) {
+        say(&format!("host and service are not in the recording: {error}"));
+    }
     say_start(&mut session, writer, &until);
     let mut line = ProgressLine::new(TELL_EVERY_S);
     let ended = session.run(writer, signals, &mut |progress| line.tell(progress));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::meta::{self, Meta};
 use super::tables::TABLES;
 use super::{parquet_file, spool};
-use crate::{Recording, RecordingError};
+use crate::{Identity, Recording, RecordingError};
 
 /// What to do when there is a recording already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,10 @@ fn write_tables(recording: &Recording, dir: &Path) -> Result<(), RecordingError>
     for table in TABLES {
         files.push(parquet_file::write_rows(table, recording, dir)?);
     }
-    Meta::complete(recording, &files, recording.covers_ns()).store(dir)
+    let mut meta = Meta::complete(recording, &files, recording.covers_ns());
+    meta.identity.recording = meta.identity.recording.or_else(Identity::new_recording_id);
+    meta.identity.derive_service(&recording.processes);
+    meta.store(dir)
 }
 
 /// Refuses a place where something is that must not be lost.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::parquet_file::Written;
 use super::tables::{TABLES, Table};
 use super::{SCHEMA_VERSION, TOOL, create};
-use crate::{Recording, RecordingError};
+use crate::{Identity, Recording, RecordingError};
 
 /// Name of the file.
 pub(super) const FILE: &str = "meta.json";
@@ -57,11 +57,14 @@ pub(super) struct Meta {
     crc32: BTreeMap<String, String>,
     #[serde(default)]
     losses: Losses,
+    /// What it is of. Recordings of the first fathoms do not have it.
+    #[serde(default)]
+    pub identity: Identity,
 }
 
 impl Meta {
     /// Of a recording that is about to be written.
-    pub fn writing() -> Self {
+    pub fn writing(identity: Identity) -> Self {
         Self {
             format: FORMAT.into(),
             schema_version: SCHEMA_VERSION,
@@ -73,6 +76,7 @@ impl Meta {
             rows: BTreeMap::new(),
             crc32: BTreeMap::new(),
             losses: Losses::default(),
+            identity,
         }
     }
 
@@ -92,7 +96,7 @@ impl Meta {
                 cut_sources: sources.iter().filter(|s| s.cut).count() as u64,
                 failed_checks: sources.iter().flat_map(|s| &s.checks).filter(|c| !c.holds).count() as u64,
             },
-            ..Self::writing()
+            ..Self::writing(recording.identity.clone())
         }
     }
 
@@ -135,6 +139,8 @@ impl Meta {
                 known: SCHEMA_VERSION,
             });
         }
-        serde_json::from_value(value).map_err(RecordingError::damaged(&path))
+        let mut meta: Self = serde_json::from_value(value).map_err(RecordingError::damaged(&path))?;
+        meta.identity = meta.identity.checked().map_err(RecordingError::damaged(&path))?;
+        Ok(meta)
     }
 }

@@ -46,6 +46,7 @@ pub fn open(path: &Path) -> Result<Recording, RecordingError> {
             recording.cut = true;
         }
     }
+    recording.identity = meta.identity;
     recording.seal();
     Ok(recording)
 }

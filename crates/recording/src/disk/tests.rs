@@ -443,3 +443,42 @@ fn a_name_of_megabytes_is_read_up_to_what_a_page_can_show() {
     let lengths: Vec<usize> = recording.frames.iter().map(|f| recording.strings.get(f.name).len()).collect();
     assert_eq!(lengths, [64 << 10; 3]);
 }
+
+#[test]
+fn what_a_recording_is_of_is_kept_and_a_recording_that_does_not_say_it_is_not_given_an_id() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("a.fathom");
+    let given = Identity {
+        host: Some("web-1".into()),
+        service: Some("shop".into()),
+        service_from: Some(ServiceFrom::Given),
+        version: Some("2.3".into()),
+        labels: [("zone".to_owned(), "b".to_owned())].into(),
+        ..Identity::default()
+    };
+    let mut writer = Writer::create(&place, Overwrite::Never).unwrap();
+    writer.identify(given.clone()).unwrap();
+    // A writer that is killed from here on has said it.
+    let cut = open(&place).unwrap().identity;
+    let id = cut.recording.clone().unwrap();
+    assert!(Identity::is_recording_id(&id));
+    assert_eq!(Identity { recording: None, ..cut }, given);
+    writer.finish().unwrap();
+    let whole = open(&place).unwrap();
+    assert_eq!(whole.identity, Identity { recording: Some(id.clone()), ..given });
+    // Written again it is the same recording; from rows without an id it is a new one.
+    let again = dir.path().join("b.fathom");
+    write(&whole, &again, Overwrite::Never).unwrap();
+    assert_eq!(open(&again).unwrap().identity.recording, Some(id.clone()));
+    write(&Recording::new(), &again, Overwrite::Recording).unwrap();
+    assert_ne!(open(&again).unwrap().identity.recording.unwrap(), id);
+
+    let file = again.join("meta.json");
+    let mut meta: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    meta["identity"]["recording"] = "../../../../tmp/x".into();
+    std::fs::write(&file, meta.to_string()).unwrap();
+    assert!(open(&again).unwrap_err().to_string().contains("32 hexadecimal digits"));
+    meta.as_object_mut().unwrap().remove("identity");
+    std::fs::write(&file, meta.to_string()).unwrap();
+    assert_eq!(open(&again).unwrap().identity, Identity::default());
+}

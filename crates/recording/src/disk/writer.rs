@@ -15,8 +15,8 @@ use super::parquet_file::{self, ParquetFile, Written};
 use super::spool::{self, Spool};
 use super::tables::{self, Growth, TABLES, Table};
 use crate::{
-    FrameId, FrameType, Process, ProcessId, Recording, RecordingError, Role, SampleRow, SeriesId, SeriesInfo,
-    Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId,
+    FrameId, FrameType, Identity, Process, ProcessId, Recording, RecordingError, Role, SampleRow, SeriesId,
+    SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId,
 };
 
 /// How long rows may wait in memory. What a killed writer loses.
@@ -54,8 +54,11 @@ impl Writer {
         create::check_place(dir, overwrite)?;
         let temporary = create::make_beside(dir)?;
         create::make_dir(&temporary.join(spool::DIR))?;
-        Meta::writing().store(&temporary)?;
+        let identity = Identity { recording: Identity::new_recording_id(), ..Identity::default() };
+        Meta::writing(identity.clone()).store(&temporary)?;
         create::move_into_place(&temporary, dir)?;
+        let mut buffer = Recording::new();
+        buffer.identity = identity;
         let spool = |table: &'static dyn Table| match table.growth() {
             Growth::Small => Ok(None),
             Growth::Dictionary | Growth::Bulk => Spool::create(table, dir).map(Some),
@@ -63,7 +66,7 @@ impl Writer {
         let spools = TABLES.into_iter().map(spool).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             dir: dir.to_path_buf(),
-            buffer: Recording::new(),
+            buffer,
             spools,
             covers_ns: None,
             spans_before: 0,
@@ -71,6 +74,13 @@ impl Writer {
             flushed: Instant::now(),
             failure: None,
         })
+    }
+
+    /// Says what is recorded; a recording that is cut off knows it too. Its own id stays.
+    pub fn identify(&mut self, identity: Identity) -> Result<(), RecordingError> {
+        let recording = self.buffer.identity.recording.take();
+        self.buffer.identity = Identity { recording, ..identity };
+        Meta::writing(self.buffer.identity.clone()).store(&self.dir)
     }
 
     /// Saves the rows up to here when a second has passed since the last time. Rows do this by themselves; a
@@ -142,6 +152,7 @@ impl Writer {
                 return Err(RecordingError::Damaged { path, detail });
             }
         }
+        self.buffer.identity.derive_service(&self.buffer.processes);
         Meta::complete(&self.buffer, &files, self.covers_ns).store(&self.dir)?;
         let spool = self.dir.join(spool::DIR);
         std::fs::remove_dir_all(&spool).map_err(RecordingError::io(&spool))

@@ -11,6 +11,7 @@ use fathom_capture::slow::trigger::Trigger;
 use fathom_capture::slow::triggers::TRIGGERS;
 use fathom_capture::slow::{LONGEST, OnSlow, SlowSamples, Told};
 use fathom_capture::{Ended, Engine, Limits, Session, Settings, Signals, Targets, Unavailable};
+use fathom_recording::Identity;
 use indicatif::HumanBytes;
 
 use super::{ProgressLine, say, say_ended, say_start, seconds, told};
@@ -113,8 +114,7 @@ impl SlowArgs {
         targets: Targets,
         settings: Settings,
         duration: Option<Duration>,
-        place: PathBuf,
-        max_bytes: u64,
+        (place, max_bytes, identity): (PathBuf, u64, Identity),
         signals: &Signals,
     ) -> Result<Outcome> {
         let on_slow = OnSlow {
@@ -125,6 +125,7 @@ impl SlowArgs {
             place: place.clone(),
             max_bytes,
             keep: self.keep.map(|keep| keep as usize),
+            identity,
         };
         if on_slow.before > LONGEST * 10 {
             bail!("--before: {} is more than memory could hold", seconds(on_slow.before));
