@@ -8,6 +8,7 @@ pub mod export;
 #[cfg(test)]
 mod fixture;
 pub mod flame;
+pub mod fleet;
 pub mod gc;
 pub mod heap;
 mod html;

@@ -13,6 +13,7 @@ mod diagnose;
 mod export;
 mod flags;
 mod flame;
+mod fleet;
 mod gc;
 mod heap;
 mod import;
@@ -67,6 +68,8 @@ pub enum Command {
     Compare(compare::Args),
     /// What differs between the flags of two JVMs, who set it, and what it is for
     Flags(flags::Args),
+    /// Rows of many recordings in one place, and questions to them, answered by DuckDB or ClickHouse
+    Fleet(fleet::Args),
     /// What is in a recording or in files: sources, time covered, losses, checks
     Info(info::Args),
     /// Files of any known format into a recording
@@ -110,6 +113,7 @@ impl Command {
             Self::Chain(args) => args.run(),
             Self::Compare(args) => args.run(),
             Self::Flags(args) => args.run(),
+            Self::Fleet(args) => args.run(),
             Self::Info(args) => args.run(),
             Self::Import(args) => args.run(),
             Self::Export(args) => args.run(),

@@ -1,0 +1,142 @@
+//! `fathom fleet`: many machines. Rows of recordings into a place, and questions to it.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use fathom_fleet::{Added, Engine, QUESTIONS, Question, python};
+use fathom_recording::Recording;
+use serde_json::json;
+
+use crate::exit::{Environment, Outcome};
+use crate::output::{columns, print, print_json};
+
+/// The schema of the JSON form.
+const SCHEMA: &str = "fathom.fleet/1";
+
+/// Arguments of `fathom fleet`.
+#[derive(clap::Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    long_about = "Questions to the recordings of many machines: since which version does this method cost more, on which hosts \
+was this cause found, is it one machine or all?
+
+`fathom fleet add` turns recordings into thin rows, Parquet files under PLACE/day=…/service=…/host=…; adding one again changes \
+nothing. Questions are SQL that an existing engine answers: DuckDB (pip install duckdb) or ClickHouse (pip install chdb). \
+Without a question, they are listed. docs/fleet.md has the columns.",
+    after_long_help = "Examples:
+  fathom record -p 4711 -d 60s --service shop --version-label 2.3 -o a.fathom
+  fathom fleet add *.fathom --to /srv/fleet
+  fathom fleet                                                    the questions, with their parameters
+  fathom fleet frames --at /srv/fleet --set service=shop
+  fathom fleet versions --at /srv/fleet --set before=2.2 --set after=2.3
+  fathom fleet rules --at /srv/fleet --set since=2026-11-24 --json
+
+FATHOM_FLEET_PYTHON names a Python that has the engine, where python3 does not have it."
+)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The question; without one, all are listed
+    question: Option<String>,
+    /// The place that rows were added to
+    #[arg(long, value_name = "PLACE", default_value = ".")]
+    at: PathBuf,
+    /// What answers
+    #[arg(long, value_enum, default_value_t = EngineName::Duckdb)]
+    engine: EngineName,
+    /// A parameter of the question, NAME=VALUE; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
+    /// As JSON (schema fathom.fleet/1)
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// Add the rows of recordings to a place
+    Add {
+        /// Recordings, directories or packed ones
+        #[arg(required = true, value_name = "RECORDING")]
+        recordings: Vec<PathBuf>,
+        /// The directory to add them to; made where it is missing
+        #[arg(long, value_name = "PLACE")]
+        to: PathBuf,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum EngineName {
+    Duckdb,
+    Clickhouse,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+impl Args {
+    /// Adds, asks or lists.
+    pub fn run(self) -> Result<Outcome> {
+        if let Some(Command::Add { recordings, to }) = &self.command {
+            for path in recordings {
+                let named = || fathom_render::printable(&path.display().to_string()).into_owned();
+                let mut recording = Recording::new();
+                recording.append(fathom_recording::open(path)?);
+                fathom_ingest::leave_out_twice_told(&mut recording);
+                recording.seal();
+                let told = match fathom_fleet::add(&recording, to).with_context(named)? {
+                    Added::Written { place, rows, bytes } => {
+                        format!("{rows} rows, {bytes} bytes, into {}", place.display())
+                    }
+                    Added::There { place } => format!("there already, in {}", place.display()),
+                };
+                eprintln!("fathom: {}: {}", named(), fathom_render::printable(&told));
+            }
+            return Ok(Outcome::Done);
+        }
+        let Some(name) = &self.question else {
+            print(&list())?;
+            return Ok(Outcome::Done);
+        };
+        let Some(question) = Question::find(name) else {
+            let names: Vec<&str> = QUESTIONS.iter().map(|question| question.name).collect();
+            bail!("{name} is no question; there are {}", names.join(", "));
+        };
+        let engine = match self.engine {
+            EngineName::Duckdb => Engine::DuckDb,
+            EngineName::Clickhouse => Engine::ClickHouse,
+        };
+        let answer = engine.ask(question, &self.at, &self.set, &python());
+        let answer = match answer {
+            Err(error @ fathom_fleet::FleetError::NoEngine { .. }) => {
+                return Err(Environment(error.to_string()).into());
+            }
+            answer => answer?,
+        };
+        if self.json {
+            print_json(&json!({
+                "schema": SCHEMA, "question": question.name, "about": question.about(), "engine": engine.name(),
+                "columns": answer.columns, "rows": answer.rows,
+            }))?;
+        } else {
+            print(&fathom_render::fleet::text(&answer.columns, &answer.rows, columns()))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The questions, each with its parameters.
+fn list() -> String {
+    let mut out = String::new();
+    for question in QUESTIONS {
+        out.push_str(&format!("{:<10} {}\n", question.name, question.about()));
+        for parameter in question.parameters() {
+            let default = if parameter.default.is_empty() { "none" } else { parameter.default };
+            out.push_str(&format!("             {}: {} [{default}]\n", parameter.name, parameter.meaning));
+        }
+    }
+    out.push_str("\nAsk with: fathom fleet QUESTION --at PLACE --set NAME=VALUE\n");
+    out
+}

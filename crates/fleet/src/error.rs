@@ -1,0 +1,48 @@
+//! What can go wrong.
+
+use std::path::{Path, PathBuf};
+
+/// An error, with what it is about.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// A file cannot be read or written.
+    #[error("{}: {cause}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// A recording that cannot be put beside others.
+    #[error("{0}")]
+    Unfit(String),
+    /// A parameter of a question that is none, or not of its kind.
+    #[error("{0}")]
+    Parameter(String),
+    /// The engine is not on this machine.
+    #[error("{engine} was not found by {python}; install it: {remedy}")]
+    NoEngine {
+        /// The engine.
+        engine: &'static str,
+        /// The Python that was asked.
+        python: String,
+        /// The command that installs it.
+        remedy: String,
+    },
+    /// The engine refused the question.
+    #[error("{engine}: {why}")]
+    Refused {
+        /// The engine.
+        engine: &'static str,
+        /// Its own words.
+        why: String,
+    },
+}
+
+impl FleetError {
+    /// Names the file.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        |cause| Self::Io { path: path.to_path_buf(), cause }
+    }
+}

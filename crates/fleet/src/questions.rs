@@ -1,0 +1,135 @@
+//! The questions: one SQL file each in `fleet/`, and the list of them.
+//!
+//! A file begins with what it asks; a line `-- $NAME KIND = DEFAULT: MEANING` declares a parameter. Values become literals, so
+//! that no text of a user is read as SQL.
+
+use crate::{Engine, FleetError};
+
+/// A question.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// Its name.
+    pub name: &'static str,
+    /// The file.
+    pub sql: &'static str,
+}
+
+/// A parameter of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is a number; else a text.
+    pub number: bool,
+    /// What it is where none is given.
+    pub default: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+macro_rules! questions {
+    ($($name:literal),*) => {
+        /// All questions.
+        pub const QUESTIONS: &[Question] =
+            &[$(Question { name: $name, sql: include_str!(concat!("../../../fleet/", $name, ".sql")) }),*];
+    };
+}
+
+questions!("frames", "versions", "rules", "pauses", "locks", "calls", "outliers", "day");
+
+impl Question {
+    /// By its name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        QUESTIONS.iter().find(|question| question.name == name)
+    }
+
+    /// What it asks.
+    pub fn about(&self) -> &'static str {
+        self.sql.lines().next().and_then(|line| line.strip_prefix("-- ")).unwrap_or_default()
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let parameter = |line: &'static str| {
+            let (declared, meaning) = line.strip_prefix("-- $")?.split_once(": ")?;
+            let (head, default) = declared.split_once(" = ")?;
+            let (name, kind) = head.split_once(' ')?;
+            Some(Parameter { name, number: kind == "number", default: default.trim_matches('\''), meaning })
+        };
+        self.sql.lines().filter_map(parameter).collect()
+    }
+
+    /// The SQL with the values of its parameters.
+    pub(crate) fn sql_with(&self, engine: Engine, set: &[(String, String)]) -> Result<String, FleetError> {
+        let parameters = self.parameters();
+        let known = |name: &str| parameters.iter().any(|parameter| parameter.name == name);
+        if let Some((name, _)) = set.iter().find(|(name, _)| !known(name)) {
+            let all: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
+            return Err(FleetError::Parameter(format!(
+                "{} has no {name}, but {}",
+                self.name,
+                all.join(", ")
+            )));
+        }
+        let body: Vec<&str> = self.sql.lines().filter(|line| !line.starts_with("--")).collect();
+        let mut rest = &body.join("\n")[..];
+        let mut out = String::with_capacity(rest.len());
+        // In one pass: what a value says is not looked at again.
+        while let Some(at) = rest.find('$') {
+            let (before, behind) = (&rest[..at], &rest[at + 1..]);
+            let end = behind.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(behind.len());
+            let wanted = &behind[..end];
+            let Some(parameter) = parameters.iter().find(|parameter| parameter.name == wanted) else {
+                return Err(FleetError::Parameter(format!("{}: ${wanted} is not declared", self.name)));
+            };
+            let given = set.iter().rev().find(|(name, _)| name == wanted);
+            let value = given.map_or(parameter.default, |(_, value)| value.as_str());
+            out.push_str(before);
+            if parameter.number {
+                let number: f64 = value.parse().ok().filter(|n: &f64| n.is_finite()).ok_or_else(|| {
+                    FleetError::Parameter(format!("{wanted} is a number, which {value} is not"))
+                })?;
+                out.push_str(&number.to_string());
+            } else {
+                out.push_str(&engine.quoted(value));
+            }
+            rest = &behind[end..];
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
+    use super::*;
+
+    #[test]
+    fn every_question_says_what_it_asks_and_declares_what_it_uses() {
+        for question in QUESTIONS {
+            assert!(question.about().ends_with('?'), "{}", question.name);
+            let sql = question.sql_with(Engine::DuckDb, &[]).unwrap();
+            assert!(!sql.contains('$') && sql.contains("SELECT"), "{sql}");
+            for parameter in question.parameters() {
+                let marker = format!("${}", parameter.name);
+                assert!(question.sql.matches(&marker).count() > 1, "{}: {marker} is not used", question.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_stays_a_value() {
+        let question =
+            Question { name: "x", sql: "-- What?\n-- $a text = '': a\n-- $n number = 5: n\nSELECT $a, $n" };
+        let set = |a: &str| vec![("a".to_owned(), a.to_owned())];
+        let sql = |engine, a: &str| question.sql_with(engine, &set(a)).unwrap();
+        assert_eq!(sql(Engine::DuckDb, "it's $n"), "SELECT 'it''s $n', 5");
+        assert_eq!(sql(Engine::ClickHouse, "\\'"), "SELECT '\\\\''', 5");
+        let wrong = |name: &str, value: &str| {
+            question.sql_with(Engine::DuckDb, &[(name.into(), value.into())]).unwrap_err().to_string()
+        };
+        assert_eq!(wrong("n", "1; DROP"), "n is a number, which 1; DROP is not");
+        assert_eq!(wrong("b", ""), "x has no b, but a, n");
+    }
+}

@@ -1,0 +1,50 @@
+//! `calls`: system calls by name, and peers by address, by minute.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{figure, kind, label};
+
+use super::{Input, Sum, minute, process};
+use crate::columns::Rows;
+
+const COLUMNS: &[&str] = &["minute_ns", "kind", "process", "name", "count", "total_ns", "longest_ns"];
+/// Who connects to a server has a port of the moment: clients are one.
+const CLIENTS: &str = "[clients]";
+
+pub(super) fn rows(input: &Input<'_>) -> Rows {
+    let recording = input.recording;
+    let mut sums: BTreeMap<(&str, &str, &str, i64), Sum> = BTreeMap::new();
+    // All calls of a thread in a stretch, where the recording has them; else those that were long enough to be told.
+    let totals = recording.spans_of(kind::SYSCALL_TOTALS);
+    let has_totals = totals.len() > 0;
+    for span in totals {
+        let number = |key: &str| span.figure(key).filter(|n| n.is_finite()).unwrap_or(0.0) as i64;
+        let of = process(recording, span.process());
+        let sum = sums.entry(("syscall", of, span.name(), minute(span.t1_ns()))).or_default();
+        sum.add(number(figure::CALLS), number(figure::TOTAL_NS), number(figure::LONGEST_NS));
+    }
+    for span in recording.spans_of(kind::SYSCALL) {
+        let (of, length) = (process(recording, span.process()), span.duration_ns());
+        if !has_totals {
+            let sum = sums.entry(("syscall", of, span.name(), minute(span.t1_ns()))).or_default();
+            sum.add(1, length, length);
+        }
+        if let Some(peer) = span.label(label::PEER) {
+            let peer = if span.label(label::ACCEPTED).is_some() { CLIENTS } else { peer };
+            sums.entry(("peer", of, peer, minute(span.t1_ns()))).or_default().add(1, length, length);
+        }
+    }
+    let mut rows = Rows::new("calls", COLUMNS);
+    for ((kind, process, name, minute), sum) in sums {
+        rows.push([
+            minute.into(),
+            kind.into(),
+            process.into(),
+            name.into(),
+            sum.count.into(),
+            sum.total_ns.into(),
+            sum.longest_ns.into(),
+        ]);
+    }
+    rows
+}
