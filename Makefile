@@ -39,7 +39,7 @@ test-ui:
 	npm --prefix ui test --silent
 	npm --prefix ui run --silent browser
 
-bench: ## fathom beside its rivals, and its time by the size of its input (PARTS='logs profilers observers' MEGABYTES=400 ROUNDS=3 ONLY=growth JITWATCH=class path)
+bench: ## fathom beside its rivals, and its time by the size of its input (PARTS='logs flights profilers observers' MEGABYTES=400 ROUNDS=3 ONLY=growth JITWATCH=class path)
 	bench/run
 
 lint: ## formatting, clippy, dependencies' licences and advisories; all warnings are errors

@@ -3,8 +3,10 @@
 
     replicate.py gc  REAL.log BIG.log MEGABYTES
     replicate.py jit REAL.xml BIG.xml MEGABYTES
+    replicate.py jfr REAL.jfr BIG.jfr MEGABYTES
 """
 import re
+import struct
 import sys
 
 STAMP = re.compile(rb"^\[(\d+\.\d+)s\]")
@@ -59,6 +61,27 @@ def jit(lines, out, size):
     out.write(b"".join(lines[foot:]))
 
 
+def jfr(data, out, size):
+    """The chunks of a finished flight recording. Stamps of events count from the start of their chunk, so that only the start
+    in its header is moved on."""
+    chunks, at = [], 0
+    while at < len(data):
+        if data[at : at + 4] != b"FLR\0":
+            sys.exit(f"replicate: no chunk begins at {at}")
+        length = struct.unpack_from(">q", data, at + 8)[0]
+        if length <= 0:
+            sys.exit(f"replicate: the chunk at {at} is not finished")
+        chunks.append(data[at : at + length])
+        at += length
+    times = [struct.unpack_from(">qq", chunk, 32) for chunk in chunks]
+    period = max(start + lasted for start, lasted in times) - times[0][0] + 1_000_000
+    written, shift = 0, 0
+    while written < size:
+        for chunk, (start, _) in zip(chunks, times):
+            written += out.write(chunk[:32] + struct.pack(">q", start + shift) + chunk[40:])
+        shift += period
+
+
 def line_is_foot(line):
     return line.startswith(b"<hotspot_log_done") or line.startswith(b"</hotspot_log>")
 
@@ -66,9 +89,9 @@ def line_is_foot(line):
 def main():
     kind, source, target, megabytes = sys.argv[1:]
     with open(source, "rb") as file:
-        lines = file.readlines()
+        content = file.read() if kind == "jfr" else file.readlines()
     with open(target, "wb", buffering=1 << 20) as out:
-        {"gc": gc, "jit": jit}[kind](lines, out, int(megabytes) * 1_000_000)
+        {"gc": gc, "jit": jit, "jfr": jfr}[kind](content, out, int(megabytes) * 1_000_000)
 
 
 main()
