@@ -10,6 +10,26 @@ pub(crate) fn class(name: &str) -> String {
     without_address(name).replace('/', ".")
 }
 
+/// A class as it is written in Java: "[B" is "byte[]", "[Ljava.lang.String;" is "java.lang.String[]".
+pub(crate) fn class_as_written(name: &str) -> String {
+    // A class has 255 dimensions at most (JVMS 4.4.1).
+    let dimensions = name.bytes().take_while(|byte| *byte == b'[').count().min(255);
+    let element = &name[dimensions..];
+    let element = match (dimensions, element) {
+        (0, class) => class,
+        (_, "Z") => "boolean",
+        (_, "B") => "byte",
+        (_, "C") => "char",
+        (_, "D") => "double",
+        (_, "F") => "float",
+        (_, "I") => "int",
+        (_, "J") => "long",
+        (_, "S") => "short",
+        (_, class) => class.strip_prefix('L').and_then(|name| name.strip_suffix(';')).unwrap_or(class),
+    };
+    class(element) + &"[]".repeat(dimensions)
+}
+
 /// A method with its class, which may be hidden: "Main$$Lambda.0x00007f….run".
 pub(crate) fn method(name: &str) -> Cow<'_, str> {
     if name.contains("0x") || name.contains("$$Lambda$") {
@@ -79,6 +99,14 @@ mod tests {
         assert_eq!(method("a.Main$$Lambda$7.run"), "a.Main$$Lambda.run");
         assert_eq!(method("a.B.at.0x1"), "a.B.at.0x1");
         assert_eq!(class("[Ljava/lang/String;"), "[Ljava.lang.String;");
+    }
+
+    #[test]
+    fn arrays_are_written_as_in_java() {
+        assert_eq!(class_as_written("[[B"), "byte[][]");
+        assert_eq!(class_as_written("[Ljava/lang/String;"), "java.lang.String[]");
+        assert_eq!(class_as_written("a/B$C"), "a.B$C");
+        assert_eq!(class_as_written("["), "[]");
     }
 
     #[test]

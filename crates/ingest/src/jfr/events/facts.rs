@@ -56,10 +56,12 @@ fn jvm<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()>
     Some(())
 }
 
-/// "17.0.15+6-Debian-1deb12u1" of "OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for linux-amd64 JRE (…)".
+/// "17.0.15+6-Debian-1deb12u1" of "OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for linux-amd64 JRE (…)". The VM of JDK 8
+/// has a version of its own; logs have that of the JRE, and one JVM must be known by the same.
 fn version_of(text: &str) -> &str {
-    let inner = text.split_once(" VM (").and_then(|(_, rest)| rest.split_once(')'));
-    inner.map_or(text, |(version, _)| version)
+    let within = |mark| Some(text.split_once(mark)?.1.split_once(')')?.0);
+    let of_8 = within(" JRE (").filter(|version| version.starts_with("1.8."));
+    of_8.or_else(|| within(" VM (")).unwrap_or(text)
 }
 
 /// The feature release: 17 of "17.0.15+6", 8 of "1.8.0_442-b06" and "25.442-b06" (JDK 8 names its VM after its own).
@@ -166,6 +168,9 @@ mod tests {
             "OpenJDK 64-Bit Server VM (25.0.3+9-LTS) for linux-amd64 JRE (25.0.3+9-LTS), built on 2026-04-21";
         assert_eq!(version_of(jdk), "25.0.3+9-LTS");
         assert_eq!(feature_of(version_of(jdk)), Some(25));
+        let of_8 =
+            "OpenJDK 64-Bit Server VM (25.442-b06) for linux-amd64 JRE (1.8.0_442-b06), built on Jan 20 2025";
+        assert_eq!(version_of(of_8), "1.8.0_442-b06");
         assert_eq!(feature_of("17.0.15+6-Debian-1deb12u1"), Some(17));
         assert_eq!(feature_of("25.442-b06"), Some(8));
         assert_eq!(feature_of("1.8.0_442"), Some(8));

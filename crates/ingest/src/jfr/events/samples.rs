@@ -3,7 +3,10 @@
 //! What a sample stands for comes from the recording's settings: the JDK's sampler looks at its threads every `period`,
 //! async-profiler every `interval` of the event that it counts.
 
+use fathom_recording::FrameType;
 use fathom_recording::vocabulary::sample;
+
+use crate::java_names;
 
 use super::{Book, Event, Kind, Reader};
 
@@ -17,9 +20,13 @@ pub(super) const KINDS: &[Kind] = &[
         fields: &["sampledThread", "samples", "timeSpan"],
         read: wall_clock,
     },
-    Kind { name: "jdk.ObjectAllocationSample", fields: &["weight"], read: allocation },
-    Kind { name: "jdk.ObjectAllocationInNewTLAB", fields: &["tlabSize"], read: allocation },
-    Kind { name: "jdk.ObjectAllocationOutsideTLAB", fields: &["allocationSize"], read: allocation },
+    Kind { name: "jdk.ObjectAllocationSample", fields: &["weight", "objectClass"], read: allocation },
+    Kind { name: "jdk.ObjectAllocationInNewTLAB", fields: &["tlabSize", "objectClass"], read: allocation },
+    Kind {
+        name: "jdk.ObjectAllocationOutsideTLAB",
+        fields: &["allocationSize", "objectClass"],
+        read: allocation,
+    },
     Kind { name: "jdk.OldObjectSample", fields: &["objectSize", "allocationTime"], read: live },
     Kind { name: "profiler.LiveObject", fields: &["allocationSize", "allocationTime"], read: live },
     Kind { name: "profiler.Malloc", fields: &["size"], read: malloc },
@@ -128,9 +135,21 @@ fn put<'a>(
     Some(())
 }
 
-/// An allocation, standing for the bytes that were allocated since the sample before.
+/// An allocation, standing for the bytes that were allocated since the sample before. The class is its innermost frame, as
+/// of the allocation probe.
 fn allocation<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    by_size(reader, event, sample::ALLOC)
+    let (thread, caller) = (reader.thread(event), reader.stack(event));
+    let class = reader.text(event.field(1)).map(|class| java_names::class_as_written(&class));
+    let sink = &mut reader.book.sink;
+    let stack = match class {
+        Some(class) => {
+            let frame = sink.frame(&class, "", FrameType::Unknown, -1);
+            Some(sink.stack(caller, frame))
+        }
+        None => caller,
+    };
+    reader.book.sample(sample::ALLOC, event.t0_ns()?, thread, stack, event.integer(0)?.max(0));
+    Some(())
 }
 
 fn malloc<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
