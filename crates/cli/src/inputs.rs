@@ -12,13 +12,16 @@ use fathom_recording::vocabulary::source;
 use fathom_recording::{Recording, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::heap_dumps;
+
 /// Reading less than this takes no time worth a progress bar, bytes.
 const LARGE: u64 = 64 << 20;
 
 /// Arguments of every command that reads inputs.
 #[derive(clap::Args, Debug)]
 pub struct InputArgs {
-    /// Recordings (NAME.fathom) and files of any known format, told by content; a directory; `-` for standard input
+    /// Recordings (NAME.fathom) and files of any known format, told by content; heap dumps beside them; a directory; `-` for
+    /// standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Put a file on the clock by hand: FILE=+12.3s adds 12.3 seconds to its stamps, FILE=@2026-11-20T22:00:00Z
@@ -54,8 +57,11 @@ impl InputArgs {
             ..Options::default()
         };
         let mut recording = Recording::new();
-        let (recordings, files): (Vec<_>, Vec<_>) = self.inputs.iter().partition(|path| is_recording(path));
+        let (dumps, inputs): (Vec<_>, Vec<_>) =
+            self.inputs.iter().partition(|path| fathom_heap::is_dump(path));
+        let (recordings, files): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|path| is_recording(path));
         let mut seen = HashSet::new();
+        let recordings_given = !recordings.is_empty();
         for path in recordings {
             if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
                 eprintln!(
@@ -68,7 +74,9 @@ impl InputArgs {
         }
         // Recordings are on the clock already: only what is read from here on is placed.
         let files: Vec<PathBuf> = files.into_iter().cloned().collect();
-        let report = if files.is_empty() {
+        let report = if files.is_empty() && !recordings_given && !dumps.is_empty() {
+            Ok(Report::default())
+        } else if files.is_empty() {
             anyhow::ensure!(
                 self.align.is_empty(),
                 "--align is for files; a recording is on the clock already"
@@ -89,6 +97,8 @@ impl InputArgs {
         for message in report.messages().into_iter().filter(|_| tell) {
             eprintln!("fathom: {}", fathom_render::printable(&message));
         }
+        let dumps: Vec<PathBuf> = dumps.into_iter().cloned().collect();
+        heap_dumps::add(&dumps, &mut recording, tell)?;
         Ok(Loaded { recording })
     }
 }

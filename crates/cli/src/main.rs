@@ -8,6 +8,7 @@ mod commands;
 mod demo;
 mod exit;
 mod identity;
+mod heap_dumps;
 mod inputs;
 mod jdk;
 mod marks;

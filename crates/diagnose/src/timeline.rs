@@ -111,7 +111,7 @@ impl<'a> Timeline<'a> {
         };
         // An operation tells of the application what a series does, and of a JVM nothing; so does a mark.
         let kinds = self.recording.kinds().into_iter();
-        let kinds = kinds.filter(|(kind, _)| ![kind::OPERATION, kind::MARK].contains(kind));
+        let kinds = kinds.filter(|(kind, _)| ![kind::OPERATION, kind::MARK].contains(kind) && !of_dump(kind));
         for (kind, _) in kinds {
             for span in self.recording.spans_of(kind) {
                 add(span.source(), span.t0_ns(), span.t1_ns());
@@ -188,7 +188,8 @@ impl<'a> Timeline<'a> {
     }
 
     fn covered(&self) -> Window {
-        let spans = self.recording.kinds().into_iter().flat_map(|(kind, _)| self.recording.spans_of(kind));
+        let kinds = self.recording.kinds().into_iter().filter(|(kind, _)| !of_dump(kind));
+        let spans = kinds.flat_map(|(kind, _)| self.recording.spans_of(kind));
         let is_flight: Vec<bool> =
             (0..self.placed.len()).map(|i| self.is_flight(SourceId(i as u32))).collect();
         let of_flight = |source: SourceId| is_flight.get(source.index()).copied().unwrap_or(false);
@@ -240,6 +241,11 @@ impl<'a> Timeline<'a> {
             None => (self.covers.from_ns, "the start of the recording"),
         }
     }
+}
+
+/// Whether rows of a kind are of a heap dump, which may be written hours after the last line of the log that it is given beside.
+fn of_dump(of: &str) -> bool {
+    [kind::HEAP_DUMP, kind::HEAP_HOLDER, kind::HEAP_DIRECT].contains(&of)
 }
 
 #[cfg(test)]

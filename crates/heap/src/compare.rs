@@ -91,6 +91,18 @@ impl Summary {
         summary
     }
 
+    /// Bytes that objects keep at the end of a chain of classes from the roots down, in which the nodes of a list, which keep one
+    /// another, may be told one by one. 0 where they keep too little to be followed.
+    pub fn kept_at<'a>(&self, classes: impl IntoIterator<Item = &'a str>) -> u64 {
+        let mut chain: Vec<String> = Vec::new();
+        for class in classes {
+            if chain.last().is_none_or(|last| last != class) {
+                chain.push(class.to_owned());
+            }
+        }
+        self.chains.get(&chain).map_or(0, |(_, retained)| *retained)
+    }
+
     fn follow(&mut self, heap: &Heap, kept: &Kept, least: u64) {
         let mut left: Vec<(Vec<String>, Vec<u32>)> = vec![(Vec::new(), vec![0])];
         while let Some((chain, members)) = left.pop() {

@@ -19,6 +19,28 @@ const LONGEST: u64 = 1 << crate::heap::PLACE_BITS;
 /// Bytes handed on at a time while unpacking.
 const PART: usize = 1 << 20;
 
+/// How a dump begins, whatever its version.
+const BEGINS: &[u8] = b"JAVA PROFILE 1.0.";
+
+/// Whether a file is a heap dump, packed or plain, by how it begins. What is not a regular file is not looked at: a pipe is read
+/// once.
+pub fn is_dump(path: &Path) -> bool {
+    let file = path.is_file().then(|| File::open(path).ok()).flatten();
+    let Some(mut file) = file else { return false };
+    let mut head = [0; BEGINS.len()];
+    if file.read_exact(&mut head).is_err() {
+        return false;
+    }
+    if head.starts_with(&[0x1f, 0x8b]) {
+        let unpacked =
+            file.seek(SeekFrom::Start(0)).and_then(|_| MultiGzDecoder::new(file).read_exact(&mut head));
+        if unpacked.is_err() {
+            return false;
+        }
+    }
+    head == BEGINS
+}
+
 /// The bytes of a dump.
 #[derive(Debug)]
 pub struct DumpFile {

@@ -26,10 +26,11 @@ pub mod report;
 mod text;
 mod values;
 
-pub use classes::{Class, Classes, Strength};
+pub use classes::{Class, Classes, Strength, is_of_the_jdk};
 pub use compare::{ChainGrowth, ClassGrowth, Growth, Summary};
 pub use edges::Edge;
 pub use error::HeapError;
+pub use file::is_dump;
 pub use heap::{Heap, Root, Thread};
 pub use kept::{Kept, Sum, Totals};
 pub use layout::Layout;

@@ -10,7 +10,7 @@ use crate::waits::Heading;
 /// Within which time short waits are summed up, nanoseconds: a thread's that wait often are told after a tenth of a second.
 pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
 /// Whether a method is one of the JDK's.
-pub(super) fn is_of_jdk(name: &str) -> bool {
+pub(crate) fn is_of_jdk(name: &str) -> bool {
     JDK.iter().any(|package| name.starts_with(package))
 }
 

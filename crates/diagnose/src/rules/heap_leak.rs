@@ -1,7 +1,14 @@
-//! `heap-leak`: what the application holds on to grows without end.
+//! `heap-leak`: what the application holds on to grows without end; with a heap dump beside the log, who holds it, and with samples
+//! of allocations, where it is allocated.
 
-use fathom_recording::vocabulary::{fact, figure, kind};
+mod allocated;
+mod direct;
+mod keeper;
 
+use fathom_recording::vocabulary::{fact, figure, kind, label};
+
+use self::allocated::Place;
+use self::keeper::{By, Dump, Keeper};
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
 use crate::live_set::{Growth, READINGS, Rise};
@@ -36,8 +43,13 @@ impl Rule for HeapLeak {
          **Look-alikes.** Heap after *young* collections rises in every healthy program and is not used. A cache that \
          warms up flattens. A heap too small for a steady live set does not rise.\n\n\
          **Ruled out** by the slope. With too few collections of the old generation, or a growth that has cost \
-         nothing yet, it is not known. Proof: \
-         two class histograms some time apart, or a heap dump."
+         nothing yet, it is not known.\n\n\
+         **With a heap dump beside the log** (`fathom diagnose gc.log dump.hprof`) the finding names who holds what grows: of \
+         those that keep half of the growth or more and for which nothing speaks of a bound, the largest suspect; with two \
+         dumps the one that grew most, if that is half of what all grew by. A dump alone proves no growth: where the log shows \
+         none, its largest holder is not called a leak. With samples of allocations (a flight recording, the allocation \
+         probe) it names the method that allocates what stays. Direct buffers, which no log shows, are told when two dumps have \
+         them grow by a fifth of their limit."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {
@@ -49,13 +61,27 @@ impl Rule for HeapLeak {
             Ok(gc) => gc,
             Err(judgement) => return judgement,
         };
+        let dump = Dump::of(case.recording, jvm);
+        let judgement = self.of_heap(&gc, dump.as_ref());
+        // The heap may be healthy all the same.
+        let outside = || direct::found(self, &gc, dump.as_ref()?);
+        match judgement {
+            Judgement::Found(_) | Judgement::NotApplicable => judgement,
+            other => outside().map_or(other, |finding| Judgement::Found(Box::new(finding))),
+        }
+    }
+}
+
+impl HeapLeak {
+    fn of_heap(&self, gc: &GcCase<'_, '_>, dump: Option<&Dump<'_>>) -> Judgement {
+        let (case, jvm) = (gc.case, gc.jvm);
         let points = live_points(case.recording, jvm, None);
         let Some(heap) = gc.heap_max_bytes() else {
             return blind(self, "the size of the heap", "-Xlog:gc* (JDK 8: -XX:+PrintGCDetails)");
         };
         if points.len() < READINGS {
             return self.not_known(
-                &gc,
+                gc,
                 &format!(
                     "{} of the old generation are too few to tell, {READINGS} are needed",
                     quantity::plural(points.len(), "collection", "collections")
@@ -64,18 +90,18 @@ impl Rule for HeapLeak {
         }
         let Some(rise) = Rise::of(&points, heap) else {
             return self
-                .not_known(&gc, "the collections of the old generation are not far enough apart in time");
+                .not_known(gc, "the collections of the old generation are not far enough apart in time");
         };
         match rise.growth() {
-            Growth::None(why_not) => return gc.ruled_out(why_not),
+            Growth::None(why_not) => return gc.ruled_out(why_not + &no_leak(dump)),
             // A growth that goes on is not ruled out by having cost little so far.
-            Growth::Unsure(why) | Growth::Early(why) => return self.not_known(&gc, &why),
+            Growth::Unsure(why) | Growth::Early(why) => return self.not_known(gc, &why),
             Growth::Leak => {}
         }
         let cost_ms = gc.excess_ms(|p| p.collected_old() || p.is_mixed());
         if !case.matters(cost_ms) && !exhausted(&rise, heap) {
             return self.not_known(
-                &gc,
+                gc,
                 &format!(
                     "it grows by {} an hour, and collections of the old generation took {} so far",
                     quantity::bytes(rise.all.slope * 3600.0),
@@ -83,11 +109,9 @@ impl Rule for HeapLeak {
                 ),
             );
         }
-        Judgement::Found(Box::new(found(self, &gc, &points, &rise, heap, cost_ms)))
+        Judgement::Found(Box::new(found(self, gc, (&points, &rise, heap), cost_ms, dump)))
     }
-}
 
-impl HeapLeak {
     fn not_known(&self, gc: &GcCase<'_, '_>, why: &str) -> Judgement {
         let what = format!("whether the live set of {} goes on growing: {why}", gc.case.jvm_name(gc.jvm));
         blind(self, what, "a longer log, or jcmd PID GC.class_histogram twice, some time apart")
@@ -99,28 +123,65 @@ fn exhausted(rise: &Rise, heap: f64) -> bool {
     rise.last >= EXHAUSTED * heap
 }
 
+/// What keeps most where nothing grows: it looks like a leak in a dump.
+fn no_leak(dump: Option<&Dump<'_>>) -> String {
+    let told = dump.and_then(|dump| {
+        let most = dump.largest()?;
+        let (share, file) = (quantity::share(most.share), dump.span.name());
+        Some(format!("; so {}, which keeps {share} of the heap in {file}, is no leak", most.name()))
+    });
+    told.unwrap_or_default()
+}
+
+/// How sure it is, and why.
+fn sure(
+    gc: &GcCase<'_, '_>,
+    keeper: Option<&Keeper<'_>>,
+    at_its_end: bool,
+    cost_ms: f64,
+) -> (Confidence, String) {
+    match (keeper.map(|keeper| keeper.by), at_its_end) {
+        (Some(By::Grew(_)), true) => (
+            gc.named(cost_ms).0,
+            "the growth goes on until the heap is full, and two dumps tell what grew".to_owned(),
+        ),
+        (Some(By::Grew(_)), false) => (
+            Confidence::Likely,
+            "log and dumps tell of the same growth; a cache without a limit that is still filling looks the same until it stops"
+                .to_owned(),
+        ),
+        (Some(By::Suspicion), _) => (
+            Confidence::Likely,
+            "the log tells that the heap grows, and the dump of one that keeps much of it in many entries without a bound; that this \
+             is what grows, a second dump tells"
+                .to_owned(),
+        ),
+        (_, true) => (
+            Confidence::Likely,
+            "the growth goes on until the heap is full; what holds the objects is not in a GC log".to_owned(),
+        ),
+        (_, false) => (
+            Confidence::ConsistentWith,
+            "a cache without a limit that is still filling looks the same until it stops".to_owned(),
+        ),
+    }
+}
+
 fn found(
     rule: &dyn Rule,
     gc: &GcCase<'_, '_>,
-    points: &[LivePoint<'_>],
-    rise: &Rise,
-    heap: f64,
+    (points, rise, heap): (&[LivePoint<'_>], &Rise, f64),
     cost_ms: f64,
+    dump: Option<&Dump<'_>>,
 ) -> Finding {
     let error = gc.case.recording.spans_of(kind::JVM_WARNING).find(|w| {
         w.process() == gc.jvm && w.name().contains("OutOfMemoryError") && !w.name().contains("Metaspace")
     });
-    let sure = if error.is_some() || exhausted(rise, heap) {
-        (
-            Confidence::Likely,
-            "the growth goes on until the heap is full; what holds the objects is not in a GC log".to_owned(),
-        )
-    } else {
-        (
-            Confidence::ConsistentWith,
-            "a cache without a limit that is still filling looks the same until it stops".to_owned(),
-        )
-    };
+    let other = dump.and_then(|dump| dump.is_of_another(points));
+    let dump = dump.filter(|_| other.is_none());
+    let keeper = dump.and_then(|dump| dump.keeper(rise.last - rise.first));
+    let place = keeper.as_ref().and_then(|keeper| allocated::place(gc.case.recording, gc.jvm, keeper));
+    let sure = sure(gc, keeper.as_ref(), error.is_some() || exhausted(rise, heap), cost_ms);
     let old: Vec<Pause<'_>> = gc.slow.iter().filter(|p| p.collected_old() || p.is_mixed()).copied().collect();
     let mut finding = gc.finding(rule, sure, cost_ms, &old);
     let left = if exhausted(rise, heap) {
@@ -143,6 +204,16 @@ fn found(
         quantity::share((rise.last / heap).min(1.0)),
     );
     finding.culprit = "objects that the application keeps referring to".into();
+    if let Some(keeper) = &keeper {
+        finding.title += &format!(": {} keeps {} of it", keeper.name(), quantity::share(keeper.share));
+        if let Some(class) = keeper.entry_class() {
+            finding.title += &format!(", in {class}");
+        }
+        if let Some(place) = &place {
+            finding.title += &format!(" allocated by {}", place.method);
+        }
+        finding.culprit = keeper.name();
+    }
     finding.meaning =
         "After each collection more memory stays in use. Collections come more often and free less, \
                        until the application does little else or fails with an OutOfMemoryError."
@@ -159,6 +230,11 @@ fn found(
         quantity::bytes(rise.late.slope * 60.0),
     );
     finding.evidence.push(summed(gc.source(), text));
+    if let (Some(keeper), Some(dump)) = (&keeper, dump) {
+        finding.evidence.extend(keeper.evidence(dump));
+    }
+    finding.evidence.extend(place.as_ref().map(|place| summed("samples of allocations", place.told())));
+    finding.evidence.extend(other.map(|why| summed("heap dump", why)));
     for point in points.first().into_iter().chain(points.last()) {
         finding.evidence.push(cited(
             &point.span,
@@ -166,18 +242,48 @@ fn found(
         ));
     }
     finding.evidence.extend(error.map(|e| cited(&e, e.name().to_owned())));
-    finding.remedies = remedies(gc);
-    finding.verify = vec![
-        "jcmd PID GC.class_histogram twice, some time apart: the classes whose numbers only rise are what leaks".into(),
-        "after the fix, fathom gc shows no sure growth of the live set".into(),
-    ];
+    finding.remedies = remedies(gc, keeper.as_ref(), place.as_ref());
+    let verify = match keeper.as_ref().map(|keeper| keeper.by) {
+        Some(By::Grew(_)) => None,
+        Some(_) => {
+            Some("a second heap dump some time later, given beside the log and the first one: what grew")
+        }
+        None => Some(
+            "jcmd PID GC.class_histogram twice, some time apart: the classes whose numbers only rise are what leaks",
+        ),
+    };
+    finding.verify = vec!["after the fix, fathom gc shows no sure growth of the live set".into()];
+    finding.verify.splice(0..0, verify.map(str::to_owned));
     finding
 }
 
-fn remedies(gc: &GcCase<'_, '_>) -> Vec<crate::Remedy> {
+fn remedies(gc: &GcCase<'_, '_>, keeper: Option<&Keeper<'_>>, place: Option<&Place>) -> Vec<crate::Remedy> {
+    let Some(keeper) = keeper else { return unknown_keeper(gc) };
+    let name = keeper.name();
+    let change = match keeper.span.label(label::SUSPICION) {
+        Some("thread-locals") => "call remove() of the ThreadLocal when a task is done: threads of a pool go on, and so do its values".to_owned(),
+        Some("repeated-loaders") => format!("let go of what {name} keeps of classes that were loaded before: one object of theirs keeps all of their loader"),
+        Some("finalizers") => "no finalize() that waits or takes long, or none at all (java.lang.ref.Cleaner, close())".to_owned(),
+        _ => format!("a limit for what {name} keeps, or an end for each of its entries"),
+    };
+    let mut remedies = vec![remedy(change, "any JDK", "code change")];
+    if place.is_none() {
+        remedies.push(remedy(
+            "a flight recording beside log and dump (jdk.ObjectAllocationSample; before JDK 16 jdk.ObjectAllocationInNewTLAB and \
+             jdk.ObjectAllocationOutsideTLAB, as in profile.jfc) tells which method allocates what stays",
+            "any JDK with JFR",
+            "about 1 % of CPU time",
+        ));
+    }
+    remedies
+}
+
+/// What helps to find out who keeps what grows.
+fn unknown_keeper(gc: &GcCase<'_, '_>) -> Vec<crate::Remedy> {
     let mut remedies = vec![
         remedy(
-            "find what holds the objects: -XX:+HeapDumpOnOutOfMemoryError, or jcmd PID GC.heap_dump FILE, opened in Eclipse MAT (dominator tree)",
+            "find what holds the objects: -XX:+HeapDumpOnOutOfMemoryError, or jcmd PID GC.heap_dump FILE, and then fathom diagnose with \
+             log and dump",
             "any JDK",
             "a dump stops the application while it is written and holds its data",
         ),
@@ -317,6 +423,73 @@ mod tests {
             panic!("told")
         };
         assert!(spot.what.contains("if that goes on"), "{}", spot.what);
+    }
+
+    /// Adds a dump at the end, with holders: field, bytes, bytes in the dump before, entries, bound.
+    fn with_dump(built: &mut Built, all: f64, holders: &[(&str, f64, Option<f64>, &str)]) {
+        let before: f64 = holders.iter().filter_map(|(_, _, before, _)| *before).sum();
+        let mut figures = vec![(figure::RETAINED_BYTES, all * MB)];
+        figures.extend((before > 0.0).then_some((figure::BEFORE_BYTES, before * MB)));
+        built.span(kind::HEAP_DUMP, "late.hprof", 1_195.0, 0.0, &figures, &[]);
+        for (field, bytes, before, bound) in holders {
+            let mut figures = vec![(figure::RETAINED_BYTES, bytes * MB), (figure::ENTRIES, 5_000.0)];
+            figures.extend(before.map(|before| (figure::BEFORE_BYTES, before * MB)));
+            let held_by = format!("{field} (static)");
+            let mut labels = vec![(label::HELD_BY, held_by.as_str()), (label::ENTRY_CLASS, "app.Session")];
+            match bound.is_empty() {
+                true => labels.push((label::SUSPICION, "unbounded-entries")),
+                false => labels.push((label::BOUND, bound)),
+            }
+            built.span(kind::HEAP_HOLDER, "java.util.HashMap", 1_195.0, 0.0, &figures, &labels);
+        }
+    }
+
+    fn growing() -> Built {
+        log(|i| 200.0 + 35.0 * i, 4_000.0)
+    }
+
+    #[test]
+    fn the_largest_holder_without_a_bound_is_named_where_it_keeps_half_of_the_growth() {
+        let mut built = growing();
+        let holders =
+            [("Table.BOUNDED", 450.0, None, "Table.maxSize is 5000"), ("Web.OPEN", 400.0, None, "")];
+        with_dump(&mut built, 880.0, &holders);
+        let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.culprit, "Web.OPEN (static)");
+        assert_eq!(finding.confidence, Confidence::Likely);
+        let mut built = growing();
+        with_dump(&mut built, 880.0, &[("Web.OPEN", 200.0, None, "")]);
+        let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.culprit, "objects that the application keeps referring to", "{}", finding.title);
+        assert_eq!(finding.confidence, Confidence::ConsistentWith);
+    }
+
+    #[test]
+    fn of_two_dumps_what_grew_is_named_and_not_what_is_larger() {
+        let mut built = growing();
+        let holders = [("Table.ALL", 500.0, Some(500.0), ""), ("Web.OPEN", 300.0, Some(20.0), "")];
+        with_dump(&mut built, 860.0, &holders);
+        let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.culprit, "Web.OPEN (static)");
+        let told: Vec<&str> = finding.evidence.iter().map(|told| told.text.as_str()).collect();
+        assert!(told.iter().any(|text| text.contains("keeps 280 MB more")), "{told:?}");
+    }
+
+    #[test]
+    fn a_dump_of_another_heap_names_nobody() {
+        let mut built = growing();
+        with_dump(&mut built, 100.0, &[("Other.TABLE", 95.0, None, "")]);
+        let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
+        assert_eq!(finding.culprit, "objects that the application keeps referring to");
+        assert!(finding.evidence.iter().any(|told| told.text.contains("of another JVM or time")));
+    }
+
+    #[test]
+    fn a_suspect_in_a_heap_that_does_not_grow_is_no_leak() {
+        let mut built = log(|_| 900.0, 4_000.0);
+        with_dump(&mut built, 900.0, &[("Table.ALL", 800.0, None, "")]);
+        let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &built.sealed()) else { panic!("found") };
+        assert!(figure.contains("so Table.ALL (static), which keeps 89 %"), "{figure}");
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub struct Buffers {
     pub owners: Vec<(String, u64, u64)>,
 }
 
-pub(crate) fn buffers(heap: &Heap, kept: &Kept, paths: &Paths, top: usize) -> Buffers {
+/// Direct buffers of a heap, with the first `top` of those who keep them.
+pub fn buffers(heap: &Heap, kept: &Kept, paths: &Paths, top: usize) -> Buffers {
     let direct: Vec<bool> = (0..heap.classes.count() as u32)
         .map(|class| heap.classes.chain(class).any(|(_, class)| class.name == "java.nio.DirectByteBuffer"))
         .collect();

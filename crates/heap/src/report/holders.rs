@@ -55,6 +55,18 @@ pub struct Entries {
     pub retained_bytes: u64,
 }
 
+impl Suspicion {
+    /// The same in one word, as in JSON.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::UnboundedEntries => "unbounded-entries",
+            Self::RepeatedLoaders => "repeated-loaders",
+            Self::ThreadLocals => "thread-locals",
+            Self::Finalizers => "finalizers",
+        }
+    }
+}
+
 /// Why a holder is a suspect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -11,7 +11,7 @@ mod threads;
 mod waste;
 
 pub use bounds::Bound;
-pub use buffers::Buffers;
+pub use buffers::{Buffers, buffers};
 pub(crate) use collections::is_inner;
 pub use holders::{Entries, Holder, Holders, SUSPECT_ENTRIES, SUSPECT_LOADERS, SUSPECT_SHARE, Suspicion};
 pub use object::{Brief, ClassReport, Member, ObjectReport, WaysReport};

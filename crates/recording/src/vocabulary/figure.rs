@@ -198,3 +198,11 @@ pub const LOCKS_WRITTEN: &str = "locks_written";
 pub const STATUS: &str = "status";
 /// What the last digit of a moment stands for that somebody wrote down, nanoseconds.
 pub const PRECISION_NS: &str = "precision_ns";
+/// Bytes of a heap dump that would go if something went.
+pub const RETAINED_BYTES: &str = "retained_bytes";
+/// The same bytes in the heap dump before.
+pub const BEFORE_BYTES: &str = "before_bytes";
+/// Objects that something stands for.
+pub const OBJECTS: &str = "objects";
+/// What accumulates in a holder, counted.
+pub const ENTRIES: &str = "entries";

@@ -150,6 +150,16 @@ pub const SLOW: &str = "slow";
 /// A request that a server answered, as its access log has it. `name`: method and path, with `*` for what tells one request
 /// from another ("GET /orders/*"); figure `status`. It lies on no thread; stamps may be cut to seconds.
 pub const OPERATION: &str = "operation";
+/// Event: a heap dump was written. `name`: its file; figures `retained_bytes` (what can be reached), `objects`, `before_bytes` (what
+/// could be reached in the dump that it is held against, where there is one).
+pub const HEAP_DUMP: &str = "heap.dump";
+/// Event, within [`HEAP_DUMP`]: an object of the dump, or a set of them, that keeps much of the heap. `name`: its class; figures
+/// `retained_bytes`, `objects`, `entries`, `before_bytes`; labels `held_by`, `static_field`, `held_by_threads`, `entry_class`,
+/// `accumulates_in`, `dominators`, `suspicion`, `bound`.
+pub const HEAP_HOLDER: &str = "heap.holder";
+/// Event, within [`HEAP_DUMP`]: who keeps direct buffers, whose memory is outside of the heap. `name`: who, as `held_by` has it;
+/// figures `bytes` (their capacity), `objects`, `before_bytes`.
+pub const HEAP_DIRECT: &str = "heap.direct";
 /// Event: something that people or their tools did to the application or its machine: a deploy, a migration. `name`: what they
 /// say it was (cut to 200 characters); figure `precision_ns`. Its process says nothing.
 pub const MARK: &str = "mark";

@@ -55,3 +55,19 @@ pub const WHAT: &str = "what";
 pub const CUT: &str = "cut";
 /// Another source that has the same fact; its record was put together with this one.
 pub const ALSO_IN: &str = "also_in";
+/// What keeps something in the heap, in words: "Sessions.OPEN (static)".
+pub const HELD_BY: &str = "held_by";
+/// The static field that keeps something in the heap: "Sessions.OPEN".
+pub const STATIC_FIELD: &str = "static_field";
+/// Names of the threads that keep something in the heap, one a line.
+pub const HELD_BY_THREADS: &str = "held_by_threads";
+/// The class of what accumulates in a holder.
+pub const ENTRY_CLASS: &str = "entry_class";
+/// The class of the table, array or list within a holder in which memory accumulates.
+pub const ACCUMULATES_IN: &str = "accumulates_in";
+/// Classes in the dominator tree from the first object that keeps a holder down to it, one a line.
+pub const DOMINATORS: &str = "dominators";
+/// The measure by which a holder is a suspect: "unbounded-entries", "repeated-loaders", "thread-locals", "finalizers".
+pub const SUSPICION: &str = "suspicion";
+/// What says that a holder cannot grow further, in words.
+pub const BOUND: &str = "bound";

@@ -20,3 +20,5 @@ pub const MEMORY: &str = "memory";
 pub const SYSCALLS: &str = "syscalls";
 /// What people or their tools did, as a user names it (`--mark`, `--marks`).
 pub const MARKS: &str = "marks";
+/// A heap dump: who keeps what of its heap.
+pub const HEAP_DUMP: &str = "heap-dump";

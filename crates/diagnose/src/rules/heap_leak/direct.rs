@@ -1,0 +1,95 @@
+//! Direct buffers that grew from one dump to the next: memory outside of the heap, which no collection's sizes show.
+
+use fathom_recording::vocabulary::{fact, figure};
+
+use super::keeper::Dump;
+use crate::rules::gc_case::{GcCase, remedy, summed};
+use crate::{Confidence, Finding, Rule, quantity};
+
+/// Growth as a share of what direct buffers may take: less is within what load does.
+const GROWN: f64 = 0.2;
+/// And of what there was before: buffers that are kept in a pool change by some.
+const TIMES: f64 = 1.5;
+
+/// What direct buffers may take, bytes: as the JVM was told, else as much as the heap (`VM.maxDirectMemory`, JDK 8 to 25).
+fn limit(gc: &GcCase<'_, '_>) -> Option<f64> {
+    let told = gc.fact(fact::JVM_ARGS).and_then(|args| {
+        let size = args.split_once("MaxDirectMemorySize=")?.1.split_whitespace().next()?;
+        let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = match size[digits.len()..].to_ascii_lowercase().as_str() {
+            "" => 0,
+            "k" => 10,
+            "m" => 20,
+            "g" => 30,
+            _ => return None,
+        };
+        Some(digits.parse::<f64>().ok()? * f64::from(1_u32 << unit))
+    });
+    told.filter(|bytes| *bytes > 0.0).or_else(|| gc.heap_max_bytes())
+}
+
+/// The finding, where two dumps show a growth that matters.
+pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Option<Finding> {
+    let (owner, grown) = dump.direct_growth()?;
+    let bytes = owner.figure(figure::BYTES)?;
+    let limit = limit(gc)?;
+    if grown < GROWN * limit || bytes < TIMES * (bytes - grown) {
+        return None;
+    }
+    // `Bits.reserveMemory` asks for a collection when the limit is reached, in the hope that buffers are dead.
+    let asked: Vec<_> =
+        gc.slow.iter().filter(|p| p.cause().is_some_and(|c| c.contains("System.gc()"))).copied().collect();
+    let exhausted = bytes >= super::EXHAUSTED * limit;
+    let sure = match exhausted && !asked.is_empty() {
+        true => (
+            Confidence::Likely,
+            "the limit is reached, and collections are asked for, as is done to find dead buffers".to_owned(),
+        ),
+        false => (
+            Confidence::ConsistentWith,
+            "two dumps tell that it grew, and not that it goes on; a pool of buffers that fills looks the same".to_owned(),
+        ),
+    };
+    // Collections that something else asks for are not charged to buffers that are far from their limit.
+    let cost_ms = match exhausted {
+        true => gc.excess_ms(|p| p.cause().is_some_and(|c| c.contains("System.gc()"))),
+        false => 0.0,
+    };
+    let mut finding = gc.finding(rule, sure, cost_ms, if exhausted { &asked } else { &[] });
+    finding.title = format!(
+        "direct buffers kept by {} grew by {} to {} outside of the heap, {} of what they may take",
+        owner.name(),
+        quantity::bytes(grown),
+        quantity::bytes(bytes),
+        quantity::share((bytes / limit).min(1.0)),
+    );
+    finding.culprit = owner.name().to_owned();
+    finding.meaning = "A direct buffer is a small object whose memory lies outside of the heap. The memory is given back when the \
+                       object is collected, so that what keeps the object keeps the memory, and the sizes in the GC log do not show it."
+        .into();
+    finding.evidence.push(summed(
+        dump.span.name(),
+        format!(
+            "{} with {} are kept by {}; {} in the dump before",
+            quantity::plural(
+                owner.figure(figure::OBJECTS).unwrap_or(0.0) as usize,
+                "direct buffer",
+                "direct buffers"
+            ),
+            quantity::bytes(bytes),
+            owner.name(),
+            quantity::bytes(bytes - grown)
+        ),
+    ));
+    finding.remedies = vec![remedy(
+        format!(
+            "let go of the buffers that {} keeps, or use some of them again (a pool with a limit)",
+            owner.name()
+        ),
+        "any JDK",
+        "code change",
+    )];
+    finding.verify =
+        vec!["fathom diagnose with two dumps after the fix: direct buffers are as large in both".into()];
+    Some(finding)
+}
