@@ -64,6 +64,11 @@ pub enum Error {
         /// What is not there yet.
         what: &'static str,
     },
+    /// Its collector keeps objects in a way that is not walked from outside.
+    #[error(
+        "the heap of this JVM is not read from outside: that is done with G1, Parallel and Serial; a dump (--dump FILE) or jcmd PID GC.class_histogram does it with any collector"
+    )]
+    NotWalked,
     /// A field or constant that is needed is not among the JVM's exported ones.
     #[error("JVM symbol {symbol} not found in {jvm}: this release of HotSpot is not known to fathom")]
     MissingSymbol {

@@ -11,6 +11,7 @@ mod error;
 pub mod find;
 pub mod flags;
 pub mod heap;
+pub mod histogram;
 pub mod jcmd;
 pub mod layout;
 mod libjvm;

@@ -328,7 +328,7 @@ impl Locks {
 
 /// "package.Class" of "package/Class", "java.lang.Object[]" of "[Ljava/lang/Object;". What makes a hidden class unique
 /// stays away.
-fn external_name(internal: &str) -> String {
+pub(crate) fn external_name(internal: &str) -> String {
     let element = internal.trim_start_matches('[');
     let dimensions = internal.len() - element.len();
     let name = match element {

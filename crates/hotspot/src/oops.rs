@@ -107,6 +107,19 @@ impl Oops {
         Ok(self.klass_base.wrapping_add(narrow << self.klass_shift))
     }
 
+    /// Whether something is a class: its superclasses end at `java.lang.Object`.
+    pub(crate) fn is_class(&self, memory: &impl Memory, klass: u64) -> bool {
+        let mut at = klass;
+        for _ in 0..DEEPEST {
+            match self.layout.superclass.read_u64(memory, at) {
+                Ok(0) => return self.klass_name(memory, at).is_ok_and(|name| name == "java/lang/Object"),
+                Ok(above) if above.is_multiple_of(8) => at = above,
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// The same by the first 16 bytes of the object.
     pub(crate) fn klass_of_header(&self, [mark, klass]: [u64; 2]) -> u64 {
         let narrow = match (self.compact_headers, self.compressed_klass) {

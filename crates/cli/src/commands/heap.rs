@@ -1,13 +1,16 @@
 //! `fathom heap`: who keeps what in a heap dump.
 
 mod dump;
+mod running;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use fathom_heap::report::{About, ClassReport, ObjectReport, Screen, WaysReport};
 use fathom_heap::{Growth, Heap, Kept, Paths, Referents, Summary};
 
+use super::record::duration;
 use crate::exit::Outcome;
 use crate::output::{print_fitted, print_json};
 
@@ -27,20 +30,26 @@ tell what grew, and where it is kept. Values of texts, of fields and of arrays a
   fathom heap dump.hprof --object 0xf5755eb8  its fields, what keeps it, what it keeps
   fathom heap dump.hprof --paths 0xf5755eb8   the ways from the roots to it
   fathom heap dump.hprof --json | jq '.holders.all[0]'
+  fathom heap -p 4711                         what is in a running heap by class, without a stop
+  fathom heap -p 4711 --every 10s             what grows in it
   fathom heap -p 4711 --dump now.hprof        dump a running JVM first (it stands meanwhile), then the same"
 )]
 pub struct Args {
     /// The dump; two of them: what grew from the first to the second
     #[arg(value_name = "DUMP", num_args = 1..=2, required_unless_present = "pid")]
     dumps: Vec<PathBuf>,
-    /// Dump this JVM first, into the file of --dump
-    #[arg(short, long, value_name = "PID", requires = "dump", conflicts_with = "dumps")]
+    /// What is in the heap of this JVM, by class, without stopping it (G1, Parallel, Serial); with --dump it is dumped
+    /// first, and stands meanwhile
+    #[arg(short, long, value_name = "PID", conflicts_with = "dumps")]
     pid: Option<u32>,
     /// Where the dump of the JVM goes
     #[arg(long, value_name = "FILE", requires = "pid")]
     dump: Option<PathBuf>,
-    /// With -p: garbage is dumped, too. Otherwise the JVM collects the whole heap before
-    #[arg(long, requires = "pid")]
+    /// With -p: again and again, with what grew since the first time: 10s, 500ms
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "pid", conflicts_with = "dump")]
+    every: Option<Duration>,
+    /// With --dump: garbage is dumped, too. Otherwise the JVM collects the whole heap before
+    #[arg(long, requires = "dump")]
     with_garbage: bool,
     /// All about the objects of a class
     #[arg(long, value_name = "NAME", conflicts_with_all = ["object", "paths"])]
@@ -63,7 +72,7 @@ pub struct Args {
     #[arg(long, requires = "object")]
     show_values: bool,
     /// As JSON (schemas fathom.heap/1, fathom.heap-class/1, fathom.heap-object/1,
-    /// fathom.heap-paths/1, fathom.heap-growth/1)
+    /// fathom.heap-paths/1, fathom.heap-growth/1, fathom.heap-live/1)
     #[arg(long)]
     json: bool,
 }
@@ -71,6 +80,13 @@ pub struct Args {
 impl Args {
     /// Shows what is asked of the dump.
     pub fn run(self) -> anyhow::Result<Outcome> {
+        if let (Some(pid), None) = (self.pid, &self.dump) {
+            if self.class.is_some() || self.object.is_some() || self.paths.is_some() || self.strong_only {
+                bail!("--class, --object, --paths and --strong-only are about a dump: give --dump FILE");
+            }
+            running::show(pid, self.every, self.top, self.json)?;
+            return Ok(Outcome::Done);
+        }
         if let (Some(pid), Some(file)) = (self.pid, &self.dump) {
             dump::dump(pid, file, self.with_garbage)?;
         }

@@ -8,12 +8,14 @@ mod code;
 mod flag;
 mod heap;
 mod method;
+mod space;
 mod thread;
 
 pub use code::{CodeBlobLayout, CodeCacheLayout, InterpreterLayout, NmethodLayout};
 pub use flag::FlagLayout;
 pub use heap::HeapLayout;
 pub use method::MethodLayout;
+pub use space::{G1Layout, ObjectLayout, ParallelLayout, SerialLayout};
 pub use thread::{CompilerLayout, LockLayout, OopLayout, ThreadLayout};
 
 use crate::memory::Memory;

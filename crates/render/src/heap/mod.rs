@@ -3,11 +3,13 @@
 
 mod growth;
 mod holder;
+mod live;
 mod object;
 mod screen;
 mod tables;
 mod way;
 
 pub use growth::growth;
+pub use live::{LiveClass, LiveHeap, live};
 pub use object::{class, object, ways};
 pub use screen::screen;

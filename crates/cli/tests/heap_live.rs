@@ -1,0 +1,102 @@
+//! `fathom heap -p PID` against the JVM's own histogram, which counts dead objects too with `-all`.
+
+#![allow(clippy::unwrap_used)]
+
+mod live;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+use live::jdks;
+use live::process::Talking;
+
+fn filled(home: &Path, classes: &Path, options: &[&str], megabytes: &str) -> Talking {
+    let mut java = Command::new(home.join("bin/java"));
+    java.args(options).arg("-cp").arg(classes).args(["Filled", megabytes]);
+    Talking::start(&mut java)
+}
+
+/// Bytes by class as the JVM counts them, written as in Java; what it fills gaps with left out.
+fn counted(pid: &str) -> HashMap<String, f64> {
+    let attach = fathom_hotspot::attach::Attach::to(pid.parse().unwrap()).unwrap();
+    let told = attach.jcmd("GC.class_histogram -all").unwrap();
+    let mut by_class: HashMap<String, f64> = HashMap::new();
+    for line in told.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [number, _, bytes, class, ..] = words[..] else { continue };
+        let (true, Ok(bytes)) = (number.ends_with(':'), bytes.parse::<f64>()) else { continue };
+        let dimensions = class.bytes().take_while(|byte| *byte == b'[').count();
+        let element = match &class[dimensions..] {
+            name if dimensions == 0 => name,
+            "B" => "byte",
+            "C" => "char",
+            "I" => "int",
+            "J" => "long",
+            name => name.trim_start_matches('L').trim_end_matches(';'),
+        };
+        *by_class.entry(element.to_owned() + &"[]".repeat(dimensions)).or_default() += bytes;
+    }
+    by_class
+}
+
+/// Whether the JVM fills gaps with it, before it counts.
+fn fills_gaps(class: &str) -> bool {
+    class == "int[]" || class.contains("Filler")
+}
+
+#[test]
+fn each_of_the_largest_classes_is_as_large_as_the_jvm_says() {
+    let classes = tempfile::tempdir().unwrap();
+    if jdks::compile(classes.path(), 8, &["Filled"]).is_none() {
+        return;
+    }
+    for (release, home) in jdks::of(&[11, 17, 21, 25]) {
+        let mut settings: Vec<&[&str]> = vec![
+            &["-XX:+UseG1GC", "-Xmx300m"],
+            &["-XX:+UseParallelGC", "-Xmx300m"],
+            &["-XX:+UseSerialGC", "-Xmx300m"],
+            &["-XX:+UseG1GC", "-Xmx300m", "-XX:-UseCompressedOops"],
+        ];
+        if release >= 25 {
+            settings.push(&["-XX:+UseG1GC", "-Xmx300m", "-XX:+UseCompactObjectHeaders"]);
+        }
+        for options in settings {
+            let told = format!("JDK {release} {options:?}");
+            let program = filled(&home, classes.path(), options, "60");
+            let ours = live::json(Path::new("."), &["heap", "-p", &program.pid(), "--top", "100000"]);
+            let theirs = counted(&program.pid());
+            let heap: f64 = theirs.values().sum();
+            let used = ours["used_bytes"].as_f64().unwrap();
+            let rows = ours["classes"].as_array().unwrap();
+            let of = |class: &str| {
+                rows.iter().find(|row| row["class"] == class).and_then(|row| row["bytes"].as_f64())
+            };
+            let mut largest: Vec<(&String, &f64)> =
+                theirs.iter().filter(|(class, _)| !fills_gaps(class)).collect();
+            largest.sort_by(|a, b| b.1.total_cmp(a.1));
+            for (class, bytes) in largest.into_iter().take(20) {
+                let own = of(class).unwrap_or(0.0);
+                assert!(
+                    (own - bytes).abs() <= 0.01 * heap,
+                    "{told}: {class}: {own} B, the JVM says {bytes} of {heap} B, used {used}"
+                );
+            }
+            let skipped = ours["skipped_bytes"].as_f64().unwrap();
+            assert!(skipped <= 0.01 * used, "{told}: {skipped} of {used} B skipped");
+        }
+    }
+}
+
+#[test]
+fn a_heap_that_is_not_walked_says_so_and_what_helps() {
+    let classes = tempfile::tempdir().unwrap();
+    if jdks::compile(classes.path(), 8, &["Filled"]).is_none() {
+        return;
+    }
+    for (_, home) in jdks::of(&[17, 25]) {
+        let program = filled(&home, classes.path(), &["-XX:+UseZGC", "-Xmx200m"], "10");
+        let said = live::said(&live::fathom(Path::new("."), &["heap", "-p", &program.pid()]));
+        assert!(said.contains("G1, Parallel and Serial") && said.contains("--dump"), "{said}");
+    }
+}

@@ -1,0 +1,319 @@
+//! What is in the heap of a running JVM, by class, read from outside: the JVM is not stopped and not asked.
+//!
+//! Regions and spaces are walked object by object between their bottom and their top: the header names the class, the class
+//! the size. What is in them changes meanwhile, so nothing is believed: a class pointer must be a class whose
+//! superclasses end at `java.lang.Object`; where it is none, the walk goes on at the next place from which several objects in
+//! a row are sound, and the bytes in between are counted as skipped. Dead objects count until they are collected, as in `jcmd GC.class_histogram -all`.
+//!
+//! A large heap is read in part: stretches drawn at random, from which the rest follows with an interval.
+
+mod classes;
+mod spaces;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use self::classes::{Classes, Sizes};
+use self::spaces::{Spaces, Stretch};
+use crate::flags::Flags;
+use crate::memory::Memory;
+use crate::{Result, Vm};
+
+/// Bytes that are read at a time.
+const WINDOW: u64 = 8 << 20;
+/// Of a large heap so many bytes are read.
+const SAMPLED: u64 = 768 << 20;
+/// Up to so many bytes a heap is read whole.
+const WHOLE: u64 = 1 << 30;
+/// The stretches of which one is drawn or not, where a space is not made of regions.
+const PIECE: u64 = 4 << 20;
+/// So many objects in a row must be sound where a walk begins in the middle.
+const IN_A_ROW: usize = 6;
+/// 95 % of a normal distribution lie within so many standard errors.
+const WITHIN: f64 = 1.96;
+
+/// A class in the heap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its name, as it is written in Java.
+    pub class: String,
+    /// Its objects; estimated where the heap was read in part.
+    pub instances: f64,
+    /// Their bytes.
+    pub bytes: f64,
+    /// The bytes are off by at most as much in 19 of 20 cases; 0 where the heap was read whole.
+    pub bytes_within: f64,
+}
+
+/// What is in a heap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    /// "G1", "Parallel", "Serial".
+    pub collector: &'static str,
+    /// Bytes between bottom and top of all regions and spaces.
+    pub used_bytes: u64,
+    /// Bytes of them that were read.
+    pub read_bytes: u64,
+    /// Of these, bytes in which no sound object was found: moved meanwhile, or dead with their class.
+    pub skipped_bytes: u64,
+    /// Of these, bytes that threads had reserved and not used.
+    pub reserved_bytes: u64,
+    /// Largest first.
+    pub rows: Vec<Row>,
+}
+
+/// A stretch that is read or not as one.
+struct Piece {
+    at: Range<u64>,
+    /// Whether an object begins at its beginning.
+    begins: bool,
+    end_of_space: u64,
+}
+
+/// What one piece has by class: objects and bytes.
+type Counts = BTreeMap<u32, (u64, u64)>;
+
+struct Walk<'a, M> {
+    memory: &'a M,
+    sizes: Sizes,
+    classes: Classes<'a, M>,
+    gaps: BTreeMap<u64, u64>,
+    skipped: u64,
+    reserved: u64,
+    window: Vec<u8>,
+    window_at: u64,
+}
+
+/// Reads what is in the heap. `seed` picks the stretches of a large one.
+pub fn read<M: Memory>(vm: &Vm<M>, seed: u64) -> Result<Histogram> {
+    let flags = Flags::read(vm)?;
+    let Spaces { stretches, gaps, collector } = Spaces::read(vm, &flags)?;
+    let length = |at: &Range<u64>| at.end - at.start;
+    let used: u64 = stretches.iter().map(|stretch| length(&stretch.at)).sum();
+    let sizes = Sizes::of(vm, &flags)?;
+    let classes = Classes::new(vm, &flags)?;
+    let mut walk = Walk {
+        memory: &vm.memory,
+        sizes,
+        classes,
+        gaps,
+        skipped: 0,
+        reserved: 0,
+        window: Vec::new(),
+        window_at: 0,
+    };
+    let mut whole = Counts::new();
+    let (large, parted): (Vec<Stretch>, Vec<Stretch>) = stretches.into_iter().partition(|s| s.one_object);
+    let mut read = 0;
+    for stretch in large {
+        read += length(&stretch.at);
+        walk.one_object(&stretch.at, &mut whole);
+    }
+    let mut pieces: Vec<Piece> = parted.iter().flat_map(|stretch| cut(&stretch.at)).collect();
+    let parted_bytes: u64 = pieces.iter().map(|piece| length(&piece.at)).sum();
+    let part = used > WHOLE && parted_bytes > SAMPLED;
+    if part {
+        shuffle(&mut pieces, seed);
+        let mut sum = 0;
+        let enough = pieces.iter().position(|piece| {
+            sum += length(&piece.at);
+            sum > SAMPLED
+        });
+        pieces.truncate(enough.unwrap_or(pieces.len()).max(2));
+    } else {
+        // Whole spaces, of which the next begins where the one before ends.
+        pieces =
+            parted.iter().map(|s| Piece { at: s.at.clone(), begins: true, end_of_space: s.at.end }).collect();
+    }
+    let mut counted: Vec<(u64, Counts)> = Vec::with_capacity(pieces.len());
+    for piece in &pieces {
+        let mut counts = Counts::new();
+        walk.piece(piece, &mut counts);
+        counted.push((length(&piece.at), counts));
+    }
+    let sampled: u64 = counted.iter().map(|(bytes, _)| bytes).sum();
+    let rows = rows(&walk.classes, &whole, &counted, part.then_some((parted_bytes, sampled)));
+    Ok(Histogram {
+        collector,
+        used_bytes: used,
+        read_bytes: read + sampled,
+        skipped_bytes: walk.skipped,
+        reserved_bytes: walk.reserved,
+        rows,
+    })
+}
+
+/// A stretch in pieces.
+fn cut(at: &Range<u64>) -> impl Iterator<Item = Piece> {
+    let (start, end) = (at.start, at.end);
+    (start..end).step_by(PIECE as usize).map(move |from| Piece {
+        at: from..(from + PIECE).min(end),
+        begins: from == start,
+        end_of_space: end,
+    })
+}
+
+/// Fisher and Yates, by the generator of Steele, Lea and Flood (SplitMix64).
+fn shuffle(pieces: &mut [Piece], seed: u64) {
+    let mut state = seed;
+    for last in (1..pieces.len()).rev() {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        pieces.swap(last, ((z ^ z >> 31) % (last as u64 + 1)) as usize);
+    }
+}
+
+/// Classes by bytes; of a part of the heap the rest follows by its size, and the interval from how unlike the pieces are.
+fn rows<M: Memory>(
+    classes: &Classes<'_, M>,
+    whole: &Counts,
+    counted: &[(u64, Counts)],
+    part: Option<(u64, u64)>,
+) -> Vec<Row> {
+    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for (class, (instances, bytes)) in counted.iter().flat_map(|(_, counts)| counts) {
+        let sum = sums.entry(*class).or_default();
+        *sum = (sum.0 + *instances as f64, sum.1 + *bytes as f64);
+    }
+    let (all, sampled) = part.unwrap_or((1, 1));
+    let scale = all as f64 / sampled.max(1) as f64;
+    let n = counted.len() as f64;
+    let error = |class: u32, bytes: f64| {
+        // A ratio estimate: bytes of the class to bytes of the piece (Cochran, Sampling Techniques, 6.4).
+        let ratio = bytes / sampled.max(1) as f64;
+        let of = |counts: &Counts| counts.get(&class).map_or(0.0, |(_, bytes)| *bytes as f64);
+        let squares: f64 =
+            counted.iter().map(|(length, counts)| (of(counts) - ratio * *length as f64).powi(2)).sum();
+        let left = (1.0 - sampled as f64 / all.max(1) as f64).max(0.0);
+        WITHIN * scale * (n * squares / (n - 1.0).max(1.0) * left).sqrt()
+    };
+    for class in whole.keys() {
+        sums.entry(*class).or_default();
+    }
+    let mut rows: Vec<Row> = sums
+        .into_iter()
+        .map(|(class, (instances, bytes))| {
+            let (more, more_bytes) = whole.get(&class).copied().unwrap_or_default();
+            Row {
+                class: classes.name(class).to_owned(),
+                instances: instances * scale + more as f64,
+                bytes: bytes * scale + more_bytes as f64,
+                bytes_within: if part.is_some() { error(class, bytes) } else { 0.0 },
+            }
+        })
+        .collect();
+    rows.sort_by(|a, b| b.bytes.total_cmp(&a.bytes).then_with(|| a.class.cmp(&b.class)));
+    rows
+}
+
+impl<M: Memory> Walk<'_, M> {
+    /// The bytes from an address on, as far as they are in the window; it is moved where they are not.
+    fn bytes(&mut self, at: u64, length: usize, end: u64) -> Option<&[u8]> {
+        let from = at.checked_sub(self.window_at).map(|from| from as usize);
+        if from.is_none_or(|from| from + length > self.window.len()) {
+            if at + length as u64 > end {
+                return None;
+            }
+            self.window_at = at;
+            self.window.resize((end - at).min(WINDOW) as usize, 0);
+            if self.memory.read(at, &mut self.window).is_err() {
+                self.window.clear();
+                return None;
+            }
+        }
+        let from = (at - self.window_at) as usize;
+        self.window.get(from..from + length)
+    }
+
+    /// The class and size of the object at an address.
+    fn object(&mut self, at: u64, end: u64) -> Option<(u32, u64)> {
+        let header = self.sizes.header_bytes();
+        let bytes = self.bytes(at, header.min((end - at) as usize), end)?;
+        let mut words = [0; 24];
+        words.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        let class = self.classes.class(&words)?;
+        let mirror = match self.classes.is_mirror(class) {
+            true => {
+                let bytes = self.bytes(at + self.sizes.mirror_size_at, 4, end)?;
+                Some(u32::from_le_bytes(bytes.try_into().ok()?))
+            }
+            false => None,
+        };
+        let size = self.sizes.size(self.classes.layout_helper(class), &words, mirror)?;
+        (at + size <= end).then_some((class, size))
+    }
+
+    fn one_object(&mut self, at: &Range<u64>, counts: &mut Counts) {
+        // It is longer than its first region.
+        match self.object(at.start, u64::MAX >> 1) {
+            Some((class, size)) => add(counts, class, size),
+            None => self.skipped += at.end - at.start,
+        }
+        self.window.clear();
+    }
+
+    fn piece(&mut self, piece: &Piece, counts: &mut Counts) {
+        let end = piece.end_of_space;
+        // What is in it may have changed since it was read for another piece.
+        self.window.clear();
+        let mut at = match piece.begins {
+            true => piece.at.start,
+            false => match self.sound_from(piece.at.start, piece.at.end, end) {
+                Some(at) => at,
+                None => return,
+            },
+        };
+        while at < piece.at.end {
+            if let Some(behind) = self.gaps.get(&at).copied() {
+                self.reserved += behind.min(end) - at;
+                at = behind;
+                continue;
+            }
+            match self.object(at, end) {
+                Some((class, size)) => {
+                    add(counts, class, size);
+                    at += size;
+                }
+                None => {
+                    let next = self.sound_from(at + 8, piece.at.end, end).unwrap_or(piece.at.end);
+                    self.skipped += next - at;
+                    at = next;
+                }
+            }
+        }
+    }
+
+    /// The next place from which several objects in a row are sound.
+    fn sound_from(&mut self, from: u64, until: u64, end: u64) -> Option<u64> {
+        let mut at = from;
+        while at < until {
+            if let Some((_, behind)) = self.gaps.range(..=at).next_back().filter(|(_, behind)| **behind > at)
+            {
+                at = *behind;
+                continue;
+            }
+            let mut next = at;
+            let mut sound = 0;
+            while sound < IN_A_ROW && next < end {
+                if let Some(behind) = self.gaps.get(&next) {
+                    next = *behind;
+                    continue;
+                }
+                let Some((_, size)) = self.object(next, end) else { break };
+                next += size;
+                sound += 1;
+            }
+            if sound == IN_A_ROW || sound > 0 && next >= end {
+                return Some(at);
+            }
+            at += 8;
+        }
+        None
+    }
+}
+
+fn add(counts: &mut Counts, class: u32, size: u64) {
+    let sum = counts.entry(class).or_default();
+    *sum = (sum.0 + 1, sum.1 + size);
+}

@@ -1,0 +1,134 @@
+//! Where objects lie: regions of G1, spaces of Parallel and Serial, and the gaps in them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::flags::Flags;
+use crate::heap::HeapBounds;
+use crate::layout::{G1Layout, HeapLayout, ObjectLayout, ParallelLayout, SerialLayout};
+use crate::memory::Memory;
+use crate::threads::Threads;
+use crate::{Error, Result, Vm};
+
+/// Regions of G1 at most: it makes some 2048, and more of at most 32 MB each in heaps above 64 GB.
+const MOST_REGIONS: u64 = 1 << 20;
+/// The bit of a region's sort that says that one object fills it and those behind it (g1HeapRegionType.hpp, JDK 8 to 25).
+const HUMONGOUS: i64 = 4;
+/// The bit that tells regions behind the first of such an object.
+const CONTINUES: i64 = 1;
+/// A buffer keeps two words at least, for an object that fills it up (`alignment_reserve`).
+const FILLER_WORDS: u64 = 2;
+
+/// A stretch of the heap that is full of objects, but for gaps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub(super) at: Range<u64>,
+    /// Whether it is one object, of which only the beginning is looked at.
+    pub(super) one_object: bool,
+}
+
+/// All stretches, and those parts of them that allocation buffers have not used: by beginning, their end.
+pub(super) struct Spaces {
+    pub(super) stretches: Vec<Stretch>,
+    pub(super) gaps: BTreeMap<u64, u64>,
+    pub(super) collector: &'static str,
+}
+
+impl Spaces {
+    pub(super) fn read<M: Memory>(vm: &Vm<M>, flags: &Flags) -> Result<Self> {
+        let (collector, stretches) = if flags.is_on("UseG1GC") {
+            ("G1", g1(vm)?)
+        } else if flags.is_on("UseParallelGC") {
+            ("Parallel", parallel(vm)?)
+        } else if flags.is_on("UseSerialGC") {
+            ("Serial", serial(vm)?)
+        } else {
+            return Err(Error::NotWalked);
+        };
+        let heap = HeapBounds::read(vm)?.heap.ok_or(Error::NotWalked)?;
+        let within = |stretch: &Stretch| {
+            stretch.at.start < stretch.at.end && heap.start <= stretch.at.start && stretch.at.end <= heap.end
+        };
+        let stretches = stretches.into_iter().filter(within).collect();
+        Ok(Self { stretches, gaps: gaps(vm, &heap)?, collector })
+    }
+}
+
+fn heap<M: Memory>(vm: &Vm<M>) -> Result<u64> {
+    HeapLayout::of(vm.source())?.heap.read_u64(&vm.memory)
+}
+
+fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
+    let (memory, layout) = (&vm.memory, G1Layout::of(vm.source())?);
+    let table = layout.table.of(layout.manager.of(heap(vm)?));
+    let regions = layout.regions.read_u64(memory, table)?;
+    let length = layout.length.read_u64(memory, table)?;
+    if length > MOST_REGIONS {
+        return Err(Error::Implausible { what: "number of G1's regions".to_owned(), value: length });
+    }
+    let mut stretches = Vec::new();
+    for pointer in memory.read_bytes(regions, length as usize * 8)?.chunks_exact(8) {
+        let region = u64::from_le_bytes(pointer.try_into().unwrap_or_default());
+        // Not committed yet.
+        if region == 0 {
+            continue;
+        }
+        // The sort is an enumeration, of four bytes.
+        let sort = i64::from(memory.read_u32(layout.sort.of(region))?);
+        if sort & HUMONGOUS != 0 && sort & CONTINUES != 0 {
+            continue;
+        }
+        // Pointers, whose types the table has with "const" and "volatile" behind them.
+        let pointer = |field: crate::layout::Field| memory.read_u64(field.of(region));
+        let at = pointer(layout.bottom)?..pointer(layout.top)?;
+        stretches.push(Stretch { at, one_object: sort & HUMONGOUS != 0 });
+    }
+    Ok(stretches)
+}
+
+fn parallel<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
+    let (memory, layout) = (&vm.memory, ParallelLayout::of(vm.source())?);
+    let (young, old) = (layout.young.read_u64(memory)?, layout.old.read_u64(memory)?);
+    [(young, layout.eden), (young, layout.from), (old, layout.tenured)]
+        .into_iter()
+        .map(|(generation, space)| {
+            let space = space.read_u64(memory, generation)?;
+            let at = layout.bottom.read_u64(memory, space)?..layout.top.read_u64(memory, space)?;
+            Ok(Stretch { at, one_object: false })
+        })
+        .collect()
+}
+
+fn serial<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
+    let (memory, layout, heap) = (&vm.memory, SerialLayout::of(vm.source())?, heap(vm)?);
+    let (young, old) = (layout.young.read_u64(memory, heap)?, layout.old.read_u64(memory, heap)?);
+    [(young, layout.eden), (young, layout.from), (old, layout.tenured)]
+        .into_iter()
+        .map(|(generation, space)| {
+            let space = space.read_u64(memory, generation)?;
+            let at = layout.bottom.read_u64(memory, space)?..layout.top.read_u64(memory, space)?;
+            Ok(Stretch { at, one_object: false })
+        })
+        .collect()
+}
+
+/// What threads have reserved for objects to come.
+fn gaps<M: Memory>(vm: &Vm<M>, heap: &Range<u64>) -> Result<BTreeMap<u64, u64>> {
+    let (memory, layout) = (&vm.memory, ObjectLayout::of(vm.source())?);
+    let reserve = layout.reserve.and_then(|reserve| reserve.read(memory).ok()).unwrap_or(0);
+    let reserve = u64::try_from(reserve).unwrap_or(0).clamp(FILLER_WORDS, 1 << 10) * 8;
+    let mut gaps = BTreeMap::new();
+    for thread in Threads::new(vm)?.java(vm)? {
+        let buffer = layout.buffer.of(thread.address);
+        let (Ok(top), Ok(end)) =
+            (layout.buffer_top.read_u64(memory, buffer), layout.buffer_end.read_u64(memory, buffer))
+        else {
+            continue;
+        };
+        let end = end.saturating_add(reserve);
+        if top != 0 && top < end && heap.start <= top && end <= heap.end {
+            gaps.insert(top, end);
+        }
+    }
+    Ok(gaps)
+}
