@@ -22,6 +22,7 @@ mod lock_turns;
 mod marks;
 mod merge;
 pub mod metrics;
+pub mod operations;
 pub mod quantity;
 mod rule;
 pub mod rules;

@@ -1,6 +1,6 @@
 //! A thread's life as a row of segments: what it did from when to when, and who ended it where that was a wait for a thread.
 
-use fathom_recording::vocabulary::{label, sample};
+use fathom_recording::vocabulary::{interrupt, label, sample};
 use fathom_recording::{Span, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -15,18 +15,18 @@ const NEAR_NS: i64 = 20_000_000;
 
 /// Something that a thread did.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Segment<'a> {
-    pub(super) from: i64,
-    pub(super) to: i64,
-    pub(super) key: Key<'a>,
+pub(crate) struct Segment<'a> {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    pub(crate) key: Key<'a>,
     /// The thread that ended it, where it waited for one.
-    pub(super) ended_by: Option<ThreadId>,
+    pub(crate) ended_by: Option<ThreadId>,
     /// Whether the thread had no work: it waited for whoever brings some.
-    pub(super) rests: bool,
+    pub(crate) rests: bool,
 }
 
 /// The segments of a thread in order of time, without overlap. Time that nobody saw is in none.
-pub(super) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: ThreadId) -> Vec<Segment<'a>> {
+pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: ThreadId) -> Vec<Segment<'a>> {
     let Some(by_heading) = chains.by_heading(thread) else { return Vec::new() };
     let named = chains.naming(thread);
     let mut segments = Vec::new();
@@ -92,7 +92,8 @@ pub(super) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
 /// Whether a time off the CPU is one in which a thread waits for something to happen on any of its connections, and something did.
 fn selects(span: &Span<'_>) -> bool {
     let calls = ["epoll_wait", "epoll_pwait", "epoll_pwait2"];
-    span.label(label::WAKER).is_some() && span.label(label::SYSCALL).is_some_and(|call| calls.contains(&call))
+    let happened = span.label(label::WAKER).is_some() || span.label(label::INTERRUPT) == Some(interrupt::NETWORK);
+    happened && span.label(label::SYSCALL).is_some_and(|call| calls.contains(&call))
 }
 
 /// Who ended a wait for a thread: of the same process, or at the other end of a connection.

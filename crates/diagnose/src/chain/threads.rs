@@ -58,6 +58,23 @@ impl<'a> Chains<'a> {
         told
     }
 
+    /// The record that tells most of what a thread waited for under a heading between two moments.
+    pub(crate) fn told_at(&self, thread: ThreadId, heading: Heading, from: i64, to: i64) -> Option<Span<'a>> {
+        let mut best: Option<(i64, Span<'a>)> = None;
+        for (_, row, in_order) in self.moments.told_rows(thread) {
+            let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
+            let moments = Intervals::of([(from, to)]);
+            touching(row, in_order, ends, &moments, |_, span, _| {
+                let ns = span.overlap_ns(from, to);
+                let tells = record::heading(span, &self.stacks) == heading;
+                if tells && best.as_ref().is_none_or(|(most, _)| ns > *most) {
+                    best = Some((ns, *span));
+                }
+            });
+        }
+        best.map(|(_, span)| span)
+    }
+
     /// Calls of a thread that name what it waited for, in order of time: from, to, name.
     pub(crate) fn naming(&self, thread: ThreadId) -> Vec<(i64, i64, &'a str)> {
         let told = self.moments.told(thread).iter();

@@ -1,0 +1,160 @@
+//! The slow operations beside the ordinary ones: time per operation by what it is attributed to.
+
+use std::collections::BTreeMap;
+
+use super::pick::{self, Choice, OperationsError, Picked};
+use super::pieces::{self, Cut};
+use super::{Part, SLOWEST_SCHEMA, Side, Slowest};
+use crate::attribution::Pool;
+use crate::chain::Chains;
+use crate::growth::parts::Key;
+use crate::waits::Heading;
+use crate::{Confidence, quantity};
+
+/// Operations of one side that are looked at, spread evenly: more would not change a mean.
+const MOST_LOOKED_AT: usize = 2_000;
+/// Slow operations that are listed.
+const LISTED: usize = 20;
+/// What of the difference a part must make up to be called what explains it, and to be likely.
+const LEADS: f64 = 0.25;
+const MOST: f64 = 0.5;
+/// Share of the slow operations that must have it to be likely, and how many there must be.
+const IN_MOST: f64 = 0.5;
+const ENOUGH: usize = 3;
+/// Share of the difference that may be unseen where something is likely.
+const UNSEEN: f64 = 0.2;
+
+/// What time is attributed to, whether a lock stood between, and the pool that did it.
+type Cause<'a> = (Key<'a>, Option<Pool<'a>>, bool);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    slow_ms: f64,
+    ordinary_ms: f64,
+    in_slow: usize,
+}
+
+pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, OperationsError> {
+    let recording = chains.recording();
+    let sides = pick::sides(recording, choice)?;
+    let mut cut = Cut::of(chains);
+    let mut sums: BTreeMap<Cause<'_>, Sum> = BTreeMap::new();
+    let slow = add(&mut cut, &sides.slow, &mut sums, |sum, ms| {
+        sum.slow_ms += ms;
+        sum.in_slow += 1;
+    });
+    let ordinary = add(&mut cut, &sides.ordinary, &mut sums, |sum, ms| sum.ordinary_ms += ms);
+    let longer_ms = slow.mean_ms - ordinary.mean_ms;
+    let part = |((key, other, by_lock), sum): (Cause<'_>, Sum)| {
+        let slow_ms = sum.slow_ms / slow.looked_at.max(1) as f64;
+        let ordinary_ms = sum.ordinary_ms / ordinary.looked_at.max(1) as f64;
+        let more_ms = slow_ms - ordinary_ms;
+        let counterpart = match (other, key.target) {
+            (Some(pool), "") => format!("thread {}", pool.name),
+            (Some(pool), target) => format!("thread {}, {target}", pool.name),
+            (None, target) => target.to_owned(),
+        };
+        Part {
+            heading: key.heading,
+            words: pieces::words(key.heading),
+            place: key.place.to_owned(),
+            counterpart,
+            slow_ms,
+            ordinary_ms,
+            more_ms,
+            share: if longer_ms > 0.0 { more_ms / longer_ms } else { 0.0 },
+            in_slow: sum.in_slow as f64 / slow.looked_at.max(1) as f64,
+            covered_by: if by_lock { Some("lock") } else { super::covered_by(key.heading) },
+        }
+    };
+    let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
+    parts.sort_by(|a, b| b.more_ms.total_cmp(&a.more_ms));
+    let (finding, confidence, why_confidence) = judged(&parts, longer_ms, &slow, cut.coarse_stamps());
+    let at = |share: f64| {
+        let place = ((sides.lengths.len() as f64 * share).ceil() as usize).clamp(1, sides.lengths.len());
+        sides.lengths[place - 1] as f64 / 1e6
+    };
+    Ok(Slowest {
+        schema: SLOWEST_SCHEMA,
+        kind: sides.kind,
+        other_kinds: sides.other_kinds,
+        operations: sides.lengths.len(),
+        p50_ms: at(0.5),
+        p99_ms: at(0.99),
+        longest_ms: at(1.0),
+        slow,
+        ordinary,
+        longer_ms,
+        parts,
+        finding,
+        confidence,
+        why_confidence,
+        slow_operations: sides.slow.iter().take(LISTED).map(|picked| picked.told(recording)).collect(),
+    })
+}
+
+/// Adds up what operations of one side spent, each cause once for each operation.
+fn add<'a>(
+    cut: &mut Cut<'_, 'a>,
+    operations: &[Picked<'a>],
+    sums: &mut BTreeMap<Cause<'a>, Sum>,
+    mut count: impl FnMut(&mut Sum, f64),
+) -> Side {
+    let each = operations.len().div_ceil(MOST_LOOKED_AT).max(1);
+    let (mut looked_at, mut on_a_thread, mut all_ms) = (0, 0, 0.0);
+    for operation in operations.iter().step_by(each) {
+        looked_at += 1;
+        on_a_thread += usize::from(operation.span.thread().is_some());
+        all_ms += operation.length_ns() as f64 / 1e6;
+        let mut own: BTreeMap<Cause<'a>, f64> = BTreeMap::new();
+        for piece in cut.of_operation(&operation.span) {
+            let end = piece.end();
+            let ms = piece.to.saturating_sub(piece.from) as f64 / 1e6;
+            *own.entry((end.key, end.other, piece.is_by_lock())).or_default() += ms;
+        }
+        own.into_iter().for_each(|(cause, ms)| count(sums.entry(cause).or_default(), ms));
+    }
+    let mean_ms = if looked_at > 0 { all_ms / looked_at as f64 } else { 0.0 };
+    Side { operations: operations.len(), looked_at, mean_ms, on_a_thread }
+}
+
+/// The finding in a sentence, and how sure it is.
+fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (String, Option<Confidence>, String) {
+    let unseen: f64 =
+        parts.iter().filter(|part| part.heading == Heading::Unknown).map(|part| part.share).sum();
+    let longer = quantity::millis(longer_ms);
+    let lead = parts.iter().find(|part| part.heading != Heading::Unknown && part.share >= LEADS);
+    let Some(lead) = lead.filter(|_| longer_ms > 0.0) else {
+        let why = match slow.on_a_thread {
+            0 if coarse => "no thread is known, and stamps are of whole seconds".to_owned(),
+            0 => "no thread is known: only stops of the JVM can be told".to_owned(),
+            _ => format!("{} of the difference was not seen", quantity::share(unseen)),
+        };
+        return (format!("what makes the slow ones {longer} longer cannot be told"), None, why);
+    };
+    let place = if lead.place.is_empty() { String::new() } else { format!(" in {}", lead.place) };
+    let with = if lead.counterpart.is_empty() { String::new() } else { format!(" ({})", lead.counterpart) };
+    let lock = match lead.covered_by {
+        Some("lock") if !matches!(lead.heading, Heading::Monitor | Heading::Lock | Heading::NativeLock) => {
+            " while a lock is waited for"
+        }
+        _ => "",
+    };
+    let finding = format!(
+        "a slow one takes {longer} longer, {} of it {}{place}{with}{lock}",
+        quantity::share(lead.share.min(1.0)),
+        lead.words,
+    );
+    let (share, have) = (quantity::share(lead.share.min(1.0)), quantity::share(lead.in_slow));
+    if lead.share >= MOST && lead.in_slow >= IN_MOST && unseen <= UNSEEN && slow.looked_at >= ENOUGH {
+        let why =
+            format!("{share} of the difference, in {have} of the slow ones, by the record of their threads");
+        return (finding, Some(Confidence::Likely), why);
+    }
+    let why = format!(
+        "{share} of the difference, in {have} of {}; {} of it was not seen",
+        quantity::plural(slow.looked_at, "slow one", "slow ones"),
+        quantity::share(unseen.max(0.0))
+    );
+    (finding, Some(Confidence::ConsistentWith), why)
+}

@@ -1,0 +1,196 @@
+//! Why single operations were slow: the slowest of a kind beside the ordinary ones, and one of them along its thread.
+//!
+//! ```text
+//! spans with a begin and an end ─▶ kinds (pick.rs) ─▶ each operation in pieces (pieces.rs)
+//!                                                        │
+//!             the slowest ─┐                             │
+//!                          ├─ time per operation by what it is attributed to ─▶ what the slow ones have more (compare.rs)
+//! between p25 and p75 ─────┘
+//! ```
+//!
+//! Pieces are those of the ledger of threads, and waits for threads are attributed as the verdict does
+//! ([`crate::attribution`]). The pieces of an operation add up to its length; what nobody saw is a piece that says so.
+//!
+//! Limits. An operation lies on one thread: work that it hands to another thread is told only while its own thread waits for
+//! that. An access log names no thread: of its requests only the stops of the JVM are told.
+
+mod compare;
+mod pick;
+mod pieces;
+#[cfg(test)]
+mod tests;
+
+use fathom_recording::Recording;
+use serde::Serialize;
+
+use crate::Confidence;
+use crate::chain::Chains;
+use crate::waits::Heading;
+
+pub use pick::{Amount, Choice, OperationsError};
+
+/// Version of the JSON of `fathom diagnose --slowest`.
+pub const SLOWEST_SCHEMA: &str = "fathom.slowest/1";
+/// Version of the JSON of `fathom diagnose --op`.
+pub const OPERATION_SCHEMA: &str = "fathom.operation/1";
+
+/// The slowest operations of a kind beside the ordinary ones.
+#[derive(Clone, Debug, Serialize)]
+pub struct Slowest {
+    /// Format of this value.
+    pub schema: &'static str,
+    /// The kind: "shop.Request".
+    pub kind: String,
+    /// Other kinds of which there are operations, with how many, the one with most time first.
+    pub other_kinds: Vec<(String, usize)>,
+    /// Operations of the kind.
+    pub operations: usize,
+    /// Half of them took no longer, milliseconds.
+    pub p50_ms: f64,
+    /// 99 % of them took no longer.
+    pub p99_ms: f64,
+    /// The longest.
+    pub longest_ms: f64,
+    /// The slow ones that were looked at.
+    pub slow: Side,
+    /// The ordinary ones: between the 25th and the 75th percentile.
+    pub ordinary: Side,
+    /// What a slow one takes longer than an ordinary one, milliseconds.
+    pub longer_ms: f64,
+    /// What it is made of, what grew most first; `more_ms` adds up to `longer_ms`.
+    pub parts: Vec<Part>,
+    /// What explains it, in a sentence.
+    pub finding: String,
+    /// How sure; `None` where it cannot be told.
+    pub confidence: Option<Confidence>,
+    /// Why it is so sure, or not.
+    pub why_confidence: String,
+    /// The slow ones, the longest first; `fathom diagnose --op ID` goes on from there.
+    pub slow_operations: Vec<Operation>,
+}
+
+/// One side of the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// Operations that belong to it.
+    pub operations: usize,
+    /// Of these, how many were looked at, spread evenly.
+    pub looked_at: usize,
+    /// The mean of those looked at, milliseconds.
+    pub mean_ms: f64,
+    /// How many of those looked at lie on a known thread.
+    pub on_a_thread: usize,
+}
+
+/// What operations spent time on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// The category.
+    pub heading: Heading,
+    /// In words.
+    pub words: &'static str,
+    /// The application's method; empty where no stack tells.
+    pub place: String,
+    /// A peer, a file, a lock's class or a pool of threads; empty where nothing names one.
+    pub counterpart: String,
+    /// Of a slow operation, milliseconds.
+    pub slow_ms: f64,
+    /// Of an ordinary one.
+    pub ordinary_ms: f64,
+    /// The difference.
+    pub more_ms: f64,
+    /// The same as a share of what a slow one takes longer.
+    pub share: f64,
+    /// Share of the slow operations that have any of it.
+    pub in_slow: f64,
+    /// The general cause that covers it: "stop for GC", "lock"; `None` without one.
+    pub covered_by: Option<&'static str>,
+}
+
+/// An operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Operation {
+    /// By this `--op` finds it again in the same recording.
+    pub id: String,
+    /// Its kind.
+    pub kind: String,
+    /// When it began, nanoseconds on the recording's clock.
+    pub from_ns: i64,
+    /// When it ended.
+    pub to_ns: i64,
+    /// How long it took, milliseconds.
+    pub ms: f64,
+    /// Its thread; `None` where none is known.
+    pub thread: Option<String>,
+}
+
+/// One operation, piece by piece.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explained {
+    /// Format of this value.
+    pub schema: &'static str,
+    /// Which.
+    pub operation: Operation,
+    /// What it did, in order of time, without overlap and without a rest.
+    pub pieces: Vec<Piece>,
+    /// What is to be known of these pieces: that no thread is known; empty where nothing is.
+    pub note: String,
+}
+
+/// A piece of an operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Piece {
+    /// From when, nanoseconds on the recording's clock …
+    pub from_ns: i64,
+    /// … to when.
+    pub to_ns: i64,
+    /// How long, milliseconds.
+    pub ms: f64,
+    /// What the operation's own thread did.
+    pub heading: Heading,
+    /// In words.
+    pub words: &'static str,
+    /// The application's method in which it did.
+    pub place: String,
+    /// A peer, a file or a lock's class; empty where nothing names one.
+    pub counterpart: String,
+    /// Who ended the wait, and what that thread did meanwhile, step by step to the end; empty where nobody was followed.
+    pub behind: Vec<String>,
+}
+
+/// The general cause under which the verdict would tell such time.
+pub(crate) fn covered_by(heading: Heading) -> Option<&'static str> {
+    use Heading as H;
+    Some(match heading {
+        H::StoppedByGc | H::AllocationStall => "stop for GC",
+        H::StoppedToReach | H::StoppedByLog | H::Stopped => "safepoint",
+        H::Monitor | H::Lock | H::NativeLock => "lock",
+        H::RunQueue | H::Throttled => "run queue",
+        H::Network => "network peer",
+        H::Dns => "name resolution",
+        H::Disk => "disk",
+        H::PageFault | H::MapLock | H::MemoryStall => "memory",
+        _ => return None,
+    })
+}
+
+/// The slowest operations of a recording, and what they have that the ordinary ones have not.
+pub fn slowest(recording: &Recording, choice: &Choice) -> Result<Slowest, OperationsError> {
+    let chains = Chains::of(recording);
+    compare::slowest(&chains, choice)
+}
+
+/// One operation by its id.
+pub fn explain(recording: &Recording, id: &str) -> Result<Explained, OperationsError> {
+    let span = pick::by_id(recording, id)?;
+    let chains = Chains::of(recording);
+    let mut cut = pieces::Cut::of(&chains);
+    let thread = span.span.thread();
+    let pieces = cut.of_operation(&span.span).iter().map(pieces::RawPiece::told).collect();
+    let note = match (thread, cut.coarse_stamps()) {
+        (Some(_), _) => String::new(),
+        (None, true) => "no thread is known, and stamps are of whole seconds: nothing can be said of what went on during it".into(),
+        (None, false) => "no thread is known: only the stops of the JVM during it are told".into(),
+    };
+    Ok(Explained { schema: OPERATION_SCHEMA, operation: span.told(recording), pieces, note })
+}

@@ -1,0 +1,184 @@
+//! Which spans of a recording are operations, how they are called, and which of them are slow.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{Recording, Span};
+use thiserror::Error;
+
+use super::Operation;
+
+/// Kinds of spans that stand for work of the application, with the word that ids begin with.
+const KINDS: [(&str, &str); 3] =
+    [(kind::EVENT, "event"), (kind::PROBE, "probe"), (kind::OPERATION, "request")];
+/// The largest part of all operations that can be called slow: the others begin with the 75th percentile.
+const MOST_SLOW: f64 = 0.25;
+/// Fewer operations have no ordinary ones to hold the slow ones against.
+const LEAST: usize = 8;
+
+/// How many are slow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// A share of all, 0 to 1.
+    Share(f64),
+    /// So many.
+    Count(usize),
+}
+
+impl FromStr for Amount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text}: write a share up to 25 %, 1%, or a number of operations, 20");
+        if let Some(percent) = text.strip_suffix('%') {
+            let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
+            let share = percent / 100.0;
+            return if share > 0.0 && share <= MOST_SLOW { Ok(Self::Share(share)) } else { Err(wrong()) };
+        }
+        match text.parse() {
+            Ok(0) | Err(_) => Err(wrong()),
+            Ok(count) => Ok(Self::Count(count)),
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// How many of the slowest.
+    pub amount: Amount,
+    /// Of which kind; that with most time in all, without one.
+    pub kind: Option<String>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum OperationsError {
+    /// Nothing in the recording is an operation.
+    #[error(
+        "no operations with a begin and an end. These have some: a JFR file with events of the application that last \
+         (jdk.jfr.Event), fathom trace uprobe:LIBRARY:FUNCTION -o FILE, an access log with the duration of requests"
+    )]
+    None,
+    /// None of the kind.
+    #[error("no operations of kind {asked}; there are: {there}")]
+    NoKind {
+        /// What was asked for.
+        asked: String,
+        /// What there is, with commas.
+        there: String,
+    },
+    /// Too few of the kind.
+    #[error(
+        "{count} operations of kind {kind}: at least {LEAST} are needed to tell slow ones from ordinary ones"
+    )]
+    TooFew {
+        /// Of which kind.
+        kind: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// No such operation.
+    #[error("no operation {0}: fathom diagnose --slowest 1% lists ids (event:12, probe:12, request:12)")]
+    NoSuch(String),
+}
+
+/// An operation with its id.
+#[derive(Clone, Copy)]
+pub(super) struct Picked<'a> {
+    pub(super) span: Span<'a>,
+    word: &'static str,
+    number: usize,
+}
+
+impl Picked<'_> {
+    pub(super) fn length_ns(&self) -> i64 {
+        self.span.t1_ns().saturating_sub(self.span.t0_ns())
+    }
+
+    pub(super) fn told(&self, recording: &Recording) -> Operation {
+        let thread = self.span.thread().and_then(|id| recording.threads.get(id.index()));
+        Operation {
+            id: format!("{}:{}", self.word, self.number),
+            kind: self.span.name().to_owned(),
+            from_ns: self.span.t0_ns(),
+            to_ns: self.span.t1_ns(),
+            ms: self.length_ns() as f64 / 1e6,
+            thread: thread.map(|row| recording.strings.get(row.name).to_owned()),
+        }
+    }
+}
+
+/// Events that the JDK itself tells of are no work of the application.
+fn is_operation(span: &Span<'_>) -> bool {
+    span.t1_ns() > span.t0_ns() && !(span.kind() == kind::EVENT && span.name().starts_with("jdk."))
+}
+
+/// All operations. A number is the place among the spans of its kind, which a recording keeps.
+fn all(recording: &Recording) -> impl Iterator<Item = Picked<'_>> {
+    KINDS
+        .into_iter()
+        .flat_map(|(kind, word)| {
+            let numbered = recording.spans_of(kind).enumerate();
+            numbered.map(move |(at, span)| Picked { span, word, number: at + 1 })
+        })
+        .filter(|picked| is_operation(&picked.span))
+}
+
+/// One by its id.
+pub(super) fn by_id<'a>(recording: &'a Recording, id: &str) -> Result<Picked<'a>, OperationsError> {
+    let found = || {
+        let (word, number) = id.split_once(':')?;
+        let (kind, word) = KINDS.into_iter().find(|(_, own)| *own == word)?;
+        let number: usize = number.parse().ok()?;
+        let span = recording.spans_of(kind).nth(number.checked_sub(1)?)?;
+        Some(Picked { span, word, number }).filter(|picked| is_operation(&picked.span))
+    };
+    found().ok_or_else(|| OperationsError::NoSuch(id.to_owned()))
+}
+
+/// Operations of one kind, cut into those that are slow and those that are ordinary.
+pub(super) struct Sides<'a> {
+    pub(super) kind: String,
+    pub(super) other_kinds: Vec<(String, usize)>,
+    /// Lengths of all, ascending, nanoseconds.
+    pub(super) lengths: Vec<i64>,
+    /// The longest first.
+    pub(super) slow: Vec<Picked<'a>>,
+    pub(super) ordinary: Vec<Picked<'a>>,
+}
+
+pub(super) fn sides<'a>(recording: &'a Recording, choice: &Choice) -> Result<Sides<'a>, OperationsError> {
+    let mut by_name: BTreeMap<&str, Vec<Picked<'a>>> = BTreeMap::new();
+    all(recording).for_each(|picked| by_name.entry(picked.span.name()).or_default().push(picked));
+    let time = |of: &[Picked<'_>]| of.iter().map(Picked::length_ns).fold(0, i64::saturating_add);
+    let mut kinds: Vec<_> = by_name.into_iter().collect();
+    kinds.sort_by_key(|(_, of)| std::cmp::Reverse(time(of)));
+    if kinds.is_empty() {
+        return Err(OperationsError::None);
+    }
+    let at = match &choice.kind {
+        None => 0,
+        Some(asked) => kinds.iter().position(|(name, _)| name == asked).ok_or_else(|| {
+            let there: Vec<_> = kinds.iter().take(10).map(|(name, _)| *name).collect();
+            OperationsError::NoKind { asked: asked.clone(), there: there.join(", ") }
+        })?,
+    };
+    let (kind, mut of) = kinds.remove(at);
+    if of.len() < LEAST {
+        return Err(OperationsError::TooFew { kind: kind.to_owned(), count: of.len() });
+    }
+    of.sort_by_key(|picked| (picked.length_ns(), picked.number));
+    let count = of.len();
+    let asked = match choice.amount {
+        Amount::Share(share) => (share * count as f64).ceil() as usize,
+        Amount::Count(asked) => asked,
+    };
+    let most = (count as f64 * MOST_SLOW) as usize;
+    let slow = of[count - asked.clamp(1, most.max(1))..].iter().rev().copied().collect();
+    let ordinary = of[count / 4..(count * 3).div_ceil(4)].to_vec();
+    let other_kinds = kinds.into_iter().map(|(name, of)| (name.to_owned(), of.len())).collect();
+    let lengths = of.iter().map(Picked::length_ns).collect();
+    Ok(Sides { kind: kind.to_owned(), other_kinds, lengths, slow, ordinary })
+}

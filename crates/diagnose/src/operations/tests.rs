@@ -1,0 +1,137 @@
+//! Operations put together by hand, of which it is known what makes them slow.
+
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{FrameType, Recording};
+use proptest::prelude::*;
+
+use super::*;
+use crate::built::Built;
+
+/// A hundred requests a tenth of a second apart: 10 ms each, the 50th 90 ms, 80 of which wait for the monitor that the
+/// sleeper holds.
+fn shop(slow_waits: bool) -> Recording {
+    let mut built = Built::jvm("17", "G1", 20.0);
+    for at in 0..100_i32 {
+        let at_s = 1.0 + f64::from(at) / 10.0;
+        let is_slow = at == 50;
+        built.on_thread(kind::EVENT, "worker-1", "shop.Request", at_s, if is_slow { 90.0 } else { 10.0 });
+        if is_slow && slow_waits {
+            let labels = [(fathom_recording::vocabulary::label::OWNER, "sleeper")];
+            let frames = [("shop.Stock.take", FrameType::C2)];
+            let at = (at_s + 0.005, 80.0);
+            built.with_stack((kind::LOCK_MONITOR, "shop.Stock"), "worker-1", &frames, &labels, at);
+            built.on_thread(kind::THREAD_SLEEP, "sleeper", "", at_s, 90.0);
+        }
+    }
+    built.sealed()
+}
+
+fn choice(amount: Amount) -> Choice {
+    Choice { amount, kind: None }
+}
+
+#[test]
+fn the_sleep_of_the_owner_of_a_lock_makes_the_slow_request_slow() {
+    let recording = shop(true);
+    let found = slowest(&recording, &choice(Amount::Share(0.01))).unwrap();
+    assert_eq!((found.kind.as_str(), found.operations, found.slow.operations), ("shop.Request", 100, 1));
+    assert!((found.longer_ms - 80.0).abs() < 1e-6, "{found:?}");
+    let lead = &found.parts[0];
+    assert_eq!((lead.heading, lead.covered_by), (Heading::Sleep, Some("lock")), "{found:?}");
+    assert!((lead.more_ms - 80.0).abs() < 1e-6 && lead.ordinary_ms == 0.0, "{lead:?}");
+    assert!(lead.counterpart.contains("sleeper"), "{lead:?}");
+    // One operation alone is a coincidence as well.
+    assert_eq!(found.confidence, Some(Confidence::ConsistentWith));
+
+    let id = &found.slow_operations[0].id;
+    let explained = explain(&recording, id).unwrap();
+    let waits: Vec<_> = explained.pieces.iter().filter(|p| p.heading == Heading::Monitor).collect();
+    assert_eq!(waits.len(), 1, "{explained:?}");
+    assert_eq!((waits[0].place.as_str(), waits[0].counterpart.as_str()), ("shop.Stock.take", "shop.Stock"));
+    assert!(waits[0].behind[0].starts_with("sleeper: asleep"), "{explained:?}");
+}
+
+#[test]
+fn what_nobody_saw_is_not_explained() {
+    let found = slowest(&shop(false), &choice(Amount::Count(1))).unwrap();
+    assert_eq!((found.confidence, found.parts[0].heading), (None, Heading::Unknown), "{found:?}");
+    assert!((found.parts[0].share - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn without_operations_it_says_what_would_give_some() {
+    let none = Built::jvm("17", "G1", 10.0).sealed();
+    let error = slowest(&none, &choice(Amount::Share(0.01))).unwrap_err();
+    assert!(error.to_string().contains("access log"), "{error}");
+    let recording = shop(true);
+    let other = Choice { kind: Some("shop.Other".into()), ..choice(Amount::Count(1)) };
+    assert!(slowest(&recording, &other).unwrap_err().to_string().contains("there are: shop.Request"));
+    for id in ["event:0", "event:101", "request:1", "12", "event:x", ""] {
+        assert_eq!(explain(&recording, id).unwrap_err(), OperationsError::NoSuch(id.into()));
+    }
+}
+
+#[test]
+fn a_request_without_a_thread_is_told_by_the_stops_of_the_only_jvm() {
+    let mut built = Built::jvm("17", "G1", 20.0);
+    for at in 0..100_i32 {
+        let at_s = 1.0005 + f64::from(at) / 10.0;
+        built.span(kind::OPERATION, "GET /", at_s, if at == 50 { 90.0 } else { 10.0 }, &[], &[]);
+    }
+    built.pause("Pause Full", "System.gc()", 6.01, 70.0, &[]);
+    let recording = built.sealed();
+    let found = slowest(&recording, &choice(Amount::Count(1))).unwrap();
+    assert_eq!((found.slow.on_a_thread, found.parts[0].heading), (0, Heading::StoppedByGc), "{found:?}");
+    let explained = explain(&recording, &found.slow_operations[0].id).unwrap();
+    assert!(explained.note.starts_with("no thread is known"), "{explained:?}");
+}
+
+#[test]
+fn amounts_are_shares_or_numbers() {
+    assert_eq!("1%".parse(), Ok(Amount::Share(0.01)));
+    assert_eq!("20".parse(), Ok(Amount::Count(20)));
+    for wrong in ["", "0", "0%", "26%", "-1", "x%", "NaN%"] {
+        assert!(wrong.parse::<Amount>().is_err(), "{wrong}");
+    }
+}
+
+/// Waits of threads: whose, in what, from, how long (milliseconds).
+fn waits() -> impl Strategy<Value = Vec<(usize, usize, u32, u32)>> {
+    prop::collection::vec((0_usize..3, 0_usize..4, 0_u32..3_000, 1_u32..400), 0..40)
+}
+
+proptest! {
+    #[test]
+    fn pieces_add_up_to_the_operation_and_parts_to_the_difference(
+        waits in waits(),
+        lengths in prop::collection::vec(1_u32..300, 8..20),
+    ) {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        for (thread, what, from, ms) in waits {
+            let (name, at_s, ms) = (format!("t-{thread}"), f64::from(from) / 1e3, f64::from(ms));
+            match what {
+                0 => built.waits_for(&name, "shop.Stock", &format!("t-{}", (thread + 1) % 3), at_s, ms),
+                1 => built.on_thread(kind::THREAD_SLEEP, &name, "", at_s, ms),
+                2 => built.pause("Pause Young", "", at_s, ms, &[]),
+                _ => built.call(&name, "read", "/data", at_s, ms),
+            };
+        }
+        for (at, ms) in lengths.iter().enumerate() {
+            built.on_thread(kind::PROBE, "t-0", "serve", 0.15 * at as f64, f64::from(*ms));
+        }
+        let recording = built.sealed();
+        let found = slowest(&recording, &choice(Amount::Count(2))).unwrap();
+        let sum: f64 = found.parts.iter().map(|part| part.more_ms).sum();
+        prop_assert!((sum - found.longer_ms).abs() < 1e-6, "{} of {}", sum, found.longer_ms);
+        for operation in &found.slow_operations {
+            let explained = explain(&recording, &operation.id).unwrap();
+            let mut at = operation.from_ns;
+            for piece in &explained.pieces {
+                prop_assert_eq!(piece.from_ns, at);
+                prop_assert!(piece.to_ns > at);
+                at = piece.to_ns;
+            }
+            prop_assert_eq!(at, operation.to_ns);
+        }
+    }
+}
