@@ -2,12 +2,14 @@
 
 use std::str::FromStr;
 
+use fathom_diagnose::operations::{self, Amount, Choice};
 use fathom_diagnose::rules::RULES;
 use fathom_diagnose::{Confidence, Diagnosis, diagnose};
 
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
 use crate::marks::MarkArgs;
+use crate::output::{print_fitted, print_json};
 use crate::verdict::print_verdict;
 use crate::windows::WindowArgs;
 
@@ -31,6 +33,15 @@ pub struct Args {
     /// these rules; a list with commas
     #[arg(long, value_name = "CONFIDENCE|RULE,…", value_delimiter = ',')]
     fail_on: Vec<Watched>,
+    /// Explain the slowest operations beside the ordinary ones instead: a share (1%) or a number (20)
+    #[arg(long, value_name = "N|N%", conflicts_with_all = ["op", "fail_on", "all"])]
+    slowest: Option<Amount>,
+    /// The kind of operations, with --slowest: the name of an event, a probe or a request
+    #[arg(long, value_name = "NAME", requires = "slowest")]
+    kind: Option<String>,
+    /// Explain one operation along its thread instead, by an id that --slowest lists
+    #[arg(long, value_name = "ID", conflicts_with_all = ["fail_on", "all"])]
+    op: Option<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -42,6 +53,9 @@ Examples:
   fathom diagnose gc.log --slow 22:00:23..22:00:45
   fathom diagnose access.log --mark 22:00:23='deploy 2.3' --marks deploys.csv
   fathom diagnose gc.log --fail-on likely       for a pipeline: status 1 when something was found
+  fathom diagnose shop.jfr --slowest 1%         what do the slowest operations have that others have not?
+  fathom diagnose shop.jfr --slowest 20 --kind shop.Request
+  fathom diagnose shop.jfr --op event:4711      one of them, piece by piece
   fathom diagnose gc.log --json | jq '.findings[] | .rule, .cost_ms'
 
 Windows are 115s..125s, 2m..2m30s, 22:00:23..22:00:45 (in the zone of this machine, TZ), or
@@ -85,6 +99,25 @@ impl Args {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let mut loaded = self.inputs.load()?;
         self.marks.add_to(&mut loaded.recording, true)?;
+        if let Some(amount) = self.slowest {
+            let found = operations::slowest(&loaded.recording, &Choice { amount, kind: self.kind })?;
+            if self.json {
+                print_json(&found)?;
+            } else {
+                let zero = fathom_diagnose::zero(&loaded.recording);
+                print_fitted(&fathom_render::operations::slowest(&found, zero.at_ns))?;
+            }
+            return Ok(Outcome::Done);
+        }
+        if let Some(id) = &self.op {
+            let explained = operations::explain(&loaded.recording, id)?;
+            if self.json {
+                print_json(&explained)?;
+            } else {
+                print_fitted(&fathom_render::operations::operation(&explained))?;
+            }
+            return Ok(Outcome::Done);
+        }
         let diagnosis = diagnose(&loaded.recording, &self.windows.options())?;
         print_verdict(&diagnosis, self.json, self.all)?;
         let found = self.fail_on.iter().any(|watched| watched.is_in(&diagnosis));

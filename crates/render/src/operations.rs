@@ -1,0 +1,127 @@
+//! Slow operations in words: `fathom diagnose --slowest` and `--op`.
+
+use std::fmt::Write;
+
+use fathom_diagnose::operations::{Explained, Part, Slowest};
+use fathom_diagnose::quantity::{millis, plural, share};
+
+use crate::printable::printable;
+
+/// Parts of the difference that are shown; the others are one line.
+const SHOWN: usize = 8;
+/// Slow operations that are listed.
+const LISTED: usize = 5;
+/// Pieces of one operation that are shown: the longest, in order of time.
+const PIECES: usize = 40;
+
+/// What slow operations have that ordinary ones have not; `zero_ns` is what times count from.
+pub fn slowest(found: &Slowest, zero_ns: i64) -> String {
+    let mut text = format!(
+        "{} of {}: p50 {}, p99 {}, longest {}\n",
+        plural(found.operations, "operation", "operations"),
+        printable(&found.kind),
+        millis(found.p50_ms),
+        millis(found.p99_ms),
+        millis(found.longest_ms),
+    );
+    let _ = writeln!(
+        text,
+        "the slowest {} take {} on average, the {} ordinary ones (p25 to p75) {}\n",
+        found.slow.operations,
+        millis(found.slow.mean_ms),
+        found.ordinary.operations,
+        millis(found.ordinary.mean_ms),
+    );
+    let word = found.confidence.map_or("cannot tell", |confidence| confidence.word());
+    let _ = writeln!(text, "{word}: {}\n  {}\n", printable(&found.finding), printable(&found.why_confidence));
+    let _ = writeln!(text, "{:>10} {:>10} {:>10} {:>7}  what", "slow", "ordinary", "more", "share");
+    let (shown, rest) = found.parts.split_at(found.parts.len().min(SHOWN));
+    shown.iter().for_each(|part| line(&mut text, part, &told(part)));
+    if !rest.is_empty() {
+        let sum = |of: fn(&Part) -> f64| rest.iter().map(of).sum::<f64>();
+        let mut all = rest[0].clone();
+        (all.slow_ms, all.ordinary_ms) = (sum(|part| part.slow_ms), sum(|part| part.ordinary_ms));
+        (all.more_ms, all.share) = (sum(|part| part.more_ms), sum(|part| part.share));
+        line(&mut text, &all, &plural(rest.len(), "more", "more"));
+    }
+    text.push_str("\nthe slowest, each explained by fathom diagnose --op ID:\n");
+    for operation in found.slow_operations.iter().take(LISTED) {
+        let at_s = operation.from_ns.saturating_sub(zero_ns) as f64 / 1e9;
+        let thread = operation.thread.as_deref().unwrap_or("no thread known");
+        let _ = writeln!(
+            text,
+            "  {:<14} {:>10}  at {at_s:.3} s  {}",
+            operation.id,
+            millis(operation.ms),
+            printable(thread)
+        );
+    }
+    if !found.other_kinds.is_empty() {
+        let kinds: Vec<_> =
+            found.other_kinds.iter().take(5).map(|(kind, n)| format!("{} ({n})", printable(kind))).collect();
+        let _ = writeln!(text, "\nother kinds, by --kind: {}", kinds.join(", "));
+    }
+    text
+}
+
+/// A signed difference: what shrank stands beside what grew.
+fn signed(ms: f64) -> String {
+    if ms < 0.0 { format!("-{}", millis(-ms)) } else { millis(ms) }
+}
+
+fn line(text: &mut String, part: &Part, what: &str) {
+    let of = if part.share < 0.0 { format!("-{}", share(-part.share)) } else { share(part.share) };
+    let (slow, ordinary) = (millis(part.slow_ms), millis(part.ordinary_ms));
+    let _ = writeln!(text, "{slow:>10} {ordinary:>10} {:>10} {of:>7}  {what}", signed(part.more_ms));
+}
+
+fn told(part: &Part) -> String {
+    let mut what = part.words.to_owned();
+    if !part.place.is_empty() {
+        let _ = write!(what, " in {}", printable(&part.place));
+    }
+    if !part.counterpart.is_empty() {
+        let _ = write!(what, " ({})", printable(&part.counterpart));
+    }
+    if let Some(by) = part.covered_by {
+        let _ = write!(what, " [{by}]");
+    }
+    what
+}
+
+/// One operation along its thread.
+pub fn operation(explained: &Explained) -> String {
+    let own = &explained.operation;
+    let thread = own.thread.as_deref().unwrap_or("no thread known");
+    let mut text =
+        format!("{}: {}, {}, on {}\n\n", own.id, printable(&own.kind), millis(own.ms), printable(thread));
+    let mut lengths: Vec<i64> = explained.pieces.iter().map(|p| p.to_ns.saturating_sub(p.from_ns)).collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    let least = lengths.get(PIECES - 1).copied().unwrap_or(0);
+    let (mut left, mut left_ms) = (0_usize, 0.0);
+    for piece in &explained.pieces {
+        if piece.to_ns.saturating_sub(piece.from_ns) < least {
+            (left, left_ms) = (left + 1, left_ms + piece.ms);
+            continue;
+        }
+        let at = piece.from_ns.saturating_sub(own.from_ns) as f64 / 1e6;
+        let mut what = piece.words.to_owned();
+        if !piece.place.is_empty() {
+            let _ = write!(what, " in {}", printable(&piece.place));
+        }
+        if !piece.counterpart.is_empty() {
+            let _ = write!(what, " ({})", printable(&piece.counterpart));
+        }
+        let _ = writeln!(text, "{:>12} {:>10}  {what}", format!("+{}", millis(at)), millis(piece.ms));
+        for step in &piece.behind {
+            let _ = writeln!(text, "{:>24}  <- {}", "", printable(step));
+        }
+    }
+    if left > 0 {
+        let _ = writeln!(text, "{:>12} {:>10}  {left} shorter pieces", "", millis(left_ms));
+    }
+    if !explained.note.is_empty() {
+        let _ = writeln!(text, "\n{}", explained.note);
+    }
+    text
+}
