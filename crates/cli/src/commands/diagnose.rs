@@ -9,7 +9,7 @@ use fathom_diagnose::{Confidence, Diagnosis, diagnose};
 use crate::exit::Outcome;
 use crate::inputs::InputArgs;
 use crate::marks::MarkArgs;
-use crate::output::{print_fitted, print_json};
+use crate::output::{print, print_json};
 use crate::verdict::print_verdict;
 use crate::windows::WindowArgs;
 
@@ -105,7 +105,7 @@ impl Args {
                 print_json(&found)?;
             } else {
                 let zero = fathom_diagnose::zero(&loaded.recording);
-                print_fitted(&fathom_render::operations::slowest(&found, zero.at_ns))?;
+                print(&fathom_render::operations::slowest(&found, zero.at_ns))?;
             }
             return Ok(Outcome::Done);
         }
@@ -114,7 +114,7 @@ impl Args {
             if self.json {
                 print_json(&explained)?;
             } else {
-                print_fitted(&fathom_render::operations::operation(&explained))?;
+                print(&fathom_render::operations::operation(&explained))?;
             }
             return Ok(Outcome::Done);
         }
