@@ -81,6 +81,10 @@ group! {
         entry_bci: Field = ["nmethod._entry_bci"];
         /// Life cycle (`nmethod::in_use` …).
         state: Field = ["nmethod._state"];
+        /// Where calls that need no check of the receiver's class begin, an address (JDK 8 to 22).
+        verified_entry: Option<Field> = ["nmethod._verified_entry_point"];
+        /// The same, bytes from its first instruction (since JDK 23).
+        verified_entry_offset: Option<Field> = ["nmethod._verified_entry_offset"];
         /// Bytes from the stack pointer to the slot that keeps the pc of a deoptimised frame.
         orig_pc_offset: Field = ["nmethod._orig_pc_offset"];
         /// Deoptimisation handler, an address (JDK 9 to 22).

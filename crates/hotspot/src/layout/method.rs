@@ -7,6 +7,8 @@ group! {
     MethodLayout {
         /// `Method`: its `ConstMethod*`.
         const_method: Field = ["Method._constMethod"];
+        /// `Method`: the nmethod that is called for it; null: it is interpreted.
+        code: Option<Field> = ["Method._code"];
         /// `Method`: access flags; native is 0x0100 as in the class file.
         access_flags: Field = ["Method._access_flags"];
         /// `sizeof(ConstMethod)`: where bytecodes begin.

@@ -8,6 +8,7 @@
 //! number of its compilation, read before and after; its frames are then lost, and counted, never guessed.
 
 mod cache;
+mod entries;
 mod method;
 mod names;
 mod nmethod;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 use fathom_recording::FrameType;
 
+pub use entries::{Compiled, Entries, Inlined, Matched, OnStack};
 pub use method::Method;
 pub(crate) use method::read_symbol;
 pub use objects::{Objects, TASK_BYTES};

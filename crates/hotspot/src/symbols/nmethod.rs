@@ -8,6 +8,8 @@
 //! A scope is a chain of UNSIGNED5 numbers, innermost first: offset of the caller's scope, index of the method in the
 //! table of metadata, bytecode index plus one (src/hotspot/share/code/{pcDesc,scopeDesc,debugInfoRec}.cpp).
 
+use std::collections::{HashMap, HashSet};
+
 use super::unsigned5::Unsigned5;
 use crate::code_cache::CodeCache;
 use crate::layout::Field;
@@ -21,6 +23,8 @@ const PC_DESC: usize = 16;
 const LARGEST_TABLE: u64 = 8 << 20;
 /// Frames inlined into each other at most (`MaxInlineLevel` is 15 by default, lambda forms do not count).
 const DEEPEST: usize = 256;
+/// Places of inlined methods told apart in one nmethod.
+const MOST_PLACES: usize = 1 << 14;
 
 /// One frame of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +145,25 @@ impl Nmethod {
         let first = self.pcs.partition_point(|(pc, _)| *pc < offset);
         let Some((_, scope)) = self.pcs.get(first) else { return Vec::new() };
         self.chain(*scope, feature)
+    }
+
+    /// Methods that are inlined somewhere in it, each with how many places there are: scopes of different callers or
+    /// bytecodes, or the same one copied by the compiler (of an unrolled loop, say).
+    pub(super) fn inlined(&self, feature: u32) -> HashMap<u64, u32> {
+        let mut places: HashSet<(u64, Vec<(u64, i32)>)> = HashSet::new();
+        let mut seen: HashSet<u32> = HashSet::new();
+        for (_, scope) in self.pcs.iter().filter(|(_, scope)| seen.insert(*scope)) {
+            let chain = self.chain(*scope, feature);
+            for (depth, inlined) in chain.iter().enumerate().take(chain.len().saturating_sub(1)) {
+                if places.len() < MOST_PLACES {
+                    let callers = chain[depth + 1..].iter().map(|caller| (caller.method, caller.bci));
+                    places.insert((inlined.method, callers.collect()));
+                }
+            }
+        }
+        let mut counts = HashMap::new();
+        places.into_iter().for_each(|(method, _)| *counts.entry(method).or_insert(0) += 1);
+        counts
     }
 
     fn chain(&self, mut scope: u32, feature: u32) -> Vec<Scope> {
