@@ -28,6 +28,7 @@ mod jvm_start;
 mod kernel_symbols;
 pub mod locks;
 pub mod memory;
+pub mod methods;
 mod near;
 pub mod network;
 mod peers;

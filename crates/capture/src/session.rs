@@ -36,7 +36,7 @@ pub use end::Ended;
 pub use limits::Limits;
 pub(crate) use limits::free_bytes;
 pub use output::Output;
-use priority::Raised;
+pub(crate) use priority::Raised;
 pub use signals::Signals;
 use window::{Window, Within};
 

@@ -28,10 +28,32 @@ pub fn machine() -> Machine {
     let (kernel, version) = kernel::release();
     let contained = kernel::in_pid_namespace();
     let mut items = vec![programs(), locked_down(kernel::LOCKDOWN), loops(version), btf(), tracepoints()];
-    items.extend([clock_events(), probes()]);
+    items.extend([clock_events(), probes(), breakpoints()]);
     items.extend([other_users(), kernel_symbols(), cycles(), pressure(), processes(contained)]);
     items.extend((version < FREE_MAPS_SINCE).then(memlock));
     Machine { kernel, contained, items }
+}
+
+/// Breakpoints that a processor has (DR0 to DR3 of x86-64).
+const BREAKPOINTS: usize = 4;
+
+fn breakpoints() -> Item {
+    let item = Item::works("breakpoints", "hardware breakpoints", Engine::Ebpf, "all four can be had");
+    let not_seen = "calls of Java methods (fathom method)";
+    let (free, refused) = tries::free_breakpoints(BREAKPOINTS);
+    match (free, refused) {
+        (_, None) => item,
+        (0, Some(error)) if error.raw_os_error() != Some(libc::ENOSPC) => item.limited(
+            format!("none can be set ({})", tries::word(&error)),
+            not_seen,
+            "a processor, or a virtual machine, that has them; as for CPU samples where it is the user who may not",
+        ),
+        (free, Some(_)) => item.limited(
+            format!("{free} of {BREAKPOINTS} are free, a debugger or another fathom has the others"),
+            "more methods at a time (fathom method)",
+            "end what has taken them (gdb, perf, another fathom method)",
+        ),
+    }
 }
 
 /// What keeps the eBPF engine from working at all; `None`: nothing.

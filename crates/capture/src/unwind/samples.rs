@@ -130,6 +130,6 @@ impl<'a> Sample<'a> {
 }
 
 /// A little-endian number.
-pub(super) fn word(bytes: &[u8]) -> u64 {
+pub(crate) fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

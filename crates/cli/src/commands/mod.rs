@@ -22,6 +22,7 @@ mod jdks;
 mod jit;
 mod ledger;
 mod man;
+mod method;
 mod pack;
 mod ps;
 mod record;
@@ -46,6 +47,8 @@ pub enum Command {
     Record(record::Args),
     /// One kind of event of a process, live: waits, stops, collections, compilations, with stacks and a summary
     Trace(trace::Args),
+    /// Calls of Java methods, live, by caller and thread, counted by hardware breakpoints with nothing loaded into the JVM
+    Method(method::Args),
     /// The verdict: what took the time, the proof, what was ruled out, the remedy
     Diagnose(diagnose::Args),
     /// Verdict and timeline as one page that opens anywhere, without a network
@@ -102,6 +105,7 @@ impl Command {
         match self {
             Self::Record(args) => args.run(),
             Self::Trace(args) => args.run(),
+            Self::Method(args) => args.run(),
             Self::Diagnose(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Flame(args) => args.run(),

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What method.bpf.c and user space share. Mirrored in src/methods/program.rs; sizes are asserted on both sides. */
+#ifndef FATHOM_METHOD_H
+#define FATHOM_METHOD_H
+
+/* Breakpoints that a processor has (DR0 to DR3). */
+#define BREAKPOINTS 4
+/* Entries that are armed one after the other, as code is compiled anew: each has a number of its own. */
+#define MOST_ENTRIES 2048
+
+/* An address that is watched. */
+struct armed {
+	__u64 at;    /* 0: none */
+	__u64 state; /* where the state of its nmethod stands */
+	__u32 entry; /* number of the entry */
+	__u32 pad;
+};
+
+enum { HIT_CALL, HIT_REPLACED, HIT_NOT_KEPT, HIT_ELSEWHERE, HIT_KINDS };
+
+/* Calls of an entry by one caller and thread. */
+struct call_key {
+	struct walked_frame caller;
+	__u32 entry;
+	__u32 tid;
+};
+
+struct call_count {
+	__u64 count;
+	char comm[16]; /* of the thread, at the first of them: it may have ended when it is read */
+};
+
+struct entry_counts {
+	__u64 hits[HIT_KINDS];
+};
+
+_Static_assert(sizeof(struct armed) == 24, "shared with user space");
+_Static_assert(sizeof(struct call_key) == 24, "shared with user space");
+_Static_assert(sizeof(struct call_count) == 24, "shared with user space");
+_Static_assert(sizeof(struct entry_counts) == 32, "shared with user space");
+
+#endif

@@ -1,0 +1,381 @@
+//! Calls of compiled Java methods, counted from outside by hardware breakpoints (`fathom method`).
+//!
+//! ```text
+//!  Method._code ──▶ entry of its nmethod ──▶ breakpoint on every processor ──▶ program: caller, thread, count
+//!      ▲                  │ asked anew every few milliseconds: compiled again ──▶ breakpoint moves
+//!      └── code cache: methods that are meant, and where they are inlined ──▶ not counted, listed
+//! ```
+//! Nothing is loaded into the JVM and nothing of it is changed: no flag, no agent, no code. What a breakpoint costs it costs
+//! at each call, a trap into the kernel, so that methods that are called too often are let go of.
+//! Breakpoints hang on descriptors of this process: however it ends, they end with it.
+
+mod followed;
+mod pattern;
+mod program;
+mod report;
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use fathom_hotspot::symbols::Entries;
+
+use crate::collector::Unavailable;
+use crate::session::Raised;
+use crate::unwind::{Engine, SharedEngine};
+use followed::{Followed, State};
+pub use pattern::Pattern;
+use program::{BREAKPOINTS, Program, WHAT};
+pub use report::{CallsOf, MethodReport, NotCounted, Report, Standing};
+
+/// New compiled code is looked for so often: code that was compiled since then may hold a method that is meant, or inline it.
+const SURVEY: Duration = Duration::from_secs(2);
+/// Callers and threads are named so often: code that is freed meanwhile cannot be named any more.
+const NAMES: Duration = Duration::from_millis(250);
+/// How often it is looked whether methods are called too often. A breakpoint takes some microseconds, so that in this time
+/// even the hottest method is called some ten thousand times.
+const GUARD: Duration = Duration::from_millis(50);
+/// The rate is that of so long: a burst is no reason.
+const RATE_OF: Duration = Duration::from_millis(250);
+/// Where all breakpoints were taken by others, it is tried again after so long.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// Methods followed at most. More match a pattern that is too wide to be of use with four breakpoints.
+const MOST_METHODS: usize = 256;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Which methods.
+    pub patterns: Vec<Pattern>,
+    /// Hits a second, of all breakpoints, above which the one that is hit most is taken away.
+    pub most_hits_per_s: u64,
+}
+
+/// Something that whoever watches should hear of when it happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A method is counted from now on, for the first time or in new code.
+    Armed {
+        /// Its name.
+        method: String,
+        /// Tier of its code.
+        level: u8,
+        /// Number of the compilation.
+        compile_id: u32,
+        /// Whether it was counted before, in other code.
+        again: bool,
+    },
+    /// The code of a method was given up and calls are interpreted, so that they are not counted.
+    Interpreted {
+        /// Its name.
+        method: String,
+    },
+    /// A method is not counted any more: it is called too often.
+    TooHot {
+        /// Its name.
+        method: String,
+        /// Hits a second of all breakpoints.
+        hits_per_s: u64,
+    },
+    /// A breakpoint could not be set.
+    Refused {
+        /// The method.
+        method: String,
+        /// What the kernel said.
+        why: String,
+    },
+}
+
+/// A watch of methods of one JVM.
+pub struct Watch {
+    pid: i32,
+    asked: Asked,
+    engine: SharedEngine,
+    entries: Entries,
+    /// Breakpoints before what they are for.
+    program: Program,
+    followed: Vec<Followed>,
+    /// Which method an entry is of, by its number.
+    entry_of: Vec<usize>,
+    names: report::Names,
+    news: Vec<News>,
+    begun: Instant,
+    next_survey: Instant,
+    next_names: Instant,
+    next_guard: Instant,
+    try_again: Instant,
+    /// Hits by method, when they were looked at.
+    rates: Vec<(Instant, Vec<u64>)>,
+    too_many: usize,
+    _first: Raised,
+}
+
+impl Watch {
+    /// Begins to watch the JVM of a process.
+    pub fn start(pid: i32, asked: Asked) -> Result<Self, Unavailable> {
+        crate::privileges::ebpf()?;
+        crate::descriptors::raise_limit();
+        let engine = Engine::load(false)?;
+        engine.borrow_mut().renew(pid, true);
+        let unreadable = |why: String| Unavailable { what: WHAT.into(), why, remedy: String::new() };
+        let (vm, code) = {
+            let mut engine = engine.borrow_mut();
+            let known = engine.code.get_mut(pid);
+            let why = known.as_ref().and_then(|known| known.jvm_error.clone());
+            let jvm = known.and_then(|known| known.jvm.as_ref());
+            let jvm = jvm.ok_or_else(|| {
+                unreadable(why.unwrap_or_else(|| format!("the JVM of process {pid} cannot be read")))
+            })?;
+            (jvm.vm.clone(), jvm.code.clone())
+        };
+        let patterns = asked.patterns.clone();
+        let is_wanted = move |method: &_| patterns.iter().any(|pattern: &Pattern| pattern.means(method));
+        let entries = Entries::new(vm, code, Box::new(is_wanted)).map_err(|e| unreadable(e.to_string()))?;
+        let program = Program::load(pid.cast_unsigned(), &engine)?;
+        let now = Instant::now();
+        let mut watch = Self {
+            pid,
+            asked,
+            engine,
+            entries,
+            program,
+            followed: Vec::new(),
+            entry_of: Vec::new(),
+            names: report::Names::default(),
+            news: Vec::new(),
+            begun: now,
+            next_survey: now,
+            next_names: now + NAMES,
+            next_guard: now + GUARD,
+            try_again: now,
+            rates: Vec::new(),
+            too_many: 0,
+            _first: Raised::new(),
+        };
+        watch.survey(now).map_err(|error| unreadable(error.to_string()))?;
+        watch.follow(now);
+        Ok(watch)
+    }
+
+    /// What happened since the last time it was asked.
+    pub fn news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Follows the code of the methods, and looks whether they are called too often. To be called every few milliseconds.
+    pub fn turn(&mut self) {
+        let now = Instant::now();
+        self.follow(now);
+        if now >= self.next_guard {
+            self.next_guard = now + GUARD;
+            self.guard(now);
+        }
+        if now >= self.next_names {
+            self.next_names = now + NAMES;
+            self.name();
+        }
+        if now >= self.next_survey {
+            // A JVM that cannot be read ends just now, which its descriptor tells.
+            let _ = self.survey(now);
+        }
+    }
+
+    /// Looks for methods that are meant in code that is new.
+    fn survey(&mut self, now: Instant) -> fathom_hotspot::Result<()> {
+        self.next_survey = now + SURVEY;
+        let surveyed = self.entries.survey();
+        self.next_survey = Instant::now() + SURVEY;
+        for matched in &self.entries.methods {
+            match self.followed.iter().position(|followed| followed.method == matched.method) {
+                Some(known) => self.followed[known].rename(&matched.about),
+                None if self.followed.len() < MOST_METHODS => {
+                    self.followed.push(Followed::new(matched.method, &matched.about));
+                }
+                None => {}
+            }
+        }
+        self.too_many = self.entries.methods.len().saturating_sub(MOST_METHODS);
+        surveyed
+    }
+
+    /// Sets breakpoints where code is new, and takes them away where it was given up.
+    fn follow(&mut self, now: Instant) {
+        for i in 0..self.followed.len() {
+            let followed = &self.followed[i];
+            if followed.state == State::TooHot {
+                continue;
+            }
+            let before = followed.code;
+            // What cannot be read in the middle of a change is read in the next turn; where a class was unloaded, other
+            // code will lie at the address.
+            let code = self.entries.current(followed.method, before).ok().flatten();
+            if code != before {
+                self.let_go(i, State::Waits);
+                self.followed[i].code = code;
+                if code.is_none() && before.is_some() && self.followed[i].is_counted() {
+                    self.news.push(News::Interpreted { method: self.followed[i].name.clone() });
+                }
+            }
+            if self.followed[i].slot.is_none() && code.is_some() && now >= self.try_again {
+                self.arm(i, now);
+            }
+        }
+    }
+
+    /// Sets a breakpoint on the code of a method, where one is free.
+    fn arm(&mut self, i: usize, now: Instant) {
+        let Some(code) = self.followed[i].code else { return };
+        let (Some(slot), Some(entry)) = (self.program.free(BREAKPOINTS), self.new_entry(i)) else { return };
+        let armed = program::Armed { at: code.entry, state: code.state, entry };
+        if let Err(error) = self.program.arm(slot, &armed) {
+            self.entry_of.pop();
+            self.try_again = now + TRY_AGAIN;
+            let method = self.followed[i].name.clone();
+            let why = if error.raw_os_error() == Some(libc::ENOSPC) {
+                "all breakpoints of a processor are taken, by a debugger or another fathom".to_owned()
+            } else {
+                error.to_string()
+            };
+            if self.followed[i].refused.replace(why.clone()).as_ref() != Some(&why) {
+                self.news.push(News::Refused { method, why });
+            }
+            return;
+        }
+        let again = self.followed[i].is_counted();
+        let followed = &mut self.followed[i];
+        followed.armed(slot, entry, Instant::now());
+        let method = followed.name.clone();
+        self.news.push(News::Armed { method, level: code.level, compile_id: code.compile_id, again });
+    }
+
+    /// A number for an entry of a method; `None`: all were used.
+    fn new_entry(&mut self, method: usize) -> Option<u32> {
+        let entry = u32::try_from(self.entry_of.len()).ok().filter(|entry| *entry < program::MOST_ENTRIES)?;
+        self.entry_of.push(method);
+        Some(entry)
+    }
+
+    /// Takes the breakpoint of a method away.
+    fn let_go(&mut self, i: usize, state: State) {
+        let Some((slot, entry)) = self.followed[i].slot.zip(self.followed[i].entries.last().copied()) else {
+            self.followed[i].state = state;
+            return;
+        };
+        let stopped = self.program.disarm(slot);
+        let seen = self.program.hits(entry).all();
+        self.followed[i].disarmed(state, stopped.map_or(0, |stopped| stopped.saturating_sub(seen)));
+    }
+
+    /// Lets go of what is hit most where all together are hit too often.
+    fn guard(&mut self, now: Instant) {
+        let hits: Vec<u64> = self.followed.iter().map(|followed| self.hits(followed).all()).collect();
+        while self.rates.first().is_some_and(|(then, _)| now.duration_since(*then) > RATE_OF + GUARD) {
+            self.rates.remove(0);
+        }
+        let now_and_then = self.rates.first().map(|(then, before)| {
+            let more = |(i, hits): (usize, &u64)| hits - before.get(i).copied().unwrap_or(0).min(*hits);
+            (now.duration_since(*then), hits.iter().enumerate().map(more).collect::<Vec<u64>>())
+        });
+        self.rates.push((now, hits));
+        let Some((elapsed, more)) = now_and_then else { return };
+        let sum: u64 = more.iter().sum();
+        // In the first moments there is no rate yet, but so many hits are too many in a whole one.
+        let most = self.asked.most_hits_per_s as f64 * elapsed.max(RATE_OF).as_secs_f64();
+        if sum as f64 <= most {
+            return;
+        }
+        let is_watched = |i: &usize| self.followed[*i].slot.is_some();
+        let Some(hottest) = (0..more.len()).filter(is_watched).max_by_key(|i| more[*i]) else { return };
+        self.let_go(hottest, State::TooHot);
+        self.rates.clear();
+        let hits_per_s = (sum as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
+        self.news.push(News::TooHot { method: self.followed[hottest].name.clone(), hits_per_s });
+    }
+
+    /// What was seen at all entries of a method.
+    fn hits(&self, followed: &Followed) -> program::Hits {
+        let mut all = program::Hits::default();
+        for entry in &followed.entries {
+            let hits = self.program.hits(*entry);
+            all.calls += hits.calls;
+            all.replaced += hits.replaced;
+            all.not_kept += hits.not_kept;
+            all.elsewhere += hits.elsewhere;
+        }
+        all
+    }
+
+    /// Names callers and threads that are new.
+    fn name(&mut self) {
+        let calls = self.program.calls();
+        let mut engine = self.engine.borrow_mut();
+        if let Some(jvm) = engine.code.get_mut(self.pid).and_then(|known| known.jvm.as_mut()) {
+            self.names.learn(&calls, jvm);
+        }
+    }
+
+    /// Whether nothing is watched and nothing can come any more: each method was called too often.
+    pub fn is_over(&self) -> bool {
+        !self.followed.is_empty() && self.followed.iter().all(|followed| followed.state == State::TooHot)
+    }
+
+    /// What was counted so far.
+    pub fn report(&mut self) -> Report {
+        self.name();
+        let calls = self.program.calls();
+        let mut by_method: HashMap<usize, Vec<&program::Calls>> = HashMap::new();
+        for calls in &calls {
+            if let Some(method) = self.entry_of.get(calls.entry as usize) {
+                by_method.entry(*method).or_default().push(calls);
+            }
+        }
+        let now = Instant::now();
+        let methods = self.followed.iter().enumerate().map(|(i, followed)| {
+            let calls = by_method.remove(&i).unwrap_or_default();
+            let hits = self.hits(followed);
+            report::of_method(followed, hits, &calls, &self.names, &self.entries, now)
+        });
+        Report {
+            methods: methods.collect(),
+            elapsed: now.duration_since(self.begun),
+            unread: self.entries.unread,
+            left_out: self.too_many,
+        }
+    }
+
+    /// Takes all breakpoints away; what was counted to the end.
+    pub fn stop(mut self) -> Report {
+        // As it was until now.
+        let standing: Vec<Standing> =
+            self.report().methods.into_iter().map(|method| method.standing).collect();
+        for i in 0..self.followed.len() {
+            if self.followed[i].slot.is_some() {
+                self.let_go(i, State::Waits);
+            }
+        }
+        // What was compiled since the last look may hold copies, too.
+        let _ = self.survey(Instant::now());
+        let mut report = self.report();
+        report.methods.iter_mut().zip(standing).for_each(|(method, standing)| method.standing = standing);
+        report
+    }
+
+    /// Names of compiled methods that are called as what is asked for, of whatever class: what may have been meant where
+    /// nothing is found.
+    pub fn similar(&mut self) -> Vec<String> {
+        let mut engine = self.engine.borrow_mut();
+        let Some(jvm) = engine.code.get_mut(self.pid).and_then(|known| known.jvm.as_mut()) else {
+            return Vec::new();
+        };
+        let blobs = jvm.code.blobs(&jvm.vm.memory).unwrap_or_default();
+        let mut names: Vec<String> = Vec::new();
+        for blob in blobs.iter().filter(|blob| blob.kind.is_nmethod()) {
+            let Ok((method, _)) = jvm.symbols.compiled_method(blob.address) else { continue };
+            if self.asked.patterns.iter().any(|pattern| pattern.has_name(&method)) {
+                names.push(format!("{}::{}", method.class, method.name));
+            }
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,201 @@
+//! `fathom method`: calls of Java methods of a live JVM, counted from outside.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use fathom_capture::methods::{Asked, News, Pattern, Watch};
+use fathom_capture::{Selection, Signals, Targets};
+use fathom_hotspot::find;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::record::{duration, say, told};
+use crate::exit::{Environment, Outcome};
+use crate::output::print;
+
+mod show;
+
+/// Code is followed so often: calls between a compilation and the next look are not counted.
+const TURN: Duration = Duration::from_millis(5);
+
+/// Arguments of `fathom method`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "Counts calls of Java methods of a running JVM, by caller and by thread, with nothing loaded into it and nothing of it \
+changed: a hardware breakpoint of the processor stands on the entry of a method's compiled code. It takes eBPF (root, or \
+CAP_BPF and CAP_PERFMON).
+
+What it counts, to the call: calls that reach the compiled code of the method itself. When the JVM compiles the method anew, \
+the breakpoint moves. What it cannot see is listed with each method: copies of the method that are inlined into its callers, \
+calls while it is interpreted, loops that were under way when they were compiled. Four methods at a time, as a processor has \
+four breakpoints.
+
+Each call costs a trap into the kernel, some microseconds (more on a virtual machine). Above --max-rate the method that is \
+called most is let go of, and that is said. All breakpoints are gone when fathom ends, however it ends.
+
+Runs until -d is over, Ctrl-C or the end of the process. Counts go to standard output, everything else to standard error. \
+It does not tell how long calls take, and there is no other way to count than this one: no agent, and no method timing by \
+the flight recorder (JEP 520, JDK 25 on), which jcmd offers by itself.",
+    after_long_help = EXAMPLES
+)]
+pub struct Args {
+    /// Methods: package.Class::method, * for any characters, a descriptor where it matters
+    #[arg(value_name = "METHOD", required = true)]
+    methods: Vec<Pattern>,
+    /// The JVM
+    #[arg(short, long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: i32,
+    /// How long: 10s, 5m [default: until Ctrl-C or the end of the process]
+    #[arg(short, long, value_name = "TIME", value_parser = duration)]
+    duration: Option<Duration>,
+    /// Print counts so often: 5s, 1m
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    every: Duration,
+    /// Callers and threads printed of a method; the last line sums up the others
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    top: usize,
+    /// Calls a second, of all methods together, above which the one that is called most is let go of
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    max_rate: u64,
+    /// As JSON, one line each time, the totals last (schema fathom.method/1)
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo fathom method -p 4711 'sun.security.ssl.*::produce' -d 30s    who makes full handshakes?
+  sudo fathom method -p 4711 com.shop.Cart::checkout com.shop.Db::query
+  sudo fathom method -p 4711 'java.util.HashMap::resize' --every 1s
+  sudo fathom method -p 4711 'java.lang.String::indexOf(Ljava/lang/String;)I' -d 10s
+  sudo fathom method -p 4711 OrderService::find --json | jq -c '.methods[] | [.name, .calls]'
+
+A class without a package is one of any package. The shell must not see the * itself: write it in quotes.";
+
+impl Args {
+    /// Counts until the end, and prints the totals.
+    pub fn run(self) -> Result<Outcome> {
+        self.check()?;
+        let signals = Signals::take_over().map_err(told)?;
+        let asked = Asked { patterns: self.methods.clone(), most_hits_per_s: self.max_rate };
+        let targets = Targets::find(Selection::Pids(vec![self.pid])).map_err(told)?;
+        let mut watch = Watch::start(self.pid, asked).map_err(|unseen| {
+            let remedy =
+                if unseen.remedy.is_empty() { String::new() } else { format!("; {}", unseen.remedy) };
+            Environment(format!("{}: {}{remedy}", unseen.what, unseen.why))
+        })?;
+        self.say_begun(&mut watch);
+        let mut show = show::Show::new(self.top, self.json);
+        let mut next = Instant::now() + self.every;
+        let over = self.duration.map(|duration| Instant::now() + duration);
+        loop {
+            let until = over.map_or(next, |over| over.min(next));
+            let has_ended = wait(&targets, TURN.min(until.saturating_duration_since(Instant::now())));
+            watch.turn();
+            watch.news().iter().for_each(|news| say(&self.in_words(news)));
+            let now = Instant::now();
+            let is_over = over.is_some_and(|over| now >= over) || signals.take().is_some();
+            if is_over || has_ended || watch.is_over() {
+                if has_ended {
+                    say(&format!("process {} has ended", self.pid));
+                }
+                break;
+            }
+            if now >= next {
+                next = now + self.every;
+                print(&show.interval(&watch.report()))?;
+            }
+        }
+        let report = watch.stop();
+        print(&show.totals(&report))?;
+        Ok(Outcome::Done)
+    }
+
+    /// Whether it is a JVM.
+    fn check(&self) -> Result<()> {
+        let found =
+            find::Jvm::of(self.pid.cast_unsigned()).map_err(|error| Environment(error.to_string()))?;
+        match found {
+            Some(_) => Ok(()),
+            None => {
+                bail!(Environment(format!("process {} is no JVM: fathom ps lists those that run", self.pid)))
+            }
+        }
+    }
+
+    fn say_begun(&self, watch: &mut Watch) {
+        let report = watch.report();
+        let until = match self.duration {
+            Some(duration) => format!("for {:.1} s", duration.as_secs_f64()),
+            None => "until Ctrl-C or its end".to_owned(),
+        };
+        watch.news().iter().for_each(|news| say(&self.in_words(news)));
+        if report.left_out > 0 {
+            say(&format!(
+                "{} methods fit beyond the first {}: write a narrower pattern",
+                report.left_out,
+                report.methods.len()
+            ));
+        }
+        if report.methods.is_empty() {
+            let asked: Vec<String> = self.methods.iter().map(ToString::to_string).collect();
+            let similar = watch.similar();
+            let hint = match similar.as_slice() {
+                [] => String::new(),
+                similar => {
+                    let shown: Vec<&str> = similar.iter().take(5).map(String::as_str).collect();
+                    let more = similar.len() - shown.len();
+                    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                    format!("; compiled methods of that name are {}{more}", shown.join(", "))
+                }
+            };
+            say(&format!(
+                "no compiled code tells of {} yet (never called often enough to be compiled, or spelt otherwise); waiting for it{hint}",
+                asked.join(", ")
+            ));
+        }
+        for waits in show::without_a_count(&report) {
+            say(&waits);
+        }
+        say(&format!("counting in process {} {until}", self.pid));
+    }
+
+    fn in_words(&self, news: &News) -> String {
+        match news {
+            News::Armed { method, level, compile_id, again: false } => {
+                format!(
+                    "{method}: counted at the entry of its compiled code ({}, compilation {compile_id})",
+                    show::tier(*level)
+                )
+            }
+            News::Armed { method, level, compile_id, again: true } => {
+                format!(
+                    "{method}: compiled anew ({}, compilation {compile_id}); counted there from now on",
+                    show::tier(*level)
+                )
+            }
+            News::Interpreted { method } => {
+                format!(
+                    "{method}: the JVM gave its compiled code up; calls are interpreted, and not counted until it is compiled again"
+                )
+            }
+            News::TooHot { method, hits_per_s } => format!(
+                "{method}: LET GO OF, it is not counted any more: {hits_per_s} calls a second were counted, and --max-rate is {}; each \
+                 costs the JVM a trap",
+                self.max_rate
+            ),
+            News::Refused { method, why } => {
+                format!("{method}: not counted: no breakpoint could be set: {why}")
+            }
+        }
+    }
+}
+
+/// Waits for a little while; whether the process has ended meanwhile.
+fn wait(targets: &Targets, time: Duration) -> bool {
+    let mut fds: Vec<PollFd<'_>> =
+        targets.pidfds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: i64::from(time.subsec_nanos()) };
+    // A signal ends the wait early.
+    let _ = poll(&mut fds, Some(&time));
+    fds.iter().any(|fd| !fd.revents().is_empty())
+}

@@ -1,0 +1,278 @@
+//! Counts of methods in text and as JSON: what came since the last time, and all of it at the end.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use fathom_capture::methods::{CallsOf, MethodReport, Report, Standing};
+use fathom_render::printable;
+use serde_json::{Value, json};
+
+/// What the JSON lines are.
+const SCHEMA: &str = "fathom.method/1";
+
+/// What prints.
+pub struct Show {
+    top: usize,
+    json: bool,
+    /// What was counted until the last time, by place in the list of methods.
+    before: Vec<Counted>,
+    elapsed: Duration,
+}
+
+/// Counts of a method until some time.
+#[derive(Clone, Default)]
+struct Counted {
+    calls: u64,
+    replaced: u64,
+    callers: HashMap<String, u64>,
+    threads: HashMap<String, u64>,
+    watched: Duration,
+}
+
+impl Counted {
+    fn of(method: &MethodReport) -> Self {
+        let by = |list: &[CallsOf]| list.iter().map(|of| (of.who.clone(), of.calls)).collect();
+        Self {
+            calls: method.calls,
+            replaced: method.replaced,
+            callers: by(&method.callers),
+            threads: by(&method.threads),
+            watched: method.watched,
+        }
+    }
+
+    /// What came since then.
+    fn since(&self, method: &MethodReport) -> MethodReport {
+        let more = |list: &[CallsOf], before: &HashMap<String, u64>| {
+            let more = |of: &CallsOf| CallsOf {
+                who: of.who.clone(),
+                calls: of.calls - before.get(&of.who).copied().unwrap_or(0).min(of.calls),
+            };
+            let mut list: Vec<CallsOf> = list.iter().map(more).filter(|of| of.calls > 0).collect();
+            list.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.who.cmp(&b.who)));
+            list
+        };
+        MethodReport {
+            calls: method.calls.saturating_sub(self.calls),
+            replaced: method.replaced.saturating_sub(self.replaced),
+            callers: more(&method.callers, &self.callers),
+            threads: more(&method.threads, &self.threads),
+            watched: method.watched.saturating_sub(self.watched),
+            ..method.clone()
+        }
+    }
+}
+
+impl Show {
+    /// Prints so many callers and threads of each method.
+    pub fn new(top: usize, json: bool) -> Self {
+        Self { top, json, before: Vec::new(), elapsed: Duration::ZERO }
+    }
+
+    /// What was counted since the last time.
+    pub fn interval(&mut self, report: &Report) -> String {
+        let none = Counted::default();
+        let since = report.methods.iter().enumerate();
+        let since: Vec<MethodReport> =
+            since.map(|(i, method)| self.before.get(i).unwrap_or(&none).since(method)).collect();
+        let elapsed = report.elapsed.saturating_sub(self.elapsed);
+        self.before = report.methods.iter().map(Counted::of).collect();
+        self.elapsed = report.elapsed;
+        if self.json {
+            return line(&as_json(&since, elapsed, report, "interval"));
+        }
+        let mut text = format!("{:.1} s\n", report.elapsed.as_secs_f64());
+        for method in since.iter().filter(|method| has_something(method)) {
+            text += &self.method(method, elapsed);
+        }
+        text
+    }
+
+    /// All of it, with what was not counted.
+    pub fn totals(&self, report: &Report) -> String {
+        if self.json {
+            return line(&as_json(&report.methods, report.elapsed, report, "total"));
+        }
+        let mut text = format!("Total of {:.1} s\n", report.elapsed.as_secs_f64());
+        for method in &report.methods {
+            text += &self.method(method, report.elapsed);
+            for not in not_counted(method) {
+                text += &format!("    not counted: {}\n", printable(&not));
+            }
+        }
+        if report.methods.is_empty() {
+            text += "  no compiled code told of a method that was asked for: nothing was counted\n";
+        }
+        if report.unread > 0 {
+            text += &format!(
+                "  {} compilations could not be read: what is inlined there is not known\n",
+                report.unread
+            );
+        }
+        text
+    }
+
+    fn method(&self, method: &MethodReport, elapsed: Duration) -> String {
+        // The rate is that of the time in which it could be counted.
+        let seconds = method.watched.min(elapsed).as_secs_f64();
+        let rate = if seconds > 0.0 { method.calls as f64 / seconds } else { 0.0 };
+        let mut text = format!("  {}\n", printable(&method.name));
+        text += &format!("    {} calls, {rate:.1}/s{}\n", method.calls, standing(&method.standing));
+        for (what, list) in [("from", &method.callers), ("by", &method.threads)] {
+            let shown = list.iter().take(self.top);
+            let rest: u64 = list.iter().skip(self.top).map(|of| of.calls).sum();
+            for of in shown {
+                text += &share(what, &of.who, of.calls, method.calls);
+            }
+            if rest > 0 {
+                text += &share(what, &format!("{} others", list.len() - self.top), rest, method.calls);
+            }
+        }
+        text
+    }
+}
+
+fn share(what: &str, who: &str, calls: u64, of: u64) -> String {
+    let percent = 100.0 * calls as f64 / of.max(1) as f64;
+    format!("    {percent:>5.1} %  {calls:>9}  {what:<4} {}\n", printable(who))
+}
+
+/// Whether a method is worth lines in an interval.
+fn has_something(method: &MethodReport) -> bool {
+    method.calls > 0 || matches!(method.standing, Standing::Counted { .. })
+}
+
+fn standing(standing: &Standing) -> String {
+    match standing {
+        Standing::Counted { level, compile_id } => format!("; {}, compilation {compile_id}", tier(*level)),
+        Standing::NoCode => "; no compiled code of its own now".to_owned(),
+        Standing::NoBreakpoint { refused: None } => "; no breakpoint is free for it".to_owned(),
+        Standing::NoBreakpoint { refused: Some(why) } => format!("; no breakpoint: {why}"),
+        Standing::TooHot => "; LET GO OF, it was called too often".to_owned(),
+    }
+}
+
+/// A tier in words.
+pub fn tier(level: u8) -> String {
+    match level {
+        0 => "wrapper of native code".to_owned(),
+        1..=3 => format!("C1, tier {level}"),
+        _ => format!("C2, tier {level}"),
+    }
+}
+
+/// Why methods that were found are not counted at the beginning.
+pub fn without_a_count(report: &Report) -> Vec<String> {
+    let told = |method: &MethodReport| {
+        let not = not_counted(method);
+        (!matches!(method.standing, Standing::Counted { .. }))
+            .then(|| format!("{}: not counted yet: {}", method.name, not.join("; ")))
+    };
+    report.methods.iter().filter_map(told).collect()
+}
+
+/// What the count of a method leaves out, and why.
+fn not_counted(method: &MethodReport) -> Vec<String> {
+    let mut not = Vec::new();
+    let copies = &method.not_counted.inlined;
+    if !copies.is_empty() {
+        let shown = copies.iter().take(6).map(|(into, level, places)| match places {
+            1 => format!("{into} ({})", tier(*level)),
+            places => format!("{into} ({}, {places} places)", tier(*level)),
+        });
+        let mut shown: Vec<String> = shown.collect();
+        if copies.len() > shown.len() {
+            shown.push(format!("{} more", copies.len() - shown.len()));
+        }
+        not.push(format!("calls from code that it is inlined into: {}", shown.join(", ")));
+    }
+    for (level, bci) in &method.not_counted.on_stack {
+        not.push(format!(
+            "a call that goes on in compiled code in its loop at bytecode {bci} ({})",
+            tier(*level)
+        ));
+    }
+    match &method.standing {
+        Standing::NoCode => not.push("calls now: it has no compiled code of its own".to_owned()),
+        Standing::NoBreakpoint { refused: None } => {
+            not.push(
+                "all: a processor has four breakpoints, which stand on other methods; name fewer".to_owned(),
+            );
+        }
+        Standing::NoBreakpoint { refused: Some(why) } => not.push(format!("all: {why}")),
+        Standing::TooHot => not.push("all since it was let go of (--max-rate)".to_owned()),
+        Standing::Counted { .. } => {}
+    }
+    if !method.unwatched.is_zero() && method.compilations > 0 {
+        not.push(format!(
+            "calls in {:.3} s in which no breakpoint stood: interpreted, or in code that was not seen in time",
+            method.unwatched.as_secs_f64()
+        ));
+    }
+    if method.replaced > 0 {
+        not.push(format!(
+            "{} calls that met code that had just been replaced; they are counted where they went on to code that was watched by then",
+            method.replaced
+        ));
+    }
+    if method.native {
+        not.push("calls that compilers replace by an intrinsic".to_owned());
+    }
+    not
+}
+
+fn line(value: &Value) -> String {
+    format!("{value}\n")
+}
+
+fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &str) -> Value {
+    let by = |list: &[CallsOf]| -> Vec<Value> {
+        list.iter().map(|of| json!({ "who": of.who, "calls": of.calls })).collect()
+    };
+    let method = |method: &MethodReport| {
+        let (standing, why) = match &method.standing {
+            Standing::Counted { .. } => ("counted", None),
+            Standing::NoCode => ("no-code", None),
+            Standing::NoBreakpoint { refused } => ("no-breakpoint", refused.clone()),
+            Standing::TooHot => ("too-hot", None),
+        };
+        let code = match method.standing {
+            Standing::Counted { compile_id, level } => json!({ "compile_id": compile_id, "level": level }),
+            _ => Value::Null,
+        };
+        let inlined = method.not_counted.inlined.iter();
+        let inlined: Vec<Value> = inlined
+            .map(|(into, level, places)| json!({ "into": into, "level": level, "places": places }))
+            .collect();
+        let on_stack = method.not_counted.on_stack.iter();
+        let on_stack: Vec<Value> =
+            on_stack.map(|(level, bci)| json!({ "level": level, "bci": bci })).collect();
+        json!({
+            "name": method.name,
+            "native": method.native,
+            "calls": method.calls,
+            "watched_ms": method.watched.as_secs_f64() * 1e3,
+            "unwatched_ms": method.unwatched.as_secs_f64() * 1e3,
+            "standing": standing,
+            "why": why,
+            "code": code,
+            "compilations": method.compilations,
+            "replaced": method.replaced,
+            "caller_not_kept": method.not_kept,
+            "elsewhere": method.elsewhere,
+            "callers": by(&method.callers),
+            "threads": by(&method.threads),
+            "inlined": inlined,
+            "on_stack_replacements": on_stack,
+            "not_counted": not_counted(method),
+        })
+    };
+    json!({
+        "schema": SCHEMA,
+        "kind": what,
+        "at_ms": report.elapsed.as_secs_f64() * 1e3,
+        "elapsed_ms": elapsed.as_secs_f64() * 1e3,
+        "methods": methods.iter().map(method).collect::<Vec<_>>(),
+        "unread_compilations": report.unread,
+    })
+}
