@@ -44,6 +44,33 @@ struct {
 	__type(value, struct walk);
 } walks SEC(".maps");
 
+/* A call that is timed: by its thread and where its return address stands. */
+struct open_call {
+	__u64 sp;
+	__u32 tid;
+	__u32 pad;
+};
+
+struct begun {
+	__u64 t_ns;
+	__u64 round; /* what is left of a call that ended by an exception fits no later place */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct open_call);
+	__type(value, struct begun);
+} open_calls SEC(".maps");
+
+/* Not one for each processor, which would be 300 MB on one with 128. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MOST_ENTRIES);
+	__type(key, __u32);
+	__type(value, struct times);
+} entry_times SEC(".maps");
+
 static __always_inline void add(__u32 entry, __u32 kind)
 {
 	struct entry_counts *counts = bpf_map_lookup_elem(&entry_hits, &entry);
@@ -120,6 +147,44 @@ static __always_inline void count_call(const struct armed *at, __u32 pid, __u32 
 	__sync_fetch_and_add(&known->count, 1);
 }
 
+/* The octave of a time and which part of it: a bucket is at most a fifth wide. */
+static __always_inline __u32 bucket_of(__u64 ns)
+{
+	__u32 octave = 0;
+
+	for (int i = 0; i < TIME_OCTAVES - 1 && ns >> (i + 1); i++)
+		octave = i + 1;
+	__u32 part = octave >= 2 ? (ns >> (octave - 2)) & (TIME_PARTS - 1) : 0;
+
+	return octave * TIME_PARTS + part;
+}
+
+/* The thread is back from a call, if it is one that is timed. */
+static __always_inline void count_time(const struct armed *at, __u32 tid, __u64 sp)
+{
+	/* The return took its address off the stack. */
+	struct open_call call = { .sp = sp - 8, .tid = tid };
+	struct begun *begun = bpf_map_lookup_elem(&open_calls, &call);
+	__u32 entry = at->entry;
+
+	if (!begun)
+		return;
+	__u64 took = bpf_ktime_get_ns() - begun->t_ns, round = begun->round;
+
+	bpf_map_delete_elem(&open_calls, &call);
+	struct times *times = bpf_map_lookup_elem(&entry_times, &entry);
+	__u32 bucket = bucket_of(took);
+
+	if (!times || round != at->round)
+		return;
+	__sync_fetch_and_add(&times->count, 1);
+	__sync_fetch_and_add(&times->sum_ns, took);
+	if (took > times->max_ns)
+		times->max_ns = took;
+	if (bucket < TIME_BUCKETS)
+		__sync_fetch_and_add(&times->bucket[bucket], 1);
+}
+
 SEC("perf_event")
 int method_hit(struct bpf_perf_event_data *ctx)
 {
@@ -134,6 +199,11 @@ int method_hit(struct bpf_perf_event_data *ctx)
 		add(at->entry, HIT_ELSEWHERE);
 		return 0;
 	}
+	if (at->is_return) {
+		add(at->entry, HIT_RETURN);
+		count_time(at, tid, sp);
+		return 0;
+	}
 	if (is_replaced(at)) {
 		add(at->entry, HIT_REPLACED);
 		return 0;
@@ -141,6 +211,12 @@ int method_hit(struct bpf_perf_event_data *ctx)
 	add(at->entry, HIT_CALL);
 	read_word(sp, &returns_to);
 	count_call(at, pid, tid, returns_to, sp, fp);
+	if (at->returns_to && at->returns_to == returns_to) {
+		struct open_call call = { .sp = sp, .tid = tid };
+		struct begun begun = { .t_ns = bpf_ktime_get_ns(), .round = at->round };
+
+		bpf_map_update_elem(&open_calls, &call, &begun, BPF_ANY);
+	}
 	return 0;
 }
 

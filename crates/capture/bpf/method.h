@@ -7,16 +7,23 @@
 #define BREAKPOINTS 4
 /* Entries that are armed one after the other, as code is compiled anew: each has a number of its own. */
 #define MOST_ENTRIES 2048
+/* Times are counted by powers of two of nanoseconds, each in four parts. */
+#define TIME_OCTAVES 40
+#define TIME_PARTS 4
+#define TIME_BUCKETS (TIME_OCTAVES * TIME_PARTS)
 
 /* An address that is watched. */
 struct armed {
-	__u64 at;    /* 0: none */
-	__u64 state; /* where the state of its nmethod stands */
-	__u32 entry; /* number of the entry */
+	__u64 at;         /* 0: none */
+	__u64 state;      /* where the state of its nmethod stands */
+	__u64 returns_to; /* calls that return there are timed; 0: none. Of a return: 0 */
+	__u32 entry;      /* number of the entry, or of the return */
+	__u32 round;      /* grows with each place that is timed; of an entry: that of `returns_to` */
+	__u32 is_return;
 	__u32 pad;
 };
 
-enum { HIT_CALL, HIT_REPLACED, HIT_NOT_KEPT, HIT_ELSEWHERE, HIT_KINDS };
+enum { HIT_CALL, HIT_REPLACED, HIT_NOT_KEPT, HIT_ELSEWHERE, HIT_RETURN, HIT_KINDS };
 
 /* Calls of an entry by one caller and thread. */
 struct call_key {
@@ -34,9 +41,15 @@ struct entry_counts {
 	__u64 hits[HIT_KINDS];
 };
 
-_Static_assert(sizeof(struct armed) == 24, "shared with user space");
+struct times {
+	__u64 count, sum_ns, max_ns;
+	__u64 bucket[TIME_BUCKETS];
+};
+
+_Static_assert(sizeof(struct armed) == 40, "shared with user space");
 _Static_assert(sizeof(struct call_key) == 24, "shared with user space");
 _Static_assert(sizeof(struct call_count) == 24, "shared with user space");
-_Static_assert(sizeof(struct entry_counts) == 32, "shared with user space");
+_Static_assert(sizeof(struct entry_counts) == 40, "shared with user space");
+_Static_assert(sizeof(struct times) == 1304, "shared with user space");
 
 #endif

@@ -21,7 +21,10 @@ fn warmed_up(dir: &Path, home: &Path) -> Talking {
     let mut java = Command::new(home.join("bin/java"));
     // Who looks for what is compiled must find it: nothing is inlined, and nothing that is rarely called is given up meanwhile.
     java.args(["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Called.step"]);
-    java.args(["-XX:-UseCodeCacheFlushing", "-cp"]).arg(dir).arg("Called").stderr(Stdio::null());
+    java.args(["-XX:CompileCommand=dontinline,Called.takes", "-XX:-UseCodeCacheFlushing", "-cp"])
+        .arg(dir)
+        .arg("Called")
+        .stderr(Stdio::null());
     let mut program = Talking::start(&mut java);
     program.tell("warm 300000");
     program.until("warm");
@@ -213,5 +216,41 @@ fn what_is_called_too_often_is_let_go_of_and_nothing_is_left_behind_by_a_kill() 
         // The program goes on.
         program.tell("pace 1");
         program.until("called 1");
+    });
+}
+
+#[test]
+fn calls_take_as_long_as_by_the_clock_of_their_caller() {
+    if !live::ebpf_is_allowed() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let Some(_) = jdks::compile(dir.path(), 8, &["Called"]) else { return };
+    live::with_each(jdks::of(&[8, 17, 25]), |release, home| {
+        let mut program = warmed_up(dir.path(), home);
+        for round in 0..3 {
+            program.tell(&format!("slow 3000{round} 5"));
+            program.until(&format!("slow 3000{round} "));
+        }
+        let mut counting = Counting::start(&program.pid(), &["Called::takes", "--times"]);
+        counting.until("entry of its compiled code (C2");
+        counting.until("counting in process");
+        program.tell("slow 800 5000");
+        let sum_ns: f64 = program.until("slow 800 ").parse().unwrap();
+        let totals = counting.stop();
+        let takes = of(&totals, "Called::takes(J)I");
+        let shown = format!("JDK {release}: {sum_ns} ns in 800 calls; {takes}");
+        assert_eq!(takes["calls"], 800, "{shown}");
+        let times = &takes["times"][0];
+        assert!(times["caller"].as_str().unwrap().starts_with("Called.slow:"), "{shown}");
+        // The first second passes before the caller is known.
+        let count = times["count"].as_u64().unwrap();
+        assert!((200..=800).contains(&count), "{shown}");
+        let mean = times["sum_ns"].as_f64().unwrap() / count as f64;
+        assert!((mean - sum_ns / 800.0).abs() < 0.1 * sum_ns / 800.0, "{shown}");
+        let buckets = times["buckets"].as_array().unwrap();
+        assert_eq!(buckets.iter().map(|bucket| bucket[1].as_u64().unwrap()).sum::<u64>(), count, "{shown}");
+        // None is shorter than the program waits: the bucket of 5 ms begins at 4 194 304 ns.
+        assert!(buckets[0][0].as_u64().unwrap() >= 4_194_304, "{shown}");
     });
 }

@@ -13,6 +13,7 @@ mod followed;
 mod pattern;
 mod program;
 mod report;
+mod timing;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -24,8 +25,10 @@ use crate::session::Raised;
 use crate::unwind::{Engine, SharedEngine};
 use followed::{Followed, State};
 pub use pattern::Pattern;
+pub use program::Times;
 use program::{BREAKPOINTS, Program, WHAT};
 pub use report::{CallsOf, MethodReport, NotCounted, Report, Standing};
+use timing::Timing;
 
 /// New compiled code is looked for so often: code that was compiled since then may hold a method that is meant, or inline it.
 const SURVEY: Duration = Duration::from_secs(2);
@@ -48,6 +51,8 @@ pub struct Asked {
     pub patterns: Vec<Pattern>,
     /// Hits a second, of all breakpoints, above which the one that is hit most is taken away.
     pub most_hits_per_s: u64,
+    /// Whether it is measured how long calls take, which takes one breakpoint.
+    pub times: bool,
 }
 
 /// Something that whoever watches should hear of when it happens.
@@ -97,6 +102,8 @@ pub struct Watch {
     /// Which method an entry is of, by its number.
     entry_of: Vec<usize>,
     names: report::Names,
+    /// How long calls take, where that was asked for.
+    timing: Option<Timing>,
     news: Vec<News>,
     begun: Instant,
     next_survey: Instant,
@@ -132,7 +139,9 @@ impl Watch {
         let entries = Entries::new(vm, code, Box::new(is_wanted)).map_err(|e| unreadable(e.to_string()))?;
         let program = Program::load(pid.cast_unsigned(), &engine)?;
         let now = Instant::now();
+        let timing = asked.times.then(|| Timing::new(now));
         let mut watch = Self {
+            timing,
             pid,
             asked,
             engine,
@@ -168,6 +177,9 @@ impl Watch {
         if now >= self.next_guard {
             self.next_guard = now + GUARD;
             self.guard(now);
+        }
+        if self.timing.as_ref().is_some_and(|timing| timing.is_due(now)) {
+            self.time_another(now);
         }
         if now >= self.next_names {
             self.next_names = now + NAMES;
@@ -224,8 +236,10 @@ impl Watch {
     /// Sets a breakpoint on the code of a method, where one is free.
     fn arm(&mut self, i: usize, now: Instant) {
         let Some(code) = self.followed[i].code else { return };
-        let (Some(slot), Some(entry)) = (self.program.free(BREAKPOINTS), self.new_entry(i)) else { return };
-        let armed = program::Armed { at: code.entry, state: code.state, entry };
+        let (Some(slot), Some(entry)) = (self.program.free(self.for_entries()), self.new_entry(i)) else {
+            return;
+        };
+        let armed = program::Armed { at: code.entry, state: code.state, entry, ..program::Armed::default() };
         if let Err(error) = self.program.arm(slot, &armed) {
             self.entry_of.pop();
             self.try_again = now + TRY_AGAIN;
@@ -247,6 +261,11 @@ impl Watch {
         self.news.push(News::Armed { method, level: code.level, compile_id: code.compile_id, again });
     }
 
+    /// Breakpoints for entries: all, but for one where times are measured.
+    fn for_entries(&self) -> usize {
+        BREAKPOINTS - usize::from(self.timing.is_some())
+    }
+
     /// A number for an entry of a method; `None`: all were used.
     fn new_entry(&mut self, method: usize) -> Option<u32> {
         let entry = u32::try_from(self.entry_of.len()).ok().filter(|entry| *entry < program::MOST_ENTRIES)?;
@@ -260,6 +279,9 @@ impl Watch {
             self.followed[i].state = state;
             return;
         };
+        if self.timing.as_ref().is_some_and(|timing| timing.is_of(i)) {
+            self.end_timing();
+        }
         let stopped = self.program.disarm(slot);
         let seen = self.program.hits(entry).all();
         self.followed[i].disarmed(state, stopped.map_or(0, |stopped| stopped.saturating_sub(seen)));
@@ -267,7 +289,9 @@ impl Watch {
 
     /// Lets go of what is hit most where all together are hit too often.
     fn guard(&mut self, now: Instant) {
-        let hits: Vec<u64> = self.followed.iter().map(|followed| self.hits(followed).all()).collect();
+        let returns = |i| self.timing.as_ref().map_or(0, |timing| timing.returns_of(i, &self.program));
+        let hits = self.followed.iter().enumerate();
+        let hits: Vec<u64> = hits.map(|(i, followed)| self.hits(followed).all() + returns(i)).collect();
         while self.rates.first().is_some_and(|(then, _)| now.duration_since(*then) > RATE_OF + GUARD) {
             self.rates.remove(0);
         }
@@ -300,6 +324,7 @@ impl Watch {
             all.replaced += hits.replaced;
             all.not_kept += hits.not_kept;
             all.elsewhere += hits.elsewhere;
+            all.returns += hits.returns;
         }
         all
     }
@@ -332,7 +357,11 @@ impl Watch {
         let methods = self.followed.iter().enumerate().map(|(i, followed)| {
             let calls = by_method.remove(&i).unwrap_or_default();
             let hits = self.hits(followed);
-            report::of_method(followed, hits, &calls, &self.names, &self.entries, now)
+            let mut method = report::of_method(followed, hits, &calls, &self.names, &self.entries, now);
+            if let Some(timing) = &self.timing {
+                method.times = timing.of(i, &self.program, &self.names);
+            }
+            method
         });
         Report {
             methods: methods.collect(),
@@ -344,6 +373,7 @@ impl Watch {
 
     /// Takes all breakpoints away; what was counted to the end.
     pub fn stop(mut self) -> Report {
+        self.end_timing();
         // As it was until now.
         let standing: Vec<Standing> =
             self.report().methods.into_iter().map(|method| method.standing).collect();

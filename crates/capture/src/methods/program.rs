@@ -25,6 +25,10 @@ pub const BREAKPOINTS: usize = 4;
 /// Entries that can be armed one after the other: `MOST_ENTRIES` there.
 pub const MOST_ENTRIES: u32 = 2048;
 
+/// Parts of a power of two that times are counted in, and all of these buckets: `TIME_PARTS` and `TIME_BUCKETS` there.
+const TIME_PARTS: usize = 4;
+const TIME_BUCKETS: usize = 40 * TIME_PARTS;
+
 /// Size of `struct call_key`.
 const CALL_KEY: usize = 24;
 
@@ -38,16 +42,25 @@ pub struct Armed {
     pub at: u64,
     /// Where the state of its nmethod stands.
     pub state: u64,
+    /// Calls that return there are timed; 0: none.
+    pub returns_to: u64,
     /// Its number.
     pub entry: u32,
+    /// Number of the place that is timed.
+    pub round: u32,
+    /// Whether it is where calls return to.
+    pub is_return: bool,
 }
 
 impl Armed {
-    fn bytes(&self) -> [u8; 24] {
-        let mut bytes = [0; 24];
+    fn bytes(&self) -> [u8; 40] {
+        let mut bytes = [0; 40];
         bytes[..8].copy_from_slice(&self.at.to_ne_bytes());
         bytes[8..16].copy_from_slice(&self.state.to_ne_bytes());
-        bytes[16..20].copy_from_slice(&self.entry.to_ne_bytes());
+        bytes[16..24].copy_from_slice(&self.returns_to.to_ne_bytes());
+        bytes[24..28].copy_from_slice(&self.entry.to_ne_bytes());
+        bytes[28..32].copy_from_slice(&self.round.to_ne_bytes());
+        bytes[32..36].copy_from_slice(&u32::from(self.is_return).to_ne_bytes());
         bytes
     }
 }
@@ -63,12 +76,14 @@ pub struct Hits {
     pub not_kept: u64,
     /// Executions by other processes.
     pub elsewhere: u64,
+    /// Returns.
+    pub returns: u64,
 }
 
 impl Hits {
     /// All that cost a trap.
     pub fn all(&self) -> u64 {
-        self.calls + self.replaced + self.elsewhere
+        self.calls + self.replaced + self.elsewhere + self.returns
     }
 }
 
@@ -87,6 +102,47 @@ pub struct Calls {
     pub comm: String,
     /// How many there were.
     pub count: u64,
+}
+
+/// How long calls took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// How many were timed.
+    pub count: u64,
+    /// Their sum.
+    pub sum_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// How many took so many nanoseconds or more, and less than the next bucket says; those with any.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+impl Times {
+    /// So many of a thousand took no longer, to the width of a bucket: a fifth at most. 0 where none was timed.
+    pub fn per_mille(&self, of: u64) -> u64 {
+        let rank = (self.count * of).div_ceil(1000).max(1);
+        let mut seen = 0;
+        for (i, (_, count)) in self.buckets.iter().enumerate() {
+            seen += count;
+            if seen >= rank {
+                return self.buckets.get(i).map_or(0, |(from, _)| end_of(*from).min(self.max_ns));
+            }
+        }
+        self.max_ns
+    }
+}
+
+/// The first time that a bucket holds.
+fn start_of(bucket: usize) -> u64 {
+    let (octave, part) = (bucket / TIME_PARTS, bucket % TIME_PARTS);
+    let begin = 1_u64 << octave;
+    if octave >= 2 { begin + part as u64 * (begin >> 2) } else { begin }
+}
+
+/// The last time of the bucket that begins so.
+fn end_of(from: u64) -> u64 {
+    let width = if from >= 4 { (1 << from.ilog2()) >> 2 } else { from };
+    from + width - 1
 }
 
 /// Breakpoints on one address.
@@ -167,7 +223,17 @@ impl Program {
         let values = self.skel.maps.entry_hits.lookup_percpu(&entry.to_ne_bytes(), MapFlags::ANY);
         let values = values.ok().flatten().unwrap_or_default();
         let sum = |which: usize| values.iter().filter_map(|bytes| at(bytes, which)).sum();
-        Hits { calls: sum(0), replaced: sum(1), not_kept: sum(2), elsewhere: sum(3) }
+        Hits { calls: sum(0), replaced: sum(1), not_kept: sum(2), elsewhere: sum(3), returns: sum(4) }
+    }
+
+    /// How long calls took that were timed at a return.
+    pub fn times(&self, entry: u32) -> Times {
+        let bytes = self.skel.maps.entry_times.lookup(&entry.to_ne_bytes(), MapFlags::ANY);
+        let Some(bytes) = bytes.ok().flatten() else { return Times::default() };
+        let word = |which: usize| at(&bytes, which).unwrap_or(0);
+        let buckets = (0..TIME_BUCKETS).map(|bucket| (start_of(bucket), word(3 + bucket)));
+        let buckets = buckets.filter(|(_, count)| *count > 0).collect();
+        Times { count: word(0), sum_ns: word(1), max_ns: word(2), buckets }
     }
 
     /// All calls so far, by caller and thread.
@@ -200,4 +266,20 @@ fn comm(bytes: &[u8]) -> String {
 /// A word of a value.
 fn at(bytes: &[u8], which: usize) -> Option<u64> {
     bytes.get(which * 8..which * 8 + 8).map(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_times_is_told_to_the_width_of_a_bucket() {
+        assert_eq!((start_of(0), start_of(4), start_of(8), start_of(9), start_of(11)), (1, 2, 4, 5, 7));
+        assert_eq!((start_of(40), start_of(41), end_of(1024), end_of(1280)), (1024, 1280, 1279, 1535));
+        // 1000 calls of 1.1 us, 10 of 5 us, one of 1 ms.
+        let buckets = vec![(1024, 1000), (4096, 10), (917_504, 1)];
+        let times = Times { count: 1011, sum_ns: 2_150_000, max_ns: 1_000_000, buckets };
+        assert_eq!((times.per_mille(500), times.per_mille(990)), (1279, 5119));
+        assert_eq!((times.per_mille(1000), Times::default().per_mille(500)), (1_000_000, 0));
+    }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use fathom_hotspot::symbols::{Entries, JavaFrame};
 
 use super::followed::{Followed, State};
-use super::program::{Calls, Hits};
+use super::program::{Calls, Hits, Times};
 use crate::unwind::Jvm;
 use crate::unwind::samples::WalkedFrame;
 
@@ -79,6 +79,8 @@ pub struct MethodReport {
     pub callers: Vec<CallsOf>,
     /// Calls by thread, most first.
     pub threads: Vec<CallsOf>,
+    /// How long calls took, by caller, most timed first; empty where that is not measured.
+    pub times: Vec<(String, Times)>,
     /// What is not counted.
     pub not_counted: NotCounted,
 }
@@ -127,6 +129,11 @@ impl Names {
             let name = || by_id.get(&calls.tid).unwrap_or(&calls.comm).clone();
             self.threads.entry(calls.tid).or_insert_with(name);
         }
+    }
+
+    /// What a caller is called.
+    pub(super) fn of_caller(&self, frame: &WalkedFrame) -> &str {
+        self.callers.get(frame).map_or(UNKNOWN_CALLER, String::as_str)
     }
 
     fn caller(&self, calls: &Calls) -> &str {
@@ -200,6 +207,7 @@ pub(super) fn of_method(
         compilations: followed.entries.len(),
         callers: sums(calls, |calls| names.caller(calls).to_owned()),
         threads: sums(calls, |calls| names.thread(calls)),
+        times: Vec::new(),
         not_counted: NotCounted { inlined, on_stack },
     }
 }

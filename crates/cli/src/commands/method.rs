@@ -33,8 +33,9 @@ Each call costs a trap into the kernel, some microseconds (more on a virtual mac
 called most is let go of, and that is said. All breakpoints are gone when fathom ends, however it ends.
 
 Runs until -d is over, Ctrl-C or the end of the process. Counts go to standard output, everything else to standard error. \
-It does not tell how long calls take, and there is no other way to count than this one: no agent, and no method timing by \
-the flight recorder (JEP 520, JDK 25 on), which jcmd offers by itself.",
+How long calls take, tells --times, for calls from compiled code: where they return to stands another breakpoint, which goes \
+from caller to caller. There is no other way to count than this one: no agent, and no method timing by the flight recorder \
+(JEP 520, JDK 25 on), which jcmd offers by itself.",
     after_long_help = EXAMPLES
 )]
 pub struct Args {
@@ -56,6 +57,9 @@ pub struct Args {
     /// Calls a second, of all methods together, above which the one that is called most is let go of
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_rate: u64,
+    /// Measure how long calls take as well, from one caller after the other, a second each; three methods at a time then
+    #[arg(long)]
+    times: bool,
     /// As JSON, one line each time, the totals last (schema fathom.method/1)
     #[arg(long)]
     json: bool,
@@ -66,6 +70,7 @@ Examples:
   sudo fathom method -p 4711 'sun.security.ssl.*::produce' -d 30s    who makes full handshakes?
   sudo fathom method -p 4711 com.shop.Cart::checkout com.shop.Db::query
   sudo fathom method -p 4711 'java.util.HashMap::resize' --every 1s
+  sudo fathom method -p 4711 com.shop.Db::query -d 20s --times
   sudo fathom method -p 4711 'java.lang.String::indexOf(Ljava/lang/String;)I' -d 10s
   sudo fathom method -p 4711 OrderService::find --json | jq -c '.methods[] | [.name, .calls]'
 
@@ -76,7 +81,8 @@ impl Args {
     pub fn run(self) -> Result<Outcome> {
         self.check()?;
         let signals = Signals::take_over().map_err(told)?;
-        let asked = Asked { patterns: self.methods.clone(), most_hits_per_s: self.max_rate };
+        let asked =
+            Asked { patterns: self.methods.clone(), most_hits_per_s: self.max_rate, times: self.times };
         let targets = Targets::find(Selection::Pids(vec![self.pid])).map_err(told)?;
         let mut watch = Watch::start(self.pid, asked).map_err(|unseen| {
             let remedy =

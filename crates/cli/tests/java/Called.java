@@ -10,6 +10,8 @@ import java.util.concurrent.atomic.AtomicLong;
  *   call N          the same from another method, and says "called N"
  *   threads N M     N threads "caller-0" ... call it M times each, and says "called N*M"
  *   pace N          100 times a second, N times, and says "called N"
+ *   slow N US       calls a method N times that takes so many microseconds, and says "slow N" and the nanoseconds of all
+ *                   calls, by its own clock
  *   spin N          N times a second for ever, on a thread of its own, and says "spinning"
  *   count           says "count" and all calls so far
  *   change          loads a class by which the compiled code of the method becomes invalid, and says "changed"
@@ -86,6 +88,9 @@ public class Called {
                     }
                     System.out.println("called " + first);
                     break;
+                case "slow":
+                    System.out.println("slow " + first + " " + slow(first, Long.parseLong(words[2])));
+                    break;
                 case "spin":
                     spin(first);
                     System.out.println("spinning");
@@ -98,6 +103,26 @@ public class Called {
                     System.out.println("count " + calls.get());
             }
         }
+    }
+
+    static long slow(long times, long micros) {
+        long sum = 0;
+        for (long i = 0; i < times; i++) {
+            long begun = System.nanoTime();
+            sink = takes(micros);
+            sum += System.nanoTime() - begun;
+        }
+        return sum;
+    }
+
+    /** Not inlined either. */
+    static int takes(long micros) {
+        long end = System.nanoTime() + micros * 1000;
+        int turns = 0;
+        while (System.nanoTime() < end) {
+            turns++;
+        }
+        return turns;
     }
 
     static void threads(int many, long each) throws InterruptedException {

@@ -180,6 +180,18 @@ impl<M: Memory> Entries<M> {
         Ok(())
     }
 
+    /// Whether a compilation is (still) the one at an address, and in use.
+    pub fn is_there(&self, nmethod: u64, compile_id: u32) -> bool {
+        self.code.is_blob(&self.memory, nmethod).is_ok_and(|is| is)
+            && self
+                .code
+                .nmethod
+                .compile_id
+                .read(&self.memory, nmethod)
+                .is_ok_and(|id| id as u32 == compile_id)
+            && self.is_in_use(nmethod)
+    }
+
     fn is_in_use(&self, nmethod: u64) -> bool {
         self.code.nmethod.state.read(&self.memory, nmethod).is_ok_and(|state| state == IN_USE)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use fathom_capture::methods::{CallsOf, MethodReport, Report, Standing};
+use fathom_capture::methods::{CallsOf, MethodReport, Report, Standing, Times};
 use fathom_render::printable;
 use serde_json::{Value, json};
 
@@ -96,6 +96,9 @@ impl Show {
         let mut text = format!("Total of {:.1} s\n", report.elapsed.as_secs_f64());
         for method in &report.methods {
             text += &self.method(method, report.elapsed);
+            for (caller, times) in method.times.iter().take(self.top) {
+                text += &time_of(caller, times);
+            }
             for not in not_counted(method) {
                 text += &format!("    not counted: {}\n", printable(&not));
             }
@@ -135,6 +138,21 @@ impl Show {
 fn share(what: &str, who: &str, calls: u64, of: u64) -> String {
     let percent = 100.0 * calls as f64 / of.max(1) as f64;
     format!("    {percent:>5.1} %  {calls:>9}  {what:<4} {}\n", printable(who))
+}
+
+/// How long calls from one caller took.
+fn time_of(caller: &str, times: &Times) -> String {
+    let told = |ns: u64| fathom_diagnose::quantity::seconds(ns as f64 / 1e9);
+    format!(
+        "    took p50 {}, p90 {}, p99 {}, max {}, mean {} in {} timed calls from {}\n",
+        told(times.per_mille(500)),
+        told(times.per_mille(900)),
+        told(times.per_mille(990)),
+        told(times.max_ns),
+        told(times.sum_ns / times.count.max(1)),
+        times.count,
+        printable(caller)
+    )
 }
 
 /// Whether a method is worth lines in an interval.
@@ -247,6 +265,17 @@ fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &
         let on_stack = method.not_counted.on_stack.iter();
         let on_stack: Vec<Value> =
             on_stack.map(|(level, bci)| json!({ "level": level, "bci": bci })).collect();
+        let times = |(caller, times): &(String, Times)| {
+            json!({
+                "caller": caller,
+                "count": times.count,
+                "sum_ns": times.sum_ns,
+                "max_ns": times.max_ns,
+                "buckets": times.buckets.iter().map(|(from, n)| json!([from, n])).collect::<Vec<_>>(),
+            })
+        };
+        // They are those of all of the time.
+        let times: Vec<Value> = method.times.iter().filter(|_| what == "total").map(times).collect();
         json!({
             "name": method.name,
             "native": method.native,
@@ -262,6 +291,7 @@ fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &
             "elsewhere": method.elsewhere,
             "callers": by(&method.callers),
             "threads": by(&method.threads),
+            "times": times,
             "inlined": inlined,
             "on_stack_replacements": on_stack,
             "not_counted": not_counted(method),
