@@ -216,6 +216,14 @@ fn what_is_called_too_often_is_let_go_of_and_nothing_is_left_behind_by_a_kill() 
         // The program goes on.
         program.tell("pace 1");
         program.until("called 1");
+        // One that ends while it is watched is said to have ended, and nothing else of it.
+        let mut counting = Counting::start(&program.pid(), &["Called::once"]);
+        counting.until("counting in process");
+        drop(program);
+        counting.until("has ended");
+        let said = counting.said.said().join("\n");
+        assert!(!said.contains("gave its compiled code up"), "{said}");
+        assert_eq!(counting.totals()["kind"], "total");
     });
 }
 

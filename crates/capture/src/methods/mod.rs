@@ -217,13 +217,14 @@ impl Watch {
                 continue;
             }
             let before = followed.code;
-            // What cannot be read in the middle of a change is read in the next turn; where a class was unloaded, other
-            // code will lie at the address.
-            let code = self.entries.current(followed.method, before).ok().flatten();
+            // Where a class was unloaded, or the process has ended, nothing can be read; other code may lie at the address.
+            let read = self.entries.current(followed.method, before);
+            let is_given_up = matches!(read, Ok(None)) && before.is_some();
+            let code = read.ok().flatten();
             if code != before {
                 self.let_go(i, State::Waits);
                 self.followed[i].code = code;
-                if code.is_none() && before.is_some() && self.followed[i].is_counted() {
+                if is_given_up && self.followed[i].is_counted() {
                     self.news.push(News::Interpreted { method: self.followed[i].name.clone() });
                 }
             }

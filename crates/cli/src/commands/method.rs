@@ -1,5 +1,6 @@
 //! `fathom method`: calls of Java methods of a live JVM, counted from outside.
 
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -7,6 +8,7 @@ use fathom_capture::methods::{Asked, News, Pattern, Watch};
 use fathom_capture::{Selection, Signals, Targets};
 use fathom_hotspot::find;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::record::{duration, say, told};
 use crate::exit::{Environment, Outcome};
@@ -83,7 +85,10 @@ impl Args {
         let signals = Signals::take_over().map_err(told)?;
         let asked =
             Asked { patterns: self.methods.clone(), most_hits_per_s: self.max_rate, times: self.times };
-        let targets = Targets::find(Selection::Pids(vec![self.pid])).map_err(told)?;
+        // Refuses what is not to be looked into, in words.
+        drop(Targets::find(Selection::Pids(vec![self.pid])).map_err(told)?);
+        let process = Pid::from_raw(self.pid).ok_or_else(|| anyhow::anyhow!("no process {}", self.pid))?;
+        let process = pidfd_open(process, PidfdFlags::empty()).map_err(std::io::Error::from)?;
         let mut watch = Watch::start(self.pid, asked).map_err(|unseen| {
             let remedy =
                 if unseen.remedy.is_empty() { String::new() } else { format!("; {}", unseen.remedy) };
@@ -95,7 +100,7 @@ impl Args {
         let over = self.duration.map(|duration| Instant::now() + duration);
         loop {
             let until = over.map_or(next, |over| over.min(next));
-            let has_ended = wait(&targets, TURN.min(until.saturating_duration_since(Instant::now())));
+            let has_ended = wait(&process, TURN.min(until.saturating_duration_since(Instant::now())));
             watch.turn();
             watch.news().iter().for_each(|news| say(&self.in_words(news)));
             let now = Instant::now();
@@ -197,9 +202,8 @@ impl Args {
 }
 
 /// Waits for a little while; whether the process has ended meanwhile.
-fn wait(targets: &Targets, time: Duration) -> bool {
-    let mut fds: Vec<PollFd<'_>> =
-        targets.pidfds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+fn wait(process: &OwnedFd, time: Duration) -> bool {
+    let mut fds = [PollFd::new(process, PollFlags::IN)];
     let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: i64::from(time.subsec_nanos()) };
     // A signal ends the wait early.
     let _ = poll(&mut fds, Some(&time));
