@@ -92,7 +92,8 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
 /// Whether a time off the CPU is one in which a thread waits for something to happen on any of its connections, and something did.
 fn selects(span: &Span<'_>) -> bool {
     let calls = ["epoll_wait", "epoll_pwait", "epoll_pwait2"];
-    let happened = span.label(label::WAKER).is_some() || span.label(label::INTERRUPT) == Some(interrupt::NETWORK);
+    let happened =
+        span.label(label::WAKER).is_some() || span.label(label::INTERRUPT) == Some(interrupt::NETWORK);
     happened && span.label(label::SYSCALL).is_some_and(|call| calls.contains(&call))
 }
 

@@ -216,7 +216,9 @@ impl<'c, 'a> Cut<'c, 'a> {
         }));
         let within = |heading, of: &Intervals| -> Vec<Segment<'a>> {
             let key = Key { heading, place: "", target: "" };
-            of.within(from, to).map(|(from, to)| Segment { from, to, key, ended_by: None }).collect()
+            of.within(from, to)
+                .map(|(from, to)| Segment { from, to, key, ended_by: None, rests: heading == Heading::Idle })
+                .collect()
         };
         let mut all = within(Heading::StoppedByGc, &stops.gc);
         all.extend(within(Heading::Stopped, &stops.other));

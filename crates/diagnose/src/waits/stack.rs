@@ -5,8 +5,8 @@
 //! for the fault. Names are those of HotSpot 8 to 25, of the JDK's classes and of Linux 4 to 6; what is not in the list
 //! is [`Heading::Blocked`] and shown as such.
 
-use fathom_recording::vocabulary::{interrupt, label};
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
+use fathom_recording::vocabulary::{interrupt, label};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId};
 use rustc_hash::FxHashMap;
 
@@ -418,21 +418,18 @@ fn taken_within_tasks(recording: &Recording, told: &[u8], headings: &mut [Headin
         })
         .collect();
     let sites = queues::sites(recording, &takes);
-    for (i, heading) in headings.iter_mut().enumerate() {
-        let method = || queues::method(recording, StackId(i as u32));
+    if sites.within_tasks.is_empty() && sites.signals.is_empty() {
+        return;
+    }
+    for (i, heading) in headings.iter_mut().enumerate().filter(|(i, _)| takes[*i] != Takes::No) {
+        let Some(method) = queues::method(recording, StackId(i as u32)) else { continue };
         match takes[i] {
-            Takes::FromQueue if !sites.within_tasks.is_empty() => {
-                if method().is_some_and(|method| sites.within_tasks.contains(&method)) {
-                    *heading = Heading::Waiting;
-                }
-            }
-            Takes::Permit if !sites.signals.is_empty() => {
-                match method().and_then(|method| sites.signals.get(&method)) {
-                    Some(true) => *heading = Heading::Waiting,
-                    Some(false) => *heading = Heading::Idle,
-                    None => {}
-                }
-            }
+            Takes::FromQueue if sites.within_tasks.contains(&method) => *heading = Heading::Waiting,
+            Takes::Permit => match sites.signals.get(&method) {
+                Some(true) => *heading = Heading::Waiting,
+                Some(false) => *heading = Heading::Idle,
+                None => {}
+            },
             _ => {}
         }
     }
