@@ -210,11 +210,24 @@ mod tests {
 
     /// Waits of threads 1 to 4 below `frames`: the thread, and who woke it. The heading of the first wait's stack.
     fn heading(waits: &[(i64, &[&str], &str)]) -> Heading {
+        let waits =
+            waits.iter().map(|(tid, frames, waker)| (*tid, *frames, (label::WAKER, (*waker).to_owned())));
+        heading_of(kind::SCHED_OFF, &waits.collect::<Vec<_>>())
+    }
+
+    /// The same of parks: the thread, and the address that it parks at.
+    fn parked(waits: &[(i64, &[&str], i64)]) -> Heading {
+        let waits =
+            waits.iter().map(|(tid, frames, at)| (*tid, *frames, (label::ADDRESS, format!("{at:#x}"))));
+        heading_of(kind::LOCK_PARK, &waits.collect::<Vec<_>>())
+    }
+
+    fn heading_of(kind: &str, waits: &[(i64, &[&str], (&str, String))]) -> Heading {
         let mut recording = Recording::new();
         let process = recording.add_process(Process { name: "App".into(), jvm: true, ..Process::default() });
         let source = recording.add_source(Source::default());
         let mut first = None;
-        for (at, (tid, frames, waker)) in waits.iter().enumerate() {
+        for (at, (tid, frames, told)) in waits.iter().enumerate() {
             let thread = recording.thread(process, Some(*tid), &format!("t{tid}"), Role::App);
             let mut stack = None;
             for (name, by) in frames.iter().map(|name| (*name, C2)).chain([("futex_wait", Kernel)]) {
@@ -223,7 +236,7 @@ mod tests {
             }
             first = first.or(stack);
             recording.span(&SpanRow {
-                kind: kind::SCHED_OFF,
+                kind,
                 name: "sleeping",
                 t0_ns: at as i64 * 10,
                 t1_ns: at as i64 * 10 + 10,
@@ -235,7 +248,7 @@ mod tests {
                 key: -1,
                 parent: None,
                 figures: &[],
-                labels: &[(label::WAKER, *waker)],
+                labels: &[(told.0, told.1.as_str())],
             });
         }
         recording.seal();
@@ -253,6 +266,28 @@ mod tests {
         let work = below(&["shop.Mailer.loop"], TAKE);
         assert_eq!(heading(&[(1, &work, "acceptor (9)"), (2, &work, "acceptor (9)")]), Heading::Idle);
         assert_eq!(heading(&[(1, &work, ""), (2, &work, "")]), Heading::Idle, "nobody knows who woke it");
+    }
+
+    #[test]
+    fn permits_are_a_lock_and_a_semaphore_of_each_threads_own_is_a_signal() {
+        let acquire = "java.util.concurrent.Semaphore.acquire";
+        let rest =
+            ["java.lang.Thread.run", "org.web.io.Pool$Runner.run", "org.web.io.Reserved.await", acquire];
+        let (one, other) = ((1, &rest[..], 0x100), (2, &rest[..], 0x200));
+        assert_eq!(parked(&[one, other, one, other, one, other]), Heading::Idle);
+        let within = ["shop.Server.serve", "shop.Order.handle", "shop.Rpc.call", acquire];
+        let own = |tid: i64| (tid, &within[..], tid);
+        let at_rest = |tid: i64| (tid, REST, 9);
+        assert_eq!(
+            parked(&[own(1), at_rest(1), own(2), at_rest(2), own(1), own(2), own(1), own(2)]),
+            Heading::Waiting
+        );
+        let permits = |tid: i64| (tid, &within[..], 0x100);
+        assert_eq!(
+            parked(&[permits(1), permits(2), permits(1), permits(3), permits(2), permits(1)]),
+            Heading::Lock
+        );
+        assert_eq!(parked(&[own(1), own(2), own(1), own(2)]), Heading::Lock, "too few to tell");
     }
 
     #[test]

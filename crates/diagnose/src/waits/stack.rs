@@ -258,8 +258,8 @@ struct Frame {
 impl ByStack {
     /// All that can be told.
     pub(crate) fn of(recording: &Recording) -> Self {
-        let (mut by_stack, told) = Self::told(recording);
-        taken_within_tasks(recording, &told, &mut by_stack.headings);
+        let (mut by_stack, told, whose) = Self::told(recording);
+        taken_within_tasks(recording, (&told, &whose), &mut by_stack.headings);
         by_stack
     }
 
@@ -268,7 +268,7 @@ impl ByStack {
         Self::told(recording).0
     }
 
-    fn told(recording: &Recording) -> (Self, Vec<u8>) {
+    fn told(recording: &Recording) -> (Self, Vec<u8>, Vec<Whose>) {
         let mut libraries = FxHashMap::default();
         let frames: Vec<Frame> =
             (0..recording.frames.len()).map(|i| frame(recording, i, &mut libraries)).collect();
@@ -312,7 +312,7 @@ impl ByStack {
         let headings = told.iter().zip(&kernel_only).map(|(place, only)| heading_at(*place, *only)).collect();
         let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
         let processes = recording.threads.iter().filter_map(known).collect();
-        (Self { headings, of_application, limited, in_recorder, processes }, told)
+        (Self { headings, of_application, limited, in_recorder, processes }, told, whose)
     }
 
     /// Whether a thread whose stack this is runs a BPF program of the recorder.
@@ -405,7 +405,7 @@ fn heading_at(place: u8, kernel_only: bool) -> Heading {
 }
 
 /// Stacks that take from a queue what their thread needs for its work wait for another thread.
-fn taken_within_tasks(recording: &Recording, told: &[u8], headings: &mut [Heading]) {
+fn taken_within_tasks(recording: &Recording, (told, whose): (&[u8], &[Whose]), headings: &mut [Heading]) {
     let Some(from_queue) = place_from_queue().map(|line| line as u8) else { return };
     let at_rest = place_of(Heading::Idle);
     let permit = TOLD_BY.iter().position(|line| line.1 == [PERMIT]).map_or(NOTHING, |line| line as u8);
@@ -426,8 +426,9 @@ fn taken_within_tasks(recording: &Recording, told: &[u8], headings: &mut [Headin
         match takes[i] {
             Takes::FromQueue if sites.within_tasks.contains(&method) => *heading = Heading::Waiting,
             Takes::Permit => match sites.signals.get(&method) {
-                Some(true) => *heading = Heading::Waiting,
-                Some(false) => *heading = Heading::Idle,
+                // As at its queue: a library's thread with nothing of the application on its stack waits for its next task.
+                Some(true) if !matches!(whose[i], Whose::Library(_)) => *heading = Heading::Waiting,
+                Some(_) => *heading = Heading::Idle,
                 None => {}
             },
             _ => {}

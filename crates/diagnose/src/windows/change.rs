@@ -4,6 +4,9 @@
 //! threads' time ─▶ by category and method, bin by bin ─▶ one that rises far above its median for some bins: the windows
 //! ```
 //!
+//! Running and waiting for a CPU are one part: code that runs more waits more. That threads ran less than usual, and waited for a CPU instead, is
+//! a part of its own, for others had the CPUs then.
+//!
 //! A change is no loss by itself: the work may have changed. So what is found in such windows is never more than consistent with the
 //! evidence unless a rule knows better. Categories that say nothing of what threads wait for (without work, not seen) are left out, and so
 //! is the beginning of the recording, where a program may warm up.
@@ -224,6 +227,7 @@ fn in_jvm<'a>(
         let within = if place.is_empty() { String::new() } else { format!(" in {place}") };
         let doing = match heading {
             Heading::Running => "running or waiting for a CPU",
+            Heading::RunQueue => "kept from running, waiting for a CPU",
             heading => heading.words(),
         };
         let what = format!("{doing}{within}");
@@ -263,7 +267,7 @@ fn rise(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
 fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins: &Bins) -> ByPart<'a> {
     let mut rows = Rows { bins: bins.count, rows: Vec::new(), known: FxHashMap::default() };
     let mut places = Places::of_recording(recording);
-    let mut ran = vec![0.0; bins.count];
+    let (mut ran, mut queued) = (vec![0.0; bins.count], vec![0.0; bins.count]);
     let mut sampled: BTreeMap<&'a str, Vec<f64>> = BTreeMap::new();
     let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
     let empty = || vec![0.0; bins.count];
@@ -278,6 +282,9 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
             if heading.is_running() {
                 own.stretches().iter().for_each(|(from, to)| bins.add(&mut ran, *from, *to));
                 continue;
+            }
+            if heading == Heading::RunQueue {
+                own.stretches().iter().for_each(|(from, to)| bins.add(&mut queued, *from, *to));
             }
             let asked = heading;
             // Where CPUs are scarce, code that runs more waits more for them: together they are what it asks for.
@@ -323,7 +330,18 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
             times[bin] += ran[bin] * weights[bin] / all[bin];
         }
     }
+    parts.insert((Heading::RunQueue, ""), kept_from_running(&ran, &queued, &bins.seen));
     parts
+}
+
+/// By how much threads ran less than usual, bin by bin, as far as they waited for a CPU for longer than usual instead: what others took.
+fn kept_from_running(ran: &[f64], queued: &[f64], seen: &[bool]) -> Vec<f64> {
+    let usual = |of: &[f64]| {
+        let known = of.iter().zip(seen).filter(|(_, seen)| **seen).map(|(ms, _)| *ms);
+        stats::median(&stats::sorted(known)).unwrap_or(0.0)
+    };
+    let (runs, queues) = (usual(ran), usual(queued));
+    ran.iter().zip(queued).map(|(ran, queued)| (runs - ran).min(queued - queues).max(0.0)).collect()
 }
 
 #[cfg(test)]
@@ -359,6 +377,15 @@ mod tests {
         assert!(rise(&late, &seen, 0.5).is_some());
         let seen: Vec<bool> = (0..40).map(|bin| bin >= 25).collect();
         assert!(rise(&late, &seen, 0.5).is_none());
+    }
+
+    #[test]
+    fn threads_are_kept_from_running_as_far_as_they_wait_for_a_cpu_instead() {
+        let seen = [true; 8];
+        let ran = [800.0, 800.0, 800.0, 300.0, 300.0, 300.0, 800.0, 800.0];
+        let queued = [100.0, 100.0, 100.0, 700.0, 300.0, 100.0, 900.0, 100.0];
+        // Others took the CPU; took a part of it; less was asked; more was asked, and the threads ran as much as ever.
+        assert_eq!(kept_from_running(&ran, &queued, &seen), [0.0, 0.0, 0.0, 500.0, 200.0, 0.0, 0.0, 0.0]);
     }
 
     #[test]
