@@ -26,6 +26,9 @@ const NOTHING_TO_DO: &str = "none is needed";
 /// Share of the loss that findings must explain for the rest to need no words.
 const MOSTLY: f64 = 0.5;
 
+/// By how much a stretch of a series must be worse to be looked into although it is no dip.
+const FELT: f64 = 0.08;
+
 /// Share from which on there is no room for what grew besides.
 const NEARLY: f64 = 0.75;
 
@@ -77,6 +80,14 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     if chosen.by_change && judged.merged.findings.is_empty() {
         (chosen, judged) = judge_on(FindOn::Stops)?;
     }
+    // What is less than a dip is looked into where it is enough to be felt, and told where a cause stands out: machines that are shared waver.
+    if chosen.slight.is_some_and(|(_, share)| share >= FELT) {
+        let (slight, looked_into) = judge_on(FindOn::Slight)?;
+        let explains = |f: &Finding| f.confidence > Confidence::ConsistentWith && f.share >= Some(MOSTLY);
+        if looked_into.merged.findings.first().is_some_and(explains) {
+            (chosen, judged) = (slight, looked_into);
+        }
+    }
     let Judged { case, windows, merged, left } = judged;
     let Merged { mut findings, mut ruled_out, mut blind_spots } = merged;
     merge::limit_shares(&mut findings);
@@ -122,7 +133,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let bad = judged_bad(recording, &jvms, &diagnosis.findings, timeline.zero_ns);
     let fine = status::collector_is_fine(&case, &sights, &jvms).filter(|_| bad.is_empty());
     diagnosis.warnings.extend(bad);
-    diagnosis.headline = headline::of(&diagnosis, case.whole_run, fine);
+    diagnosis.headline = headline::of(&diagnosis, case.whole_run, fine, chosen.slight);
     Ok(diagnosis)
 }
 

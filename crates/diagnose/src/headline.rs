@@ -22,10 +22,21 @@ const MOSTLY: f64 = 0.5;
 const TOLD_MS: f64 = 0.5;
 
 /// What took the time, or what was looked at without a cause being found.
-pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Option<String>) -> String {
+///
+/// `slight`: where a series that never fell by what is called a dip was lower than usual, and by which share.
+pub(crate) fn of(
+    diagnosis: &Diagnosis,
+    whole_run: bool,
+    collector_is_fine: Option<String>,
+    slight: Option<(Window, f64)>,
+) -> String {
     match (diagnosis.status, diagnosis.findings.first()) {
         (Status::Healthy, Some(finding)) => {
-            format!("{}; what acts all along: {}", healthy(diagnosis), found(diagnosis, finding, whole_run))
+            format!(
+                "{}; what acts all along: {}",
+                healthy(diagnosis, slight),
+                found(diagnosis, finding, whole_run)
+            )
         }
         (_, Some(finding)) => found(diagnosis, finding, whole_run),
         (Status::NotExplained, None) => format!(
@@ -34,7 +45,7 @@ pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Opti
             when(diagnosis),
             parts(diagnosis)
         ),
-        (Status::Healthy, None) => healthy(diagnosis),
+        (Status::Healthy, None) => healthy(diagnosis, slight),
         (Status::NothingToJudge, None) => {
             "nothing to judge: no log of a JVM and no series of progress was read".into()
         }
@@ -43,10 +54,23 @@ pub(crate) fn of(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Opti
 }
 
 /// That a series showed no loss, and the stops neither.
-fn healthy(diagnosis: &Diagnosis) -> String {
+fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
+    let series = &diagnosis.loss.measured_on;
+    let level = match slight {
+        None => format!("{series} kept its usual level"),
+        // Which way is worse the name of the series tells: latency rises.
+        Some((window, share)) => {
+            let at = |ns: i64| seconds(ns.saturating_sub(diagnosis.zero_ns));
+            let (from, to) = (at(window.from_ns), at(window.to_ns));
+            format!(
+                "{series} was worse than usual by {} at {from}–{to} s, less than a dip that is looked into unasked \
+                 (--slow {from}s..{to}s does), and kept its usual level else",
+                quantity::share(share)
+            )
+        }
+    };
     format!(
-        "healthy: {} kept its usual level, and stops of the JVM took less than {} of {}, none of them a second",
-        diagnosis.loss.measured_on,
+        "healthy: {level}, and stops of the JVM took less than {} of {}, none of them a second",
         quantity::share(crate::MATTERS_SHARE),
         quantity::millis(diagnosis.seen.judged_ms)
     )

@@ -43,6 +43,10 @@ const LONG_WARM_UP: f64 = 1.0 / 3.0;
 /// Slow ticks at the very end that are the end of the load and not a dip, as a part of the run.
 const TAIL: f64 = 0.05;
 
+/// A level that is lower by this is said where no dip is found, if it lasts for so many ticks: the least that matters of a run.
+const SLIGHT: f64 = 0.07;
+const SLIGHT_TICKS: usize = 6;
+
 /// See [`Found::would_show`].
 const WOULD_SHOW: f64 = 0.5;
 
@@ -57,6 +61,8 @@ pub struct Found {
     pub warm_up: Option<Window>,
     /// How, in words.
     pub how: String,
+    /// The longest stretch at a level that is lower than usual and no dip, with the share by which it is lower.
+    pub slight: Option<(Window, f64)>,
     /// Whether ticks at half of the usual level would have been taken for a dip: with more noise than that, a series
     /// without one says nothing.
     pub would_show: bool,
@@ -137,8 +143,33 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
         how: how(progress, &usual, slow_ticks.len(), begin),
         would_show: usual.slow_below() >= usual.level * WOULD_SHOW,
+        slight: slight(&levels, &usual, (&told, begin))
+            .map(|((from, to), share)| (progress.window(from, to), share)),
         base,
     })
+}
+
+/// The longest level between change points, from `begin` on, that lasts and is lower than usual by more than what matters and by less than a
+/// dip, with the share by which it is.
+fn slight(
+    levels: &[(usize, usize, f64)],
+    usual: &Usual,
+    (told, begin): (&[usize], usize),
+) -> Option<((usize, usize), f64)> {
+    // Beside the levels around it: what is usual has the ticks of this one in it, as it is no dip.
+    let lower = |i: usize| {
+        let around = levels[..i].last().into_iter().chain(levels.get(i + 1));
+        let around = around.filter(|level| told[level.0] >= begin).map(|level| level.2);
+        let beside = around.fold(usual.level, f64::max);
+        1.0 - levels[i].2 / beside
+    };
+    let is_one = |i: &usize| {
+        let (from, to, _) = levels[*i];
+        (SLIGHT..EFFECT).contains(&lower(*i)) && to - from >= SLIGHT_TICKS && told[from] >= begin
+    };
+    let longest = (0..levels.len()).filter(is_one).max_by_key(|i| levels[*i].1 - levels[*i].0)?;
+    let (from, to, _) = levels[longest];
+    Some(((told[from], told[to - 1] + 1), lower(longest)))
 }
 
 /// Levels between change points as (from, to, median).

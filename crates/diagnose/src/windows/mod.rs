@@ -109,6 +109,8 @@ pub(crate) struct Chosen {
     pub(crate) unrecorded_ms: f64,
     /// What a series covers in which a dip would have been seen and none was.
     pub(crate) steady: Option<Window>,
+    /// A stretch of it that is lower than usual, by which share, and no dip.
+    pub(crate) slight: Option<(Window, f64)>,
 }
 
 impl Chosen {
@@ -164,6 +166,8 @@ pub(crate) enum FindOn {
     Change,
     /// Exchanges that the recording counts.
     Exchanges,
+    /// A stretch of the series that is lower than usual, and no dip.
+    Slight,
 }
 
 /// Chooses the windows of a recording.
@@ -191,7 +195,17 @@ pub(crate) fn choose<'a>(
     {
         (progress, found) = (Some(latency), Some(slower));
     }
-    let mut chosen = if slow.is_empty() {
+    let slight = found.as_ref().and_then(|found| Some((found, found.slight?)));
+    let mut chosen = if let Some((found, (window, share))) = slight.filter(|_| find_on == FindOn::Slight) {
+        let base = Intervals::of_windows(&found.base).without(&Intervals::of_windows(&[window]));
+        let how = format!(
+            "{}; it was worse than usual by {} for {}: less than a dip, and looked into because its cause is found",
+            found.how,
+            crate::quantity::share(share),
+            crate::quantity::millis(window.length_ns() as f64 / 1e6)
+        );
+        chosen(vec![window], base.windows(), how)
+    } else if slow.is_empty() {
         by_finding(recording, jvms, timeline, progress.as_ref(), found.as_ref(), find_on, chains)
     } else {
         by_hand(&slow, timeline, found.as_ref())
@@ -216,6 +230,7 @@ pub(crate) fn choose<'a>(
             Window { from_ns: found.warm_up.map_or(all.from_ns, |w| w.to_ns), ..all }
         });
     }
+    chosen.slight = found.as_ref().and_then(|found| found.slight).filter(|_| chosen.steady.is_some());
     chosen.warm_up = found.and_then(|f| f.warm_up);
     // What is usual the series shows in all of its base, recorded or not.
     let usual = chosen.windows.base.clone();
@@ -270,6 +285,7 @@ fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
         picked: false,
         unrecorded_ms: 0.0,
         steady: None,
+        slight: None,
     }
 }
 

@@ -214,3 +214,23 @@ fn a_run_that_gets_a_little_better_at_its_end_has_not_warmed_up_all_the_while() 
     assert_eq!(slow(&found), [(20, 30)], "{}", found.how);
     assert!(found.warm_up.is_none(), "{:?}", found.warm_up);
 }
+
+#[test]
+fn a_stretch_that_is_lower_by_less_than_a_dip_is_told_and_noise_is_none() {
+    let run = |depth: f64| {
+        let level = |i: usize| if (60..90).contains(&i) { 200.0 * (1.0 - depth) } else { 200.0 };
+        find(&progress((0..150).map(|i| level(i) + 10.0 * noise(i)))).unwrap()
+    };
+    let found = run(0.12);
+    let (window, share) = found.slight.unwrap();
+    assert!(found.slow.is_empty() && (share - 0.12).abs() < 0.02, "{share}");
+    assert!((window.from_ns / S - 1_060).abs() <= 2 && (window.to_ns / S - 1_090).abs() <= 2, "{window:?}");
+    assert_eq!(run(0.0).slight, None);
+    assert!(run(0.4).slight.is_none() && !run(0.4).slow.is_empty());
+    let mut numbers = Noise(7);
+    let alone = (0..300).filter(|_| {
+        let values: Vec<f64> = (0..64).map(|_| 200.0 * (1.0 + 0.05 * numbers.normal())).collect();
+        find(&progress(values)).is_some_and(|found| found.slight.is_some())
+    });
+    assert!(alone.count() <= 9, "noise alone");
+}
