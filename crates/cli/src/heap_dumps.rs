@@ -68,7 +68,19 @@ pub fn add(dumps: &[PathBuf], recording: &mut Recording, tell: bool) -> Result<(
         ));
         return Ok(());
     };
-    write(recording, process, &last, read.first());
+    // A JVM that has been logged from its start has left no dump before.
+    let is_before = |dump: &Read| began_ns(recording, process).is_some_and(|began| dump.written_ns < began);
+    for dump in read.iter().chain([&last]).filter(|dump| is_before(dump)) {
+        say(&format!(
+            "{}: was written before the first record of the JVM that it is given beside, and is left out",
+            dump.name
+        ));
+    }
+    if is_before(&last) {
+        return Ok(());
+    }
+    let before = read.first().filter(|dump| !is_before(dump));
+    write(recording, process, &last, before);
     recording.seal();
     Ok(())
 }
@@ -88,6 +100,16 @@ fn one(path: &Path) -> Result<Read> {
         buffers: buffers(&heap, &kept, &paths, OWNERS),
         summary: Summary::of(&heap, &kept),
     })
+}
+
+/// A dump's time is that of its beginning, and clocks of files are compared to the second.
+const CLOCKS_NS: i64 = 5_000_000_000;
+
+/// Before this a JVM was not logged, where its times are those of a clock on the wall.
+fn began_ns(recording: &Recording, process: ProcessId) -> Option<i64> {
+    let own = recording.sources.iter().filter(|source| source.process == Some(process.0));
+    let began = own.filter(|source| source.placement.wall).filter_map(|source| source.covers_ns).map(|c| c.0);
+    Some(began.min()?.saturating_sub(CLOCKS_NS))
 }
 
 /// The JVM that a dump is of, where that can be told.

@@ -11,6 +11,8 @@ use crate::trend::Trend;
 pub(crate) const READINGS: usize = 8;
 /// Growth from the first readings to the last, as a share of the heap. Less is within what load does to a live set.
 const GROWN: f64 = 0.2;
+/// A rise in the later half of less than this share of that in the earlier half is one that ends.
+const NEARLY_ENDS: f64 = 0.25;
 /// The rise in the later half must keep this share of that in the earlier half: a cache that fills flattens.
 const KEEPS_RISING: f64 = 0.5;
 /// Live set as a share of the heap from which on the collector's work grows steeply, so that a leak costs something.
@@ -81,11 +83,22 @@ impl Rise {
                 quantity::bytes(self.heap)
             ));
         }
-        if self.late.slope < KEEPS_RISING * self.early.slope || self.late.low <= 0.0 {
+        let halves = format!(
+            "{} an hour in the earlier half, {} in the later",
+            hour(self.early.slope),
+            hour(self.late.slope)
+        );
+        let (slows, is_sure) = (self.late.slope < KEEPS_RISING * self.early.slope, self.late.low > 0.0);
+        // Slower, and surely going on; or as fast, and too few readings to be sure: less may be asked for, or a cache fills.
+        if slows == is_sure && self.late.slope >= NEARLY_ENDS * self.early.slope {
+            return Growth::Unsure(format!(
+                "the live set goes on growing, and whether as fast as before is not sure: {halves}; a cache that fills looks so, and a leak \
+                 while less is asked for"
+            ));
+        }
+        if slows || !is_sure {
             return Growth::None(format!(
-                "the growth of the live set flattens: {} an hour in the earlier half, {} in the later, as a cache does that fills",
-                hour(self.early.slope),
-                hour(self.late.slope)
+                "the growth of the live set flattens: {halves}, as a cache does that fills"
             ));
         }
         if self.last < HIGH * self.heap {

@@ -43,7 +43,8 @@ impl<'a> Growth<'a> {
             let most = behind_it.map(|g| g.part.threads.len()).max().unwrap_or(0);
             (most, first.key)
         });
-        let behind = waiting.or(together).map_or(String::new(), |(most, first)| {
+        let several = waiting.or(together).filter(|(most, _)| *most > 1);
+        let behind = several.map_or(String::new(), |(most, first)| {
             format!("; {most} of {threads} threads wait behind it{}", words::within(first.place))
         });
         let worked = |g: &&&Grown<'_>| g.key.heading != Heading::Idle;

@@ -1,7 +1,7 @@
 //! The order of findings: what they cost, and what only sums up others behind what explains them.
 
 use crate::growth::PACE_RULE;
-use crate::rules::{CpuTakenByOthers, yields};
+use crate::rules::{CpuTakenByOthers, HeapLeak, yields};
 use crate::{Confidence, Finding, Rule};
 
 /// See [`weight_ms`].
@@ -9,6 +9,10 @@ pub(super) const YIELDS_TO_SHARE: f64 = 0.2;
 
 /// The same of CPUs that others took where no loss was measured.
 pub(super) const USUAL_SHARE: f64 = 0.05;
+
+/// Rules on what a heap that is full of what is kept brings about.
+const FOLLOW_FROM_A_LEAK: [&str; 5] =
+    ["gc-evacuation-failure", "gc-heap-too-small", "gc-allocation-stall", "out-of-memory", "jvm-stopped"];
 
 /// What a finding weighs in the order of findings, milliseconds. A cause that explains a fifth of what is only summed up
 /// beside it, or of threads that sleep longer between operations, is the better answer. So is one beside other programs on the processors, where no loss was measured: many
@@ -45,4 +49,13 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
         Confidence::ConsistentWith => 0,
     };
     findings.sort_by(|a, b| weight_ms(b).total_cmp(&weight_ms(a)).then(sure(b).cmp(&sure(a))));
+    // What a leak brings about stands behind it, and asks for other remedies.
+    let is_leak = |f: &Finding| f.rule == HeapLeak.id() && f.confidence > Confidence::ConsistentWith;
+    if let Some(leak) = findings.iter().position(is_leak) {
+        let process = findings[leak].process_id;
+        let follows = |f: &Finding| f.process_id == process && FOLLOW_FROM_A_LEAK.contains(&f.rule);
+        if let Some(first) = findings[..leak].iter().position(follows) {
+            findings[first..=leak].rotate_right(1);
+        }
+    }
 }

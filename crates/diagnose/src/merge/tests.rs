@@ -231,3 +231,26 @@ fn rows_are_merged_by_rule_and_by_what_to_switch_on() {
         assert!(merged.ruled_out[0].figure.contains("not in 1 other JVM either"));
     });
 }
+
+#[test]
+fn what_a_leak_brings_about_stands_behind_it() {
+    with_case(0.0, |case, jvm| {
+        let finding = |rule: &'static str, confidence, cost_ms| {
+            let mut finding = case.finding(&Named(rule), jvm, confidence, cost_ms);
+            finding.rule = rule;
+            finding
+        };
+        let order = |leak: Confidence| {
+            let mut all = [
+                finding("lock-contended-juc", Confidence::Likely, 9_000.0),
+                finding("gc-evacuation-failure", Confidence::Proven, 5_000.0),
+                finding("heap-leak", leak, 2_000.0),
+            ];
+            by_cost(&mut all);
+            all.map(|finding| finding.rule)
+        };
+        let others = "lock-contended-juc";
+        assert_eq!(order(Confidence::Likely), [others, "heap-leak", "gc-evacuation-failure"]);
+        assert_eq!(order(Confidence::ConsistentWith), [others, "gc-evacuation-failure", "heap-leak"]);
+    });
+}

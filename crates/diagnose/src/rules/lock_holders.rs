@@ -35,6 +35,19 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
     let chains = waits.case.chains();
     let mut events: FxHashMap<Option<StrId>, Vec<Event<'_>>> = FxHashMap::default();
     let mut wanted: FxHashMap<Option<StrId>, Vec<(i64, i64)>> = FxHashMap::default();
+    // A flight recording names who had it last before the waiter got it. That thread may have waited itself when the wait began: who waits for a lock
+    // does not hold it.
+    let mut waiting: FxHashMap<ThreadId, Vec<(i64, i64)>> = FxHashMap::default();
+    for span in lock.spans(waits).filter(|_| lock.is_exclusive() && !lock.several) {
+        if let Some(thread) = span.thread() {
+            waiting.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
+        }
+    }
+    let waiting: FxHashMap<ThreadId, Intervals> =
+        waiting.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect();
+    let waits_itself = |owner: &ThreadId, at_ns: i64| {
+        waiting.get(owner).is_some_and(|own| own.length_within_ns(at_ns, at_ns.saturating_add(1)) > 0)
+    };
     for span in lock.spans(waits) {
         // One lock moves; of several each address is one.
         let address = fathom_recording::vocabulary::label::ADDRESS;
@@ -42,6 +55,7 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
         wanted.entry(object).or_default().push((span.t0_ns(), span.t1_ns()));
         let list = events.entry(object).or_default();
         let owner = chains.owner(&span).filter(|owner| Some(*owner) != span.thread());
+        let owner = owner.filter(|owner| !waits_itself(owner, span.t0_ns()));
         list.push(Event { at_ns: span.t0_ns(), holder: owner, waiter: span.thread(), place: None });
         let is_cut = span.label(fathom_recording::vocabulary::label::CUT).is_some();
         let got = span.thread().filter(|_| lock.is_exclusive() && !is_cut);
@@ -191,6 +205,31 @@ mod tests {
         let next: Vec<_> = chain.links[0].next.iter().map(|link| link.what.as_str()).collect();
         assert_eq!(next, ["asleep in shop.Audit.trail", "running"]);
         assert!((chain.links[0].next.iter().map(|l| l.ms).sum::<f64>() - chain.ms).abs() < 1.0);
+    }
+
+    /// A thread sleeps under the lock; three others wait, each of which a flight recording says that the one that got it before was its owner.
+    #[test]
+    fn who_waits_for_a_lock_does_not_hold_it() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let names = ["refresh", "a", "b", "c"];
+        for name in names {
+            built.on_thread(kind::SCHED_WATCHED, name, "", 0.0, 60_000.0);
+        }
+        for i in 0..58 {
+            let at = f64::from(i);
+            let asleep = [("java.lang.Thread.sleep", C2), ("shop.Prices.refresh", C2)];
+            built.with_stack((kind::SCHED_OFF, "sleeping"), "refresh", &asleep, &[], (at, 500.0));
+            for (n, pair) in names.windows(2).enumerate() {
+                let (owner, waiter, ms) = (pair[0], pair[1], 500.0 + n as f64);
+                let enter = [("ObjectMonitor::enter", Jvm), ("shop.Orders.price", C2)];
+                built.with_stack((kind::SCHED_OFF, "sleeping"), waiter, &enter, &[], (at, ms));
+                let labels = [(label::OWNER, owner), (label::ADDRESS, "0x1")];
+                let class = (kind::LOCK_MONITOR, "shop.Prices");
+                built.with_stack(class, waiter, &[("shop.Orders.price", C2)], &labels, (at, ms));
+            }
+        }
+        let finding = found(&LockContendedMonitor, built);
+        assert!(finding.title.contains("asleep in shop.Prices.refresh 99"), "{}", finding.title);
     }
 
     /// Two threads take turns. Each computes for 100 ms in the locked method and then sleeps elsewhere, while the other waits on for a third
