@@ -42,12 +42,21 @@ impl FromStr for Pattern {
 impl Pattern {
     /// Whether it means a method. A class without a package and without `*` is one of any package.
     pub fn means(&self, method: &Method) -> bool {
-        let class = &method.class;
-        let simple = class.rsplit_once('.').map_or(class.as_str(), |(_, simple)| simple);
+        self.means_parts(&method.class, &method.name, &method.signature)
+    }
+
+    /// The same of a method as a [`super::MethodReport`] names it: "package.Class::method(I)V".
+    pub fn means_named(&self, name: &str) -> bool {
+        let (names, signature) = name.split_at(name.find('(').unwrap_or(name.len()));
+        names.split_once("::").is_some_and(|(class, name)| self.means_parts(class, name, signature))
+    }
+
+    fn means_parts(&self, class: &str, name: &str, signature: &str) -> bool {
+        let simple = class.rsplit_once('.').map_or(class, |(_, simple)| simple);
         let is_class = fits(&self.class, class) || (!self.class.contains(['.', '*']) && self.class == simple);
         is_class
-            && fits(&self.name, &method.name)
-            && self.descriptor.as_ref().is_none_or(|descriptor| fits(descriptor, &method.signature))
+            && fits(&self.name, name)
+            && self.descriptor.as_ref().is_none_or(|descriptor| fits(descriptor, signature))
     }
 
     /// Whether a method has the name that is meant, whatever its class.
@@ -106,6 +115,9 @@ mod tests {
         assert_eq!(split("java/util/HashMap::<init>"), plain("java.util.HashMap", "<init>"));
         let with = split("a.B.c(Ljava/lang/String;)V");
         assert_eq!(with, ("a.B".into(), "c".into(), Some("(Ljava/lang/String;)V".into())));
+        let named = "com.shop.Cart::put(I)V";
+        assert!(pattern("Cart::put").means_named(named) && pattern("com.*::p*(I)V").means_named(named));
+        assert!(!pattern("Cart::get").means_named(named) && !pattern("Cart::put(J)V").means_named(named));
         for wrong in ["", "put", "::put", "A::", "A::b::c", "A b::c", "A::b/c"] {
             assert!(wrong.parse::<Pattern>().is_err(), "{wrong:?}");
         }

@@ -93,6 +93,7 @@ impl Args {
         let chains = Chains::with_turns(&recording);
         let name = |id: ThreadId| recording.strings.get(recording.threads[id.index()].name);
         let mut victims = chains.victims(window, &base);
+        let any = !victims.is_empty();
         victims.retain(|(id, _)| pattern.as_ref().is_none_or(|pattern| pattern.is_match(name(*id))));
         let held_up = victims.len();
         let chain = |(id, _): &(ThreadId, f64)| match self.all_time {
@@ -121,7 +122,14 @@ impl Args {
         if let Some(none) = crate::watched::none(&recording, window) {
             print(&format!("{none}\n"))?;
         } else if shown.chains.is_empty() && shown.stops.is_empty() {
-            print("no thread was held up and no JVM was stopped in the window, as far as was recorded\n")?;
+            let threads = match (self.threads, any) {
+                (0, _) => "",
+                (_, false) => "no thread was held up, ",
+                (_, true) => "no thread that was held up has a name that fits --thread, ",
+            };
+            let stops =
+                if self.stops == 0 { "stops of JVMs were not asked for" } else { "no JVM was stopped" };
+            print(&format!("{threads}{stops} in the window, as far as was recorded\n"))?;
         }
         if shown.chains.is_empty() && shown.stops.is_empty() {
             return Ok(Outcome::Done);

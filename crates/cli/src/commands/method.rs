@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use fathom_capture::methods::{Asked, News, Pattern, Watch};
+use fathom_capture::methods::{Asked, News, Pattern, Report, Watch};
 use fathom_capture::{Selection, Signals, Targets};
 use fathom_hotspot::find;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -118,6 +118,10 @@ impl Args {
         }
         let report = watch.stop();
         print(&show.totals(&report))?;
+        let not_found = self.not_found(&report);
+        if !not_found.is_empty() && !report.methods.is_empty() {
+            say(&format!("no compiled code told of {}: nothing of it was counted", not_found.join(", ")));
+        }
         Ok(Outcome::Done)
     }
 
@@ -147,8 +151,8 @@ impl Args {
                 report.methods.len()
             ));
         }
-        if report.methods.is_empty() {
-            let asked: Vec<String> = self.methods.iter().map(ToString::to_string).collect();
+        let asked = self.not_found(&report);
+        if !asked.is_empty() {
             let similar = watch.similar();
             let hint = match similar.as_slice() {
                 [] => String::new(),
@@ -160,7 +164,8 @@ impl Args {
                 }
             };
             say(&format!(
-                "no compiled code tells of {} yet (never called often enough to be compiled, or spelt otherwise); waiting for it{hint}",
+                "no compiled code tells of {} yet (never called often enough to be compiled, an intrinsic that its callers have \
+                 compiled in, or spelt otherwise); waiting for it{hint}",
                 asked.join(", ")
             ));
         }
@@ -168,6 +173,12 @@ impl Args {
             say(&waits);
         }
         say(&format!("counting in process {} {until}", self.pid));
+    }
+
+    /// What was asked for and no method fits.
+    fn not_found(&self, report: &Report) -> Vec<String> {
+        let found = |asked: &&Pattern| report.methods.iter().any(|method| asked.means_named(&method.name));
+        self.methods.iter().filter(|asked| !found(asked)).map(ToString::to_string).collect()
     }
 
     fn in_words(&self, news: &News) -> String {
