@@ -102,6 +102,7 @@ impl Engine {
         python: &str,
     ) -> Result<Answer, FleetError> {
         let place = place.canonicalize().map_err(FleetError::io(place))?;
+        crate::place::has_rows(&place)?;
         let sql = question.sql_with(self, set)?;
         let work =
             json!({"engine": self.name(), "prelude": self.prelude(&place.to_string_lossy()), "sql": sql});
@@ -118,7 +119,9 @@ impl Engine {
             .stderr(Stdio::piped())
             .spawn()
         {
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Err(missing()),
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+                return Err(FleetError::NoPython { python: python.to_owned() });
+            }
             child => child.map_err(|cause| refused(cause.to_string()))?,
         };
         if let Some(mut input) = child.stdin.take() {

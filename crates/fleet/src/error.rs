@@ -30,6 +30,12 @@ pub enum FleetError {
         /// The command that installs it.
         remedy: String,
     },
+    /// There is no such Python.
+    #[error("{python}: no such program; FATHOM_FLEET_PYTHON names a Python that has the engine")]
+    NoPython {
+        /// What was to be run.
+        python: String,
+    },
     /// The engine refused the question.
     #[error("{engine}: {why}")]
     Refused {

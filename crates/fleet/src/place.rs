@@ -17,6 +17,8 @@ use crate::tables::{Input, MINUTE_NS, TABLES, common};
 
 /// Longest recording that is taken, minutes: a month. Stamps decades apart are of a damaged file.
 const MOST_MINUTES: i64 = 31 * 24 * 60;
+/// The file that every recording has.
+const META: &str = "meta.json";
 /// What Hive calls a partition of what is not known.
 const UNKNOWN: &str = "__HIVE_DEFAULT_PARTITION__";
 
@@ -42,6 +44,12 @@ pub enum Added {
 /// Adds the rows of a sealed recording to a place, which is made where it is missing.
 pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
     let unfit = |why: &str| FleetError::Unfit(why.to_owned());
+    if place.join(META).is_file() {
+        return Err(unfit(&format!(
+            "{} is a recording; rows need a directory of their own",
+            place.display()
+        )));
+    }
     let covers_ns = recording.covers_ns().ok_or_else(|| unfit("nothing in it has a time"))?;
     if !recording.sources.iter().any(|source| source.placement.wall) {
         return Err(unfit("it is not in wall-clock time, so that it has no day; see --align"));
@@ -83,6 +91,18 @@ pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
         (rows, bytes) = (rows + made.len(), bytes + info.len());
     }
     Ok(Added::Written { place: dir, rows, bytes })
+}
+
+/// Refuses a place to which no recording was added.
+pub(crate) fn has_rows(place: &Path) -> Result<(), FleetError> {
+    let entries = std::fs::read_dir(place).map_err(FleetError::io(place))?;
+    match entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("day=")) {
+        true => Ok(()),
+        false => Err(FleetError::Unfit(format!(
+            "no recording was added to {place}: fathom fleet add RECORDING --to {place}",
+            place = place.display()
+        ))),
+    }
 }
 
 /// What a recording that has no id is known by: checksums of its rows. It is not written anywhere but into names of rows.
@@ -134,6 +154,20 @@ fn encoded(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_without_rows_and_one_that_is_a_recording_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = has_rows(dir.path()).unwrap_err().to_string();
+        assert!(said.contains("fathom fleet add"), "{said}");
+        std::fs::create_dir(dir.path().join("day=2026-11-24")).unwrap();
+        assert!(has_rows(dir.path()).is_ok());
+        std::fs::write(dir.path().join(META), "{}").unwrap();
+        let mut recording = Recording::new();
+        recording.seal();
+        let said = add(&recording, dir.path()).unwrap_err().to_string();
+        assert!(said.contains("is a recording"), "{said}");
+    }
 
     #[test]
     fn no_value_leads_out_of_its_directory() {

@@ -110,7 +110,10 @@ impl Args {
         };
         let answer = engine.ask(question, &self.at, &self.set, &python());
         let answer = match answer {
-            Err(error @ fathom_fleet::FleetError::NoEngine { .. }) => {
+            Err(
+                error @ (fathom_fleet::FleetError::NoEngine { .. }
+                | fathom_fleet::FleetError::NoPython { .. }),
+            ) => {
                 return Err(Environment(error.to_string()).into());
             }
             answer => answer?,
@@ -122,6 +125,13 @@ impl Args {
             }))?;
         } else {
             print(&fathom_render::fleet::text(&answer.columns, &answer.rows, columns()))?;
+            if answer.rows.is_empty() {
+                let parameters: Vec<&str> = question.parameters().iter().map(|p| p.name).collect();
+                eprintln!(
+                    "fathom: nothing at this place fits; the question has the parameters {} (fathom fleet says what each means)",
+                    parameters.join(", ")
+                );
+            }
         }
         Ok(Outcome::Done)
     }
