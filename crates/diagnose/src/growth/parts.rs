@@ -135,8 +135,7 @@ impl<'a> Part<'a> {
     fn is_background(&self, lengths_ms: &[f64; FRAMES]) -> bool {
         let slow_ms = (lengths_ms[0] + lengths_ms[1]).max(f64::MIN_POSITIVE);
         let base_ms = lengths_ms[BASE].max(f64::MIN_POSITIVE);
-        let (slow, base) = ((self.ms[0] + self.ms[1]) / slow_ms, self.ms[BASE] / base_ms);
-        let alike = (slow - base).abs() <= ALIKE * slow.max(base);
+        let alike = is_alike(&self.ms, lengths_ms);
         let ended = self.ended[0] + self.ended[1];
         let (slow_rate, base_rate) = (ended as f64 / slow_ms, self.ended[BASE] as f64 / base_ms);
         alike && (ended + self.ended[BASE] <= FEW || slow_rate >= (1.0 - 2.0 * ALIKE) * base_rate)
@@ -215,7 +214,9 @@ pub(super) fn of<'a>(
     let busiest_ms = application.iter().map(|thread| running_ms(chains, *thread, frames)).fold(0.0, f64::max);
     for thread in application {
         let Some(by_heading) = chains.by_heading(thread) else { continue };
-        let works = running_ms(chains, thread, frames) >= WORKS * busiest_ms;
+        let own_ms = running_by_frame(chains, thread, frames);
+        // A thread that runs as much as ever, however many operations there are, does none of them.
+        let works = own_ms.iter().sum::<f64>() >= WORKS * busiest_ms && !is_alike(&own_ms, &lengths_ms);
         let mut own_parts = ByKey::default();
         let short = places.of_short_waits(chains, thread);
         let named = chains.naming(thread);
@@ -262,10 +263,11 @@ pub(super) fn of<'a>(
     parts
 }
 
-/// Whether a thread of the JDK's own waits for its next turn, without any method of the application on its stack: a timer, a cleaner. No
-/// operation waits there.
+/// Whether a thread of the JDK's own waits for its next turn, without any method of the application on its stack: a timer, a cleaner, a carrier
+/// of virtual threads. No operation waits there.
 fn is_of_jdk_alone(key: &Key<'_>) -> bool {
-    matches!(key.heading, Heading::TimedWait | Heading::Sleep) && is_of_jdk(key.place)
+    use Heading::{NativeLock, Sleep, TimedWait, Waiting};
+    matches!(key.heading, TimedWait | Sleep | Waiting | NativeLock) && is_of_jdk(key.place)
 }
 
 /// Slow milliseconds of what threads of a pool did while others waited for them.
@@ -287,14 +289,23 @@ fn is_reached(reached: &Reached<'_>, pool: Pool<'_>, cause: &Cause<'_>, part: &P
     cause.other.is_none() && by_waits >= REACHED * (part.ms[0] + part.ms[1]) && by_waits > 0.0
 }
 
+/// Whether a share of time is the same in the slow time and in the base.
+fn is_alike(ms: &[f64; FRAMES], lengths_ms: &[f64; FRAMES]) -> bool {
+    let slow_ms = (lengths_ms[0] + lengths_ms[1]).max(f64::MIN_POSITIVE);
+    let (slow, base) = ((ms[0] + ms[1]) / slow_ms, ms[BASE] / lengths_ms[BASE].max(f64::MIN_POSITIVE));
+    (slow - base).abs() <= ALIKE * slow.max(base)
+}
+
 /// Milliseconds for which a thread ran in all frames.
 fn running_ms(chains: &Chains<'_>, thread: ThreadId, frames: &[Intervals; FRAMES]) -> f64 {
-    let Some(by_heading) = chains.by_heading(thread) else { return 0.0 };
-    let running = Heading::ALL.into_iter().filter(|heading| heading.is_running());
-    let within = |heading: Heading| -> f64 {
-        frames.iter().map(|frame| by_heading[heading.index()].and(frame).length_ms()).sum()
-    };
-    running.map(within).sum()
+    running_by_frame(chains, thread, frames).iter().sum()
+}
+
+/// The same in each of them.
+fn running_by_frame(chains: &Chains<'_>, thread: ThreadId, frames: &[Intervals; FRAMES]) -> [f64; FRAMES] {
+    let Some(by_heading) = chains.by_heading(thread) else { return [0.0; FRAMES] };
+    let running = || Heading::ALL.into_iter().filter(|heading| heading.is_running());
+    frames.each_ref().map(|frame| running().map(|h| by_heading[h.index()].and(frame).length_ms()).sum())
 }
 
 type ByKey<'a> = FxHashMap<Key<'a>, Part<'a>>;
