@@ -131,9 +131,10 @@ impl<'c, 'a> Attribution<'c, 'a> {
         let within = &segments[first..end];
         // What a thread did before it was last without work was for others: until then the work that is waited for had not come, and its time
         // is that of whoever brought it.
-        let last = within.iter().rposition(|segment| segment.rests);
+        // Of a rest that goes on for longer than the wait, nothing was brought for that: the thread had done its part before.
+        let last = within.iter().rposition(|segment| segment.rests && segment.to <= to);
         if let Some(rest) = last.map(|last| &within[last]) {
-            let brought = rest.to.min(to);
+            let brought = rest.to;
             walk.steps.push(Step { key: rest.key, other });
             match rest.ended_by {
                 Some(other) => self.meanwhile(walk, other, from, brought),
@@ -151,6 +152,11 @@ impl<'c, 'a> Attribution<'c, 'a> {
                 continue;
             }
             walk.ends(at, begin);
+            if segment.rests {
+                walk.ends(begin, end);
+                at = end;
+                continue;
+            }
             // Who waits for a message of a thread that itself waits for this one's answer has nothing to do.
             let back = segment.ended_by.is_some_and(|other| walk.on_the_way.contains(&other));
             if segment.key.heading == Heading::Network && back {

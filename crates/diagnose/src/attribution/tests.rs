@@ -182,6 +182,24 @@ fn work_that_was_handed_over_late_comes_to_what_whoever_hands_it_over_did_before
     );
 }
 
+#[test]
+fn a_thread_that_rests_once_it_has_let_go_is_charged_with_what_it_did_before() {
+    let recording = recording(&[
+        vec![(100, 200, &TAKE, Some(1))],
+        vec![(90, 195, &SLEEP, None), (196, 300, &REST, Some(2))],
+        vec![(0, 290, &SLEEP, None)],
+    ]);
+    let place = |name: &str| name.to_owned();
+    assert_eq!(
+        pieces(&recording, "worker-0"),
+        [
+            (Heading::Running, place(""), 1),
+            (Heading::Lock, place("shop.Pool.borrow"), 4),
+            (Heading::Sleep, place("shop.Peer.answer"), 95),
+        ]
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
