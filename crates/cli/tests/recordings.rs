@@ -35,11 +35,18 @@ fn a_recording_tells_the_same_as_the_files_that_it_was_made_from_packed_or_not()
     assert_eq!(from_file["schema"], "fathom.info/1");
     assert_eq!(from_file["rows"]["series_points"], 60);
     ok(dir.path(), &["import", "ops.csv", "-o", "x.fathom"]);
-    assert_eq!(json(dir.path(), &["info", "x.fathom", "--json"]), from_file);
+    // A recording has an id of its own, which files have not, and keeps it.
+    let told = |recording: &str| {
+        let mut told = json(dir.path(), &["info", recording, "--json"]);
+        let id = told["identity"]["recording"].take();
+        (id.as_str().unwrap().to_owned(), told)
+    };
+    let (id, of_recording) = told("x.fathom");
+    assert_eq!((id.len(), &of_recording), (32, &from_file));
     assert_eq!(ok(dir.path(), &["pack", "x.fathom"]), "x.fathom.tar\n");
-    assert_eq!(json(dir.path(), &["info", "x.fathom.tar", "--json"]), from_file);
+    assert_eq!(told("x.fathom.tar"), (id.clone(), from_file.clone()));
     ok(dir.path(), &["unpack", "x.fathom.tar", "-o", "y.fathom"]);
-    assert_eq!(json(dir.path(), &["info", "y.fathom", "--json"]), from_file);
+    assert_eq!(told("y.fathom"), (id, from_file));
     let both = json(dir.path(), &["info", "y.fathom", "ops.csv", "--json"]);
     assert_eq!(both["rows"]["series_points"], 120);
     assert_eq!(both["sources"].as_array().unwrap().len(), 2);
