@@ -472,13 +472,26 @@ mod scaling;
 #[cfg(test)]
 mod tests {
     use fathom_recording::vocabulary::{fact, figure, kind, live, series};
-    use fathom_recording::{Placement, SeriesInfo, SeriesKind, Sink, Source};
+    use fathom_recording::{Placement, SeriesId, SeriesInfo, SeriesKind, Sink, Source};
 
     use super::*;
     use crate::Status;
     use crate::built::Built;
 
     const S: i64 = 1_000_000_000;
+
+    /// A series of throughput in a table of its own.
+    fn throughput(built: &mut Built) -> SeriesId {
+        let source = built.recording.add_source(Source { format: "table".into(), ..Source::default() });
+        built.recording.add_series(SeriesInfo {
+            name: series::THROUGHPUT.into(),
+            unit: "ops/s".into(),
+            instance: String::new(),
+            kind: SeriesKind::Rate,
+            process: None,
+            source,
+        })
+    }
 
     /// 20 minutes of throughput a second, which falls to a tenth for 15 s of each minute, with lock waits of 30 threads in
     /// all of these times, of which a recording has only what begins in `recorded`.
@@ -663,16 +676,7 @@ mod tests {
         let steady = |jvm: bool, noise: i64| {
             let mut built = Built::jvm("17", "G1", if jvm { 300.0 } else { 0.0 });
             built.pause("Pause Young (Normal)", "", 5.0, 10.0, &[]);
-            let source = built.recording.add_source(Source { format: "table".into(), ..Source::default() });
-            let info = SeriesInfo {
-                name: series::THROUGHPUT.into(),
-                unit: "ops/s".into(),
-                instance: String::new(),
-                kind: SeriesKind::Rate,
-                process: None,
-                source,
-            };
-            let id = built.recording.add_series(info);
+            let id = throughput(&mut built);
             for s in 0..300 {
                 built.recording.point(id, s * S, S, 600.0 + (s * 7919 % 101 - 50) as f64 * noise as f64);
             }
@@ -706,16 +710,7 @@ mod tests {
             }
             built.gauge(live::PROCESS_CPU_USER, "App (1)", jvm, &[(0.0, 60.0, 0.8)]);
             built.gauge(live::PROCESS_CPU, "hog (4711)", None, &[(0.0, 60.0, 1.2)]);
-            let source = built.recording.add_source(Source { format: "table".into(), ..Source::default() });
-            let info = SeriesInfo {
-                name: series::THROUGHPUT.into(),
-                unit: "ops/s".into(),
-                instance: String::new(),
-                kind: SeriesKind::Rate,
-                process: None,
-                source,
-            };
-            let id = built.recording.add_series(info);
+            let id = throughput(&mut built);
             // The client goes on for longer than anybody recorded.
             for s in 0..90 {
                 let level = if (30..40).contains(&s) { level_after } else { 600.0 };

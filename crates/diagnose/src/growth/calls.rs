@@ -125,8 +125,8 @@ pub(super) fn grown<'a>(
     grown
 }
 
-/// Takes the connections that were recorded one by one for the calls of connect(), where they are more: where threads come and go faster than
-/// their calls can be counted, most of these are lost.
+/// Takes the connections that were recorded one by one for the calls of connect(), where they are more: recordings
+/// in which calls of threads that live for milliseconds were lost have most of them there.
 fn more_connects<'a>(
     case: &Case<'a>,
     jvm: ProcessId,

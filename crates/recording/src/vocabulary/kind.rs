@@ -73,7 +73,8 @@ pub const THREAD_PINNED: &str = "thread.pinned";
 pub const SYSCALL: &str = "syscall";
 /// All calls of one system call that a thread made in a stretch of time, short ones too. `name`: the call's; figures
 /// `calls`, `total_ns`, `longest_ns`, `timed`, `again`, `failed`, and how many took how long ([`super::figure::CALLS_FROM_NS_PREFIX`]).
-/// The thread spent `total_ns` of the stretch in them: the span itself is the stretch, and no wait.
+/// The thread spent `total_ns` of the stretch in them: the span itself is the stretch, and no wait. Where many threads end in a second, their calls
+/// are added up by process, under a thread named "threads that have ended".
 pub const SYSCALL_TOTALS: &str = "syscall.totals";
 /// Reading or writing a file as the program sees it. `name`: "read", "write", "force"; label `path`.
 pub const IO_FILE: &str = "io.file";
