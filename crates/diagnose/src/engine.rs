@@ -219,7 +219,7 @@ fn judge<'a>(
     let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
     if is_told && merged.findings.is_empty() {
         let less = match growth.as_ref() {
-            Some(growth) if !growth.grew() => growth.less_demand(&case),
+            Some(growth) if !growth.grew(&case) => growth.less_demand(&case),
             Some(_) => None,
             None => Progress::of_latency(recording, |series| timeline.usable(series)).and_then(|latency| {
                 demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), &latency)
@@ -227,7 +227,7 @@ fn judge<'a>(
         };
         merged.findings.extend(less);
     }
-    if let Some(mut growth) = growth.filter(Growth::grew) {
+    if let Some(mut growth) = growth.filter(|growth| growth.grew(&case)) {
         let too_small = growth.limit(&case, &mut merged.findings);
         limited.extend(too_small.iter().map(|row| row.rule.clone()));
         merged.ruled_out.extend(too_small);

@@ -5,9 +5,9 @@
 //! latency of the operations, where a series tells it       ─▶ the same, without the threads
 //! ```
 
-use fathom_recording::ProcessId;
+use fathom_recording::{Frame, ProcessId, Recording};
 
-use super::{Each, Growth, words};
+use super::{Each, Growth, LEADS, words};
 use crate::windows::progress::Progress;
 use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, stats, thread_ledger};
 
@@ -18,6 +18,9 @@ pub const DEMAND_RULE: &str = "less-demand";
 const AS_EVER: f64 = 1.15;
 /// What the rate of operations must fall to, of what is usual.
 const FELL: f64 = 0.9;
+/// What the recorder calls them, and the method at the root of their stacks.
+const VIRTUAL: &str = "virtual threads";
+const VIRTUAL_THREAD: &str = "java.lang.VirtualThread.run";
 /// Share of the threads' time that may go unseen: it could hold what operations waited for.
 const UNSEEN: f64 = 0.1;
 
@@ -25,14 +28,31 @@ impl Growth<'_> {
     /// That less was asked for; `None` where operations are not counted, took longer, or too much of the time was not seen.
     pub(crate) fn less_demand(&self, case: &Case<'_>) -> Option<Finding> {
         let (slow, base) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
-        let as_ever = base > 0.0 && slow <= AS_EVER * base;
-        if self.per.each != Each::Operation || !as_ever || self.unseen > UNSEEN {
+        // Operations that hardly take any time may take half as long again without anybody waiting for that.
+        let hardly = self.most_ms(case) < LEADS * case.loss.lost_ms;
+        let as_ever = base > 0.0 && (slow <= AS_EVER * base || hardly);
+        let seen = self.unseen <= UNSEEN && !hides_virtual_threads(case.recording);
+        if self.per.each != Each::Operation || !as_ever || !seen {
             return None;
         }
         let took = format!("{} of threads' time instead of {}", words::time(slow), words::time(base));
         let unseen = format!("{} of the threads' time was not seen", quantity::share(self.unseen));
-        finding(case, self.jvm, &took, &unseen, "ledger of threads")
+        let longer = match slow <= AS_EVER * base {
+            true => "no longer".to_owned(),
+            false => {
+                let part = quantity::share(self.most_ms(case) / case.loss.lost_ms.max(f64::MIN_POSITIVE));
+                format!("hardly longer, {part} of what was lost in all")
+            }
+        };
+        finding(case, self.jvm, (&longer, &took), &unseen, "ledger of threads")
     }
+}
+
+/// Whether virtual threads were at work whose waits nobody saw: without their carriers the kernel knows nothing of them.
+fn hides_virtual_threads(recording: &Recording) -> bool {
+    let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
+    let is_virtual = |frame: &Frame| recording.strings.get(frame.name).starts_with(VIRTUAL_THREAD);
+    unseen.any(|unseen| unseen.what.contains(VIRTUAL)) && recording.frames.iter().any(is_virtual)
 }
 
 /// The same by the operations' latency, where a series tells it; `None` where it rose, or none does.
@@ -48,7 +68,7 @@ pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress
     }
     let shown = |took: f64| format!("{took:.3} {}", latency.unit);
     let took = format!("{} instead of {}", shown(slow), shown(base));
-    finding(case, process, &took, "what threads did was not seen", &latency.measured_on)
+    finding(case, process, ("no longer", &took), "what threads did was not seen", &latency.measured_on)
 }
 
 /// Whether fewer operations were begun at all: where as many were, and more of them failed, no less was asked for.
@@ -60,7 +80,13 @@ fn fell(case: &Case<'_>) -> bool {
     rate(&case.slow) <= FELL * rate(&case.base)
 }
 
-fn finding(case: &Case<'_>, process: ProcessId, took: &str, unseen: &str, source: &str) -> Option<Finding> {
+fn finding(
+    case: &Case<'_>,
+    process: ProcessId,
+    (longer, took): (&str, &str),
+    unseen: &str,
+    source: &str,
+) -> Option<Finding> {
     if !fell(case) {
         return None;
     }
@@ -69,7 +95,7 @@ fn finding(case: &Case<'_>, process: ProcessId, took: &str, unseen: &str, source
     let mut finding =
         case.finding_by(DEMAND_RULE, Layer::Application, process, Confidence::ConsistentWith, lost_ms);
     finding.title =
-        format!("fewer operations, and on average each took no longer: {took}; as if less was asked for");
+        format!("fewer operations, and on average each took {longer}: {took}; as if less was asked for");
     finding.why_confidence =
         "what sends the requests was not looked at: it may wait for something else, or ask elsewhere".into();
     finding.culprit = "whoever asks for the operations".into();

@@ -168,8 +168,21 @@ impl<'a> Growth<'a> {
         of_each.max_by(|a, b| a.all().total_cmp(&b.all()))
     }
 
-    /// Whether operations took longer by more than noise does.
-    pub(crate) fn grew(&self) -> bool {
+    /// Whether operations took longer by more than noise does, and by enough to be why there were fewer.
+    pub(crate) fn grew(&self, case: &Case<'_>) -> bool {
+        self.took_longer() && self.most_ms(case) >= LEADS * case.loss.lost_ms
+    }
+
+    /// What of the loss the growth can explain at most, milliseconds: while operations are lost, somebody waits for one that takes longer, so
+    /// that what all of them took longer is no less than the time that was lost.
+    fn most_ms(&self, case: &Case<'_>) -> f64 {
+        match self.per.each.is_counted() {
+            true => case.loss.lost_ms.min(self.all() * (self.per.by[0] + self.per.by[1])),
+            false => case.loss.lost_ms,
+        }
+    }
+
+    fn took_longer(&self) -> bool {
         let usual: f64 = self.worked().map(|g| g.base).sum();
         // Work that only moved from one method or peer to another made no operation longer. Where operations are not counted, the
         // parts of threads' time always add up to the same.
@@ -320,8 +333,11 @@ impl<'a> Growth<'a> {
         let (recorder, mut left): (Vec<_>, Vec<_>) =
             self.grown.iter().filter(known).partition(|g| g.key.heading == Heading::Recorder);
         // Windows that the user gave, without a series: what was lost is not known, but at most all of their time was.
-        let lost_ms = if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) };
-        let mut rest_ms = lost_ms * (1.0 - explained.clamp(0.0, 1.0));
+        let (lost_ms, all_ms) = match case.loss.lost_ms > 0.0 {
+            true => (self.most_ms(case), case.loss.lost_ms),
+            false => (Case::length_ms(&case.slow), Case::length_ms(&case.slow)),
+        };
+        let mut rest_ms = all_ms * (1.0 - explained.clamp(0.0, 1.0));
         let mut found = Vec::new();
         let made_by = |calls: &Calls<'_>| -> (Vec<&Grown<'_>>, f64) {
             let made: Vec<_> = left.iter().copied().filter(|g| calls.make(case.recording, g)).collect();

@@ -242,8 +242,10 @@ pub(super) fn of<'a>(
             }
         }
         // Who does operations and sleeps between them does fewer the longer it sleeps, and may sleep nearly all the time.
-        let stays = |key: &Key<'_>, part: &Part<'_>| {
-            (works && key.heading == Heading::Sleep) || !part.is_background(&lengths_ms)
+        // A thread that does none and sleeps as much as ever, in fewer and longer turns, has a pace of its own.
+        let stays = |key: &Key<'_>, part: &Part<'_>| match key.heading {
+            Heading::Sleep => works || !is_alike(&part.ms, &lengths_ms),
+            _ => !part.is_background(&lengths_ms),
         };
         own_parts.retain(|key, part| !is_of_jdk_alone(key) && (!without_background || stays(key, part)));
         let pool = Pool::of(chains, thread);

@@ -92,6 +92,50 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
 }
 
 #[test]
+fn a_thread_that_does_no_operations_and_sleeps_as_much_as_ever_is_no_pace_of_theirs() {
+    let mut service = Service::of((300.0, 150.0));
+    let worker = service.thread("worker");
+    service.off(worker, &READ, (60, 60), &[(label::PEER, "10.0.0.7:5432")]);
+    for tenth in 0..600 {
+        let (at, ran_ms) =
+            (f64::from(tenth) / 10.0, if is_slow(i64::from(tenth / 10)) { 20.0 } else { 30.0 });
+        service.built.on_cpu("worker", &[("shop.Cart.add", FrameType::C2)], at + 0.065, ran_ms);
+    }
+    // It sleeps nearly all the time, in fewer turns than before.
+    let batch = service.thread("batch");
+    let sleep = service.stack(&SLEEP);
+    let mut at_ms = 0;
+    while at_ms < 60_000 {
+        let (turn_ms, ran_ms) = if is_slow(at_ms / 1_000) { (50, 0.2) } else { (20, 0.1) };
+        service.row(kind::SCHED_OFF, batch, (at_ms, at_ms + turn_ms - 1), Some(sleep), &[]);
+        service.built.on_cpu("batch", &[("shop.Batch.run", FrameType::C2)], at_ms as f64 / 1e3, ran_ms);
+        at_ms += turn_ms;
+    }
+    let account = service.diagnosis().account;
+    assert!(account.iter().all(|charge| !charge.to.contains("shop.Retry.backOff")), "{account:#?}");
+}
+
+#[test]
+fn what_operations_took_longer_explains_no_more_than_it_adds_up_to() {
+    let recording = Service::of((300.0, 150.0)).built.sealed();
+    let (slow_rate, base_rate) = (Some(150.0), Some(300.0));
+    let loss = crate::Loss { lost_ms: 10_000.0, slow_rate, base_rate, ..crate::Loss::default() };
+    let window = |from: i64, to: i64| vec![Window { from_ns: from * S, to_ns: to * S }];
+    let whole = crate::built::whole_run(&recording);
+    let case = Case { loss, slow: window(20, 40), base: window(0, 20), ..whole };
+    // 200 operations that take 5 ms longer: one second of the ten that were lost, and who would have waited in the others?
+    let hardly = grew(&[(Heading::Network, "", 4.0, 9.0)]);
+    assert!(!hardly.grew(&case));
+    let title = hardly.less_demand(&case).unwrap().title;
+    assert!(title.contains("each took hardly longer, 10 % of what was lost in all: 9.00 ms"), "{title}");
+    // 200 that take 25 ms longer: half of it.
+    let by_half = grew(&[(Heading::Network, "", 4.0, 29.0)]);
+    assert!(by_half.grew(&case) && by_half.less_demand(&case).is_none());
+    let explained = by_half.findings(&case, &[], 0.0, false, 1);
+    assert_eq!(explained.findings[0].share.map(|share| (share * 100.0).round()), Some(50.0));
+}
+
+#[test]
 fn a_timer_of_the_jdks_that_waits_for_its_turn_is_no_part_of_an_operation() {
     let wait = |method| {
         [
