@@ -3,6 +3,7 @@
 
 pub(crate) mod frozen;
 pub(crate) mod log_write;
+mod main_thread;
 pub(crate) mod place;
 pub(crate) mod queues;
 pub(crate) mod record;

@@ -7,11 +7,11 @@
 
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
 use fathom_recording::vocabulary::{interrupt, label};
-use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId};
+use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::Heading;
 use super::queues::{self, Takes};
+use super::{Heading, main_thread};
 
 /// Where a function is looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -224,6 +224,8 @@ pub(crate) struct ByStack {
     in_recorder: Vec<bool>,
     /// Processes of threads, by the kernel's ids.
     processes: FxHashMap<i64, ProcessId>,
+    /// Threads whose only wait is one for the end of the service.
+    keep_alive: Vec<ThreadId>,
 }
 
 const NOTHING: u8 = u8::MAX;
@@ -312,7 +314,8 @@ impl ByStack {
         let headings = told.iter().zip(&kernel_only).map(|(place, only)| heading_at(*place, *only)).collect();
         let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
         let processes = recording.threads.iter().filter_map(known).collect();
-        (Self { headings, of_application, limited, in_recorder, processes }, told, whose)
+        let keep_alive = main_thread::that_keep_alive(recording);
+        (Self { headings, of_application, limited, in_recorder, processes, keep_alive }, told, whose)
     }
 
     /// Whether a thread whose stack this is runs a BPF program of the recorder.
@@ -346,6 +349,10 @@ impl ByStack {
     /// woke, waited until then. Where an interrupt woke it, that tells what the stack leaves open.
     pub(crate) fn of_switch(&self, span: &Span<'_>, role: Role) -> Heading {
         let heading = self.of_role(span.stack(), role);
+        let keeps_alive = || span.thread().is_some_and(|thread| self.keep_alive.contains(&thread));
+        if heading == Heading::Waiting && keeps_alive() {
+            return Heading::Idle;
+        }
         match (heading, span.label(label::INTERRUPT)) {
             (Heading::Waiting | Heading::Blocked, Some(interrupt::TIMER)) => return Heading::TimedWait,
             (Heading::Blocked, Some(interrupt::DISK)) => return Heading::Disk,

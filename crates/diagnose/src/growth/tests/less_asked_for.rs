@@ -168,3 +168,30 @@ fn code_that_runs_as_ever_while_less_is_asked_for_is_not_likely_to_be_the_cause(
     let likely = |finding: &&Finding| finding.confidence > Confidence::ConsistentWith;
     assert_eq!(diagnosis.findings.iter().find(likely), None);
 }
+
+#[test]
+fn a_main_thread_that_keeps_its_jvm_alive_is_without_work() {
+    let join = [
+        ("futex_wait", FrameType::Kernel),
+        ("java.util.concurrent.locks.LockSupport.park", FrameType::C2),
+        ("java.util.concurrent.CountDownLatch.await", FrameType::C2),
+        ("shop.Main.main", FrameType::Interpreted),
+    ];
+    let heading = |name: &str, waits: &[(i64, i64)]| {
+        let mut service = Service::of((300.0, 300.0));
+        let (thread, stack) = (service.thread(name), service.stack(&join));
+        for (from, to) in waits {
+            let cut = [(label::CUT, "the recording ended")];
+            let labels = if *to == 60_000 { &cut[..] } else { &[] };
+            service.row(kind::SCHED_OFF, thread, (*from, *to), Some(stack), labels);
+        }
+        let recording = service.built.sealed();
+        let causes = crate::waits::Causes::of(&recording);
+        let last = recording.spans_of(kind::SCHED_OFF).last().map(|span| causes.heading(&span));
+        last.unwrap_or(Heading::Unknown)
+    };
+    assert_eq!(heading("main", &[(0, 60_000)]), Heading::Idle);
+    assert_eq!(heading("main", &[(0, 30_000), (30_001, 60_000)]), Heading::Waiting);
+    assert_eq!(heading("main", &[(0, 50_000)]), Heading::Waiting, "it ended");
+    assert_eq!(heading("worker-0", &[(0, 60_000)]), Heading::Waiting);
+}
