@@ -25,12 +25,14 @@ mod tests;
 
 use std::rc::Rc;
 
-use fathom_recording::{Span, ThreadId};
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{ProcessId, Span, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::chain::Chains;
 use crate::growth::parts::Key;
 use crate::growth::places::Places;
+use crate::intervals::Intervals;
 use crate::waits::Heading;
 use segments::Segment;
 
@@ -62,6 +64,16 @@ impl<'a> Pool<'a> {
         let process = recording.process_name(recording.threads[thread.index()].process);
         Self { name: name.trim_end_matches(['-', ' ', '#', '_']), process }
     }
+}
+
+/// When each pool of a process had any thread.
+pub(crate) fn lives_of_pools<'a>(chains: &Chains<'a>, process: ProcessId) -> FxHashMap<Pool<'a>, Intervals> {
+    let mut lives: FxHashMap<Pool<'a>, Vec<(i64, i64)>> = FxHashMap::default();
+    let watched = chains.recording().spans_of(kind::SCHED_WATCHED).filter(|span| span.process() == process);
+    for (thread, span) in watched.filter_map(|span| Some((span.thread()?, span))) {
+        lives.entry(Pool::of(chains, thread)).or_default().push((span.t0_ns(), span.t1_ns()));
+    }
+    lives.into_iter().map(|(pool, moments)| (pool, Intervals::of(moments))).collect()
 }
 
 /// Steps from the wait to its end, each once: waiters in a row that wait for the same are one step.

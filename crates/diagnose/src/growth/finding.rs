@@ -102,7 +102,8 @@ impl<'a> Growth<'a> {
                 &lead.part.cause,
                 way.as_ref(),
                 case.jvm_name(jvm),
-                lead.part.slow,
+                // Where threads are counted, those that wait for a CPU to run the same count as well.
+                lead.part.slow + if per.each.is_counted() { 0.0 } else { lead.part.credit.max(0.0) },
                 lead.part.base,
                 per.each
             )

@@ -52,6 +52,8 @@ pub const CALLS_RULE: &str = "more-calls";
 const GREW: f64 = 0.2;
 /// What of the growth a part must make up to be called the cause.
 const LEADS: f64 = 0.25;
+/// Threads at a time that a part must have grown by where operations are not counted.
+const LEAST_THREADS: f64 = 0.1;
 /// What of the growth it must make up, with who waits behind it, to be likely.
 const MOST: f64 = 0.5;
 /// Share of the slow time during which some thread waits for a resource that others queue behind.
@@ -170,16 +172,13 @@ impl<'a> Growth<'a> {
 
     /// Whether operations took longer by more than noise does, and by enough to be why there were fewer.
     pub(crate) fn grew(&self, case: &Case<'_>) -> bool {
-        self.took_longer() && self.most_ms(case) >= LEADS * case.loss.lost_ms
+        self.took_longer() && self.most_ms(case) >= LEADS * lost_ms(case)
     }
 
     /// What of the loss the growth can explain at most, milliseconds: while operations are lost, somebody waits for one that takes longer, so
     /// that what all of them took longer is no less than the time that was lost.
     fn most_ms(&self, case: &Case<'_>) -> f64 {
-        match self.per.each.is_counted() {
-            true => case.loss.lost_ms.min(self.all() * (self.per.by[0] + self.per.by[1])),
-            false => case.loss.lost_ms,
-        }
+        lost_ms(case).min(self.all() * (self.per.by[0] + self.per.by[1]))
     }
 
     fn took_longer(&self) -> bool {
@@ -195,7 +194,7 @@ impl<'a> Growth<'a> {
 
     /// A thread without work costs no operation anything, however long it has none.
     fn worked(&self) -> impl Iterator<Item = &Grown<'a>> {
-        self.grown.iter().filter(|g| g.key.heading != Heading::Idle)
+        self.grown.iter().filter(|g| worked(g))
     }
 
     /// What all of an operation grew by.
@@ -332,11 +331,7 @@ impl<'a> Growth<'a> {
         // What the recorder took is said, and is no cause of anything.
         let (recorder, mut left): (Vec<_>, Vec<_>) =
             self.grown.iter().filter(known).partition(|g| g.key.heading == Heading::Recorder);
-        // Windows that the user gave, without a series: what was lost is not known, but at most all of their time was.
-        let (lost_ms, all_ms) = match case.loss.lost_ms > 0.0 {
-            true => (self.most_ms(case), case.loss.lost_ms),
-            false => (Case::length_ms(&case.slow), Case::length_ms(&case.slow)),
-        };
+        let (lost_ms, all_ms) = (self.most_ms(case), lost_ms(case));
         let mut rest_ms = all_ms * (1.0 - explained.clamp(0.0, 1.0));
         let mut found = Vec::new();
         let made_by = |calls: &Calls<'_>| -> (Vec<&Grown<'_>>, f64) {
@@ -371,7 +366,8 @@ impl<'a> Growth<'a> {
                 true => lead.part.by() / self.all(),
                 false => lead.part.by() / self.resources(),
             };
-            if share < LEADS {
+            let is_felt = self.per.each.is_counted() || lead.part.by() >= LEAST_THREADS;
+            if share < LEADS || !is_felt {
                 break;
             }
             let cost_ms = (lost_ms * share).min(rest_ms);
@@ -386,6 +382,11 @@ impl<'a> Growth<'a> {
         let worked = worked.chain(&recorder).filter(|g| g.by() > 0.0);
         Explained { left: worked.map(part).collect(), findings: found, of_holders: self.of_holders / all }
     }
+}
+
+/// What was lost. In windows that the user gave, or that were found on what threads do, that is not known, but at most all of their time.
+fn lost_ms(case: &Case<'_>) -> f64 {
+    if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) }
 }
 
 /// The parts of a JVM's time that grew or not, those that grew most first.
@@ -421,6 +422,9 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
         let runs_more = rate(part.ms[0] + part.ms[1], slow_ms) > MORE * usual;
         grown.push(Grown { key: cause.key, cause, part, slow, base, credit: 0.0, holds, runs_more });
     }
+    // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
+    let waited: f64 = grown.iter().filter(|g| on_threads(g.key.heading) && worked(g)).map(Grown::by).sum();
+    grown.retain(|g| !g.part.is_new || g.key.heading != Heading::Sleep || g.by() <= waited);
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     Some(Growth {
         jvm,
@@ -470,6 +474,10 @@ struct Lead<'g, 'a> {
     behind: Vec<&'g Grown<'a>>,
     /// Share of the slow time in which some thread was in it.
     throughout: f64,
+}
+
+fn worked(grown: &Grown<'_>) -> bool {
+    grown.key.heading != Heading::Idle
 }
 
 /// Whether what ends such a wait is a thread.

@@ -18,7 +18,7 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::places::{Places, SUMMED_WITHIN_NS, ShortWait, is_of_jdk};
-use crate::attribution::{Attribution, Path, Piece, Pool, is_followed};
+use crate::attribution::{Attribution, Path, Piece, Pool, is_followed, lives_of_pools};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::waits::{Heading, record};
@@ -37,6 +37,8 @@ const MOST_FOLLOWED: usize = 60_000;
 const LEAST_FOLLOWED: usize = 40;
 /// Share of what a thread did while others waited for it from which on it is counted as theirs.
 const REACHED: f64 = 0.5;
+/// What of the base a pool must have lived in to have been there.
+const WAS_THERE: f64 = 0.1;
 /// Waits that ended from which on a rate can be told.
 const FEW: usize = 2;
 
@@ -101,6 +103,8 @@ pub(super) struct Part<'a> {
     pub(super) ended: [usize; FRAMES],
     /// Of the longest time: how long, nanoseconds, whose, from when to when.
     pub(super) longest: Option<(i64, ThreadId, i64, i64)>,
+    /// Whether it is that of threads of a pool that was not there in the base, and that do no operations.
+    pub(super) is_new: bool,
     /// Waits that were followed, by frame: a fair part of all where there are many.
     followed: Vec<(usize, Piece<'a>)>,
     /// Milliseconds by stack, by frame, as far as stacks are known and waits were not followed.
@@ -123,6 +127,7 @@ impl<'a> Part<'a> {
             self.ms[frame] += other.ms[frame];
             self.ended[frame] += other.ended[frame];
         }
+        self.is_new = other.is_new && (self.is_new || self.threads.is_empty());
         self.threads.extend(other.threads);
         self.moments.extend(other.moments);
         if other.longest.is_some_and(|(ns, ..)| self.longest.is_none_or(|(best, ..)| ns > best)) {
@@ -151,11 +156,13 @@ fn attributed<'a>(key: Key<'a>, mut part: Part<'a>, thread: ThreadId) -> Vec<(Ca
     if followed.is_empty() {
         return vec![(Cause::itself(key), part)];
     }
+    let is_new = part.is_new;
     let mut causes: FxHashMap<Cause<'a>, Part<'a>> = FxHashMap::default();
     for (frame, (path, from, to)) in followed {
         let ns = length(from, to);
         let ms = part.ms[frame] * ns as f64 / sums[frame].max(1) as f64;
         let of_cause = causes.entry(Cause::of(&path, key)).or_default();
+        of_cause.is_new = is_new;
         of_cause.ms[frame] += ms;
         of_cause.ways.entry(path).or_default()[frame] += ms;
         if frame != BASE {
@@ -209,6 +216,7 @@ pub(super) fn of<'a>(
     let mut ran = Ran::default();
     let mut all: Vec<(Pool<'a>, Cause<'a>, Part<'a>)> = Vec::new();
     let application = chains.application_threads(jvm);
+    let lives = lives_of_pools(chains, jvm);
     let mut attribution = Attribution::of(chains);
     let most_followed = (MOST_FOLLOWED / application.len().max(1)).max(LEAST_FOLLOWED);
     let busiest_ms = application.iter().map(|thread| running_ms(chains, *thread, frames)).fold(0.0, f64::max);
@@ -243,12 +251,14 @@ pub(super) fn of<'a>(
         }
         // Who does operations and sleeps between them does fewer the longer it sleeps, and may sleep nearly all the time.
         // A thread that does none and sleeps as much as ever, in fewer and longer turns, has a pace of its own.
-        let stays = |key: &Key<'_>, part: &Part<'_>| match key.heading {
-            Heading::Sleep => works || !is_alike(&part.ms, &lengths_ms),
-            _ => !part.is_background(&lengths_ms),
-        };
-        own_parts.retain(|key, part| !is_of_jdk_alone(key) && (!without_background || stays(key, part)));
         let pool = Pool::of(chains, thread);
+        let is_new = lives.get(&pool).is_some_and(|life| is_new(life, &frames[BASE]));
+        let stays = |key: &Key<'_>, part: &Part<'_>| match key.heading {
+            Heading::Sleep => works || !(without_background && is_alike(&part.ms, &lengths_ms)),
+            _ => !without_background || !part.is_background(&lengths_ms),
+        };
+        own_parts.retain(|key, part| !is_of_jdk_alone(key) && stays(key, part));
+        own_parts.values_mut().filter(|_| is_new && !works).for_each(|part| part.is_new = true);
         let causes = own_parts.into_iter().flat_map(|(key, part)| attributed(key, part, thread));
         all.extend(causes.map(|(cause, part)| (pool, cause, part)));
     }
@@ -263,6 +273,11 @@ pub(super) fn of<'a>(
     let threads = parts.by_cause.values().flat_map(|part| &part.threads);
     parts.threads = threads.collect::<FxHashSet<_>>().len();
     parts
+}
+
+/// Whether a pool was hardly there in the base.
+fn is_new(life: &Intervals, base: &Intervals) -> bool {
+    (life.and(base).length_ns() as f64) < WAS_THERE * base.length_ns() as f64
 }
 
 /// Whether a thread of the JDK's own waits for its next turn, without any method of the application on its stack: a timer, a cleaner, a carrier

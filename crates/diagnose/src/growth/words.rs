@@ -182,6 +182,10 @@ pub(super) fn title(
         (false, true) => {
             format!("{slow:.1} threads at a time instead of {base:.1} wait for a thread that is {what}")
         }
+        (false, false) if cause.key.heading.is_running() => format!(
+            "{slow:.1} threads at a time instead of {base:.1} are running or waiting for a CPU{}",
+            within(cause.key.place)
+        ),
         (false, false) => format!("{slow:.1} threads at a time instead of {base:.1} are {what}"),
     }
 }

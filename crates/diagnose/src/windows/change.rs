@@ -17,6 +17,7 @@ use fathom_recording::vocabulary::{kind, sample};
 use fathom_recording::{ProcessId, Recording};
 use rustc_hash::FxHashMap;
 
+use crate::attribution::{Pool, lives_of_pools};
 use crate::chain::Chains;
 use crate::growth::places::{Places, SUMMED_WITHIN_NS, ShortWait};
 use crate::intervals::Intervals;
@@ -271,12 +272,18 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
     let mut sampled: BTreeMap<&'a str, Vec<f64>> = BTreeMap::new();
     let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
     let empty = || vec![0.0; bins.count];
+    let lives = lives_of_pools(chains, jvm);
+    let settled_ns = bins.window(0, LASTS).to_ns;
     for thread in chains.application_threads(jvm) {
+        // Nobody waited for threads that were not there, whatever they sleep for; who waits for them now does so in another part.
+        let life = lives.get(&Pool::of(chains, thread));
+        let is_new = life.is_some_and(|life| !life.touches(i64::MIN, settled_ns));
         let Some(by_heading) = chains.by_heading(thread) else { continue };
         let short = places.of_short_waits(chains, thread);
         for heading in Heading::ALL {
             let own = &by_heading[heading.index()];
-            if own.is_empty() || SAYS_NOTHING.contains(&heading) {
+            let says_nothing = SAYS_NOTHING.contains(&heading) || (is_new && heading == Heading::Sleep);
+            if own.is_empty() || says_nothing {
                 continue;
             }
             if heading.is_running() {

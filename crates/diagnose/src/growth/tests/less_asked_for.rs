@@ -116,6 +116,30 @@ fn a_thread_that_does_no_operations_and_sleeps_as_much_as_ever_is_no_pace_of_the
 }
 
 #[test]
+fn threads_that_come_and_sleep_are_no_change_unless_somebody_waits_for_them() {
+    let waiting = [
+        ("futex_wait", FrameType::Kernel),
+        ("java.util.concurrent.locks.LockSupport.park", FrameType::C2),
+        ("shop.Journal.commit", FrameType::C2),
+    ];
+    let diagnosis = |waits: bool| {
+        let mut service = Service::uncounted();
+        for i in 0..12 {
+            let (waiter, mailer) = (format!("worker-{i}"), format!("mailer-{i}"));
+            let thread = service.thread(&waiter);
+            service.off(thread, &waiting, (5, if waits { 90 } else { 5 }), &[]);
+            let thread = service.built.recording.thread(service.built.jvm, None, &mailer, Role::App);
+            service.row(kind::SCHED_WATCHED, thread, (20_000, 40_000), None, &[]);
+            service.off(thread, &SLEEP, (0, 95), &[]);
+        }
+        service.diagnosis()
+    };
+    let blamed = |diagnosis: &crate::Diagnosis| diagnosis.findings.first().map(|f| f.culprit.clone());
+    assert_eq!(blamed(&diagnosis(false)), None);
+    assert!(blamed(&diagnosis(true)).is_some());
+}
+
+#[test]
 fn what_operations_took_longer_explains_no_more_than_it_adds_up_to() {
     let recording = Service::of((300.0, 150.0)).built.sealed();
     let (slow_rate, base_rate) = (Some(150.0), Some(300.0));
