@@ -96,8 +96,12 @@ impl<'a> Growth<'a> {
         let caller = callers.new_one(&[part], per, key.place);
         let from = caller.map_or(String::new(), |caller| format!(", called from {caller}"));
         let opens = connects.map_or(String::new(), |calls| format!("; {}", words::connections(calls)));
+        let several = lead.part.several.iter();
+        let several: Vec<String> =
+            several.map(|(name, share)| format!("{name} {}", quantity::share(*share))).collect();
+        let several = if several.is_empty() { String::new() } else { format!(" ({})", several.join(", ")) };
         finding.title = format!(
-            "{}{from}{opens}{behind}",
+            "{}{several}{from}{opens}{behind}",
             words::title(
                 &lead.part.cause,
                 way.as_ref(),

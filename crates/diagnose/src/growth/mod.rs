@@ -21,6 +21,7 @@ pub(crate) mod demand;
 mod finding;
 pub(crate) mod parts;
 pub(crate) mod places;
+mod several;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -86,6 +87,8 @@ struct Grown<'a> {
     holds: bool,
     /// Whether it takes more of the wall time than in the base, whatever the operations do.
     runs_more: bool,
+    /// What it was put together of, with the share of each; empty where it is one.
+    several: Vec<(String, f64)>,
 }
 
 impl Grown<'_> {
@@ -384,6 +387,17 @@ impl<'a> Growth<'a> {
     }
 }
 
+/// Whether threads spend no more of their time in a wait than usual, and as much as ever on other things: fewer operations are each charged
+/// with more of it, and it makes none of them fewer. What makes threads do less takes time from all else that they do.
+fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> bool {
+    let waits = !key.heading.is_running() && !matches!(key.heading, Heading::RunQueue | Heading::Throttled);
+    let threads = part.threads.len().max(1) as f64;
+    let share = |ms: f64, length_ms: f64| ms / (threads * length_ms.max(f64::MIN_POSITIVE));
+    let (slow, base) = (share(part.ms[0] + part.ms[1], slow_ms), share(part.ms[BASE], base_ms));
+    let others = (1.0 - slow).max(0.0) / (1.0 - base).max(f64::MIN_POSITIVE);
+    waits && slow <= MORE * base && others >= 1.0 / MORE
+}
+
 /// What was lost. In windows that the user gave, or that were found on what threads do, that is not known, but at most all of their time.
 fn lost_ms(case: &Case<'_>) -> f64 {
     if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) }
@@ -410,17 +424,30 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
     let parts = parts::of(case.recording, case.chains(), jvm, &frames, per.each.is_counted());
     let mut grown: Vec<Grown<'a>> = Vec::new();
     for (cause, part) in parts.by_cause {
-        let at = |frame: usize| part.ms[frame] / per.by[frame].max(f64::MIN_POSITIVE);
         let slow = (part.ms[0] + part.ms[1]) / (per.by[0] + per.by[1]).max(f64::MIN_POSITIVE);
-        let base = at(BASE);
-        // Both halves have a fair part of it: a single long wait in one of them does not hold.
-        let (less, more) = (at(0).min(at(1)), at(0).max(at(1)));
-        let holds = less >= TIMES * base && less > 0.0 && less >= FAIR * more;
+        let base = part.ms[BASE] / per.by[BASE].max(f64::MIN_POSITIVE);
+        let holds = several::holds(&part.ms, &per.by);
         let rate = |ms: f64, length_ms: f64| ms / length_ms.max(f64::MIN_POSITIVE);
         let slow_ms = frames[0].length_ms() + frames[1].length_ms();
         let usual = rate(part.ms[BASE], frames[BASE].length_ms());
         let runs_more = rate(part.ms[0] + part.ms[1], slow_ms) > MORE * usual;
-        grown.push(Grown { key: cause.key, cause, part, slow, base, credit: 0.0, holds, runs_more });
+        let passes = per.each.is_counted() && passes(&cause.key, &part, (slow_ms, frames[BASE].length_ms()));
+        let credit = if passes { -(slow - base).max(0.0) } else { 0.0 };
+        grown.push(Grown {
+            key: cause.key,
+            cause,
+            part,
+            slow,
+            base,
+            credit,
+            holds,
+            runs_more,
+            several: Vec::new(),
+        });
+    }
+    let mut grown = several::joined(grown);
+    for whole in grown.iter_mut().filter(|g| !g.several.is_empty()) {
+        whole.holds = several::holds(&whole.part.ms, &per.by);
     }
     // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
     let waited: f64 = grown.iter().filter(|g| on_threads(g.key.heading) && worked(g)).map(Grown::by).sum();

@@ -30,7 +30,9 @@ pub(super) const BASE: usize = 2;
 
 /// By how much shares of time may differ and still be the same, relatively.
 const ALIKE: f64 = 0.1;
-/// A thread that runs as much as this part of what the busiest one does is one of those that do the operations.
+/// What waiting for time-outs must usually take of what it takes now to be a habit.
+const HABIT: f64 = 0.25;
+/// A pool that runs as much as this part of what the busiest one does is one of those that do the operations.
 const WORKS: f64 = 0.25;
 /// Waits of all threads that are followed at most, by heading and frame, and of one thread at least: a fair part of very many.
 const MOST_FOLLOWED: usize = 60_000;
@@ -114,7 +116,7 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         for (way, ms) in other.ways {
             let sum = self.ways.entry(way).or_default();
             (0..FRAMES).for_each(|frame| sum[frame] += ms[frame]);
@@ -133,6 +135,13 @@ impl<'a> Part<'a> {
         if other.longest.is_some_and(|(ns, ..)| self.longest.is_none_or(|(best, ..)| ns > best)) {
             self.longest = other.longest;
         }
+    }
+
+    /// Whether a fair part of what it takes of the slow time it takes of the base as well.
+    fn is_habit(&self, lengths_ms: &[f64; FRAMES]) -> bool {
+        let slow_ms = (lengths_ms[0] + lengths_ms[1]).max(f64::MIN_POSITIVE);
+        let base = self.ms[BASE] / lengths_ms[BASE].max(f64::MIN_POSITIVE);
+        base >= HABIT * (self.ms[0] + self.ms[1]) / slow_ms
     }
 
     /// Whether a thread spends the same part of its time so whatever the operations do: a reader without a message, a timer's
@@ -218,13 +227,13 @@ pub(super) fn of<'a>(
     let application = chains.application_threads(jvm);
     let lives = lives_of_pools(chains, jvm);
     let mut attribution = Attribution::of(chains);
+    use Heading::{NativeLock, TimedWait, Waiting};
     let most_followed = (MOST_FOLLOWED / application.len().max(1)).max(LEAST_FOLLOWED);
-    let busiest_ms = application.iter().map(|thread| running_ms(chains, *thread, frames)).fold(0.0, f64::max);
+    let at_work = at_work(chains, &application, frames, &lengths_ms);
     for thread in application {
         let Some(by_heading) = chains.by_heading(thread) else { continue };
-        let own_ms = running_by_frame(chains, thread, frames);
-        // A thread that runs as much as ever, however many operations there are, does none of them.
-        let works = own_ms.iter().sum::<f64>() >= WORKS * busiest_ms && !is_alike(&own_ms, &lengths_ms);
+        let pool = Pool::of(chains, thread);
+        let works = at_work.contains(&pool);
         let mut own_parts = ByKey::default();
         let short = places.of_short_waits(chains, thread);
         let named = chains.naming(thread);
@@ -251,10 +260,12 @@ pub(super) fn of<'a>(
         }
         // Who does operations and sleeps between them does fewer the longer it sleeps, and may sleep nearly all the time.
         // A thread that does none and sleeps as much as ever, in fewer and longer turns, has a pace of its own.
-        let pool = Pool::of(chains, thread);
         let is_new = lives.get(&pool).is_some_and(|life| is_new(life, &frames[BASE]));
         let stays = |key: &Key<'_>, part: &Part<'_>| match key.heading {
-            Heading::Sleep => works || !(without_background && is_alike(&part.ms, &lengths_ms)),
+            Heading::Sleep => works || !without_background || !is_alike(&part.ms, &lengths_ms),
+            // So it is with one that looks after something every so often.
+            TimedWait if !works => !without_background || !part.is_habit(&lengths_ms),
+            Waiting | NativeLock if !works => !without_background || !is_alike(&part.ms, &lengths_ms),
             _ => !without_background || !part.is_background(&lengths_ms),
         };
         own_parts.retain(|key, part| !is_of_jdk_alone(key) && stays(key, part));
@@ -313,12 +324,27 @@ fn is_alike(ms: &[f64; FRAMES], lengths_ms: &[f64; FRAMES]) -> bool {
     (slow - base).abs() <= ALIKE * slow.max(base)
 }
 
-/// Milliseconds for which a thread ran in all frames.
-fn running_ms(chains: &Chains<'_>, thread: ThreadId, frames: &[Intervals; FRAMES]) -> f64 {
-    running_by_frame(chains, thread, frames).iter().sum()
+/// The pools whose threads do the operations: those that run as much as a fair part of what the busiest one does, and do so more or less
+/// with the operations. One that runs as much as ever, however many operations there are, does none of them.
+fn at_work<'a>(
+    chains: &Chains<'a>,
+    application: &[ThreadId],
+    frames: &[Intervals; FRAMES],
+    lengths_ms: &[f64; FRAMES],
+) -> FxHashSet<Pool<'a>> {
+    let mut ran: FxHashMap<Pool<'a>, [f64; FRAMES]> = FxHashMap::default();
+    for thread in application {
+        let sums = ran.entry(Pool::of(chains, *thread)).or_default();
+        let own = running_by_frame(chains, *thread, frames);
+        (0..FRAMES).for_each(|frame| sums[frame] += own[frame]);
+    }
+    let busiest_ms = ran.values().map(|ms| ms.iter().sum()).fold(0.0, f64::max);
+    let works =
+        |ms: &[f64; FRAMES]| ms.iter().sum::<f64>() >= WORKS * busiest_ms && !is_alike(ms, lengths_ms);
+    ran.into_iter().filter_map(|(pool, ms)| works(&ms).then_some(pool)).collect()
 }
 
-/// The same in each of them.
+/// Milliseconds for which a thread ran, by frame.
 fn running_by_frame(chains: &Chains<'_>, thread: ThreadId, frames: &[Intervals; FRAMES]) -> [f64; FRAMES] {
     let Some(by_heading) = chains.by_heading(thread) else { return [0.0; FRAMES] };
     let running = || Heading::ALL.into_iter().filter(|heading| heading.is_running());

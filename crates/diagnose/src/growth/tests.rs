@@ -216,6 +216,7 @@ pub(super) fn grew(parts: &[(Heading, &'static str, f64, f64)]) -> Growth<'stati
         credit: 0.0,
         holds: true,
         runs_more: true,
+        several: Vec::new(),
     });
     let per = Per { each: Each::Operation, by: [100.0; FRAMES] };
     Growth {

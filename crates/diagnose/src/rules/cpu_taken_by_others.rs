@@ -10,6 +10,8 @@ use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
 /// What it must cost of the time looked at where no loss was measured, as a share of it: a fifth is what a dip is at least, and
 /// on a machine that has no processor to spare somebody always waits a little.
 const UNMEASURED_SHARE: f64 = 0.2;
+/// By what the share of their time that threads wait for a CPU must be above the base, where there is one.
+const WAITS_LONGER: f64 = 0.02;
 /// Takers that are named.
 const NAMED: usize = 3;
 /// A taker of less than this part of what was taken is not named.
@@ -63,7 +65,10 @@ impl Rule for CpuTakenByOthers {
         let cost_ms = cpu.lost_to_ms(taken.all_ms(), cpu.slow.running_ms);
         let unmeasured = case.loss.lost_ms <= 0.0;
         let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
-        if case.matters(cost_ms) && cost_ms >= least_ms {
+        // Others take more as well where threads leave the processors to them, for they wait for something else.
+        let waited = cpu.base.as_ref().map_or(0.0, |base| base.waiting_share());
+        let waits_longer = cpu.base.is_none() || cpu.slow.waiting_share() >= waited + WAITS_LONGER;
+        if case.matters(cost_ms) && cost_ms >= least_ms && waits_longer {
             return Judgement::Found(Box::new(found(self, &cpu, &taken, cost_ms)));
         }
         let usual = cpu

@@ -1,0 +1,70 @@
+//! Waits for one resource that is spread over several things of a kind: files of a log that are all written to one disk, connections to
+//! one service. None of them grew much by itself, and together they are the cause.
+//!
+//! ```text
+//! waiting for the disk at a.log in Log.append  ─┐
+//! waiting for the disk at b.log in Log.append  ─┼─ waiting for the disk in Log.append ─┐
+//! waiting for the disk in Index.flush          ─────────────────────────────────────────┴─ waiting for the disk
+//! ```
+
+use super::parts::{Cause, Key};
+use super::{FRAMES, Grown};
+use crate::waits::Heading;
+
+/// What of a group's growth its largest part must make up to stand for itself.
+const LARGEST: f64 = 0.6;
+/// Parts that are named.
+const NAMED: usize = 3;
+const WORTH_NAMING: f64 = 0.05;
+
+/// Joins waits that differ in what they wait for by name, then waits for the disk that differ in the method, where none of them is most of it.
+pub(super) fn joined<'a>(grown: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
+    let by_name = join(grown, |cause| Cause { key: Key { target: "", ..cause.key }, ..*cause });
+    join(by_name, |cause| match cause.key.heading {
+        Heading::Disk => Cause { key: Key { target: "", place: "", ..cause.key }, ..*cause },
+        _ => *cause,
+    })
+}
+
+fn join<'a>(grown: Vec<Grown<'a>>, group_of: impl Fn(&Cause<'a>) -> Cause<'a>) -> Vec<Grown<'a>> {
+    let mut groups: std::collections::BTreeMap<Cause<'a>, Vec<Grown<'a>>> = std::collections::BTreeMap::new();
+    for part in grown {
+        groups.entry(group_of(&part.cause)).or_default().push(part);
+    }
+    groups.into_iter().flat_map(|(cause, parts)| of_group(cause, parts)).collect()
+}
+
+fn of_group<'a>(cause: Cause<'a>, mut parts: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
+    parts.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    let all: f64 = parts.iter().map(Grown::by).sum();
+    let is_resource = matches!(cause.key.heading, Heading::Disk | Heading::Network);
+    if !is_resource || parts.len() < 2 || all <= 0.0 || parts[0].by() >= LARGEST * all {
+        return parts;
+    }
+    let mut whole = parts.remove(0);
+    let name = |part: &Grown<'a>| match (part.key.place != cause.key.place, part.key.target) {
+        (true, _) => part.key.place.to_owned(),
+        (false, target) => target.to_owned(),
+    };
+    let mut several = vec![(name(&whole), whole.by() / all)];
+    for part in parts {
+        several.push((name(&part), part.by() / all));
+        whole.slow += part.slow;
+        whole.base += part.base;
+        whole.credit += part.credit;
+        whole.runs_more |= part.runs_more;
+        whole.part.merge(part.part);
+    }
+    several.retain(|(name, share)| !name.is_empty() && *share >= WORTH_NAMING);
+    several.truncate(NAMED);
+    (whole.cause, whole.key, whole.several) = (cause, cause.key, several);
+    vec![whole]
+}
+
+/// Whether a whole takes so many times as long in each half of the slow time as in the base; see [`super::TIMES`].
+pub(super) fn holds(ms: &[f64; FRAMES], by: &[f64; FRAMES]) -> bool {
+    let at = |frame: usize| ms[frame] / by[frame].max(f64::MIN_POSITIVE);
+    let (less, more) = (at(0).min(at(1)), at(0).max(at(1)));
+    // Both halves have a fair part of it: a single long wait in one of them does not hold.
+    less >= super::TIMES * at(super::BASE) && less > 0.0 && less >= super::FAIR * more
+}
