@@ -31,6 +31,8 @@ const FELT: f64 = 0.08;
 
 /// Share from which on there is no room for what grew besides.
 const NEARLY: f64 = 0.75;
+/// Share of the loss below which findings leave room for less demand.
+const LITTLE: f64 = 0.25;
 
 /// Findings without a rule at most.
 const MOST_GROWN: usize = 3;
@@ -217,7 +219,8 @@ fn judge<'a>(
     // Stops were picked for being stops: that they grew says nothing.
     let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten();
     let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
-    if is_told && merged.findings.is_empty() {
+    let found = explained(&merged.findings);
+    if is_told && found < LITTLE {
         let less = match growth.as_ref() {
             Some(growth) if !growth.grew(&case) => growth.less_demand(&case),
             Some(_) => None,
@@ -225,7 +228,12 @@ fn judge<'a>(
                 demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), &latency)
             }),
         };
-        merged.findings.extend(less);
+        merged.findings.extend(less.map(|less| Finding {
+            cost_ms: less.cost_ms * (1.0 - found),
+            share: less.share.map(|share| share * (1.0 - found)),
+            ..less
+        }));
+        merge::by_cost(&mut merged.findings);
     }
     if let Some(mut growth) = growth.filter(|growth| growth.grew(&case)) {
         let too_small = growth.limit(&case, &mut merged.findings);

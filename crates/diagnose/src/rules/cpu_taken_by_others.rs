@@ -10,6 +10,9 @@ use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
 /// What it must cost of the time looked at where no loss was measured, as a share of it: a fifth is what a dip is at least, and
 /// on a machine that has no processor to spare somebody always waits a little.
 const UNMEASURED_SHARE: f64 = 0.2;
+/// Part of a loss below which it is no likely cause of it, and what it must cost to be a proven one, milliseconds.
+const FAIR_PART: f64 = 0.25;
+const PROVES_MS: f64 = 500.0;
 /// By what the share of their time that threads wait for a CPU must be above the base, where there is one.
 const WAITS_LONGER: f64 = 0.02;
 /// Takers that are named.
@@ -62,7 +65,8 @@ impl Rule for CpuTakenByOthers {
             return Judgement::NotApplicable;
         }
         let taken = Taken::of(&cpu);
-        let cost_ms = cpu.lost_to_ms(taken.all_ms(), cpu.slow.running_ms);
+        // Nobody lost more than all threads waited together.
+        let cost_ms = cpu.lost_to_ms(taken.all_ms(), cpu.slow.running_ms).min(cpu.slow.waiting_ms);
         let unmeasured = case.loss.lost_ms <= 0.0;
         let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
         // Others take more as well where threads leave the processors to them, for they wait for something else.
@@ -171,11 +175,17 @@ fn own_share(cpu: &Processors<'_, '_>) -> f64 {
 fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64) -> Finding {
     let case = cpu.case;
     let (confidence, why) = match case.share(cost_ms) {
-        Some(part) if part >= 0.5 && taken.counted => (
+        // Half of what is hardly anything proves nothing.
+        Some(part) if part >= 0.5 && taken.counted && cost_ms >= PROVES_MS => (
             Confidence::Proven,
             "the kernel timed the waits and counted who had the processors; they explain half of the loss or more",
         ),
-        Some(_) => (Confidence::Likely, "the kernel timed the waits; they explain a part of the loss"),
+        Some(part) if part >= FAIR_PART => {
+            (Confidence::Likely, "the kernel timed the waits; they explain a part of the loss")
+        }
+        Some(_) => {
+            (Confidence::ConsistentWith, "the kernel timed the waits; they explain a small part of the loss")
+        }
         None => (
             Confidence::ConsistentWith,
             "the kernel timed the waits; what is usual on this machine, and what they cost the application, is not known",
