@@ -47,8 +47,7 @@ impl Recording {
             spans.name.push(old.name[i]);
             spans.t0_ns.push(old.t0_ns[i]);
             spans.t1_ns.push(old.t1_ns[i]);
-            let (process, source) = old.origins.of(i);
-            spans.origins.push(process, source);
+            spans.origins.push(old.origins.of(i));
             let to = spans.len() - 1;
             spans.thread.put(to, old.thread.get(i));
             spans.stack.put(to, old.stack.get(i));

@@ -50,20 +50,18 @@ impl Recording {
         }
 
         let (to, from) = (&mut self.samples, other.samples);
-        to.kind.extend(from.kind.into_iter().map(text));
         to.t_ns.extend(from.t_ns);
-        to.process.extend(from.process.into_iter().map(process));
+        to.origins.append(from.origins, |(kind, p, s)| (text(kind), process(p), source(s)));
         to.thread.extend(from.thread.into_iter().map(|id| moved(id, threads)));
         to.stack.extend(from.stack.into_iter().map(|id| moved(id, stacks)));
-        to.weight.extend(from.weight);
-        to.source.extend(from.source.into_iter().map(source));
+        from.weight.rows(0..from.weight.len()).for_each(|weight| to.weight.push(weight));
 
         let (to, from) = (&mut self.spans, other.spans);
         to.kind.extend(from.kind.into_iter().map(text));
         to.name.extend(from.name.into_iter().map(text));
         to.t0_ns.extend(from.t0_ns);
         to.t1_ns.extend(from.t1_ns);
-        to.origins.append(from.origins, |p, s| (process(p), source(s)));
+        to.origins.append(from.origins, |(p, s)| (process(p), source(s)));
         let sparse = |to: &mut Sparse, from: Sparse, by: u32| {
             from.into_iter().enumerate().for_each(|(i, id)| to.put(spans as usize + i, moved(id, by)));
         };

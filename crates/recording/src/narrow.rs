@@ -67,6 +67,14 @@ impl Narrow {
         }
     }
 
+    /// Memory that they take, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Words(words) => 4 * words.capacity(),
+            Self::Wide(wide) => 8 * wide.capacity(),
+        }
+    }
+
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
         match self {

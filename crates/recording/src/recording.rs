@@ -122,14 +122,16 @@ impl Sink for Recording {
 
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId {
         let spans = &mut self.spans;
-        let kind = self.strings.intern(row.kind);
-        let like = spans.kind.iter().rev().take(MODELS).position(|k| *k == kind);
+        // To see that a word is that of a row before is cheaper than to look it up.
+        let like = spans.kind.iter().rev().take(MODELS).position(|kind| self.strings.is(*kind, row.kind));
         let like = like.map(|back| spans.len() - 1 - back);
-        spans.kind.push(kind);
-        spans.name.push(self.strings.intern(row.name));
+        let (kind, name) = like.map(|i| (spans.kind[i], spans.name[i])).unzip();
+        spans.kind.push(kind.unwrap_or_else(|| self.strings.intern(row.kind)));
+        let name = name.filter(|name| self.strings.is(*name, row.name));
+        spans.name.push(name.unwrap_or_else(|| self.strings.intern(row.name)));
         spans.t0_ns.push(row.t0_ns);
         spans.t1_ns.push(row.t1_ns.max(row.t0_ns));
-        spans.origins.push(row.process, row.source);
+        spans.origins.push((row.process, row.source));
         let i = spans.len() - 1;
         spans.thread.put(i, row.thread.map_or(NONE, |t| t.0));
         spans.stack.put(i, row.stack.map_or(NONE, |s| s.0));
@@ -177,13 +179,14 @@ impl Sink for Recording {
 
     fn sample(&mut self, row: &SampleRow<'_>) {
         let samples = &mut self.samples;
-        samples.kind.push(self.strings.intern(row.kind));
+        let kind = samples.origins.last().map(|(kind, ..)| kind);
+        let kind = kind.filter(|kind| self.strings.is(*kind, row.kind));
+        let kind = kind.unwrap_or_else(|| self.strings.intern(row.kind));
+        samples.origins.push((kind, row.process, row.source));
         samples.t_ns.push(row.t_ns);
-        samples.process.push(row.process);
         samples.thread.push(row.thread.map_or(NONE, |t| t.0));
         samples.stack.push(row.stack.map_or(NONE, |s| s.0));
-        samples.weight.push(row.weight);
-        samples.source.push(row.source);
+        samples.weight.push(row.weight as u64);
     }
 }
 
@@ -246,7 +249,7 @@ impl Recording {
             }
         }
         for i in 0..self.samples.len() {
-            if self.samples.source[i] == source {
+            if self.samples.origins.of(i).2 == source {
                 shift(&mut self.samples.t_ns[i]);
             }
         }
@@ -270,8 +273,8 @@ impl Recording {
                 *p = into;
             }
         };
-        self.spans.origins.move_process(from, into);
-        self.samples.process.iter_mut().for_each(moved);
+        self.spans.origins.change(|(process, _)| moved(process));
+        self.samples.origins.change(|(_, process, _)| moved(process));
         self.threads.iter_mut().for_each(|t| moved(&mut t.process));
         for series in &mut self.series {
             if let Some(p) = &mut series.info.process {
@@ -303,8 +306,11 @@ impl Recording {
         }
         let t0 = &self.spans.t0_ns;
         for ids in self.by_kind.values_mut() {
-            if !ids.is_sorted_by_key(|id| (t0[id.index()], *id)) {
-                ids.sort_by_cached_key(|id| (t0[id.index()], *id));
+            if !ids.is_sorted_by_key(|id| t0[id.index()]) {
+                // The stable sort takes what threads wrote one after another as the rows in order that they are.
+                let mut by_start: Vec<(i64, SpanId)> = ids.iter().map(|id| (t0[id.index()], *id)).collect();
+                by_start.sort_by_key(|(t0_ns, _)| *t0_ns);
+                ids.iter_mut().zip(by_start).for_each(|(id, (_, sorted))| *id = sorted);
             }
         }
         for series in &mut self.series {
@@ -335,7 +341,7 @@ impl Recording {
     /// The kinds of samples that there are, with their counts, sorted by name.
     pub fn sample_kinds(&self) -> Vec<(&str, usize)> {
         let mut counts = FxHashMap::default();
-        self.samples.kind.iter().for_each(|kind| *counts.entry(*kind).or_insert(0) += 1);
+        self.samples.kinds().for_each(|kind| *counts.entry(kind).or_insert(0) += 1);
         let mut kinds: Vec<_> = counts.into_iter().map(|(k, count)| (self.strings.get(k), count)).collect();
         kinds.sort_unstable();
         kinds
@@ -345,7 +351,7 @@ impl Recording {
     /// are neither.
     pub fn on_cpu_kind(&self) -> Option<StrId> {
         // The word alone may be there without a sample: some other kind of thing is called so.
-        let has_samples = |kind: &StrId| self.samples.kind.contains(kind);
+        let has_samples = |kind: &StrId| self.samples.kinds().any(|of| of == *kind);
         sample::ON_CPU.iter().filter_map(|kind| self.strings.find(kind)).find(has_samples)
     }
 
@@ -381,7 +387,8 @@ impl Recording {
             .zip(self.spans.origins.rows(0..self.spans.len()))
             .filter(|(_, (_, source))| counts(source))
             .map(|(times, _)| times);
-        let samples = self.samples.t_ns.iter().zip(&self.samples.source);
+        let sources = self.samples.origins.rows(0..self.samples.len()).map(|(.., source)| source);
+        let samples = self.samples.t_ns.iter().zip(sources);
         let samples = samples.filter(|(_, source)| counts(source)).map(|(t, _)| (*t, *t));
         let series = self.series.iter().filter(|s| counts(&s.info.source)).filter_map(|s| {
             let last = s.t_ns.last()?.saturating_add(*s.dt_ns.last()?);

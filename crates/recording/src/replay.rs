@@ -74,16 +74,15 @@ impl Recording {
             spans.insert(i as u32, id);
             played += 1;
         }
-        let samples = &self.samples;
-        for i in (0..samples.len()).filter(|i| (from_ns..to_ns).contains(&samples.t_ns[*i])) {
+        for row in self.samples.iter().filter(|row| (from_ns..to_ns).contains(&row.t_ns)) {
             sink.sample(&SampleRow {
-                kind: self.strings.get(samples.kind[i]),
-                t_ns: samples.t_ns[i],
-                process: processes[samples.process[i].index()],
-                thread: thread(samples.thread[i]),
-                stack: stack(samples.stack[i]),
-                weight: samples.weight[i],
-                source: sources[samples.source[i].index()],
+                kind: self.strings.get(row.kind),
+                t_ns: row.t_ns,
+                process: processes[row.process.index()],
+                thread: row.thread.and_then(|t| thread(t.0)),
+                stack: row.stack.and_then(|s| stack(s.0)),
+                weight: row.weight,
+                source: sources[row.source.index()],
             });
             played += 1;
         }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::narrow::Narrow;
+use crate::origins::Origins;
 use crate::{FrameId, ProcessId, SourceId, StackId, StrId, ThreadId};
 
 /// What kind of code a frame is.
@@ -72,45 +74,48 @@ pub struct SampleRow<'a> {
 /// All samples, in the order in which they came.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    pub(crate) kind: Vec<StrId>,
+    pub(crate) origins: Origins<(StrId, ProcessId, SourceId)>,
     pub(crate) t_ns: Vec<i64>,
-    pub(crate) process: Vec<ProcessId>,
     pub(crate) thread: Vec<u32>,
     pub(crate) stack: Vec<u32>,
-    pub(crate) weight: Vec<i64>,
-    pub(crate) source: Vec<SourceId>,
+    /// As bits of an `i64`.
+    pub(crate) weight: Narrow,
 }
 
 impl Samples {
     /// How many samples there are.
     pub fn len(&self) -> usize {
-        self.kind.len()
+        self.origins.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.kind.is_empty()
+        self.len() == 0
     }
 
     /// Memory that they take, bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.kind.capacity() * size_of::<Sample>()
+        let ids = self.thread.capacity() + self.stack.capacity();
+        self.origins.bytes() + 8 * self.t_ns.capacity() + 4 * ids + self.weight.bytes()
     }
 
     /// Gives back what is reserved for more.
     pub(crate) fn shrink(&mut self) {
-        self.kind.shrink_to_fit();
+        self.origins.shrink();
         self.t_ns.shrink_to_fit();
-        self.process.shrink_to_fit();
         self.thread.shrink_to_fit();
         self.stack.shrink_to_fit();
-        self.weight.shrink_to_fit();
-        self.source.shrink_to_fit();
+        self.weight.shrink();
     }
 
     /// All samples in their order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Sample> + '_ {
         (0..self.len()).map(move |i| self.at(i))
+    }
+
+    /// The kind of each of them.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = StrId> + '_ {
+        self.origins.rows(0..self.len()).map(|(kind, ..)| kind)
     }
 
     /// The sample at a place in their order; `None` behind the last.
@@ -120,14 +125,15 @@ impl Samples {
 
     fn at(&self, i: usize) -> Sample {
         let id = |id: u32| (id != crate::spans::NONE).then_some(id);
+        let (kind, process, source) = self.origins.of(i);
         Sample {
-            kind: self.kind[i],
+            kind,
             t_ns: self.t_ns[i],
-            process: self.process[i],
+            process,
             thread: id(self.thread[i]).map(ThreadId),
             stack: id(self.stack[i]).map(StackId),
-            weight: self.weight[i],
-            source: self.source[i],
+            weight: self.weight.get(i) as i64,
+            source,
         }
     }
 }
@@ -149,4 +155,28 @@ pub struct Sample {
     pub weight: i64,
     /// The source that told it.
     pub source: SourceId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Process, Recording, Sink, Source};
+
+    #[test]
+    fn samples_come_back_whatever_they_stand_for_and_whoever_told_them() {
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process::default());
+        let sources = [recording.add_source(Source::default()), recording.add_source(Source::default())];
+        let rows =
+            [("cpu", 10), ("cpu", 10), ("alloc", i64::MAX), ("cpu", -1), ("alloc", 1 << 32), ("cpu", 0)];
+        for (i, (kind, weight)) in rows.into_iter().enumerate() {
+            let (t_ns, source) = (i as i64, sources[i % 2]);
+            recording.sample(&SampleRow { kind, t_ns, process, thread: None, stack: None, weight, source });
+        }
+        let strings = &recording.strings;
+        let read: Vec<_> = recording.samples.iter().map(|s| (strings.get(s.kind), s.weight)).collect();
+        assert_eq!(read, rows);
+        assert!(recording.samples.iter().enumerate().all(|(i, s)| s.source == sources[i % 2]));
+        assert_eq!(recording.sample_kinds(), [("alloc", 2), ("cpu", 4)]);
+    }
 }

@@ -49,7 +49,7 @@ pub struct Spans {
     pub(crate) name: Vec<StrId>,
     pub(crate) t0_ns: Vec<i64>,
     pub(crate) t1_ns: Vec<i64>,
-    pub(crate) origins: Origins,
+    pub(crate) origins: Origins<(ProcessId, SourceId)>,
     pub(crate) thread: Sparse,
     pub(crate) stack: Sparse,
     pub(crate) line: Narrow,

@@ -36,10 +36,8 @@ fn told(recording: &Recording) -> Vec<String> {
             span.labels().collect::<Vec<_>>(),
         ));
     }
-    let s = &recording.samples;
-    for i in 0..s.len() {
-        let row =
-            (s.t_ns[i], text(s.kind[i]), s.process[i], s.thread[i], s.stack[i], s.weight[i], s.source[i]);
+    for s in recording.samples.iter() {
+        let row = (s.t_ns, text(s.kind), s.process, s.thread, s.stack, s.weight, s.source);
         lines.push(format!("{row:?}"));
     }
     lines.push(format!("{:?} {:?}", recording.kinds(), recording.covers_ns()));

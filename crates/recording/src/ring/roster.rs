@@ -168,8 +168,10 @@ impl Used {
             self.sources.insert(source.0);
             self.threads.insert(spans.thread.get(i));
         }
-        self.processes.extend(samples.process.iter().map(|id| id.0));
-        self.sources.extend(samples.source.iter().map(|id| id.0));
+        for (_, process, source) in samples.origins.rows(0..samples.len()) {
+            self.processes.insert(process.0);
+            self.sources.insert(source.0);
+        }
         self.threads.extend(&samples.thread);
         self.series.extend(segment.points.iter().map(|point| point.series.0));
     }

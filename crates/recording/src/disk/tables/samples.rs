@@ -38,14 +38,15 @@ impl Table for SamplesTable {
 
     fn encode(&self, recording: &Recording, rows: Range<usize>, _first_id: usize) -> Vec<ArrayRef> {
         let samples = &recording.samples;
+        let origins = samples.origins.rows(rows.clone());
         vec![
             columns::longs(samples.t_ns[rows.clone()].iter().copied()),
-            columns::texts(&recording.strings, samples.kind[rows.clone()].iter().copied()),
-            columns::ids(samples.process[rows.clone()].iter().map(|p| p.0)),
+            columns::texts(&recording.strings, origins.clone().map(|(kind, ..)| kind)),
+            columns::ids(origins.clone().map(|(_, process, _)| process.0)),
             columns::optional_ids(samples.thread[rows.clone()].iter().copied()),
             columns::optional_ids(samples.stack[rows.clone()].iter().copied()),
-            columns::longs(samples.weight[rows.clone()].iter().copied()),
-            columns::ids(samples.source[rows].iter().map(|s| s.0)),
+            columns::longs(samples.weight.rows(rows).map(|weight| weight as i64)),
+            columns::ids(origins.map(|(.., source)| source.0)),
         ]
     }
 
@@ -58,23 +59,21 @@ impl Table for SamplesTable {
         let kinds = columns.texts("kind", &mut recording.strings)?;
         let samples = &mut recording.samples;
         samples.t_ns.extend_from_slice(times);
-        samples.kind.extend(kinds);
-        samples.process.extend(processes.into_iter().map(ProcessId));
+        for ((kind, process), source) in kinds.into_iter().zip(processes).zip(sources) {
+            samples.origins.push((kind, ProcessId(process), SourceId(source)));
+        }
         samples.thread.extend(threads);
         samples.stack.extend(stacks);
-        samples.weight.extend_from_slice(weights);
-        samples.source.extend(sources.into_iter().map(SourceId));
+        weights.iter().for_each(|weight| samples.weight.push(*weight as u64));
         Ok(())
     }
 
     fn clear(&self, recording: &mut Recording) {
         let samples = &mut recording.samples;
         samples.t_ns.clear();
-        samples.kind.clear();
-        samples.process.clear();
+        samples.origins.clear();
         samples.thread.clear();
         samples.stack.clear();
         samples.weight.clear();
-        samples.source.clear();
     }
 }

@@ -116,7 +116,7 @@ impl Table for SpansTable {
         spans.t0_ns.extend_from_slice(t0s);
         spans.t1_ns.extend_from_slice(t1s);
         for (process, source) in processes.into_iter().zip(sources) {
-            spans.origins.push(ProcessId(process), SourceId(source));
+            spans.origins.push((ProcessId(process), SourceId(source)));
         }
         let put = |to: &mut Sparse, ids: Vec<u32>| {
             ids.into_iter().enumerate().for_each(|(i, id)| to.put(first + i, id));
