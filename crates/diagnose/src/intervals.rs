@@ -15,14 +15,12 @@ impl Intervals {
         // Spans come in order of their start, and sets are put together of two that are in order: the stable sort takes such runs as
         // they are. Which of two that start at once comes first makes no difference below.
         all.sort_by_key(|(from, _)| *from);
-        let mut merged: Vec<(i64, i64)> = Vec::with_capacity(all.len());
-        for (from, to) in all {
-            match merged.last_mut() {
-                Some(last) if from <= last.1 => last.1 = last.1.max(to),
-                _ => merged.push((from, to)),
-            }
-        }
-        Self(merged)
+        all.dedup_by(|next, last| {
+            let joined = next.0 <= last.1;
+            last.1 = if joined { last.1.max(next.1) } else { last.1 };
+            joined
+        });
+        Self(all)
     }
 
     /// The union of stretches that come in order of their starts, in one go.
@@ -35,6 +33,11 @@ impl Intervals {
             }
         }
         Self(merged)
+    }
+
+    /// Gives back memory that it does not need.
+    pub(crate) fn shrink(&mut self) {
+        self.0.shrink_to_fit();
     }
 
     /// The moments of windows.
@@ -74,6 +77,12 @@ impl Intervals {
         (self.0[first..].iter()).take_while(|stretch| stretch.0 < to).fold(0, |sum: i64, (a, b)| {
             sum.saturating_add((*b).min(to).saturating_sub((*a).max(from)).max(0))
         })
+    }
+
+    /// How much of it lies in another set, nanoseconds, saturating.
+    pub(crate) fn shared_ns(&self, other: &Self) -> i64 {
+        let within = other.0.iter().map(|(from, to)| self.length_within_ns(*from, *to));
+        within.fold(0, i64::saturating_add)
     }
 
     /// Its parts between two moments. Looks at no stretch that lies outside.
@@ -163,6 +172,7 @@ mod tests {
                 let window = Intervals::of([(from, to)]);
                 prop_assert_eq!(a.length_within_ns(from, to), a.and(&window).length_ns());
             }
+            prop_assert_eq!(a.shared_ns(&b), and.length_ns());
             prop_assert_eq!(a.length_ns() + b.length_ns(), and.length_ns() + or.length_ns());
         }
     }

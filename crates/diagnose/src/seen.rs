@@ -9,7 +9,7 @@ use fathom_recording::{ProcessId, Recording};
 use crate::intervals::Intervals;
 use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
 use crate::sight::Sights;
-use crate::thread_ledger::{self, By, GroupLedger};
+use crate::thread_ledger::{By, GroupLedger};
 use crate::waits::Heading;
 use crate::windows::stops::name_of;
 use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window, quantity};
@@ -103,7 +103,7 @@ fn application(case: &Case<'_>) -> Vec<Part> {
     let slow = longest(&case.slow);
     let base = longest(&case.base);
     let all: Vec<Window> = slow.iter().chain(&base).copied().collect();
-    let over_time = thread_ledger::over_time(case.recording, &all, &[By::Role]);
+    let over_time = case.chains().over_time(&all, &[By::Role]);
     let sum = |windows: &[Vec<Vec<GroupLedger>>]| {
         let mut sums: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
         for group in windows.iter().flatten().flatten().filter(|group| group.name == APPLICATION) {

@@ -40,7 +40,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::intervals::Intervals;
-use crate::thread_ledger::{self, ByHeading, Moments, Weight};
+use crate::thread_ledger::{self, By, ByHeading, GroupLedger, Moments, Weight};
 use crate::waits::Heading;
 use crate::waits::queues::is_java;
 use crate::waits::stack::ByStack;
@@ -297,6 +297,11 @@ impl<'a> Chains<'a> {
             row.process == jvm && row.role == Role::App
         };
         self.moments.threads().filter(is_app).collect()
+    }
+
+    /// The ledger of threads in many windows, as [`thread_ledger::over_time`] has it.
+    pub(crate) fn over_time(&self, windows: &[Window], by: &[By]) -> Vec<Vec<Vec<GroupLedger>>> {
+        thread_ledger::over_time_of(self.recording, (&self.moments, &self.stacks), windows, by)
     }
 
     /// What a thread spent its life on; `None` when nothing is known of it.

@@ -12,6 +12,7 @@ use fathom_recording::{ProcessId, Recording, Series, ThreadId};
 
 use crate::chain::spent::{Ready, Spent};
 use crate::intervals::Intervals;
+use crate::thread_ledger::ByHeading;
 use crate::waits::Heading;
 use crate::{Case, Window};
 
@@ -21,6 +22,9 @@ const HOST: &str = "host";
 const RECORDER: &str = "fathom";
 /// How much of the windows the figures of the machine must cover to stand for all of them.
 const COVERED: f64 = 0.5;
+
+/// Into how many pieces moments are cut to be put together.
+const PIECES: i64 = 64;
 
 /// What says nothing of its own: waits for other threads of the JVM, whose time counts, and what nobody saw.
 const AMONG_THEMSELVES: [Heading; 7] = [
@@ -174,36 +178,24 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
     let recording: &'a Recording = case.recording;
     let within = Intervals::of_windows(windows);
     let mut spent = Spent { length_ms: within.length_ms(), ..Spent::default() };
-    let (mut active, mut of_thread) = (Vec::new(), Vec::new());
-    let mut throttled = Vec::new();
+    let mut threads = Vec::new();
+    let counts = |heading: Heading| !heading.is_idle() && !AMONG_THEMSELVES.contains(&heading);
     let watched = case.has(kind::SCHED_WATCHED, jvm);
     for id in case.chains().application_threads(jvm).into_iter().filter(|_| watched) {
         let Some(by_heading) = case.chains().by_heading(id) else { continue };
         let mut thread = Ready::default();
         let mut running_ms = 0.0;
-        for heading in Heading::ALL {
-            if heading.is_idle()
-                || AMONG_THEMSELVES.contains(&heading)
-                || by_heading[heading.index()].is_empty()
-            {
-                continue;
-            }
-            let moments = by_heading[heading.index()].and(&within);
-            let ms = moments.length_ms();
+        for heading in Heading::ALL.into_iter().filter(|heading| counts(*heading)) {
+            let ms = by_heading[heading.index()].shared_ns(&within) as f64 / 1e6;
             thread.active_ms += ms;
-            of_thread.extend_from_slice(moments.stretches());
             match heading {
                 Heading::RunQueue => thread.waiting_ms += ms,
-                Heading::Throttled => {
-                    thread.throttled_ms += ms;
-                    throttled.extend_from_slice(moments.stretches());
-                }
+                Heading::Throttled => thread.throttled_ms += ms,
                 _ if heading.is_running() => running_ms += ms,
                 _ => {}
             }
         }
-        // What a thread did one thing after the other becomes one stretch, before those of all threads are put together.
-        active.extend_from_slice(Intervals::of(of_thread.drain(..)).stretches());
+        threads.push(by_heading);
         thread.ready_ms = running_ms + thread.waiting_ms + thread.throttled_ms;
         spent.running_ms += running_ms;
         spent.waiting_ms += thread.waiting_ms;
@@ -213,10 +205,28 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
             spent.threads.insert(id, thread);
         }
     }
-    spent.any_active_ms = Intervals::of(active).length_ms();
-    spent.any_throttled_ms = Intervals::of(throttled).length_ms();
+    spent.any_active_ms = any_ms(&threads, &within, counts);
+    spent.any_throttled_ms = any_ms(&threads, &within, |heading| heading == Heading::Throttled);
     machine(recording, jvm, &within, &mut spent);
     spent
+}
+
+/// How long any of the threads had time of some headings in some moments, milliseconds. Put together piece by piece: those of all
+/// threads over hours are many.
+fn any_ms(threads: &[Rc<ByHeading>], within: &Intervals, of: impl Fn(Heading) -> bool) -> f64 {
+    let headings: Vec<Heading> = Heading::ALL.into_iter().filter(|heading| of(*heading)).collect();
+    let each_ns = (within.length_ns() / PIECES).max(1);
+    let mut any_ns = 0_i64;
+    for (mut from, end) in within.stretches().iter().copied() {
+        while from < end {
+            let to = end.min(from.saturating_add(each_ns));
+            let sets = threads.iter().flat_map(|thread| headings.iter().map(|h| &thread[h.index()]));
+            let any = Intervals::of(sets.flat_map(|moments| moments.within(from, to)));
+            any_ns = any_ns.saturating_add(any.length_ns());
+            from = to;
+        }
+    }
+    any_ns as f64 / 1e6
 }
 
 /// What the machine's figures say of some moments.

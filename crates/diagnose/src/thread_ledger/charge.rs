@@ -32,32 +32,28 @@ pub(super) struct Account<'a> {
     pub(super) sampled_ns: i64,
 }
 
-/// The accounts of all threads that lived in a window, in the order of the threads.
-pub(super) fn accounts(recording: &Recording, window: Window) -> Vec<Account<'_>> {
-    accounts_of_each(recording, &[window]).pop().unwrap_or_default()
-}
-
-/// The same for many windows; every moment is charged once, and each window takes its part of that.
-pub(super) fn accounts_of_each<'a>(recording: &'a Recording, windows: &[Window]) -> Vec<Vec<Account<'a>>> {
-    let stacks = ByStack::of(recording);
-    let seen = Seen::of(recording);
+/// The accounts of all threads that lived in each of many windows, in the order of the threads; every moment is charged once, and
+/// each window takes its part of that. Of threads that were charged before nothing is charged again.
+pub(super) fn accounts<'a>(
+    moments: &Moments<'a>,
+    stacks: &ByStack,
+    windows: &[Window],
+) -> Vec<Vec<Account<'a>>> {
+    let recording = moments.recording;
+    let means = &moments.seen.means;
     let asked = Intervals::of_windows(windows);
-    let covers = recording.covers_ns().unwrap_or_default();
-    let mut stops: FxHashMap<ProcessId, Parts> = FxHashMap::default();
     let mut accounts: Vec<Vec<Account<'a>>> = windows.iter().map(|_| Vec::new()).collect();
-    for (id, book) in &seen.threads {
-        let id = *id;
-        let process = recording.threads[id.index()].process;
-        let stops = stops.entry(process).or_insert_with(|| Parts::of(recording, process));
-        let alive = book.alive(covers);
-        let Some(charged) = charge(recording, id, book, &seen.means, stops, &stacks, alive, &asked) else {
+    for (id, book) in &moments.seen.threads {
+        let known = moments.charged.borrow().get(id).cloned();
+        let Some(charged) = known.unwrap_or_else(|| moments.charge(*id, stacks, &asked).map(Rc::new)) else {
             continue;
         };
+        let on = named(book, &charged, &asked);
         for (window, accounts) in windows.iter().zip(&mut accounts) {
-            accounts.extend(account(recording, id, book, &seen.means.kinds, &charged, &stacks, *window));
+            accounts.extend(account(recording, *id, book, &means.kinds, (&charged, &on), stacks, *window));
         }
     }
-    let bounds = Bounds::of(recording, seen.means.sampler.clone());
+    let bounds = Bounds::of(recording, means.sampler.clone());
     for (window, accounts) in windows.iter().zip(&mut accounts) {
         bounds.hold(recording, *window, accounts);
     }
@@ -94,17 +90,18 @@ impl<'a> Moments<'a> {
         if let Some(known) = self.charged.borrow().get(&thread) {
             return known.clone();
         }
-        let moments = self.charge(thread, stacks).map(Rc::new);
+        let always = Intervals::of([(i64::MIN, i64::MAX)]);
+        let moments = self.charge(thread, stacks, &always).map(Rc::new);
         self.charged.borrow_mut().insert(thread, moments.clone());
         moments
     }
 
-    fn charge(&self, thread: ThreadId, stacks: &ByStack) -> Option<ByHeading> {
+    /// What a thread spent the moments on that are asked for.
+    fn charge(&self, thread: ThreadId, stacks: &ByStack, asked: &Intervals) -> Option<ByHeading> {
         let book = self.seen.threads.get(&thread)?;
         let stops = self.stops(self.recording.threads[thread.index()].process);
-        let all = Intervals::of([(i64::MIN, i64::MAX)]);
         let alive = book.alive(self.covers);
-        Some(charge(self.recording, thread, book, &self.seen.means, &stops, stacks, alive, &all)?.moments)
+        charge(self.recording, thread, book, &self.seen.means, &stops, stacks, alive, asked)
     }
 
     /// How the time of a JVM is split by its stops.
@@ -148,13 +145,6 @@ impl<'a> Moments<'a> {
     }
 }
 
-/// The moments of a thread by heading, before samples have moved any; together they are those in which it lived.
-struct Charged<'a> {
-    moments: [Intervals; HEADINGS],
-    /// Parts of them of which it is known what was waited for, in the order of their beginnings.
-    on: Vec<((i64, i64), Heading, &'a str)>,
-}
-
 /// Headings of the parts of stops, in the order of [`Parts::stopped`].
 const STOPPED: [Heading; 5] = [
     Heading::StoppedByGc,
@@ -167,10 +157,13 @@ const STOPPED: [Heading; 5] = [
 /// Headings under which a thread waits for something that has a name.
 const NAMED: [Heading; 5] = [Heading::Disk, Heading::Network, Heading::Dns, Heading::Child, Heading::Blocked];
 
-/// Names what was waited for; each moment once, by the most telling record.
-fn named<'a>(book: &Book<'a>, moments: &[Intervals; HEADINGS]) -> Vec<((i64, i64), Heading, &'a str)> {
+/// Parts of moments of which it is known what was waited for, in the order of their beginnings.
+type Named<'a> = Vec<((i64, i64), Heading, &'a str)>;
+
+/// Names what was waited for in the moments that are asked for; each moment once, by the most telling record.
+fn named<'a>(book: &Book<'a>, moments: &ByHeading, asked: &Intervals) -> Named<'a> {
     let mut on = Vec::new();
-    let mut left = NAMED.map(|heading| (heading, moments[heading.index()].clone()));
+    let mut left = NAMED.map(|heading| (heading, moments[heading.index()].and(asked)));
     for kind in record::NAMING {
         let told = book.told.iter().filter(|span| span.kind() == kind);
         let named: Vec<_> = told.filter_map(|span| Some((span, record::target(span)?))).collect();
@@ -186,18 +179,18 @@ fn named<'a>(book: &Book<'a>, moments: &[Intervals; HEADINGS]) -> Vec<((i64, i64
     on
 }
 
-/// Charges the moments of a thread that were asked for; `None` when it lived in none of them.
+/// Charges the moments of a thread that were asked for, before samples move any; `None` when it lived in none of them.
 #[allow(clippy::too_many_arguments, reason = "the one place where all of it comes together")]
-fn charge<'a>(
+fn charge(
     recording: &Recording,
     id: ThreadId,
-    book: &Book<'a>,
+    book: &Book<'_>,
     means: &Means,
     stops: &Parts,
     stacks: &ByStack,
     alive: (i64, i64),
     asked: &Intervals,
-) -> Option<Charged<'a>> {
+) -> Option<ByHeading> {
     let mut alive = Intervals::of([alive]).and(asked);
     if recording.threads[id.index()].tid.is_none() && book.is_known_by_waits() {
         alive = alive.and(&Intervals::of(book.told.iter().map(|span| (span.t0_ns(), span.t1_ns()))));
@@ -277,9 +270,11 @@ fn charge<'a>(
         STOPPED.iter().zip(&stops.stopped).for_each(|(heading, stop)| charge(*heading, stop));
     }
     charge(Heading::Unknown, &alive);
-    let moments = lists.map(Intervals::of);
-    let on = named(book, &moments);
-    Some(Charged { moments, on })
+    Some(lists.map(|list| {
+        let mut moments = Intervals::of(list);
+        moments.shrink();
+        moments
+    }))
 }
 
 /// A window's part of what a thread was charged, with samples counted in; `None` when it did not live then.
@@ -288,12 +283,12 @@ fn account<'a>(
     id: ThreadId,
     book: &Book<'_>,
     kinds: &Kinds,
-    charged: &Charged<'a>,
+    (charged, on): (&ByHeading, &Named<'a>),
     stacks: &ByStack,
     window: Window,
 ) -> Option<Account<'a>> {
     let mut spent_ns = [0; HEADINGS];
-    for (spent, moments) in spent_ns.iter_mut().zip(&charged.moments) {
+    for (spent, moments) in spent_ns.iter_mut().zip(charged) {
         *spent = moments.length_within_ns(window.from_ns, window.to_ns);
     }
     if spent_ns.iter().all(|ns| *ns == 0) {
@@ -302,16 +297,16 @@ fn account<'a>(
     let role = recording.threads[id.index()].role;
     let (cpu_samples, sampled_ns) = by_samples(recording, book, kinds, role, stacks, window, &mut spent_ns);
     // Parts do not overlap: their ends are in order too.
-    let first = charged.on.partition_point(|(part, ..)| part.1 <= window.from_ns);
-    let last = charged.on.partition_point(|(part, ..)| part.0 < window.to_ns).max(first);
-    let mut on: BTreeMap<(Heading, &str), i64> = BTreeMap::new();
-    for ((from, to), heading, target) in &charged.on[first..last] {
+    let first = on.partition_point(|(part, ..)| part.1 <= window.from_ns);
+    let last = on.partition_point(|(part, ..)| part.0 < window.to_ns).max(first);
+    let mut of: BTreeMap<(Heading, &str), i64> = BTreeMap::new();
+    for ((from, to), heading, target) in &on[first..last] {
         let ns = to.min(&window.to_ns).saturating_sub(*from.max(&window.from_ns));
         if ns > 0 {
-            *on.entry((*heading, target)).or_default() += ns;
+            *of.entry((*heading, target)).or_default() += ns;
         }
     }
-    let on = on.into_iter().map(|((heading, target), ns)| (heading, target, ns)).collect();
+    let on = of.into_iter().map(|((heading, target), ns)| (heading, target, ns)).collect();
     Some(Account { thread: id, on, spent_ns, cpu_samples, sampled_ns })
 }
 

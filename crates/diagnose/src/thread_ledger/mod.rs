@@ -40,6 +40,7 @@ pub use watched::{Watched, watched};
 use crate::Window;
 use crate::intervals::Intervals;
 use crate::waits::Heading;
+use crate::waits::stack::ByStack;
 
 /// What groups of threads spent a window on.
 #[derive(Clone, Debug, Serialize)]
@@ -187,19 +188,12 @@ pub fn thread_ledger_per(
     let (operations, base_operations) = (count(window), base.and_then(count));
     let any = operations.or(base_operations).is_some();
     let operations_of = any.then(|| per.map_or_else(|| "series of throughput".to_owned(), Per::words));
-    let (accounts, base_accounts, parts) = match base {
-        Some(base) => {
-            (charge::accounts(recording, window), Some(charge::accounts(recording, base)), Vec::new())
-        }
-        None => {
-            let parts = parts(window);
-            let all: Vec<Window> = std::iter::once(window).chain(parts.iter().copied()).collect();
-            let mut all = charge::accounts_of_each(recording, &all);
-            let of_parts = all.split_off(1);
-            let lengths = parts.iter().map(|part| part.length_ns() as f64 / 1e6);
-            (all.pop().unwrap_or_default(), None, lengths.zip(of_parts).collect())
-        }
-    };
+    let parts = if base.is_some() { Vec::new() } else { parts(window) };
+    let all: Vec<Window> = std::iter::once(window).chain(base).chain(parts.iter().copied()).collect();
+    let mut all = accounts(recording, &all).into_iter();
+    let accounts = all.next().unwrap_or_default();
+    let base_accounts = base.and_then(|_| all.next());
+    let parts: Vec<_> = parts.iter().map(|part| part.length_ns() as f64 / 1e6).zip(all).collect();
     let mut groups =
         groups::group(recording, by, &accounts, base_accounts.as_deref(), (operations, base_operations));
     let scale = base.map(|base| window.length_ns() as f64 / base.length_ns().max(1) as f64);
@@ -219,11 +213,31 @@ pub fn thread_ledger_per(
 /// The groups of many windows, without a base, by each of several groupings: what the ledger is over time.
 /// `[window][grouping]` is a list of groups.
 pub fn over_time(recording: &Recording, windows: &[Window], by: &[By]) -> Vec<Vec<Vec<GroupLedger>>> {
-    let group = |accounts: &Vec<charge::Account<'_>>, by: &By| {
-        groups::group(recording, *by, accounts, None, (None, None))
-    };
-    let all = charge::accounts_of_each(recording, windows);
-    all.iter().map(|accounts| by.iter().map(|by| group(accounts, by)).collect()).collect()
+    grouped(recording, &accounts(recording, windows), by)
+}
+
+/// The same of a recording whose threads were looked at before.
+pub(crate) fn over_time_of(
+    recording: &Recording,
+    (moments, stacks): (&Moments<'_>, &ByStack),
+    windows: &[Window],
+    by: &[By],
+) -> Vec<Vec<Vec<GroupLedger>>> {
+    grouped(recording, &charge::accounts(moments, stacks, windows), by)
+}
+
+fn accounts<'a>(recording: &'a Recording, windows: &[Window]) -> Vec<Vec<charge::Account<'a>>> {
+    charge::accounts(&Moments::of(recording), &ByStack::of(recording), windows)
+}
+
+fn grouped(
+    recording: &Recording,
+    accounts: &[Vec<charge::Account<'_>>],
+    by: &[By],
+) -> Vec<Vec<Vec<GroupLedger>>> {
+    let group =
+        |of: &Vec<charge::Account<'_>>, by: &By| groups::group(recording, *by, of, None, (None, None));
+    accounts.iter().map(|of| by.iter().map(|by| group(of, by)).collect()).collect()
 }
 
 /// The name of the series that counts operations: a throughput that clients tell, else the requests of an access log. Never
