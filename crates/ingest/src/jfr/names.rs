@@ -45,6 +45,8 @@ pub(super) struct Names<'a> {
     texts: FxHashMap<(u32, u64), Option<Rc<str>>>,
     threads: FxHashMap<(u32, u64), Option<ThreadId>>,
     frames: FxHashMap<(u64, u64, i64), FrameId>,
+    /// Classes as frames, by pool and key.
+    class_frames: FxHashMap<(u32, u64), Option<FrameId>>,
     pub(super) stacks: Stacks,
     /// Keys that no pool has.
     pub(super) unresolved: u64,
@@ -68,6 +70,7 @@ impl<'a> Names<'a> {
             texts: FxHashMap::default(),
             threads: FxHashMap::default(),
             frames: FxHashMap::default(),
+            class_frames: FxHashMap::default(),
             stacks: Stacks::default(),
             unresolved: 0,
         }
@@ -221,6 +224,20 @@ impl<'a> Names<'a> {
         // A virtual thread has the kernel's id of whatever carried it.
         let tid = (tid > 0 && !is_virtual).then_some(tid);
         Some(sink.thread(process, tid, &name, Role::of_named(&name, Some(java_id > 0))))
+    }
+
+    /// The frame that stands for a class of which an object was allocated: its name as it is written in Java.
+    pub(super) fn class_frame(&mut self, class: Value<'a>, sink: &mut dyn Sink) -> Option<FrameId> {
+        let key = if let Value::Ref(pool, key) = class { Some((pool, key)) } else { None };
+        if let Some(known) = key.and_then(|key| self.class_frames.get(&key)) {
+            return *known;
+        }
+        let name = self.text(class).map(|name| java_names::class_as_written(&name));
+        let frame = name.map(|name| sink.frame(&name, "", FrameType::Unknown, -1));
+        if let Some(key) = key {
+            self.class_frames.insert(key, frame);
+        }
+        frame
     }
 
     /// The frame of a method, a line and a sort.

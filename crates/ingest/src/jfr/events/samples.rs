@@ -3,10 +3,7 @@
 //! What a sample stands for comes from the recording's settings: the JDK's sampler looks at its threads every `period`,
 //! async-profiler every `interval` of the event that it counts.
 
-use fathom_recording::FrameType;
 use fathom_recording::vocabulary::sample;
-
-use crate::java_names;
 
 use super::{Book, Event, Kind, Reader};
 
@@ -139,15 +136,8 @@ fn put<'a>(
 /// of the allocation probe.
 fn allocation<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let (thread, caller) = (reader.thread(event), reader.stack(event));
-    let class = reader.text(event.field(1)).map(|class| java_names::class_as_written(&class));
-    let sink = &mut reader.book.sink;
-    let stack = match class {
-        Some(class) => {
-            let frame = sink.frame(&class, "", FrameType::Unknown, -1);
-            Some(sink.stack(caller, frame))
-        }
-        None => caller,
-    };
+    let class = reader.names.class_frame(event.field(1), reader.book.sink);
+    let stack = class.map(|class| reader.book.sink.stack(caller, class)).or(caller);
     reader.book.sample(sample::ALLOC, event.t0_ns()?, thread, stack, event.integer(0)?.max(0));
     Some(())
 }
