@@ -19,20 +19,34 @@ impl Labels {
         let same = |(known, new): (&(StrId, StrId), &(&str, &str))| {
             strings.is(known.0, new.0) && strings.is(known.1, new.1)
         };
-        let like = like.filter(|i| {
+        let all_same = |i: &usize| {
             let known = self.of(*i);
             known.len() == labels.len() && known.iter().zip(labels).all(same)
-        });
-        match like {
-            Some(i) => self.list.push(self.list[i]),
-            None => self.push(labels.iter().map(|(key, value)| (strings.intern(key), strings.intern(value)))),
+        };
+        if let Some(i) = like.filter(all_same) {
+            return self.list.push(self.list[i]);
         }
+        let from = self.entries.len();
+        for (n, (key, value)) in labels.iter().enumerate() {
+            let known = like.and_then(|i| self.of(i).get(n).copied());
+            let mut id = |known: Option<StrId>, text: &str| {
+                known.filter(|known| strings.is(*known, text)).unwrap_or_else(|| strings.intern(text))
+            };
+            let key = id(known.map(|(key, _)| key), key);
+            self.entries.push((key, id(known.map(|(_, value)| value), value)));
+        }
+        self.end_list(from);
     }
 
     /// Adds the labels of the next span. They are kept once when they are those of the span before.
     pub(crate) fn push(&mut self, labels: impl Iterator<Item = (StrId, StrId)>) {
         let from = self.entries.len();
         self.entries.extend(labels);
+        self.end_list(from);
+    }
+
+    /// Makes the entries from one on the list of the next span.
+    fn end_list(&mut self, from: usize) {
         let last = self.list.last().copied().unwrap_or(0);
         if self.entries.len() == from {
             self.list.push(0);
