@@ -106,11 +106,12 @@ impl<'a> Book<'a> {
 
 impl<'a> Seen<'a> {
     pub(super) fn of(recording: &'a Recording) -> Self {
-        let mut threads: BTreeMap<ThreadId, Book<'a>> = BTreeMap::new();
+        let mut books: Vec<Book<'a>> = Vec::new();
+        books.resize_with(recording.threads.len(), Book::default);
         let mut each = |kind: &str, take: &mut dyn FnMut(&mut Book<'a>, Span<'a>)| {
             for span in recording.spans_of(kind) {
-                let Some(thread) = span.thread() else { continue };
-                let book = threads.entry(thread).or_default();
+                let book = span.thread().and_then(|thread| books.get_mut(thread.index()));
+                let Some(book) = book else { continue };
                 book.reach(span.t0_ns(), span.t1_ns());
                 take(book, span);
             }
@@ -128,14 +129,16 @@ impl<'a> Seen<'a> {
         }
         let kinds = Kinds::of(recording);
         for sample in recording.samples.iter().filter(|s| kinds.is_on_cpu(s.kind) || kinds.is_short(s.kind)) {
-            let Some(thread) = sample.thread else { continue };
-            let book = threads.entry(thread).or_default();
+            let book = sample.thread.and_then(|thread| books.get_mut(thread.index()));
+            let Some(book) = book else { continue };
             book.reach(sample.t_ns, sample.t_ns);
             book.samples.push(Taken::of(&sample));
         }
-        for book in threads.values_mut() {
+        let mut threads = BTreeMap::new();
+        for (i, mut book) in books.into_iter().enumerate().filter(|(_, book)| book.hull.is_some()) {
             book.samples.sort_by_key(|sample| sample.t_ns);
             book.ends_in_order = book.off.is_sorted_by_key(|span| span.t1_ns());
+            threads.insert(ThreadId(i as u32), book);
         }
         Self { threads, means: Means { kinds, sampler: Sampler::of(recording) } }
     }

@@ -176,16 +176,26 @@ struct Rows<'a> {
     bins: usize,
     rows: Vec<(Heading, &'a str, Vec<f64>)>,
     /// By heading, and where the name of the method stands in memory: a recording has each of its words once.
-    known: FxHashMap<(Heading, usize, usize), usize>,
+    known: FxHashMap<Part, usize>,
+    /// What was asked for last.
+    last: Option<(Part, usize)>,
 }
+
+/// A heading, and where the name of a method stands.
+type Part = (Heading, usize, usize);
 
 impl<'a> Rows<'a> {
     fn of(&mut self, heading: Heading, place: &'a str) -> &mut [f64] {
         let at = if place.is_empty() { 0 } else { place.as_ptr() as usize };
-        let row = *self.known.entry((heading, at, place.len())).or_insert_with(|| {
-            self.rows.push((heading, place, vec![0.0; self.bins]));
-            self.rows.len() - 1
+        let part = (heading, at, place.len());
+        let last = self.last.filter(|(last, _)| *last == part).map(|(_, row)| row);
+        let row = last.unwrap_or_else(|| {
+            *self.known.entry(part).or_insert_with(|| {
+                self.rows.push((heading, place, vec![0.0; self.bins]));
+                self.rows.len() - 1
+            })
         });
+        self.last = Some((part, row));
         &mut self.rows[row].2
     }
 
@@ -266,7 +276,7 @@ fn rise(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
 }
 
 fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins: &Bins) -> ByPart<'a> {
-    let mut rows = Rows { bins: bins.count, rows: Vec::new(), known: FxHashMap::default() };
+    let mut rows = Rows { bins: bins.count, rows: Vec::new(), known: FxHashMap::default(), last: None };
     let mut places = Places::of_recording(recording);
     let (mut ran, mut queued) = (vec![0.0; bins.count], vec![0.0; bins.count]);
     let mut sampled: BTreeMap<&'a str, Vec<f64>> = BTreeMap::new();
@@ -308,8 +318,9 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
             let named = Intervals::of(named);
             // Short waits lie before the sample that sums them up.
             let of_heading: Vec<_> = short.iter().filter(|wait| wait.heading == asked).collect();
+            let mut next = 0;
             for (from, to) in own.without(&named).stretches() {
-                let next = of_heading.partition_point(|wait| wait.t_ns < *to);
+                next += of_heading[next..].iter().take_while(|wait| wait.t_ns < *to).count();
                 let soon = |wait: &&&ShortWait<'_>| wait.t_ns.saturating_sub(*to) <= SUMMED_WITHIN_NS;
                 let place = of_heading.get(next).filter(soon).map_or("", |wait| wait.place);
                 bins.add(rows.of(heading, place), *from, *to);
