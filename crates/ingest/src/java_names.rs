@@ -32,11 +32,12 @@ pub(crate) fn class_as_written(name: &str) -> String {
 
 /// A method with its class, which may be hidden: "Main$$Lambda.0x00007f….run".
 pub(crate) fn method(name: &str) -> Cow<'_, str> {
-    if name.contains("0x") || name.contains("$$Lambda$") {
-        without_address(name)
-    } else {
-        Cow::Borrowed(name)
-    }
+    if may_have_address(name) || name.contains('$') { without_address(name) } else { Cow::Borrowed(name) }
+}
+
+/// Whether "0x" is in a name: nearly all have none, and to look for two bytes is quicker than to look for a text.
+fn may_have_address(name: &str) -> bool {
+    name.as_bytes().windows(2).any(|two| two == b"0x")
 }
 
 /// Takes the address out of the name of a hidden class, and the number out of a lambda's.
@@ -45,7 +46,9 @@ pub(crate) fn method(name: &str) -> Cow<'_, str> {
 /// the slash in flight recordings and stack traces.
 fn without_address(name: &str) -> Cow<'_, str> {
     let mut name = Cow::Borrowed(name);
-    while let Some(at) = ["/0x", "+0x", ".0x"].iter().find_map(|mark| name.find(mark)) {
+    while may_have_address(&name)
+        && let Some(at) = ["/0x", "+0x", ".0x"].iter().find_map(|mark| name.find(mark))
+    {
         let digits = name[at + 3..].bytes().take_while(u8::is_ascii_hexdigit).count();
         if digits < 4 {
             break;

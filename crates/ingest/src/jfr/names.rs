@@ -248,12 +248,20 @@ impl<'a> Names<'a> {
         if let Some(frame) = self.frames.get(&known) {
             return *frame;
         }
+        let frame = self.new_frame([method, Value::Integer(line), sort], sink);
+        self.frames.insert(known, frame);
+        frame
+    }
+
+    /// The same for who keeps it: it is looked up anew each time.
+    pub(super) fn new_frame(&mut self, [method, line, sort]: [Value<'a>; 3], sink: &mut dyn Sink) -> FrameId {
+        let line = if let Value::Integer(line) = line { line } else { -1 };
         let sort_name = self.text(sort);
         let frame_type = frame_type(sort_name.as_deref().unwrap_or_default());
         let line = i32::try_from(line).ok().filter(|line| *line > 0).unwrap_or(-1);
         let name = self.text(method);
         let name = name.as_deref().unwrap_or("[unknown]");
-        let frame = match frame_type {
+        match frame_type {
             // async-profiler has the library in the place of the class.
             FrameType::Native | FrameType::Jvm | FrameType::Kernel => {
                 let (module, name) = self.module(method, name);
@@ -266,9 +274,7 @@ impl<'a> Names<'a> {
                 sink.frame(&java_names::native(&name), module, frame_type, -1)
             }
             _ => sink.frame(&java_names::method(name), "", frame_type, line),
-        };
-        self.frames.insert(known, frame);
-        frame
+        }
     }
 
     /// Library and function of a native method: a library's name has dots in it.

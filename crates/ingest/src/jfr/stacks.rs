@@ -306,7 +306,7 @@ impl<'a> Names<'a> {
                     let FrameKey { method, sort, line } = key;
                     let line = Value::Integer(i64::from(line));
                     let slots = [Value::Ref(methods, method), line, Value::Ref(sorts, u64::from(sort))];
-                    let frame = self.frame(slots, sink);
+                    let frame = self.new_frame(slots, sink);
                     self.stacks.frames.insert(key, frame);
                     frame
                 }
