@@ -10,6 +10,11 @@ export interface Window {
 }
 
 export interface Evidence {
+  /** What was measured, by its id in docs/evidence.md; absent in pages of a version before it. */
+  metric?: string | null;
+  value?: number | string | null;
+  unit?: string | null;
+  baseline?: number | string | null;
   text: string;
   source: string;
   at_ns: number | null;

@@ -633,7 +633,11 @@ mod tests {
         let d = diagnose(&built.sealed(), &Options::default()).unwrap();
         let [finding] = &d.findings[..] else { panic!("{}", d.headline) };
         assert_eq!((d.status, finding.rule), (Status::Found, "jvm-stopped"), "{}", d.headline);
-        assert!(finding.evidence[0].text.starts_with("60 × Pause Young (Normal)"), "{:?}", finding.evidence);
+        assert!(
+            finding.evidence[0].text().starts_with("60 × Pause Young (Normal)"),
+            "{:?}",
+            finding.evidence
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod chain;
 pub mod collections;
 mod collector;
 mod engine;
+pub mod facts;
 mod failures;
 mod growth;
 mod headline;
@@ -42,6 +43,7 @@ mod written_back;
 
 pub use case::{Case, LONG_STOP_MS, LONG_STOP_TIMES, MATTERS_SHARE, Rates};
 pub use engine::{Options, diagnose, is_summed};
+pub use facts::{Evidence, Fact, Origin};
 pub use rule::{Judgement, Rule};
 pub use sight::{COVERED, Coverage, LOST, Sight};
 pub use verdict::*;

@@ -1,14 +1,15 @@
-//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/1`, docs/diagnosis-json.md).
+//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/2`, docs/diagnosis-json.md).
 //!
 //! `render` shows these and computes nothing of its own.
 
 use fathom_recording::ProcessId;
 use serde::Serialize;
 
+use crate::Evidence;
 use crate::chain::{Chain, Stop};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.diagnosis/1";
+pub const SCHEMA: &str = "fathom.diagnosis/2";
 
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -329,7 +330,7 @@ pub struct Finding {
     pub started_ns: Option<i64>,
     /// What it means, for somebody who does not know it.
     pub meaning: String,
-    /// Figures with their sources.
+    /// What was measured, and where.
     pub evidence: Vec<Evidence>,
     /// What to change.
     pub remedies: Vec<Remedy>,
@@ -349,20 +350,23 @@ pub struct Finding {
     pub stop: Option<Stop>,
 }
 
+#[cfg(test)]
+impl Finding {
+    /// The first evidence of a metric; panics where there is none.
+    pub(crate) fn fact(&self, metric: &crate::facts::Metric) -> &crate::Fact {
+        let found = self.facts(metric).next();
+        found.unwrap_or_else(|| panic!("no {} in {:?}", metric.id, self.evidence))
+    }
+
+    /// All evidence of a metric.
+    pub(crate) fn facts(&self, metric: &crate::facts::Metric) -> impl Iterator<Item = &crate::Fact> {
+        self.evidence.iter().map(|e| &e.fact).filter(move |fact| fact.metric.id == metric.id)
+    }
+}
+
 fn known_cost<S: serde::Serializer>(cost_ms: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     let known = Some(*cost_ms).filter(|ms| *ms > 0.0);
     known.serialize(serializer)
-}
-
-/// A figure and where it comes from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Evidence {
-    /// In words, figures and units included.
-    pub text: String,
-    /// Where it stands: "gc.log:1234", "jit2.xml (4 515 compile tasks)".
-    pub source: String,
-    /// The moment that it speaks of, nanoseconds on the recording's clock.
-    pub at_ns: Option<i64>,
 }
 
 /// A change that helps.

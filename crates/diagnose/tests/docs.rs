@@ -81,7 +81,7 @@ fn full() -> Diagnosis {
             pid: None,
             started_ns: None,
             meaning: String::new(),
-            evidence: vec![Evidence::default()],
+            evidence: vec![evidence()],
             remedies: vec![Remedy::default()],
             verify: vec![String::new()],
             windows: vec![window],
@@ -94,6 +94,11 @@ fn full() -> Diagnosis {
         blind_spots: vec![BlindSpot { what: String::new(), rules: vec![], remedy: String::new() }],
         warnings: vec![String::new()],
     }
+}
+
+fn evidence() -> Evidence {
+    let parts = facts::Value::list([Fact::from("")]);
+    Evidence::summed("", Fact::from("").with("parts", parts))
 }
 
 fn link(next: Vec<chain::Link>) -> chain::Link {
@@ -172,6 +177,7 @@ fn every_field_of_the_json_form_is_documented_and_no_other() {
         ("LedgerRow", "/ledger/0"),
         ("Finding", "/findings/0"),
         ("Evidence", "/findings/0/evidence/0"),
+        ("Fact", "/findings/0/evidence/0/details/parts/parts/0"),
         ("Remedy", "/findings/0/remedies/0"),
         ("Chain", "/findings/0/chain"),
         ("Link", "/findings/0/chain/links/0"),
@@ -213,6 +219,31 @@ fn the_page_of_rules_is_that_of_the_code() {
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert_eq!(written, page, "docs/rules.md is not current: run the test with FATHOM_BLESS=1");
+}
+
+/// docs/evidence.md, from the catalogue of metrics.
+#[test]
+fn the_page_of_metrics_is_that_of_the_code() {
+    let mut page = String::from(
+        "# The evidence of findings\n\n\
+         Generated from the code (`FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs`): what findings rest on, by the \
+         `metric`\nof [the JSON form](diagnosis-json.md#evidence), with the sentence that states it. `{value}` and `{baseline}` \
+         stand for the fields\nof those names, every other name in braces for one of `details`; `{n|pause|pauses}` is a number \
+         with its noun, `{n?was|were}`\nthe verb alone, `{list*; }` a list. What stands in brackets is left out where it is not \
+         known. An id keeps its meaning; new\nones come with new versions.\n",
+    );
+    for (subject, metrics) in facts::catalogue() {
+        page += &format!("\n## {subject}\n\n| metric | sentence |\n|---|---|\n");
+        for metric in metrics {
+            page += &format!("| `{}` | {} |\n", metric.id, metric.words.replace('|', "\\|"));
+        }
+    }
+    let file = docs("evidence.md");
+    if std::env::var_os("FATHOM_BLESS").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(written, page, "docs/evidence.md is not current: run the test with FATHOM_BLESS=1");
 }
 
 #[test]

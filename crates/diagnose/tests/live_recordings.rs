@@ -40,7 +40,7 @@ fn first<'d>(d: &'d Diagnosis, rule: &str, culprit: &str) -> &'d Finding {
 }
 
 fn tells(finding: &Finding, text: &str) -> bool {
-    finding.evidence.iter().any(|e| e.text.contains(text))
+    finding.evidence.iter().any(|e| e.text().contains(text))
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_log_on_a_frozen_file_system_is_proven_and_what_the_kernel_waited_for_is_tol
     let finding = first(&d, "gc-log-write-blocked", "writes to gc.log");
     assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
     // Second, so that no fold of the list takes it.
-    let told = &finding.evidence[1].text;
+    let told = &finding.evidence[1].text();
     assert!(told.contains("for the file system to be thawed (percpu_rwsem_wait)"), "{told}");
 }
 

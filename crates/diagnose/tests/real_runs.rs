@@ -76,9 +76,9 @@ fn the_dip_of_the_migration_is_blamed_on_the_burst_of_server_2_and_the_earlier_d
 
     let first = &d.findings[0];
     assert_eq!((first.rule, first.confidence), ("jit-compile-burst", Confidence::ConsistentWith));
-    assert!(first.evidence.iter().any(|e| e.source.contains("jit2.xml")), "{:?}", first.evidence);
+    assert!(first.evidence.iter().any(|e| e.source.name.contains("jit2.xml")), "{:?}", first.evidence);
     assert!(first.share.unwrap() > 0.5 && first.share.unwrap() < 0.95, "{:?}", first.share);
-    let text: Vec<&str> = first.evidence.iter().map(|e| e.text.as_str()).collect();
+    let text: Vec<String> = first.evidence.iter().map(|e| e.text()).collect();
     assert!(text.iter().any(|t| t.contains(".migration.")), "{text:?}");
     assert!(text.iter().any(|t| t.contains("waits in the queue: C2")), "{text:?}");
     assert!(text.iter().any(|t| t.contains("stopped it for")), "collections are held beside it: {text:?}");
@@ -140,7 +140,7 @@ fn clients_placed_by_correlation_give_the_same_one_cause() {
     let rules: Vec<_> = d.findings.iter().map(|f| f.rule).collect();
     assert_eq!(rules, ["jit-compile-burst"]);
     let first = &d.findings[0];
-    assert!(first.evidence.iter().any(|e| e.source.contains("jit2.xml")), "{:?}", first.evidence);
+    assert!(first.evidence.iter().any(|e| e.source.name.contains("jit2.xml")), "{:?}", first.evidence);
     let acted = seconds(&d, &first.windows);
     assert!(acted.iter().all(|(from, to)| *from >= 140 && *to <= 166), "only the dip at 143 s: {acted:?}");
     assert!(d.inputs.iter().any(|i| i.placed.contains("correlation")), "{:?}", d.inputs);
@@ -200,7 +200,7 @@ fn code_that_is_thrown_away_again_and_again_is_no_burst_of_new_code() {
             d.headline
         );
         assert!(first.share.unwrap() > 0.5, "{jdk}: {}", d.headline);
-        assert!(first.evidence.iter().any(|e| e.text.starts_with("DeoptLoop.")), "{:?}", first.evidence);
+        assert!(first.evidence.iter().any(|e| e.text().starts_with("DeoptLoop.")), "{:?}", first.evidence);
     }
 }
 
@@ -217,8 +217,8 @@ fn a_trace_of_the_writes_beside_the_log_proves_what_the_log_alone_only_fits() {
         "{}",
         d.headline
     );
-    let calls: Vec<_> = first.evidence.iter().filter(|e| e.source.contains(".strace")).collect();
-    assert!(calls.iter().any(|e| e.text.contains("19.75 s")), "{:?}", first.evidence);
+    let calls: Vec<_> = first.evidence.iter().filter(|e| e.source.name.contains(".strace")).collect();
+    assert!(calls.iter().any(|e| e.text().contains("19.75 s")), "{:?}", first.evidence);
     assert!(d.findings[1..].iter().all(|f| f.rule == "jvm-stopped"), "{:?}", d.findings);
 }
 
@@ -248,6 +248,6 @@ fn sixteen_threads_on_one_monitor_are_a_contended_lock() {
         d.headline
     );
     assert!(first.culprit.starts_with("java.lang.Object"), "{}", first.culprit);
-    let waited: Vec<_> = first.evidence.iter().filter(|e| e.text.contains("LockStorm$1.run")).collect();
+    let waited: Vec<_> = first.evidence.iter().filter(|e| e.text().contains("LockStorm$1.run")).collect();
     assert!(!waited.is_empty(), "{:?}", first.evidence);
 }

@@ -575,6 +575,11 @@ impl<'a> Span<'a> {
     pub fn position(&self) -> String {
         self.recording.sources[self.source().index()].position(self.line())
     }
+
+    /// Its file or collector, and its line there, from 1.
+    pub fn place(&self) -> (&'a str, Option<u64>) {
+        self.recording.sources[self.source().index()].place(self.line())
+    }
 }
 
 #[cfg(test)]

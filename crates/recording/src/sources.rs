@@ -77,11 +77,19 @@ pub struct Segment {
 impl Source {
     /// Where a line of this source stands, to be shown: "gc.log:1234"; the file alone for line 0.
     pub fn position(&self, line: u64) -> String {
+        match self.place(line) {
+            (file, Some(line)) => format!("{file}:{line}"),
+            (file, None) => file.to_owned(),
+        }
+    }
+
+    /// The file of a line of this source and the line within it, from 1; no line for line 0.
+    pub fn place(&self, line: u64) -> (&str, Option<u64>) {
         let segment = self.segments.iter().rev().find(|s| s.first_line <= line);
         match (line, segment) {
-            (0, _) => self.name.clone(),
-            (_, Some(segment)) => format!("{}:{}", segment.name, line - segment.first_line + 1),
-            (_, None) => format!("{}:{line}", self.name),
+            (0, _) => (&self.name, None),
+            (_, Some(segment)) => (&segment.name, Some(line - segment.first_line + 1)),
+            (_, None) => (&self.name, Some(line)),
         }
     }
 }

@@ -338,11 +338,7 @@ fn stop() -> Stop {
 }
 
 fn diagnosis() -> Diagnosis {
-    let evidence = |text: &str, at_s: i64| Evidence {
-        text: text.into(),
-        source: "jit2.xml:88412".into(),
-        at_ns: Some(at_s * S),
-    };
+    let evidence = |text: &str, at_s: i64| Evidence::summed("jit2.xml:88412", text).at(at_s * S);
     let row = |heading: &str, in_sum, slow: f64, base: f64| LedgerRow {
         process: "server2".into(),
         process_id: Some(ProcessId(0)),

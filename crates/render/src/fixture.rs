@@ -8,7 +8,7 @@ use fathom_diagnose::{
 const S: i64 = 1_000_000_000;
 
 fn evidence(text: &str, source: &str, at_s: Option<i64>) -> Evidence {
-    Evidence { text: text.into(), source: source.into(), at_ns: at_s.map(|s| s * S) }
+    Evidence::summed(source, text).at(at_s.map(|s| s * S))
 }
 
 fn row(process: &str, heading: &str, in_sum: bool, slow: f64, base: f64) -> LedgerRow {

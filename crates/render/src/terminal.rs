@@ -286,7 +286,7 @@ mod tests {
         for finding in &diagnosis.findings {
             // Its figures stand behind its first line.
             assert!(finding.title.split_whitespace().all(shown), "{}\n{text}", finding.title);
-            finding.evidence.iter().for_each(|e| assert!(shown(&e.text), "{}\n{text}", e.text));
+            finding.evidence.iter().for_each(|e| assert!(shown(&e.text()), "{}\n{text}", e.text()));
             finding.remedies.iter().for_each(|r| assert!(shown(&r.change), "{}\n{text}", r.change));
             finding.verify.iter().for_each(|v| assert!(shown(v), "{v}\n{text}"));
         }

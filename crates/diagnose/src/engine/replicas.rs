@@ -88,7 +88,10 @@ fn two_replicas_with_the_same_trouble_are_two_findings_that_say_which() {
         assert_eq!(d.findings[1].started_ns, Some(-5 * S));
         assert!(d.headline.contains("App db1 1 [pid 11], and the same in 1 other JVM"), "{}", d.headline);
         assert!(
-            d.findings.iter().flat_map(|f| &f.evidence).all(|e| !e.text.contains("the same time also fits"))
+            d.findings
+                .iter()
+                .flat_map(|f| &f.evidence)
+                .all(|e| !e.text().contains("the same time also fits"))
         );
     }
 }

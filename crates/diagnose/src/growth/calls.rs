@@ -244,20 +244,18 @@ impl<'a> Growth<'a> {
             None => place.to_owned(),
         };
         finding.meaning = words::MORE_CALLS.into();
-        let counted = Evidence {
-            text: words::counted(calls),
-            source: "system calls, counted by the second".into(),
-            at_ns: None,
-        };
-        let of_parts = made.iter().take(SHOWN).map(|g| Evidence {
-            text: format!(
-                "{}: {}, by {}",
-                words::doing(&g.key),
-                words::amounts(g.slow, g.base, self.per.each),
-                quantity::plural(g.part.threads.len(), "thread", "threads")
-            ),
-            source: "ledger of threads".into(),
-            at_ns: g.part.longest.map(|(_, _, from, _)| from),
+        let counted = Evidence::summed("system calls, counted by the second", words::counted(calls));
+        let of_parts = made.iter().take(SHOWN).map(|g| {
+            Evidence::summed(
+                "ledger of threads",
+                format!(
+                    "{}: {}, by {}",
+                    words::doing(&g.key),
+                    words::amounts(g.slow, g.base, self.per.each),
+                    quantity::plural(g.part.threads.len(), "thread", "threads")
+                ),
+            )
+            .at(g.part.longest.map(|(_, _, from, _)| from))
         });
         finding.evidence = std::iter::once(counted).chain(of_parts).collect();
         finding.remedies = words::fewer_calls();

@@ -102,7 +102,7 @@ fn finding(
     finding.meaning = "A service that does less because less is asked of it is not slow. Clients that wait for their turn elsewhere, a \
                        balancer that sends requests to other instances, or a queue before this process look the same from here."
         .into();
-    let row = |text: String| Evidence { text, source: source.to_owned(), at_ns: None };
+    let row = |text: String| Evidence::summed(source, text);
     let count = quantity::count;
     let rates = format!("{} instead of {} {}; each took {took}", count(slow), count(base), case.loss.unit);
     finding.evidence = vec![row(rates), row(unseen.to_owned())];

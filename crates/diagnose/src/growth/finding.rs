@@ -51,44 +51,40 @@ impl<'a> Growth<'a> {
         let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.cause == g.cause);
         let evidence =
             grown.iter().filter(|g| g.by() > 0.0 && (worked(g) || is_behind(g))).take(SHOWN).map(|g| {
-                Evidence {
-                    text: format!(
+                Evidence::summed(
+                    "ledger of threads",
+                    format!(
                         "{}: {}, by {}",
                         words::done_by(&g.cause, case.jvm_name(jvm)),
                         amount(g),
                         quantity::plural(g.part.threads.len(), "thread", "threads")
                     ),
-                    source: "ledger of threads".into(),
-                    at_ns: g.part.longest.map(|(_, _, from, _)| from),
-                }
+                )
+                .at(g.part.longest.map(|(_, _, from, _)| from))
             });
         let mut evidence: Vec<Evidence> = evidence.collect();
         if !lead.behind.is_empty() {
-            evidence.push(Evidence {
-                text: format!(
+            evidence.push(Evidence::summed(
+                "ledger of threads",
+                format!(
                     "during {} of the slow time some thread was {what}",
                     quantity::share(lead.throughout.min(1.0))
                 ),
-                source: "ledger of threads".into(),
-                at_ns: None,
-            });
+            ));
         }
         if let Some(way) = &way {
-            evidence.push(Evidence {
-                text: format!(
-                    "waits were followed to who ended them: {}",
-                    words::way(way, case.jvm_name(jvm))
-                ),
-                source: "wakeups of threads".into(),
-                at_ns: part.longest.map(|(_, _, from, _)| from),
-            });
+            evidence.push(
+                Evidence::summed(
+                    "wakeups of threads",
+                    format!("waits were followed to who ended them: {}", words::way(way, case.jvm_name(jvm))),
+                )
+                .at(part.longest.map(|(_, _, from, _)| from)),
+            );
         }
         // Each new connection takes a round trip and whatever the peer does to accept it, and waits on it follow from that.
         let connects = self.calls.iter().find(|c| c.connects() && key.heading == Heading::Network);
-        evidence.extend(connects.map(|calls| Evidence {
-            text: words::connections(calls),
-            source: "connections and system calls, counted".into(),
-            at_ns: None,
+        evidence.extend(connects.map(|calls| {
+            Evidence::summed("connections and system calls, counted", words::connections(calls))
         }));
         let confidence = if likely { Confidence::Likely } else { Confidence::ConsistentWith };
         let mut finding = case.finding_by(rule, words::layer(key.heading), jvm, confidence, cost_ms);

@@ -149,15 +149,16 @@ impl<'a> Growth<'a> {
             None => spread.method.to_owned(),
         };
         finding.meaning = words::meaning(crate::waits::Heading::Running, false).into();
-        let evidence = spread.parts.iter().take(SHOWN).map(|g| Evidence {
-            text: format!(
-                "{}: {}, by {}",
-                words::doing(&g.key),
-                words::amounts(g.slow, g.base, self.per.each),
-                quantity::plural(g.part.threads.len(), "thread", "threads")
-            ),
-            source: "ledger of threads".into(),
-            at_ns: None,
+        let evidence = spread.parts.iter().take(SHOWN).map(|g| {
+            Evidence::summed(
+                "ledger of threads",
+                format!(
+                    "{}: {}, by {}",
+                    words::doing(&g.key),
+                    words::amounts(g.slow, g.base, self.per.each),
+                    quantity::plural(g.part.threads.len(), "thread", "threads")
+                ),
+            )
         });
         finding.evidence = evidence.collect();
         finding.remedies = words::remedies(crate::waits::Heading::Running);

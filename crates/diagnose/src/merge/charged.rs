@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use fathom_recording::ProcessId;
 
 use super::order::{by_cost, is_about_stops};
+use crate::facts::{Value, merged};
 use crate::intervals::Intervals;
 use crate::rules::yields;
-use crate::{Case, Evidence, Finding, quantity};
+use crate::{Case, Evidence, Fact, Finding, quantity};
 
 /// Ranks findings by what they cost and takes away what a finding before it has already been charged with.
 ///
@@ -60,21 +61,15 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
         if lost_out {
             left_ms += finding.cost_ms;
             if let Some(first) = kept.get_mut(by.unwrap_or(0)) {
-                let text = match yields(finding.rule) {
+                let title = Value::name(&finding.title);
+                let fact = match yields(finding.rule) {
                     true => in_all(&finding),
-                    false => format!(
-                        "the same time also fits {} ({}): {}",
-                        finding.rule,
-                        finding.confidence.word(),
-                        finding.title
-                    ),
+                    false => (merged::ALSO_FITS.is(title).with("rule", Value::name(finding.rule)))
+                        .with("confidence", Value::name(finding.confidence.word())),
                 };
                 first.also.push(finding.rule);
-                first.evidence.push(Evidence {
-                    text,
-                    source: finding.evidence.first().map_or(String::new(), |e| e.source.clone()),
-                    at_ns: None,
-                });
+                let source = finding.evidence.first().map(|e| e.source.clone());
+                first.evidence.push(Evidence::summed(source.unwrap_or_default(), fact));
                 continue;
             }
         }
@@ -104,10 +99,10 @@ pub(super) fn share_out(findings: &mut [Finding], lost_ms: f64) {
     }
 }
 
-/// A finding that is only the sum of the others', in words.
-pub(super) fn in_all(finding: &Finding) -> String {
-    let first = finding.evidence.first().map_or(String::new(), |evidence| format!("; {}", evidence.text));
-    format!("in all, {}{first}", finding.title)
+/// A finding that is only the sum of the others'.
+pub(super) fn in_all(finding: &Finding) -> Fact {
+    let first = finding.evidence.first().map(|evidence| Value::list([evidence.fact.clone()]));
+    merged::IN_ALL.is(Value::name(&finding.title)).with("first", first)
 }
 
 /// What a finding has been charged with.

@@ -389,7 +389,7 @@ mod tests {
             "{}",
             finding.title
         );
-        assert!(finding.evidence.iter().any(|e| e.text.contains("hog (100 %)")), "{:?}", finding.evidence);
+        assert!(finding.evidence.iter().any(|e| e.text().contains("hog (100 %)")), "{:?}", finding.evidence);
     }
 
     #[test]

@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(finding.culprit, "the CPU quota of 0.20 CPUs of the control group cpu/box");
         assert!(finding.title.contains("for 55 % of its time"), "{}", finding.title);
         assert!(
-            finding.evidence.iter().any(|e| e.text.contains("9.0 periods a second")),
+            finding.evidence.iter().any(|e| e.text().contains("9.0 periods a second")),
             "{:?}",
             finding.evidence
         );

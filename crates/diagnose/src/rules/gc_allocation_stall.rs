@@ -204,7 +204,7 @@ mod tests {
         };
         assert_eq!(finding.cost_ms, 700.0);
         assert!(finding.title.contains("6 times") && finding.title.contains("2.10 s"), "{}", finding.title);
-        assert!(finding.evidence.iter().any(|e| e.text.contains("3 threads")));
+        assert!(finding.evidence.iter().any(|e| e.text().contains("3 threads")));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use crate::collections::{self, Pause};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
 use crate::{
-    BlindSpot, Case, Confidence, Evidence, Finding, Judgement, LONG_STOP_MS, Rule, Window, quantity,
+    BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Window,
+    quantity,
 };
 
 /// How many stretches a finding marks on the timeline; more cannot be told apart there.
@@ -233,15 +234,15 @@ impl<'c, 'a> GcCase<'c, 'a> {
     }
 
     /// The log that tells of the pauses, with their number.
-    pub(crate) fn source(&self) -> String {
-        let pauses = quantity::plural(self.slow.len(), "pause", "pauses");
+    pub(crate) fn source(&self) -> Origin {
         let log = self.all.first().and_then(|p| self.case.recording.sources.get(p.span.source().index()));
-        log.map_or(String::new(), |log| format!("{} ({pauses})", log.name))
+        let records = Some((self.slow.len(), "pause", "pauses"));
+        log.map_or_else(Origin::default, |log| Origin { name: log.name.clone(), line: None, records })
     }
 
     /// Not there, for this figure.
     pub(crate) fn ruled_out(&self, figure: impl Into<String>) -> Judgement {
-        Judgement::RuledOut { figure: figure.into(), source: self.source() }
+        Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
     /// How sure a cause is that the log itself names: proven where it explains half of the loss.
@@ -333,13 +334,13 @@ pub(crate) fn several_or_long(pauses: &[Pause<'_>]) -> bool {
 }
 
 /// A figure with the record that it stands in.
-pub(crate) fn cited(span: &Span<'_>, text: impl Into<String>) -> Evidence {
-    Evidence { text: text.into(), source: span.position(), at_ns: Some(span.t0_ns()) }
+pub(crate) fn cited(span: &Span<'_>, fact: impl Into<Fact>) -> Evidence {
+    Evidence::cited(span, fact)
 }
 
 /// A figure taken over many records.
-pub(crate) fn summed(source: impl Into<String>, text: impl Into<String>) -> Evidence {
-    Evidence { text: text.into(), source: source.into(), at_ns: None }
+pub(crate) fn summed(source: impl Into<Origin>, fact: impl Into<Fact>) -> Evidence {
+    Evidence::summed(source, fact)
 }
 
 /// A remedy.

@@ -353,7 +353,7 @@ mod tests {
             panic!("not found")
         };
         assert_eq!(finding.title, "1 × promotion failed, of which 1 record is cut off");
-        assert!(finding.evidence.iter().any(|e| e.text.contains("is not known")), "{:?}", finding.evidence);
+        assert!(finding.evidence.iter().any(|e| e.text().contains("is not known")), "{:?}", finding.evidence);
         let json = serde_json::to_value(&finding).unwrap();
         assert!(json["cost_ms"].is_null(), "{json}");
     }

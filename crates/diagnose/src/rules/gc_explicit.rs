@@ -391,11 +391,11 @@ mod tests {
         };
         assert_eq!((finding.cost_ms, finding.confidence), (59.0 * 150.0, Confidence::Likely));
         assert!(
-            finding.evidence.iter().any(|e| e.text.contains("one every 1.00 s")),
+            finding.evidence.iter().any(|e| e.text().contains("one every 1.00 s")),
             "{:?}",
             finding.evidence
         );
-        assert!(finding.evidence.iter().any(|e| e.text.contains("direct memory")));
+        assert!(finding.evidence.iter().any(|e| e.text().contains("direct memory")));
     }
 
     #[test]

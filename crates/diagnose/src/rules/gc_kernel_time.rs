@@ -2,9 +2,10 @@
 
 use fathom_recording::vocabulary::fact;
 
-use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
+use super::gc_case::{GcCase, blind, most, remedy, summed};
 use super::gc_first_touch::{is_first_touch, kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
+use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
 /// The rule.
@@ -94,27 +95,14 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
     finding.meaning = "The collector's threads run, but in the kernel: the application waits while memory is found, moved, \
                        zeroed or read back."
         .into();
-    let text = format!(
-        "{} of {} in all, with {} of kernel and {} of user time",
-        quantity::plural(heavy.len(), "pause", "pauses"),
-        quantity::millis(heavy.iter().map(Pause::ms).sum()),
-        quantity::seconds(sys_s),
-        quantity::seconds(user_s)
-    );
-    finding.evidence.push(summed(gc.source(), text));
-    finding.evidence.extend(most(heavy, kernel_part_ms).into_iter().map(|p| {
-        let cpu = p.cpu().unwrap_or_default();
-        let text = format!(
-            "{} of {} with {:.2} s kernel and {:.2} s user time",
-            p.span.name(),
-            quantity::millis(p.ms()),
-            cpu.sys_s,
-            cpu.user_s
-        );
-        cited(&p.span, text)
-    }));
+    let in_all = pauses::KERNEL_TIME.is(Value::seconds(sys_s)).with("user", Value::seconds(user_s));
+    let in_all = in_all
+        .with("pauses", Value::count(heavy.len()))
+        .with("paused", Value::ms(heavy.iter().map(Pause::ms).sum()));
+    finding.evidence.push(summed(gc.source(), in_all));
+    finding.evidence.extend(most(heavy, kernel_part_ms).into_iter().map(pauses::with_cpu));
     if let Some(pages) = gc.fact(fact::LARGE_PAGES) {
-        finding.evidence.push(summed(gc.source(), format!("large pages: {pages}")));
+        finding.evidence.push(summed(gc.source(), pauses::LARGE_PAGES.is(Value::name(pages))));
     }
     finding.remedies = remedies();
     finding.verify = vec![
@@ -184,6 +172,12 @@ mod tests {
             finding.title
         );
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
+        let in_all = finding.fact(&pauses::KERNEL_TIME);
+        let seconds = ["value", "user", "paused"].map(|name| in_all.number(name).unwrap() / 1e3);
+        assert_eq!(seconds.map(f64::round), [60.0, 6.0, 20.0]);
+        let longest = &finding.evidence[1];
+        assert_eq!((longest.metric(), longest.source.line), ("pause-cpu", Some(12)));
+        assert_eq!(longest.at_ns, Some(100_000_000_000));
         // Nine tenths of the pauses' CPU time.
         assert!((finding.cost_ms - 20_000.0 * 3.0 / 3.3).abs() < 1.0, "{}", finding.cost_ms);
         assert!(!matches!(judged(&GcFirstTouch, &recording), Judgement::Found(_)));
@@ -225,7 +219,8 @@ mod tests {
         let d = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
         let first = d.findings.first().expect("a finding");
         assert_eq!(first.rule, "gc-heap-too-small");
-        assert!(first.evidence.iter().any(|e| e.text.contains("also fits gc-kernel-time")), "{first:?}");
+        let also = first.fact(&crate::facts::merged::ALSO_FITS);
+        assert_eq!(also.detail("rule"), Some(&Value::name("gc-kernel-time")));
         assert!(d.warnings.iter().all(|w| !w.contains("no finding")), "{:?}", d.warnings);
     }
 

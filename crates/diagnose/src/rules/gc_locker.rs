@@ -352,7 +352,7 @@ mod tests {
         };
         // All but the hundredth of eden that was full.
         assert!((finding.cost_ms - 5_940.0).abs() < 1e-6, "{}", finding.cost_ms);
-        assert!(finding.evidence[0].text.contains("60 of them found eden"), "{:?}", finding.evidence[0]);
+        assert!(finding.evidence[0].text().contains("60 of them found eden"), "{:?}", finding.evidence[0]);
         assert!(finding.remedies[0].change.contains("JDK 22"));
     }
 
@@ -464,7 +464,7 @@ mod tests {
         let Judgement::Found(finding) = waiting(600.0) else { panic!("not found") };
         assert!((finding.cost_ms - 6_008.0).abs() < 30.0, "{}", finding.cost_ms);
         assert_eq!(finding.title, "6 threads waited 36.00 s for native code that held an array");
-        assert!(finding.evidence[0].text.contains("below HotSpot's GCLocker"), "{:?}", finding.evidence[0]);
+        assert!(finding.evidence[0].text().contains("below HotSpot's GCLocker"), "{:?}", finding.evidence[0]);
         assert!(matches!(waiting(0.5), Judgement::RuledOut { .. }));
     }
 

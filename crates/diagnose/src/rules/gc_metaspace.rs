@@ -202,7 +202,7 @@ mod tests {
             panic!("not found")
         };
         assert!(finding.title.contains("keeps growing") && finding.culprit.contains("class loaders"));
-        assert!(finding.evidence[0].text.contains("from 20.1 MB to 64.9 MB"), "{:?}", finding.evidence[0]);
+        assert!(finding.evidence[0].text().contains("from 20.1 MB to 64.9 MB"), "{:?}", finding.evidence[0]);
     }
 
     #[test]

@@ -471,7 +471,7 @@ mod tests {
         with_dump(&mut built, 860.0, &holders);
         let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
         assert_eq!(finding.culprit, "Web.OPEN (static)");
-        let told: Vec<&str> = finding.evidence.iter().map(|told| told.text.as_str()).collect();
+        let told: Vec<String> = finding.evidence.iter().map(|told| told.text()).collect();
         assert!(told.iter().any(|text| text.contains("keeps 280 MB more")), "{told:?}");
     }
 
@@ -481,7 +481,7 @@ mod tests {
         with_dump(&mut built, 100.0, &[("Other.TABLE", 95.0, None, "")]);
         let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
         assert_eq!(finding.culprit, "objects that the application keeps referring to");
-        assert!(finding.evidence.iter().any(|told| told.text.contains("of another JVM or time")));
+        assert!(finding.evidence.iter().any(|told| told.text().contains("of another JVM or time")));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::intervals::Intervals;
 use crate::metrics::Distribution;
-use crate::{BlindSpot, Case, Evidence, Judgement, Remedy, Rule, Window};
+use crate::{BlindSpot, Case, Evidence, Fact, Judgement, Origin, Remedy, Rule, Window};
 
 /// What shows compilations.
 pub(crate) const JIT_LOG: &str = "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml \
@@ -149,21 +149,21 @@ impl<'c, 'a> JitCase<'c, 'a> {
     }
 
     /// The log that tells of the compilations, with their number.
-    pub(crate) fn source(&self) -> String {
+    pub(crate) fn source(&self) -> Origin {
         let first = self.tasks.first().map(|t| t.span.source().index());
         let log = first.and_then(|i| self.case.recording.sources.get(i));
-        let tasks = crate::quantity::plural(self.tasks.len(), "compile task", "compile tasks");
-        log.map_or(String::new(), |log| format!("{} ({tasks})", log.name))
+        let records = Some((self.tasks.len(), "compile task", "compile tasks"));
+        log.map_or_else(Origin::default, |log| Origin { name: log.name.clone(), line: None, records })
     }
 
     /// Not there, for this figure.
     pub(crate) fn ruled_out(&self, figure: impl Into<String>) -> Judgement {
-        Judgement::RuledOut { figure: figure.into(), source: self.source() }
+        Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
     /// A figure taken over the log.
-    pub(crate) fn evidence(&self, text: impl Into<String>) -> Evidence {
-        Evidence { text: text.into(), source: self.source(), at_ns: None }
+    pub(crate) fn evidence(&self, fact: impl Into<Fact>) -> Evidence {
+        Evidence::summed(self.source(), fact)
     }
 }
 

@@ -196,8 +196,7 @@ fn segments(seen: &Seen<'_>) -> String {
 }
 
 fn evidence(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Vec<Evidence> {
-    let cited =
-        |span: &Span<'_>, text: String| Evidence { text, source: span.position(), at_ns: Some(span.t0_ns()) };
+    let cited = |span: &Span<'_>, text: String| Evidence::cited(span, text);
     let mut evidence = Vec::new();
     evidence.extend(seen.disabled.as_ref().map(|s| cited(s, "the compiler has been disabled".into())));
     evidence.extend(seen.full.iter().take(CITED).map(|s| {
@@ -205,14 +204,9 @@ fn evidence(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Vec<Evidence> {
         cited(s, format!("code cache full{}", free.unwrap_or_default()))
     }));
     let summed = |spans: &[Span<'_>], text: String| {
-        spans.first().map(|first| Evidence {
-            text,
-            source: case
-                .recording
-                .sources
-                .get(first.source().index())
-                .map_or(String::new(), |s| s.name.clone()),
-            at_ns: Some(first.t0_ns()),
+        spans.first().map(|first| {
+            let source = case.recording.sources.get(first.source().index());
+            Evidence::summed(source.map_or("", |s| &s.name), text).at(first.t0_ns())
         })
     };
     evidence.extend(summed(&seen.full, format!("full {} in all", plural(seen.full.len(), "time", "times"))));
@@ -235,7 +229,7 @@ fn evidence(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Vec<Evidence> {
     let size = case.recording.processes.get(jvm.index()).and_then(|p| p.fact_number(fact::CODE_CACHE_BYTES));
     if let (Some(size), Some(first)) = (size, evidence.first()) {
         let source = first.source.clone();
-        evidence.push(Evidence { text: format!("code cache of {}", bytes(size)), source, at_ns: None });
+        evidence.push(Evidence::summed(source, format!("code cache of {}", bytes(size))));
     }
     evidence
 }
@@ -276,8 +270,8 @@ mod tests {
         let Judgement::Found(found) = judged(&JitCodeCacheFull, &built.sealed()) else { panic!() };
         assert_eq!((found.cost_ms, found.confidence), (80_000.0, Confidence::ConsistentWith));
         assert_eq!(found.culprit, "CodeHeap 'non-profiled nmethods'");
-        assert!(found.evidence.iter().any(|e| e.text.contains("1.0 kB free")), "{:?}", found.evidence);
-        assert!(found.evidence.iter().any(|e| e.text.contains("0 after")), "{:?}", found.evidence);
+        assert!(found.evidence.iter().any(|e| e.text().contains("1.0 kB free")), "{:?}", found.evidence);
+        assert!(found.evidence.iter().any(|e| e.text().contains("0 after")), "{:?}", found.evidence);
     }
 
     #[test]

@@ -349,15 +349,12 @@ fn evidence(jit: &JitCase<'_, '_>, rounds: &Rounds<'_>, reasons: &[(String, usiz
     for (method, of) in rounds.loops.iter().take(NAMED) {
         let slow_ms: f64 = of.iter().map(|r| r.until_ns.saturating_sub(r.span.t0_ns()) as f64 / 1e6).sum();
         let Some(first) = of.first() else { continue };
-        evidence.push(Evidence {
-            text: format!(
-                "{method}: thrown away {} and made again, {} without its code",
-                plural(of.len(), "time", "times"),
-                millis(slow_ms)
-            ),
-            source: first.span.position(),
-            at_ns: Some(first.span.t0_ns()),
-        });
+        let text = format!(
+            "{method}: thrown away {} and made again, {} without its code",
+            plural(of.len(), "time", "times"),
+            millis(slow_ms)
+        );
+        evidence.push(Evidence::cited(&first.span, text));
     }
     let words: Vec<String> = reasons.iter().take(NAMED).map(|(r, n)| format!("{r} ({n})")).collect();
     evidence.push(jit.evidence(format!("reasons: {}", words.join(", "))));
@@ -422,7 +419,7 @@ mod tests {
         assert_eq!((found.culprit.as_str(), found.confidence), ("app.A.work()", Confidence::ConsistentWith));
         assert!((found.cost_ms - 9_600.0).abs() < 1.0, "{}", found.cost_ms);
         assert!(
-            found.evidence.iter().any(|e| e.text.contains("class_check at bytecode 17")),
+            found.evidence.iter().any(|e| e.text().contains("class_check at bytecode 17")),
             "{:?}",
             found.evidence
         );

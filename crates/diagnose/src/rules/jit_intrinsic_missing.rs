@@ -283,7 +283,11 @@ mod tests {
             finding.title
         );
         assert!((finding.cost_ms - 6000.0).abs() < 1.0, "{}", finding.cost_ms);
-        assert!(finding.evidence.iter().any(|e| e.text.contains("shop.Sign.sign")), "{:?}", finding.evidence);
+        assert!(
+            finding.evidence.iter().any(|e| e.text().contains("shop.Sign.sign")),
+            "{:?}",
+            finding.evidence
+        );
     }
 
     #[test]

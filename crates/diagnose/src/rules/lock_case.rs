@@ -350,7 +350,7 @@ mod tests {
         }
         let finding = found(built);
         // Second, so that no fold of the list takes it.
-        let told = &finding.evidence[1].text;
+        let told = &finding.evidence[1].text();
         assert!(
             told.starts_with("meanwhile")
                 && told.contains("in write() on /var/log/app.log 75 %")
@@ -383,7 +383,7 @@ mod tests {
         }
         let finding = found(built);
         assert!(
-            finding.evidence.iter().any(|e| e.text.contains("waiting for shop.Stock that last held 99")),
+            finding.evidence.iter().any(|e| e.text().contains("waiting for shop.Stock that last held 99")),
             "{:?}",
             finding.evidence
         );
@@ -414,6 +414,6 @@ mod tests {
         }
         built.on_thread(kind::SCHED_OFF, "owner", "sleeping", 0.0, 60_000.0);
         let finding = found(built);
-        assert!(!finding.evidence.iter().any(|e| e.text.contains("meanwhile")), "{:?}", finding.evidence);
+        assert!(!finding.evidence.iter().any(|e| e.text().contains("meanwhile")), "{:?}", finding.evidence);
     }
 }

@@ -257,7 +257,7 @@ mod tests {
             built.with_stack(class, next, &frames, &[(label::ADDRESS, "0x1")], (at, 1_000.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        let evidence: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+        let evidence: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
         let text = format!("{} {evidence:?}", finding.title);
         assert!(!text.contains("Client.think"), "{text}");
     }

@@ -287,7 +287,8 @@ mod tests {
         let finding = found(&LockContendedMonitor, built);
         assert_eq!(finding.culprit, "shop.Ledger in shop.Orders.book()");
         assert!((finding.cost_ms - 45_000.0).abs() < 200.0, "{}", finding.cost_ms);
-        let told = finding.evidence.iter().any(|e| e.text.contains("360.00 s of it in waits that no record"));
+        let told =
+            finding.evidence.iter().any(|e| e.text().contains("360.00 s of it in waits that no record"));
         assert!(told, "{:?}", finding.evidence);
     }
 

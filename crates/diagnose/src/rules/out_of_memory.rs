@@ -142,7 +142,7 @@ mod tests {
             built.span(kind::JVM_WARNING, text, 50.0, 0.0, &[], &[]);
             let Judgement::Found(finding) = judged(&OutOfMemory, &built.sealed()) else { panic!("{text}") };
             assert!(finding.title.contains(words), "{}", finding.title);
-            assert!(finding.evidence.iter().any(|e| e.text == text));
+            assert!(finding.evidence.iter().any(|e| e.text() == text));
         }
     }
 

@@ -258,7 +258,7 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
             .collect();
         if let Some(most) = told.first() {
             finding.title = format!("{}; {most}", finding.title);
-            let source = finding.evidence.first().map_or(String::new(), |e| e.source.clone());
+            let source = finding.evidence.first().map_or_else(Default::default, |e| e.source.clone());
             finding
                 .evidence
                 .push(summed(source, format!("in page faults, off the CPU: {}", told.join(", "))));

@@ -366,7 +366,7 @@ fn evidence(
     part: f64,
     trivial: usize,
 ) -> Vec<Evidence> {
-    let summed = |text: String| Evidence { text, source: waits.source(case), at_ns: None };
+    let summed = |text: String| Evidence::summed(waits.source(case), text);
     let mut evidence = vec![summed(format!(
         "{} of {} safepoints slow ({}), the usual time to stop is {}; {} of the slow ones for an operation that does \
          nothing of note",
@@ -386,16 +386,15 @@ fn evidence(
     evidence.push(summed(format!("slow for {}", named.join(", "))));
     let mut worst = slow.to_vec();
     worst.sort_by(|a, b| b.ms().total_cmp(&a.ms()));
-    evidence.extend(worst.iter().take(CITED).map(|w| Evidence {
-        text: format!(
+    evidence.extend(worst.iter().take(CITED).map(|w| {
+        let text = format!(
             "{}: {} to stop, {} to be let go, {} in all",
             name_of(&w.span),
             millis(w.reach_ms),
             millis(w.leave_ms),
             millis(w.span.duration_ns() as f64 / 1e6)
-        ),
-        source: w.span.position(),
-        at_ns: Some(w.span.t0_ns()),
+        );
+        Evidence::cited(&w.span, text)
     }));
     if longest.span.figure(figure::REACH_INCLUDES_CLEANUP) == Some(1.0) {
         evidence.push(summed("this JDK counts the cleanup into the time to stop (JDK-8297154)".into()));

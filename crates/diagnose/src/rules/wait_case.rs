@@ -9,7 +9,7 @@ use super::gc_case::{cited, marked, summed};
 use crate::intervals::Intervals;
 use crate::ledger::Parts;
 use crate::waits::Heading;
-use crate::{Case, Confidence, Evidence, Finding, Judgement, Rule, Window, quantity};
+use crate::{Case, Confidence, Evidence, Fact, Finding, Judgement, Origin, Rule, Window, quantity};
 
 /// A wait of a thread within the slow windows, without the time in which the whole JVM was stopped.
 pub(crate) struct Wait<'a> {
@@ -162,19 +162,19 @@ impl<'c, 'a> Waits<'c, 'a> {
     }
 
     /// The sources of the waits with their number.
-    pub(crate) fn source(&self) -> String {
+    pub(crate) fn source(&self) -> Origin {
         let own = self.slow.first().and_then(|w| self.case.recording.sources.get(w.span.source().index()));
         let source = own.or(self.watcher);
-        let waits = quantity::plural(self.slow.len(), "wait", "waits");
-        source.map_or(String::new(), |s| format!("{} ({waits})", s.name))
+        let records = Some((self.slow.len(), "wait", "waits"));
+        source.map_or_else(Origin::default, |s| Origin { name: s.name.clone(), line: None, records })
     }
 
-    pub(crate) fn summed(&self, text: impl Into<String>) -> Evidence {
-        summed(self.source(), text)
+    pub(crate) fn summed(&self, fact: impl Into<Fact>) -> Evidence {
+        summed(self.source(), fact)
     }
 
     pub(crate) fn ruled_out(&self, figure: impl Into<String>) -> Judgement {
-        Judgement::RuledOut { figure: figure.into(), source: self.source() }
+        Judgement::RuledOut { figure: figure.into(), source: self.source().to_string() }
     }
 
     pub(crate) fn finding(&self, rule: &dyn Rule, (confidence, why): (Confidence, &str)) -> Finding {

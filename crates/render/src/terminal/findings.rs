@@ -89,7 +89,7 @@ impl Page {
             // Figures in a row from one place: it is named below the last of them.
             let named_below = i + 1 < evidence && places.get(i) == places.get(i + 1);
             let place = places.get(i).filter(|_| !named_below).map_or("", String::as_str);
-            self.field_with_source(if i == 0 { "evidence" } else { "" }, &item.text, place);
+            self.field_with_source(if i == 0 { "evidence" } else { "" }, &item.text(), place);
         }
         let more = finding.evidence.len().saturating_sub(evidence);
         if more > 0 {
@@ -142,6 +142,6 @@ impl Page {
 /// Where a figure stands, and of which moment it speaks.
 fn place(evidence: &Evidence, zero_ns: i64) -> String {
     let at = evidence.at_ns.map(|at| format!("at {}", units::moment(at, zero_ns)));
-    let parts = [Some(evidence.source.clone()).filter(|source| !source.is_empty()), at];
+    let parts = [Some(evidence.source.to_string()).filter(|source| !source.is_empty()), at];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -79,7 +79,7 @@ pub(super) fn mode(gc: &GcCase<'_, '_>) -> Option<crate::Evidence> {
         jdk if jdk >= 17.0 => "JDK 17 and later write the log synchronously unless -Xlog:async is given",
         _ => "before JDK 17 the log is always written synchronously",
     };
-    Some(crate::Evidence { text: text.into(), source: first.span.position(), at_ns: None })
+    Some(cited(&first.span, text).at(None))
 }
 
 pub(super) fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {

@@ -37,7 +37,7 @@ fn a_pause_idle_between_two_lines_is_consistent_with_a_blocked_write() {
     assert_eq!(finding.confidence, Confidence::ConsistentWith);
     assert_eq!(finding.cost_ms, 8_700.0);
     assert!(finding.remedies[0].change.contains("-Xlog:async"));
-    assert_eq!(finding.evidence[0].source, "gc.log:52");
+    assert_eq!(finding.evidence[0].source.to_string(), "gc.log:52");
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn a_write_timed_by_the_kernel_is_told_and_a_fault_of_the_vm_thread_is_another_c
     ] {
         let Judgement::Found(finding) = told else { panic!("{told:?}") };
         assert!(finding.confidence >= Confidence::Likely, "{}", finding.why_confidence);
-        let told = finding.evidence.iter().find(|e| e.source == "strace.txt:7");
-        let told = &told.unwrap_or_else(|| panic!("{:?}", finding.evidence)).text;
+        let told = finding.evidence.iter().find(|e| e.source.to_string() == "strace.txt:7");
+        let told = &told.unwrap_or_else(|| panic!("{:?}", finding.evidence)).text();
         assert!(told.contains("meanwhile writeback to 254:0 (background) took"), "{told}");
         assert!(told.contains(": 1.5 GB of /srv/dump.bin, last written by dd (7)"), "{told}");
     }
@@ -157,7 +157,7 @@ fn a_live_recording_proves_it_with_what_the_kernel_waited_for_and_the_stop_in_pa
         let judged = live(2_550, &["vfs_write", frame], "LogFileStreamOutput::write");
         let Judgement::Found(finding) = judged else { panic!("{judged:?}") };
         assert_eq!((finding.confidence, finding.cost_ms), (Confidence::Proven, 2_550.0));
-        assert!(finding.evidence.iter().any(|e| e.text.contains(told)), "{:?}", finding.evidence);
+        assert!(finding.evidence.iter().any(|e| e.text().contains(told)), "{:?}", finding.evidence);
         let stop = finding.stop.unwrap();
         let log = stop.parts.iter().find(|part| part.part == crate::chain::Part::LogWrite);
         assert_eq!(log.map(|part| part.ms), Some(2_550.0), "{stop:?}");

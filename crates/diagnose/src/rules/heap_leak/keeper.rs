@@ -153,11 +153,7 @@ impl<'a> Keeper<'a> {
 
     /// What the dump says of it.
     pub(super) fn evidence(&self, dump: &Dump<'_>) -> Vec<Evidence> {
-        let of = |text: String| Evidence {
-            text,
-            source: dump.span.name().to_owned(),
-            at_ns: Some(dump.span.t0_ns()),
-        };
+        let of = |text: String| Evidence::summed(dump.span.name(), text).at(dump.span.t0_ns());
         let inside = self.span.label(label::ACCUMULATES_IN);
         let inside = inside.map_or(String::new(), |class| format!("; memory accumulates in its {class}"));
         let mut told = vec![of(format!(

@@ -127,15 +127,13 @@ fn stops(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
     let told = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().find(|kind| case.has(kind, jit.jvm))?;
     let span = case.recording.spans_of(told).find(|s| s.process() == jit.jvm)?;
     let of = |windows: &[Window]| case.stopped_ms(jit.jvm, windows) / Case::length_ms(windows).max(1.0);
-    Some(Evidence {
-        text: format!(
-            "collections and other safepoints stopped it for {} of these windows, {} of the base",
-            share(of(windows)),
-            share(of(&case.base))
-        ),
-        source: case.recording.sources.get(span.source().index()).map_or(String::new(), |s| s.name.clone()),
-        at_ns: None,
-    })
+    let text = format!(
+        "collections and other safepoints stopped it for {} of these windows, {} of the base",
+        share(of(windows)),
+        share(of(&case.base))
+    );
+    let source = case.recording.sources.get(span.source().index()).map_or("", |s| &s.name);
+    Some(Evidence::summed(source, text))
 }
 
 /// What can be done.
@@ -192,7 +190,7 @@ mod tests {
         let recording = built.sealed();
         let case = whole_run(&recording);
         let jit = JitCase::read(&case, ProcessId(0));
-        tiers(&jit, &jit.tasks).text
+        tiers(&jit, &jit.tasks).text()
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn samples_of_code_that_is_compiled_later_make_it_likely() {
     let built = sampled(FrameType::Interpreted, "app.shift.M7.go", 0.0);
     let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
     assert_eq!(finding.confidence, Confidence::Likely, "{}", finding.why_confidence);
-    let text: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+    let text: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
     assert!(text.iter().any(|t| t.contains("100 % interpreted")), "{text:?}");
     assert!(!finding.meaning.contains("times slower"), "{}", finding.meaning);
 }
@@ -109,7 +109,7 @@ fn compilers_that_have_the_processors_which_the_application_waits_for_are_the_ca
     let built = sampled(FrameType::C2, "app.shift.M7.go", 0.6);
     let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
     assert!(finding.title.contains("took the application's processors"), "{}", finding.title);
-    let text: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+    let text: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
     assert!(text.iter().any(|t| t.contains("compilers took 0.60 processors (0.00 in the base)")), "{text:?}");
     assert!(text.iter().any(|t| t.contains("waited for a CPU for 60 %")), "{text:?}");
 }
@@ -122,7 +122,7 @@ fn a_burst_that_begins_with_the_dip_is_consistent_with_it_and_names_the_new_meth
     assert!(finding.title.starts_with("120 methods became hot"), "{}", finding.title);
     assert_eq!(finding.culprit, "app.shift (120)");
     assert!(finding.share.unwrap() > 0.5 && finding.cost_ms < 5_000.0, "{finding:?}");
-    let text: Vec<_> = finding.evidence.iter().map(|e| e.text.as_str()).collect();
+    let text: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
     assert!(text.iter().any(|t| t.contains("80 at tier 3, 40 at tier 4")), "{text:?}");
     assert!(text.iter().any(|t| t.contains("200 ms after the slow window")), "{text:?}");
     assert!(text.iter().any(|t| t.contains("waits in the queue: C2 p50")), "{text:?}");

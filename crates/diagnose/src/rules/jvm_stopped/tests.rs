@@ -20,7 +20,7 @@ fn stops_of_a_twentieth_are_told_with_where_they_went() {
     assert!(finding.title.contains("6.0 % of 120"), "{}", finding.title);
     assert!(finding.title.contains("Full GC, Ergonomics"), "{}", finding.title);
     assert!(
-        finding.evidence[0].text.starts_with("60 × Full GC, Ergonomics: 7.20 s"),
+        finding.evidence[0].text().starts_with("60 × Full GC, Ergonomics: 7.20 s"),
         "{:?}",
         finding.evidence
     );
@@ -85,7 +85,7 @@ fn stops_that_stand_out_are_named_where_they_are_what_was_lost() {
         finding.title
     );
     assert!(
-        finding.evidence[0].text.starts_with("20 × GC pause (young), G1 Evacuation Pause: 8"),
+        finding.evidence[0].text().starts_with("20 × GC pause (young), G1 Evacuation Pause: 8"),
         "{:?}",
         finding.evidence[0]
     );
@@ -115,7 +115,7 @@ fn shorter_stops_that_stand_out_are_counted_with_the_long_ones() {
     );
     // All of them, without what a usual stop takes.
     assert!((23_500.0..=23_600.0).contains(&first.cost_ms), "{}", first.cost_ms);
-    let sorts = &first.evidence[0].text;
+    let sorts = &first.evidence[0].text();
     assert!(sorts.contains("1 × unnamed VM operations: 3.60 s"), "{sorts}");
 }
 
@@ -135,7 +135,7 @@ fn a_full_collection_that_creeps_is_said_to_have_waited() {
     );
     let said = |d: &crate::Diagnosis| {
         let first = &d.findings[0];
-        let waited = first.evidence.iter().any(|e| e.text.contains("waited, for memory from swap"));
+        let waited = first.evidence.iter().any(|e| e.text().contains("waited, for memory from swap"));
         (waited, first.remedies[0].change.contains("vmstat"))
     };
     assert_eq!(said(&d), (true, true), "{:?}", d.findings[0]);
@@ -157,10 +157,10 @@ fn a_remark_on_one_processor_is_said_to_be_one_and_one_on_four_is_not() {
     let told = one
         .evidence
         .iter()
-        .any(|e| e.text.starts_with("1 remark ran on one processor (2.69 s of CPU in 2.66 s)"));
+        .any(|e| e.text().starts_with("1 remark ran on one processor (2.69 s of CPU in 2.66 s)"));
     assert!(told && one.remedies[0].change.contains("ParallelRefProcEnabled"), "{one:?}");
     let four = remark(9.0);
-    assert!(four.evidence.iter().all(|e| !e.text.contains("on one processor")), "{four:?}");
+    assert!(four.evidence.iter().all(|e| !e.text().contains("on one processor")), "{four:?}");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn an_initial_mark_on_one_processor_is_said_to_be_one() {
     assert!(
         one.evidence
             .iter()
-            .any(|e| e.text.starts_with("1 initial mark ran on one processor (19.74 s of CPU")),
+            .any(|e| e.text().starts_with("1 initial mark ran on one processor (19.74 s of CPU")),
         "{one:?}"
     );
     assert!(one.remedies[0].change.contains("CMSParallelInitialMarkEnabled"), "{one:?}");
@@ -233,7 +233,7 @@ fn what_another_rule_explains_is_charged_there_and_the_sum_is_told_in_its_eviden
     let d = diagnose(&built.sealed(), &Options::default()).unwrap();
     assert_eq!(d.findings.iter().map(|f| f.rule).collect::<Vec<_>>(), ["gc-explicit"], "{}", d.headline);
     assert!(
-        d.findings[0].evidence.iter().any(|e| e.text.contains("stopped for 20 %")),
+        d.findings[0].evidence.iter().any(|e| e.text().contains("stopped for 20 %")),
         "{:?}",
         d.findings[0]
     );

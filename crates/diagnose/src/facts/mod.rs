@@ -1,0 +1,144 @@
+//! What a finding rests on, as data: a metric with its value and baseline, further quantities and names, and where they
+//! were recorded. The sentences that people read are made from this data by one template a metric.
+//!
+//! A rule states facts and writes no sentence about them: `pauses::KERNEL_TIME.is(Value::seconds(1.2)).with("user", …)`.
+//! The catalogue of all metrics, one file a subject, is printed in docs/evidence.md. JSON has the data and the sentence.
+
+mod evidence;
+mod sentence;
+mod value;
+
+pub(crate) mod merged;
+pub(crate) mod pauses;
+
+pub use evidence::{Evidence, Origin};
+pub use value::{Unit, Value};
+
+/// Something that can be measured or named: its id, and the sentence that states it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Stable, in kebab-case; empty for text that is no metric.
+    pub id: &'static str,
+    /// A template: `{value}`, `{baseline}` and `{detail}` stand for quantities and names, `{detail|pause|pauses}` for a
+    /// number with its noun, `{detail?was|were}` for the noun or verb alone, `{list*; }` for a list with its separator. What
+    /// stands within `[ ]` is left out where it names a quantity that is not known.
+    pub words: &'static str,
+}
+
+/// A metric with what was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// What was measured.
+    pub metric: &'static Metric,
+    /// Its value, where it has one of its own.
+    pub value: Option<Value>,
+    /// The same in the baseline.
+    pub baseline: Option<Value>,
+    /// Further quantities, names and lists, by their names in the template.
+    pub details: Vec<(&'static str, Value)>,
+}
+
+impl Metric {
+    /// The metric with its value.
+    pub fn is(&'static self, value: Value) -> Fact {
+        Fact { value: Some(value), ..self.fact() }
+    }
+
+    /// The metric without a value of its own: all there is to it are names, or details.
+    pub fn fact(&'static self) -> Fact {
+        Fact { metric: self, value: None, baseline: None, details: Vec::new() }
+    }
+}
+
+impl Fact {
+    /// The same in the baseline.
+    #[must_use]
+    pub fn over(mut self, baseline: impl Into<Option<Value>>) -> Self {
+        self.baseline = baseline.into();
+        self
+    }
+
+    /// With a further quantity, or nothing where it is not known.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<Option<Value>>) -> Self {
+        self.details.extend(value.into().map(|value| (name, value)));
+        self
+    }
+
+    /// A detail by its name.
+    pub fn detail(&self, name: &str) -> Option<&Value> {
+        self.details.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// The value, the baseline or a detail, by its name in the template.
+    pub fn named(&self, name: &str) -> Option<&Value> {
+        match name {
+            "value" => self.value.as_ref(),
+            "baseline" => self.baseline.as_ref(),
+            _ => self.detail(name),
+        }
+    }
+
+    /// The same as a number, in the unit that it has.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.named(name)?.number()
+    }
+}
+
+/// Text that is no metric: what a program wrote, as it wrote it.
+pub(crate) static TEXT: Metric = Metric { id: "", words: "{value}" };
+
+impl Default for Fact {
+    fn default() -> Self {
+        TEXT.is(Value::name(""))
+    }
+}
+
+impl From<String> for Fact {
+    fn from(text: String) -> Self {
+        TEXT.is(Value::name(text))
+    }
+}
+
+impl From<&str> for Fact {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+/// A file of the catalogue: its metrics as constants, and `ALL` of them in order.
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $words:literal;)*) => {
+        $($(#[$doc])* pub(crate) static $name: $crate::facts::Metric = $crate::facts::Metric { id: $id, words: $words };)*
+        /// The metrics of this file.
+        pub(super) static ALL: &[&$crate::facts::Metric] = &[$(&$name),*];
+    };
+}
+pub(crate) use metrics;
+
+/// A subject and its metrics.
+pub type Subject = (&'static str, &'static [&'static Metric]);
+
+/// The catalogue: subjects with their metrics.
+pub fn catalogue() -> Vec<Subject> {
+    vec![("Collections", pauses::ALL), ("Findings that explain the same time", merged::ALL)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_stable_words_and_each_stands_for_one_metric() {
+        let mut seen = BTreeSet::new();
+        for metric in catalogue().iter().flat_map(|(_, metrics)| metrics.iter()) {
+            let is_word = |word: &str| {
+                !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+            };
+            assert!(metric.id.split('-').all(is_word), "{}", metric.id);
+            assert!(seen.insert(metric.id), "{} twice", metric.id);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The sentence of a fact: its metric's template, filled with its values.
+//!
+//! Names come from the recording and may hold anything: they are put in as they are and never read as a template.
+
+use super::{Fact, Value};
+
+impl Fact {
+    /// The fact in words, figures and units included.
+    pub fn sentence(&self) -> String {
+        let filled = self.filled(self.metric.words);
+        debug_assert!(filled.is_some(), "{:?} lacks what its sentence names", self);
+        filled.unwrap_or_else(|| self.metric.id.replace('-', " "))
+    }
+
+    /// A template filled in; `None` where a value that it names is not known.
+    fn filled(&self, words: &str) -> Option<String> {
+        let mut text = String::with_capacity(words.len());
+        let mut rest = words;
+        while let Some(at) = rest.find(['{', '[']) {
+            let (plain, from) = rest.split_at(at);
+            text.push_str(plain);
+            if let Some(from) = from.strip_prefix('{') {
+                let (key, behind) = from.split_once('}')?;
+                text.push_str(&self.put(key)?);
+                rest = behind;
+            } else {
+                let (part, behind) = from.strip_prefix('[')?.split_once(']')?;
+                text.push_str(&self.filled(part).unwrap_or_default());
+                rest = behind;
+            }
+        }
+        text.push_str(rest);
+        Some(text)
+    }
+
+    /// What stands for one pair of braces.
+    fn put(&self, key: &str) -> Option<String> {
+        let end = key.find(['|', '?', '*', ':']).unwrap_or(key.len());
+        let (name, how) = key.split_at(end);
+        let value = self.named(name)?;
+        let plain = |digits| value.words(digits, ", ");
+        Some(match how.chars().next() {
+            Some('|') => format!("{} {}", plain(None), noun(value, how.get(1..)?)?),
+            Some('?') => noun(value, how.get(1..)?)?.to_owned(),
+            Some('*') => value.words(None, how.get(1..)?),
+            Some(':') => plain(Some(how.get(2..)?.parse().ok()?)),
+            _ => plain(None),
+        })
+    }
+}
+
+/// One of two words by a number.
+fn noun<'w>(value: &Value, words: &'w str) -> Option<&'w str> {
+    let (one, many) = words.split_once('|')?;
+    Some(if value.number()?.round() == 1.0 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Metric;
+    use super::*;
+
+    static PAUSES: Metric = Metric {
+        id: "test-pauses",
+        words: "{value|pause|pauses} of {total}[ ({of} of {all})][; {list*; }], {load:.1}; {value?it|each} waited for {file}",
+    };
+    static PART: Metric = Metric { id: "test-part", words: "{value}: {what}" };
+
+    fn pauses(n: usize) -> Fact {
+        let fact = PAUSES.is(Value::count(n)).with("total", Value::ms(2_500.0));
+        fact.with("load", Value::plain(1.25)).with("file", Value::name("gc{value}[0].log"))
+    }
+
+    #[test]
+    fn a_template_is_filled_and_names_are_not_read_as_templates() {
+        assert_eq!(pauses(1).sentence(), "1 pause of 2.50 s, 1.2; it waited for gc{value}[0].log");
+        assert_eq!(pauses(3).sentence(), "3 pauses of 2.50 s, 1.2; each waited for gc{value}[0].log");
+    }
+
+    #[test]
+    fn what_is_not_known_leaves_out_the_part_that_speaks_of_it() {
+        let part = |ms: f64, what: &str| PART.is(Value::ms(ms)).with("what", Value::name(what));
+        let half = pauses(2).with("of", Value::count(1));
+        assert!(!half.sentence().contains('('), "{}", half.sentence());
+        let full =
+            half.with("all", Value::count(9)).with("list", Value::list([part(1.0, "a"), part(2.0, "b")]));
+        assert!(
+            full.sentence().starts_with("2 pauses of 2.50 s (1 of 9); 1.00 ms: a; 2.00 ms: b, "),
+            "{full:?}"
+        );
+    }
+}

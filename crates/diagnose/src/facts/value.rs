@@ -1,0 +1,181 @@
+//! Values of facts: a number with its unit, a name, or a list of facts; and how each is written.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::Fact;
+use crate::quantity;
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Things.
+    Count,
+    /// A share, 0 to 1.
+    Share,
+    /// Milliseconds.
+    Ms,
+    /// Bytes.
+    Bytes,
+    /// Times a second.
+    PerSecond,
+    /// Bytes a minute.
+    BytesPerMinute,
+    /// CPUs kept busy.
+    Cpus,
+    /// A number without a unit.
+    Number,
+}
+
+/// A number with its unit, a name, or a list of facts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number with its unit.
+    Number(f64, Unit),
+    /// A method, a lock, a file, a process, a cause: as the recording has it.
+    Name(String),
+    /// The parts of something, largest first.
+    List(Vec<Fact>),
+}
+
+impl Value {
+    /// A number of things.
+    pub fn count(n: usize) -> Self {
+        Self::Number(n as f64, Unit::Count)
+    }
+
+    /// A number of things that was measured as a number.
+    pub fn counted(n: f64) -> Self {
+        Self::Number(n, Unit::Count)
+    }
+
+    /// A share, 0 to 1.
+    pub fn share(share: f64) -> Self {
+        Self::Number(share, Unit::Share)
+    }
+
+    /// A time, milliseconds.
+    pub fn ms(ms: f64) -> Self {
+        Self::Number(ms, Unit::Ms)
+    }
+
+    /// A time given in seconds.
+    pub fn seconds(s: f64) -> Self {
+        Self::ms(s * 1e3)
+    }
+
+    /// A size.
+    pub fn bytes(bytes: f64) -> Self {
+        Self::Number(bytes, Unit::Bytes)
+    }
+
+    /// How often a second.
+    pub fn per_second(rate: f64) -> Self {
+        Self::Number(rate, Unit::PerSecond)
+    }
+
+    /// Growth of a size, given in bytes a second.
+    pub fn growth(bytes_per_s: f64) -> Self {
+        Self::Number(bytes_per_s * 60.0, Unit::BytesPerMinute)
+    }
+
+    /// CPUs kept busy.
+    pub fn cpus(cpus: f64) -> Self {
+        Self::Number(cpus, Unit::Cpus)
+    }
+
+    /// A number without a unit.
+    pub fn plain(number: f64) -> Self {
+        Self::Number(number, Unit::Number)
+    }
+
+    /// A name.
+    pub fn name(name: impl Into<String>) -> Self {
+        Self::Name(name.into())
+    }
+
+    /// The parts of something.
+    pub fn list(parts: impl IntoIterator<Item = Fact>) -> Self {
+        Self::List(parts.into_iter().collect())
+    }
+
+    /// The number, in its unit.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number, _) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The name.
+    pub fn as_name(&self) -> Option<&str> {
+        match self {
+            Self::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The parts.
+    pub fn parts(&self) -> &[Fact] {
+        match self {
+            Self::List(parts) => parts,
+            _ => &[],
+        }
+    }
+
+    /// As it stands in a sentence, with so many digits behind the point where the sentence asks for them.
+    pub(super) fn words(&self, digits: Option<usize>, between: &str) -> String {
+        match (self, digits) {
+            (Self::Number(n, _), Some(digits)) => format!("{n:.digits$}"),
+            (Self::Number(n, unit), None) => match unit {
+                Unit::Count => quantity::count(*n),
+                Unit::Share => quantity::share(*n),
+                Unit::Ms => quantity::millis(*n),
+                Unit::Bytes | Unit::BytesPerMinute => quantity::bytes(*n),
+                Unit::PerSecond | Unit::Number => format!("{n:.1}"),
+                Unit::Cpus => format!("{n:.2}"),
+            },
+            (Self::Name(name), _) => name.clone(),
+            (Self::List(parts), _) => parts.iter().map(Fact::sentence).collect::<Vec<_>>().join(between),
+        }
+    }
+}
+
+/// `{"value": 1.5, "unit": "ms"}`, `{"value": "name", "unit": null}`, `{"parts": […]}`.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::List(parts) => map.serialize_entry("parts", parts)?,
+            one => {
+                map.serialize_entry("value", &Bare(Some(one)))?;
+                map.serialize_entry("unit", &one.unit())?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl Value {
+    /// What the number counts; `None` for a name.
+    pub fn unit(&self) -> Option<Unit> {
+        match self {
+            Self::Number(_, unit) => Some(*unit),
+            _ => None,
+        }
+    }
+}
+
+/// A value without its unit: a number, a string, or null.
+pub(super) struct Bare<'v>(pub(super) Option<&'v Value>);
+
+impl Serialize for Bare<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(Value::Number(number, _)) if number.is_finite() => serializer.serialize_f64(*number),
+            Some(Value::Name(name)) => serializer.serialize_str(name),
+            _ => serializer.serialize_none(),
+        }
+    }
+}
