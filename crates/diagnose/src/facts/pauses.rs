@@ -1,6 +1,6 @@
 //! What collections took and why.
 
-use super::{Evidence, Value};
+use super::{Evidence, Fact, Value};
 use crate::collections::Pause;
 
 super::metrics! {
@@ -9,8 +9,100 @@ super::metrics! {
         "{pauses|pause|pauses} of {paused} in all, with {value} of kernel and {user} of user time";
     /// A pause with the CPU time used in it.
     PAUSE_CPU = "pause-cpu", "{pause} of {value} with {kernel} kernel and {user} user time";
+    /// CPU time of the kernel in pauses before the heap had been used once.
+    FIRST_TOUCH = "first-touch-kernel-time",
+        "{pauses|pause|pauses} with {value} of kernel and {user} of user time, before the heap had been used once";
+    /// The share that the kernel has of the CPU time of later pauses.
+    LATER_KERNEL_SHARE = "later-kernel-share", "kernel share of CPU time in later pauses: {value}";
+    /// A pause: what it was, why, how long, and how full the heap was.
+    PAUSE = "pause",
+        "{pause}[ ({cause})] of {value}[, {failed}][, the heap {heap-before} full][, heap {heap-after} full after it]";
+    /// A pause whose record ends before its length.
+    PAUSE_CUT_OFF = "pause-cut-off", "{value}, {failed}; its record is cut off, and how long it took is not known";
+    /// The median young pause.
+    USUAL_YOUNG = "usual-young-pause", "a usual young pause of this run takes {value}";
+    /// Collections that somebody asked for.
+    ASKED_FOR = "collections-asked-for",
+        "{by}: {collections|collection|collections}, {value} in all, cause \"{cause}\"";
+    /// How far apart collections that somebody asked for are.
+    ASKED_EVERY = "collections-asked-every", "one every {value} (median)";
+    /// The same, so close together that direct memory may have run out.
+    ASKED_IN_BUNCHES = "collections-asked-in-bunches",
+        "one every {value} (median); so close together they may come from direct memory that runs out (-XX:MaxDirectMemorySize)";
+    /// Growth of metaspace, bytes a minute, with its interval.
+    METASPACE_GROWTH = "metaspace-growth",
+        "metaspace after these collections went from {first} to {last} ({value} a minute, 95 % between {low} and {high})";
+    /// Threads that waited for native code which held an array.
+    LOCKER_WAITS = "gclocker-waits",
+        "{threads|thread|threads} waited {value} for native code that held an array below HotSpot's GCLocker, off the CPU; {thread} the longest, {longest}";
+    /// The share of young collections that native code brought about.
+    LOCKER_SHARE = "gclocker-share",
+        "{value} of all young collections; {empty} of them found eden less than {limit} full";
+    /// What was promoted too early, and how much of the old generation was garbage.
+    PROMOTED_EARLY = "promoted-early",
+        "threshold 1 after {collapsed} of {young|young collection|young collections}; {value} of what they freed was promoted; an old collection freed {garbage} of the old generation";
+    /// Bytes of age 1 after a collection.
+    AGE_1 = "survivors-of-age-1", "{value} of age 1, {desired} desired in a survivor space";
+    /// Pauses for humongous allocations.
+    HUMONGOUS = "humongous-pauses",
+        "{value|pause|pauses} with cause G1 Humongous Allocation; humongous is what has {size} or more";
+    /// Humongous regions before and after a collection.
+    HUMONGOUS_REGIONS = "humongous-regions",
+        "humongous regions {value:.0} before the collection, {after:.0} after it";
+    /// The share of the time that collections for lack of room took.
+    FOR_ROOM = "collections-for-room",
+        "{collections|collection|collections} for lack of room, {paused} in all, {value} of the time";
+    /// What the heap holds after collections of the old generation.
+    LIVE_SET = "live-set", "live set {value} of {heap}";
+    /// The same, where collections of the old generation are few.
+    LIVE_SET_ABOUT = "live-set-estimate", "live set about {value} of a heap of {heap}";
+    /// The size of the young generation.
+    YOUNG_SIZE = "young-generation",
+        "young generation {value} ({share} of the heap), a young collection every {interval} (median)";
+    /// Time that threads waited for memory which the collector had not freed yet.
+    STALLS = "allocation-stalls",
+        "{stalls|stall|stalls} of {threads|thread|threads}, {value} over all threads; at least one thread waited for {throughout} of the windows";
+    /// One such wait.
+    STALL = "allocation-stall", "{stall} of {thread}: {value}";
+    /// CPU time of pauses that waited.
+    STARVED = "starved-pauses",
+        "{pauses|pause|pauses} of {least} or more: {value} of CPU ({kernel} of it in the kernel) in {paused} of wall time[, {efficiency} of what the workers could use; a quiet machine gives {usual} or more]";
+    /// A load above the number of CPUs.
+    HOST_LOAD = "host-load", "load of the machine {value:.1} on {cpus:.0} processors";
+    /// Safepoints that were late though their operations have nothing to do with collections.
+    LATE_SAFEPOINTS = "late-safepoints",
+        "{value} other safepoints were late too: {longest} to reach \"{operation}\"";
+    /// More workers than CPUs.
+    WORKERS = "collector-threads", "{value:.0} collector threads on {cpus:.0} processors";
+    /// How much of the swap was free.
+    SWAP_FREE = "swap-free", "only {value} of the swap was free at the start: the heap may have been swapped out";
+    /// Growth of the live set, bytes a minute, with its interval and halves.
+    LIVE_SET_GROWTH = "live-set-growth",
+        "heap after {collections|collection|collections} of the old generation: {first} to {last}, {value} a minute (95 % between {low} and {high}); {early} in the earlier half, {late} in the later";
+    /// The heap in use after one collection of the old generation.
+    IN_USE_AFTER = "heap-in-use-after", "{value} in use after {pause}";
+    /// Direct buffers and what keeps them.
+    DIRECT_BUFFERS = "direct-buffers",
+        "{buffers|direct buffer|direct buffers} with {value} are kept by {owner}; {baseline} in the dump before";
+    /// What an object keeps, in a heap dump.
+    RETAINED = "retained",
+        "{value} of {heap} that can be reached ({share}) are kept by {owner}: {contents}[; memory accumulates in its {inside}]";
+    /// Classes from a root to what accumulates.
+    RETAINED_BY = "retained-by", "each keeps what is right of it: {value}";
+    /// What an object keeps above the dump before.
+    RETAINED_MORE = "retained-growth", "it keeps {value} more than in the dump before, of {heap} that the heap grew by";
     /// How the JVM uses large pages, as its log states it.
     LARGE_PAGES = "large-pages", "large pages: {value}";
+}
+
+/// A pause and how long it took.
+pub(crate) fn pause(pause: &Pause<'_>) -> Fact {
+    PAUSE.is(Value::ms(pause.ms())).with("pause", Value::name(pause.span.name()))
+}
+
+/// The same with the cause that the log has.
+pub(crate) fn with_cause(of: &Pause<'_>) -> Fact {
+    pause(of).with("cause", of.cause().map(Value::name))
 }
 
 /// A pause with the CPU time used in it.

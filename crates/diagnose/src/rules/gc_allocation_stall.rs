@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::{fact, kind};
 
 use super::gc_case::{GcCase, cited, remedy, several_or_long, stretches, summed, windows_of};
 use crate::collections::Pause;
+use crate::facts::{Value, pauses};
 use crate::failures::was_asked_for;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
@@ -136,28 +137,22 @@ fn found(
                        freed anything, so threads had to wait for it."
             .into();
     if !stalls.is_empty() {
-        let text = format!(
-            "{} of {}, {} over all threads; at least one thread waited for {} of the windows",
-            quantity::plural(stalls.len(), "stall", "stalls"),
-            quantity::plural(threads.len(), "thread", "threads"),
-            quantity::millis(total_ms),
-            quantity::millis(cost_ms),
-        );
-        finding.evidence.push(summed(gc.source(), text));
+        let fact = pauses::STALLS.is(Value::ms(total_ms)).with("stalls", Value::count(stalls.len()));
+        let fact = fact.with("threads", Value::count(threads.len())).with("throughout", Value::ms(cost_ms));
+        finding.evidence.push(summed(gc.source(), fact));
     }
     finding.evidence.extend(stalls.iter().take(CITED).map(|s| {
         let thread = s.thread().and_then(|t| gc.case.recording.threads.get(t.index()));
         let thread = thread.map_or("a thread", |t| gc.case.recording.strings.get(t.name));
-        cited(s, format!("{} of {thread}: {}", s.name(), quantity::millis(s.duration_ns() as f64 / 1e6)))
+        let fact = pauses::STALL.is(Value::ms(s.duration_ns() as f64 / 1e6));
+        cited(s, fact.with("stall", Value::name(s.name())).with("thread", Value::name(thread)))
     }));
     finding.evidence.extend(
-        super::gc_case::most(degenerated, Pause::ms)
-            .into_iter()
-            .map(|p| cited(&p.span, format!("{} of {}", p.span.name(), quantity::millis(p.ms())))),
+        super::gc_case::most(degenerated, Pause::ms).into_iter().map(|p| cited(&p.span, pauses::pause(p))),
     );
     if let (Some(live), Some(heap)) = (live_bytes(gc), gc.heap_max_bytes()) {
-        let text = format!("live set about {} of a heap of {}", quantity::bytes(live), quantity::bytes(heap));
-        finding.evidence.push(summed(gc.source(), text));
+        let fact = pauses::LIVE_SET_ABOUT.is(Value::bytes(live)).with("heap", Value::bytes(heap));
+        finding.evidence.push(summed(gc.source(), fact));
     }
     finding.remedies = vec![
         remedy(
@@ -204,7 +199,7 @@ mod tests {
         };
         assert_eq!(finding.cost_ms, 700.0);
         assert!(finding.title.contains("6 times") && finding.title.contains("2.10 s"), "{}", finding.title);
-        assert!(finding.evidence.iter().any(|e| e.text().contains("3 threads")));
+        assert_eq!(finding.fact(&pauses::STALLS).number("threads"), Some(3.0));
     }
 
     #[test]

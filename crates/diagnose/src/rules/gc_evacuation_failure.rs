@@ -4,6 +4,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, cited, most, remedy, summed};
 use crate::collections::Pause;
+use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, failures, quantity};
 
 /// A full collection that starts within this many pauses after a failure is its consequence.
@@ -179,24 +180,17 @@ fn found(
             .into();
     }
     if usual_ms > 0.0 {
-        let text = format!("a usual young pause of this run takes {}", quantity::millis(usual_ms));
-        finding.evidence.push(summed(gc.source(), text));
+        finding.evidence.push(summed(gc.source(), pauses::USUAL_YOUNG.is(Value::ms(usual_ms))));
     }
     finding.evidence.extend(most(&both, Pause::ms).into_iter().map(|p| {
         let after = p.span.figure(figure::HEAP_AFTER_BYTES).zip(gc.heap_max_bytes());
-        let filled = after.map_or(String::new(), |(after, heap)| {
-            format!(", heap {} full after it", quantity::share(after / heap))
-        });
-        let failed = failures::of(p, collector);
-        let failed = if failed.is_empty() { String::new() } else { format!(", {}", failed.join(", ")) };
-        cited(&p.span, format!("{} of {}{failed}{filled}", p.span.name(), quantity::millis(p.ms())))
+        let failed = Some(failures::of(p, collector)).filter(|failed| !failed.is_empty());
+        let fact = pauses::pause(p).with("failed", failed.map(|failed| Value::name(failed.join(", "))));
+        cited(&p.span, fact.with("heap-after", after.map(|(after, heap)| Value::share(after / heap))))
     }));
     finding.evidence.extend(cut.first().map(|p| {
-        let failed = failures::of(p, collector).join(", ");
-        cited(
-            &p.span,
-            format!("{}, {failed}; its record is cut off, and how long it took is not known", p.span.name()),
-        )
+        let failed = Value::name(failures::of(p, collector).join(", "));
+        cited(&p.span, pauses::PAUSE_CUT_OFF.is(Value::name(p.span.name())).with("failed", failed))
     }));
     if had_room {
         finding.remedies = vec![remedy(
@@ -353,7 +347,7 @@ mod tests {
             panic!("not found")
         };
         assert_eq!(finding.title, "1 × promotion failed, of which 1 record is cut off");
-        assert!(finding.evidence.iter().any(|e| e.text().contains("is not known")), "{:?}", finding.evidence);
+        assert_eq!(finding.facts(&pauses::PAUSE_CUT_OFF).count(), 1, "{:?}", finding.evidence);
         let json = serde_json::to_value(&finding).unwrap();
         assert!(json["cost_ms"].is_null(), "{json}");
     }

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
+use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule, quantity};
 
 /// Distance of the collections that RMI's distributed collector asks for (`sun.rmi.dgc.server.gcInterval`, one hour
@@ -249,32 +250,19 @@ fn found(
                        the application is stopped."
     }
     .into();
-    for (who, pauses) in &by {
-        let text = format!(
-            "{}: {}, {} in all, cause \"{}\"",
-            who.name(),
-            quantity::plural(pauses.len(), "collection", "collections"),
-            quantity::millis(total(pauses)),
-            pauses.first().and_then(Pause::cause).unwrap_or_default()
-        );
-        finding.evidence.push(summed(gc.source(), text));
+    for (who, of) in &by {
+        let cause = of.first().and_then(Pause::cause).unwrap_or_default();
+        let fact = pauses::ASKED_FOR.is(Value::ms(total(of))).with("by", Value::name(who.name()));
+        let fact = fact.with("collections", Value::count(of.len())).with("cause", Value::name(cause));
+        finding.evidence.push(summed(gc.source(), fact));
     }
     if let Some(s) = period {
-        let direct = if main == Initiator::System && s <= BUNCHED_S {
-            "; so close together they may come from direct memory that runs out (-XX:MaxDirectMemorySize)"
-        } else {
-            ""
-        };
-        finding
-            .evidence
-            .push(summed(gc.source(), format!("one every {} (median){direct}", quantity::seconds(s))));
+        let bunched = main == Initiator::System && s <= BUNCHED_S;
+        let every = if bunched { &pauses::ASKED_IN_BUNCHES } else { &pauses::ASKED_EVERY };
+        finding.evidence.push(summed(gc.source(), every.is(Value::seconds(s))));
     }
-    finding.evidence.extend(most(asked, Pause::ms).into_iter().map(|p| {
-        cited(
-            &p.span,
-            format!("{} ({}) of {}", p.span.name(), p.cause().unwrap_or_default(), quantity::millis(p.ms())),
-        )
-    }));
+    let longest = most(asked, Pause::ms).into_iter();
+    finding.evidence.extend(longest.map(|p| cited(&p.span, pauses::with_cause(p))));
     let bunched = main == Initiator::System && asker.is_none() && period.is_some_and(|s| s <= BUNCHED_S);
     finding.remedies = remedies(main, rmi, bunched);
     finding.verify = vec!["fathom gc shows no pause of this cause under \"Pauses by cause\"".into()];
@@ -391,11 +379,10 @@ mod tests {
         };
         assert_eq!((finding.cost_ms, finding.confidence), (59.0 * 150.0, Confidence::Likely));
         assert!(
-            finding.evidence.iter().any(|e| e.text().contains("one every 1.00 s")),
+            finding.facts(&pauses::ASKED_IN_BUNCHES).any(|every| every.number("value") == Some(1_000.0)),
             "{:?}",
             finding.evidence
         );
-        assert!(finding.evidence.iter().any(|e| e.text().contains("direct memory")));
     }
 
     #[test]

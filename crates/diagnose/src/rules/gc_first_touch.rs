@@ -2,8 +2,9 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
+use super::gc_case::{GcCase, blind, most, remedy, summed};
 use crate::collections::Pause;
+use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping, seconds. Measured when
@@ -169,29 +170,15 @@ fn found(
             .into();
     let total_sys: f64 = early.iter().filter_map(|p| p.cpu()).map(|c| c.sys_s).sum();
     let total_user: f64 = early.iter().filter_map(|p| p.cpu()).map(|c| c.user_s).sum();
-    let text = format!(
-        "{} with {total_sys:.2} s of kernel and {total_user:.2} s of user time, before the heap had been used once",
-        quantity::plural(early.len(), "pause", "pauses")
-    );
-    finding.evidence.push(summed(gc.source(), text));
-    finding.evidence.extend(most(early, kernel_part_ms).into_iter().map(|p| {
-        let cpu = p.cpu().unwrap_or_default();
-        cited(
-            &p.span,
-            format!(
-                "a pause of {} with {:.2} s kernel and {:.2} s user time",
-                quantity::millis(p.ms()),
-                cpu.sys_s,
-                cpu.user_s
-            ),
-        )
-    }));
+    let in_all = pauses::FIRST_TOUCH.is(Value::seconds(total_sys)).with("user", Value::seconds(total_user));
+    finding.evidence.push(summed(gc.source(), in_all.with("pauses", Value::count(early.len()))));
+    finding.evidence.extend(most(early, kernel_part_ms).into_iter().map(pauses::with_cpu));
     if cpu > 0.0 {
-        let text = format!("kernel share of CPU time in later pauses: {}", quantity::share(sys / cpu));
-        finding.evidence.push(summed(gc.source(), text));
+        let later = pauses::LATER_KERNEL_SHARE.is(Value::share(sys / cpu));
+        finding.evidence.push(summed(gc.source(), later));
     }
     if let Some(pages) = gc.fact(fact::LARGE_PAGES) {
-        finding.evidence.push(summed(gc.source(), format!("large pages: {pages}")));
+        finding.evidence.push(summed(gc.source(), pauses::LARGE_PAGES.is(Value::name(pages))));
     }
     finding.remedies = vec![
         remedy(

@@ -10,6 +10,7 @@ use super::gc_starved_of_cpu::waited;
 use super::heap_leak;
 use crate::burden::LONG_MS;
 use crate::collections::{Pause, live_points};
+use crate::facts::{Value, pauses};
 use crate::failures::ran_out;
 use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, quantity};
 
@@ -374,31 +375,22 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         "There is so little free memory between collections that the next one follows at once. The same \
                        work with more room takes fewer collections."
             .into();
-    let text = format!(
-        "{} for lack of room, {} in all, {} of the time",
-        quantity::plural(room.len(), "collection", "collections"),
-        quantity::millis(room.iter().map(Pause::ms).sum()),
-        quantity::share(stopped)
-    );
-    finding.evidence.push(summed(gc.source(), text));
+    let fact = pauses::FOR_ROOM.is(Value::share(stopped)).with("collections", Value::count(room.len()));
+    let paused = Value::ms(room.iter().map(Pause::ms).sum());
+    finding.evidence.push(summed(gc.source(), fact.with("paused", paused)));
     if let Some((live, heap)) = tight {
-        let text = format!("live set {} of {}", quantity::bytes(live), quantity::bytes(heap));
-        finding.evidence.push(summed(gc.source(), text));
+        let fact = pauses::LIVE_SET.is(Value::bytes(live)).with("heap", Value::bytes(heap));
+        finding.evidence.push(summed(gc.source(), fact));
     }
     if let Some(young) = young {
-        let text = format!(
-            "young generation {} ({} of the heap), a young collection every {} (median)",
-            quantity::bytes(young.size),
-            quantity::share(young.share),
-            quantity::seconds(young.interval_s)
-        );
-        finding.evidence.push(summed(gc.source(), text));
+        let fact = pauses::YOUNG_SIZE.is(Value::bytes(young.size)).with("share", Value::share(young.share));
+        let fact = fact.with("interval", Value::seconds(young.interval_s));
+        finding.evidence.push(summed(gc.source(), fact));
     }
     let heap = gc.heap_max_bytes().unwrap_or(f64::INFINITY);
     finding.evidence.extend(most(&room, Pause::ms).into_iter().map(|p| {
-        let left = heap_leak::left_share(p, heap)
-            .map_or(String::new(), |s| format!(", heap {} full after it", quantity::share(s)));
-        cited(&p.span, format!("{} of {}{left}", p.span.name(), quantity::millis(p.ms())))
+        let left = heap_leak::left_share(p, heap);
+        cited(&p.span, pauses::pause(p).with("heap-after", left.map(Value::share)))
     }));
     finding.remedies = remedies(gc, tight, old);
     finding.verify = vec![

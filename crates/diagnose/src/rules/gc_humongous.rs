@@ -4,6 +4,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
 use crate::collections::Pause;
+use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of objects starts
@@ -114,12 +115,9 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
                        Allocating many of them starts one collection cycle after the other."
             .into();
     let region = gc.fact_number(fact::REGION_BYTES).filter(|r| *r > 0.0);
-    let size = region.map_or("half a region".into(), |r| quantity::bytes(r / 2.0));
-    let text = format!(
-        "{} with cause G1 Humongous Allocation; humongous is what has {size} or more",
-        quantity::plural(caused.len(), "pause", "pauses")
-    );
-    finding.evidence.push(summed(gc.source(), text));
+    let size = region.map_or(Value::name("half a region"), |r| Value::bytes(r / 2.0));
+    let fact = pauses::HUMONGOUS.is(Value::count(caused.len())).with("size", size);
+    finding.evidence.push(summed(gc.source(), fact));
     let freed = |p: &Pause<'_>| {
         let f = |key| p.span.figure(key).unwrap_or(0.0);
         f(figure::HUMONGOUS_BEFORE_REGIONS) - f(figure::HUMONGOUS_AFTER_REGIONS)
@@ -127,7 +125,10 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
     finding.evidence.extend(most(&caused, freed).into_iter().map(|p| {
         let f = |key| p.span.figure(key).unwrap_or(0.0);
         let (before, after) = (f(figure::HUMONGOUS_BEFORE_REGIONS), f(figure::HUMONGOUS_AFTER_REGIONS));
-        cited(&p.span, format!("humongous regions {before:.0} before the collection, {after:.0} after it"))
+        cited(
+            &p.span,
+            pauses::HUMONGOUS_REGIONS.is(Value::counted(before)).with("after", Value::counted(after)),
+        )
     }));
     finding.remedies = remedies(gc, region);
     finding.verify = vec![

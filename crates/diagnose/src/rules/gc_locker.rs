@@ -6,6 +6,7 @@ use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
 use super::gc_case::{GcCase, SEVERAL, cited, marked, most, remedy, summed};
 use super::gc_first_touch::{kernel_heavy, kernel_part_ms};
 use crate::collections::Pause;
+use crate::facts::{Value, pauses};
 use crate::failures::only_pinned;
 use crate::intervals::Intervals;
 use crate::waits::Heading;
@@ -194,11 +195,12 @@ impl Blocked {
         );
         let recording = case.recording;
         let named = recording.threads.get(thread.index()).map_or("", |row| recording.strings.get(row.name));
-        let text = format!(
-            "{waited} below HotSpot's GCLocker, off the CPU; {named} the longest, {}",
-            quantity::millis(*longest_ms)
-        );
-        finding.evidence.insert(0, summed("sched", text));
+        let fact =
+            pauses::LOCKER_WAITS.is(Value::ms(self.ms)).with("threads", Value::count(self.threads.len()));
+        let fact = fact.with("thread", Value::name(named)).with("longest", Value::ms(*longest_ms));
+        let mut evidence = summed("sched", fact);
+        evidence.thread = Some(*thread);
+        finding.evidence.insert(0, evidence);
         finding.title = waited;
         finding.acts.extend(self.windows);
         finding.windows = marked(finding.acts.clone());
@@ -261,22 +263,11 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, by_locker: &[Pause<'_>], share: f
                        wait for that code, and an extra collection follows."
             .into();
     let empty = by_locker.iter().filter(|p| found_nothing(p)).count();
-    let text = format!(
-        "{} of all young collections; {empty} of them found eden less than {} full",
-        quantity::share(share),
-        quantity::share(EMPTY)
-    );
-    finding.evidence.push(summed(gc.source(), text));
+    let fact = pauses::LOCKER_SHARE.is(Value::share(share)).with("empty", Value::count(empty));
+    finding.evidence.push(summed(gc.source(), fact.with("limit", Value::share(EMPTY))));
     finding.evidence.extend(most(by_locker, Pause::ms).into_iter().map(|p| {
-        cited(
-            &p.span,
-            format!(
-                "{} ({}) of {}",
-                p.span.name(),
-                p.cause().unwrap_or("no cause logged"),
-                quantity::millis(p.ms())
-            ),
-        )
+        let cause = p.cause().unwrap_or("no cause logged");
+        cited(&p.span, pauses::pause(p).with("cause", Value::name(cause)))
     }));
     finding.remedies = remedies(gc);
     finding.verify = vec![
@@ -352,7 +343,7 @@ mod tests {
         };
         // All but the hundredth of eden that was full.
         assert!((finding.cost_ms - 5_940.0).abs() < 1e-6, "{}", finding.cost_ms);
-        assert!(finding.evidence[0].text().contains("60 of them found eden"), "{:?}", finding.evidence[0]);
+        assert_eq!(finding.fact(&pauses::LOCKER_SHARE).number("empty"), Some(60.0));
         assert!(finding.remedies[0].change.contains("JDK 22"));
     }
 
@@ -464,7 +455,7 @@ mod tests {
         let Judgement::Found(finding) = waiting(600.0) else { panic!("not found") };
         assert!((finding.cost_ms - 6_008.0).abs() < 30.0, "{}", finding.cost_ms);
         assert_eq!(finding.title, "6 threads waited 36.00 s for native code that held an array");
-        assert!(finding.evidence[0].text().contains("below HotSpot's GCLocker"), "{:?}", finding.evidence[0]);
+        assert_eq!(finding.evidence[0].metric(), pauses::LOCKER_WAITS.id);
         assert!(matches!(waiting(0.5), Judgement::RuledOut { .. }));
     }
 

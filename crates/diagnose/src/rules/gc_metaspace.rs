@@ -4,6 +4,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 
 use super::gc_case::{GcCase, cited, most, remedy, several_or_long, summed};
 use crate::collections::Pause;
+use crate::facts::{Value, pauses};
 use crate::trend::Trend;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
@@ -113,29 +114,15 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, asked: &[Pause<'_>], cost_ms: f64
                        the whole heap, most of them with the application stopped."
             .into();
     if let Some((trend, first, last)) = growth {
-        let text = format!(
-            "metaspace after these collections went from {} to {} ({} a minute, 95 % between {} and {})",
-            quantity::bytes(first),
-            quantity::bytes(last),
-            quantity::bytes(trend.slope * 60.0),
-            quantity::bytes(trend.low * 60.0),
-            quantity::bytes(trend.high * 60.0)
-        );
-        finding.evidence.push(summed(gc.source(), text));
+        let fact = pauses::METASPACE_GROWTH.is(Value::growth(trend.slope));
+        let fact = fact.with("first", Value::bytes(first)).with("last", Value::bytes(last));
+        let fact = fact.with("low", Value::growth(trend.low)).with("high", Value::growth(trend.high));
+        finding.evidence.push(summed(gc.source(), fact));
     }
     finding.evidence.extend(most(asked, Pause::ms).into_iter().map(|p| {
         let heap = p.span.figure(figure::HEAP_BEFORE_BYTES).zip(gc.heap_max_bytes());
-        let heap = heap
-            .map_or(String::new(), |(used, max)| format!(", the heap {} full", quantity::share(used / max)));
-        cited(
-            &p.span,
-            format!(
-                "{} ({}) of {}{heap}",
-                p.span.name(),
-                p.cause().unwrap_or_default(),
-                quantity::millis(p.ms())
-            ),
-        )
+        let fact = pauses::with_cause(p);
+        cited(&p.span, fact.with("heap-before", heap.map(|(used, max)| Value::share(used / max))))
     }));
     let exhausted = gc
         .case
@@ -202,7 +189,9 @@ mod tests {
             panic!("not found")
         };
         assert!(finding.title.contains("keeps growing") && finding.culprit.contains("class loaders"));
-        assert!(finding.evidence[0].text().contains("from 20.1 MB to 64.9 MB"), "{:?}", finding.evidence[0]);
+        let grew = finding.fact(&pauses::METASPACE_GROWTH);
+        let mb = ["first", "last"].map(|name| (grew.number(name).unwrap() / 1048576.0 * 10.0).round() / 10.0);
+        assert_eq!(mb, [20.1, 64.9]);
     }
 
     #[test]

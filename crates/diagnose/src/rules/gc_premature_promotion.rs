@@ -4,6 +4,7 @@ use fathom_recording::vocabulary::{fact, figure};
 
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::Pause;
+use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// Share of young collections after which the survivor spaces are overrun: the threshold falls to 1 although more is
@@ -164,25 +165,13 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, aged: &[Pause<'_>], seen: &Seen, 
         "Objects that would die soon are moved to the old generation, and the costly collections of \
                        that have to remove them."
             .into();
-    let text = format!(
-        "threshold 1 after {} of {}; {} of what they freed was promoted; an old collection freed {} of the old generation",
-        quantity::share(seen.collapsed),
-        quantity::plural(aged.len(), "young collection", "young collections"),
-        quantity::share(seen.promoted),
-        quantity::share(seen.garbage),
-    );
-    finding.evidence.push(summed(gc.source(), text));
+    let fact = pauses::PROMOTED_EARLY.is(Value::share(seen.promoted));
+    let fact = fact.with("collapsed", Value::share(seen.collapsed)).with("young", Value::count(aged.len()));
+    finding.evidence.push(summed(gc.source(), fact.with("garbage", Value::share(seen.garbage))));
     let age1 = |p: &Pause<'_>| p.span.figure(figure::AGE1_BYTES).unwrap_or(0.0);
     finding.evidence.extend(super::gc_case::most(aged, age1).into_iter().map(|p| {
         let desired = p.span.figure(figure::DESIRED_SURVIVOR_BYTES).unwrap_or(0.0);
-        cited(
-            &p.span,
-            format!(
-                "{} of age 1, {} desired in a survivor space",
-                quantity::bytes(age1(p)),
-                quantity::bytes(desired)
-            ),
-        )
+        cited(&p.span, pauses::AGE_1.is(Value::bytes(age1(p))).with("desired", Value::bytes(desired)))
     }));
     let young = if gc.fact(fact::COLLECTOR) == Some("G1") {
         remedy(

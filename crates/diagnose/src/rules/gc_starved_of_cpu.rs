@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::{fact, figure, kind};
 use super::gc_case::{GcCase, blind, cited, most, remedy, summed};
 use crate::burden::LONG_MS;
 use crate::collections::{CPU_MIN_REAL_S, Cpu, Pause, Worked};
+use crate::facts::{Value, pauses};
 use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, quantity};
@@ -196,29 +197,11 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
         "The collector hardly ran while the application waited for it. Consistent with that: no processor for its \
          threads, a heap that was swapped out, a disk or file system that blocked the JVM."
             .into();
-    let share = seen.efficiency.map_or(String::new(), |share| {
-        format!(
-            ", {} of what the workers could use; a quiet machine gives {} or more",
-            quantity::share(share),
-            quantity::share(USUAL)
-        )
-    });
-    let text = format!(
-        "{} of 50 ms or more: {used} of CPU ({} of it in the kernel) in {wall} of wall time{share}",
-        quantity::plural(seen.pauses, "pause", "pauses"),
-        quantity::seconds(seen.cpu.sys_s),
-    );
-    finding.evidence.push(summed(gc.source(), text));
-    finding.evidence.extend(most(long, wasted_ms).into_iter().map(|p| {
-        let cpu = p.cpu().unwrap_or_default();
-        let text = format!(
-            "a pause of {} with {:.2} s user and {:.2} s system",
-            quantity::millis(p.ms()),
-            cpu.user_s,
-            cpu.sys_s
-        );
-        cited(&p.span, text)
-    }));
+    let fact = pauses::STARVED.is(Value::seconds(seen.cpu.cpu_s())).with("pauses", Value::count(seen.pauses));
+    let fact = fact.with("least", Value::ms(50.0)).with("kernel", Value::seconds(seen.cpu.sys_s));
+    let fact = fact.with("paused", Value::seconds(seen.cpu.real_s)).with("usual", Value::share(USUAL));
+    finding.evidence.push(summed(gc.source(), fact.with("efficiency", seen.efficiency.map(Value::share))));
+    finding.evidence.extend(most(long, wasted_ms).into_iter().map(pauses::with_cpu));
     finding.evidence.extend(support);
     finding.evidence.extend(swapped);
     finding.remedies = vec![
@@ -250,7 +233,8 @@ fn support(gc: &GcCase<'_, '_>) -> Vec<Evidence> {
     if let (Some((load, span)), Some(cpus)) = (loads.max_by(|a, b| a.0.total_cmp(&b.0)), cpus)
         && load > cpus
     {
-        support.push(cited(&span, format!("load of the machine {load:.1} on {cpus:.0} processors")));
+        let fact = pauses::HOST_LOAD.is(Value::plain(load)).with("cpus", Value::counted(cpus));
+        support.push(cited(&span, fact));
     }
     let stops = gc.case.spans_in(kind::SAFEPOINT, gc.jvm, &gc.case.slow);
     let holds_pause = |s: &fathom_recording::Span<'_>| {
@@ -260,18 +244,16 @@ fn support(gc: &GcCase<'_, '_>) -> Vec<Evidence> {
     let late: Vec<_> = stops.filter(|s| reach_ms(s) >= LATE.0 && !holds_pause(s)).collect();
     let worst = late.iter().max_by(|a, b| reach_ms(a).total_cmp(&reach_ms(b)));
     if let Some(worst) = worst.filter(|_| late.len() >= LATE.1) {
-        let text = format!(
-            "{} other safepoints were late too: {} to reach \"{}\"",
-            late.len(),
-            quantity::millis(reach_ms(worst)),
-            worst.name()
-        );
-        support.push(cited(worst, text));
+        let fact = pauses::LATE_SAFEPOINTS.is(Value::count(late.len()));
+        let fact =
+            fact.with("longest", Value::ms(reach_ms(worst))).with("operation", Value::name(worst.name()));
+        support.push(cited(worst, fact));
     }
     if let (Some(workers), Some(cpus)) = (gc.fact_number(fact::GC_WORKERS), cpus)
         && workers > cpus
     {
-        support.push(summed(gc.source(), format!("{workers:.0} collector threads on {cpus:.0} processors")));
+        let fact = pauses::WORKERS.is(Value::counted(workers)).with("cpus", Value::counted(cpus));
+        support.push(summed(gc.source(), fact));
     }
     support
 }
@@ -280,15 +262,7 @@ fn support(gc: &GcCase<'_, '_>) -> Vec<Evidence> {
 fn swapped(gc: &GcCase<'_, '_>) -> Option<Evidence> {
     let total = gc.fact_number(fact::SWAP_TOTAL_BYTES).filter(|t| *t > 0.0)?;
     let free = gc.fact_number(fact::SWAP_FREE_BYTES)? / total;
-    (free < SWAP_FREE).then(|| {
-        summed(
-            gc.source(),
-            format!(
-                "only {} of the swap was free at the start: the heap may have been swapped out",
-                quantity::share(free)
-            ),
-        )
-    })
+    (free < SWAP_FREE).then(|| summed(gc.source(), pauses::SWAP_FREE.is(Value::share(free))))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use self::allocated::Place;
 use self::keeper::{By, Dump, Keeper};
 use super::gc_case::{GcCase, blind, cited, remedy, summed};
 use crate::collections::{LivePoint, Pause, live_points};
+use crate::facts::{Value, pauses};
 use crate::live_set::{Growth, READINGS, Rise};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
@@ -218,18 +219,16 @@ fn found(
         "After each collection more memory stays in use. Collections come more often and free less, \
                        until the application does little else or fails with an OutOfMemoryError."
             .into();
-    let text = format!(
-        "heap after {} of the old generation: {} to {}, {} a minute (95 % between {} and {}); {} in the earlier half, {} in the later",
-        quantity::plural(points.len(), "collection", "collections"),
-        quantity::bytes(rise.first.max(0.0)),
-        quantity::bytes(rise.last),
-        quantity::bytes(rise.all.slope * 60.0),
-        quantity::bytes(rise.all.low * 60.0),
-        quantity::bytes(rise.all.high * 60.0),
-        quantity::bytes(rise.early.slope * 60.0),
-        quantity::bytes(rise.late.slope * 60.0),
-    );
-    finding.evidence.push(summed(gc.source(), text));
+    let fact = pauses::LIVE_SET_GROWTH.is(Value::growth(rise.all.slope));
+    let fact = fact
+        .with("collections", Value::count(points.len()))
+        .with("first", Value::bytes(rise.first.max(0.0)))
+        .with("last", Value::bytes(rise.last))
+        .with("low", Value::growth(rise.all.low))
+        .with("high", Value::growth(rise.all.high))
+        .with("early", Value::growth(rise.early.slope))
+        .with("late", Value::growth(rise.late.slope));
+    finding.evidence.push(summed(gc.source(), fact));
     if let (Some(keeper), Some(dump)) = (&keeper, dump) {
         finding.evidence.extend(keeper.evidence(dump));
     }
@@ -238,7 +237,7 @@ fn found(
     for point in points.first().into_iter().chain(points.last()) {
         finding.evidence.push(cited(
             &point.span,
-            format!("{} in use after {}", quantity::bytes(point.bytes), point.span.name()),
+            pauses::IN_USE_AFTER.is(Value::bytes(point.bytes)).with("pause", Value::name(point.span.name())),
         ));
     }
     finding.evidence.extend(error.map(|e| cited(&e, e.name().to_owned())));

@@ -3,6 +3,7 @@
 use fathom_recording::vocabulary::{fact, figure};
 
 use super::keeper::Dump;
+use crate::facts::{Value, pauses};
 use crate::rules::gc_case::{GcCase, remedy, summed};
 use crate::{Confidence, Finding, Rule, quantity};
 
@@ -69,17 +70,9 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
         .into();
     finding.evidence.push(summed(
         dump.span.name(),
-        format!(
-            "{} with {} are kept by {}; {} in the dump before",
-            quantity::plural(
-                owner.figure(figure::OBJECTS).unwrap_or(0.0) as usize,
-                "direct buffer",
-                "direct buffers"
-            ),
-            quantity::bytes(bytes),
-            owner.name(),
-            quantity::bytes(bytes - grown)
-        ),
+        (pauses::DIRECT_BUFFERS.is(Value::bytes(bytes)).over(Value::bytes(bytes - grown)))
+            .with("buffers", Value::counted(owner.figure(figure::OBJECTS).unwrap_or(0.0)))
+            .with("owner", Value::name(owner.name())),
     ));
     finding.remedies = vec![remedy(
         format!(

@@ -8,7 +8,8 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::collections::LivePoint;
-use crate::{Evidence, quantity};
+use crate::facts::{Value, pauses};
+use crate::{Evidence, Fact, quantity};
 
 /// What a holder must keep, or have grown by, as a share of the growth that it is to explain.
 const MOST: f64 = 0.5;
@@ -153,27 +154,20 @@ impl<'a> Keeper<'a> {
 
     /// What the dump says of it.
     pub(super) fn evidence(&self, dump: &Dump<'_>) -> Vec<Evidence> {
-        let of = |text: String| Evidence::summed(dump.span.name(), text).at(dump.span.t0_ns());
+        let of = |fact: Fact| Evidence::summed(dump.span.name(), fact).at(dump.span.t0_ns());
         let inside = self.span.label(label::ACCUMULATES_IN);
-        let inside = inside.map_or(String::new(), |class| format!("; memory accumulates in its {class}"));
-        let mut told = vec![of(format!(
-            "{} of {} that can be reached ({}) are kept by {}: {}{inside}",
-            quantity::bytes(retained(&self.span)),
-            quantity::bytes(dump.bytes()),
-            quantity::share(self.share),
-            self.name(),
-            self.contents(),
-        ))];
+        let kept = pauses::RETAINED.is(Value::bytes(retained(&self.span)));
+        let kept = kept.with("heap", Value::bytes(dump.bytes())).with("share", Value::share(self.share));
+        let kept =
+            kept.with("owner", Value::name(self.name())).with("contents", Value::name(self.contents()));
+        let mut told = vec![of(kept.with("inside", inside.map(Value::name)))];
         let way: Vec<&str> = self.dominators().collect();
         if way.len() > 1 {
-            told.push(of(format!("each keeps what is right of it: {}", way.join(" → "))));
+            told.push(of(pauses::RETAINED_BY.is(Value::name(way.join(" → ")))));
         }
         if let (By::Grew(by), Some(before)) = (self.by, dump.before()) {
-            told.push(of(format!(
-                "it keeps {} more than in the dump before, of {} that the heap grew by",
-                quantity::bytes(by),
-                quantity::bytes(dump.bytes() - before)
-            )));
+            let grew = Value::bytes(dump.bytes() - before);
+            told.push(of(pauses::RETAINED_MORE.is(Value::bytes(by)).with("heap", grew)));
         }
         told
     }
