@@ -8,6 +8,7 @@ mod evidence;
 mod sentence;
 mod value;
 
+pub(crate) mod compile;
 pub(crate) mod merged;
 pub(crate) mod pauses;
 
@@ -121,7 +122,11 @@ pub type Subject = (&'static str, &'static [&'static Metric]);
 
 /// The catalogue: subjects with their metrics.
 pub fn catalogue() -> Vec<Subject> {
-    vec![("Collections", pauses::ALL), ("Findings that explain the same time", merged::ALL)]
+    vec![
+        ("Collections", pauses::ALL),
+        ("Compilers", compile::ALL),
+        ("Findings that explain the same time", merged::ALL),
+    ]
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JIT_LOG, JitCase, remedy};
+use crate::facts::{Metric, Value, compile};
 use crate::intervals::Intervals;
-use crate::quantity::{bytes, count, millis, plural};
-use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window, stats};
+use crate::quantity::{millis, plural};
+use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
 /// So many events of a full code cache are not an accident of one large compilation.
 const MIN_EVENTS: usize = 3;
@@ -196,40 +197,28 @@ fn segments(seen: &Seen<'_>) -> String {
 }
 
 fn evidence(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Vec<Evidence> {
-    let cited = |span: &Span<'_>, text: String| Evidence::cited(span, text);
     let mut evidence = Vec::new();
-    evidence.extend(seen.disabled.as_ref().map(|s| cited(s, "the compiler has been disabled".into())));
+    evidence.extend(seen.disabled.as_ref().map(|s| Evidence::cited(s, compile::DISABLED.fact())));
     evidence.extend(seen.full.iter().take(CITED).map(|s| {
-        let free = s.figure(figure::CODE_CACHE_FREE_BYTES).map(|f| format!(", {} free", bytes(f)));
-        cited(s, format!("code cache full{}", free.unwrap_or_default()))
+        let free = s.figure(figure::CODE_CACHE_FREE_BYTES).map(Value::bytes);
+        Evidence::cited(s, Fact { value: free, ..compile::CACHE_FULL.fact() })
     }));
-    let summed = |spans: &[Span<'_>], text: String| {
+    let summed = |spans: &[Span<'_>], metric: &'static Metric| {
         spans.first().map(|first| {
             let source = case.recording.sources.get(first.source().index());
-            Evidence::summed(source.map_or("", |s| &s.name), text).at(first.t0_ns())
+            Evidence::summed(source.map_or("", |s| &s.name), metric.is(Value::count(spans.len())))
+                .at(first.t0_ns())
         })
     };
-    evidence.extend(summed(&seen.full, format!("full {} in all", plural(seen.full.len(), "time", "times"))));
-    evidence.extend(summed(
-        &seen.gave_up,
-        format!(
-            "{} for lack of room",
-            plural(seen.gave_up.len(), "compilation gave up", "compilations gave up")
-        ),
-    ));
-    evidence.extend(summed(
-        &seen.sweeps,
-        format!("{} of the code cache", plural(seen.sweeps.len(), "sweep", "sweeps")),
-    ));
-    evidence.extend(summed(
-        &seen.collections,
-        format!("{} to free code", plural(seen.collections.len(), "collection", "collections")),
-    ));
+    evidence.extend(summed(&seen.full, &compile::CACHE_FULL_TIMES));
+    evidence.extend(summed(&seen.gave_up, &compile::GAVE_UP));
+    evidence.extend(summed(&seen.sweeps, &compile::SWEEPS));
+    evidence.extend(summed(&seen.collections, &compile::FOR_CODE));
     evidence.extend(quiet_after(case, jvm, seen));
     let size = case.recording.processes.get(jvm.index()).and_then(|p| p.fact_number(fact::CODE_CACHE_BYTES));
     if let (Some(size), Some(first)) = (size, evidence.first()) {
         let source = first.source.clone();
-        evidence.push(Evidence::summed(source, format!("code cache of {}", bytes(size))));
+        evidence.push(Evidence::summed(source, compile::CACHE_SIZE.is(Value::bytes(size))));
     }
     evidence
 }
@@ -241,11 +230,8 @@ fn quiet_after(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Option<Evide
     let (first, last) = (jit.tasks.first()?.queued_ns, case.recording.covers_ns()?.1);
     let rate =
         |from_ns: i64, to_ns: i64| stats::mean(&[jit.per_s(&[Window { from_ns, to_ns }])]).unwrap_or(0.0);
-    Some(jit.evidence(format!(
-        "{} compile tasks a second before, {} after",
-        count(rate(first, begin)),
-        count(rate(begin, last))
-    )))
+    let after = compile::AFTER_DISABLED.is(Value::per_second(rate(begin, last)));
+    Some(jit.evidence(after.over(Value::per_second(rate(first, begin)))))
 }
 
 #[cfg(test)]
@@ -270,8 +256,8 @@ mod tests {
         let Judgement::Found(found) = judged(&JitCodeCacheFull, &built.sealed()) else { panic!() };
         assert_eq!((found.cost_ms, found.confidence), (80_000.0, Confidence::ConsistentWith));
         assert_eq!(found.culprit, "CodeHeap 'non-profiled nmethods'");
-        assert!(found.evidence.iter().any(|e| e.text().contains("1.0 kB free")), "{:?}", found.evidence);
-        assert!(found.evidence.iter().any(|e| e.text().contains("0 after")), "{:?}", found.evidence);
+        assert!(found.facts(&compile::CACHE_FULL).any(|full| full.number("value") == Some(1024.0)));
+        assert!(found.fact(&compile::AFTER_DISABLED).number("value").unwrap() < 0.5);
     }
 
     #[test]

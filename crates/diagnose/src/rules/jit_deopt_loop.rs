@@ -7,9 +7,10 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::{JitCase, remedy};
+use crate::facts::{Value, compile};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
-use crate::quantity::{count, millis, plural};
+use crate::quantity::{count, plural};
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
 
 /// Code of one method thrown away so often is a loop; warm-up does it once or twice a method.
@@ -186,12 +187,11 @@ fn compiled_again(rule: &dyn Rule, jit: &JitCase<'_, '_>, again: &Again<'_>, cos
     finding.title = format!("{worst} is compiled again and again, {} times", count(times as f64));
     finding.culprit = worst.to_owned();
     finding.meaning = MEANING.into();
-    let others: Vec<String> =
-        again.methods.iter().take(NAMED).map(|(m, n)| format!("{m} ({} times)", count(*n as f64))).collect();
-    finding.evidence = vec![jit.evidence(format!(
-        "compiled {AGAIN} times or more in the slow windows: {}; code that is still good is compiled once a tier",
-        others.join(", ")
-    ))];
+    let methods = again.methods.iter().take(NAMED).map(|(method, n)| {
+        compile::AGAIN_METHOD.is(Value::counted(*n as f64)).with("method", Value::name(method.to_string()))
+    });
+    let fact = compile::AGAIN.is(Value::counted(AGAIN as f64));
+    finding.evidence = vec![jit.evidence(fact.with("methods", Value::list(methods)))];
     finding.windows = again.stretches.windows();
     finding.remedies = advice();
     finding.verify = vec![format!("under the same load no method is compiled {AGAIN} times (fathom jit)")];
@@ -349,24 +349,21 @@ fn evidence(jit: &JitCase<'_, '_>, rounds: &Rounds<'_>, reasons: &[(String, usiz
     for (method, of) in rounds.loops.iter().take(NAMED) {
         let slow_ms: f64 = of.iter().map(|r| r.until_ns.saturating_sub(r.span.t0_ns()) as f64 / 1e6).sum();
         let Some(first) = of.first() else { continue };
-        let text = format!(
-            "{method}: thrown away {} and made again, {} without its code",
-            plural(of.len(), "time", "times"),
-            millis(slow_ms)
-        );
-        evidence.push(Evidence::cited(&first.span, text));
+        let fact = compile::THROWN_AWAY.is(Value::count(of.len())).with("method", Value::name(*method));
+        evidence.push(Evidence::cited(&first.span, fact.with("without", Value::ms(slow_ms))));
     }
-    let words: Vec<String> = reasons.iter().take(NAMED).map(|(r, n)| format!("{r} ({n})")).collect();
-    evidence.push(jit.evidence(format!("reasons: {}", words.join(", "))));
+    let listed = reasons
+        .iter()
+        .take(NAMED)
+        .map(|(reason, n)| compile::REASON.is(Value::count(*n)).with("reason", Value::name(reason)));
+    evidence.push(jit.evidence(compile::REASONS.fact().with("reasons", Value::list(listed))));
     evidence.extend(traps(jit, rounds));
     let gone = case
         .spans_in(kind::JIT_TRAP, jit.jvm, &case.slow)
         .filter(|s| s.label(label::ACTION) == Some("make_not_compilable"))
         .count();
     if gone > 0 {
-        evidence.push(
-            jit.evidence(format!("{} given up for compilation", plural(gone, "method was", "methods were"))),
-        );
+        evidence.push(jit.evidence(compile::NOT_COMPILABLE.is(Value::count(gone))));
     }
     evidence
 }
@@ -374,18 +371,19 @@ fn evidence(jit: &JitCase<'_, '_>, rounds: &Rounds<'_>, reasons: &[(String, usiz
 /// The traps of the methods in the loop: which assumption, at which bytecode.
 fn traps(jit: &JitCase<'_, '_>, rounds: &Rounds<'_>) -> Option<Evidence> {
     let methods: Vec<&str> = rounds.loops.iter().map(|(method, _)| *method).collect();
-    let mut traps: BTreeMap<(String, String), (usize, i64)> = BTreeMap::new();
+    let mut traps: BTreeMap<(String, String, Option<i64>), (usize, i64)> = BTreeMap::new();
     for span in jit.case.spans_in(kind::JIT_TRAP, jit.jvm, &jit.case.slow) {
         if !methods.contains(&span.name()) {
             continue;
         }
-        let bci = span.figure(figure::BCI).map_or(String::new(), |bci| format!(" at bytecode {bci:.0}"));
+        let bci = span.figure(figure::BCI).map(|bci| bci as i64);
         let reason = span.label(label::REASON).unwrap_or("not logged").to_owned();
-        traps.entry((span.name().to_owned(), format!("{reason}{bci}"))).or_insert((0, span.t0_ns())).0 += 1;
+        traps.entry((span.name().to_owned(), reason, bci)).or_insert((0, span.t0_ns())).0 += 1;
     }
-    let ((method, what), (n, at_ns)) = traps.into_iter().max_by_key(|(_, (n, at))| (*n, -*at))?;
-    let text = format!("{}: {what}, in {method}", plural(n, "trap", "traps"));
-    Some(Evidence { at_ns: Some(at_ns), ..jit.evidence(text) })
+    let ((method, reason, bci), (n, at_ns)) = traps.into_iter().max_by_key(|(_, (n, at))| (*n, -*at))?;
+    let fact = compile::TRAPS.is(Value::count(n)).with("reason", Value::name(reason));
+    let fact = fact.with("bytecode", bci.map(|bci| Value::counted(bci as f64)));
+    Some(jit.evidence(fact.with("method", Value::name(method))).at(at_ns))
 }
 
 #[cfg(test)]
@@ -419,7 +417,8 @@ mod tests {
         assert_eq!((found.culprit.as_str(), found.confidence), ("app.A.work()", Confidence::ConsistentWith));
         assert!((found.cost_ms - 9_600.0).abs() < 1.0, "{}", found.cost_ms);
         assert!(
-            found.evidence.iter().any(|e| e.text().contains("class_check at bytecode 17")),
+            found.facts(&compile::TRAPS).any(|trap| trap.number("bytecode") == Some(17.0)
+                && trap.detail("reason") == Some(&Value::name("class_check"))),
             "{:?}",
             found.evidence
         );

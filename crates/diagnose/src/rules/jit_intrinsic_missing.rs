@@ -5,6 +5,7 @@ use fathom_recording::{FrameType, ProcessId};
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
+use crate::facts::{Value, compile};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
 
 /// Methods and callers that are named.
@@ -203,18 +204,22 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     finding.culprit = why.culprit(method);
     finding.meaning = why.meaning(most);
     finding.windows = cpu.case.slow.clone();
-    let list = |list: &[(&str, f64)], told: &dyn Fn(f64) -> String| {
-        let one = |(name, number): &(&str, f64)| format!("{name} ({})", told(*number));
-        list.iter().take(NAMED).map(one).collect::<Vec<_>>().join(", ")
+    let list = |list: &[(&str, f64)], value: fn(f64) -> Value| {
+        let one = |(name, number): &(&str, f64)| {
+            compile::IN_METHOD.is(value(*number)).with("method", Value::name(*name))
+        };
+        Value::list(list.iter().take(NAMED).map(one))
     };
-    let times = format!("CPU time in them as code of C2: {}", list(&methods, &quantity::millis));
+    let times = compile::NO_INTRINSIC.fact().with("methods", list(&methods, Value::ms));
     finding.evidence.push(summed(cpu.source(), times));
     if matches!(why, Why::SwitchedOff(_)) {
-        finding.evidence.push(summed("the JVM's arguments", why.culprit(method)));
+        finding
+            .evidence
+            .push(summed("the JVM's arguments", compile::SWITCHED_OFF.is(Value::name(why.culprit(method)))));
     }
     let callers = cpu.callers(|_| true);
     if !callers.is_empty() {
-        let callers = format!("called by {}", list(&callers, &quantity::share));
+        let callers = compile::CALLED_BY.fact().with("callers", list(&callers, Value::share));
         finding.evidence.push(summed(cpu.source(), callers));
     }
     finding.remedies = why.remedies(most);

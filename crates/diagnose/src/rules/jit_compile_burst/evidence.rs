@@ -7,9 +7,9 @@ use fathom_recording::vocabulary::kind;
 
 use super::burst::Burst;
 use super::peers::others;
-use crate::quantity::{count, millis, plural, share};
+use crate::facts::{Value, compile};
 use crate::rules::jit_case::{JitCase, Task, compiler_of, deepest, remedy, waits};
-use crate::{Case, Evidence, Window};
+use crate::{Case, Evidence, Fact, Window};
 
 /// Methods named.
 const NAMED: usize = 5;
@@ -24,27 +24,21 @@ pub(super) fn evidence(
     let case = jit.case;
     let windows: Vec<Window> = bursts.iter().map(|b| b.window).collect();
     let (slow, base) = (jit.per_s(&windows), jit.per_s(&case.base));
-    let mut all = vec![jit.evidence(format!(
-        "{} in these windows: {slow:.1} a second, {base:.2} in the base",
-        plural(jit.asked_in(&windows).count(), "compile task", "compile tasks"),
-    ))];
-    let named: Vec<&str> = fresh.iter().take(NAMED).map(|(method, _)| *method).collect();
-    all.push(jit.evidence(format!(
-        "{} not compiled before; most expensive to compile: {}",
-        plural(fresh.len(), "method", "methods"),
-        named.join(", ")
-    )));
+    let tasks_in = Value::count(jit.asked_in(&windows).count());
+    let asked = compile::TASKS.is(Value::per_second(slow)).over(Value::per_second(base));
+    let mut all = vec![jit.evidence(asked.with("tasks", tasks_in))];
+    let named = fresh.iter().take(NAMED).map(|(method, _)| Fact::from(*method));
+    all.push(jit.evidence(compile::FRESH.is(Value::count(fresh.len())).with("methods", Value::list(named))));
     all.push(tiers(jit, tasks));
     all.extend(queue(jit, tasks, &case.base));
     if jit.lengths_known {
-        let busy = |compiler: &str, windows: &[Window]| share(jit.busy_share(compiler, windows));
-        all.push(jit.evidence(format!(
-            "compiler threads busy: C2 {} (base {}), C1 {} (base {})",
-            busy("c2", &windows),
-            busy("c2", &case.base),
-            busy("c1", &windows),
-            busy("c1", &case.base)
-        )));
+        let busy = |compiler: &str, windows: &[Window]| Value::share(jit.busy_share(compiler, windows));
+        let of = |compiler: &str, name: &str| {
+            let fact = compile::BUSY_OF.is(busy(compiler, &windows)).over(busy(compiler, &case.base));
+            fact.with("compiler", Value::name(name))
+        };
+        let compilers = Value::list([of("c2", "C2"), of("c1", "C1")]);
+        all.push(jit.evidence(compile::BUSY.fact().with("compilers", compilers)));
     }
     all.extend(bursts.iter().map(|burst| onset(jit, burst)));
     all.extend(beside(jit, &windows));
@@ -63,13 +57,13 @@ fn tiers(jit: &JitCase<'_, '_>, tasks: &[Task<'_>]) -> Evidence {
         };
         *by.entry(word).or_default() += 1;
     }
-    let words: Vec<String> = by.iter().map(|(word, n)| format!("{} {word}", count(*n as f64))).collect();
-    let words = words.join(", ");
-    if !jit.tiers_known {
-        return jit.evidence(words);
-    }
-    let osr = tasks.iter().filter(|t| t.osr).count();
-    jit.evidence(format!("{words}; {} of them on-stack replacements of running loops", count(osr as f64)))
+    let part = |(of, n): (String, usize)| compile::PART.is(Value::count(n)).with("of", Value::name(of));
+    let parts = Value::list(by.into_iter().map(part));
+    let fact = match jit.tiers_known {
+        true => compile::TIERS.is(Value::count(tasks.iter().filter(|t| t.osr).count())),
+        false => compile::COMPILERS.fact(),
+    };
+    jit.evidence(fact.with("parts", parts))
 }
 
 /// How long tasks waited: each compiler has a queue of its own.
@@ -81,44 +75,38 @@ fn queue(jit: &JitCase<'_, '_>, tasks: &[Task<'_>], base: &[Window]) -> Option<E
     let usual = |top: bool| waits(jit.asked_in(base).filter(move |t| t.is_top_tier() == top));
     let words = [("C2", true), ("C1", false)].into_iter().filter_map(|(name, top)| {
         let d = of(top)?;
-        let usual = usual(top).map_or("none".into(), |d| millis(d.p95));
-        Some(format!(
-            "{name} p50 {}, p95 {}, max {} (base p95 {usual})",
-            millis(d.p50),
-            millis(d.p95),
-            millis(d.max)
-        ))
+        let usual = usual(top).map_or(Value::name("none"), |d| Value::ms(d.p95));
+        let fact = compile::QUEUE_OF.is(Value::ms(d.p95)).over(usual).with("compiler", Value::name(name));
+        Some(fact.with("p50", Value::ms(d.p50)).with("max", Value::ms(d.max)))
     });
-    let words: Vec<String> = words.collect();
-    let depth = deepest(tasks.iter());
-    (!words.is_empty()).then(|| {
-        jit.evidence(format!("waits in the queue: {}; up to {depth} tasks waiting", words.join("; ")))
-    })
+    let compilers: Vec<Fact> = words.collect();
+    let depth = Value::count(deepest(tasks.iter()));
+    let known = !compilers.is_empty();
+    known.then(|| jit.evidence(compile::QUEUE.is(depth).with("compilers", Value::list(compilers))))
 }
 
 fn onset(jit: &JitCase<'_, '_>, burst: &Burst<'_>) -> Evidence {
     let late_ns = burst.onset_ns.saturating_sub(burst.window.from_ns);
     let word = if late_ns < 0 { "before" } else { "after" };
-    let length = millis(burst.window.length_ns() as f64 / 1e6);
-    let text = format!(
-        "the burst begins {} {word} the slow window of {length}, and fills {} of it",
-        millis(late_ns.unsigned_abs() as f64 / 1e6),
-        share(burst.stretches.length_ns() as f64 / burst.window.length_ns().max(1) as f64)
-    );
-    Evidence { at_ns: Some(burst.onset_ns), ..jit.evidence(text) }
+    let fact = compile::ONSET.is(Value::ms(late_ns.unsigned_abs() as f64 / 1e6));
+    let fact = fact.with("side", Value::name(word));
+    let fact = fact.with("window", Value::ms(burst.window.length_ns() as f64 / 1e6));
+    let filled = burst.stretches.length_ns() as f64 / burst.window.length_ns().max(1) as f64;
+    jit.evidence(fact.with("filled", Value::share(filled))).at(burst.onset_ns)
 }
 
 /// The other JVMs: a neighbour without a burst shows that it is this one's doing.
 fn beside(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
-    let words: Vec<String> = others(jit)
+    let jvms: Vec<Fact> = others(jit)
         .map(|other| {
             let (slow, base) = (other.per_s(windows), other.per_s(&jit.case.base));
-            format!("{} {slow:.1} a second (base {base:.2})", jit.case.jvm_name(other.jvm))
+            let fact = compile::OTHER.is(Value::per_second(slow)).over(Value::per_second(base));
+            fact.with("jvm", Value::name(jit.case.jvm_name(other.jvm)))
         })
         .take(NAMED)
         .collect();
-    (!words.is_empty())
-        .then(|| jit.evidence(format!("compile tasks of the other JVMs: {}", words.join(", "))))
+    let any = !jvms.is_empty();
+    any.then(|| jit.evidence(compile::OTHERS.fact().with("jvms", Value::list(jvms))))
 }
 
 /// What rules collections out, or not.
@@ -127,13 +115,9 @@ fn stops(jit: &JitCase<'_, '_>, windows: &[Window]) -> Option<Evidence> {
     let told = [kind::GC_PAUSE, kind::SAFEPOINT].into_iter().find(|kind| case.has(kind, jit.jvm))?;
     let span = case.recording.spans_of(told).find(|s| s.process() == jit.jvm)?;
     let of = |windows: &[Window]| case.stopped_ms(jit.jvm, windows) / Case::length_ms(windows).max(1.0);
-    let text = format!(
-        "collections and other safepoints stopped it for {} of these windows, {} of the base",
-        share(of(windows)),
-        share(of(&case.base))
-    );
+    let fact = compile::STOPPED.is(Value::share(of(windows))).over(Value::share(of(&case.base)));
     let source = case.recording.sources.get(span.source().index()).map_or("", |s| &s.name);
-    Some(Evidence::summed(source, text))
+    Some(Evidence::summed(source, fact))
 }
 
 /// What can be done.

@@ -1,0 +1,71 @@
+//! What compilers did, and what became of their code.
+
+super::metrics! {
+    /// Compile tasks asked for in the windows, a second.
+    TASKS = "compile-tasks", "{tasks|compile task|compile tasks} in these windows: {value} a second, {baseline:.2} in the base";
+    /// Methods that were compiled for the first time.
+    FRESH = "methods-first-compiled",
+        "{value|method|methods} not compiled before; most expensive to compile: {methods}";
+    /// Compilations by tier.
+    TIERS = "compilations-by-tier", "{parts}; {value} of them on-stack replacements of running loops";
+    /// Compilations by compiler, where tiers are not known.
+    COMPILERS = "compilations-by-compiler", "{parts}";
+    /// Some of them.
+    PART = "compilations", "{value} {of}";
+    /// How long tasks waited for a compiler thread.
+    QUEUE = "compile-queue", "waits in the queue: {compilers*; }; up to {value:.0} tasks waiting";
+    /// The same of one compiler: 95th percentile, median and maximum.
+    QUEUE_OF = "compile-queue-of-a-compiler", "{compiler} p50 {p50}, p95 {value}, max {max} (base p95 {baseline})";
+    /// How busy compiler threads were.
+    BUSY = "compiler-threads-busy", "compiler threads busy: {compilers}";
+    /// The same of one compiler.
+    BUSY_OF = "compiler-busy", "{compiler} {value} (base {baseline})";
+    /// Where a burst begins, before its window or after that began.
+    ONSET = "burst-onset", "the burst begins {value} {side} the slow window of {window}, and fills {filled} of it";
+    /// Compile tasks of the other JVMs.
+    OTHERS = "compile-tasks-of-others", "compile tasks of the other JVMs: {jvms}";
+    /// The same of one of them.
+    OTHER = "compile-tasks-of-a-jvm", "{jvm} {value} a second (base {baseline:.2})";
+    /// The share of the windows in which the JVM was stopped.
+    STOPPED = "stopped-share", "collections and other safepoints stopped it for {value} of these windows, {baseline} of the base";
+    /// The code cache had no room.
+    CACHE_FULL = "code-cache-full", "code cache full[, {value} free]";
+    /// The JVM switched its compiler off.
+    DISABLED = "compiler-disabled", "the compiler has been disabled";
+    /// How often the code cache was full.
+    CACHE_FULL_TIMES = "code-cache-full-times", "full {value|time|times} in all";
+    /// Compilations that gave up.
+    GAVE_UP = "compilations-given-up", "{value|compilation|compilations} gave up for lack of room";
+    /// Sweeps of the code cache.
+    SWEEPS = "code-cache-sweeps", "{value|sweep|sweeps} of the code cache";
+    /// Collections to free code.
+    FOR_CODE = "collections-for-code", "{value|collection|collections} to free code";
+    /// The size of the code cache.
+    CACHE_SIZE = "code-cache-size", "code cache of {value}";
+    /// Compile tasks a second after the compiler was switched off; the baseline is before that.
+    AFTER_DISABLED = "compile-tasks-after-disabled", "{baseline:.0} compile tasks a second before, {value:.0} after";
+    /// Methods that were compiled again and again.
+    AGAIN = "compiled-again",
+        "compiled {value} times or more in the slow windows: {methods}; code that is still good is compiled once a tier";
+    /// One of them, with how often.
+    AGAIN_METHOD = "compilations-of-a-method", "{method} ({value} times)";
+    /// How often the code of a method was thrown away, and how long it had none.
+    THROWN_AWAY = "code-thrown-away",
+        "{method}: thrown away {value|time|times} and made again, {without} without its code";
+    /// Why code was thrown away.
+    REASONS = "deoptimisation-reasons", "reasons: {reasons}";
+    /// One reason, with how often.
+    REASON = "deoptimisation-reason", "{reason} ({value:.0})";
+    /// Traps of one place.
+    TRAPS = "uncommon-traps", "{value|trap|traps}: {reason}[ at bytecode {bytecode:.0}], in {method}";
+    /// Methods that the compiler no longer takes.
+    NOT_COMPILABLE = "methods-not-compilable", "{value|method|methods} {value?was|were} given up for compilation";
+    /// CPU time in methods that have an intrinsic, as compiled Java code.
+    NO_INTRINSIC = "intrinsic-as-java-code", "CPU time in them as code of C2: {methods}";
+    /// CPU time in one method.
+    IN_METHOD = "cpu-time-in-method", "{method} ({value})";
+    /// The argument that switches an intrinsic off.
+    SWITCHED_OFF = "switched-off-by", "{value}";
+    /// Who calls it, by CPU time.
+    CALLED_BY = "called-by", "called by {callers}";
+}
