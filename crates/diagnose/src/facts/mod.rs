@@ -11,6 +11,7 @@ mod value;
 pub(crate) mod compile;
 pub(crate) mod merged;
 pub(crate) mod pauses;
+pub(crate) mod waits;
 
 pub use evidence::{Evidence, Origin};
 pub use value::{Unit, Value};
@@ -125,6 +126,7 @@ pub fn catalogue() -> Vec<Subject> {
     vec![
         ("Collections", pauses::ALL),
         ("Compilers", compile::ALL),
+        ("Waits", waits::ALL),
         ("Findings that explain the same time", merged::ALL),
     ]
 }

@@ -5,8 +5,9 @@ use fathom_recording::{ProcessId, Recording};
 
 use super::gc_case::{WHOLE_RUN_SHARE, remedy, summed};
 use super::processors::Processors;
+use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
-use crate::quantity::{millis, share};
+use crate::quantity::share;
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window};
 
 /// The rule.
@@ -197,23 +198,17 @@ fn found(
 fn evidence(cpu: &Processors<'_, '_>, group: Option<&Group<'_>>, by_thread: bool) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     if by_thread {
-        let text = format!(
-            "application threads: {} throttled, {} running, {} waiting for a CPU of {} in which they had work",
-            millis(cpu.slow.throttled_ms),
-            millis(cpu.slow.running_ms),
-            millis(cpu.slow.waiting_ms),
-            millis(cpu.slow.active_ms)
-        );
-        evidence.push(summed(cpu.source(), text));
+        let fact = facts::THROTTLED.is(Value::ms(cpu.slow.throttled_ms));
+        let fact = fact
+            .with("running", Value::ms(cpu.slow.running_ms))
+            .with("waiting", Value::ms(cpu.slow.waiting_ms))
+            .with("active", Value::ms(cpu.slow.active_ms));
+        evidence.push(summed(cpu.source(), fact));
     }
     if let Some(group) = group {
-        let text = format!(
-            "{}: throttled for {} in all, the quota ran out in {:.1} periods a second",
-            group.path,
-            millis(group.slow_ms),
-            group.periods_per_s
-        );
-        evidence.push(summed(cpu.host(), text));
+        let fact = facts::QUOTA.is(Value::per_second(group.periods_per_s));
+        let fact = fact.with("group", Value::name(group.path)).with("throttled", Value::ms(group.slow_ms));
+        evidence.push(summed(cpu.host(), fact));
     }
     evidence
 }
@@ -254,7 +249,7 @@ mod tests {
         assert_eq!(finding.culprit, "the CPU quota of 0.20 CPUs of the control group cpu/box");
         assert!(finding.title.contains("for 55 % of its time"), "{}", finding.title);
         assert!(
-            finding.evidence.iter().any(|e| e.text().contains("9.0 periods a second")),
+            finding.facts(&facts::QUOTA).any(|quota| (quota.number("value").unwrap() - 9.0).abs() < 0.05),
             "{:?}",
             finding.evidence
         );

@@ -5,6 +5,7 @@ use fathom_recording::{ProcessId, Span};
 
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
+use crate::facts::{Value, waits as facts};
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
 /// Why no look-up can have been slow.
@@ -103,18 +104,13 @@ impl Rule for DnsSlow {
             "Before it can connect, a thread waits until the resolver has answered; a time-out of the \
                            request counts this time too."
                 .into();
-        let list: Vec<String> = names
+        let listed = names
             .iter()
             .take(CITED)
-            .map(|(name, g)| format!("{name} ({})", quantity::millis(g.ms)))
-            .collect();
-        finding.evidence.push(waits.summed(format!(
-            "{} of {} took {} or more: {}",
-            waits.slow.len(),
-            quantity::plural(all.slow.len(), "look-up", "look-ups"),
-            quantity::millis(SLOW_MS),
-            list.join(", ")
-        )));
+            .map(|(name, g)| facts::LOOKUPS_OF.is(Value::ms(g.ms)).with("name", Value::name(name)));
+        let fact = facts::SLOW_LOOKUPS.is(Value::count(waits.slow.len()));
+        let fact = fact.with("lookups", Value::count(all.slow.len())).with("least", Value::ms(SLOW_MS));
+        finding.evidence.push(waits.summed(fact.with("names", Value::list(listed))));
         finding.evidence.extend(waits.longest(CITED, asked));
         finding.remedies = vec![
             remedy(

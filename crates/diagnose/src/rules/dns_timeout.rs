@@ -6,6 +6,7 @@ use fathom_recording::{ProcessId, Span};
 use super::dns_slow::{NOBODY_ASKED, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
+use crate::facts::{Value, waits as facts};
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
 /// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise, milliseconds.
@@ -96,7 +97,7 @@ impl Rule for DnsTimeout {
                            clock: the time-out of the resolver's client."
                 .into();
         if seen {
-            finding.evidence.push(waits.summed(format!("{lost:.0} questions ran into their time-out")));
+            finding.evidence.push(waits.summed(facts::TIMED_OUT.is(Value::counted(lost))));
         }
         finding.evidence.extend(waits.longest(CITED, asked));
         finding.remedies = vec![

@@ -4,6 +4,7 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::{kind, source};
 
 use super::gc_case::{cited, remedy, summed};
+use crate::facts::{Value, waits as facts};
 use crate::waits::frozen;
 use crate::waits::stack::ByStack;
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
@@ -77,15 +78,11 @@ impl Rule for ProcessStopped {
             "A stopped process does nothing at all: no thread of it runs until it is let go.".into();
         finding.evidence.push(summed(
             source,
-            format!(
-                "most threads of the application were stopped at once for {}, in as much time of the base for {}",
-                quantity::millis(slow.length_ms()),
-                quantity::millis(slow.length_ms() - cost_ms)
-            ),
+            facts::FROZEN.is(Value::ms(slow.length_ms())).over(Value::ms(slow.length_ms() - cost_ms)),
         ));
         if let Some(span) = &frozen.longest {
-            let took = quantity::millis(span.duration_ns() as f64 / 1e6);
-            finding.evidence.push(cited(span, format!("the longest: one thread was stopped for {took}")));
+            let took = Value::ms(span.duration_ns() as f64 / 1e6);
+            finding.evidence.push(cited(span, facts::FROZEN_LONGEST.is(took)));
         }
         finding.remedies = vec![remedy(
             "find who sends SIGSTOP, attaches, or freezes the cgroup: job control of a shell, a debugger, docker pause, a backup or \

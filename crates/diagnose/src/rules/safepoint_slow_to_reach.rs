@@ -10,12 +10,13 @@ use fathom_recording::{ProcessId, Span};
 
 use super::jit_case::remedy;
 use crate::chain::Part;
+use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::quantity::{count, millis, plural, share};
 use crate::waits::Heading;
 use crate::waits::log_write::log_writes;
 use crate::windows::stops::name_of;
-use crate::{BlindSpot, Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, Window, stats};
+use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
 /// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is back within a time
 /// slice or two of the scheduler (4 to 20 ms).
@@ -366,38 +367,31 @@ fn evidence(
     part: f64,
     trivial: usize,
 ) -> Vec<Evidence> {
-    let summed = |text: String| Evidence::summed(waits.source(case), text);
-    let mut evidence = vec![summed(format!(
-        "{} of {} safepoints slow ({}), the usual time to stop is {}; {} of the slow ones for an operation that does \
-         nothing of note",
-        count(slow.len() as f64),
-        count(waits.slow.len() as f64),
-        share(part),
-        millis(waits.usual_ms),
-        count(trivial as f64)
-    ))];
+    let summed = |fact: Fact| Evidence::summed(waits.source(case), fact);
+    let fact = facts::SLOW_SAFEPOINTS.is(Value::count(slow.len())).with("share", Value::share(part));
+    let fact = fact.with("safepoints", Value::counted(waits.slow.len() as f64));
+    let fact = fact.with("usual", Value::ms(waits.usual_ms)).with("trivial", Value::count(trivial));
+    let mut evidence = vec![summed(fact)];
     let mut operations: BTreeMap<&str, usize> = BTreeMap::new();
     for wait in slow {
         *operations.entry(name_of(&wait.span)).or_default() += 1;
     }
     let mut operations: Vec<_> = operations.into_iter().collect();
     operations.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    let named: Vec<String> = operations.iter().take(CITED).map(|(name, n)| format!("{name} ({n})")).collect();
-    evidence.push(summed(format!("slow for {}", named.join(", "))));
+    let named = operations
+        .iter()
+        .take(CITED)
+        .map(|(name, n)| facts::SLOW_OPERATION.is(Value::count(*n)).with("operation", Value::name(*name)));
+    evidence.push(summed(facts::SLOW_FOR.fact().with("operations", Value::list(named))));
     let mut worst = slow.to_vec();
     worst.sort_by(|a, b| b.ms().total_cmp(&a.ms()));
     evidence.extend(worst.iter().take(CITED).map(|w| {
-        let text = format!(
-            "{}: {} to stop, {} to be let go, {} in all",
-            name_of(&w.span),
-            millis(w.reach_ms),
-            millis(w.leave_ms),
-            millis(w.span.duration_ns() as f64 / 1e6)
-        );
-        Evidence::cited(&w.span, text)
+        let fact = facts::REACH.is(Value::ms(w.reach_ms)).with("operation", Value::name(name_of(&w.span)));
+        let fact = fact.with("leave", Value::ms(w.leave_ms));
+        Evidence::cited(&w.span, fact.with("total", Value::ms(w.span.duration_ns() as f64 / 1e6)))
     }));
     if longest.span.figure(figure::REACH_INCLUDES_CLEANUP) == Some(1.0) {
-        evidence.push(summed("this JDK counts the cleanup into the time to stop (JDK-8297154)".into()));
+        evidence.push(summed(facts::REACH_HAS_CLEANUP.fact()));
     }
     evidence
 }

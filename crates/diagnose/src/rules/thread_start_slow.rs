@@ -7,6 +7,7 @@ use fathom_recording::{ProcessId, Recording, Span};
 
 use super::gc_case::remedy;
 use super::wait_case::Waits;
+use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::place::java_method;
 use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
@@ -165,14 +166,16 @@ impl Rule for ThreadStartSlow {
         let sites = waits.by(from);
         finding.culprit.clone_from(&sites[0].0);
         finding.meaning = "Work that is handed to a new thread begins when that thread runs; who starts many pays for each.".into();
-        let list: Vec<String> = (parts.iter().filter(|(_, ms)| *ms > 0.0))
-            .map(|(part, ms)| format!("{} {}", quantity::millis(*ms), part.words()))
-            .collect();
-        let of = format!("{} of {starts} took {} or more", waits.slow.len(), quantity::millis(SLOW_MS));
-        finding.evidence.push(waits.summed(format!("{of}: {}", list.join(", "))));
-        let sites: Vec<String> =
-            sites.iter().take(CITED).map(|(site, g)| format!("{site} ({} of them)", g.count)).collect();
-        finding.evidence.push(waits.summed(format!("started by {}", sites.join(", "))));
+        let listed = (parts.iter().filter(|(_, ms)| *ms > 0.0))
+            .map(|(part, ms)| facts::START_PART.is(Value::ms(*ms)).with("part", Value::name(part.words())));
+        let fact = facts::SLOW_STARTS.is(Value::count(waits.slow.len())).with("least", Value::ms(SLOW_MS));
+        let fact = fact.with("starts", Value::count(all.slow.len()));
+        finding.evidence.push(waits.summed(fact.with("parts", Value::list(listed))));
+        let sites = sites
+            .iter()
+            .take(CITED)
+            .map(|(site, g)| facts::STARTED_AT.is(Value::count(g.count)).with("site", Value::name(site)));
+        finding.evidence.push(waits.summed(facts::STARTED_BY.fact().with("sites", Value::list(sites))));
         finding.evidence.extend(waits.longest(CITED, |span| format!("until {} ran", span.name())));
         finding.remedies = most.remedies();
         finding.verify = vec![
