@@ -17,6 +17,19 @@ super::metrics! {
     /// A pause: what it was, why, how long, and how full the heap was.
     PAUSE = "pause",
         "{pause}[ ({cause})] of {value}[, {failed}][, the heap {heap-before} full][, heap {heap-after} full after it]";
+    /// What the JVM was stopped for, by sort, the one that took most first.
+    STOPS = "stops-by-sort", "{sorts*; }";
+    /// One of these sorts: how often, how long in all, and the longest.
+    STOPS_OF = "stops-of-a-sort", "{stops} × {sort}: {value}, the longest {longest}";
+    /// The sorts that are not named one by one.
+    STOPS_OF_OTHERS = "stops-of-other-sorts", "others: {value}";
+    /// The part of the stops that collections made.
+    IN_COLLECTIONS = "stopped-in-collections",
+        "{value} of {stopped} in collections, the rest at other safepoints";
+    /// A pause with what it found and left.
+    PAUSE_SIZES = "pause-with-sizes", "{pause}[ ({cause})] of {value}[, heap {before} before, {after} after, of {capacity}]";
+    /// A safepoint that is no pause of a collection.
+    STOP = "stop", "{operation} of {value}";
     /// A pause whose record ends before its length.
     PAUSE_CUT_OFF = "pause-cut-off", "{value}, {failed}; its record is cut off, and how long it took is not known";
     /// The median young pause.

@@ -12,10 +12,12 @@ use fathom_recording::{ProcessId, Span};
 use super::gc_case::{cited, most, remedy, stretches, summed};
 use crate::burden::{Burden, LONG_MS};
 use crate::collections::{self, CPU_MIN_REAL_S, Pause};
+use crate::facts::{Value, pauses};
 use crate::intervals::Intervals;
 use crate::windows::stops::{UNNAMED, name_of};
 use crate::{
-    Case, Confidence, Evidence, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, Window, quantity,
+    Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, Rule, Window,
+    quantity,
 };
 
 use waited::{on_one_cpu, slow_pace};
@@ -276,12 +278,8 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     let source = source(case, jvm);
     finding.evidence.push(summed(&*source, where_it_went(&by_sort)));
     if collections_ms > 0.0 && !other.is_empty() {
-        let text = format!(
-            "{} of {} in collections, the rest at other safepoints",
-            quantity::millis(collections_ms),
-            quantity::millis(seen.stops.length_ms())
-        );
-        finding.evidence.push(summed(&*source, text));
+        let fact = pauses::IN_COLLECTIONS.is(Value::ms(collections_ms));
+        finding.evidence.push(summed(&*source, fact.with("stopped", Value::ms(seen.stops.length_ms()))));
     }
     finding.evidence.extend(phases(&pauses).map(|text| summed(&*source, text)));
     finding.evidence.extend(cpu(&pauses).map(|text| summed(&*source, text)));
@@ -326,42 +324,30 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
 }
 
 fn told(span: &Span<'_>) -> Evidence {
-    cited(span, format!("{} of {}", name_of(span), quantity::millis(span.duration_ns() as f64 / 1e6)))
+    let fact = pauses::STOP.is(Value::ms(span.duration_ns() as f64 / 1e6));
+    cited(span, fact.with("operation", Value::name(name_of(span))))
 }
 
 /// "38 × Full GC, Ergonomics: 211 s, the longest 8.10 s; …".
-fn where_it_went(sorts: &[(String, Sort)]) -> String {
+fn where_it_went(sorts: &[(String, Sort)]) -> Fact {
     let one = |(name, sort): &(String, Sort)| {
-        format!(
-            "{} × {name}: {}, the longest {}",
-            quantity::count(sort.count as f64),
-            quantity::millis(sort.ms),
-            quantity::millis(sort.longest_ms)
-        )
+        let fact = pauses::STOPS_OF.is(Value::ms(sort.ms)).with("sort", Value::name(name));
+        fact.with("stops", Value::counted(sort.count as f64)).with("longest", Value::ms(sort.longest_ms))
     };
-    let mut told: Vec<String> = sorts.iter().take(NAMED).map(one).collect();
     let rest: f64 = sorts.iter().skip(NAMED).map(|(_, sort)| sort.ms).sum();
-    if rest > 0.0 {
-        told.push(format!("others: {}", quantity::millis(rest)));
-    }
-    told.join("; ")
+    let others = (rest > 0.0).then(|| pauses::STOPS_OF_OTHERS.is(Value::ms(rest)));
+    let listed = sorts.iter().take(NAMED).map(one).chain(others);
+    pauses::STOPS.fact().with("sorts", Value::list(listed))
 }
 
 /// One of the longest pauses, with what it found and left.
-fn one(pause: &Pause<'_>) -> String {
-    let f = |key| pause.span.figure(key);
-    let cause = pause.cause().map_or(String::new(), |cause| format!(" ({cause})"));
-    let sizes =
-        match (f(figure::HEAP_BEFORE_BYTES), f(figure::HEAP_AFTER_BYTES), f(figure::HEAP_CAPACITY_BYTES)) {
-            (Some(before), Some(after), Some(of)) => format!(
-                ", heap {} before, {} after, of {}",
-                quantity::bytes(before),
-                quantity::bytes(after),
-                quantity::bytes(of)
-            ),
-            _ => String::new(),
-        };
-    format!("{}{cause} of {}{sizes}", pause.span.name(), quantity::millis(pause.ms()))
+fn one(pause: &Pause<'_>) -> Fact {
+    let size = |key| pause.span.figure(key).map(Value::bytes);
+    let fact = pauses::PAUSE_SIZES.is(Value::ms(pause.ms())).with("pause", Value::name(pause.span.name()));
+    let fact = fact.with("cause", pause.cause().map(Value::name));
+    let fact =
+        fact.with("before", size(figure::HEAP_BEFORE_BYTES)).with("after", size(figure::HEAP_AFTER_BYTES));
+    fact.with("capacity", size(figure::HEAP_CAPACITY_BYTES))
 }
 
 /// The phases that took most of the pauses, where the log has any.
