@@ -1,0 +1,167 @@
+//! What is a leak and what is not, and what a heap dump and samples of allocations add.
+
+use super::*;
+use crate::built::{Built, judged};
+
+const MB: f64 = 1024.0 * 1024.0;
+
+/// Twenty full collections a minute apart, with the live set of `live` at each.
+fn log(live: impl Fn(f64) -> f64, ms: f64) -> Built {
+    let mut built = Built::jvm("17", "Parallel", 1_200.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..20 {
+        let wobble = if i % 3 == 0 { 7.0 } else { -4.0 };
+        let figures = [(figure::HEAP_AFTER_BYTES, (live(f64::from(i)) + wobble) * MB)];
+        built.pause("Pause Full", "Ergonomics", 30.0 + f64::from(i) * 60.0, ms, &figures);
+    }
+    built
+}
+
+#[test]
+fn a_live_set_that_rises_to_the_end_is_a_leak_with_its_slope_and_time_left() {
+    let recording = log(|i| 200.0 + 35.0 * i, 4_000.0).sealed();
+    let Judgement::Found(finding) = judged(&HeapLeak, &recording) else { panic!("not found") };
+    assert_eq!(finding.confidence, Confidence::ConsistentWith);
+    assert!(
+        finding.title.contains("grows by 35.") || finding.title.contains("grows by 34."),
+        "{}",
+        finding.title
+    );
+    assert!(finding.title.contains("fills it in"), "{}", finding.title);
+    let full = log(|i| 100.0 + 48.0 * i, 4_000.0).sealed();
+    let Judgement::Found(finding) = judged(&HeapLeak, &full) else { panic!("not found") };
+    assert_eq!(finding.confidence, Confidence::Likely);
+}
+
+#[test]
+fn a_growth_that_slows_down_is_not_said_to_go_on_without_flattening() {
+    let slower = |i: f64| 200.0 + if i < 10.0 { 50.0 * i } else { 500.0 + 28.0 * (i - 10.0) };
+    let Judgement::Found(finding) = judged(&HeapLeak, &log(slower, 4_000.0).sealed()) else {
+        panic!("not found")
+    };
+    assert!(finding.title.contains("more slowly of late"), "{}", finding.title);
+    let Judgement::Found(finding) = judged(&HeapLeak, &log(|i| 200.0 + 35.0 * i, 4_000.0).sealed()) else {
+        panic!("not found")
+    };
+    assert!(finding.title.contains("without flattening"), "{}", finding.title);
+}
+
+#[test]
+fn a_leak_that_cost_nothing_where_the_jvm_was_slow_is_told_without_a_cost() {
+    // The heap is full at its end, and what is slow is a stop of another sort.
+    let mut built = log(|i| 100.0 + 48.0 * i, 5.0);
+    built.span(fathom_recording::vocabulary::kind::SAFEPOINT, "ThreadDump", 605.0, 4_000.0, &[], &[]);
+    let d = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
+    let leak = d.findings.iter().find(|finding| finding.rule == "heap-leak").expect("the leak");
+    assert_eq!((leak.cost_ms, leak.share), (0.0, None), "{}", leak.title);
+    let json = serde_json::to_value(leak).unwrap();
+    assert!(json["cost_ms"].is_null(), "{json}");
+}
+
+#[test]
+fn a_cache_that_fills_flattens() {
+    let recording = log(|i| 100.0 + 750.0 * (1.0 - (-i / 4.0).exp()), 4_000.0).sealed();
+    let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &recording) else { panic!("found") };
+    assert!(figure.contains("flattens"), "{figure}");
+}
+
+#[test]
+fn a_steady_live_set_is_ruled_out_with_its_interval() {
+    let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &log(|_| 900.0, 4_000.0).sealed()) else {
+        panic!("found")
+    };
+    assert!(figure.contains("95 % between -"), "{figure}");
+}
+
+#[test]
+fn a_rise_after_young_collections_alone_is_no_reading_at_all() {
+    let mut built = Built::jvm("17", "Parallel", 1_200.0);
+    built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+    for i in 0..100 {
+        let figures = [(figure::HEAP_AFTER_BYTES, f64::from(i) * 9.0 * MB)];
+        built.pause("Pause Young", "Allocation Failure", f64::from(i) * 10.0, 2_000.0, &figures);
+    }
+    let Judgement::CannotTell(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("told") };
+    assert!(spot.what.contains("0 collections of the old generation are too few"), "{}", spot.what);
+}
+
+#[test]
+fn a_slow_growth_far_from_the_end_is_no_finding_and_not_ruled_out() {
+    let Judgement::CannotTell(spot) = judged(&HeapLeak, &log(|i| 100.0 + 15.0 * i, 400.0).sealed()) else {
+        panic!("told")
+    };
+    assert!(spot.what.contains("if that goes on"), "{}", spot.what);
+}
+
+/// Adds a dump at the end, with holders: field, bytes, bytes in the dump before, entries, bound.
+fn with_dump(built: &mut Built, all: f64, holders: &[(&str, f64, Option<f64>, &str)]) {
+    let before: f64 = holders.iter().filter_map(|(_, _, before, _)| *before).sum();
+    let mut figures = vec![(figure::RETAINED_BYTES, all * MB)];
+    figures.extend((before > 0.0).then_some((figure::BEFORE_BYTES, before * MB)));
+    built.span(kind::HEAP_DUMP, "late.hprof", 1_195.0, 0.0, &figures, &[]);
+    for (field, bytes, before, bound) in holders {
+        let mut figures = vec![(figure::RETAINED_BYTES, bytes * MB), (figure::ENTRIES, 5_000.0)];
+        figures.extend(before.map(|before| (figure::BEFORE_BYTES, before * MB)));
+        let held_by = format!("{field} (static)");
+        let mut labels = vec![(label::HELD_BY, held_by.as_str()), (label::ENTRY_CLASS, "app.Session")];
+        match bound.is_empty() {
+            true => labels.push((label::SUSPICION, "unbounded-entries")),
+            false => labels.push((label::BOUND, bound)),
+        }
+        built.span(kind::HEAP_HOLDER, "java.util.HashMap", 1_195.0, 0.0, &figures, &labels);
+    }
+}
+
+fn growing() -> Built {
+    log(|i| 200.0 + 35.0 * i, 4_000.0)
+}
+
+#[test]
+fn the_largest_holder_without_a_bound_is_named_where_it_keeps_half_of_the_growth() {
+    let mut built = growing();
+    let holders = [("Table.BOUNDED", 450.0, None, "Table.maxSize is 5000"), ("Web.OPEN", 400.0, None, "")];
+    with_dump(&mut built, 880.0, &holders);
+    let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
+    assert_eq!(finding.culprit, "Web.OPEN (static)");
+    assert_eq!(finding.confidence, Confidence::Likely);
+    let mut built = growing();
+    with_dump(&mut built, 880.0, &[("Web.OPEN", 200.0, None, "")]);
+    let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
+    assert_eq!(finding.culprit, "objects that the application keeps referring to", "{}", finding.title);
+    assert_eq!(finding.confidence, Confidence::ConsistentWith);
+}
+
+#[test]
+fn of_two_dumps_what_grew_is_named_and_not_what_is_larger() {
+    let mut built = growing();
+    let holders = [("Table.ALL", 500.0, Some(500.0), ""), ("Web.OPEN", 300.0, Some(20.0), "")];
+    with_dump(&mut built, 860.0, &holders);
+    let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
+    assert_eq!(finding.culprit, "Web.OPEN (static)");
+    let told: Vec<String> = finding.evidence.iter().map(|told| told.text()).collect();
+    assert!(told.iter().any(|text| text.contains("keeps 280 MB more")), "{told:?}");
+}
+
+#[test]
+fn a_dump_of_another_heap_names_nobody() {
+    let mut built = growing();
+    with_dump(&mut built, 100.0, &[("Other.TABLE", 95.0, None, "")]);
+    let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found") };
+    assert_eq!(finding.culprit, "objects that the application keeps referring to");
+    assert!(finding.evidence.iter().any(|told| told.text().contains("of another JVM or time")));
+}
+
+#[test]
+fn a_suspect_in_a_heap_that_does_not_grow_is_no_leak() {
+    let mut built = log(|_| 900.0, 4_000.0);
+    with_dump(&mut built, 900.0, &[("Table.ALL", 800.0, None, "")]);
+    let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &built.sealed()) else { panic!("found") };
+    assert!(figure.contains("so Table.ALL (static), which keeps 89 %"), "{figure}");
+}
+
+#[test]
+fn readings_that_scatter_too_much_rule_nothing_out() {
+    let scattered = log(|i| 500.0 + if (i as u32).is_multiple_of(2) { 350.0 } else { -350.0 }, 4_000.0);
+    let Judgement::CannotTell(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("told") };
+    assert!(spot.what.contains("too uncertain"), "{}", spot.what);
+}
