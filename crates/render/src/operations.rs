@@ -11,6 +11,8 @@ use crate::printable::printable;
 const SHOWN: usize = 8;
 /// Slow operations that are listed.
 const LISTED: usize = 5;
+/// Other kinds that are named.
+const KINDS: usize = 5;
 /// Pieces of one operation that are shown: the longest, in order of time.
 const PIECES: usize = 40;
 
@@ -42,9 +44,24 @@ pub fn slowest(found: &Slowest, zero_ns: i64) -> String {
         let mut all = rest[0].clone();
         (all.slow_ms, all.ordinary_ms) = (sum(|part| part.slow_ms), sum(|part| part.ordinary_ms));
         (all.more_ms, all.share) = (sum(|part| part.more_ms), sum(|part| part.share));
-        line(&mut text, &all, &plural(rest.len(), "more", "more"));
+        line(
+            &mut text,
+            &all,
+            &plural(rest.len(), "row more (all of them: --json)", "rows more (all of them: --json)"),
+        );
     }
-    text.push_str("\nthe slowest, each explained by fathom diagnose --op ID:\n");
+    for (side, name) in [(&found.slow, "slow"), (&found.ordinary, "ordinary")] {
+        if side.looked_at < side.operations {
+            let (looked_at, of) = (side.looked_at, side.operations);
+            let _ = writeln!(text, "of the {of} {name} ones {looked_at} were looked at, spread evenly");
+        }
+    }
+    let listed = found.slow_operations.len().min(LISTED);
+    let of = match found.slow.operations {
+        all if all > listed => format!(" {listed} of these {all}"),
+        _ => String::new(),
+    };
+    let _ = writeln!(text, "\nthe slowest{of}, each explained by fathom diagnose --op ID:");
     for operation in found.slow_operations.iter().take(LISTED) {
         let at_s = operation.from_ns.saturating_sub(zero_ns) as f64 / 1e9;
         let thread = operation.thread.as_deref().unwrap_or("no thread known");
@@ -57,9 +74,17 @@ pub fn slowest(found: &Slowest, zero_ns: i64) -> String {
         );
     }
     if !found.other_kinds.is_empty() {
-        let kinds: Vec<_> =
-            found.other_kinds.iter().take(5).map(|(kind, n)| format!("{} ({n})", printable(kind))).collect();
-        let _ = writeln!(text, "\nother kinds, by --kind: {}", kinds.join(", "));
+        let kinds: Vec<_> = found
+            .other_kinds
+            .iter()
+            .take(KINDS)
+            .map(|(kind, n)| format!("{} ({n})", printable(kind)))
+            .collect();
+        let more = match found.other_kinds.len().saturating_sub(KINDS) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let _ = writeln!(text, "\nother kinds, by --kind: {}{more}", kinds.join(", "));
     }
     text
 }
@@ -124,4 +149,50 @@ pub fn operation(explained: &Explained) -> String {
         let _ = writeln!(text, "\n{}", explained.note);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_diagnose::operations::{Operation, Side};
+
+    use super::*;
+
+    fn found(slow: usize, looked_at: usize, kinds: usize) -> Slowest {
+        let operation = |at: usize| Operation {
+            id: format!("event:{at}"),
+            kind: "shop.Request".into(),
+            from_ns: 0,
+            to_ns: 1,
+            ms: 1.0,
+            thread: None,
+        };
+        let side = Side { operations: slow, looked_at, mean_ms: 1.0, on_a_thread: 0 };
+        Slowest {
+            schema: "",
+            kind: "shop.Request".into(),
+            other_kinds: (0..kinds).map(|at| (format!("kind{at}"), 9)).collect(),
+            operations: 100,
+            p50_ms: 1.0,
+            p99_ms: 1.0,
+            longest_ms: 1.0,
+            slow: side,
+            ordinary: side,
+            longer_ms: 0.0,
+            parts: Vec::new(),
+            finding: String::new(),
+            confidence: None,
+            why_confidence: String::new(),
+            slow_operations: (0..slow.min(20)).map(operation).collect(),
+        }
+    }
+
+    #[test]
+    fn what_is_not_listed_is_counted() {
+        let text = slowest(&found(7, 4, 8), 0);
+        assert!(text.contains("the slowest 5 of these 7, each explained"), "{text}");
+        assert!(text.contains("of the 7 slow ones 4 were looked at"), "{text}");
+        assert!(text.contains("kind4 (9) and 3 more"), "{text}");
+        let all = slowest(&found(5, 5, 2), 0);
+        assert!(all.contains("the slowest, each") && !all.contains("looked at, spread"), "{all}");
+    }
 }

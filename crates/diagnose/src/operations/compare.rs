@@ -27,44 +27,64 @@ const UNSEEN: f64 = 0.2;
 /// What time is attributed to, whether a lock stood between, and the pool that did it.
 type Cause<'a> = (Key<'a>, Option<Pool<'a>>, bool);
 
+/// A cause as a row of the table reads. Causes that read the same are one row: pools of one name in two JVMs, headings
+/// with the same words, a wait for a thread with and without a lock on the way.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Row<'a> {
+    words: &'static str,
+    place: &'a str,
+    counterpart: String,
+    /// The heading of these words.
+    heading: Heading,
+}
+
+impl<'a> Row<'a> {
+    fn of((key, other, _): Cause<'a>) -> Self {
+        let counterpart = match (other, key.target) {
+            (Some(pool), "") => format!("thread {}", pool.name),
+            (Some(pool), target) => format!("thread {}, {target}", pool.name),
+            (None, target) => target.to_owned(),
+        };
+        Self { words: pieces::words(key.heading), place: key.place, counterpart, heading: key.heading }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     slow_ms: f64,
     ordinary_ms: f64,
     in_slow: usize,
+    /// Of both sides, with a lock on the way.
+    by_lock_ms: f64,
 }
 
 pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, OperationsError> {
     let recording = chains.recording();
     let sides = pick::sides(recording, choice)?;
     let mut cut = Cut::of(chains);
-    let mut sums: BTreeMap<Cause<'_>, Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<Row<'_>, Sum> = BTreeMap::new();
     let slow = add(&mut cut, &sides.slow, &mut sums, |sum, ms| {
         sum.slow_ms += ms;
         sum.in_slow += 1;
     });
     let ordinary = add(&mut cut, &sides.ordinary, &mut sums, |sum, ms| sum.ordinary_ms += ms);
     let longer_ms = slow.mean_ms - ordinary.mean_ms;
-    let part = |((key, other, by_lock), sum): (Cause<'_>, Sum)| {
+    let part = |(row, sum): (Row<'_>, Sum)| {
         let slow_ms = sum.slow_ms / slow.looked_at.max(1) as f64;
         let ordinary_ms = sum.ordinary_ms / ordinary.looked_at.max(1) as f64;
         let more_ms = slow_ms - ordinary_ms;
-        let counterpart = match (other, key.target) {
-            (Some(pool), "") => format!("thread {}", pool.name),
-            (Some(pool), target) => format!("thread {}, {target}", pool.name),
-            (None, target) => target.to_owned(),
-        };
+        let by_lock = sum.by_lock_ms > (sum.slow_ms + sum.ordinary_ms) / 2.0;
         Part {
-            heading: key.heading,
-            words: pieces::words(key.heading),
-            place: key.place.to_owned(),
-            counterpart,
+            heading: row.heading,
+            words: row.words,
+            place: row.place.to_owned(),
+            counterpart: row.counterpart,
             slow_ms,
             ordinary_ms,
             more_ms,
             share: if longer_ms > 0.0 { more_ms / longer_ms } else { 0.0 },
             in_slow: sum.in_slow as f64 / slow.looked_at.max(1) as f64,
-            covered_by: if by_lock { Some("lock") } else { super::covered_by(key.heading) },
+            covered_by: if by_lock { Some("lock") } else { super::covered_by(row.heading) },
         }
     };
     let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
@@ -93,11 +113,11 @@ pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, O
     })
 }
 
-/// Adds up what operations of one side spent, each cause once for each operation.
+/// Adds up what operations of one side spent, each row once for each operation.
 fn add<'a>(
     cut: &mut Cut<'_, 'a>,
     operations: &[Picked<'a>],
-    sums: &mut BTreeMap<Cause<'a>, Sum>,
+    sums: &mut BTreeMap<Row<'a>, Sum>,
     mut count: impl FnMut(&mut Sum, f64),
 ) -> Side {
     let each = operations.len().div_ceil(MOST_LOOKED_AT).max(1);
@@ -112,10 +132,25 @@ fn add<'a>(
             let ms = piece.to.saturating_sub(piece.from) as f64 / 1e6;
             *own.entry((end.key, end.other, piece.is_by_lock())).or_default() += ms;
         }
-        own.into_iter().for_each(|(cause, ms)| count(sums.entry(cause).or_default(), ms));
+        for (row, (ms, by_lock_ms)) in rows(own) {
+            let sum = sums.entry(row).or_default();
+            count(sum, ms);
+            sum.by_lock_ms += by_lock_ms;
+        }
     }
     let mean_ms = if looked_at > 0 { all_ms / looked_at as f64 } else { 0.0 };
     Side { operations: operations.len(), looked_at, mean_ms, on_a_thread }
+}
+
+/// Time by cause as time by row, and how much of that had a lock on the way.
+fn rows<'a>(causes: BTreeMap<Cause<'a>, f64>) -> BTreeMap<Row<'a>, (f64, f64)> {
+    let mut rows: BTreeMap<Row<'a>, (f64, f64)> = BTreeMap::new();
+    for (cause, ms) in causes {
+        let row = rows.entry(Row::of(cause)).or_default();
+        row.0 += ms;
+        row.1 += if cause.2 { ms } else { 0.0 };
+    }
+    rows
 }
 
 /// The finding in a sentence, and how sure it is.
@@ -157,4 +192,24 @@ fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (String,
         quantity::share(unseen.max(0.0))
     );
     (finding, Some(Confidence::ConsistentWith), why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_that_read_the_same_are_one_row() {
+        let key = |place| Key { heading: Heading::Sleep, place, target: "" };
+        let pool = |process| Some(Pool { name: "sleeper", process });
+        let causes = BTreeMap::from([
+            ((key("shop.Stock.take"), pool("shop"), true), 60.0),
+            ((key("shop.Stock.take"), pool("shop"), false), 20.0),
+            ((key("shop.Stock.take"), pool("stock"), true), 3.0),
+            ((key("shop.Stock.give"), pool("shop"), true), 5.0),
+            ((key("shop.Stock.take"), None, false), 7.0),
+        ]);
+        let rows: Vec<_> = rows(causes).into_values().collect();
+        assert_eq!(rows, [(5.0, 5.0), (7.0, 0.0), (83.0, 63.0)]);
+    }
 }
