@@ -68,6 +68,7 @@ pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
         values: Vec::new(),
         stalled: vec![false; ticks],
         of_latency: false,
+        counts: Vec::new(),
         unit: "exchanges/s".into(),
         measured_on: format!("exchanges (a read and a write) of {}", recording.process_name(jvm)),
     };

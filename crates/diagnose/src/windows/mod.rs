@@ -409,12 +409,14 @@ fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Optio
     };
     let length_ms: f64 = slow.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
     let noise = noise(progress, slow, base);
+    // What a tick lost is a share of it, by speeds; what is shown of a latency is its mean.
+    let (slow_rate, base_rate) = (progress.mean_shown(slow), progress.mean_shown(base));
     let (slow, base) = (rate(slow)?, rate(base).filter(|rate| *rate > 0.0)?);
     let lost = 1.0 - slow / base;
     Some(Loss {
         lost_ms: if lost > noise { length_ms * lost } else { 0.0 },
-        slow_rate: Some(progress.shown(slow)),
-        base_rate: Some(progress.shown(base)),
+        slow_rate,
+        base_rate,
         unit: progress.unit.clone(),
         measured_on: progress.measured_on.clone(),
     })

@@ -6,7 +6,7 @@
 //! a tick that lasted much longer than usual is a stall of the one who keeps time, most often of the whole JVM.
 
 use fathom_recording::vocabulary::{live, series};
-use fathom_recording::{Recording, Series, SeriesKind};
+use fathom_recording::{Recording, Series, SeriesInfo, SeriesKind};
 
 use crate::intervals::Intervals;
 use crate::{Window, stats};
@@ -34,6 +34,8 @@ pub struct Progress {
     pub stalled: Vec<bool>,
     /// Whether the values are inverse latencies.
     pub of_latency: bool,
+    /// Of latencies: how many operations each tick is of, where the same source counts them; else empty.
+    pub counts: Vec<f64>,
     /// The unit that is shown: "ops/s", "ms".
     pub unit: String,
     /// "throughput of client0, client1, client2".
@@ -67,6 +69,23 @@ impl Progress {
     /// Their values; gaps too.
     pub fn within<'a>(&'a self, windows: &[Window]) -> impl Iterator<Item = Option<f64>> + use<'a> {
         self.ticks_within(windows).map(|i| self.values[i])
+    }
+
+    /// What windows come to, as it is shown: the mean rate, gaps as none (nobody saw any progress), or the mean latency of
+    /// the operations, of the ticks where nobody counts operations. The mean of inverse latencies is the inverse of their
+    /// harmonic mean, which hides the slow ones.
+    pub fn mean_shown(&self, windows: &[Window]) -> Option<f64> {
+        if !self.of_latency {
+            let rates: Vec<f64> = self.within(windows).map(|rate| rate.unwrap_or(0.0)).collect();
+            return stats::mean(&rates);
+        }
+        let weighted = |weight: &dyn Fn(usize) -> f64| {
+            let ticks = self.ticks_within(windows).filter_map(|i| Some((weight(i), 1.0 / self.values[i]?)));
+            let (sum, of) = ticks.fold((0.0, 0.0), |(sum, of), (w, latency)| (sum + w * latency, of + w));
+            (of > 0.0).then(|| sum / of)
+        };
+        let by_count = weighted(&|i| self.counts.get(i).copied().unwrap_or(0.0));
+        by_count.or_else(|| weighted(&|_| 1.0))
     }
 
     /// A value as it is shown, in [`Progress::unit`].
@@ -105,6 +124,7 @@ impl Progress {
             values: vec![None; ticks],
             stalled: vec![true; ticks],
             of_latency,
+            counts: Vec::new(),
             unit: first.info.unit.clone(),
             measured_on: measured_on(recording, instances),
         };
@@ -118,7 +138,54 @@ impl Progress {
                 false => Some(values.iter().sum()),
             };
         }
+        if of_latency {
+            progress.counts = counts(recording, instances, &progress);
+        }
         Some(progress)
+    }
+}
+
+/// How many operations each tick of latencies is of, by the rates of the same sources and instances; empty where one of
+/// them has none.
+fn counts(recording: &Recording, latencies: &[&Series], grid: &Progress) -> Vec<f64> {
+    let mut counts = vec![0.0; grid.values.len()];
+    for latency in latencies {
+        let of = |s: &&Series| {
+            let table = (s.info.source, s.info.process) == (latency.info.source, latency.info.process);
+            let (own, other) = (&s.info, &latency.info);
+            // A table with one column of each sort may call each by its own name.
+            let instance =
+                own.instance == other.instance || (own.instance == own.name && other.instance == other.name);
+            own.kind == SeriesKind::Rate && !live::is_live(&own.name) && table && instance
+        };
+        let mut rates = recording.series.iter().filter(of);
+        let Some(rate) = rates.next() else { return Vec::new() };
+        let told = Resampled::of(rate, grid);
+        counts.iter_mut().enumerate().for_each(|(i, count)| *count += told.value(i).unwrap_or(0.0).max(0.0));
+    }
+    counts
+}
+
+/// A series in words: what a table calls "avg_latency(ms)" is the mean latency.
+fn in_words(info: &SeriesInfo) -> String {
+    if info.kind != SeriesKind::Latency {
+        return info.name.clone();
+    }
+    let words: Vec<&str> =
+        info.name.split(|c: char| !(c.is_alphanumeric() || c == '.' || c == '%')).collect();
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
+    let percentile = |word: &&&str| {
+        word.strip_prefix('p')
+            .is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit() || c == '.'))
+    };
+    match words.iter().find(percentile) {
+        Some(p) => format!("{p} latency"),
+        None if has(&["avg", "mean", "average"]) => "mean latency".to_owned(),
+        None if has(&["median", "50th"]) => "median latency".to_owned(),
+        None if has(&["max", "maximum"]) => "maximum latency".to_owned(),
+        None if has(&["min", "minimum"]) => "minimum latency".to_owned(),
+        None if info.name.contains("latency") => info.name.replace('_', " "),
+        None => format!("latency {}", info.name),
     }
 }
 
@@ -180,6 +247,7 @@ fn common_range(instances: &[&Series]) -> Option<(i64, i64)> {
 
 fn measured_on(recording: &Recording, instances: &[&Series]) -> String {
     let name = instances.first().map_or("", |s| s.info.name.as_str());
+    let words = instances.first().map_or_else(String::new, |s| in_words(&s.info));
     let mut of: Vec<&str> = instances
         .iter()
         .map(|s| match s.info.instance.as_str() {
@@ -193,7 +261,7 @@ fn measured_on(recording: &Recording, instances: &[&Series]) -> String {
     of.dedup();
     let shown = of.len().min(4);
     let more = if of.len() > shown { format!(" and {} more", of.len() - shown) } else { String::new() };
-    format!("{name} of {}{more}", of[..shown].join(", "))
+    format!("{words} of {}{more}", of[..shown].join(", "))
 }
 
 /// One instance on the grid.
@@ -313,6 +381,49 @@ mod tests {
         assert!(p.of_latency && p.values[0] == Some(0.25) && p.shown(0.25) == 4.0);
         let r = recording(&[latency, ("throughput", SeriesKind::Rate, points(7.0))]);
         assert_eq!(Progress::of(&r, |_| true).unwrap().values[0], Some(7.0));
+    }
+
+    /// A tick of a thousand operations that took 2 ms each, one of ten that took 200 ms each, and their harmonic mean: 3.96 ms.
+    #[test]
+    fn a_latency_is_averaged_over_operations_and_not_over_their_speeds() {
+        let points = |values: [f64; 4]| (0..).zip(values).map(|(i, v)| (i * S, S, v)).collect::<Vec<_>>();
+        let latency = ("avg_latency", SeriesKind::Latency, points([2.0, 200.0, 2.0, 200.0]));
+        let mean = |p: &Progress| p.mean_shown(&[p.window(0, 4)]).unwrap();
+        let mut r = recording(&[latency.clone()]);
+        let p = Progress::of(&r, |_| true).unwrap();
+        assert_eq!((mean(&p), p.measured_on.as_str()), (101.0, "mean latency of client0"));
+        let info =
+            SeriesInfo { name: "throughput".into(), kind: SeriesKind::Rate, ..r.series[0].info.clone() };
+        let rate = r.add_series(info);
+        points([1_000.0, 10.0, 1_000.0, 10.0]).into_iter().for_each(|(t, dt, v)| r.point(rate, t, dt, v));
+        r.seal();
+        let p = Progress::of_latency(&r, |_| true).unwrap();
+        assert!((mean(&p) - (1_000.0 * 2.0 + 10.0 * 200.0) / 1_010.0).abs() < 1e-9, "{}", mean(&p));
+        // The rate of another client counts other operations.
+        let other = recording(&[latency, ("throughput", SeriesKind::Rate, points([1.0, 1.0, 1.0, 1.0]))]);
+        assert_eq!(mean(&Progress::of_latency(&other, |_| true).unwrap()), 101.0);
+    }
+
+    #[test]
+    fn latencies_are_named_in_words() {
+        for (name, words) in [
+            ("avg_latency", "mean latency"),
+            ("p99", "p99 latency"),
+            ("p99.9-lat", "p99.9 latency"),
+            ("median", "median latency"),
+            ("latency", "latency"),
+            ("checkout", "latency checkout"),
+        ] {
+            let info = SeriesInfo {
+                name: name.into(),
+                unit: "ms".into(),
+                instance: String::new(),
+                kind: SeriesKind::Latency,
+                process: None,
+                source: fathom_recording::SourceId(0),
+            };
+            assert_eq!(in_words(&info), words, "{name}");
+        }
     }
 
     #[test]

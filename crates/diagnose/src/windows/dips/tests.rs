@@ -16,6 +16,7 @@ fn progress(values: impl IntoIterator<Item = f64>) -> Progress {
         stalled: vec![false; values.len()],
         values,
         of_latency: false,
+        counts: Vec::new(),
         unit: "ops/s".into(),
         measured_on: "throughput of app".into(),
     }
