@@ -156,6 +156,8 @@ impl Cpu {
         program.read(&mut self.records, &mut self.ends, MOST_RECORDS);
         let records = std::mem::take(&mut self.records);
         let ends = std::mem::take(&mut self.ends);
+        // Before they are told: those outside of the recording's time are taken off again.
+        cx.source_mut().records += ends.len() as u64;
         let mut begin = 0;
         for end in &ends {
             let record = &records[begin..*end];
@@ -169,7 +171,6 @@ impl Cpu {
             }
             begin = *end;
         }
-        cx.source_mut().records += ends.len() as u64;
         (self.records, self.ends) = (records, ends);
         if let Some(program) = &self.program {
             let lost = program.lost();

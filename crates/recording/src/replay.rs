@@ -8,7 +8,8 @@ use crate::{ProcessId, Recording, SampleRow, Sink, SourceId, SpanId, SpanRow, St
 impl Recording {
     /// Plays all rows that touch `[from_ns, to_ns)` into a sink, with the ids that they get there. Processes become
     /// what `process` says; facts that those do not have yet are added to them. Spans that only watch
-    /// ([`crate::vocabulary::kind::RUN`]) are cut at both ends, all others stay whole. Times must be on the sink's clock.
+    /// ([`crate::vocabulary::kind::RUN`]) are cut at both ends, all others stay whole. Times must be on the sink's clock. A
+    /// source tells of what was played of it: so many records, and nothing covered where all of it lies outside.
     ///
     /// Returns how many rows were played.
     pub fn replay(
@@ -28,7 +29,9 @@ impl Recording {
         let sources = self.sources.iter().map(|source| {
             let mut source = source.clone();
             source.process = source.process.and_then(|p| processes.get(p as usize)).map(|p| p.0);
-            source.covers_ns = source.covers_ns.map(|(from, to)| (from.max(from_ns), to.min(to_ns)));
+            let covers = source.covers_ns.map(|(from, to)| (from.max(from_ns), to.min(to_ns)));
+            source.covers_ns = covers.filter(|(from, to)| from <= to);
+            source.records = 0;
             sink.add_source(source)
         });
         let sources: Vec<SourceId> = sources.collect();
@@ -41,7 +44,7 @@ impl Recording {
         let thread = |id: u32| threads.get(id as usize).copied();
         let stack = |id: u32| stacks.get(id as usize).copied();
 
-        let mut played = 0;
+        let mut played = vec![0_u64; sources.len()];
         let mut spans: HashMap<u32, SpanId> = HashMap::new();
         for i in 0..self.spans.len() {
             let row = self.span_at(SpanId(i as u32));
@@ -72,7 +75,7 @@ impl Recording {
                 labels: &labels,
             });
             spans.insert(i as u32, id);
-            played += 1;
+            played[row.source().index()] += 1;
         }
         for row in self.samples.iter().filter(|row| (from_ns..to_ns).contains(&row.t_ns)) {
             sink.sample(&SampleRow {
@@ -84,7 +87,7 @@ impl Recording {
                 weight: row.weight,
                 source: sources[row.source.index()],
             });
-            played += 1;
+            played[samples.source[i].index()] += 1;
         }
         for series in &self.series {
             let mut info = series.info.clone();
@@ -96,12 +99,15 @@ impl Recording {
                 continue;
             }
             let id = sink.add_series(info);
+            played[series.info.source.index()] += points.len() as u64;
             for i in points {
                 sink.point(id, series.t_ns[i], series.dt_ns[i], series.value[i]);
-                played += 1;
             }
         }
-        played
+        for (id, rows) in sources.iter().zip(&played) {
+            sink.source_mut(*id).records = *rows;
+        }
+        played.iter().sum()
     }
 
     /// All stacks, by their ids here. Parents stand before their children.
@@ -132,8 +138,11 @@ mod tests {
         let source = log.add_source(Source {
             process: Some(process.0),
             covers_ns: Some((0, 100)),
+            records: 5,
             ..Source::default()
         });
+        // Its last line was written before the stretch begins.
+        log.add_source(Source { covers_ns: Some((0, 30)), ..Source::default() });
         let mut span = |kind, t0_ns, t1_ns, parent| {
             log.span(&SpanRow {
                 kind,
@@ -170,6 +179,8 @@ mod tests {
             live.spans_of("k").map(|s| (s.t0_ns(), s.parent().is_some(), s.figure("f"))).collect();
         assert_eq!(spans, [(30, false, Some(1.5)), (35, false, Some(1.5)), (60, true, Some(1.5))]);
         assert_eq!((live.sources[1].covers_ns, live.sources[1].process), (Some((40, 80)), Some(0)));
+        assert_eq!(live.sources[1].records, played);
+        assert_eq!((live.sources[2].covers_ns, live.sources[2].records), (None, 0));
         assert_eq!(live.processes[0].fact("jdk"), Some("21"));
     }
 }

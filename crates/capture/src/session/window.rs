@@ -119,14 +119,19 @@ impl Sink for Within<'_> {
 
     fn sample(&mut self, row: &SampleRow<'_>) {
         if self.window.within(row.t_ns, row.t_ns).is_some() {
-            self.to.sample(row);
+            return self.to.sample(row);
+        }
+        // The records of a sampler are its samples: one that is left out is none.
+        let source = self.to.source_mut(row.source);
+        if source.sampling.is_some() {
+            source.records = source.records.saturating_sub(1);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fathom_recording::{Recording, RecordingError, SeriesKind};
+    use fathom_recording::{Recording, RecordingError, Sampling, SeriesKind};
 
     use super::*;
 
@@ -134,6 +139,26 @@ mod tests {
         fn checkpoint(&mut self) -> Result<(), RecordingError> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn a_sample_that_is_left_out_is_no_record_of_its_sampler() {
+        let mut recording = Recording::default();
+        let sampling = Sampling { event: "e".into(), unit: "ns".into(), period: None, rate_hz: 99 };
+        let sampler = Source { sampling: Some(sampling), records: 2, ..Source::default() };
+        let [sampler, other] =
+            [sampler, Source { records: 2, ..Source::default() }].map(|source| recording.add_source(source));
+        let process = recording.add_process(Process::default());
+        let mut window = Window::closed();
+        window.begin(100, &mut recording);
+        let mut within = Within { to: &mut recording, window: &mut window };
+        for (source, t_ns) in [(sampler, 90), (sampler, 110), (other, 90), (other, 110)] {
+            let (thread, stack) = (None, None);
+            within.sample(&SampleRow { kind: "k", t_ns, process, thread, stack, weight: 1, source });
+        }
+        assert_eq!((recording.samples.len(), recording.source_mut(sampler).records), (2, 1));
+        // What others count are not their samples alone.
+        assert_eq!(recording.source_mut(other).records, 2);
     }
 
     fn span(sink: &mut dyn Sink, t0_ns: i64, t1_ns: i64) {
