@@ -247,6 +247,9 @@ fn calls_take_as_long_as_by_the_clock_of_their_caller() {
         let sum_ns: f64 = program.until("slow 800 ").parse().unwrap();
         let totals = counting.stop();
         let takes = of(&totals, "Called::takes(J)I");
+        // Each caller has times, or a reason why it has none.
+        let list = |of: &str| takes[of].as_array().unwrap().len();
+        assert_eq!(list("times") + list("untimed"), list("callers"), "JDK {release}: {takes}");
         let shown = format!("JDK {release}: {sum_ns} ns in 800 calls; {takes}");
         assert_eq!(takes["calls"], 800, "{shown}");
         let times = &takes["times"][0];

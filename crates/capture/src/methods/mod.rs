@@ -27,7 +27,7 @@ use followed::{Followed, State};
 pub use pattern::Pattern;
 pub use program::Times;
 use program::{BREAKPOINTS, Program, WHAT};
-pub use report::{CallsOf, MethodReport, NotCounted, Report, Standing};
+pub use report::{CallsOf, MethodReport, NotCounted, Report, Standing, Untimed};
 use timing::Timing;
 
 /// New compiled code is looked for so often: code that was compiled since then may hold a method that is meant, or inline it.
@@ -361,6 +361,7 @@ impl Watch {
             let mut method = report::of_method(followed, hits, &calls, &self.names, &self.entries, now);
             if let Some(timing) = &self.timing {
                 method.times = timing.of(i, &self.program, &self.names);
+                method.untimed = timing.untimed(i, &calls, &method.times, &self.names);
             }
             method
         });

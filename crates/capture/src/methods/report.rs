@@ -81,6 +81,8 @@ pub struct MethodReport {
     pub threads: Vec<CallsOf>,
     /// How long calls took, by caller, most timed first; empty where that is not measured.
     pub times: Vec<(String, Times)>,
+    /// Callers of whose calls none was timed, and why, most calls first; empty where that is not measured.
+    pub untimed: Vec<Untimed>,
     /// What is not counted.
     pub not_counted: NotCounted,
 }
@@ -92,6 +94,17 @@ pub struct CallsOf {
     pub who: String,
     /// How many.
     pub calls: u64,
+}
+
+/// Calls from one caller of which none was timed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untimed {
+    /// The caller.
+    pub caller: String,
+    /// How many calls.
+    pub calls: u64,
+    /// Why none was timed.
+    pub why: &'static str,
 }
 
 /// Executions of a method that pass no entry.
@@ -136,7 +149,7 @@ impl Names {
         self.callers.get(frame).map_or(UNKNOWN_CALLER, String::as_str)
     }
 
-    fn caller(&self, calls: &Calls) -> &str {
+    pub(super) fn caller(&self, calls: &Calls) -> &str {
         let known = self.callers.get(&calls.caller.frame).filter(|_| calls.is_walked);
         known.map_or(UNKNOWN_CALLER, String::as_str)
     }
@@ -208,6 +221,7 @@ pub(super) fn of_method(
         callers: sums(calls, |calls| names.caller(calls).to_owned()),
         threads: sums(calls, |calls| names.thread(calls)),
         times: Vec::new(),
+        untimed: Vec::new(),
         not_counted: NotCounted { inlined, on_stack },
     }
 }

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::Watch;
-use super::program::{Armed, BREAKPOINTS, Program, Times};
-use super::report::Names;
+use super::program::{Armed, BREAKPOINTS, Calls, Program, Times};
+use super::report::{Names, Untimed};
 use crate::unwind::samples::WalkedFrame;
 
 /// How long it stands at one place.
@@ -82,6 +82,52 @@ impl Timing {
         times
     }
 }
+
+impl Timing {
+    /// Callers of a method none of whose calls was timed, with why, most calls first.
+    pub(super) fn untimed(
+        &self,
+        method: usize,
+        calls: &[&Calls],
+        timed: &[(String, Times)],
+        names: &Names,
+    ) -> Vec<Untimed> {
+        let mut by_caller: HashMap<&str, (u64, &'static str)> = HashMap::new();
+        for calls in calls {
+            let caller = names.caller(calls);
+            if timed.iter().any(|(timed, _)| timed == caller) {
+                continue;
+            }
+            let had_turn = self.places.contains_key(&Place { method, caller: calls.caller.frame });
+            let why = match (calls.is_walked, calls.caller.frame) {
+                (false, _) => UNKNOWN,
+                (true, WalkedFrame::Interpreted { .. }) => INTERPRETED,
+                (true, WalkedFrame::Stub { .. } | WalkedFrame::Native { .. }) => NOT_COMPILED,
+                (true, WalkedFrame::Compiled { .. }) if had_turn => NONE_RETURNED,
+                (true, WalkedFrame::Compiled { .. }) => NO_TURN,
+            };
+            let sum = by_caller.entry(caller).or_insert((0, why));
+            sum.0 += calls.count;
+        }
+        let told = |(caller, (calls, why)): (&str, (u64, &'static str))| Untimed {
+            caller: caller.to_owned(),
+            calls,
+            why,
+        };
+        let mut untimed: Vec<Untimed> = by_caller.into_iter().map(told).collect();
+        untimed.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.caller.cmp(&b.caller)));
+        untimed
+    }
+}
+
+const UNKNOWN: &str = "where they return to is not known, as their caller was not found";
+const INTERPRETED: &str =
+    "they come from the interpreter, all of whose calls return to the same few addresses";
+const NOT_COMPILED: &str = "they come from the JVM or native code: only calls from compiled Java are timed";
+const NONE_RETURNED: &str =
+    "none came back while the breakpoint stood there: they last longer than that, or end by an exception";
+const NO_TURN: &str =
+    "its turn did not come: one caller after the other is timed, a second each; measure for longer";
 
 impl Times {
     /// Adds others.
@@ -171,5 +217,43 @@ impl Watch {
         let armed = Armed { at: code.entry, state: code.state, returns_to, entry, round, is_return: false };
         // It then times nothing, and counts on.
         let _ = self.program.write(slot, &armed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unwind::samples::Walked;
+
+    #[test]
+    fn of_a_caller_without_times_it_is_said_why() {
+        let compiled = |nmethod| WalkedFrame::Compiled { nmethod, compile_id: 1, pc: nmethod + 8 };
+        let interpreted = WalkedFrame::Interpreted { method: 1, const_method: 2, bci: 3 };
+        let calls = |frame, is_walked, count| Calls {
+            caller: Walked { frame, exact: false },
+            is_walked,
+            entry: 0,
+            tid: 1,
+            comm: String::new(),
+            count,
+        };
+        let mut timing = Timing::new(Instant::now());
+        timing
+            .places
+            .insert(Place { method: 0, caller: compiled(64) }, Timed { entry: 9, last: Instant::now() });
+        // None has a name, so that each alone is a caller.
+        for (frame, is_walked, why) in [
+            (compiled(64), true, NONE_RETURNED),
+            (compiled(128), true, NO_TURN),
+            (interpreted, true, INTERPRETED),
+            (WalkedFrame::Native { pc: 5 }, true, NOT_COMPILED),
+            (compiled(64), false, UNKNOWN),
+        ] {
+            let calls = calls(frame, is_walked, 7);
+            let untimed = timing.untimed(0, &[&calls], &[], &Names::default());
+            assert_eq!((untimed.len(), untimed[0].calls, untimed[0].why), (1, 7, why));
+            let timed = [(untimed[0].caller.clone(), Times::default())];
+            assert!(timing.untimed(0, &[&calls], &timed, &Names::default()).is_empty());
+        }
     }
 }

@@ -99,6 +99,7 @@ impl Show {
             for (caller, times) in method.times.iter().take(self.top) {
                 text += &time_of(caller, times);
             }
+            text += &self.untimed(method);
             for not in not_counted(method) {
                 text += &format!("    not counted: {}\n", printable(&not));
             }
@@ -111,6 +112,20 @@ impl Show {
                 "  {} compilations could not be read: what is inlined there is not known\n",
                 report.unread
             );
+        }
+        text
+    }
+
+    /// Of which callers no call was timed, and why.
+    fn untimed(&self, method: &MethodReport) -> String {
+        let mut text = String::new();
+        for untimed in method.untimed.iter().take(self.top) {
+            let calls = fathom_diagnose::quantity::plural(untimed.calls as usize, "call", "calls");
+            text += &format!("    not timed: {calls} from {}: {}\n", printable(&untimed.caller), untimed.why);
+        }
+        let more = method.untimed.len().saturating_sub(self.top);
+        if more > 0 {
+            text += &format!("    not timed: calls from {more} callers more\n");
         }
         text
     }
@@ -276,6 +291,9 @@ fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &
         };
         // They are those of all of the time.
         let times: Vec<Value> = method.times.iter().filter(|_| what == "total").map(times).collect();
+        let untimed = method.untimed.iter().filter(|_| what == "total");
+        let untimed: Vec<Value> =
+            untimed.map(|of| json!({ "caller": of.caller, "calls": of.calls, "why": of.why })).collect();
         json!({
             "name": method.name,
             "native": method.native,
@@ -292,6 +310,7 @@ fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &
             "callers": by(&method.callers),
             "threads": by(&method.threads),
             "times": times,
+            "untimed": untimed,
             "inlined": inlined,
             "on_stack_replacements": on_stack,
             "not_counted": not_counted(method),
