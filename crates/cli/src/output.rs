@@ -18,6 +18,11 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
     print(&format!("{}\n", fathom_render::json_indented(value)?))
 }
 
+/// Prints JSON as one line of a stream. What a terminal would obey is escaped.
+pub fn print_json_line(value: &impl serde::Serialize) -> Result<()> {
+    print(&format!("{}\n", fathom_render::json_line(value)?))
+}
+
 /// Writes a file beside its place and moves it there when it is whole, so that nobody opens half of it. Only the user
 /// can read it (mode 0600), because logs and stacks hold names that are nobody else's business. What is no regular file is
 /// not replaced.

@@ -106,3 +106,29 @@ fn a_heap_that_is_not_walked_says_so_and_what_helps() {
         assert!(said.contains("G1, Parallel and Serial") && said.contains("--dump"), "{said}");
     }
 }
+
+#[test]
+fn readings_again_and_again_are_a_line_of_json_each_with_its_time() {
+    let classes = tempfile::tempdir().unwrap();
+    if jdks::compile(classes.path(), 8, &["Filled"]).is_none() {
+        return;
+    }
+    for (release, home) in jdks::of(&[17, 25]) {
+        let program = filled(&home, classes.path(), &["-XX:+UseSerialGC", "-Xmx100m"], "10");
+        let mut command = Command::new(live::FATHOM);
+        command.args(["heap", "-p", &program.pid(), "--every", "200ms", "--json", "--top", "3"]);
+        let mut reading = Talking::spawn(&mut command).unwrap();
+        let mut times = Vec::new();
+        for _ in 0..3 {
+            let line = reading.line().unwrap().to_owned();
+            let one: serde_json::Value =
+                serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
+            assert_eq!(one["schema"], "fathom.heap-live/1", "JDK {release}");
+            let at: jiff::Timestamp = one["at"].as_str().unwrap().parse().unwrap();
+            times.push((at, one["at_s"].as_f64().unwrap()));
+        }
+        assert!(times.is_sorted() && times[2].1 >= 0.39, "JDK {release}: {times:?}");
+        let now = jiff::Timestamp::now();
+        assert!((now.as_second() - times[0].0.as_second()).abs() < 60, "JDK {release}: {times:?}");
+    }
+}

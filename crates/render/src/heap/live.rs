@@ -25,6 +25,8 @@ pub struct LiveHeap {
     pub reserved_bytes: u64,
     /// How long it took, milliseconds.
     pub took_ms: f64,
+    /// When it began, by the wall clock: "2026-11-24T22:00:23.5Z".
+    pub at: String,
     /// When it began, seconds since the first reading.
     pub at_s: f64,
     /// Largest first; by growth where there was a reading before.

@@ -8,7 +8,7 @@ use fathom_hotspot::histogram::{Histogram, read};
 use fathom_hotspot::{Error, Vm};
 use fathom_render::heap::{LiveClass, LiveHeap};
 
-use crate::output::{print_fitted, print_json};
+use crate::output::{print_fitted, print_json, print_json_line};
 
 /// Where the stretches of a large heap begin to be drawn; each reading draws others.
 const SEED: u64 = 1;
@@ -17,9 +17,14 @@ const SEED: u64 = 1;
 pub fn show(pid: u32, every: Option<Duration>, top: usize, json: bool) -> anyhow::Result<()> {
     let vm = Vm::open(pid)?;
     let started = Instant::now();
+    // A stream is of lines: a reader need not wait for the end to know where a reading ends.
+    let print_one = |shown: &LiveHeap| match every {
+        Some(_) => print_json_line(shown),
+        None => print_json(shown),
+    };
     let mut first: Option<HashMap<String, f64>> = None;
     for reading in 0.. {
-        let began = Instant::now();
+        let (began, at) = (Instant::now(), jiff::Timestamp::now());
         let histogram = match read(&vm, SEED + reading) {
             Ok(histogram) => histogram,
             // It ran when the first was made.
@@ -27,11 +32,11 @@ pub fn show(pid: u32, every: Option<Duration>, top: usize, json: bool) -> anyhow
             Err(error) => return Err(error).with_context(|| format!("process {pid}")),
         };
         let took = began.elapsed();
-        let shown = shown(pid, &histogram, (took, began - started), first.as_ref(), top);
+        let shown = shown(pid, &histogram, (at, began - started, took), first.as_ref(), top);
         if json {
-            print_json(&shown)?
+            print_one(&shown)?;
         } else {
-            print_fitted(&fathom_render::heap::live(&shown))?
+            print_fitted(&fathom_render::heap::live(&shown))?;
         }
         first =
             first.or_else(|| Some(histogram.rows.into_iter().map(|row| (row.class, row.bytes)).collect()));
@@ -46,7 +51,7 @@ pub fn show(pid: u32, every: Option<Duration>, top: usize, json: bool) -> anyhow
 fn shown(
     pid: u32,
     histogram: &Histogram,
-    (took, at): (Duration, Duration),
+    (at, since_first, took): (jiff::Timestamp, Duration, Duration),
     first: Option<&HashMap<String, f64>>,
     top: usize,
 ) -> LiveHeap {
@@ -75,7 +80,8 @@ fn shown(
         skipped_bytes: histogram.skipped_bytes,
         reserved_bytes: histogram.reserved_bytes,
         took_ms: took.as_secs_f64() * 1e3,
-        at_s: at.as_secs_f64(),
+        at: at.to_string(),
+        at_s: since_first.as_secs_f64(),
         classes,
     }
 }
