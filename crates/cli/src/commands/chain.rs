@@ -73,6 +73,11 @@ struct Shown {
 impl Args {
     /// Prints chains and stops.
     pub fn run(self) -> anyhow::Result<Outcome> {
+        anyhow::ensure!(
+            self.threads > 0 || !(self.all_time || self.thread.is_some()),
+            "--thread and --all-time are about threads, and --threads 0 shows none"
+        );
+        anyhow::ensure!(self.threads + self.stops > 0, "--threads 0 --stops 0 leaves nothing to be shown");
         let recording = self.inputs.load()?.recording;
         let resolve = |spec: WindowSpec| fathom_diagnose::resolve(&recording, &spec, TimeZone::system());
         anyhow::ensure!(recording.covers_ns().is_some(), "nothing in {}", told(&recording));

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use fathom_compare::Verdict;
 use fathom_compare::jmh;
@@ -49,18 +49,18 @@ pub struct Args {
     inputs: Vec<PathBuf>,
     /// Runs of each command: a number, or FEWEST..MOST to end at one of a few numbers fixed
     /// beforehand, as soon as it can tell
-    #[arg(long, value_name = "N", default_value = "10")]
+    #[arg(long, value_name = "N", default_value = "10", conflicts_with = "inputs")]
     runs: running::Count,
     /// Runs of each before those that count: they fill the caches of the machine
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "inputs")]
     warmup: usize,
     /// What is compared: wall, cpu (user and system time with all children), number=REGEX (its
     /// first group in what is printed), throughput=FILE.csv or jmh=FILE.json (which each run
     /// writes)
-    #[arg(long, value_name = "METRIC", default_value = "wall")]
+    #[arg(long, value_name = "METRIC", default_value = "wall", conflicts_with = "inputs")]
     metric: Metric,
     /// With number=REGEX: more is better
-    #[arg(long)]
+    #[arg(long, conflicts_with = "inputs")]
     higher_is_better: bool,
     /// A difference that does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = margin)]
@@ -71,13 +71,13 @@ pub struct Args {
     /// One command in all variants of its placeholders: --matrix jdk=17,25
     /// 'flags=-XX:TieredStopAtLevel={1,4}' -- '{jdk} {flags} Main'. A release or a home of {jdk}
     /// becomes its java
-    #[arg(long, value_name = "NAME=VALUES", num_args = 1..)]
+    #[arg(long, value_name = "NAME=VALUES", num_args = 1.., conflicts_with = "inputs")]
     matrix: Vec<Axis>,
     /// The seed of the order, to run the same again [default: another each time]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "inputs")]
     seed: Option<u64>,
     /// Keep all runs in a file, to be read again
-    #[arg(short, long, value_name = "FILE.json")]
+    #[arg(short, long, value_name = "FILE.json", conflicts_with = "inputs")]
     out: Option<PathBuf>,
     /// Exit status 1 when a command is slower than the base, or when it is not known to be no
     /// slower
@@ -121,6 +121,7 @@ impl Args {
     }
 
     fn files(&self, first: &Path, second: &Path) -> Result<Outcome> {
+        ensure!(!self.keep_warm_up, "--keep-warm-up is for commands and for runs that were kept with --out");
         if is(first, jmh::is_one) && is(second, jmh::is_one) {
             let report = jmh::compare([first, second], self.margin)?;
             self.show(&report)?;

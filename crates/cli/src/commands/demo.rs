@@ -33,8 +33,8 @@ pub struct Args {
     /// Print the diagnosis as JSON (schema fathom.diagnosis/2)
     #[arg(long)]
     json: bool,
-    /// Everything of the verdict, also what does not fit a screen
-    #[arg(long)]
+    /// Everything of the verdict, also what does not fit a screen; the JSON form has it anyway
+    #[arg(long, conflicts_with = "json")]
     all: bool,
     /// Length of the run, seconds (at least 20)
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(20..=600))]

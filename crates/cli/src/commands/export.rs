@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fathom_render::export::{EXPORTS, Export, ExportError, Request, Table};
@@ -37,9 +37,9 @@ pub struct Args {
     /// The format
     #[arg(long, value_parser = formats())]
     format: Format,
-    /// The table of a flat format (csv, tsv, parquet)
-    #[arg(long, default_value = "samples")]
-    table: TableName,
+    /// The table of a flat format (csv, tsv, parquet) [default: samples]
+    #[arg(long)]
+    table: Option<TableName>,
     /// A profile for each thread (folded, speedscope)
     #[arg(long)]
     per_thread: bool,
@@ -91,6 +91,7 @@ enum TableName {
 impl Args {
     /// Writes the file, or one for each kind.
     pub fn run(self) -> Result<Outcome> {
+        self.check()?;
         let recording = self.inputs.load()?.recording;
         let request = Request {
             recording: &recording,
@@ -99,7 +100,7 @@ impl Args {
             selection: self.selection.selection(&recording)?,
             per_thread: self.per_thread,
             annotated: self.annotated,
-            table: match self.table {
+            table: match self.table.unwrap_or(TableName::Samples) {
                 TableName::Samples => Table::Samples,
                 TableName::Spans => Table::Spans,
                 TableName::Series => Table::Series,
@@ -130,6 +131,22 @@ impl Args {
             bail!("{}: no sample in what was chosen", request.title);
         }
         Ok(Outcome::Done)
+    }
+
+    /// Refuses what the format has no place for.
+    fn check(&self) -> Result<()> {
+        let id = self.format.0.id();
+        let only = |given: bool, option: &str, formats: &[&str]| {
+            ensure!(
+                !given || formats.contains(&id),
+                "{option} is for --format {}, and says nothing to {id}",
+                formats.join(", ")
+            );
+            Ok(())
+        };
+        only(self.table.is_some(), "--table", &["csv", "tsv", "parquet"])?;
+        only(self.annotated, "--annotated", &["folded"])?;
+        only(self.per_thread, "--per-thread", &["folded", "speedscope"])
     }
 
     /// Writes a file; what there is none of, where there is nothing to write.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use fathom_diagnose::WindowSpec;
 use fathom_diagnose::stacks::{Base, Flame, Normalisation, Selection, Shape, flame};
@@ -62,9 +62,9 @@ pub struct Args {
     /// A table in the terminal instead of a picture; --top=50 for as many frames
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = TOP, require_equals = true)]
     top: Option<usize>,
-    /// What the table is sorted by
-    #[arg(long, value_name = "BY", default_value = "self")]
-    by: By,
+    /// What the table of --top, or the frames of --json, are sorted by [default: self]
+    #[arg(long, value_name = "BY")]
+    by: Option<By>,
     /// Where it goes; the ending says what: .html, .svg, .folded (`-`: folded on standard output). A file that is there is
     /// replaced; it can be read by you alone [default: flame.html]
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["top", "json"])]
@@ -165,7 +165,13 @@ impl Args {
     }
 
     fn target(&self) -> Result<Target> {
-        let by = match self.by {
+        let is_table = self.json || self.top.is_some();
+        ensure!(is_table || self.by.is_none(), "--by sorts a table: give it with --top or --json");
+        ensure!(
+            self.by != Some(By::Change) || !self.diff.is_empty(),
+            "--by change needs something to compare with: --diff WINDOW or --diff INPUT"
+        );
+        let by = match self.by.unwrap_or(By::Own) {
             By::Own => TopBy::Own,
             By::Total => TopBy::Total,
             By::Change => TopBy::Change,

@@ -39,16 +39,16 @@ pub struct Args {
     /// The question; without one, all are listed
     question: Option<String>,
     /// The place that rows were added to
-    #[arg(long, value_name = "PLACE", default_value = ".")]
+    #[arg(long, value_name = "PLACE", default_value = ".", requires = "question")]
     at: PathBuf,
     /// What answers
-    #[arg(long, value_enum, default_value_t = EngineName::Duckdb)]
+    #[arg(long, value_enum, default_value_t = EngineName::Duckdb, requires = "question")]
     engine: EngineName,
     /// A parameter of the question, NAME=VALUE; may be given several times
-    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "question")]
     set: Vec<(String, String)>,
     /// As JSON (schema fathom.fleet/1)
-    #[arg(long)]
+    #[arg(long, requires = "question")]
     json: bool,
 }
 

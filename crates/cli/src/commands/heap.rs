@@ -43,13 +43,14 @@ pub struct Args {
     #[arg(short, long, value_name = "PID", conflicts_with = "dumps")]
     pid: Option<u32>,
     /// Where the dump of the JVM goes
-    #[arg(long, value_name = "FILE", requires = "pid")]
+    // What conflicts with -p excuses from needing it: what belongs to -p says so itself.
+    #[arg(long, value_name = "FILE", requires = "pid", conflicts_with = "dumps")]
     dump: Option<PathBuf>,
     /// With -p: again and again, with what grew since the first time: 10s, 500ms
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "pid", conflicts_with = "dump")]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "pid", conflicts_with_all = ["dump", "dumps"])]
     every: Option<Duration>,
     /// With --dump: garbage is dumped, too. Otherwise the JVM collects the whole heap before
-    #[arg(long, requires = "dump")]
+    #[arg(long, requires = "dump", conflicts_with = "dumps")]
     with_garbage: bool,
     /// All about the objects of a class
     #[arg(long, value_name = "NAME", conflicts_with_all = ["object", "paths"])]
@@ -69,9 +70,9 @@ pub struct Args {
     strong_only: bool,
     /// With --object: the values of texts, fields and arrays of primitive values, which may be
     /// anybody's data
-    #[arg(long, requires = "object")]
+    #[arg(long, requires = "object", conflicts_with_all = ["class", "paths"])]
     show_values: bool,
-    /// As JSON (schemas fathom.heap/1, fathom.heap-class/1, fathom.heap-object/1,
+    /// As JSON; with --every a line each time (schemas fathom.heap/1, fathom.heap-class/1, fathom.heap-object/1,
     /// fathom.heap-paths/1, fathom.heap-growth/1, fathom.heap-live/1)
     #[arg(long)]
     json: bool,

@@ -21,7 +21,7 @@ pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
     /// Each series by its name, and not only how many there are of a family
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     all: bool,
     /// As JSON (schema fathom.info/1)
     #[arg(long)]

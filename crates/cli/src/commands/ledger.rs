@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "SPANS")]
     per: Option<Per>,
     /// All groups, however many there are, and all of their categories
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     all: bool,
     /// As JSON (schema fathom.ledger/1)
     #[arg(long)]

@@ -57,10 +57,9 @@ pub struct Args {
     /// How long: 60s, 5m, 1h, 500ms [default: until Ctrl-C or the end of the target]
     #[arg(short, long, value_name = "TIME", value_parser = duration)]
     duration: Option<Duration>,
-    /// CPU samples a second and processor
-    #[arg(short = 'F', long, value_name = "HZ", default_value_t = 99,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    frequency: u32,
+    /// CPU samples a second and processor [default: 99]
+    #[arg(short = 'F', long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    frequency: Option<u32>,
     /// What takes a CPU sample: cpu-clock (time; works everywhere), or cycles that the processor counts (weights are
     /// cycles; refused with exit status 3 where the machine counts none)
     #[arg(long, value_enum, default_value_t = EventName::CpuClock)]
@@ -69,7 +68,7 @@ pub struct Args {
     #[arg(short, long, value_name = "NAME.fathom")]
     output: Option<PathBuf>,
     /// Replace a recording that is there
-    #[arg(long)]
+    #[arg(long, conflicts_with = "on_slow")]
     force: bool,
     /// Switch a collector on that is off by default (see the list below); may be given several times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
@@ -139,6 +138,7 @@ fn collectors_help() -> String {
 impl Args {
     /// Records, says what was recorded and what to do with it.
     pub fn run(self) -> Result<Outcome> {
+        self.check()?;
         self.slow.check(&self.without, self.engine == EngineName::Jfr)?;
         if self.slow.is_given() && self.marks.is_given() {
             bail!(
@@ -155,7 +155,7 @@ impl Args {
             None => default_name(&targets, "fathom"),
         };
         let mut settings = Settings {
-            frequency_hz: self.frequency,
+            frequency_hz: self.frequency.unwrap_or(Settings::default().frequency_hz),
             cpu_event: match self.event {
                 EventName::CpuClock => CpuEvent::CpuClock,
                 EventName::Cycles => CpuEvent::Cycles,
@@ -207,6 +207,41 @@ impl Args {
                 Ok(Outcome::Done)
             }
         }
+    }
+
+    /// Refuses options that would say nothing to each other.
+    fn check(&self) -> Result<()> {
+        let is_without = |id: &str| self.without.iter().any(|without| without == id);
+        if let Some(both) = self.with.iter().find(|id| is_without(id)) {
+            bail!("--with {both} and --without {both} contradict each other");
+        }
+        let entries = || fathom_capture::COLLECTORS.iter();
+        if let Some(on) = entries().find(|entry| entry.default && self.with.iter().any(|id| id == entry.id)) {
+            bail!("--with {}: it is on by default", on.id);
+        }
+        let (engine, name) = match self.engine {
+            EngineName::Auto => (None, "auto"),
+            EngineName::Ebpf => (Some(Engine::Ebpf), "ebpf"),
+            EngineName::Jfr => (Some(Engine::Jfr), "jfr"),
+        };
+        let is_of = |of: Engine| of == Engine::Any || engine.is_none_or(|engine| engine == of);
+        let named = |id: &str| is_without(id) || self.with.iter().any(|with| with == id);
+        if let Some(other) = entries().find(|entry| named(entry.id) && !is_of(entry.engine)) {
+            bail!("{} is no collector of --engine {name}: it does not run anyway", other.id);
+        }
+        if engine == Some(Engine::Jfr) && is_without("jfr") {
+            bail!("--engine jfr --without jfr leaves out all that this engine records");
+        }
+        if engine == Some(Engine::Jfr) && self.min.is_some() {
+            bail!(
+                "--min says what collectors of eBPF tell one by one: the flight recorder has limits of its own"
+            );
+        }
+        let sampled = self.frequency.is_some() || self.event != EventName::CpuClock;
+        if is_without("cpu") && sampled && engine != Some(Engine::Jfr) {
+            bail!("-F and --event say how CPU samples are taken, and --without cpu takes none");
+        }
+        Ok(())
     }
 
     /// Writes the marks, once it is known what was recorded: a file of them may have grown meanwhile. What is wrong with them

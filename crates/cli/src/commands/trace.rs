@@ -73,7 +73,7 @@ pub struct Args {
     #[arg(short, long, value_name = "NAME.fathom")]
     output: Option<PathBuf>,
     /// Replace a recording that is there
-    #[arg(long)]
+    #[arg(long, requires = "output")]
     force: bool,
     /// As JSON, one line an event, the summary last (schema fathom.trace/1)
     #[arg(long)]
