@@ -26,6 +26,7 @@ pub mod steady;
 pub mod stretches;
 pub mod trial;
 pub mod verdict;
+pub mod verify;
 
 pub use error::CompareError;
 pub use verdict::Verdict;

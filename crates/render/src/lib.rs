@@ -25,6 +25,7 @@ mod tables;
 mod terminal;
 mod text;
 mod units;
+pub mod verify;
 
 pub use html::{Parts, html, parts, samples_within, shell};
 pub use json::{json, json_indented, json_line};

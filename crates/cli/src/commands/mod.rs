@@ -29,6 +29,7 @@ mod record;
 mod report;
 mod serve;
 mod trace;
+mod verify;
 mod version;
 
 /// Gets to the bottom of a slow JVM: what took the time, the proof, what was ruled out, the remedy.
@@ -69,6 +70,8 @@ pub enum Command {
     Chain(chain::Args),
     /// Which of several commands is faster, or what changed between two recordings, beyond noise
     Compare(compare::Args),
+    /// Whether a fix helped: what became of each finding, what was gained, what is new
+    Verify(verify::Args),
     /// What differs between the flags of two JVMs, who set it, and what it is for
     Flags(flags::Args),
     /// Rows of many recordings in one place, and questions to them, answered by DuckDB or ClickHouse
@@ -116,6 +119,7 @@ impl Command {
             Self::Ledger(args) => args.run(),
             Self::Chain(args) => args.run(),
             Self::Compare(args) => args.run(),
+            Self::Verify(args) => args.run(),
             Self::Flags(args) => args.run(),
             Self::Fleet(args) => args.run(),
             Self::Info(args) => args.run(),

@@ -1,0 +1,199 @@
+//! What became of each cause: found again by rule and culprit, ruled out, or not to be seen in AFTER.
+
+use fathom_diagnose::{Confidence, Diagnosis, Finding, Layer, Status, quantity};
+use serde::Serialize;
+
+use super::New;
+
+/// Costs that differ by less than this, relatively, are the same: what a cause costs in two runs of the same program with the
+/// same fault in it differs by a tenth to a fifth.
+const ALIKE: f64 = 0.25;
+/// Share of the time that something must be seen for, to be missed where it is not.
+const SEEN: f64 = 0.8;
+
+/// What became of a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// AFTER could have shown it, and it is not there.
+    Gone,
+    /// It costs less.
+    Smaller,
+    /// It costs as much.
+    Same,
+    /// It costs more.
+    Larger,
+    /// AFTER cannot tell.
+    NotKnown,
+}
+
+impl State {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::Smaller => "smaller",
+            Self::Same => "the same",
+            Self::Larger => "larger",
+            Self::NotKnown => "not known",
+        }
+    }
+}
+
+/// What a cause costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// Lost milliseconds of each second that was recorded.
+    pub ms_per_s: f64,
+    /// Lost milliseconds for each operation; absent where they are not counted on both sides.
+    pub ms_per_operation: Option<f64>,
+    /// Lost milliseconds in all.
+    pub ms: f64,
+}
+
+/// A finding of BEFORE, and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    /// Its rule.
+    pub rule: &'static str,
+    /// Its title in BEFORE.
+    pub title: String,
+    /// Who.
+    pub culprit: String,
+    /// How sure BEFORE is.
+    pub confidence: Confidence,
+    /// What became of it.
+    pub state: State,
+    /// Why that is said.
+    pub why: String,
+    /// What it cost; absent where that is not known.
+    pub before: Option<Cost>,
+    /// What it costs now; absent where it is not found, or that is not known.
+    pub after: Option<Cost>,
+}
+
+/// What became of the findings of BEFORE. `rates`: operations a second, where both tell.
+pub(super) fn causes(
+    [before, after]: [&Diagnosis; 2],
+    covers_s: [f64; 2],
+    rates: Option<[f64; 2]>,
+) -> Vec<Cause> {
+    let cost = |side: usize, ms: f64| cost(ms, covers_s[side], rates.map(|rates| rates[side]));
+    let became = |found: &Finding| {
+        let again: Vec<&Finding> = after.findings.iter().filter(|f| is_same(found, f)).collect();
+        let (was, is) = (cost(0, found.cost_ms), cost(1, again.iter().map(|f| f.cost_ms).sum()));
+        let (state, why) = match again.first() {
+            Some(again) => (compared(was, is), format!("found again: {}", again.title)),
+            None => not_found(found, [before, after]),
+        };
+        Cause {
+            rule: found.rule,
+            title: found.title.clone(),
+            culprit: found.culprit.clone(),
+            confidence: found.confidence,
+            state,
+            why,
+            before: was,
+            after: is.filter(|_| !again.is_empty()),
+        }
+    };
+    before.findings.iter().map(became).collect()
+}
+
+/// Findings of AFTER that BEFORE has not.
+pub(super) fn new_ones([before, after]: [&Diagnosis; 2], covers_s: f64) -> Vec<New> {
+    let is_new = |found: &&Finding| !before.findings.iter().any(|old| is_same(old, found));
+    let told = |found: &Finding| New {
+        rule: found.rule,
+        title: found.title.clone(),
+        culprit: found.culprit.clone(),
+        confidence: found.confidence,
+        ms_per_s: cost(found.cost_ms, covers_s, None).map(|cost| cost.ms_per_s),
+        before_saw: blind(before, found).is_none(),
+    };
+    after.findings.iter().filter(is_new).map(told).collect()
+}
+
+/// `None` where nothing is known to be lost.
+fn cost(ms: f64, covers_s: f64, rate: Option<f64>) -> Option<Cost> {
+    if !(ms > 0.0 && covers_s > 0.0) {
+        return None;
+    }
+    let ms_per_s = ms / covers_s;
+    Some(Cost { ms_per_s, ms_per_operation: rate.filter(|rate| *rate > 0.0).map(|rate| ms_per_s / rate), ms })
+}
+
+fn compared(was: Option<Cost>, is: Option<Cost>) -> State {
+    // By operation where they are counted: a program that does more has more occasions.
+    let per = |cost: &Cost| cost.ms_per_operation.unwrap_or(cost.ms_per_s);
+    match (was, is) {
+        (Some(was), Some(is)) if per(&is) < per(&was) * (1.0 - ALIKE) => State::Smaller,
+        (Some(was), Some(is)) if per(&is) * (1.0 - ALIKE) > per(&was) => State::Larger,
+        (Some(_), None) => State::Smaller,
+        (None, Some(_)) => State::Larger,
+        _ => State::Same,
+    }
+}
+
+/// Whether two findings are of one cause: the same rule and the same culprit, whatever numbers and addresses are in its words.
+fn is_same(a: &Finding, b: &Finding) -> bool {
+    a.rule == b.rule && words(&a.culprit) == words(&b.culprit)
+}
+
+/// The words of a text without what holds a digit.
+fn words(text: &str) -> Vec<&str> {
+    let parts = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')'));
+    parts.filter(|part| !part.is_empty() && !part.contains(|c: char| c.is_ascii_digit())).collect()
+}
+
+/// A finding that is not in AFTER: gone where AFTER rules it out, or shows all that BEFORE did and loses nothing.
+fn not_found(found: &Finding, [before, after]: [&Diagnosis; 2]) -> (State, String) {
+    if let Some(why) = blind(after, found) {
+        return (State::NotKnown, why);
+    }
+    // Another culprit of the same rule: the rule looked, and did not find this one.
+    if let Some(other) = after.findings.iter().find(|f| f.rule == found.rule) {
+        return (State::Gone, format!("AFTER finds the same of another culprit: {}", other.title));
+    }
+    let is_ruled_out =
+        |rule: &str| rule == found.rule || (rule == "gc" && found.layer == Layer::Gc);
+    if let Some(out) = after.ruled_out.iter().find(|out| is_ruled_out(&out.rule)) {
+        return (State::Gone, format!("AFTER rules it out: {}", out.figure));
+    }
+    if let Some(missing) = unseen(before, after) {
+        return (State::NotKnown, format!("AFTER does not show {missing}, which BEFORE does"));
+    }
+    let lost = after.loss.lost_ms;
+    match after.status {
+        Status::Healthy => (State::Gone, "AFTER shows what BEFORE does, and lost nothing".into()),
+        Status::Found if after.findings.iter().any(|f| f.share.is_some_and(|share| share >= SEEN)) => {
+            (State::Gone, "other causes explain nearly all that AFTER lost".into())
+        }
+        _ if lost > 0.0 => {
+            (State::NotKnown, format!("AFTER lost {}, not all of which is explained", quantity::millis(lost)))
+        }
+        _ if !after.loss.measured_on.is_empty() => {
+            (State::Gone, format!("{} shows no loss in AFTER", after.loss.measured_on))
+        }
+        _ => (State::NotKnown, "AFTER neither rules it out nor measures a loss".into()),
+    }
+}
+
+/// Why a side cannot tell of a finding's rule; `None` where it can.
+fn blind(side: &Diagnosis, found: &Finding) -> Option<String> {
+    if side.findings.iter().any(|f| f.rule == found.rule) {
+        return None;
+    }
+    let spot = side.blind_spots.iter().find(|spot| spot.rules.iter().any(|rule| rule == found.rule))?;
+    let remedy = if spot.remedy.is_empty() { String::new() } else { format!("; to see it: {}", spot.remedy) };
+    Some(format!("not seen there: {}{remedy}", spot.what))
+}
+
+/// The first of what BEFORE shows and AFTER does not.
+fn unseen(before: &Diagnosis, after: &Diagnosis) -> Option<&'static str> {
+    let share = |side: &Diagnosis, what: &str| {
+        side.seen.sights.iter().find(|sight| sight.what == what).map_or(0.0, |sight| sight.share)
+    };
+    let seen = before.seen.sights.iter().filter(|sight| sight.share >= SEEN);
+    seen.map(|sight| sight.what).find(|what| share(after, what) < SEEN)
+}

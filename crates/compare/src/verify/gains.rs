@@ -1,0 +1,77 @@
+//! What was gained, beside what BEFORE's findings promised.
+
+use fathom_diagnose::{Diagnosis, quantity};
+use serde::Serialize;
+
+use crate::recordings::{Measure, RecordingsReport};
+
+/// A figure of both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gain {
+    /// "throughput", "stopped by collections", "longest pause".
+    pub what: String,
+    /// Unit of both.
+    pub unit: &'static str,
+    /// Before.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+    /// After divided by before, with the ends of its interval of 95 %; absent where stretches of the two cannot be tested.
+    pub ratio: Option<[f64; 3]>,
+    /// What the findings of BEFORE promise for it, after divided by before; absent where they say nothing of it.
+    pub predicted: Option<f64>,
+    /// The same in words.
+    pub words: String,
+}
+
+/// Figures that are shown, in this order.
+const SHOWN: [&str; 5] = ["throughput", "gc.stopped", "gc.longest", "gc.total", "gc.median"];
+
+pub(super) fn gains(before: &Diagnosis, compared: &RecordingsReport) -> Vec<Gain> {
+    let measure = |id: &&str| compared.measures.iter().find(|m| m.id == **id);
+    SHOWN.iter().filter_map(measure).map(|m| gain(m, predicted(before, m, compared.covers_s[0]))).collect()
+}
+
+/// By how much operations would rise without the causes: they would go on at the usual rate in the time that was lost to them.
+fn predicted(before: &Diagnosis, measure: &Measure, covers_s: f64) -> Option<f64> {
+    let usual = before.loss.base_rate.filter(|_| measure.id == "throughput" && before.loss.slow_rate.is_some())?;
+    // A latency is no rate: its loss promises nothing that can be counted here.
+    let is_rate = before.loss.unit.ends_with("/s");
+    let explained: f64 = before.findings.iter().filter_map(|f| f.share).sum::<f64>().min(1.0);
+    let done = measure.first * covers_s;
+    (is_rate && done > 0.0 && before.loss.lost_ms > 0.0)
+        .then(|| 1.0 + usual * explained * before.loss.lost_ms / 1e3 / done)
+}
+
+fn gain(measure: &Measure, predicted: Option<f64>) -> Gain {
+    let ratio = measure.held.and_then(|held| held.ratio).map(|e| [e.ratio, e.low, e.high]);
+    let change = |ratio: f64| {
+        let sign = if ratio >= 1.0 { "+" } else { "-" };
+        format!("{sign}{}", quantity::share((ratio - 1.0).abs()))
+    };
+    let what = measure.name.clone();
+    let told = match (measure.unit, ratio) {
+        (_, Some([ratio, low, high])) => {
+            format!("{what} {} ({} to {})", change(ratio), change(low), change(high))
+        }
+        ("share", None) => {
+            format!("{what} {} of the time instead of {}", quantity::share(measure.second), quantity::share(measure.first))
+        }
+        ("ms", None) => {
+            format!("{what} {} instead of {}", quantity::millis(measure.second), quantity::millis(measure.first))
+        }
+        (unit, None) => {
+            format!("{what} {} instead of {} {unit}", quantity::count(measure.second), quantity::count(measure.first))
+        }
+    };
+    let promised = predicted.map_or(String::new(), |ratio| format!(", where the findings promised {}", change(ratio)));
+    Gain {
+        what,
+        unit: measure.unit,
+        before: measure.first,
+        after: measure.second,
+        ratio,
+        predicted,
+        words: format!("{told}{promised}"),
+    }
+}
