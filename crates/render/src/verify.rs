@@ -28,10 +28,12 @@ pub fn text(report: &VerifyReport) -> String {
         out.push_str("\nNew in after\n");
     }
     for new in &report.new {
-        let cost = new.ms_per_s.map_or("not known".into(), |ms| format!("{} of each second", quantity::millis(ms)));
+        let cost =
+            new.ms_per_s.map_or("not known".into(), |ms| format!("{} of each second", quantity::millis(ms)));
         let seen = if new.before_saw { "" } else { "; before could not show it" };
         let title = shortened(&new.title, TITLE);
-        let _ = writeln!(out, "  {}: {title} ({})\n      costs {cost}{seen}", new.rule, new.confidence.word());
+        let _ =
+            writeln!(out, "  {}: {title} ({})\n      costs {cost}{seen}", new.rule, new.confidence.word());
     }
     if !report.gains.is_empty() {
         out.push_str("\nGained\n");
@@ -51,7 +53,9 @@ pub fn text(report: &VerifyReport) -> String {
     for why in &report.not_known {
         let _ = writeln!(out, "  {}", printable(why));
     }
-    out.push_str("\nThis is of one run of each: how much runs differ by themselves only more of them tell.\n");
+    out.push_str(
+        "\nThis is of one run of each: how much runs differ by themselves only more of them tell.\n",
+    );
     out
 }
 

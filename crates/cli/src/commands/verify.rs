@@ -51,9 +51,9 @@ impl Args {
             _ => [self.before, self.after],
         };
         ensure!(sides.iter().all(|side| !side.is_empty()), "give what was recorded before and what after");
-        let of = sides.each_ref().map(|side| {
-            side.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
-        });
+        let of = sides
+            .each_ref()
+            .map(|side| side.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "));
         let [before, after] = sides;
         let read = [load("BEFORE", before)?, load("AFTER", after)?];
         let report = verify(of, read)?;

@@ -18,7 +18,7 @@ pub struct Differing {
 }
 
 /// Facts that are compared as they are, and what they are called.
-const FACTS: [(&str, &str); 13] = [
+const FACTS: [(&str, &str); 14] = [
     ("JDK", fact::JVM_VERSION),
     ("operating system", fact::OS),
     ("processors", fact::CPUS),
@@ -32,6 +32,7 @@ const FACTS: [(&str, &str); 13] = [
     ("concurrent collector threads", fact::GC_CONCURRENT_WORKERS),
     ("code cache", fact::CODE_CACHE_BYTES),
     ("main class", fact::MAIN),
+    ("arguments of the program", fact::MAIN_ARGS),
 ];
 /// A host whose mean load differs by more than this share of its processors is loaded otherwise.
 const LOAD: f64 = 0.25;

@@ -155,8 +155,7 @@ fn not_found(found: &Finding, [before, after]: [&Diagnosis; 2]) -> (State, Strin
     if let Some(other) = after.findings.iter().find(|f| f.rule == found.rule) {
         return (State::Gone, format!("AFTER finds the same of another culprit: {}", other.title));
     }
-    let is_ruled_out =
-        |rule: &str| rule == found.rule || (rule == "gc" && found.layer == Layer::Gc);
+    let is_ruled_out = |rule: &str| rule == found.rule || (rule == "gc" && found.layer == Layer::Gc);
     if let Some(out) = after.ruled_out.iter().find(|out| is_ruled_out(&out.rule)) {
         return (State::Gone, format!("AFTER rules it out: {}", out.figure));
     }

@@ -8,6 +8,8 @@ use crate::recordings::{Measure, RecordingsReport};
 /// A figure of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gain {
+    /// Its id: "throughput", "gc.stopped".
+    pub id: &'static str,
     /// "throughput", "stopped by collections", "longest pause".
     pub what: String,
     /// Unit of both.
@@ -28,13 +30,23 @@ pub struct Gain {
 const SHOWN: [&str; 5] = ["throughput", "gc.stopped", "gc.longest", "gc.total", "gc.median"];
 
 pub(super) fn gains(before: &Diagnosis, compared: &RecordingsReport) -> Vec<Gain> {
-    let measure = |id: &&str| compared.measures.iter().find(|m| m.id == **id);
-    SHOWN.iter().filter_map(measure).map(|m| gain(m, predicted(before, m, compared.covers_s[0]))).collect()
+    let found = |id: &&'static str| Some((*id, compared.measures.iter().find(|m| m.id == **id)?));
+    let covers_s = compared.covers_s[0];
+    SHOWN.iter().filter_map(found).map(|(id, m)| gain(id, m, predicted(before, m, covers_s))).collect()
 }
 
 /// By how much operations would rise without the causes: they would go on at the usual rate in the time that was lost to them.
+/// Stops would take less by what the dearest cause of the collector costs: causes of stops may share the same ones.
 fn predicted(before: &Diagnosis, measure: &Measure, covers_s: f64) -> Option<f64> {
-    let usual = before.loss.base_rate.filter(|_| measure.id == "throughput" && before.loss.slow_rate.is_some())?;
+    if measure.id == "gc.stopped" {
+        // Rules about collections, whichever layer holds them up: a disk, a processor.
+        let of_gc = before.findings.iter().filter(|f| f.rule.starts_with("gc-")).map(|f| f.cost_ms);
+        let cost_ms = of_gc.fold(0.0, f64::max);
+        let stopped_ms = measure.first * covers_s * 1e3;
+        return (cost_ms > 0.0 && stopped_ms > 0.0).then(|| (1.0 - cost_ms / stopped_ms).max(0.0));
+    }
+    let usual =
+        before.loss.base_rate.filter(|_| measure.id == "throughput" && before.loss.slow_rate.is_some())?;
     // A latency is no rate: its loss promises nothing that can be counted here.
     let is_rate = before.loss.unit.ends_with("/s");
     let explained: f64 = before.findings.iter().filter_map(|f| f.share).sum::<f64>().min(1.0);
@@ -43,7 +55,7 @@ fn predicted(before: &Diagnosis, measure: &Measure, covers_s: f64) -> Option<f64
         .then(|| 1.0 + usual * explained * before.loss.lost_ms / 1e3 / done)
 }
 
-fn gain(measure: &Measure, predicted: Option<f64>) -> Gain {
+fn gain(id: &'static str, measure: &Measure, predicted: Option<f64>) -> Gain {
     let ratio = measure.held.and_then(|held| held.ratio).map(|e| [e.ratio, e.low, e.high]);
     let change = |ratio: f64| {
         let sign = if ratio >= 1.0 { "+" } else { "-" };
@@ -55,17 +67,31 @@ fn gain(measure: &Measure, predicted: Option<f64>) -> Gain {
             format!("{what} {} ({} to {})", change(ratio), change(low), change(high))
         }
         ("share", None) => {
-            format!("{what} {} of the time instead of {}", quantity::share(measure.second), quantity::share(measure.first))
+            format!(
+                "{what} {} of the time instead of {}",
+                quantity::share(measure.second),
+                quantity::share(measure.first)
+            )
         }
         ("ms", None) => {
-            format!("{what} {} instead of {}", quantity::millis(measure.second), quantity::millis(measure.first))
+            format!(
+                "{what} {} instead of {}",
+                quantity::millis(measure.second),
+                quantity::millis(measure.first)
+            )
         }
         (unit, None) => {
-            format!("{what} {} instead of {} {unit}", quantity::count(measure.second), quantity::count(measure.first))
+            format!(
+                "{what} {} instead of {} {unit}",
+                quantity::count(measure.second),
+                quantity::count(measure.first)
+            )
         }
     };
-    let promised = predicted.map_or(String::new(), |ratio| format!(", where the findings promised {}", change(ratio)));
+    let promised =
+        predicted.map_or(String::new(), |ratio| format!(", where the findings promised {}", change(ratio)));
     Gain {
+        id,
         what,
         unit: measure.unit,
         before: measure.first,

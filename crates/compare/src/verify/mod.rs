@@ -145,12 +145,23 @@ fn judged(of: [String; 2], [before, after]: &[Diagnosis; 2], compared: &Recordin
     }
     let unknown = causes.iter().filter(|cause| cause.state == State::NotKnown);
     not_known.extend(unknown.map(|cause| format!("what became of {}: {}", cause.rule, cause.why)));
-    if !before.loss.measured_on.is_empty() && after.loss.measured_on.is_empty() {
-        not_known.push(format!("what AFTER lost: BEFORE was measured on {}, and AFTER on nothing", before.loss.measured_on));
+    // Stops need no series: that AFTER has none that are long is what was hoped for.
+    let on_series = !before.loss.measured_on.is_empty() && !before.loss.measured_on.starts_with("stops of ");
+    if on_series && after.loss.measured_on.is_empty() {
+        not_known.push(format!(
+            "what AFTER lost: BEFORE was measured on {}, and AFTER on nothing",
+            before.loss.measured_on
+        ));
     }
     let new = causes::new_ones([before, after], compared.covers_s[1]);
     let gains = gains::gains(before, compared);
-    let verdict = verdict(&causes, &new);
+    let fell = fell(&gains);
+    not_known.extend(fell.map(|why| why.to_owned()));
+    let verdict = match verdict(&causes, &new) {
+        // It is gone, and that was not worth anything: who does less has less occasion.
+        Verdict::Fixed | Verdict::Smaller if fell.is_some() => Verdict::CannotTell,
+        verdict => verdict,
+    };
     let side = |i: usize, d: &Diagnosis| Side {
         of: of[i].clone(),
         covers_s: compared.covers_s[i],
@@ -191,13 +202,24 @@ fn less_load(rates: Option<[f64; 2]>) -> Option<String> {
     })
 }
 
+/// Whether AFTER does less than BEFORE with the cause in it, beyond noise.
+fn fell(gains: &[Gain]) -> Option<&'static str> {
+    let throughput = gains.iter().find(|gain| gain.id == "throughput")?;
+    throughput.ratio.filter(|[_, _, high]| *high < 1.0)?;
+    Some(
+        "whether it helped: AFTER does fewer operations than BEFORE did with the cause in it, so the load or something else differs",
+    )
+}
+
 /// The causes that decide: those that cost a good part of what the dearest one costs.
 fn deciding(causes: &[Cause]) -> impl Iterator<Item = &Cause> {
-    let cost = |cause: &Cause| cause.before.map_or(0.0, |cost| cost.ms_per_s);
-    let most = causes.iter().map(cost).fold(0.0, f64::max);
-    causes.iter().enumerate().filter(move |(i, cause)| {
-        (*i == 0 && most == 0.0) || (most > 0.0 && self::cost_of(cause) >= DECIDES * most)
-    }).map(|(_, cause)| cause)
+    let most = causes.iter().map(cost_of).fold(0.0, f64::max);
+    // Where no cost is known, the first one: findings are in order.
+    let decides = move |i: usize, cause: &Cause| match most > 0.0 {
+        true => cost_of(cause) >= DECIDES * most,
+        false => i == 0,
+    };
+    causes.iter().enumerate().filter(move |(i, cause)| decides(*i, cause)).map(|(_, cause)| cause)
 }
 
 fn cost_of(cause: &Cause) -> f64 {
@@ -247,7 +269,11 @@ fn sentence(verdict: Verdict, causes: &[Cause], new: &[New], gains: &[Gain]) -> 
     };
     let place = took_its_place(causes, new).filter(|_| lead.state == State::Gone);
     let place = place.map_or(String::new(), |new| {
-        format!("; {} is new and costs {} of each second", new.rule, quantity::millis(new.ms_per_s.unwrap_or(0.0)))
+        format!(
+            "; {} is new and costs {} of each second",
+            new.rule,
+            quantity::millis(new.ms_per_s.unwrap_or(0.0))
+        )
     });
     let gained = gains.first().map_or(String::new(), |gain| format!("; {}", gain.words));
     format!("{}: {told}{place}{gained}", verdict.words())
