@@ -21,6 +21,10 @@ const MOSTLY: f64 = 0.5;
 /// A cost below this is no figure that anybody needs, milliseconds: the finding says that something failed.
 const TOLD_MS: f64 = 0.5;
 
+/// A cost below this share of the run slows nothing down that anybody would notice: a twentieth of what stops may take in a run
+/// that is called healthy.
+const LITTLE: f64 = crate::MATTERS_SHARE / 20.0;
+
 /// What took the time, or what was looked at without a cause being found.
 ///
 /// `slight`: where a series that never fell by what is called a dip was lower than usual, and by which share.
@@ -169,9 +173,22 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
             )
         }
         _ if yields(finding.rule) => format!("{title} ({sure})"),
+        _ if whole_run && cost_little(finding, diagnosis.seen.judged_ms) => {
+            let of = quantity::millis(diagnosis.seen.judged_ms);
+            let cost = quantity::millis(finding.cost_ms);
+            match says(&title, finding.cost_ms) {
+                true => format!("{title}, which is little of {of} ({sure})"),
+                false => format!("{title}; it cost little: {cost} of {of} ({sure})"),
+            }
+        }
         _ if finding.cost_ms < TOLD_MS || says(&title, finding.cost_ms) => format!("{title} ({sure})"),
         _ => format!("{title}: {} ({sure})", quantity::millis(finding.cost_ms)),
     }
+}
+
+/// Whether a finding is told for what failed and not for what it cost.
+fn cost_little(finding: &Finding, judged_ms: f64) -> bool {
+    finding.cost_ms > 0.0 && finding.cost_ms < LITTLE * judged_ms
 }
 
 /// Whether a title has a time already, so that it is not said twice.
@@ -254,6 +271,31 @@ mod tests {
         assert_eq!(in_every(&any, 0), None, "ever further apart");
         let longer: Vec<Window> = (0..20).map(|i| window(i * 60 * S, 1 + 2 * i)).collect();
         assert_eq!(in_every(&longer, 0), None, "ever longer");
+    }
+
+    #[test]
+    fn a_failure_that_cost_next_to_nothing_is_said_to_have_cost_little() {
+        use fathom_recording::vocabulary::{failure, kind, label};
+        let headline = |ms: f64| {
+            let mut built = crate::built::Built::jvm("17", "G1", 1_000.0);
+            (0..100).for_each(|i| {
+                built.pause(
+                    "Pause Young (Normal)",
+                    "G1 Evacuation Pause",
+                    5.0 + 9.0 * f64::from(i),
+                    5.0,
+                    &[],
+                );
+            });
+            let failed = [(label::FAILURE, failure::EVACUATION_FAILURE)];
+            built.span(kind::GC_PAUSE, "Pause Young (Normal)", 500.0, ms, &[], &failed);
+            let diagnosis = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
+            assert!(diagnosis.headline.contains("evacuation failure"), "{}", diagnosis.headline);
+            diagnosis.headline
+        };
+        let little = headline(60.0);
+        assert!(little.contains("little"), "{little}");
+        assert!(!headline(9_000.0).contains("little"), "{}", headline(9_000.0));
     }
 
     #[test]

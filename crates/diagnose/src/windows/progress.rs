@@ -389,7 +389,7 @@ mod tests {
         let points = |values: [f64; 4]| (0..).zip(values).map(|(i, v)| (i * S, S, v)).collect::<Vec<_>>();
         let latency = ("avg_latency", SeriesKind::Latency, points([2.0, 200.0, 2.0, 200.0]));
         let mean = |p: &Progress| p.mean_shown(&[p.window(0, 4)]).unwrap();
-        let mut r = recording(&[latency.clone()]);
+        let mut r = recording(std::slice::from_ref(&latency));
         let p = Progress::of(&r, |_| true).unwrap();
         assert_eq!((mean(&p), p.measured_on.as_str()), (101.0, "mean latency of client0"));
         let info =
