@@ -69,6 +69,12 @@ pub enum Error {
         "the heap of this JVM is not read from outside: that is done with G1, Parallel and Serial; a dump (--dump FILE) or jcmd PID GC.class_histogram does it with any collector"
     )]
     NotWalked,
+    /// What is asked for is not read of a JVM that runs so.
+    #[error("{what} are not read from outside")]
+    Unsupported {
+        /// What is not read.
+        what: String,
+    },
     /// A field or constant that is needed is not among the JVM's exported ones.
     #[error("JVM symbol {symbol} not found in {jvm}: this release of HotSpot is not known to fathom")]
     MissingSymbol {

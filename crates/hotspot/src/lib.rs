@@ -28,6 +28,7 @@ pub mod root;
 pub mod symbols;
 pub mod thread_dump;
 pub mod threads;
+pub mod virtual_threads;
 mod vm;
 pub mod vm_structs;
 pub mod walk;

@@ -135,6 +135,29 @@ impl Oops {
         (self.compressed_oops, self.coloured, self.oop_base, self.oop_shift)
     }
 
+    /// Where an array has its length.
+    pub(crate) fn length_at(&self) -> u64 {
+        match (self.compact_headers, self.compressed_klass) {
+            (true, _) => 8,
+            (false, true) => 12,
+            (false, false) => 16,
+        }
+    }
+
+    /// Bytes of a reference in an object.
+    pub(crate) fn reference_bytes(&self) -> usize {
+        if self.compressed_oops { 4 } else { 8 }
+    }
+
+    /// The object that a reference points to which was read with the object that it is in.
+    pub(crate) fn decode(&self, reference: u64) -> u64 {
+        match (self.compressed_oops, reference) {
+            (true, 0) => 0,
+            (true, narrow) => self.oop_base.wrapping_add(narrow << self.oop_shift),
+            (false, plain) => self.uncoloured(plain),
+        }
+    }
+
     /// "java/lang/String".
     pub(crate) fn klass_name(&self, memory: &impl Memory, klass: u64) -> Result<String> {
         read_symbol(memory, &self.names, self.names.klass_name.read_u64(memory, klass)?)
@@ -272,11 +295,7 @@ impl Oops {
             "[C" => (oop, true),
             _ => return Err(Error::Implausible { what: "class of a string".to_owned(), value: klass }),
         };
-        let length_at = match (self.compact_headers, self.compressed_klass) {
-            (true, _) => 8,
-            (false, true) => 12,
-            (false, false) => 16,
-        };
+        let length_at = self.length_at();
         // Elements were aligned to 8 bytes until JDK 22 (JDK-8139457).
         let mut data_at = length_at + 4;
         if self.feature < 23 {

@@ -4,6 +4,7 @@
 //! newest spelling last. Nothing is known by number: offsets and widths come from the tables of the live JVM, so a new
 //! release that moves a field needs no change, and one that renames it gives an error that names the symbol.
 
+mod class;
 mod code;
 mod flag;
 mod heap;
@@ -11,6 +12,7 @@ mod method;
 mod space;
 mod thread;
 
+pub use class::ClassLayout;
 pub use code::{CodeBlobLayout, CodeCacheLayout, InterpreterLayout, NmethodLayout};
 pub use flag::FlagLayout;
 pub use heap::HeapLayout;
