@@ -81,6 +81,11 @@ impl Jvm {
         })
     }
 
+    /// The JVM itself.
+    pub(super) fn vm(&self) -> &Vm {
+        &self.vm
+    }
+
     /// Java threads that were not known, by id and address, when it is time to look.
     /// `asked`: there is one of which nothing is known.
     pub(super) fn new_threads(&mut self, asked: bool) -> Vec<(u32, u64)> {

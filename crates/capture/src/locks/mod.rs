@@ -20,6 +20,7 @@ mod event;
 mod jvm;
 mod spans;
 mod virtual_probes;
+mod virtual_samples;
 mod virtual_threads;
 
 use std::collections::HashMap;
@@ -364,6 +365,7 @@ impl LockWaits {
             self.virtual_threads.follow((*pid, jvm), self.min_ns, cx);
         }
         self.virtual_threads.keep_budgets(&self.jvms, cx);
+        self.virtual_threads.sample(&mut self.jvms, cx);
     }
 
     /// Says what was left out because there was too much of it.
@@ -424,6 +426,7 @@ impl LockWaits {
             }
         }
         self.virtual_threads.still_waiting((now_ns, self.min_ns), &mut self.jvms, cx);
+        self.virtual_threads.end_samples(now_ns, &mut self.jvms, cx);
     }
 }
 

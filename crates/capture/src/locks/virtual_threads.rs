@@ -22,6 +22,7 @@ use super::virtual_probes::{
     Attach, Group, VirtualLocksSkel, WHAT, YIELD_FUNCTIONS, attach_monitors, attach_yields, load, now_ns,
     places,
 };
+use super::virtual_samples::Samples;
 use crate::Selection;
 use crate::bpf::events::Events;
 use crate::bpf::{counted, remedy_of_uprobe, unavailable, words};
@@ -46,9 +47,9 @@ const NONE_AT_WORK: &str = "none of them was seen at work, which is needed to fo
 const NUMBER_AT: usize = event::SIZE;
 
 /// A wait of a virtual thread. The thread id is that of the carrier it left.
-struct Wait {
-    event: Event,
-    number: u64,
+pub(super) struct Wait {
+    pub(super) event: Event,
+    pub(super) number: u64,
 }
 
 impl Wait {
@@ -75,6 +76,8 @@ pub(super) struct VirtualThreads {
     /// JVMs whose virtual threads cannot be followed.
     given_up: HashSet<u32>,
     told_apart: HashSet<(u32, u64)>,
+    /// What is read of JVMs while their probes are off.
+    samples: HashMap<u32, Samples>,
     lost: u64,
 }
 
@@ -122,6 +125,7 @@ impl VirtualThreads {
     fn give_up(&mut self, pid: u32, why: String, cx: &mut Context<'_>) {
         self.looking.remove(&pid);
         self.given_up.insert(pid);
+        self.samples.entry(pid).or_insert_with(Samples::new);
         cx.unseen(unseen("locks", pid, why));
     }
 
@@ -181,6 +185,7 @@ impl VirtualThreads {
         self.followed.remove(&pid);
         self.looking.remove(&pid);
         self.given_up.remove(&pid);
+        self.samples.remove(&pid);
         let Some(loaded) = &self.loaded else { return };
         let key = pid.to_ne_bytes();
         for map in [&loaded.maps.virtual_jvms, &loaded.maps.virtual_hits] {
@@ -222,6 +227,40 @@ impl VirtualThreads {
                 events.stack(carrier, event.stack_ns, cx)
             };
             self.write(&wait, stack, None, jvms, cx);
+        }
+    }
+
+    /// Reads where virtual threads wait whose probes are off, and writes what is over of it.
+    pub(super) fn sample(&mut self, jvms: &mut HashMap<u32, Jvm>, cx: &mut Context<'_>) {
+        let mut over = Vec::new();
+        for (pid, samples) in &mut self.samples {
+            let Some(jvm) = jvms.get(pid) else { continue };
+            let is_off = |group: &Group| group.links.is_empty();
+            let (parks, monitors) = match self.followed.get(pid) {
+                Some(followed) => (is_off(&followed.yields), is_off(&followed.monitors)),
+                None => (true, true),
+            };
+            if !parks {
+                over.extend(samples.end(*pid, now_ns()));
+                continue;
+            }
+            if samples.prepare(jvm.vm()) == Ok(true) {
+                let wanted = |waited| waited == Waited::Park || monitors;
+                over.extend(samples.look((*pid, jvm.vm()), wanted, cx));
+            }
+        }
+        for (wait, stack) in over {
+            cx.source_mut().records += 1;
+            self.write(&wait, stack, None, jvms, cx);
+        }
+    }
+
+    /// Writes what was seen of waits that may go on.
+    pub(super) fn end_samples(&mut self, now_ns: u64, jvms: &mut HashMap<u32, Jvm>, cx: &mut Context<'_>) {
+        let all: Vec<_> =
+            self.samples.iter_mut().flat_map(|(pid, samples)| samples.end(*pid, now_ns)).collect();
+        for (wait, stack) in all {
+            self.write(&wait, stack, Some("the recording ended"), jvms, cx);
         }
     }
 
@@ -277,7 +316,10 @@ impl VirtualThreads {
             (None, None) => None,
         };
         let address = format!("{:#x}", event.lock);
-        let mut labels: Vec<(&str, &str)> = vec![(label::ADDRESS, &address)];
+        // Asleep, or at a socket: there is no lock.
+        let has_lock = event.lock != 0;
+        let mut labels: Vec<(&str, &str)> =
+            has_lock.then_some((label::ADDRESS, address.as_str())).into_iter().collect();
         labels.extend(owner_name.as_deref().map(|name| (label::OWNER, name)));
         labels.extend(cut.map(|why| (label::CUT, why)));
         let figures: Vec<(&str, f64)> =
@@ -327,14 +369,29 @@ impl VirtualThreads {
                     Verdict::TakeOff { per_s, pause } => {
                         group.links.clear();
                         taken_off.push((*pid, what == "switches"));
-                        cx.unseen(Unavailable {
-                            what: format!("waits of virtual threads of process {pid} for {locks}, for stretches"),
-                            why: format!(
-                                "with {what} of virtual threads, there were {per_s:.0} hits of probes a second, and each costs \
-                                 microseconds: taken off for {} s, and longer each time",
-                                pause.as_secs()
+                        let samples = self.samples.entry(*pid).or_insert_with(Samples::new);
+                        let reads = jvms.get(pid).map_or(Ok(false), |jvm| samples.prepare(jvm.vm()));
+                        let off = format!(
+                            "with {what} of virtual threads, there were {per_s:.0} hits of probes a second, and each costs \
+                             microseconds: taken off for {} s, and longer each time",
+                            pause.as_secs()
+                        );
+                        let (which, why) = match reads {
+                            Ok(_) if what == "switches" => (
+                                "single short waits",
+                                format!("{off}; meanwhile it is read some times a second where they wait"),
                             ),
-                            remedy: "a flight recording (fathom record --engine jfr) tells of waits from 20 ms on".into(),
+                            Ok(_) => ("waits", off),
+                            Err(why) => ("waits", format!("{off}; and {why}")),
+                        };
+                        cx.unseen(Unavailable {
+                            what: format!(
+                                "{which} of virtual threads of process {pid} for {locks}, for stretches"
+                            ),
+                            why,
+                            remedy:
+                                "a flight recording (fathom record --engine jfr) tells of waits from 20 ms on"
+                                    .into(),
                         });
                     }
                     Verdict::PutBack => {
