@@ -6,7 +6,8 @@
 //! names and becomes spans with the times of the scheduler: [`kind::LOCK_MONITOR`], [`kind::LOCK_WAIT`],
 //! [`kind::LOCK_PARK`], [`kind::LOCK_NATIVE`].
 //!
-//! Virtual threads leave their carriers while they wait, and are no threads of the kernel's: [`virtual_threads`] follows them.
+//! Virtual threads leave their carriers while they wait, and are no threads of the kernel's: [`virtual_threads`] follows them, and
+//! [`virtual_samples`] looks at them now and then while they switch too often for that.
 //!
 //! Limits. A thread that spins and gets the lock did not wait. A virtual thread that
 //! cannot leave its carrier (`synchronized` until JDK 23) has that told to wait. Of a lock that a virtual thread held
