@@ -5,7 +5,7 @@ CARGO ?= cargo
 # Two cores and 8 GB are enough; more are used when they are there.
 JOBS ?= $(shell n=$$(nproc); echo $$(( n > 8 ? 8 : n )))
 
-.PHONY: help setup demo test test-rust test-ui test-fuzz bench lint fmt ui deny fuzz
+.PHONY: help setup demo test test-rust test-ui test-fuzz bench lab lint fmt ui deny fuzz
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -41,6 +41,10 @@ test-ui:
 
 bench: ## fathom beside its rivals, and its time by the size of its input (PARTS='logs flights profilers observers' MEGABYTES=400 ROUNDS=3 ONLY=growth JITWATCH=class path)
 	bench/run
+
+lab: ## faults with a known cause, and how often fathom names it (ARGS='run --quick', 'score')
+	$(CARGO) build --release -j $(JOBS) --bin fathom
+	lab/run $(or $(ARGS),list)
 
 lint: ## formatting, clippy, dependencies' licences and advisories; all warnings are errors
 	$(CARGO) fmt --all --check

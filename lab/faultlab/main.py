@@ -1,0 +1,111 @@
+"""The commands `list`, `run` and `score`."""
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from . import catalogue, page, rivals, score, workloads
+from .catalogue import LAB
+from .keeper import Keeper
+from .runner import RESULT, Runner
+
+
+def choose(cases, args):
+    """The cases that are meant: those named, the quick ones, or all."""
+    if unknown := set(args.cases) - set(cases):
+        sys.exit(f"lab/run: no such case: {', '.join(sorted(unknown))}")
+    return [c for c in cases.values()
+            if (c.id in args.cases if args.cases else not args.quick or c.quick)]
+
+
+def list_cases(args):
+    chosen = choose(catalogue.read(), args)
+    for case in chosen:
+        mark = "quick" if case.quick else ""
+        cause = case.truths[0].cause or case.note
+        print(f"{case.id:28}{case.workload:10}{case.family:9}{mark:6} {cause}")
+    faults = sum(not c.quiet for c in chosen)
+    print(f"{faults} faults, {len(chosen) - faults} runs in which nothing is wrong")
+
+
+def run_cases(args):
+    """Runs what has not been run yet. A case that fails is told and run again the next time."""
+    fathom, out = tool(args), Path(args.out).resolve()
+    feature, java = workloads.java_home(fathom, args.java)
+    chosen = [c for c in choose(catalogue.read(), args) if c.java_min <= feature]
+    due = [c for c in chosen if args.anew or not (out / c.id / RESULT).exists()]
+    print(f"{len(due)} of {len(chosen)} cases are due on JDK {feature}, recordings in {out}", flush=True)
+    all_workloads = workloads.read()
+    for sent in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sent, lambda *_: sys.exit(143))
+    paths = {name: workloads.compile_workload(all_workloads[name], java, out)
+             for name in sorted({c.workload for c in due})}
+    keeper, failed, began = Keeper(), 0, time.monotonic()
+    runner = Runner(fathom, java, feature, paths, all_workloads, out, keeper)
+    try:
+        for number, case in enumerate(due):
+            spent = time.monotonic() - began
+            left = f", some {spent / number * (len(due) - number) / 60:.0f} min left" if number else ""
+            print(f"{number + 1}/{len(due)} {case.id}{left}", flush=True)
+            try:
+                runner.run(case)
+            except (RuntimeError, OSError) as failure:
+                failed += 1
+                print(f"  failed: {failure}", flush=True)
+    finally:
+        keeper.close()
+    print(f"{len(due) - failed} ran, {failed} failed")
+    return 1 if failed else 0
+
+
+def score_runs(args):
+    """Scores all recordings in the folders, prints what is not right, and writes the page of the accuracy."""
+    fathom = tool(args)
+    folders = [Path(one).resolve() for one in args.out]
+    jmc = None
+    if not args.no_jmc:
+        _, java = workloads.java_home(fathom, None)
+        jmc = rivals.Jmc(java, folders[0])
+    rows = score.score(choose(catalogue.read(), args), folders, fathom, jmc, lambda said: print(said, flush=True))
+    if not rows:
+        sys.exit(f"lab/run: no recording of these cases in {', '.join(map(str, folders))}")
+    if args.rows:
+        Path(args.rows).write_text(json.dumps(rows, indent=1))
+    print(page.failures(rows))
+    if args.page:
+        Path(args.page).write_text(page.page(rows))
+
+
+def tool(args):
+    fathom = os.path.abspath(args.fathom)
+    if not os.access(fathom, os.X_OK):
+        sys.exit(f"lab/run: no fathom at {fathom}: cargo build --release, or --fathom FILE")
+    return fathom
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="lab/run", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, does, about in (("list", list_cases, "what cases there are"),
+                              ("run", run_cases, "run cases, those that are not done yet"),
+                              ("score", score_runs, "say how often fathom is right, beside two rivals")):
+        command = commands.add_parser(name, help=about, description=does.__doc__)
+        command.set_defaults(does=does)
+        command.add_argument("cases", nargs="*", metavar="CASE")
+        command.add_argument("--quick", action="store_true", help="only the quick set, some ten minutes")
+        if name == "run":
+            command.add_argument("--java", help="release of the JDK; the newest if not given")
+            command.add_argument("--anew", action="store_true", help="also what was run before")
+            command.add_argument("--out", default="/tmp/fathom-lab", help="folder of the recordings")
+        if name == "score":
+            command.add_argument("--out", nargs="+", default=["/tmp/fathom-lab"], help="folders of recordings")
+            command.add_argument("--page", help="write the page here (docs/accuracy.md)")
+            command.add_argument("--rows", help="write what is known of each run here, as JSON")
+            command.add_argument("--no-jmc", action="store_true", help="without JMC, which needs its jars")
+        if name != "list":
+            command.add_argument("--fathom", default=str(LAB.parent / "target/release/fathom"))
+    args = parser.parse_args()
+    return args.does(args) or 0

@@ -1,0 +1,2 @@
+/** The peer closes each connection behind its answer. */
+public final class ClosedConnections extends Reviews {}
