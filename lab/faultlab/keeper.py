@@ -58,11 +58,16 @@ def limit_group(group, quota):
 
 
 def thaw(value):
-    subprocess.run(["fsfreeze", "-u", value], stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(["fsfreeze", "-u", str(value)], stderr=subprocess.DEVNULL, check=False)
 
 
 def unmount(value):
-    subprocess.run(["umount", value], stderr=subprocess.DEVNULL, check=False)
+    """Unmounts, as soon as whoever was killed has let its files go."""
+    for _ in range(100):
+        if not os.path.ismount(value):
+            return
+        subprocess.run(["umount", value], stderr=subprocess.DEVNULL, check=False)
+        time.sleep(0.1)
 
 
 def go_on(value):
