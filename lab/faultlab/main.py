@@ -76,7 +76,7 @@ def score_runs(args):
         Path(args.rows).write_text(json.dumps(rows, indent=1))
     print(page.failures(rows))
     if args.page:
-        Path(args.page).write_text(page.page(rows))
+        Path(args.page).write_text(page.page(rows, args.note))
 
 
 def tool(args):
@@ -103,6 +103,7 @@ def main():
         if name == "score":
             command.add_argument("--out", nargs="+", default=["/tmp/fathom-lab"], help="folders of recordings")
             command.add_argument("--page", help="write the page here (docs/accuracy.md)")
+            command.add_argument("--note", default="", help="a sentence on the conditions, for the page")
             command.add_argument("--rows", help="write what is known of each run here, as JSON")
             command.add_argument("--no-jmc", action="store_true", help="without JMC, which needs its jars")
         if name != "list":

@@ -57,7 +57,7 @@ def failures(rows):
                      for r in rows if r["counts"] and not right(r)) or "all are right"
 
 
-def conditions(rows):
+def conditions(rows, note):
     loads = [r["load"] for r in rows if r["load"] is not None]
     busy = [r["busy_share"] for r in rows if r["busy_share"] is not None]
     javas = ", ".join(f"{sum(r['java'] == j for r in rows)} on JDK {j}" for j in sorted({r["java"] for r in rows}))
@@ -66,7 +66,7 @@ def conditions(rows):
         said.append(f"The load average of the machine was {min(loads):.1f} to {max(loads):.1f} during the runs, with a median of"
                     f" {median(loads):.1f}; its two processors were busy for {min(busy):.0%} to {max(busy):.0%} of a run,"
                     f" {median(busy):.0%} in the median, by the lab itself and by other programs.".replace("%", " %"))
-    return " ".join(said)
+    return " ".join([*said, "Each JVM also wrote a flight recording, for JMC.", note]).strip()
 
 
 def whole(rows):
@@ -182,11 +182,17 @@ the fault begins and ends; then `fathom diagnose` is asked. Intervals are Wilson
 """
 
 
-def page(rows):
-    parts = [INTRODUCTION, "## Conditions", "", conditions(rows),
+def band(loss):
+    """How much was lost: fathom looks into a dip of less than a fifth only when it is asked to."""
+    return "less than 20 %" if loss < 0.2 else "20 to 50 %" if loss < 0.5 else "more than 50 %"
+
+
+def page(rows, note=""):
+    rows = [{**r, "band": band(r["loss"])} for r in rows]
+    parts = [INTRODUCTION, "## Conditions", "", conditions(rows, note),
              f"{len(counted(rows))} runs with a fault count, and {len(quiet(rows))} in which nothing is wrong"
              f" ({sum(r['family'] == 'control' for r in quiet(rows))} controls).", "",
              *whole(rows), *beside(rows), *by(rows, "family", "family"), *by(rows, "group", "kind of cause"),
-             *by(rows, "workload", "workload"), *by(rows, "pair", "pair with the same symptom"), *by_rule(rows),
-             *each(rows), *left_out(rows)]
+             *by(rows, "workload", "workload"), *by(rows, "band", "loss measured"),
+             *by(rows, "pair", "pair with the same symptom"), *by_rule(rows), *each(rows), *left_out(rows)]
     return "\n".join(parts) + "\n"
