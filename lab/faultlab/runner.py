@@ -16,6 +16,8 @@ FAULT_FROM, FAULT_FOR = 9, 7
 READY_WITHIN = 60
 DUMP_WITHIN = 30
 RESULT = "result.json"
+# Marks the folder of a run that has not ended, or was ended.
+UNFINISHED = "unfinished"
 
 
 def free_port():
@@ -98,6 +100,7 @@ class Runner:
         folder = self.out / case.id
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+        (folder / UNFINISHED).touch()
         outside = Outside(case.outside, self.keeper, folder)
         with ExitStack() as stack:
             stack.callback(outside.close)
@@ -124,6 +127,7 @@ class Runner:
         part = folder / "result.part"
         part.write_text(json.dumps(result, indent=1))
         part.rename(folder / RESULT)
+        (folder / UNFINISHED).unlink()
         return result
 
     def recorded(self, case, jvm, told, outside, folder):

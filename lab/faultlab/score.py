@@ -3,6 +3,7 @@ import json
 import subprocess
 
 from . import effect, grade, rivals
+from .runner import UNFINISHED
 
 INPUTS = {
     "with": ["run.fathom", "gc.log", "throughput.csv"],
@@ -25,7 +26,8 @@ def runs(cases, folders):
     for folder in folders:
         for case in cases:
             one = folder / case.id
-            if (one / "run.fathom").exists() and (one / "throughput.csv").exists():
+            whole = not (one / UNFINISHED).exists()
+            if whole and (one / "run.fathom").exists() and (one / "throughput.csv").exists():
                 yield case, one
 
 
