@@ -87,7 +87,7 @@ impl Recording {
                 weight: row.weight,
                 source: sources[row.source.index()],
             });
-            played[samples.source[i].index()] += 1;
+            played[row.source.index()] += 1;
         }
         for series in &self.series {
             let mut info = series.info.clone();
