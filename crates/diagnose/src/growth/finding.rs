@@ -1,13 +1,17 @@
 //! The finding of what grew most: its words, its figures and how sure it is.
 
+use fathom_recording::StackId;
 use fathom_recording::vocabulary::{kind, label};
 
 use super::callers::Callers;
-use super::parts::Part;
+use super::parts::{Key, Part};
 use super::{Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
+
+/// The method at the root of what a carrier runs for a virtual thread (java.base, JDK 21 to 25).
+const CARRIED: &str = "java.lang.VirtualThread.run";
 
 impl<'a> Growth<'a> {
     pub(super) fn finding(
@@ -123,6 +127,10 @@ impl<'a> Growth<'a> {
         finding.evidence = evidence;
         finding.remedies = connects.map(|_| words::keep_connections()).into_iter().collect();
         finding.remedies.extend(words::remedies(key.heading));
+        if pins(case, key, part) {
+            finding.title += "; virtual threads keep their carriers meanwhile";
+            finding.remedies.insert(0, words::let_go_of_carriers());
+        }
         finding.verify = vec![
             format!("{what} is back at what it was: {}", words::usual(lead.part.base, per.each)),
             "fathom ledger and fathom flame --diff of the two windows show the same parts".into(),
@@ -133,6 +141,31 @@ impl<'a> Growth<'a> {
             .map(|(_, thread, from_ns, to_ns)| case.chains().of_thread(thread, Window { from_ns, to_ns }));
         finding
     }
+}
+
+/// Whether most of a wait is one in which a carrier stands with its virtual thread, so that no other one gets on.
+fn pins(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
+    if key.heading.is_running() || matches!(key.heading, Heading::RunQueue | Heading::Idle) {
+        return false;
+    }
+    let of_virtual = |mut at: Option<StackId>| {
+        while let Some(node) = at.and_then(|id| case.recording.stacks.get(id.index())) {
+            let frame = case.recording.frames.get(node.frame.index());
+            if frame.is_some_and(|frame| case.recording.strings.get(frame.name).starts_with(CARRIED)) {
+                return true;
+            }
+            at = node.parent;
+        }
+        false
+    };
+    // A virtual thread that has left its carrier is a thread of its own here, without an id at the kernel.
+    let on_carriers = part.threads.iter().all(|id| case.recording.threads[id.index()].tid.is_some());
+    let (mut all, mut carried) = (0.0, 0.0);
+    for (stack, ms) in &part.by_stack {
+        all += ms[0] + ms[1];
+        carried += if of_virtual(Some(*stack)) { ms[0] + ms[1] } else { 0.0 };
+    }
+    on_carriers && carried > 0.5 * all
 }
 
 /// The slow windows in which any thread was in it; all of them for running time.

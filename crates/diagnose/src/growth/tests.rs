@@ -327,3 +327,27 @@ pub(super) fn a_wait_behind_others_takes_no_more_than_each_of_them_waits() {
     let finding = found(&diagnosis);
     assert_eq!(finding.culprit, "shop.Journal.commit", "{finding:#?}");
 }
+
+#[test]
+pub(super) fn virtual_threads_that_wait_on_their_carriers_are_said_to_keep_them() {
+    let title = |tid: Option<i64>| {
+        let mut service = Service::of((300.0, 30.0));
+        let mut pinned = READ.to_vec();
+        pinned.push(("java.lang.VirtualThread.run", FrameType::C2));
+        for i in 0..2 {
+            let name = format!("ForkJoinPool-1-worker-{i}");
+            let tid = tid.map(|tid| tid + i);
+            let carrier = service.built.recording.thread(service.built.jvm, tid, &name, Role::App);
+            service.row(kind::SCHED_WATCHED, carrier, (0, 60_000), None, &[]);
+            service.off(carrier, &pinned, (3, 95), &[(label::PEER, "10.0.0.7:5432")]);
+        }
+        found(&service.diagnosis()).title.clone()
+    };
+    assert!(
+        title(Some(70)).ends_with("; virtual threads keep their carriers meanwhile"),
+        "{}",
+        title(Some(70))
+    );
+    // A virtual thread that left its carrier is not known to the kernel.
+    assert!(!title(None).contains("carriers"), "{}", title(None));
+}

@@ -275,6 +275,17 @@ pub(super) fn keep_connections() -> Remedy {
     }
 }
 
+/// What to do where virtual threads stay on their carriers.
+pub(super) fn let_go_of_carriers() -> Remedy {
+    Remedy {
+        change: "JDK 24 or later (JEP 491), or java.util.concurrent.locks.ReentrantLock in place of synchronized around what waits; \
+                 -Djdk.tracePinnedThreads=full (JDK 21 to 23) shows where"
+            .into(),
+        applies_to: "virtual threads, JDK 21 to 23; native frames and file calls keep carriers on all".into(),
+        risk: "none known".into(),
+    }
+}
+
 /// What to do against many calls.
 pub(super) fn fewer_calls() -> Vec<Remedy> {
     let one = |change: &str, risk: &str| Remedy {

@@ -28,6 +28,8 @@ const WAITED_MS: f64 = 1.0;
 
 /// Methods and threads that are named.
 const NAMED: usize = 3;
+/// Part of the time in faults that a mapping must take to stand for all.
+const MOST_OF_THEM: f64 = 0.5;
 
 /// The rule.
 pub struct PageFaultStorm;
@@ -47,6 +49,8 @@ enum Why {
     Stacks,
     /// A file is mapped rather than read.
     MappedFile,
+    /// Clean pages of mapped files are written to.
+    FileWritten,
     /// Pages are copied when they are written to.
     Copies,
     /// Each fault waited, for a disk or a file system: with the words of the chain.
@@ -127,8 +131,13 @@ impl Rule for PageFaultStorm {
 
 /// Why the dearest mapping is touched, as far as it can be told.
 fn why(faults: &Faults<'_, '_>, mapping: &str, bytes: f64, protect_share: f64, heap_max: Option<f64>) -> Why {
-    if protect_share >= PROTECTED || mapping.starts_with(fault::PRIVATE_COPY) {
+    // A page of a file that many map is not copied: its file system is asked first, so that it is written back later.
+    let of_file = mapping.starts_with('/');
+    if (protect_share >= PROTECTED && !of_file) || mapping.starts_with(fault::PRIVATE_COPY) {
         return Why::Copies;
+    }
+    if protect_share >= PROTECTED {
+        return Why::FileWritten;
     }
     match mapping {
         fault::HEAP if heap_max.is_some_and(|max| faults.ever_in(mapping) * PAGE > AGAIN * max) => {
@@ -190,7 +199,13 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
     };
     let mut finding = case.finding(rule, jvm, sure.0, cost_ms);
     finding.why_confidence = sure.1.into();
-    let place = if known { format!(" in {}", called(mapping)) } else { String::new() };
+    let all_ms: f64 = mappings.iter().map(|(_, _, ms)| *ms).sum();
+    let is_most = mappings.first().is_none_or(|(_, _, ms)| *ms >= MOST_OF_THEM * all_ms);
+    let place = match (known, is_most) {
+        (false, _) => String::new(),
+        (true, true) => format!(" in {}", called(mapping)),
+        (true, false) => format!(" in {} mappings, most in {}", mappings.len(), called(mapping)),
+    };
     finding.title =
         format!("threads spent {} in page faults{place}: {}", quantity::millis(total.ms), in_short(why));
     finding.culprit = match (known, toucher) {

@@ -56,6 +56,27 @@ fn a_few_long_faults_waited_for_their_pages_and_copied_nothing() {
 }
 
 #[test]
+fn clean_pages_of_many_mapped_files_are_not_copied_and_no_file_stands_for_all() {
+    let mut built = Built::jvm("17", "G1", 10.0);
+    for second in 0..10 {
+        for file in ["/logs/t-0/7.index", "/logs/t-1/7.index", "/logs/t-2/7.index"] {
+            let faults = 50_000.0;
+            let figures = [
+                (figure::FAULTS, faults),
+                (figure::PROTECT, 0.9 * faults),
+                (figure::FAULT_NS, faults * 2000.0),
+            ];
+            built.span(kind::PAGE_FAULTS, file, f64::from(second), 1000.0, &figures, &[]);
+        }
+    }
+    let Judgement::Found(finding) = judged(&PageFaultStorm, &built.sealed()) else { panic!() };
+    let told = "in 3 mappings, most in /logs/t-0/7.index: clean pages of mapped files are written to";
+    assert!(finding.title.ends_with(told), "{}", finding.title);
+    let forks = finding.remedies.iter().any(|remedy| remedy.change.contains("fork"));
+    assert!(!forks, "{:?}", finding.remedies);
+}
+
+#[test]
 fn a_heap_that_is_fetched_more_often_than_it_has_pages_was_given_back() {
     let mut built = run(fault::HEAP, 150_000.0, 10);
     built.fact(fact::HEAP_MAX_BYTES, "1073741824");

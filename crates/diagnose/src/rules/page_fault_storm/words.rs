@@ -27,6 +27,7 @@ pub(super) fn in_short(why: Why) -> &'static str {
         Why::NativeGrows => "native memory is used for the first time",
         Why::Stacks => "new threads",
         Why::MappedFile => "a mapped file",
+        Why::FileWritten => "clean pages of mapped files are written to",
         Why::Copies => "pages are copied when they are written to",
         Why::Waited => "each waited for its page",
         Why::MemoryLimit => "the control group has no memory left, and pages are dropped and read again",
@@ -57,9 +58,14 @@ pub(super) fn meaning(why: Why, by_collector: bool, toucher: Option<&str>) -> St
         Why::MappedFile => {
             "The file is mapped: each page, or small group of pages, is mapped by a fault when first touched."
         }
+        Why::FileWritten => {
+            "Files are mapped and written to. A page that is clean, for it is new or was written back, may not be written to before its \
+             file system has agreed (page_mkwrite), and the kernel notes that it is dirty: one fault for each page, and again after each \
+             time that it was written back."
+        }
         Why::Copies => {
-            "The pages are there, but must not be written to: they are shared with a child after a fork, with the file that \
-             they come from, or protected by somebody who wants to know of writes; the kernel copies each when it is."
+            "The pages are there, but must not be written to: they are shared with a child after a fork, mapped privately from a \
+             file, or protected by somebody who wants to know of writes; the kernel copies each when it is."
         }
         Why::Waited => {
             "The page belongs to a file, or was moved away: it cannot be touched before it is read, or before its file system \
@@ -161,6 +167,14 @@ pub(super) fn remedies(why: Why) -> Vec<Remedy> {
         Why::MappedFile => vec![
             remedy("read the file with read() into a buffer that is used again", "any", "one copy more"),
             remedy("MappedByteBuffer.load(), once, before it matters", "any JDK", "reads the whole file"),
+        ],
+        Why::FileWritten => vec![
+            remedy("fewer and larger files, made in full once and used again", "any", "disk space"),
+            remedy(
+                "write with write() from a buffer instead of through a mapping",
+                "any",
+                "one system call for each write",
+            ),
         ],
         Why::Copies => vec![
             remedy(
