@@ -35,17 +35,24 @@ impl<'a> Chains<'a> {
     }
 
     /// Times that a thread was off the CPU which touch some moments, in order, each with its number from the first one that may
-    /// and its parts that lie in them.
+    /// and its parts that lie in them. Of a virtual thread, whose switches are nothing that the kernel knows of: its waits, kind by kind.
     pub(crate) fn off_within(
         &self,
         thread: ThreadId,
         moments: &Intervals,
-        each: impl FnMut(usize, &Span<'a>, &[(i64, i64)]),
+        mut each: impl FnMut(usize, &Span<'a>, &[(i64, i64)]),
     ) {
         let Some((from, _)) = moments.stretches().first() else { return };
+        let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
         let (off, in_order) = (self.moments.off(thread), self.moments.off_ends_in_order(thread));
+        if off.is_empty() {
+            for (_, row, in_order) in self.moments.told_rows(thread) {
+                touching(row, in_order, ends, moments, &mut each);
+            }
+            return;
+        }
         let off = &off[off.partition_point(|span| span.t1_ns() <= *from)..];
-        touching(off, in_order, |span| (span.t0_ns(), span.t1_ns()), moments, each);
+        touching(off, in_order, ends, moments, each);
     }
 
     /// Records of some kinds that tell what a thread waited for in some moments, kind by kind.

@@ -351,3 +351,22 @@ pub(super) fn virtual_threads_that_wait_on_their_carriers_are_said_to_keep_them(
     // A virtual thread that left its carrier is not known to the kernel.
     assert!(!title(None).contains("carriers"), "{}", title(None));
 }
+
+#[test]
+pub(super) fn waits_of_virtual_threads_are_told_by_the_method_on_their_stacks() {
+    let mut service = Service::of((300.0, 30.0));
+    // Somebody must have been watched for the baseline to be known.
+    let carrier = service.thread("ForkJoinPool-1-worker-1");
+    service.off(carrier, &PARK, (5, 5), &[]);
+    let sleep = service.stack(&SLEEP);
+    for i in 0..8 {
+        let name = format!("virtual thread #{i}");
+        let thread = service.built.recording.thread(service.built.jvm, None, &name, Role::App);
+        for tenth in (0..600).filter(|tenth| is_slow(tenth / 10)) {
+            service.row(kind::LOCK_PARK, thread, (tenth * 100, tenth * 100 + 95), Some(sleep), &[]);
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let finding = found(&diagnosis);
+    assert_eq!(finding.culprit, "shop.Retry.backOff", "{finding:#?}");
+}
