@@ -190,8 +190,11 @@ pub(crate) fn choose<'a>(
     let mut found = progress.as_ref().and_then(dips::find);
     // A service of which as much is asked as ever shows its trouble in the latency alone.
     if found.as_ref().is_none_or(|found| found.slow.is_empty())
-        && let Some(latency) = Progress::of_latency(recording, usable)
-        && let Some(slower) = dips::find(&latency).filter(|slower| !slower.slow.is_empty())
+        && let Some((latency, slower)) =
+            Progress::of_latencies(recording, usable).into_iter().find_map(|latency| {
+                let slower = dips::find(&latency).filter(|slower| !slower.slow.is_empty())?;
+                Some((latency, slower))
+            })
     {
         (progress, found) = (Some(latency), Some(slower));
     }

@@ -20,6 +20,9 @@ const STRETCHED_NS: i64 = 200_000_000;
 /// Names of latency series in the order in which they are preferred: the typical operation before the extreme.
 const LATENCY_NAMES: [&str; 6] = ["avg", "mean", "p50", "median", "50th", "latency"];
 
+/// Latencies of a recording that are asked one after another.
+const MOST_LATENCIES: usize = 8;
+
 /// What the application got done, on a grid of ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
@@ -105,10 +108,27 @@ impl Progress {
 
     /// The same of latency alone.
     pub fn of_latency(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Option<Self> {
-        let latencies = named(recording, SeriesKind::Latency, &usable, |name| {
-            LATENCY_NAMES.iter().position(|word| name.contains(word)).unwrap_or(LATENCY_NAMES.len())
-        });
+        let latencies = named(recording, SeriesKind::Latency, &usable, rank_of_latency);
         Self::on_grid(recording, &latencies, true)
+    }
+
+    /// The same of each latency that series tell of, the best name first: what is slow for one request of a hundred shows in no mean or median.
+    /// The largest of a tick is one request, and is left out.
+    pub fn of_latencies(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Vec<Self> {
+        let told = |s: &&Series| s.info.kind == SeriesKind::Latency && usable(s);
+        let mut names: Vec<&str> = Vec::new();
+        for name in recording.series.iter().filter(told).map(|s| s.info.name.as_str()) {
+            if !names.contains(&name) && !["max", "min"].iter().any(|one| name.contains(one)) {
+                names.push(name);
+            }
+        }
+        names.sort_by_key(|name| rank_of_latency(name));
+        let of_name = |name: &str| {
+            let instances =
+                named(recording, SeriesKind::Latency, |s| usable(s) && s.info.name == name, |_| 0);
+            Self::on_grid(recording, &instances, true)
+        };
+        names.into_iter().take(MOST_LATENCIES).filter_map(of_name).collect()
     }
 
     fn on_grid(recording: &Recording, instances: &[&Series], of_latency: bool) -> Option<Self> {
@@ -143,6 +163,11 @@ impl Progress {
         }
         Some(progress)
     }
+}
+
+/// The place of a latency among those that tell of a typical operation.
+fn rank_of_latency(name: &str) -> usize {
+    LATENCY_NAMES.iter().position(|word| name.contains(word)).unwrap_or(LATENCY_NAMES.len())
 }
 
 /// How many operations each tick of latencies is of, by the rates of the same sources and instances; empty where one of
@@ -402,6 +427,16 @@ mod tests {
         // The rate of another client counts other operations.
         let other = recording(&[latency, ("throughput", SeriesKind::Rate, points([1.0, 1.0, 1.0, 1.0]))]);
         assert_eq!(mean(&Progress::of_latency(&other, |_| true).unwrap()), 101.0);
+    }
+
+    #[test]
+    fn each_latency_of_a_table_is_asked_the_typical_one_first() {
+        let points = |v: f64| (0..5).map(|i| (i * S, S, v)).collect::<Vec<_>>();
+        let series = |name, v| (name, SeriesKind::Latency, points(v));
+        let r = recording(&[series("p99", 90.0), series("max", 700.0), series("p50", 4.0)]);
+        let all = Progress::of_latencies(&r, |_| true);
+        let of: Vec<&str> = all.iter().map(|p| p.measured_on.split(" of").next().unwrap()).collect();
+        assert_eq!(of, ["p50 latency", "p99 latency"]);
     }
 
     #[test]
