@@ -11,6 +11,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use fathom_hotspot::Vm;
 use fathom_hotspot::locks::Locks;
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{Role, SpanRow, StackId};
@@ -43,6 +44,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(60);
 const SELDOM: Duration = Duration::from_secs(1);
 const NONE_AT_WORK: &str = "none of them was seen at work, which is needed to follow them before JDK 25";
+/// What is not seen of virtual threads that are looked at some times a second.
+const SHORT_WAITS: &str = "single short waits";
 /// Of a wait in the map, behind what other waits have.
 const NUMBER_AT: usize = event::SIZE;
 
@@ -90,12 +93,12 @@ impl VirtualThreads {
         match self.find_way(pid, jvm) {
             Ok(true) => {}
             Ok(false) => return,
-            Err(why) => return self.give_up(pid, why, cx),
+            Err(why) => return self.give_up(pid, Some(jvm.vm()), why, cx),
         }
         match self.load(min_ns, cx).and_then(|()| self.attach(pid, jvm)) {
             Ok(None) => {}
             Ok(Some(why)) => cx.unseen(unseen("monitors", pid, why)),
-            Err(why) => self.give_up(pid, why, cx),
+            Err(why) => self.give_up(pid, Some(jvm.vm()), why, cx),
         }
     }
 
@@ -122,11 +125,20 @@ impl VirtualThreads {
         Ok(is_found)
     }
 
-    fn give_up(&mut self, pid: u32, why: String, cx: &mut Context<'_>) {
+    fn give_up(&mut self, pid: u32, vm: Option<&Vm>, why: String, cx: &mut Context<'_>) {
         self.looking.remove(&pid);
         self.given_up.insert(pid);
-        self.samples.entry(pid).or_insert_with(Samples::new);
-        cx.unseen(unseen("locks", pid, why));
+        let samples = self.samples.entry(pid).or_insert_with(Samples::new);
+        let reads = vm.is_some_and(|vm| samples.prepare(vm).is_ok());
+        let unseen = unseen("locks", pid, why);
+        cx.unseen(match reads {
+            true => Unavailable {
+                what: format!("{SHORT_WAITS} of virtual threads of process {pid} without their carriers"),
+                why: format!("{}; it is read some times a second where they wait", unseen.why),
+                ..unseen
+            },
+            false => unseen,
+        });
     }
 
     fn load(&mut self, min_ns: u64, cx: &Context<'_>) -> Result<(), String> {
@@ -378,7 +390,7 @@ impl VirtualThreads {
                         );
                         let (which, why) = match reads {
                             Ok(_) if what == "switches" => (
-                                "single short waits",
+                                SHORT_WAITS,
                                 format!("{off}; meanwhile it is read some times a second where they wait"),
                             ),
                             Ok(_) => ("waits", off),
@@ -435,7 +447,7 @@ impl VirtualThreads {
     /// Takes everything down.
     pub(super) fn stop(&mut self, cx: &mut Context<'_>) {
         let looking: Vec<u32> = self.looking.keys().copied().collect();
-        looking.into_iter().for_each(|pid| self.give_up(pid, NONE_AT_WORK.into(), cx));
+        looking.into_iter().for_each(|pid| self.give_up(pid, None, NONE_AT_WORK.into(), cx));
         self.followed.clear();
         (self.events, self.loaded) = (None, None);
     }

@@ -20,6 +20,8 @@ const AS_EVER: f64 = 1.15;
 const FELL: f64 = 0.9;
 /// What the recorder calls them, and the method at the root of their stacks.
 const VIRTUAL: &str = "virtual threads";
+/// How it begins where nothing but these was missed.
+const SHORT: &str = "single short waits";
 const VIRTUAL_THREAD: &str = "java.lang.VirtualThread.run";
 /// Share of the threads' time that may go unseen: it could hold what operations waited for.
 const UNSEEN: f64 = 0.1;
@@ -52,7 +54,8 @@ impl Growth<'_> {
 fn hides_virtual_threads(recording: &Recording) -> bool {
     let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
     let is_virtual = |frame: &Frame| recording.strings.get(frame.name).starts_with(VIRTUAL_THREAD);
-    unseen.any(|unseen| unseen.what.contains(VIRTUAL)) && recording.frames.iter().any(is_virtual)
+    unseen.any(|unseen| unseen.what.contains(VIRTUAL) && !unseen.what.starts_with(SHORT))
+        && recording.frames.iter().any(is_virtual)
 }
 
 /// The same by the operations' latency, where a series tells it; `None` where it rose, or none does.
