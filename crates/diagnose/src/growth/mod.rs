@@ -175,7 +175,7 @@ impl<'a> Growth<'a> {
 
     /// Whether operations took longer by more than noise does, and by enough to be why there were fewer.
     pub(crate) fn grew(&self, case: &Case<'_>) -> bool {
-        self.took_longer() && self.most_ms(case) >= LEADS * lost_ms(case)
+        self.took_longer(least_growth(case)) && self.most_ms(case) >= LEADS * lost_ms(case)
     }
 
     /// What of the loss the growth can explain at most, milliseconds: while operations are lost, somebody waits for one that takes longer, so
@@ -184,7 +184,8 @@ impl<'a> Growth<'a> {
         lost_ms(case).min(self.all() * (self.per.by[0] + self.per.by[1]))
     }
 
-    fn took_longer(&self) -> bool {
+    /// Whether operations took longer by more than a share.
+    fn took_longer(&self, least: f64) -> bool {
         let usual: f64 = self.worked().map(|g| g.base).sum();
         // Work that only moved from one method or peer to another made no operation longer. Where operations are not counted, the
         // parts of threads' time always add up to the same.
@@ -192,7 +193,7 @@ impl<'a> Growth<'a> {
             true => self.worked().map(|g| g.slow - g.base).sum(),
             false => self.all(),
         };
-        grew > 0.0 && grew >= GREW * usual
+        grew > 0.0 && grew >= least * usual
     }
 
     /// A thread without work costs no operation anything, however long it has none.
@@ -384,6 +385,16 @@ impl<'a> Growth<'a> {
         let worked = left.iter().filter(|g| g.key.heading != Heading::Idle);
         let worked = worked.chain(&recorder).filter(|g| g.by() > 0.0);
         Explained { left: worked.map(part).collect(), findings: found, of_holders: self.of_holders / all }
+    }
+}
+
+/// By which share operations must have taken longer: [`GREW`], or half of what made them fewer where that is less than a dip. Fewer by a
+/// sixth took longer by a fifth, where somebody always waits for one.
+fn least_growth(case: &Case<'_>) -> f64 {
+    let lost = case.loss.lost_ms / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE);
+    match lost > 0.0 && lost < GREW {
+        true => 0.5 * lost / (1.0 - lost),
+        false => GREW,
     }
 }
 
