@@ -176,7 +176,7 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
     let case = cpu.case;
     let (confidence, why) = match case.share(cost_ms) {
         // Half of what is hardly anything proves nothing.
-        Some(part) if part >= 0.5 && taken.counted && cost_ms >= PROVES_MS => (
+        Some(part) if part >= 0.5 && taken.counted && cost_ms.min(case.loss.lost_ms) >= PROVES_MS => (
             Confidence::Proven,
             "the kernel timed the waits and counted who had the processors; they explain half of the loss or more",
         ),
@@ -408,6 +408,39 @@ mod tests {
             panic!("not found")
         };
         assert!((finding.cost_ms - 5_000.0).abs() < 300.0, "{}", finding.cost_ms);
+    }
+
+    #[test]
+    fn others_that_take_what_threads_leave_to_them_are_no_cause() {
+        // Threads wait for a CPU for as large a part of their time before, and others take more.
+        let mut built = workers(2, 80.0, 1.6);
+        for worker in 0..2 {
+            for i in 0..300 {
+                let name = format!("worker-{worker}");
+                built.preempted(&name, 30.0 + f64::from(i) * 0.1, 80.0, 0.0, "hog (4711)");
+            }
+        }
+        let recording = built.sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
+        let told = "80 % of the time in which they had work, 80 % in the base";
+        assert!(matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains(told)), "{judged:?}");
+    }
+
+    #[test]
+    fn how_sure_it_is_goes_by_the_part_and_by_how_much_that_is() {
+        let sure = |waits: f64, lost: f64| {
+            let recording = workers(2, waits, 1.6).sealed();
+            let case = slow_and_base(&recording, (20, 30), (30, 60), lost);
+            let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
+                panic!("not found")
+            };
+            finding.confidence
+        };
+        assert_eq!(sure(80.0, 0.8), Confidence::Proven);
+        assert_eq!(sure(20.0, 0.7), Confidence::Likely);
+        assert_eq!(sure(5.0, 0.7), Confidence::ConsistentWith);
+        assert_eq!(sure(80.0, 0.04), Confidence::Likely, "400 ms prove nothing");
     }
 
     #[test]
