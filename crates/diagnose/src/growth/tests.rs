@@ -1,6 +1,7 @@
 //! Services put together by hand, of which it is known what an operation's time grew by.
 
 mod cpu;
+mod idle_and_several;
 mod less_asked_for;
 
 use super::*;

@@ -1,0 +1,66 @@
+//! Threads that look after something every so often, and waits for one resource by many names.
+
+use super::*;
+
+#[test]
+fn a_pool_that_always_waits_for_time_outs_and_does_no_operations_is_no_part_of_them() {
+    let poll = [
+        ("futex_wait", FrameType::Kernel),
+        ("pthread_cond_timedwait", FrameType::Native),
+        ("java.util.concurrent.locks.LockSupport.parkNanos", FrameType::C2),
+        ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.awaitNanos", FrameType::C2),
+        ("shop.Events.poll", FrameType::C2),
+    ];
+    let rest = [
+        ("futex_wait", FrameType::Kernel),
+        ("java.util.concurrent.LinkedBlockingQueue.take", FrameType::C2),
+        ("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2),
+    ];
+    let charged = |habit_ms: i64| {
+        let mut service = Service::of((300.0, 60.0));
+        for i in 0..4 {
+            let name = format!("worker-{i}");
+            let thread = service.thread(&name);
+            service.off(thread, &READ, (30, 80), &[(label::PEER, "10.0.0.7:5432")]);
+            for tenth in 0..600 {
+                let ran_ms = if is_slow(i64::from(tenth) / 10) { 5.0 } else { 40.0 };
+                let at = f64::from(tenth) / 10.0 + 0.09;
+                service.built.on_cpu(&name, &[("shop.Cart.add", FrameType::C2)], at, ran_ms);
+            }
+            let poller = service.thread(&format!("poller-{i}"));
+            service.off(poller, &poll, (habit_ms, 90), &[]);
+            let rest = service.stack(&rest);
+            for tenth in 0..600 {
+                let from = tenth * 100 + if is_slow(tenth / 10) { 90 } else { habit_ms };
+                service.row(kind::SCHED_OFF, poller, (from, tenth * 100 + 99), Some(rest), &[]);
+            }
+        }
+        let account = service.diagnosis().account;
+        account.iter().any(|charge| charge.to.contains("shop.Events.poll"))
+    };
+    // Who waits for time-outs more often when less is done; and who had never done so.
+    assert!(!charged(60));
+    assert!(charged(0));
+}
+
+#[test]
+fn writes_to_many_files_of_one_disk_are_one_cause() {
+    let write = [
+        ("balance_dirty_pages", FrameType::Kernel),
+        ("ksys_write", FrameType::Kernel),
+        ("sun.nio.ch.FileDispatcherImpl.write", FrameType::C2),
+        ("shop.Log.append", FrameType::C2),
+    ];
+    let mut service = Service::of((300.0, 30.0));
+    for i in 0..5 {
+        let thread = service.thread(&format!("writer-{i}"));
+        let path = format!("/logs/t-{i}.log");
+        service.off(thread, &write, (2, 90), &[(label::PATH, &path)]);
+    }
+    let diagnosis = service.diagnosis();
+    let finding = found(&diagnosis);
+    assert!(finding.title.contains("waiting for the disk in shop.Log.append (/logs/t-"), "{}", finding.title);
+    assert!(finding.title.contains(".log 20 %"), "{}", finding.title);
+    assert!(finding.share.is_some_and(|share| share > 0.9), "{finding:#?}");
+    assert_eq!(finding.confidence, Confidence::Likely);
+}
