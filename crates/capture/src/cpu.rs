@@ -156,7 +156,7 @@ impl Cpu {
         program.read(&mut self.records, &mut self.ends, MOST_RECORDS);
         let records = std::mem::take(&mut self.records);
         let ends = std::mem::take(&mut self.ends);
-        // Before they are told: those outside of the recording's time are taken off again.
+        // Counted before they are written: those outside of the recording's time are taken off again.
         cx.source_mut().records += ends.len() as u64;
         let mut begin = 0;
         for end in &ends {

@@ -8,22 +8,4 @@ interface Fault {
 
     /** In every operation, whether the fault is active or not. */
     default void duringOperation(int worker, boolean active) throws Exception {}
-
-    /** Starts a daemon thread. */
-    static Thread daemon(String name, Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (Throwable end) {
-                end.printStackTrace();
-            }
-        }, name);
-        thread.setDaemon(true);
-        thread.start();
-        return thread;
-    }
-
-    interface Body {
-        void run() throws Exception;
-    }
 }

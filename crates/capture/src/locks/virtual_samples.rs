@@ -3,9 +3,9 @@
 //! ```text
 //!   looks at a thread      1        2        3        4
 //!   where it waits         A        A        B        -
-//!   told                 ├─── A ────────┼─── B ───┤            borders in the middle between two looks
+//!   span written         ├─── A ────────┼─── B ───┤            borders in the middle between two looks
 //! ```
-//! So what is told of many threads adds up to as many as wait at a time; how long a single short wait took, it does not tell. Of very
+//! So the spans of many threads add up to the number that wait at a time; the length of a single short wait is not known. Of very
 //! many threads a part is looked at in each round, in turns, and what is seen of one stands until its next turn.
 
 use std::collections::HashMap;

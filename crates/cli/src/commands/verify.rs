@@ -30,7 +30,7 @@ For an interval over several runs of each: fathom compare -- 'COMMAND A' -- 'COM
 )]
 pub struct Args {
     /// What was recorded before and after: a recording, a file or a folder each
-    #[arg(value_name = "BEFORE AFTER", num_args = 2, conflicts_with_all = ["before", "after"], required_unless_present = "before")]
+    #[arg(value_names = ["BEFORE", "AFTER"], num_args = 2, conflicts_with_all = ["before", "after"], required_unless_present = "before")]
     sides: Vec<PathBuf>,
     /// All that was recorded before the fix, with commas or given several times
     #[arg(long, value_name = "INPUT,…", value_delimiter = ',', requires = "after")]

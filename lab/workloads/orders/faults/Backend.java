@@ -12,11 +12,11 @@ final class Backend {
     Backend(int delayMillis) throws Exception {
         this.delayMillis = delayMillis;
         server = new ServerSocket(0, 200, InetAddress.getLoopbackAddress());
-        Fault.daemon("inventory-accept", () -> {
+        Faults.daemon("inventory-accept", () -> {
             while (true) {
                 Socket client = server.accept();
                 client.setTcpNoDelay(true);
-                Fault.daemon("inventory-server", () -> answer(client));
+                Faults.daemon("inventory-server", () -> answer(client));
             }
         });
     }

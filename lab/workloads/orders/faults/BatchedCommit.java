@@ -6,7 +6,7 @@ public final class BatchedCommit implements Fault {
     private final LinkedBlockingQueue<CompletableFuture<Void>> pending = new LinkedBlockingQueue<>();
 
     public void prepare(int workers) {
-        Fault.daemon("journal-committer", () -> {
+        Faults.daemon("journal-committer", () -> {
             while (true) {
                 CompletableFuture<Void> first = pending.take();
                 if (Service.active) Thread.sleep(40);

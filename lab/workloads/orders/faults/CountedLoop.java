@@ -4,7 +4,7 @@ public final class CountedLoop implements Fault {
     static volatile byte[] garbage;
 
     public void prepare(int workers) {
-        Fault.daemon("report-builder", () -> {
+        Faults.daemon("report-builder", () -> {
             int[] column = new int[50_000_000];
             while (true) {
                 if (Service.active) result = total(column); else Thread.sleep(1);

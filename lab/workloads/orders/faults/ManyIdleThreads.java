@@ -2,7 +2,7 @@
 public final class ManyIdleThreads implements Fault {
     @Override public void changed(boolean active) {
         for (int i = 0; active && i < 200; i++) {
-            Fault.daemon("session-" + i, () -> {
+            Faults.daemon("session-" + i, () -> {
                 while (Service.active) Thread.sleep(500);
             });
         }

@@ -16,7 +16,7 @@ public final class References implements Fault {
             kept.add(value);
             references.add(new WeakReference<>(value));
         }
-        Fault.daemon("cache-refresher", () -> {
+        Faults.daemon("cache-refresher", () -> {
             while (Service.active) {
                 Thread.sleep(100);
                 for (int i = 0; i < 200_000; i++) references.set(i, new WeakReference<>(new Object()));

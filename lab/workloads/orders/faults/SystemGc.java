@@ -4,7 +4,7 @@ public final class SystemGc implements Fault {
 
     public void prepare(int workers) {
         for (int i = 0; i < live.length; i++) live[i] = new byte[100];
-        Fault.daemon("cache-cleaner", () -> {
+        Faults.daemon("cache-cleaner", () -> {
             while (true) {
                 Thread.sleep(100);
                 if (Service.active) System.gc();

@@ -3,8 +3,8 @@ import java.util.concurrent.locks.LockSupport;
 /** An agent that takes the stacks of all threads again and again, and there are many. */
 public final class ThreadDumps implements Fault {
     public void prepare(int workers) {
-        for (int i = 0; i < 400; i++) Fault.daemon("session-" + i, () -> deep(60));
-        Fault.daemon("monitoring-agent", () -> {
+        for (int i = 0; i < 400; i++) Faults.daemon("session-" + i, () -> deep(60));
+        Faults.daemon("monitoring-agent", () -> {
             while (true) {
                 Thread.sleep(2);
                 if (Service.active) Thread.getAllStackTraces();
