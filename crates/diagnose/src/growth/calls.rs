@@ -245,18 +245,8 @@ impl<'a> Growth<'a> {
         };
         finding.meaning = words::MORE_CALLS.into();
         let counted = Evidence::summed("system calls, counted by the second", words::counted(calls));
-        let of_parts = made.iter().take(SHOWN).map(|g| {
-            Evidence::summed(
-                "ledger of threads",
-                format!(
-                    "{}: {}, by {}",
-                    words::doing(&g.key),
-                    words::amounts(g.slow, g.base, self.per.each),
-                    quantity::plural(g.part.threads.len(), "thread", "threads")
-                ),
-            )
-            .at(g.part.longest.map(|(_, _, from, _)| from))
-        });
+        let own = case.jvm_name(self.jvm);
+        let of_parts = made.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));
         finding.evidence = std::iter::once(counted).chain(of_parts).collect();
         finding.remedies = words::fewer_calls();
         finding.verify = vec![

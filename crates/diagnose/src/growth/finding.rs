@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{kind, label};
 
 use super::callers::Callers;
 use super::parts::{Key, Part};
-use super::{Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, words};
+use super::{Each, Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
@@ -34,7 +34,6 @@ impl<'a> Growth<'a> {
         // Of windows that somebody chose, without a series, it is not known that anything was lost in them.
         let is_lost = case.loss.lost_ms > 0.0;
         let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced && is_lost;
-        let amount = |g: &Grown<'_>| words::amounts(g.slow, g.base, per.each);
         let what = words::doing(key);
         // Who waits for it: as the waits were followed, else as they grew together.
         let way = lead.part.way();
@@ -53,19 +52,11 @@ impl<'a> Growth<'a> {
         });
         let worked = |g: &&&Grown<'_>| g.key.heading != Heading::Idle;
         let is_behind = |g: &&&Grown<'_>| lead.behind.iter().any(|b| b.cause == g.cause);
-        let evidence =
-            grown.iter().filter(|g| g.by() > 0.0 && (worked(g) || is_behind(g))).take(SHOWN).map(|g| {
-                Evidence::summed(
-                    "ledger of threads",
-                    format!(
-                        "{}: {}, by {}",
-                        words::done_by(&g.cause, case.jvm_name(jvm)),
-                        amount(g),
-                        quantity::plural(g.part.threads.len(), "thread", "threads")
-                    ),
-                )
-                .at(g.part.longest.map(|(_, _, from, _)| from))
-            });
+        let evidence = grown
+            .iter()
+            .filter(|g| g.by() > 0.0 && (worked(g) || is_behind(g)))
+            .take(SHOWN)
+            .map(|g| g.evidence(case.jvm_name(jvm), per.each));
         let mut evidence: Vec<Evidence> = evidence.collect();
         if !lead.behind.is_empty() {
             evidence.push(Evidence::summed(
@@ -140,6 +131,19 @@ impl<'a> Growth<'a> {
             .longest
             .map(|(_, thread, from_ns, to_ns)| case.chains().of_thread(thread, Window { from_ns, to_ns }));
         finding
+    }
+}
+
+impl Grown<'_> {
+    /// The row that it is in the evidence of a finding. `own`: the name of the JVM whose threads are not called another's.
+    pub(super) fn evidence(&self, own: &str, each: Each) -> Evidence {
+        let text = format!(
+            "{}: {}, by {}",
+            words::done_by(&self.cause, own),
+            words::amounts(self.slow, self.base, each),
+            quantity::plural(self.part.threads.len(), "thread", "threads")
+        );
+        Evidence::summed("ledger of threads", text).at(self.part.longest.map(|(_, _, from, _)| from))
     }
 }
 

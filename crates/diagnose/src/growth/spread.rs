@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::callers::{an_operation, methods};
 use super::parts::Part;
 use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, words};
-use crate::{Case, Confidence, Evidence, Finding, Layer, quantity};
+use crate::{Case, Confidence, Finding, Layer, quantity};
 
 /// Share of the running time's growth that must lie below a method.
 const BELOW: f64 = 0.8;
@@ -149,17 +149,8 @@ impl<'a> Growth<'a> {
             None => spread.method.to_owned(),
         };
         finding.meaning = words::meaning(crate::waits::Heading::Running, false).into();
-        let evidence = spread.parts.iter().take(SHOWN).map(|g| {
-            Evidence::summed(
-                "ledger of threads",
-                format!(
-                    "{}: {}, by {}",
-                    words::doing(&g.key),
-                    words::amounts(g.slow, g.base, self.per.each),
-                    quantity::plural(g.part.threads.len(), "thread", "threads")
-                ),
-            )
-        });
+        let own = case.jvm_name(self.jvm);
+        let evidence = spread.parts.iter().take(SHOWN).map(|g| g.evidence(own, self.per.each));
         finding.evidence = evidence.collect();
         finding.remedies = words::remedies(crate::waits::Heading::Running);
         finding.verify = vec![
