@@ -100,10 +100,11 @@ fn finding(
     finding.title =
         format!("fewer operations, and on average each took {longer}: {took}; as if less was asked for");
     finding.why_confidence =
-        "what sends the requests was not looked at: it may wait for something else, or ask elsewhere".into();
+        "what sends the requests was not looked at: it may wait for something else, ask elsewhere, or wait for an answer that is held back here".into();
     finding.culprit = "whoever asks for the operations".into();
     finding.meaning = "A service that does less because less is asked of it is not slow. Clients that wait for their turn elsewhere, a \
-                       balancer that sends requests to other instances, or a queue before this process look the same from here."
+                       balancer that sends requests to other instances, or a queue before this process look the same from here. So does an answer that \
+                       the service holds back where no thread waits for it: in a timer, a queue, or a buffer that is not flushed."
         .into();
     let row = |text: String| Evidence::summed(source, text);
     let count = quantity::count;
