@@ -232,6 +232,7 @@ pub fn whole_run(recording: &Recording) -> Case<'_> {
         warm_up: None,
         lost_by: Vec::new(),
         exchanges: None,
+        attributed: std::rc::Rc::default(),
         chains: Default::default(),
     }
 }
@@ -252,6 +253,7 @@ pub fn slow_and_base(recording: &Recording, slow: (i64, i64), base: (i64, i64), 
         warm_up: None,
         lost_by,
         exchanges: None,
+        attributed: std::rc::Rc::default(),
         chains: Default::default(),
     }
 }

@@ -7,6 +7,7 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::chain::{Chains, Stop};
+use crate::growth::Attributed;
 use crate::intervals::Intervals;
 use crate::windows::progress::Progress;
 use crate::{Confidence, Finding, Layer, Loss, Rule, Window};
@@ -45,6 +46,8 @@ pub struct Case<'a> {
     pub lost_by: Vec<(Window, f64)>,
     /// What counts operations where no series does, so that times can be divided by their number.
     pub(crate) exchanges: Option<Rc<Progress>>,
+    /// What of the loss operations spent on what, where they are counted.
+    pub(crate) attributed: Rc<Attributed>,
     /// Chains of the recording, made when a rule first asks for one; cases of one recording share them.
     pub(crate) chains: Rc<OnceCell<Chains<'a>>>,
 }
@@ -84,6 +87,7 @@ impl<'a> Case<'a> {
             warm_up: self.warm_up,
             lost_by,
             exchanges: self.exchanges.clone(),
+            attributed: Rc::new(self.attributed.scaled(kept.min(1.0))),
             chains: Rc::clone(&self.chains),
         }
     }
@@ -288,6 +292,7 @@ mod tests {
             warm_up: None,
             lost_by: Vec::new(),
             exchanges: None,
+            attributed: Rc::default(),
             chains: Rc::default(),
         }
     }

@@ -200,7 +200,7 @@ fn judge<'a>(
     chosen: &Chosen,
     chains: &Rc<OnceCell<Chains<'a>>>,
 ) -> Judged<'a> {
-    let case = Case {
+    let mut case = Case {
         recording,
         slow: chosen.windows.slow.clone(),
         base: chosen.windows.base.clone(),
@@ -210,14 +210,16 @@ fn judge<'a>(
         warm_up: chosen.warm_up,
         lost_by: chosen.lost_by.clone(),
         exchanges: chosen.exchanges.clone(),
+        attributed: Rc::default(),
         chains: Rc::clone(chains),
     };
     let windows = chosen.windows.clone();
+    // Stops were picked for being stops: that they grew says nothing.
+    let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten();
+    case.attributed = Rc::new(growth.as_ref().map(|growth| growth.attributed(&case)).unwrap_or_default());
     let mut merged = merge::judge_all(&case, sights, jvms, RULES);
     let mut limited: Vec<String> = Vec::new();
     let mut left = Vec::new();
-    // Stops were picked for being stops: that they grew says nothing.
-    let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten();
     let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
     let found = explained(&merged.findings);
     if is_told && found < LITTLE {
@@ -266,6 +268,7 @@ fn judge<'a>(
         warm_up: chosen.warm_up,
         lost_by: Vec::new(),
         exchanges: None,
+        attributed: Rc::default(),
         chains: Rc::clone(&case.chains),
     };
     let whole = merge::judge_all(&whole_case, sights, jvms, RULES);

@@ -25,6 +25,7 @@ impl<'a> Chains<'a> {
             warm_up: None,
             lost_by: Vec::new(),
             exchanges: None,
+            attributed: std::rc::Rc::default(),
             chains: std::rc::Rc::new(chains.into()),
         };
         let turns = turns(&case);

@@ -15,6 +15,7 @@
 //!
 //! Limits. The base must be there and seen by the same sources. Of several JVMs only that in which most grew is looked at.
 
+mod attributed;
 mod callers;
 mod calls;
 pub(crate) mod demand;
@@ -37,6 +38,7 @@ use crate::intervals::Intervals;
 use crate::sight::Sights;
 use crate::waits::Heading;
 use crate::{COVERED, Case, Confidence, Finding, RuledOut, Sight, merge, quantity, thread_ledger};
+pub(crate) use attributed::Attributed;
 use calls::Calls;
 use parts::{BASE, Cause, FRAMES, Key, Part};
 
@@ -69,6 +71,12 @@ const MORE_CPU: f64 = 1.3;
 const MORE: f64 = 1.1;
 /// What the half of the slow time with less of a part must have of the other half's.
 const FAIR: f64 = 0.2;
+/// What of the growth a part that is new must make up to be reported beside a cause that explains most of it.
+const NEW_LEADS: f64 = 0.02;
+/// How many times of its usual time a part must take to be new.
+const NEW_TIMES: f64 = 10.0;
+/// New parts that are reported at most.
+const MOST_NEW: usize = 2;
 /// Parts that are shown as evidence.
 const SHOWN: usize = 5;
 
@@ -258,6 +266,14 @@ impl<'a> Growth<'a> {
         too_small
     }
 
+    /// Whether operations hardly did so in the baseline, and it is nothing that follows from waiting for others.
+    fn is_new(&self, grown: &Grown<'_>) -> bool {
+        use Heading::{Disk, Dns, Network, Sleep};
+        let heading = grown.key.heading;
+        let acts = heading.is_running() || matches!(heading, Disk | Dns | Network | Sleep);
+        acts && grown.holds && !grown.key.place.is_empty() && grown.base * NEW_TIMES <= grown.slow
+    }
+
     fn whose(&self) -> &'static str {
         match self.per.each {
             Each::Operation => "an operation's time",
@@ -379,6 +395,18 @@ impl<'a> Growth<'a> {
             found.push(self.finding(case, &lead, &left, share, cost_ms, by_change));
             let (cause, is_resource) = (lead.part.cause, !lead.behind.is_empty());
             left.retain(|g| g.cause != cause && !(is_resource && on_threads(g.key.heading)));
+        }
+        // What is small beside the cause and new: a second change, which stays when the first is undone.
+        if self.per.each.is_counted() && case.loss.lost_ms > 0.0 && !by_change {
+            let is_new = |g: &&Grown<'_>| self.is_new(g) && g.by() >= NEW_LEADS * self.all();
+            for part in left.iter().copied().filter(is_new).take(MOST_NEW).collect::<Vec<_>>() {
+                let share = part.by() / self.all();
+                let cost_ms = (lost_ms * share).min(rest_ms);
+                rest_ms -= cost_ms;
+                let lead = Lead { part, behind: Vec::new(), throughout: 0.0 };
+                found.push(self.finding(case, &lead, &left, share, cost_ms, by_change));
+                left.retain(|g| g.cause != part.cause);
+            }
         }
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };

@@ -56,6 +56,7 @@ fn with_case<T>(lost_ms: f64, test: impl FnOnce(&Case<'_>, ProcessId) -> T) -> T
             warm_up: None,
             lost_by: Vec::new(),
             exchanges: None,
+            attributed: std::rc::Rc::default(),
             chains: Default::default(),
         },
         jvm,

@@ -43,9 +43,10 @@ pub(crate) fn judge(
     waits: Option<Waits<'_, '_>>,
     words: &LockWords,
 ) -> Judgement {
-    let Some(waits) = waits else {
+    let Some(mut waits) = waits else {
         return unseen(rule, (case, jvm), words.kind, "waits for locks");
     };
+    waits.attributed_ms = case.attributed.ms(jvm, words.heading);
     if waits.threads() == 0 {
         return waits.ruled_out(format!("no thread waited for a {}", words.noun));
     }

@@ -35,6 +35,9 @@ pub(crate) struct Waits<'c, 'a> {
     /// When that was.
     unlisted_moments: Intervals,
     base_ms: f64,
+    /// What of the loss operations spent in such waits, where that is known: threads that take turns in doing the operations wait each for a
+    /// part of the time only, so that an average of their waits is less. 0 where it is not.
+    pub(crate) attributed_ms: f64,
     /// Who would have told of them.
     watcher: Option<&'a Source>,
 }
@@ -63,7 +66,16 @@ impl<'c, 'a> Waits<'c, 'a> {
         };
         let base_ms = waits(&case.base).iter().map(|w| w.ms).sum();
         let (unlisted, unlisted_moments) = (Vec::new(), Intervals::default());
-        Some(Self { case, jvm, slow: waits(&case.slow), unlisted, unlisted_moments, base_ms, watcher })
+        Some(Self {
+            case,
+            jvm,
+            slow: waits(&case.slow),
+            unlisted,
+            unlisted_moments,
+            base_ms,
+            attributed_ms: 0.0,
+            watcher,
+        })
     }
 
     /// Waits for locks: what the ledger of threads charges to `heading`, without the time in which the whole JVM was stopped.
@@ -107,6 +119,7 @@ impl<'c, 'a> Waits<'c, 'a> {
                 .map(|((thread, place), ms)| Unlisted { thread, place: place.to_owned(), ms })
                 .collect(),
             base_ms: base.ms(),
+            attributed_ms: 0.0,
             slow: slow.waits,
             watcher,
         })
@@ -137,7 +150,8 @@ impl<'c, 'a> Waits<'c, 'a> {
     /// thread would have done meanwhile is taken to be worth what it does otherwise; an upper bound where others did
     /// its work.
     pub(crate) fn cost_ms(&self) -> f64 {
-        self.case.excess_ms(self.total_ms(), self.base_ms) / self.threads().max(1) as f64
+        let each = self.case.excess_ms(self.total_ms(), self.base_ms) / self.threads().max(1) as f64;
+        each.max(self.attributed_ms)
     }
 
     /// Waits put together by a key, the dearest first.

@@ -28,6 +28,7 @@ fn judge(built: Built, slow: Window) -> Judgement {
         warm_up: None,
         lost_by,
         exchanges: None,
+        attributed: std::rc::Rc::default(),
         chains: Default::default(),
     };
     JitCompileBurst.judge(&case, jvm)
@@ -277,6 +278,7 @@ fn a_jvm_that_follows_another_is_not_the_cause() {
         warm_up: None,
         lost_by: Vec::new(),
         exchanges: None,
+        attributed: std::rc::Rc::default(),
         chains: Default::default(),
     };
     assert!(matches!(JitCompileBurst.judge(&case, leader), Judgement::Found(_)));

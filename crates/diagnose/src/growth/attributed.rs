@@ -1,0 +1,60 @@
+//! What of the loss operations spent on what: the cost that rules take for causes that the attribution knows better than they do.
+
+use fathom_recording::ProcessId;
+
+use super::{FRAMES, Grown, Growth};
+use crate::Case;
+use crate::waits::Heading;
+
+/// The loss by what operations took longer for, in the JVM in which they did so most.
+///
+/// Empty where operations are not counted, where no loss was measured, and where operations did not take longer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attributed {
+    jvm: Option<ProcessId>,
+    /// Milliseconds of the loss, by [`Heading::index`].
+    ms: Vec<f64>,
+}
+
+impl Attributed {
+    /// What of the loss a JVM's operations lost to a heading, milliseconds. For locks: all of the waits for them, whatever the holders did
+    /// meanwhile.
+    pub(crate) fn ms(&self, jvm: ProcessId, heading: Heading) -> f64 {
+        match self.jvm == Some(jvm) {
+            true => self.ms.get(heading.index()).copied().unwrap_or(0.0),
+            false => 0.0,
+        }
+    }
+
+    /// The same for a part of the loss.
+    pub(crate) fn scaled(&self, part: f64) -> Self {
+        Self { jvm: self.jvm, ms: self.ms.iter().map(|ms| ms * part).collect() }
+    }
+}
+
+impl Growth<'_> {
+    /// What of the loss operations spent on what.
+    pub(crate) fn attributed(&self, case: &Case<'_>) -> Attributed {
+        if !self.per.each.is_counted() || case.loss.lost_ms <= 0.0 || !self.grew(case) {
+            return Attributed::default();
+        }
+        let most_ms = self.most_ms(case) / self.all().max(f64::MIN_POSITIVE);
+        let of =
+            |heading: Heading| self.worked().map(|g| g.by() * through(g, heading)).sum::<f64>() * most_ms;
+        let mut ms = vec![0.0; Heading::ALL.len()];
+        Heading::ALL.iter().for_each(|heading| ms[heading.index()] = of(*heading));
+        Attributed { jvm: Some(self.jvm), ms }
+    }
+}
+
+/// What of a part's slow time is time under a heading, or was waited for under it.
+fn through(grown: &Grown<'_>, heading: Heading) -> f64 {
+    if !grown.cause.by_lock || !matches!(heading, Heading::Monitor | Heading::Lock) {
+        return if grown.key.heading == heading { 1.0 } else { 0.0 };
+    }
+    let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
+    let all: f64 = grown.part.ways.values().map(slow).sum();
+    let passing =
+        grown.part.ways.iter().filter(|(way, _)| way.iter().any(|step| step.key.heading == heading));
+    passing.map(|(_, ms)| slow(ms)).sum::<f64>() / all.max(f64::MIN_POSITIVE)
+}

@@ -1,0 +1,74 @@
+//! What stands beside a cause, and what rules take from the attribution.
+
+use super::*;
+
+/// A worker of a pool without work.
+const REST: [(&str, FrameType); 3] = [
+    ("futex_wait", FrameType::Kernel),
+    ("java.util.concurrent.LinkedBlockingQueue.take", FrameType::C2),
+    ("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2),
+];
+
+const ENTER: [(&str, FrameType); 2] =
+    [("futex_wait", FrameType::Kernel), ("shop.Ledger.book", FrameType::C2)];
+
+#[test]
+fn a_small_part_that_is_new_is_a_second_finding_beside_the_cause() {
+    let diagnosis = |usual: i64| {
+        let mut service = Service::of((300.0, 60.0));
+        for i in 0..6 {
+            let thread = service.thread(&format!("worker-{i}"));
+            service.off(thread, &SLEEP, (0, 80), &[]);
+            let read = service.stack(&READ);
+            for tenth in 0..600 {
+                let length = if is_slow(tenth / 10) { 6 } else { usual };
+                let at = tenth * 100 + 85;
+                if length > 0 {
+                    service.row(
+                        kind::SCHED_OFF,
+                        thread,
+                        (at, at + length),
+                        Some(read),
+                        &[(label::PEER, "10.0.0.7:5432")],
+                    );
+                }
+            }
+        }
+        service.diagnosis()
+    };
+    let both = diagnosis(0);
+    let of: Vec<_> = both.findings.iter().map(|f| (f.rule, f.culprit.as_str(), f.confidence)).collect();
+    let first = (RULE, "shop.Retry.backOff", Confidence::Likely);
+    assert_eq!(of, [first, (RULE, "10.0.0.7:5432", Confidence::ConsistentWith)]);
+    // As many milliseconds a second as ever, which fewer operations share among themselves, are no change.
+    let of: Vec<_> = diagnosis(6).findings.iter().map(|f| f.culprit.clone()).collect();
+    assert_eq!(of, ["shop.Retry.backOff"]);
+}
+
+#[test]
+fn a_lock_for_which_the_threads_of_a_pool_wait_in_turn_costs_what_operations_wait_for_it() {
+    let mut service = Service::of((300.0, 60.0));
+    for i in 0..20 {
+        let name = format!("worker-{i}");
+        let thread = service.thread(&name);
+        let (rest, enter) = (service.stack(&REST), service.stack(&ENTER));
+        for tenth in 0..600 {
+            let at = tenth * 100;
+            // Four at a time have work.
+            if tenth % 5 != i % 5 {
+                service.row(kind::SCHED_OFF, thread, (at, at + 100), Some(rest), &[]);
+            } else if is_slow(tenth / 10) {
+                service.row(kind::SCHED_OFF, thread, (at, at + 90), Some(enter), &[]);
+                service.built.waits_for(&name, "shop.Ledger", "owner", at as f64 / 1e3, 90.0);
+            } else {
+                service.row(kind::SCHED_OFF, thread, (at, at + 85), Some(rest), &[]);
+            }
+        }
+    }
+    let diagnosis = service.diagnosis();
+    let first = &diagnosis.findings[0];
+    assert_eq!(first.rule, "lock-contended-monitor", "{first:#?}");
+    // Each of the twenty waits for less than a fifth of the time.
+    assert!(first.share.is_some_and(|share| share > 0.8), "{:?}", first.share);
+    assert_eq!(first.confidence, Confidence::Likely);
+}
