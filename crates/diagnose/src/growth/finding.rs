@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{kind, label};
 
 use super::callers::Callers;
 use super::parts::{Key, Part};
-use super::{Each, Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, words};
+use super::{Each, Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, sending, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
@@ -46,7 +46,9 @@ impl<'a> Growth<'a> {
             let most = behind_it.map(|g| g.part.threads.len()).max().unwrap_or(0);
             (most, first.key)
         });
-        let several = waiting.or(together).filter(|(most, _)| *most > 1);
+        let sender = sending::sender(case, part).filter(|_| key.heading == Heading::Network);
+        // Who waits for room to send waits for a selector of its own.
+        let several = waiting.or(together).filter(|(most, _)| *most > 1 && sender.is_none());
         let behind = several.map_or(String::new(), |(most, first)| {
             format!("; {most} of {threads} threads wait behind it{}", words::within(first.place))
         });
@@ -93,14 +95,17 @@ impl<'a> Growth<'a> {
         let several = if several.is_empty() { String::new() } else { format!(" ({})", several.join(", ")) };
         finding.title = format!(
             "{}{several}{from}{opens}{behind}",
-            words::title(
-                &lead.part.cause,
-                way.as_ref(),
-                case.jvm_name(jvm),
-                // Where threads are counted, those that wait for a CPU to run the same count as well.
-                lead.part.slow + if per.each.is_counted() { 0.0 } else { lead.part.credit.max(0.0) },
-                lead.part.base,
-                per.each
+            sender.map_or_else(
+                || words::title(
+                    &lead.part.cause,
+                    way.as_ref(),
+                    case.jvm_name(jvm),
+                    // Where threads are counted, those that wait for a CPU to run the same count as well.
+                    lead.part.slow + if per.each.is_counted() { 0.0 } else { lead.part.credit.max(0.0) },
+                    lead.part.base,
+                    per.each
+                ),
+                |sender| words::sending(sender, (lead.part.slow, lead.part.base), per.each)
             )
         );
         finding.why_confidence = format!(
@@ -112,12 +117,18 @@ impl<'a> Growth<'a> {
             finding.why_confidence +=
                 "; no loss was measured, and it costs no more than the windows are long";
         }
-        finding.culprit = words::culprit(key);
+        finding.culprit = match (sender, key.target) {
+            (Some(sender), "") => format!("whoever reads what {sender} writes"),
+            _ => words::culprit(key),
+        };
         let others_wait = way.is_some() || !lead.behind.is_empty();
-        finding.meaning = words::meaning(key.heading, others_wait).into();
+        finding.meaning = words::meaning(key.heading, others_wait && sender.is_none()).into();
         finding.evidence = evidence;
         finding.remedies = connects.map(|_| words::keep_connections()).into_iter().collect();
-        finding.remedies.extend(words::remedies(key.heading));
+        match sender {
+            Some(_) => finding.remedies.push(words::take_in_faster()),
+            None => finding.remedies.extend(words::remedies(key.heading)),
+        }
         if pins(case, key, part) {
             finding.title += "; virtual threads keep their carriers meanwhile";
             finding.remedies.insert(0, words::let_go_of_carriers());

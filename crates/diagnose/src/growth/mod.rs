@@ -22,6 +22,7 @@ pub(crate) mod demand;
 mod finding;
 pub(crate) mod parts;
 pub(crate) mod places;
+mod sending;
 mod several;
 mod spread;
 #[cfg(test)]
@@ -465,7 +466,7 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
     for (cause, part) in parts.by_cause {
         let slow = (part.ms[0] + part.ms[1]) / (per.by[0] + per.by[1]).max(f64::MIN_POSITIVE);
         let base = part.ms[BASE] / per.by[BASE].max(f64::MIN_POSITIVE);
-        let holds = several::holds(&part.ms, &per.by);
+        let holds = several::holds(&part.ms, &per.by, &lengths_ms);
         let rate = |ms: f64, length_ms: f64| ms / length_ms.max(f64::MIN_POSITIVE);
         let slow_ms = frames[0].length_ms() + frames[1].length_ms();
         let usual = rate(part.ms[BASE], frames[BASE].length_ms());
@@ -486,7 +487,7 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
     }
     let mut grown = several::joined(grown);
     for whole in grown.iter_mut().filter(|g| !g.several.is_empty()) {
-        whole.holds = several::holds(&whole.part.ms, &per.by);
+        whole.holds = several::holds(&whole.part.ms, &per.by, &lengths_ms);
     }
     // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
     let waited: f64 = grown.iter().filter(|g| on_threads(g.key.heading) && worked(g)).map(Grown::by).sum();

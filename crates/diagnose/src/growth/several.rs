@@ -62,9 +62,13 @@ fn of_group<'a>(cause: Cause<'a>, mut parts: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
 }
 
 /// Whether a whole takes so many times as long in each half of the slow time as in the base; see [`super::TIMES`].
-pub(super) fn holds(ms: &[f64; FRAMES], by: &[f64; FRAMES]) -> bool {
+pub(super) fn holds(ms: &[f64; FRAMES], by: &[f64; FRAMES], lengths_ms: &[f64; FRAMES]) -> bool {
     let at = |frame: usize| ms[frame] / by[frame].max(f64::MIN_POSITIVE);
     let (less, more) = (at(0).min(at(1)), at(0).max(at(1)));
-    // Both halves have a fair part of it: a single long wait in one of them does not hold.
-    less >= super::TIMES * at(super::BASE) && less > 0.0 && less >= super::FAIR * more
+    // Both halves have a fair part of it, for each operation or of the time (in one half hardly any may be done): a single long wait in one of
+    // them does not hold.
+    let of_time = |frame: usize| ms[frame] / lengths_ms[frame].max(f64::MIN_POSITIVE);
+    let is_fair =
+        less >= super::FAIR * more || of_time(0).min(of_time(1)) >= super::FAIR * of_time(0).max(of_time(1));
+    less >= super::TIMES * at(super::BASE) && less > 0.0 && is_fair
 }

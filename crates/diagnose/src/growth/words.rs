@@ -190,6 +190,36 @@ pub(super) fn title(
     }
 }
 
+/// The line of a finding about a wait for room to send.
+pub(super) fn sending(sender: &str, (slow, base): (f64, f64), each: Each) -> String {
+    let why = "the other side takes in slowly what is written";
+    match each.is_counted() {
+        true => format!(
+            "each {} waits {} instead of {} for room to send in {sender}: {why}",
+            each.noun(),
+            time(slow),
+            time(base)
+        ),
+        false => {
+            format!(
+                "{slow:.1} threads at a time instead of {base:.1} wait for room to send in {sender}: {why}"
+            )
+        }
+    }
+}
+
+/// What helps threads that wait for room to send.
+pub(super) fn take_in_faster() -> Remedy {
+    Remedy {
+        change: "look at who reads: slow clients, or a network that is narrow or loses packets (ss -ti shows each connection's queue and \
+                 windows); write without a thread that waits (asynchronous responses), or put a proxy in front that buffers responses; a limit \
+                 on the time that a write may take"
+            .into(),
+        applies_to: "any JDK".into(),
+        risk: "a proxy needs memory or disk for what it buffers".into(),
+    }
+}
+
 /// The line of a finding about running time that grew in many methods below one; `named`: the innermost ones of most of it.
 pub(super) fn spread(
     method: &str,
