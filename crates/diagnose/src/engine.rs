@@ -29,6 +29,9 @@ const MOSTLY: f64 = 0.5;
 /// By how much a stretch of a series must be worse to be looked into although it is no dip.
 const FELT: f64 = 0.08;
 
+/// Ticks of the series that such a stretch must have been recorded for.
+const LEAST_TICKS: usize = 4;
+
 /// Share from which on there is no room for what grew besides.
 const NEARLY: f64 = 0.75;
 /// Share of the loss below which findings leave room for less demand.
@@ -86,7 +89,9 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     if chosen.slight.is_some_and(|(_, share)| share >= FELT) {
         let (slight, looked_into) = judge_on(FindOn::Slight)?;
         let explains = |f: &Finding| f.confidence > Confidence::ConsistentWith && f.share >= Some(MOSTLY);
-        if looked_into.merged.findings.first().is_some_and(explains) {
+        // A level lasts: of one that lay mostly before the recording too little is left to tell it from noise.
+        let lasts = slight.lost_by.len() >= LEAST_TICKS;
+        if lasts && looked_into.merged.findings.first().is_some_and(explains) {
             (chosen, judged) = (slight, looked_into);
         }
     }
@@ -107,7 +112,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         unrecorded_ms: chosen.unrecorded_ms,
         loss_measured: !case.loss.measured_on.is_empty(),
         sights: seen::sights(&case, &sights, &jvms),
-        largest: if rest { seen::largest(&case, &ledger) } else { Vec::new() },
+        largest: if rest { seen::largest(&case, &ledger, &jvms) } else { Vec::new() },
     };
     let status = status::of(&case, &sights, &jvms, &findings, chosen.steady);
     let begins = if case.whole_run { &[][..] } else { &windows.slow };

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Recording};
 
+use crate::growth::work;
 use crate::intervals::Intervals;
 use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
 use crate::sight::Sights;
@@ -41,11 +42,12 @@ pub(crate) fn sights(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -
 
 /// The largest parts of the time: stops of the JVMs, then what the application's threads did, by how much they grew above
 /// the base, or by how much they are where there is none.
-pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow]) -> Vec<Part> {
+pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId]) -> Vec<Part> {
     let mut stops: Vec<Part> = ledger.iter().filter_map(|row| stop(case, row)).collect();
     stops.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
     stops.truncate(2);
-    let mut threads = application(case);
+    let work = if case.base.is_empty() { work(case, jvms) } else { Vec::new() };
+    let mut threads = if work.is_empty() { application(case) } else { work };
     threads.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
     threads.truncate(NAMED - stops.len().min(NAMED));
     stops.append(&mut threads);
@@ -135,6 +137,27 @@ fn application(case: &Case<'_>) -> Vec<Part> {
     // One process: parts of several would be shares of different wholes in one sentence.
     let grown = |parts: &Vec<Part>| parts.iter().map(growth).filter(|g| *g > 0.0).sum::<f64>();
     slow_sums.iter().map(of_process).max_by(|a, b| grown(a).total_cmp(&grown(b))).unwrap_or_default()
+}
+
+/// The same where there is no baseline, of the JVM whose threads worked most: by what they waited for in the end, with the methods.
+fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
+    let of_jvm = |jvm: &ProcessId| {
+        let work = work::of(case, *jvm);
+        let whole: f64 = work.iter().map(|part| part.ms).sum();
+        (*jvm, work, whole)
+    };
+    let of_each = jvms.iter().map(of_jvm).filter(|(.., whole)| *whole > 0.0);
+    let Some((jvm, work, whole)) = of_each.max_by(|a, b| a.2.total_cmp(&b.2)) else { return Vec::new() };
+    let part = |work: work::Work| Part {
+        process: case.recording.process_name(jvm).to_owned(),
+        of: APPLICATION,
+        what: work.what,
+        ms: work.ms,
+        share: work.ms / whole,
+        base_share: None,
+        detail: String::new(),
+    };
+    work.into_iter().map(part).filter(|part| part.share >= MATTERS_SHARE).collect()
 }
 
 /// The longest of some windows, in order of time.

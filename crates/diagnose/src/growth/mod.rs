@@ -28,6 +28,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod words;
+pub(crate) mod work;
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ use crate::waits::Heading;
 use crate::{COVERED, Case, Confidence, Finding, RuledOut, Sight, merge, quantity, thread_ledger};
 pub(crate) use attributed::Attributed;
 use calls::Calls;
-use parts::{BASE, Cause, FRAMES, Key, Part};
+use parts::{BASE, Cause, FRAMES, Kept, Key, Part};
 
 /// The id of such a finding.
 pub const RULE: &str = "largest-growth";
@@ -399,7 +400,10 @@ impl<'a> Growth<'a> {
         }
         // What is small beside the cause and new: a second change, which stays when the first is undone.
         if self.per.each.is_counted() && case.loss.lost_ms > 0.0 && !by_change {
-            let is_new = |g: &&Grown<'_>| self.is_new(g) && g.by() >= NEW_LEADS * self.all();
+            // Threads that sleep or wait in a method run in it, too.
+            let is_own =
+                |g: &&Grown<'_>| !g.key.place.is_empty() && found.iter().any(|f| f.culprit == g.key.place);
+            let is_new = |g: &&Grown<'_>| self.is_new(g) && g.by() >= NEW_LEADS * self.all() && !is_own(g);
             for part in left.iter().copied().filter(is_new).take(MOST_NEW).collect::<Vec<_>>() {
                 let share = part.by() / self.all();
                 let cost_ms = (lost_ms * share).min(rest_ms);
@@ -461,7 +465,10 @@ fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Gro
     let per = per(case, &frames);
     let lengths_ms = frames.each_ref().map(Intervals::length_ms);
     let calls = calls::grown(case, jvm, &frames, &per);
-    let parts = parts::of(case.recording, case.chains(), jvm, &frames, per.each.is_counted());
+    let parts = {
+        let kept = if per.each.is_counted() { Kept::OfOperations } else { Kept::All };
+        parts::of(case.recording, case.chains(), jvm, &frames, kept)
+    };
     let mut grown: Vec<Grown<'a>> = Vec::new();
     for (cause, part) in parts.by_cause {
         let slow = (part.ms[0] + part.ms[1]) / (per.by[0] + per.by[1]).max(f64::MIN_POSITIVE);

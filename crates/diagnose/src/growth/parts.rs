@@ -208,16 +208,27 @@ pub(super) struct Parts<'a> {
     pub(super) unseen: f64,
 }
 
-/// Cuts the time of a JVM's application threads. `without_background`: without what is the same however many operations
-/// there are, where times are to be divided by their number.
+/// Whose time is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// That of all application threads.
+    All,
+    /// Without what is the same however many operations there are: where times are to be divided by their number.
+    OfOperations,
+    /// That of threads of pools which run, and what they wait for.
+    AtWork,
+}
+
+/// Cuts the time of a JVM's application threads.
 pub(super) fn of<'a>(
     recording: &'a Recording,
     chains: &Chains<'a>,
     jvm: ProcessId,
     frames: &[Intervals; FRAMES],
-    without_background: bool,
+    kept: Kept,
 ) -> Parts<'a> {
     let lengths_ms = frames.each_ref().map(Intervals::length_ms);
+    let without_background = kept == Kept::OfOperations;
     let mut parts = Parts::default();
     let mut places = Places::of_recording(recording);
     let mut ran_ms = [0.0; FRAMES];
@@ -234,6 +245,11 @@ pub(super) fn of<'a>(
         let Some(by_heading) = chains.by_heading(thread) else { continue };
         let pool = Pool::of(chains, thread);
         let works = at_work.contains(&pool);
+        // Virtual threads run on threads of another pool.
+        let is_virtual = recording.threads[thread.index()].tid.is_none();
+        if kept == Kept::AtWork && !works && !is_virtual {
+            continue;
+        }
         let mut own_parts = ByKey::default();
         let short = places.of_short_waits(chains, thread);
         let named = chains.naming(thread);

@@ -72,3 +72,21 @@ fn a_lock_for_which_the_threads_of_a_pool_wait_in_turn_costs_what_operations_wai
     assert!(first.share.is_some_and(|share| share > 0.8), "{:?}", first.share);
     assert_eq!(first.confidence, Confidence::Likely);
 }
+
+#[test]
+fn without_a_baseline_the_largest_parts_are_what_the_threads_at_work_wait_for() {
+    let mut service = Service::uncounted();
+    for i in 0..6 {
+        let thread = service.thread(&format!("worker-{i}"));
+        service.off(thread, &SLEEP, (70, 70), &[]);
+    }
+    // It hardly ever runs, and nobody waits for it.
+    let console = service.built.recording.thread(service.built.jvm, Some(77), "console", Role::App);
+    service.row(kind::SCHED_WATCHED, console, (0, 60_000), None, &[]);
+    service.off(console, &READ, (100, 100), &[(label::PEER, "10.0.0.9:22")]);
+    let diagnosis = service.diagnosis();
+    assert!(diagnosis.findings.is_empty(), "{:#?}", diagnosis.findings);
+    let largest: Vec<_> = diagnosis.seen.largest.iter().map(|part| part.what.as_str()).collect();
+    assert_eq!(largest, ["asleep for a time in shop.Retry.backOff", "running"]);
+    assert!((diagnosis.seen.largest[0].share - 0.7).abs() < 0.01, "{:?}", diagnosis.seen.largest);
+}
