@@ -106,7 +106,10 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     blind_spots.extend(unseen(recording, &jvms, &unplaced));
     blind_spots.extend(uncollected(recording));
     blind_spots.extend(unrecorded(&chosen));
-    let rest = findings.is_empty() || (case.loss.lost_ms > 0.0 && self::explained(&findings) < MOSTLY);
+    let unsure =
+        case.whole_run && findings.first().is_some_and(|f| f.confidence == Confidence::ConsistentWith);
+    let rest =
+        findings.is_empty() || unsure || (case.loss.lost_ms > 0.0 && self::explained(&findings) < MOSTLY);
     let seen = Seen {
         judged_ms: Case::length_ms(&case.slow),
         unrecorded_ms: chosen.unrecorded_ms,
@@ -223,6 +226,7 @@ fn judge<'a>(
     let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms)).flatten();
     case.attributed = Rc::new(growth.as_ref().map(|growth| growth.attributed(&case)).unwrap_or_default());
     let mut merged = merge::judge_all(&case, sights, jvms, RULES);
+    merged.ruled_out.extend(growth::work::limit(&case, &mut merged.findings));
     let mut limited: Vec<String> = Vec::new();
     let mut left = Vec::new();
     let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
@@ -276,7 +280,8 @@ fn judge<'a>(
         attributed: Rc::default(),
         chains: Rc::clone(&case.chains),
     };
-    let whole = merge::judge_all(&whole_case, sights, jvms, RULES);
+    let mut whole = merge::judge_all(&whole_case, sights, jvms, RULES);
+    whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
     let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);
     let quiet = |jvm: &ProcessId| Burden::of(recording, *jvm).quiet;
     // Stops that are few, and short enough for nobody to notice, are no loss that asks for an explanation.

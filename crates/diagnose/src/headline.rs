@@ -181,8 +181,10 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
                 false => format!("{title}; it cost little: {cost} of {of} ({sure})"),
             }
         }
-        _ if finding.cost_ms < TOLD_MS || says(&title, finding.cost_ms) => format!("{title} ({sure})"),
-        _ => format!("{title}: {} ({sure})", quantity::millis(finding.cost_ms)),
+        _ if finding.cost_ms < TOLD_MS || says(&title, finding.cost_ms) => {
+            format!("{title} ({sure}){}", parts(diagnosis))
+        }
+        _ => format!("{title}: {} ({sure}){}", quantity::millis(finding.cost_ms), parts(diagnosis)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the threads that do a JVM's operations spend their time on, where there is no baseline to compare with: by what they wait for in the
 //! end, and by the method that runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::ProcessId;
 
@@ -9,11 +9,14 @@ use super::parts::{self, Kept, Key};
 use super::words;
 use crate::intervals::Intervals;
 use crate::waits::Heading;
-use crate::{Case, quantity};
+use crate::{Case, Finding, RuledOut, quantity};
 
 /// Methods that are named of the running time at most, and the share of it from which on.
 const METHODS: usize = 2;
 const NAMED: f64 = 0.15;
+
+/// What of the work waiting for CPUs must make up for others on them to be a cause, where nothing tells what was lost.
+const LEADS: f64 = 0.25;
 
 /// A part of the work of a JVM's threads.
 pub(crate) struct Work {
@@ -21,6 +24,39 @@ pub(crate) struct Work {
     pub(crate) what: String,
     /// Milliseconds, added up over threads.
     pub(crate) ms: f64,
+    /// Whether it is waiting for a CPU.
+    queues: bool,
+}
+
+/// Takes findings about taken CPUs out where no loss was measured and waiting for a CPU is a small part of the work, with the figure that says so.
+pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOut> {
+    if case.loss.lost_ms > 0.0 || !case.whole_run {
+        return Vec::new();
+    }
+    let mut too_small = Vec::new();
+    findings.retain(|finding| {
+        if !words::is_of(Heading::RunQueue, finding.rule) || words::is_of(Heading::StoppedByGc, finding.rule)
+        {
+            return true;
+        }
+        let work = of(case, finding.process_id);
+        let whole: f64 = work.iter().map(|part| part.ms).sum();
+        let queued: f64 = work.iter().filter(|part| part.queues).map(|part| part.ms).sum();
+        let leads = whole <= 0.0 || queued >= LEADS * whole;
+        if !leads {
+            too_small.push(RuledOut {
+                rule: finding.rule.into(),
+                figure: format!(
+                    "waiting for a CPU makes up {} of the time in which threads at work were not idle: {}",
+                    quantity::share(queued / whole),
+                    finding.title
+                ),
+                source: "ledger of threads".into(),
+            });
+        }
+        leads
+    });
+    too_small
 }
 
 /// The parts of a JVM's work in the slow windows, the largest first; empty where switches of threads were not recorded. Threads of pools that
@@ -32,6 +68,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     let parts = parts::of(case.recording, case.chains(), jvm, &frames, Kept::AtWork);
     let own = case.jvm_name(jvm);
     let mut waits: BTreeMap<String, f64> = BTreeMap::new();
+    let mut queues: BTreeSet<String> = BTreeSet::new();
     let mut running: Vec<(String, f64)> = Vec::new();
     for (cause, part) in &parts.by_cause {
         let ms = part.ms[0] + part.ms[1];
@@ -41,12 +78,17 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
             // Where a thread lost its CPU is no reason for it.
             Heading::RunQueue | Heading::Throttled => {
                 let key = Key { place: "", ..cause.key };
-                *waits.entry(words::doing(&key)).or_default() += ms;
+                let what = words::doing(&key);
+                if key.heading == Heading::RunQueue {
+                    queues.insert(what.clone());
+                }
+                *waits.entry(what).or_default() += ms;
             }
             _ => *waits.entry(words::done_by(cause, own)).or_default() += ms,
         }
     }
-    let mut work: Vec<Work> = waits.into_iter().map(|(what, ms)| Work { what, ms }).collect();
+    let mut work: Vec<Work> =
+        waits.into_iter().map(|(what, ms)| Work { queues: queues.contains(&what), what, ms }).collect();
     let ran_ms: f64 = running.iter().map(|(_, ms)| ms).sum();
     if ran_ms > 0.0 {
         running.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -55,7 +97,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
         let named: Vec<String> =
             named.map(|(place, ms)| format!("{place} {}", quantity::share(ms / ran_ms))).collect();
         let within = if named.is_empty() { String::new() } else { format!(" ({} of it)", named.join(", ")) };
-        work.push(Work { what: format!("running{within}"), ms: ran_ms });
+        work.push(Work { what: format!("running{within}"), ms: ran_ms, queues: false });
     }
     work.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.what.cmp(&b.what)));
     work

@@ -1,5 +1,7 @@
 //! What stands beside a cause, and what rules take from the attribution.
 
+use fathom_recording::vocabulary::live;
+
 use super::*;
 
 /// A worker of a pool without work.
@@ -89,4 +91,30 @@ fn without_a_baseline_the_largest_parts_are_what_the_threads_at_work_wait_for() 
     let largest: Vec<_> = diagnosis.seen.largest.iter().map(|part| part.what.as_str()).collect();
     assert_eq!(largest, ["asleep for a time in shop.Retry.backOff", "running"]);
     assert!((diagnosis.seen.largest[0].share - 0.7).abs() < 0.01, "{:?}", diagnosis.seen.largest);
+}
+
+#[test]
+fn taken_cpus_are_no_cause_where_threads_at_work_wait_for_something_else_nearly_all_the_time() {
+    let rules = |sleeps: i64, queues: f64| {
+        let mut service = Service::uncounted();
+        let jvm = Some(service.built.jvm);
+        for i in 0..6 {
+            let name = format!("worker-{i}");
+            let thread = service.thread(&name);
+            service.off(thread, &SLEEP, (sleeps, sleeps), &[]);
+            for tenth in 0..600 {
+                let at = tenth as f64 / 10.0 + sleeps as f64 / 1e3 + 1e-3;
+                service.built.preempted(&name, at, queues, 0.0, "hog (4711)");
+            }
+        }
+        for cpu in ["cpu0", "cpu1"] {
+            service.built.gauge(live::HOST_CPU_BUSY, cpu, None, &[(0.0, 60.0, 1.0)]);
+        }
+        service.built.gauge(live::PROCESS_CPU_USER, "App (1)", jvm, &[(0.0, 60.0, 0.1)]);
+        service.built.gauge(live::PROCESS_CPU, "hog (4711)", None, &[(0.0, 60.0, 1.8)]);
+        let diagnosis = service.diagnosis();
+        diagnosis.findings.iter().map(|f| f.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(0, 60.0), ["cpu-taken-by-others"]);
+    assert_eq!(rules(88, 8.0), [""; 0]);
 }
