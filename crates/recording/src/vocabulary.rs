@@ -12,6 +12,7 @@ pub mod interrupt;
 pub mod kind;
 pub mod label;
 pub mod live;
+pub mod lock;
 pub mod sample;
 pub mod series;
 pub mod source;

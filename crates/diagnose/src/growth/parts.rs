@@ -34,6 +34,8 @@ const ALIKE: f64 = 0.1;
 const HABIT: f64 = 0.25;
 /// A pool that runs as much as this part of what the busiest one does is one of those that do the operations.
 const WORKS: f64 = 0.25;
+/// What of the time the busiest pool must run for pools to be told apart by how much they run.
+const HARDLY: f64 = 1e-4;
 /// Waits of all threads that are followed at most, by heading and frame, and of one thread at least: a fair part of very many.
 const MOST_FOLLOWED: usize = 60_000;
 const LEAST_FOLLOWED: usize = 40;
@@ -247,7 +249,7 @@ pub(super) fn of<'a>(
         let works = at_work.contains(&pool);
         // Virtual threads run on threads of another pool.
         let is_virtual = recording.threads[thread.index()].tid.is_none();
-        if kept == Kept::AtWork && !works && !is_virtual {
+        if kept == Kept::AtWork && !works && !is_virtual && !at_work.is_empty() {
             continue;
         }
         let mut own_parts = ByKey::default();
@@ -355,6 +357,10 @@ fn at_work<'a>(
         (0..FRAMES).for_each(|frame| sums[frame] += own[frame]);
     }
     let busiest_ms = ran.values().map(|ms| ms.iter().sum()).fold(0.0, f64::max);
+    // Where hardly any ran, all of them may be those that do.
+    if busiest_ms < HARDLY * lengths_ms.iter().sum::<f64>() {
+        return FxHashSet::default();
+    }
     let works =
         |ms: &[f64; FRAMES]| ms.iter().sum::<f64>() >= WORKS * busiest_ms && !is_alike(ms, lengths_ms);
     ran.into_iter().filter_map(|(pool, ms)| works(&ms).then_some(pool)).collect()

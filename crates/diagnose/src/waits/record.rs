@@ -1,6 +1,7 @@
 //! A wait told by the record that tells of it: what JFR, strace and probes write as spans of a thread.
 
 use fathom_recording::Span;
+use fathom_recording::vocabulary::lock::is_lock;
 use fathom_recording::vocabulary::{figure, kind, label};
 
 use super::Heading;
@@ -63,9 +64,7 @@ pub(crate) fn heading(span: &Span<'_>, stacks: &ByStack) -> Heading {
         kind::LOCK_NATIVE => Heading::NativeLock,
         // A pool's idle thread parks and waits as well: only its stack tells.
         kind::LOCK_PARK | kind::LOCK_WAIT if by_stack != Heading::Blocked => by_stack,
-        kind::LOCK_PARK if span.name().contains("Sync") && !span.name().contains("Condition") => {
-            Heading::Lock
-        }
+        kind::LOCK_PARK if is_lock(span.name()) => Heading::Lock,
         kind::LOCK_PARK | kind::LOCK_WAIT => Heading::Waiting,
         kind::THREAD_SLEEP => Heading::Sleep,
         kind::IO_FILE | kind::DISK_SYNC => Heading::Disk,

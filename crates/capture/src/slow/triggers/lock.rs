@@ -1,6 +1,7 @@
 //! A wait for a lock that somebody holds: a monitor, a lock of `java.util.concurrent`, a mutex. Not the waits of a thread that
 //! has nothing to do: for work in a queue, a condition, a latch.
 
+use fathom_recording::vocabulary::lock::is_lock;
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Ring, SpanRow};
 
@@ -23,7 +24,7 @@ impl Watch for Lock {
     fn span(&mut self, row: &SpanRow<'_>, limit: Limit, ring: &Ring) -> Option<Slow> {
         let is_lock = match row.kind {
             kind::LOCK_MONITOR | kind::LOCK_NATIVE => true,
-            kind::LOCK_PARK => is_held_by_one(row.name),
+            kind::LOCK_PARK => is_lock(row.name),
             _ => false,
         };
         if !is_lock || !limit.is_passed_by(row) {
@@ -38,10 +39,4 @@ impl Watch for Lock {
         let class = if row.name.is_empty() { "a lock of unknown class" } else { row.name };
         Some(Slow::of(row, format!("{class}{owner}{}", thread.unwrap_or_default())))
     }
-}
-
-/// Whether a blocker is a lock and not a condition, a latch, a future or a queue: the synchronizers of
-/// `java.util.concurrent.locks` and of a semaphore are nested classes whose names end so.
-fn is_held_by_one(class: &str) -> bool {
-    (class.ends_with("Sync") || class.ends_with(".StampedLock")) && !class.ends_with(".CountDownLatch$Sync")
 }

@@ -4,6 +4,7 @@
 use fathom_capture::COLLECTORS;
 use fathom_capture::probes::Spec;
 use fathom_recording::SpanRow;
+use fathom_recording::vocabulary::lock::is_lock;
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 
 /// Something that can be traced by its name.
@@ -253,8 +254,7 @@ fn on_run_queue(span: &SpanRow<'_>) -> Option<i64> {
 
 /// Parks for a lock, and not for a condition, a latch, a future or work.
 fn length_for_a_lock(span: &SpanRow<'_>) -> Option<i64> {
-    let is_lock = span.name.ends_with("Sync") || span.name.ends_with(".StampedLock");
-    length(span).filter(|_| is_lock && !span.name.ends_with(".CountDownLatch$Sync"))
+    length(span).filter(|_| is_lock(span.name))
 }
 
 /// Calls whose descriptor or path stands for something.
