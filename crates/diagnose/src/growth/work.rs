@@ -24,7 +24,7 @@ pub(crate) struct Work {
     pub(crate) what: String,
     /// Milliseconds, added up over threads.
     pub(crate) ms: f64,
-    /// Whether it is waiting for a CPU.
+    /// Whether it is waiting for a CPU, or for the quota of the control group.
     queues: bool,
 }
 
@@ -35,8 +35,7 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
     }
     let mut too_small = Vec::new();
     findings.retain(|finding| {
-        if !words::is_of(Heading::RunQueue, finding.rule) || words::is_of(Heading::StoppedByGc, finding.rule)
-        {
+        if !words::is_of(Heading::RunQueue, finding.rule) {
             return true;
         }
         let work = of(case, finding.process_id);
@@ -79,9 +78,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
             Heading::RunQueue | Heading::Throttled => {
                 let key = Key { place: "", ..cause.key };
                 let what = words::doing(&key);
-                if key.heading == Heading::RunQueue {
-                    queues.insert(what.clone());
-                }
+                queues.insert(what.clone());
                 *waits.entry(what).or_default() += ms;
             }
             _ => *waits.entry(words::done_by(cause, own)).or_default() += ms,
