@@ -38,7 +38,7 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
     // A flight recording names who had it last before the waiter got it. That thread may have waited itself when the wait began: who waits for a lock
     // does not hold it.
     let mut waiting: FxHashMap<ThreadId, Vec<(i64, i64)>> = FxHashMap::default();
-    for span in lock.spans(waits).filter(|_| lock.is_exclusive() && !lock.several) {
+    for span in lock.spans(waits).filter(|_| !lock.several) {
         if let Some(thread) = span.thread() {
             waiting.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
         }
@@ -166,6 +166,7 @@ mod tests {
     use fathom_recording::vocabulary::{kind, label};
 
     use crate::built::{Built, judged};
+    use crate::rules::lock_contended_juc::LockContendedJuc;
     use crate::rules::lock_contended_monitor::LockContendedMonitor;
     use crate::{Finding, Judgement, Rule};
 
@@ -208,8 +209,11 @@ mod tests {
     }
 
     /// A thread sleeps under the lock; three others wait, each of which a flight recording says that the one that got it before was its owner.
-    #[test]
-    fn who_waits_for_a_lock_does_not_hold_it() {
+    fn asleep_under_a_lock(
+        rule: &dyn crate::Rule,
+        kind_of_lock: &'static str,
+        class: &'static str,
+    ) -> Box<crate::Finding> {
         let mut built = Built::jvm("17", "G1", 60.0);
         let names = ["refresh", "a", "b", "c"];
         for name in names {
@@ -221,15 +225,32 @@ mod tests {
             built.with_stack((kind::SCHED_OFF, "sleeping"), "refresh", &asleep, &[], (at, 500.0));
             for (n, pair) in names.windows(2).enumerate() {
                 let (owner, waiter, ms) = (pair[0], pair[1], 500.0 + n as f64);
-                let enter = [("ObjectMonitor::enter", Jvm), ("shop.Orders.price", C2)];
+                let taking = match kind_of_lock {
+                    kind::LOCK_MONITOR => ("ObjectMonitor::enter", Jvm),
+                    _ => ("java.util.concurrent.Semaphore.acquire", C2),
+                };
+                let enter = [taking, ("shop.Orders.price", C2)];
                 built.with_stack((kind::SCHED_OFF, "sleeping"), waiter, &enter, &[], (at, ms));
                 let labels = [(label::OWNER, owner), (label::ADDRESS, "0x1")];
-                let class = (kind::LOCK_MONITOR, "shop.Prices");
-                built.with_stack(class, waiter, &[("shop.Orders.price", C2)], &labels, (at, ms));
+                built.with_stack(
+                    (kind_of_lock, class),
+                    waiter,
+                    &[("shop.Orders.price", C2)],
+                    &labels,
+                    (at, ms),
+                );
             }
         }
-        let finding = found(&LockContendedMonitor, built);
-        assert!(finding.title.contains("asleep in shop.Prices.refresh 99"), "{}", finding.title);
+        found(rule, built)
+    }
+
+    #[test]
+    fn who_waits_for_a_lock_or_a_permit_does_not_hold_it() {
+        let monitor = asleep_under_a_lock(&LockContendedMonitor, kind::LOCK_MONITOR, "shop.Prices");
+        assert!(monitor.title.contains("asleep in shop.Prices.refresh 99"), "{}", monitor.title);
+        let class = "java.util.concurrent.Semaphore$NonfairSync";
+        let permit = asleep_under_a_lock(&LockContendedJuc, kind::LOCK_PARK, class);
+        assert!(permit.title.contains("asleep in shop.Prices.refresh 99"), "{}", permit.title);
     }
 
     /// Two threads take turns. Each computes for 100 ms in the locked method and then sleeps elsewhere, while the other waits on for a third
