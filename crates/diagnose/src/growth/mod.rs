@@ -110,11 +110,16 @@ impl Grown<'_> {
 impl<'a> Grown<'a> {
     /// The way on which most of it came in the slow time; `None` where most of it are times of threads that waited for no other one.
     fn way(&self) -> Option<Path<'a>> {
-        let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
-        let ways = self.part.ways.iter();
-        let (way, ms) = ways.max_by(|a, b| slow(a.1).total_cmp(&slow(b.1)).then_with(|| b.0.cmp(a.0)))?;
-        (way.len() > 1 && slow(ms) >= MOST * slow(&self.part.ms)).then(|| way.clone())
+        way_of(&self.part)
     }
+}
+
+/// The way on which most of a part came in the slow time; `None` where most of it are times of threads that waited for no other one.
+fn way_of<'a>(part: &Part<'a>) -> Option<Path<'a>> {
+    let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
+    let ways = part.ways.iter();
+    let (way, ms) = ways.max_by(|a, b| slow(a.1).total_cmp(&slow(b.1)).then_with(|| b.0.cmp(a.0)))?;
+    (way.len() > 1 && slow(ms) >= MOST * slow(&part.ms)).then(|| way.clone())
 }
 
 /// Findings without a rule, and what grew that no finding explains.

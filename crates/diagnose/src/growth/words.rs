@@ -140,7 +140,7 @@ fn over(way: Option<&Path<'_>>) -> String {
 }
 
 /// What is waited for where the way ends at a thread that selects: the answer comes over a connection of that thread.
-fn event_for(cause: &Cause<'_>, way: Option<&Path<'_>>, own: &str) -> Option<String> {
+pub(super) fn event_for(cause: &Cause<'_>, way: Option<&Path<'_>>, own: &str) -> Option<String> {
     let first = way?.first()?;
     let selects = cause.key.heading == Heading::Network && cause.key.target.is_empty();
     let thread = of(cause.other.filter(|_| selects), own);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::ProcessId;
 
-use super::parts::{self, Kept, Key};
-use super::words;
+use super::parts::{self, Cause, Kept, Key, Part};
+use super::{sending, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Finding, RuledOut, quantity};
@@ -58,6 +58,19 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
     too_small
 }
 
+/// What a thread waits for: an answer or room to send over a connection, where it waits for a thread that selects.
+fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> String {
+    if cause.key.heading == Heading::Network {
+        if let Some(sender) = sending::sender(case, part) {
+            return format!("waiting for room to send in {sender}");
+        }
+        if let Some(event) = words::event_for(cause, super::way_of(part).as_ref(), own) {
+            return format!("waiting for {event}");
+        }
+    }
+    words::done_by(cause, own)
+}
+
 /// The parts of a JVM's work in the slow windows, the largest first; empty where switches of threads were not recorded. Threads of pools that
 /// hardly run are left out unless others wait for them: a timer, a thread that reads its console.
 pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
@@ -81,7 +94,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
                 queues.insert(what.clone());
                 *waits.entry(what).or_default() += ms;
             }
-            _ => *waits.entry(words::done_by(cause, own)).or_default() += ms,
+            _ => *waits.entry(waiting(case, cause, part, own)).or_default() += ms,
         }
     }
     let mut work: Vec<Work> =
