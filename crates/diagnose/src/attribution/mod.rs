@@ -11,7 +11,8 @@
 //! ended a wait, or where the way leads back to a thread that it came from.
 //!
 //! A thread that was without work until somebody brought it what is waited for explains nothing of the time before: that is followed to who
-//! brought it, and to the network where that is a thread that waits for something to happen on any of its connections.
+//! brought it, and to the network where that is a thread that waits for something to happen on any of its connections. Not so where a
+//! worker takes from a queue what a colleague of its pool gives back: that one had a request of its own.
 //!
 //! A wait for an answer over a connection of this host is one for the thread at the other end: who sends there wakes the receiver up itself,
 //! also from another recorded process. A thread that waits for the next request meanwhile has no work.
@@ -116,25 +117,29 @@ impl<'c, 'a> Attribution<'c, 'a> {
         &mut self,
         thread: ThreadId,
         key: Key<'a>,
-        ended_by: Option<ThreadId>,
+        (ended_by, queues): (Option<ThreadId>, bool),
         (from, to): (i64, i64),
     ) -> Vec<Piece<'a>> {
         let first = Step { key, other: None };
         let own = Pool::of(self.chains, thread);
         let mut walk = Walk { own, on_the_way: vec![thread], steps: vec![first], pieces: Vec::new() };
         match ended_by.filter(|other| *other != thread) {
-            Some(other) => self.meanwhile(&mut walk, other, from, to),
+            Some(other) => self.meanwhile(&mut walk, (other, queues), from, to),
             None => walk.ends(from, to),
         }
         walk.pieces
     }
 
-    /// What a thread did between two moments.
-    fn meanwhile(&mut self, walk: &mut Walk<'a>, thread: ThreadId, from: i64, to: i64) {
+    /// What a thread did between two moments, and whether the one that waited for it did so in a queue.
+    fn meanwhile(&mut self, walk: &mut Walk<'a>, (thread, queues): (ThreadId, bool), from: i64, to: i64) {
         if walk.on_the_way.len() >= MOST_DEPTH || walk.on_the_way.contains(&thread) {
             return walk.ends(from, to);
         }
         let other = Some(Pool::of(self.chains, thread)).filter(|pool| *pool != walk.own);
+        // What a colleague was given to do is a request of its own: it gave back what it had taken for that, and who had that before is not known.
+        let waiter = walk.on_the_way.last().filter(|_| queues);
+        let is_colleague =
+            waiter.is_some_and(|waiter| Pool::of(self.chains, *waiter) == Pool::of(self.chains, thread));
         let segments = self.segments_of(thread);
         walk.on_the_way.push(thread);
         let first = segments.partition_point(|segment| segment.to <= from);
@@ -148,8 +153,8 @@ impl<'c, 'a> Attribution<'c, 'a> {
         if let Some(rest) = last.map(|last| &within[last]) {
             let brought = rest.to;
             walk.steps.push(Step { key: rest.key, other });
-            match rest.ended_by {
-                Some(other) => self.meanwhile(walk, other, from, brought),
+            match rest.ended_by.filter(|_| !is_colleague) {
+                Some(other) => self.meanwhile(walk, (other, false), from, brought),
                 None => walk.ends(from, brought),
             }
             walk.steps.pop();
@@ -183,7 +188,7 @@ impl<'c, 'a> Attribution<'c, 'a> {
                 walk.steps.push(step);
             }
             match segment.ended_by {
-                Some(other) => self.meanwhile(walk, other, begin, end),
+                Some(other) => self.meanwhile(walk, (other, segment.queues), begin, end),
                 None => walk.ends(begin, end),
             }
             if is_new {

@@ -21,6 +21,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) key: Key<'a>,
     /// The thread that ended it, where it waited for one.
     pub(crate) ended_by: Option<ThreadId>,
+    /// Whether it waited for something out of a queue.
+    pub(crate) queues: bool,
     /// Whether the thread had no work: it waited for whoever brings some.
     pub(crate) rests: bool,
 }
@@ -45,6 +47,7 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
                     target: "",
                 },
                 ended_by: None,
+                queues: false,
                 rests: false,
             }));
             continue;
@@ -64,11 +67,13 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
                 *brought_by.entry(other).or_default() += 1;
             }
             told.extend_from_slice(parts);
+            let queues = places.queues(span.stack());
             segments.extend(parts.iter().map(|(from, to)| Segment {
                 from: *from,
                 to: *to,
                 key,
                 ended_by,
+                queues,
                 rests,
             }));
         });
@@ -83,7 +88,14 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
         let most = brought_by.into_iter().max_by_key(|(other, times)| (*times, *other));
         let ended_by = most.filter(|(_, times)| times * 10 >= all * 9).map(|(other, _)| other);
         let rest = left.stretches().iter();
-        segments.extend(rest.map(|(from, to)| Segment { from: *from, to: *to, key, ended_by, rests }));
+        segments.extend(rest.map(|(from, to)| Segment {
+            from: *from,
+            to: *to,
+            key,
+            ended_by,
+            queues: false,
+            rests,
+        }));
     }
     segments.sort_by_key(|segment| (segment.from, segment.to));
     segments

@@ -8,6 +8,11 @@ use super::*;
 use crate::built::Built;
 
 const TAKE: [&str; 2] = ["java.util.concurrent.locks.ReentrantLock.lock", "shop.Pool.borrow"];
+const BORROW: [&str; 3] = [
+    "java.util.concurrent.locks.LockSupport.park",
+    "java.util.concurrent.LinkedTransferQueue.tryTransfer",
+    "shop.Pool.borrow",
+];
 /// Reads of an answer from this host and from another one: what the connection's frame is called decides the peer.
 const READ: [&str; 2] = ["sun.nio.ch.NioSocketImpl.read", "shop.Pool.call"];
 const READ_FROM_AFAR: [&str; 2] = ["sun.nio.ch.NioSocketImpl.read", "shop.Remote.call"];
@@ -82,7 +87,9 @@ fn pieces(recording: &Recording, thread: &str) -> Vec<(Heading, String, i64)> {
         if !is_followed(segment.key.heading) {
             continue;
         }
-        for (path, from, to) in attribution.of_wait(thread, segment.key, segment.ended_by, ends) {
+        for (path, from, to) in
+            attribution.of_wait(thread, segment.key, (segment.ended_by, segment.queues), ends)
+        {
             let end = path.last().unwrap().key;
             *found.entry((end.heading, end.place.to_owned())).or_default() += (to - from) / 1_000_000;
         }
@@ -165,6 +172,25 @@ fn a_wait_for_an_answer_that_a_selector_receives_comes_to_the_network_whatever_i
     assert_eq!(
         pieces(&recording, "worker-0"),
         [(Heading::Running, place(""), 10), (Heading::Network, place("rpc.Client.loop"), 90)]
+    );
+}
+
+#[test]
+fn what_a_colleague_gives_back_to_a_queue_is_not_charged_to_who_gave_that_one_its_request() {
+    // Worker 1 gives back the connection of a request that 2 brought it only at 180.
+    let recording = recording(&[
+        vec![(100, 200, &BORROW, Some(1))],
+        vec![(100, 180, &REST, Some(2)), (182, 198, &SLEEP, None)],
+        vec![(90, 180, &SELECT, Some(7))],
+    ]);
+    let place = |name: &str| name.to_owned();
+    assert_eq!(
+        pieces(&recording, "worker-0"),
+        [
+            (Heading::Running, place(""), 4),
+            (Heading::Waiting, place("shop.Pool.borrow"), 80),
+            (Heading::Sleep, place("shop.Peer.answer"), 16)
+        ]
     );
 }
 

@@ -401,6 +401,7 @@ fn off<'a>(
         left = left.saturating_sub(add(parts, key, thread, stretches, frame, span.stack()));
         if follows && at % each == 0 {
             let ended_by = attribution.ended_by(thread, &key, span);
+            let ended_by = (ended_by, places.queues(span.stack()));
             let pieces = stretches.iter().flat_map(|s| attribution.of_wait(thread, key, ended_by, *s));
             parts.entry(key).or_default().followed.extend(pieces.map(|piece| (frame, piece)));
         }

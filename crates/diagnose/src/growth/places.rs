@@ -20,6 +20,13 @@ const RUN: &str = "java.lang.Thread.run";
 /// Packages of the JDK and of what it is made of: the method that called into them is the application's.
 const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", "jdk/"];
 
+/// Whether a method is one of a queue of `java.util.concurrent`.
+fn is_of_queue(name: &str) -> bool {
+    let class = name.strip_prefix("java.util.concurrent.").and_then(|rest| rest.rsplit_once('.'));
+    let class = class.filter(|(class, _)| !class.starts_with("locks."));
+    class.is_some_and(|(class, _)| ["Queue", "Deque", "Exchanger"].iter().any(|word| class.contains(word)))
+}
+
 /// Short waits that were summed up.
 pub(crate) struct ShortWait<'a> {
     pub(crate) t_ns: i64,
@@ -32,7 +39,8 @@ pub(crate) struct ShortWait<'a> {
 /// Methods of the application by stack, each looked up once.
 pub(crate) struct Places<'a> {
     recording: &'a Recording,
-    known: FxHashMap<StackId, &'a str>,
+    /// With whether it waits in a queue of the JDK.
+    known: FxHashMap<StackId, (&'a str, bool)>,
 }
 
 impl<'a> Places<'a> {
@@ -55,11 +63,19 @@ impl<'a> Places<'a> {
     /// The innermost method of a stack that is not the JDK's; the outermost Java method where all are, below the thread's own; empty without
     /// any.
     pub(crate) fn of(&mut self, stack: Option<StackId>) -> &'a str {
-        let Some(stack) = stack else { return "" };
+        stack.map_or("", |stack| self.known(stack).0)
+    }
+
+    /// Whether the application's innermost method takes something from a queue of the JDK, or hands something over in one.
+    pub(crate) fn queues(&mut self, stack: Option<StackId>) -> bool {
+        stack.is_some_and(|stack| self.known(stack).1)
+    }
+
+    fn known(&mut self, stack: StackId) -> (&'a str, bool) {
         if let Some(known) = self.known.get(&stack) {
-            return known;
+            return *known;
         }
-        let (mut at, mut outermost) = (Some(stack), "");
+        let (mut at, mut outermost, mut queues) = (Some(stack), "", false);
         let mut found = None;
         while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
             let Some(frame) = self.recording.frames.get(node.frame.index()) else { break };
@@ -73,11 +89,11 @@ impl<'a> Places<'a> {
                     found = Some(name);
                     break;
                 }
+                queues |= is_of_queue(name);
             }
             at = node.parent;
         }
         let place = found.unwrap_or(outermost);
-        self.known.insert(stack, place);
-        place
+        *self.known.entry(stack).or_insert((place, queues))
     }
 }

@@ -174,7 +174,7 @@ impl<'c, 'a> Cut<'c, 'a> {
             pieces.push(RawPiece { from, to, own: key, path: None });
             return;
         }
-        let mut followed = self.attribution.of_wait(thread, key, ended_by, (from, to));
+        let mut followed = self.attribution.of_wait(thread, key, (ended_by, segment.queues), (from, to));
         followed.sort_by_key(|(_, from, _)| *from);
         let mut at = from;
         for (path, begin, end) in followed {
@@ -217,7 +217,14 @@ impl<'c, 'a> Cut<'c, 'a> {
         let within = |heading, of: &Intervals| -> Vec<Segment<'a>> {
             let key = Key { heading, place: "", target: "" };
             of.within(from, to)
-                .map(|(from, to)| Segment { from, to, key, ended_by: None, rests: heading == Heading::Idle })
+                .map(|(from, to)| Segment {
+                    from,
+                    to,
+                    key,
+                    ended_by: None,
+                    queues: false,
+                    rests: heading == Heading::Idle,
+                })
                 .collect()
         };
         let mut all = within(Heading::StoppedByGc, &stops.gc);
