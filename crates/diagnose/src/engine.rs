@@ -152,9 +152,10 @@ fn grew(finding: &Finding) -> bool {
     [growth::RULE, growth::PACE_RULE, growth::CALLS_RULE].contains(&finding.rule)
 }
 
-/// Whether findings are only parts that grew, and explain but a small part.
+/// Whether findings explain but a small part, or are only parts that grew and explain less than half.
 fn is_vague(findings: &[Finding]) -> bool {
-    findings.iter().all(grew) && explained(findings) < MOSTLY
+    let explained = explained(findings);
+    explained < LITTLE || (findings.iter().all(grew) && explained < MOSTLY)
 }
 
 /// Figures that `fathom gc` judges bad and that no finding tells of.
