@@ -106,8 +106,10 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     blind_spots.extend(unseen(recording, &jvms, &unplaced));
     blind_spots.extend(uncollected(recording));
     blind_spots.extend(unrecorded(&chosen));
+    let slow_ms = Case::length_ms(&case.slow);
     let unsure =
-        case.whole_run && findings.first().is_some_and(|f| f.confidence == Confidence::ConsistentWith);
+        |f: &Finding| f.confidence == Confidence::ConsistentWith || headline::cost_little(f, slow_ms);
+    let unsure = case.whole_run && findings.first().is_some_and(unsure);
     let rest =
         findings.is_empty() || unsure || (case.loss.lost_ms > 0.0 && self::explained(&findings) < MOSTLY);
     let seen = Seen {

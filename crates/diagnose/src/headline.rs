@@ -177,8 +177,8 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
             let of = quantity::millis(diagnosis.seen.judged_ms);
             let cost = quantity::millis(finding.cost_ms);
             match says(&title, finding.cost_ms) {
-                true => format!("{title}, which is little of {of} ({sure})"),
-                false => format!("{title}; it cost little: {cost} of {of} ({sure})"),
+                true => format!("{title}, which is little of {of} ({sure}){}", parts(diagnosis)),
+                false => format!("{title}; it cost little: {cost} of {of} ({sure}){}", parts(diagnosis)),
             }
         }
         _ if finding.cost_ms < TOLD_MS || says(&title, finding.cost_ms) => {
@@ -189,7 +189,7 @@ fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> String {
 }
 
 /// Whether a finding is told for what failed and not for what it cost.
-fn cost_little(finding: &Finding, judged_ms: f64) -> bool {
+pub(crate) fn cost_little(finding: &Finding, judged_ms: f64) -> bool {
     finding.cost_ms > 0.0 && finding.cost_ms < LITTLE * judged_ms
 }
 

@@ -21,6 +21,7 @@ use super::places::{Places, SUMMED_WITHIN_NS, ShortWait, is_of_jdk};
 use crate::attribution::{Attribution, Path, Piece, Pool, is_followed, lives_of_pools};
 use crate::chain::Chains;
 use crate::intervals::Intervals;
+use crate::thread_ledger::Taken;
 use crate::waits::{Heading, record};
 
 /// Windows that are held against each other: the first half of the slow time, the second half, the base.
@@ -272,7 +273,7 @@ pub(super) fn of<'a>(
                 let means = (&mut places, &mut attribution, chains);
                 off(&mut own_parts, means, most_followed, thread, heading, own, frame, &short, &named);
             }
-            for (place, stack, weight) in sampled(recording, chains, &mut places, thread, windows) {
+            for (place, stack, weight) in sampled(chains, &mut places, thread, windows) {
                 ran.entry((place, stack, thread)).or_default()[frame] += weight;
             }
         }
@@ -296,6 +297,9 @@ pub(super) fn of<'a>(
         if !is_reached(&reached, pool, &cause, &part) {
             parts.by_cause.entry(cause).or_default().merge(part);
         }
+    }
+    if kept == Kept::AtWork && ran_ms.iter().all(|ms| *ms <= 0.0) {
+        ran.values().for_each(|weights| (0..FRAMES).for_each(|f| ran_ms[f] += weights[f] / 1e6));
     }
     running(&mut parts.by_cause, chains, ran_ms, ran);
     parts.unseen = unseen_ms / f64::max(lived_ms, f64::MIN_POSITIVE);
@@ -351,10 +355,19 @@ fn at_work<'a>(
     lengths_ms: &[f64; FRAMES],
 ) -> FxHashSet<Pool<'a>> {
     let mut ran: FxHashMap<Pool<'a>, [f64; FRAMES]> = FxHashMap::default();
+    let mut sampled: FxHashMap<Pool<'a>, [f64; FRAMES]> = FxHashMap::default();
     for thread in application {
-        let sums = ran.entry(Pool::of(chains, *thread)).or_default();
+        let pool = Pool::of(chains, *thread);
+        let (running, sampled) = (ran.entry(pool).or_default(), sampled.entry(pool).or_default());
         let own = running_by_frame(chains, *thread, frames);
-        (0..FRAMES).for_each(|frame| sums[frame] += own[frame]);
+        for frame in 0..FRAMES {
+            running[frame] += own[frame];
+            sampled[frame] += on_cpu(chains, *thread, &frames[frame]).map(|s| ms_of(s.weight)).sum::<f64>();
+        }
+    }
+    // Where switches were not recorded, as in a flight recording, samples tell.
+    if ran.values().flatten().all(|ms| *ms <= 0.0) {
+        ran = sampled;
     }
     let busiest_ms = ran.values().map(|ms| ms.iter().sum()).fold(0.0, f64::max);
     // Where hardly any ran, all of them may be those that do.
@@ -476,18 +489,32 @@ pub(crate) fn named_at<'a>(named: &Named<'a>, span: &Span<'a>) -> Option<&'a str
 /// Weights of CPU samples by the application's method, the stack and the thread, by frame.
 type Ran<'a> = FxHashMap<(&'a str, Option<StackId>, ThreadId), [f64; FRAMES]>;
 
+/// CPU samples of a thread within windows.
+fn on_cpu<'c>(
+    chains: &'c Chains<'_>,
+    thread: ThreadId,
+    windows: &Intervals,
+) -> impl Iterator<Item = &'c Taken> {
+    let kinds = sample::ON_CPU.map(|kind| chains.recording().strings.find(kind));
+    let samples = chains.samples(thread).iter();
+    samples.filter(move |s| kinds.contains(&Some(s.kind)) && windows.touches(s.t_ns, s.t_ns))
+}
+
+/// Milliseconds of CPU time that a sample stands for.
+fn ms_of(weight: i64) -> f64 {
+    weight.max(0) as f64 / 1e6
+}
+
 /// Weights of a thread's CPU samples by the application's method and the stack.
 fn sampled<'a>(
-    recording: &'a Recording,
     chains: &Chains<'a>,
     places: &mut Places<'a>,
     thread: ThreadId,
     windows: &Intervals,
 ) -> Vec<(&'a str, Option<StackId>, f64)> {
-    let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
-    let samples = chains.samples(thread).iter();
-    let samples = samples.filter(|s| kinds.contains(&Some(s.kind)) && windows.touches(s.t_ns, s.t_ns));
-    samples.map(|s| (places.of(s.stack()), s.stack(), s.weight.max(0) as f64)).collect()
+    on_cpu(chains, thread, windows)
+        .map(|s| (places.of(s.stack()), s.stack(), s.weight.max(0) as f64))
+        .collect()
 }
 
 /// Running time of all threads, split as their samples are.

@@ -15,6 +15,8 @@ use crate::{Case, Finding, RuledOut, quantity};
 const METHODS: usize = 2;
 const NAMED: f64 = 0.15;
 
+/// What of the waits that differ in the peer or the file alone the largest must make up to stand for itself.
+const LARGEST: f64 = 0.6;
 /// What of the work waiting for CPUs must make up for others on them to be a cause, where nothing tells what was lost.
 const LEADS: f64 = 0.25;
 
@@ -81,6 +83,8 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     let own = case.jvm_name(jvm);
     let mut waits: BTreeMap<String, f64> = BTreeMap::new();
     let mut queues: BTreeSet<String> = BTreeSet::new();
+    // Waits for one service over many connections, or for many files of one disk.
+    let mut spread: BTreeMap<Cause<'_>, Vec<(String, f64)>> = BTreeMap::new();
     let mut running: Vec<(String, f64)> = Vec::new();
     for (cause, part) in &parts.by_cause {
         let ms = part.ms[0] + part.ms[1];
@@ -94,7 +98,22 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
                 queues.insert(what.clone());
                 *waits.entry(what).or_default() += ms;
             }
+            Heading::Network | Heading::Disk if !cause.key.target.is_empty() => {
+                let all = Cause { key: Key { target: "", ..cause.key }, ..*cause };
+                spread.entry(all).or_default().push((waiting(case, cause, part, own), ms));
+            }
             _ => *waits.entry(waiting(case, cause, part, own)).or_default() += ms,
+        }
+    }
+    for (all, parts) in spread {
+        let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
+        match parts.iter().all(|(_, ms)| *ms < LARGEST * sum) {
+            true => {
+                *waits
+                    .entry(format!("{} ({} peers or files)", words::done_by(&all, own), parts.len()))
+                    .or_default() += sum
+            }
+            false => parts.into_iter().for_each(|(what, ms)| *waits.entry(what).or_default() += ms),
         }
     }
     let mut work: Vec<Work> =
