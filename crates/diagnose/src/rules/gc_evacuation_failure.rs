@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::{fact, figure};
 use super::gc_case::{GcCase, cited, most, remedy, summed};
 use crate::collections::Pause;
 use crate::facts::{Value, pauses};
+use crate::headline::cost_little;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, failures, quantity};
 
 /// A full collection that starts within this many pauses after a failure is its consequence.
@@ -179,6 +180,11 @@ fn found(
                            or RMI on a JVM that does not log causes."
             .into();
     }
+    // It happened, which the log names, and slows nothing down that anybody would notice.
+    if gc.case.whole_run && cut.is_empty() && cost_little(&finding, Case::length_ms(&gc.case.slow)) {
+        finding.confidence = Confidence::ConsistentWith;
+        finding.why_confidence += "; it cost too little to be why anything was slow";
+    }
     if usual_ms > 0.0 {
         finding.evidence.push(summed(gc.source(), pauses::USUAL_YOUNG.is(Value::ms(usual_ms))));
     }
@@ -277,6 +283,16 @@ mod tests {
         };
         assert_eq!((finding.cost_ms, finding.confidence), (4_000.0, Confidence::Likely));
         assert!(finding.remedies.iter().any(|r| r.change.contains("G1ReservePercent")));
+    }
+
+    #[test]
+    fn a_failure_that_cost_milliseconds_is_reported_and_no_likely_cause() {
+        let mut built = healthy();
+        built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 50.0, 24.0, &FAILED);
+        let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert_eq!((finding.cost_ms, finding.confidence), (4.0, Confidence::ConsistentWith));
     }
 
     #[test]
