@@ -31,21 +31,21 @@ export function durationMs(ms: number | null): string {
   return ms === null ? "not seen" : ms === 0 ? `0${NB}s` : duration(ms * 1e6);
 }
 
-/** A share of one: "0.3 %", "92 %". */
+/** A share of one: "0.3%", "92%". */
 export function share(value: number | null): string {
   if (value === null || !Number.isFinite(value)) return "";
   const percent = value * 100;
-  if (percent === 0) return `0${NB}%`;
-  if (Math.abs(percent) < 0.1) return `<${NB}0.1${NB}%`;
-  // 99.96 % is not 100 %.
-  if (percent > 99 && percent < 100) return `${Math.min(percent, 99.9).toFixed(1)}${NB}%`;
-  return `${signed(percent.toFixed(Math.abs(percent) < 9.95 ? 1 : 0))}${NB}%`;
+  if (percent === 0) return "0%";
+  if (Math.abs(percent) < 0.1) return `<${NB}0.1%`;
+  // 99.96% is not 100%.
+  if (percent > 99 && percent < 100) return `${Math.min(percent, 99.9).toFixed(1)}%`;
+  return `${signed(percent.toFixed(Math.abs(percent) < 9.95 ? 1 : 0))}%`;
 }
 
-/** A count with its digits in threes: "1 234 567". */
+/** A count with its digits in threes: "1,234,567". */
 export function count(value: number): string {
   return signed(Math.round(value).toString())
-    .replace(/\B(?=(\d{3})+(?!\d))/g, NB);
+    .replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
 /** A value of a line or a fact with its unit. Bytes become MB and GB as the JVM means them (1024s). */
@@ -58,7 +58,7 @@ export function quantity(value: number, unit: string): string {
     const units = ["B", "kB", "MB", "GB", "TB"];
     let scaled = value;
     let i = 0;
-    while (Math.abs(scaled) >= 1024 && i + 1 < units.length) {
+    while (Math.abs(scaled) >= 1023.5 && i + 1 < units.length) {
       scaled /= 1024;
       i++;
     }

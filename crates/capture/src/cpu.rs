@@ -259,7 +259,7 @@ impl Collector for Cpu {
     fn target(&mut self, event: &TargetEvent, _cx: &mut Context<'_>) {
         let Some(program) = &self.program else { return };
         // Samples begin when its stacks can be walked. Those of a JVM at work that are kept from before are walked a second
-        // later, when some of its code is no longer what it was: 1 to 6 % were cut when that was tried with a javac.
+        // later, when some of its code is no longer what it was: 1 to 6% were cut when that was tried with a javac.
         match event.change {
             Change::Gone => program.unwatch(event.target.pid),
             Change::Appeared | Change::Exec | Change::BecameJvm => program.watch(event.target.pid),

@@ -76,7 +76,7 @@ const RETURN_BARRIERS: [&str; 2] = ["Cont thaw return barrier", "cont_returnBarr
 fn tell(what: &str, recording: &Recording) -> StackCensus {
     let census = StackCensus::of(recording);
     eprintln!(
-        "{what}: {} CPU samples, {} of Java, whole {:.3} %, cut {:?}, other {:?}",
+        "{what}: {} CPU samples, {} of Java, whole {:.3}%, cut {:?}, other {:?}",
         census.samples,
         census.java_samples,
         census.whole_share().unwrap_or(0.0) * 100.0,
@@ -147,7 +147,7 @@ fn check(what: &str, recording: &Recording, least_share: f64) {
     let (all, wrong, which) = edges(recording);
     eprintln!("{what}: {wrong} of {all} edges cannot be: {which:?}");
     assert!(all > 100, "{what}: {all} edges");
-    assert!(share >= least_share, "{what}: {:.3} % of the stacks are whole", share * 100.0);
+    assert!(share >= least_share, "{what}: {:.3}% of the stacks are whole", share * 100.0);
     // One in a thousand; a few more than none where there are few.
     assert!(wrong <= 3 + all / 1000, "{what}: {which:?}");
 }

@@ -123,7 +123,7 @@ fn direct_buffers_that_grow_are_named_with_who_keeps_them_where_two_dumps_tell()
         assert_eq!(leak["culprit"], "Growing.BUFFERS (static)", "JDK {release}: {leak:#}");
         let title = leak["title"].as_str().unwrap();
         assert!(
-            title.contains("grew by 34.0 MB to 50.0 MB outside of the heap, 78 %"),
+            title.contains("grew by 34.0 MB to 50.0 MB outside of the heap, 78%"),
             "JDK {release}: {title}"
         );
         assert!(grown.leak(&["gc.log", "late.hprof"]).is_err(), "JDK {release}: one dump tells no growth");

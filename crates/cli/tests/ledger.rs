@@ -54,7 +54,7 @@ fn a_slow_window_shows_what_grew_against_the_base_and_adds_up() {
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("pool-#-thread-# of Shop: 2 threads, 10.00 s of thread time"), "{shown}");
     let monitor = shown.lines().find(|l| l.contains("blocked: Java monitor")).unwrap();
-    assert!(monitor.contains("66 %") && monitor.contains('▲'), "{shown}");
+    assert!(monitor.contains("66%") && monitor.contains('▲'), "{shown}");
     assert!(shown.lines().all(|l| l.chars().count() <= 100), "{shown}");
 
     let json = fathom(dir.path(), &[&["ledger", "x.fathom", "--json"], &windows[..]].concat());

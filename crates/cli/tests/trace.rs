@@ -300,7 +300,7 @@ fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
                 let (worst, median) = (off[0], off[off.len() / 2]);
                 let all = waits.len();
                 eprintln!(
-                    "JDK {release} {name}: {} of {all} waits, {:.2} % off in the median, {:.2} % at worst",
+                    "JDK {release} {name}: {} of {all} waits, {:.2}% off in the median, {:.2}% at worst",
                     off.len(),
                     median * 100.0,
                     worst * 100.0

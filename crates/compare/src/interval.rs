@@ -7,7 +7,7 @@
 //!
 //! **Two intervals, the wider ends of both.** A bootstrap draws blocks with replacement, and within
 //! each run stretches of its series (neighbours in a series depend on each other, so they are drawn
-//! together); it knows of skew. With ten blocks a bootstrap is too narrow (it covers 95 % some 90
+//! together); it knows of skew. With ten blocks a bootstrap is too narrow (it covers 95% some 90
 //! times in 100), so Student's interval of the logarithms of the blocks' ratios is its floor: what
 //! differs from block to block is never taken for less than it was.
 
@@ -15,7 +15,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::random::Random;
 
-/// Resamples drawn: the 0.5 % quantile of 4000 is the 20th value.
+/// Resamples drawn: the 0.5% quantile of 4000 is the 20th value.
 const RESAMPLES: usize = 4_000;
 /// Any number would do; that it is always the same makes the verdict the same every time.
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -145,7 +145,7 @@ fn estimate(mean: f64, low: f64, high: f64, sigma: f64, pairs: usize) -> Estimat
     Estimate { ratio: mean.exp(), low: low.exp(), high: high.exp(), sigma, pairs }
 }
 
-/// The two-sided quantile: 2.26 of 9 degrees and 5 %.
+/// The two-sided quantile: 2.26 of 9 degrees and 5%.
 fn quantile_of_student(degrees: f64, alpha: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0))
 }
@@ -201,7 +201,7 @@ mod tests {
     const A: [f64; 6] = [1.00, 1.10, 0.95, 1.05, 1.20, 1.00];
     const B: [f64; 6] = [1.05, 1.14, 1.01, 1.10, 1.24, 1.07];
 
-    /// The floor is the mean of the logarithms and 2.5706 standard errors, Student's 97.5 %
+    /// The floor is the mean of the logarithms and 2.5706 standard errors, Student's 97.5%
     /// quantile of 5 degrees.
     #[test]
     fn the_interval_is_never_narrower_than_that_of_student() {

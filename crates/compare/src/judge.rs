@@ -1,7 +1,7 @@
 //! From runs to a verdict on each command against the first.
 //!
 //! Where several commands or several benchmarks are compared at once, the chance of error is
-//! divided among the comparisons (Bonferroni), so that "5 %" is the chance of any wrong claim and
+//! divided among the comparisons (Bonferroni), so that "5%" is the chance of any wrong claim and
 //! not of each.
 
 use std::collections::BTreeMap;
@@ -316,7 +316,7 @@ mod tests {
         let comparison = &report.comparisons[0];
         assert_eq!(comparison.verdict, Verdict::CannotTell);
         assert!(comparison.runs_needed.unwrap() > 100, "{comparison:?}");
-        assert!(comparison.sentence.contains("runs each would show a difference of 1 %"), "{comparison:?}");
+        assert!(comparison.sentence.contains("runs each would show a difference of 1%"), "{comparison:?}");
         let report = judge(&noisy, &Judging { margin: 0.5, ..JUDGING });
         assert_eq!(report.comparisons[0].verdict, Verdict::NoDifference);
         let two = judge(&runs(&[&[1.0, 2.0], &[1.0, 2.0]]), &JUDGING);

@@ -160,10 +160,10 @@ fn digits(estimate: &Estimate) -> usize {
     if wanted.is_finite() { wanted.clamp(2.0, 6.0) as usize } else { 3 }
 }
 
-/// A share in per cent with the digits that it has: "1 %", "0.5 %".
+/// A share in per cent with the digits that it has: "1%", "0.5%".
 pub fn percent(share: f64) -> String {
     let text = format!("{:.3}", share * 100.0);
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A number of which two digits are known.
@@ -179,6 +179,6 @@ mod tests {
     #[test]
     fn numbers_are_rounded_to_what_is_known_of_them() {
         assert_eq!([3, 48, 481, 12_345].map(round), [3, 48, 490, 13_000]);
-        assert_eq!([0.01, 0.005, 0.125].map(percent), ["1 %", "0.5 %", "12.5 %"]);
+        assert_eq!([0.01, 0.005, 0.125].map(percent), ["1%", "0.5%", "12.5%"]);
     }
 }

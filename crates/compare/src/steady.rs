@@ -1,6 +1,6 @@
 //! Whether the series of a run gets steady, and from where on.
 //!
-//! At most 43.5 % of the pairs of a virtual machine and a benchmark reach a steady peak (Barrett et
+//! At most 43.5% of the pairs of a virtual machine and a benchmark reach a steady peak (Barrett et
 //! al., OOPSLA 2017), so that it is looked for and not taken for granted: change points divide the
 //! series into levels; neighbours of the last level that are within a tolerance of it belong to it.
 //! What comes before is warm-up. As in that paper a series whose last level is shorter than a

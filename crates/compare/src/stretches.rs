@@ -4,7 +4,7 @@
 //! Stretches of one process depend on each other more than processes do, so that this says what
 //! differs between these two runs, and not what differs between what was run. The tests are
 //! Welch's, of the difference of two means; of many at once those are called different that
-//! Benjamini and Hochberg (1995) let through: 5 % of them may be wrong.
+//! Benjamini and Hochberg (1995) let through: 5% of them may be wrong.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

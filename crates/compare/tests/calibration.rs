@@ -7,7 +7,7 @@ use simulation::{ALPHA, rates};
 
 /// Comparisons of each case.
 const COMPARISONS: usize = 250;
-/// Three standard errors of a rate of 5 % among so many: 3 · √(0.05 · 0.95 / 250).
+/// Three standard errors of a rate of 5% among so many: 3 · √(0.05 · 0.95 / 250).
 const CHANCE: f64 = 0.042;
 
 /// Wall times in seconds of real commands on a machine with other work, in order

@@ -9,8 +9,8 @@ use fathom_recording::{ProcessId, Recording, SourceId};
 use crate::intervals::Intervals;
 use crate::{MATTERS_SHARE, Window, collections, windows};
 
-/// Share of time stopped from which on it is bad, and not only worth an eye: G1's own goal is 8 % of the time in
-/// collections (`GCTimeRatio=12`), Parallel's 1 %.
+/// Share of time stopped from which on it is bad, and not only worth an eye: G1's own goal is 8% of the time in
+/// collections (`GCTimeRatio=12`), Parallel's 1%.
 pub const BAD_SHARE: f64 = 2.0 * MATTERS_SHARE;
 /// A stop as long as this is said in any case, whatever share of the run it is, milliseconds: people notice, and
 /// requests time out.
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_part_is_found_wherever_in_the_run_it_begins() {
-        // 60 stops of 10 ms in eight seconds: 6 % of ten, and half of that of two tens that cut them into halves.
+        // 60 stops of 10 ms in eight seconds: 6% of ten, and half of that of two tens that cut them into halves.
         for begin in 0..13 {
             let stops = (0..60).map(|i| (f64::from(begin) + 0.5 + f64::from(i) * 0.13, 10.0));
             let heavy = heavy_of(26.5, stops).unwrap_or_else(|| panic!("from {begin} s on"));
@@ -217,7 +217,7 @@ mod tests {
         };
         assert!(quiet(100.0, &[(0.0, 300.0), (99.0, 600.0)]));
         assert!(!quiet(100.0, &[(0.0, 300.0), (99.0, 1_000.0)]), "a stop of a second");
-        assert!(!quiet(100.0, &[(0.0, 700.0), (50.0, 700.0), (99.0, 700.0)]), "2.1 % of the time");
+        assert!(!quiet(100.0, &[(0.0, 700.0), (50.0, 700.0), (99.0, 700.0)]), "2.1% of the time");
         assert!(!quiet(5.0, &[(0.0, 5.0), (4.9, 5.0)]), "a fragment");
     }
 
@@ -243,7 +243,7 @@ mod tests {
         let report = crate::metrics::gc::report(&recording, None);
         assert_eq!(report.jvms[0].covers_s, Some(100.0));
         let d = crate::diagnose(&recording, &crate::Options::default()).unwrap();
-        assert!(d.headline.contains("stopped for 10 % of 100"), "{}", d.headline);
+        assert!(d.headline.contains("stopped for 10% of 100"), "{}", d.headline);
         assert!((d.seen.judged_ms - 100_000.0).abs() < 1e-3, "{}", d.seen.judged_ms);
     }
 

@@ -771,7 +771,7 @@ mod tests {
         assert_eq!(bad, ["live_share"]);
         let d = diagnose(&recording, &Options::default()).unwrap();
         assert!(
-            d.warnings.iter().any(|w| w.contains("Live set as a share of the heap 96 %")),
+            d.warnings.iter().any(|w| w.contains("Live set as a share of the heap 96%")),
             "{:?}",
             d.warnings
         );

@@ -61,8 +61,8 @@ impl Rise {
 
     pub(crate) fn growth(&self) -> Growth {
         let hour = |slope: f64| quantity::bytes(slope * 3600.0);
-        let interval = format!("95 % between {} and {}", hour(self.all.low), hour(self.all.high));
-        // What may have been added over the whole stretch, with 95 %, would be a good part of the heap.
+        let interval = format!("95% between {} and {}", hour(self.all.low), hour(self.all.high));
+        // What may have been added over the whole stretch, with 95%, would be a good part of the heap.
         if self.all.low <= 0.0 && self.all.high * self.span_s >= GROWN * self.heap {
             return Growth::Unsure(format!(
                 "the live set changes by {} an hour ({interval}): too uncertain to tell a growth from none",

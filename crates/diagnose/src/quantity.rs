@@ -3,15 +3,16 @@
 //! Sizes count in 1024s and are written "MB" and "GB", because that is what the JVM's own logs and flags mean by
 //! M and G; a reader who compares the two must find the same number.
 
-/// A time given in milliseconds: "0.31 ms", "435 ms", "19.87 s", "2.1 h".
+/// A time given in milliseconds: "0.31 ms", "435 ms", "19.87 s", "2.1 h". What rounds up to a whole one of the next unit is written in that:
+/// 999.6 ms are "1.00 s".
 pub fn millis(ms: f64) -> String {
     match ms.abs() {
         0.0 => "0 ms".into(),
-        a if a < 10.0 => format!("{ms:.2} ms"),
-        a if a < 1_000.0 => format!("{ms:.0} ms"),
-        a if a < 600_000.0 => format!("{:.2} s", ms / 1e3),
-        a if a < 7_200_000.0 => format!("{:.0} min", ms / 6e4),
-        a if a < 172_800_000.0 => format!("{:.1} h", ms / 3.6e6),
+        a if a < 9.995 => format!("{ms:.2} ms"),
+        a if a < 999.5 => format!("{ms:.0} ms"),
+        a if a < 599_995.0 => format!("{:.2} s", ms / 1e3),
+        a if a < 7_170_000.0 => format!("{:.0} min", ms / 6e4),
+        a if a < 172_620_000.0 => format!("{:.1} h", ms / 3.6e6),
         _ => format!("{:.1} days", ms / 8.64e7),
     }
 }
@@ -26,11 +27,11 @@ pub fn bytes(size: f64) -> String {
     const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
     let mut scaled = size;
     let mut unit = 0;
-    while scaled.abs() >= 1024.0 && unit + 1 < UNITS.len() {
+    while scaled.abs() >= 1023.5 && unit + 1 < UNITS.len() {
         scaled /= 1024.0;
         unit += 1;
     }
-    if unit == 0 || scaled.abs() >= 100.0 {
+    if unit == 0 || scaled.abs() >= 99.95 {
         format!("{scaled:.0} {}", UNITS[unit])
     } else {
         format!("{scaled:.1} {}", UNITS[unit])
@@ -41,7 +42,7 @@ pub fn bytes(size: f64) -> String {
 pub fn cycles(count: f64) -> String {
     const UNITS: [&str; 5] = ["cycles", "kcycles", "Mcycles", "Gcycles", "Tcycles"];
     let (mut scaled, mut unit) = (count, 0);
-    while scaled.abs() >= 1000.0 && unit + 1 < UNITS.len() {
+    while scaled.abs() >= 999.5 && unit + 1 < UNITS.len() {
         scaled /= 1000.0;
         unit += 1;
     }
@@ -49,21 +50,21 @@ pub fn cycles(count: f64) -> String {
     format!("{scaled:.digits$} {}", UNITS[unit])
 }
 
-/// A share from 0 to 1 as a percentage: "0.4 %", "12 %".
+/// A share from 0 to 1 as a percentage: "0.4%", "12%".
 pub fn share(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
-        0.0 => "0 %".into(),
-        a if a < 0.1 => "< 0.1 %".into(),
-        // 99.96 % is not 100 %.
+        0.0 => "0%".into(),
+        a if a < 0.1 => "< 0.1%".into(),
+        // 99.96% is not 100%.
         a if a < 10.0 || (99.0..100.0).contains(&a) => {
-            format!("{:.1} %", if a < 100.0 { percent.clamp(-99.9, 99.9) } else { percent })
+            format!("{:.1}%", if a < 100.0 { percent.clamp(-99.9, 99.9) } else { percent })
         }
-        _ => format!("{percent:.0} %"),
+        _ => format!("{percent:.0}%"),
     }
 }
 
-/// A count with thin groups of three: "1 234 567".
+/// A count in groups of three: "1,234,567".
 pub fn count(n: f64) -> String {
     let digits = format!("{:.0}", n.abs());
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3 + 1);
@@ -72,7 +73,7 @@ pub fn count(n: f64) -> String {
     }
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            grouped.push(' ');
+            grouped.push(',');
         }
         grouped.push(digit);
     }
@@ -96,6 +97,29 @@ mod tests {
     }
 
     #[test]
+    fn what_rounds_up_to_the_next_unit_is_written_in_it() {
+        let written = [9.996, 999.6, 599_996.0, 7_180_000.0, 172_700_000.0].map(millis);
+        assert_eq!(written, ["10 ms", "1.00 s", "10 min", "2.0 h", "2.0 days"]);
+        assert_eq!([1_023.7 * 1024.0, 99.97 * 1024.0].map(bytes), ["1.0 MB", "100 kB"]);
+        assert_eq!(cycles(999_700.0), "1.0 Mcycles");
+        let mut ms = 0.01;
+        while ms < 1e12 {
+            let text = millis(ms);
+            let (number, unit) = text.split_once(' ').unwrap();
+            let number: f64 = number.parse().unwrap();
+            let next = match unit {
+                "ms" => 1_000.0,
+                "s" => 600.0,
+                "min" => 120.0,
+                "h" => 48.0,
+                _ => f64::INFINITY,
+            };
+            assert!(number < next, "{ms} ms: {text}");
+            ms *= 1.000_37;
+        }
+    }
+
+    #[test]
     fn sizes_are_those_of_the_jvms_flags() {
         let written: Vec<_> =
             [0.0, 1536.0, 512.0 * 1024.0 * 1024.0, 4294967296.0].into_iter().map(bytes).collect();
@@ -105,7 +129,7 @@ mod tests {
     #[test]
     fn a_share_never_rounds_up_to_all_or_down_to_nothing() {
         let written: Vec<_> = [0.0, 0.0001, 0.004, 0.1234, 0.9996, 1.0].into_iter().map(share).collect();
-        assert_eq!(written, ["0 %", "< 0.1 %", "0.4 %", "12 %", "99.9 %", "100 %"]);
+        assert_eq!(written, ["0%", "< 0.1%", "0.4%", "12%", "99.9%", "100%"]);
     }
 
     #[test]
@@ -116,7 +140,7 @@ mod tests {
 
     #[test]
     fn counts_are_grouped_by_three() {
-        assert_eq!([7.0, 1234.0, 149110.0, -1234567.0].map(count), ["7", "1 234", "149 110", "-1 234 567"]);
+        assert_eq!([7.0, 1234.0, 149110.0, -1234567.0].map(count), ["7", "1,234", "149,110", "-1,234,567"]);
         assert_eq!(plural(1, "pause", "pauses"), "1 pause");
     }
 }

@@ -173,8 +173,8 @@ fn words(heading: Heading) -> String {
     if heading.is_running() { RUNNING.to_owned() } else { heading.words().to_owned() }
 }
 
-/// Parts as words of a sentence: "stopped: GC 99.9 % (2 × Pause Young (Normal), G1 Humongous Allocation); of the
-/// application threads' time 81 % blocked: network (12 % in the base), 9 % running".
+/// Parts as words of a sentence: "stopped: GC 99.9% (2 × Pause Young (Normal), G1 Humongous Allocation); of the
+/// application threads' time 81% blocked: network (12% in the base), 9% running".
 pub(crate) fn in_words(parts: &[Part]) -> String {
     let (threads, stops): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(|part| part.of == APPLICATION);
     let base = |part: &Part| {

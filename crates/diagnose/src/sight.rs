@@ -19,7 +19,7 @@ use crate::{MATTERS_SHARE, quantity, stats};
 pub const COVERED: f64 = 0.8;
 /// Records lost, as a share of all, from which on a source covers nothing: as many as could hide what matters.
 pub const LOST: f64 = MATTERS_SHARE;
-/// Samples without a hit from which "less than one in as many, by a third" follows with 95 % (the rule of three).
+/// Samples without a hit from which "less than one in as many, by a third" follows with 95% (the rule of three).
 const NONE_IN: f64 = 3.0;
 
 /// Something that a source may show.
@@ -292,7 +292,7 @@ impl<'a> Sights<'a> {
         spans.chain(samples).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
-    /// CPU time, milliseconds, that may have passed between two samples of a JVM without any of them seeing it, with 95 %:
+    /// CPU time, milliseconds, that may have passed between two samples of a JVM without any of them seeing it, with 95%:
     /// three times what a sample stands for. `None` without samples that stand for time.
     pub(crate) fn unsampled_ms(&self, jvm: ProcessId) -> Option<f64> {
         let cpu = self.recording.strings.find(sample::CPU)?;
@@ -311,7 +311,7 @@ pub(crate) fn too_lossy(source: &Source) -> Option<String> {
     (source.lost > 0 && source.lost as f64 >= LOST * records_of(source) as f64).then(|| losses(source))
 }
 
-/// "sched lost 103 569 of 134 336 records (77 %)".
+/// "sched lost 103,569 of 134,336 records (77%)".
 pub(crate) fn losses(source: &Source) -> String {
     let all = records_of(source);
     format!(

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Confidence of the interval around a slope. 95 % is the custom of the field; nothing hangs on it alone, because a
+/// Confidence of the interval around a slope. 95% is the custom of the field; nothing hangs on it alone, because a
 /// rule that uses a slope also asks how much it amounts to.
 const CONFIDENCE: f64 = 0.95;
 
@@ -13,7 +13,7 @@ pub struct Trend {
     pub points: usize,
     /// Slope: units of y per unit of x.
     pub slope: f64,
-    /// Lower end of the slope's 95 % confidence interval.
+    /// Lower end of the slope's 95% confidence interval.
     pub low: f64,
     /// Upper end.
     pub high: f64,

@@ -55,7 +55,7 @@ fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f6
 }
 
 /// Bytes of all files, of which small ones are told in sums of a second only, and who wrote to them last: "about 12 MB of files
-/// last written by dd (63 %), OrderService (4711) (37 %)".
+/// last written by dd (63%), OrderService (4711) (37%)".
 fn writers(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f64, String)> {
     let mut writers: Vec<(&str, f64)> = Vec::new();
     for series in recording.series.iter().filter(|s| s.info.name == live::DISK_WRITTEN_BACK.name) {
@@ -163,7 +163,7 @@ mod tests {
         recording.seal();
         let half = Intervals::of([(500_000_000, 2_000_000_000)]);
         let told = what(&recording, "254:0", &half).unwrap();
-        assert_eq!(told, "about 4.5 MB of files last written by dd (66 %), OrderService (7) (33 %)");
+        assert_eq!(told, "about 4.5 MB of files last written by dd (66%), OrderService (7) (33%)");
         let begin = Intervals::of([(0, 100_000_000)]);
         assert_eq!(what(&recording, "254:0", &begin).unwrap(), "819 kB of large.bin");
         assert_eq!(what(&recording, "254:0", &Intervals::of([(1_000_000_000, 2_000_000_000)])), None);

@@ -18,7 +18,7 @@ the record that it is taken from. What a log does not tell has no value; it is n
 
 ## Which one to look at first
 
-1. **`gc_throughput`**: did the collector take time away at all? With less than 5 % of the time stopped and no long pause,
+1. **`gc_throughput`**: did the collector take time away at all? With less than 5% of the time stopped and no long pause,
    look elsewhere.
 2. **`max_pause`** and **`pause_p99`**: throughput hides one pause of twenty seconds. The table of the longest pauses names
    lines; a pause with little CPU in it (`pause_cpu_efficiency`) waited for something else than its own work.

@@ -89,7 +89,7 @@ fn the_dip_of_the_migration_is_blamed_on_the_burst_of_server_2_and_the_earlier_d
     let whole = &d.ruled_out[0];
     assert_eq!((whole.rule.as_str(), whole.source.as_str()), ("gc", "gc2.log"), "the collector comes first");
     let row = d.ledger.iter().find(|r| r.heading == "stopped: GC" && r.process == first.process).unwrap();
-    let share = |share: Option<f64>| format!("{:.1} %", share.unwrap() * 100.0);
+    let share = |share: Option<f64>| format!("{:.1}%", share.unwrap() * 100.0);
     let (slow, base) = (share(row.slow_share), share(row.base_share));
     assert!(
         whole.figure.contains(&format!("{slow} of the slow windows and {base} of the base")),

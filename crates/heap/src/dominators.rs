@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_long_list_whose_end_refers_to_what_others_hold_takes_no_quadratic_time() {
-        // A list of 200 000, whose end refers to 200 000 objects that a root holds, too.
+        // A list of 200,000, whose end refers to 200,000 objects that a root holds, too.
         let n = 200_000;
         let mut edges: Vec<Vec<u32>> = (1..n).map(|next| vec![next]).collect();
         edges.push((n..2 * n).collect());

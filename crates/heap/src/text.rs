@@ -23,7 +23,7 @@ impl Texts {
     }
 
     /// One, with a sign for what is no UTF-8 (the JVM's own form of it differs for characters
-    /// beyond the first 65 536).
+    /// beyond the first 65,536).
     pub fn get(&self, data: &[u8], id: u64) -> Option<String> {
         self.bytes(data, id).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 /// honest line that we know (some 100 kB).
 pub const MAX_LINE: usize = 1 << 20;
 
-/// How much is read at a time. 256 kB keeps system calls below 1 % of the time at 1 GB/s and stays in L2.
+/// How much is read at a time. 256 kB keeps system calls below 1% of the time at 1 GB/s and stays in L2.
 const CHUNK: usize = 256 << 10;
 
 /// A line without its line break.

@@ -47,7 +47,7 @@ pub struct Placement {
     /// How far the placement may be off, in nanoseconds; `None` when nothing relates the source to the recording's
     /// clock: it then keeps its own stamps, see [`Placement::is_known`].
     pub uncertainty_ns: Option<i64>,
-    /// In words, how the offset was found: "date stamp next to uptime in 3 200 lines", "by hand (--align)".
+    /// In words, how the offset was found: "date stamp next to uptime in 3,200 lines", "by hand (--align)".
     pub how: String,
 }
 

@@ -4,7 +4,7 @@
 //!
 //! For the browser test and for measuring how the page opens and moves with a recording of a given size: half of the
 //! spans are compilations, the rest GC pauses, safepoints and deoptimisations; the points are three clients' throughput
-//! with a dip in the middle; samples are of 24 threads and 20 000 stacks, one of which grows in the dip. Names try to break out of the page, because names of a real input may.
+//! with a dip in the middle; samples are of 24 threads and 20,000 stacks, one of which grows in the dip. Names try to break out of the page, because names of a real input may.
 
 use std::io::{BufWriter, Write};
 
@@ -61,11 +61,11 @@ fn many(mut diagnosis: Diagnosis) -> Diagnosis {
         "com.example.orders.service.OrderService$AccountLedgerOfAllTheAccounts in OrderService.book()".into();
     finding.title = format!(
         "30 threads waited 455.66 s for the monitor {}; its holder was off the CPU 17.39 s of 17.86 s: asleep in \
-         OrderService.auditTrail 76 %, in fsync() on /srv/svc/run/audit.wal 9.3 %",
+         OrderService.auditTrail 76%, in fsync() on /srv/svc/run/audit.wal 9.3%",
         finding.culprit
     );
     diagnosis.headline =
-        format!("{}: 97 % of the 15.97 s lost at 0–3 s, 12–15 s and 48 more (likely)", finding.title);
+        format!("{}: 97% of the 15.97 s lost at 0–3 s, 12–15 s and 48 more (likely)", finding.title);
     diagnosis
 }
 

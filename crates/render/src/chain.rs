@@ -250,9 +250,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "victim, 2.00 s: waiting for a lock that holder held, 2.00 s (100 %)",
-                "└ holder: in read() on /tmp/fifo, 1.90 s (95 %)",
-                "  └ writer (9) (outside of what was recorded), 1.90 s (95 %)",
+                "victim, 2.00 s: waiting for a lock that holder held, 2.00 s (100%)",
+                "└ holder: in read() on /tmp/fifo, 1.90 s (95%)",
+                "  └ writer (9) (outside of what was recorded), 1.90 s (95%)",
             ]
         );
     }
@@ -269,7 +269,7 @@ mod tests {
         let mut chain = chain();
         chain.links = vec![last, back, again];
         let text = text(&[chain], &[], 0, 100);
-        let row = "h7, h6, h5 and 5 more: the same, one behind the other, 1.50 s (75 %) to the last";
+        let row = "h7, h6, h5 and 5 more: the same, one behind the other, 1.50 s (75%) to the last";
         assert!(text.contains(row), "{text}");
         assert_eq!(text.matches("changed hands meanwhile").count(), 1, "{text}");
         assert!(text.contains("third: waiting for a lock (back again), 45 ms"), "{text}");

@@ -66,7 +66,7 @@ pub fn burst() -> Diagnosis {
             ),
             evidence("queue waits of 1.9 s at the median, 4.1 s at most", "jit2.xml:91007", Some(146)),
             evidence(
-                "compiler threads busy for 187 % of the window, 3 % before",
+                "compiler threads busy for 187% of the window, 3% before",
                 "jit2.xml (4515 compile tasks)",
                 None,
             ),
@@ -175,8 +175,7 @@ fn sighted(what: &'static str, source: &str) -> Sighted {
 pub fn healthy() -> Diagnosis {
     let mut diagnosis = burst();
     diagnosis.headline =
-        "no cause found in 120 s: of the time in which application threads were not idle, 91 % running"
-            .into();
+        "no cause found in 120 s: of the time in which application threads were not idle, 91% running".into();
     diagnosis.status = Status::NoCauseFound;
     diagnosis.seen = Seen {
         judged_ms: 120_000.0,

@@ -317,7 +317,7 @@ fn stacks(out: &mut Sheet, census: &StackCensus) {
     }
     if let Some(share) = census.whole_share() {
         out.push_str(&format!(
-            "\nStacks of Java threads: {} of {} CPU samples whole ({:.2} %)\n",
+            "\nStacks of Java threads: {} of {} CPU samples whole ({:.2}%)\n",
             quantity::count(census.java_whole as f64),
             quantity::count(census.java_samples as f64),
             share * 100.0

@@ -99,7 +99,7 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
         }
     }
     if !folded.is_empty() {
-        let name = format!("{} below 0.1 %", quantity::plural(folded.len(), "category", "categories"));
+        let name = format!("{} below 0.1%", quantity::plural(folded.len(), "category", "categories"));
         let ms: f64 = folded.iter().map(|spent| spent.ms).sum();
         let share: f64 = folded.iter().map(|spent| spent.share).sum();
         out.push_str(&format!(
@@ -188,7 +188,7 @@ mod tests {
                 for line in text.lines() {
                     assert!(width(line) <= columns, "{columns}, {}: {line}", width(line));
                 }
-                assert!(text.contains("50 %") && text.contains("123.46 s"), "{text}");
+                assert!(text.contains("50%") && text.contains("123.46 s"), "{text}");
             }
         }
         ledger.base = None;
@@ -199,9 +199,9 @@ mod tests {
             .map(|spent| (spent.share, spent.base_share) = (0.0005, None));
         let count = small.count();
         let (folded, all) = (text(&ledger, &zero, 10, 100), text(&ledger, &zero, usize::MAX, 100));
-        assert!(folded.contains(&format!("{count} categories below 0.1 %")), "{folded}");
+        assert!(folded.contains(&format!("{count} categories below 0.1%")), "{folded}");
         assert!(
-            folded.lines().count() < 20 && all.lines().count() > count && !all.contains("below 0.1 %"),
+            folded.lines().count() < 20 && all.lines().count() > count && !all.contains("below 0.1%"),
             "{all}"
         );
     }

@@ -16,7 +16,7 @@ export function part(value: number, of: number): string {
   return of > 0 ? share(value / of) : "–";
 }
 
-/** A difference with its sign: "+1.2 s (+34 %)". */
+/** A difference with its sign: "+1.2 s (+34%)". */
 export function difference(data: Pick<FlameData, "unit">, c: Change): string {
   const sign = c.difference < 0 ? "−" : "+";
   const size = `${sign}${weight(data, Math.abs(c.difference))}`;

@@ -23,7 +23,7 @@ use skeleton::{MemorySkel, MemorySkelBuilder};
 
 /// What cannot be seen without it.
 pub(super) const WHAT: &str = "page faults";
-/// Samples of faults for each processor and tenth of a second: 200 stacks a second take some 0.3 % of it.
+/// Samples of faults for each processor and tenth of a second: 200 stacks a second take some 0.3% of it.
 const SAMPLES_A_WINDOW: u32 = 20;
 /// Records taken in one turn; what is left waits in the kernel's buffer.
 const MOST_RECORDS: usize = 50_000;

@@ -2,7 +2,7 @@
 //! hit with its arguments and its stack, as a span of kind [`kind::PROBE`].
 //!
 //! They cost what a trap costs (a microsecond, ten on a nested virtual machine; a tracepoint a fraction of it), at every hit, whether it
-//! is shown or not: what is hit 100 000 times a second slows the target down. Nothing stays attached when fathom ends.
+//! is shown or not: what is hit 100,000 times a second slows the target down. Nothing stays attached when fathom ends.
 
 mod event;
 mod format;

@@ -28,7 +28,7 @@ const LONGEST_BUILD_ID: usize = 64;
 /// Larger sections of notes are not looked into; real ones have some 100 bytes, libjvm's with its probes 60 KB.
 const LARGEST_NOTES: u64 = 1 << 20;
 
-/// A function: 16 bytes, so that libjvm's 50 000 cost less than their names.
+/// A function: 16 bytes, so that libjvm's 50,000 cost less than their names.
 #[derive(Clone, Copy, Debug)]
 struct Function {
     address: u64,

@@ -69,7 +69,7 @@ pub const ENTRY: Entry = Entry {
 
 /// Calls as long are told one by one, nanoseconds, unless the settings say otherwise.
 const MIN_NS: u64 = 1_000_000;
-/// Calls told with a stack, a second and processor: a walk takes some ten microseconds, so that they are at most 2 % of it.
+/// Calls told with a stack, a second and processor: a walk takes some ten microseconds, so that they are at most 2% of it.
 const MOST_STACKS: u32 = 2_000;
 /// Calls told, a second and processor.
 const MOST_TOLD: u32 = 20_000;
@@ -366,7 +366,7 @@ impl Syscalls {
             (
                 untimed,
                 "system calls' times; those that outlasted two ticks of the kernel are reported all the same",
-                "their threads made more than 100 000 calls a second, of which some 5 000 were timed",
+                "their threads made more than 100,000 calls a second, of which some 5,000 were timed",
             ),
             (stackless, "stacks of long system calls", "there were too many a second"),
         ];

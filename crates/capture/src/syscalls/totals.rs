@@ -21,7 +21,7 @@ const LENGTHS: usize = 40;
 const ENDS: u16 = 3;
 /// Bytes of `struct call_total`.
 const TOTAL: usize = 48 + 4 * LENGTHS;
-/// Entries, of the 65 536 that the kernel has room for, from which on threads that are gone are looked for.
+/// Entries, of the 65,536 that the kernel has room for, from which on threads that are gone are looked for.
 const CROWDED: usize = 32_768;
 
 /// `OF_ENDED`: in the place of a thread's id, the threads of a process that have ended.

@@ -39,7 +39,7 @@ const SWEEP: Duration = Duration::from_secs(10);
 /// How much the programs' arrays hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity {
-    /// Unwind rows, 8 bytes each. A JVM with its libraries has some 300 000.
+    /// Unwind rows, 8 bytes each. A JVM with its libraries has some 300,000.
     pub rows: u32,
     /// Pages of code, 8 bytes each.
     pub pages: u32,

@@ -34,7 +34,7 @@ two runs: how much runs differ by themselves only more runs tell.",
     after_long_help = "Examples:
   fathom compare -- 'java -jar old.jar' -- 'java -jar new.jar'     10 runs of each, wall time
   fathom compare --runs 6..30 -- ./a.sh -- ./b.sh                  ends as soon as it can tell
-  fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh      processor time; 3 % do not matter
+  fathom compare --metric cpu --margin 3% -- ./a.sh -- ./b.sh      processor time; 3% do not matter
   fathom compare --metric 'number=took (\\d+) ms' -- ./a.sh -- ./b.sh   numbers that they print
   fathom compare --metric jmh=r.json -- 'java -jar a.jar -rf json -rff r.json' -- …   forks in turns
   fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:+UseZGC' -- '{jdk} {flags} -cp app.jar Main'
@@ -157,7 +157,7 @@ fn is(path: &Path, one: impl Fn(&[u8]) -> bool) -> bool {
     file.is_some_and(|file| file.take(4096).read_to_end(&mut head).is_ok()) && one(&head)
 }
 
-/// "1%", "0.5 %", "0.01".
+/// "1%", "0.5%", "0.01".
 fn margin(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.trim().strip_suffix('%') {
         Some(number) => (number.trim(), 100.0),
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_margin_is_a_share() {
-        assert_eq!((margin("1%"), margin("0.5 %"), margin("0.02")), (Ok(0.01), Ok(0.005), Ok(0.02)));
+        assert_eq!((margin("1%"), margin("0.5%"), margin("0.02")), (Ok(0.01), Ok(0.005), Ok(0.02)));
         assert!(["", "-1%", "0%", "x", "NaN"].iter().all(|text| margin(text).is_err()));
     }
 }

@@ -33,7 +33,7 @@ fn warning(all: Duration, own: Duration, there: Duration) -> Option<String> {
     let taken = all.saturating_sub(own).as_secs_f64() / there.as_secs_f64().max(f64::MIN_POSITIVE);
     (taken >= MATTERS).then(|| {
         format!(
-            "other programs (or the hypervisor) took {:.0} % of the processors while the demo ran, so the verdict may be about them \
+            "other programs (or the hypervisor) took {:.0}% of the processors while the demo ran, so the verdict may be about them \
              rather than about the demo's fault; run it again when the machine is idle",
             (taken * 100.0).min(100.0)
         )
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn only_what_others_took_is_warned_of() {
         assert_eq!(warning(S(100), S(95), S(100)), None);
-        assert!(warning(S(100), S(40), S(100)).is_some_and(|text| text.contains("took 60 %")));
+        assert!(warning(S(100), S(40), S(100)).is_some_and(|text| text.contains("took 60%")));
         assert_eq!(warning(S(10), S(40), S(100)), None, "clocks that disagree are no neighbours");
     }
 

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 };
                 let [claimed, wrong, same, covered] = [claimed, wrong, same, covered].map(|r| r * 100.0);
                 println!(
-                    "| `{name}` | {ratio} | {number} | {claimed:.1} % | {wrong:.1} % | {same:.1} % | {covered:.1} % |"
+                    "| `{name}` | {ratio} | {number} | {claimed:.1}% | {wrong:.1}% | {same:.1}% | {covered:.1}% |"
                 );
             }
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// Frames that are told.
 const MOST: usize = 40;
-/// Half of an interval of 95 %, in standard errors; the errors are widened for few stretches
+/// Half of an interval of 95%, in standard errors; the errors are widened for few stretches
 /// already.
 const HALF: f64 = 1.96;
 
@@ -19,7 +19,7 @@ pub struct Frames {
     pub kind: String,
     /// Samples on each side.
     pub samples: [usize; 2],
-    /// Frames that differ beyond noise (5 % of them may be wrong), the largest difference first.
+    /// Frames that differ beyond noise (5% of them may be wrong), the largest difference first.
     pub moved: Vec<MovedFrame>,
     /// How many of them there are.
     pub differ: usize,

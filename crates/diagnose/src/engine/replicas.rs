@@ -101,7 +101,7 @@ fn the_loss_is_shared_out_among_replicas() {
     let d = diagnosed(true);
     let shares: Vec<f64> = d.findings.iter().filter_map(|f| f.share).collect();
     assert!(shares.len() == 2 && (shares[0] - 0.5).abs() < 0.01 && shares[0] == shares[1], "{shares:?}");
-    assert!(d.headline.contains("100 % of the"), "{}", d.headline);
+    assert!(d.headline.contains("100% of the"), "{}", d.headline);
 }
 
 #[test]

@@ -44,7 +44,7 @@ super::metrics! {
         "one every {value} (median); so close together they may come from direct memory that runs out (-XX:MaxDirectMemorySize)";
     /// Growth of metaspace, bytes a minute, with its interval.
     METASPACE_GROWTH = "metaspace-growth",
-        "metaspace after these collections went from {first} to {last} ({value} a minute, 95 % between {low} and {high})";
+        "metaspace after these collections went from {first} to {last} ({value} a minute, 95% between {low} and {high})";
     /// Threads that waited for native code which held an array.
     LOCKER_WAITS = "gclocker-waits",
         "{threads|thread|threads} waited {value} for native code that held an array below HotSpot's GCLocker, off the CPU; {thread} the longest, {longest}";
@@ -91,7 +91,7 @@ super::metrics! {
     SWAP_FREE = "swap-free", "only {value} of the swap was free at the start: the heap may have been swapped out";
     /// Growth of the live set, bytes a minute, with its interval and halves.
     LIVE_SET_GROWTH = "live-set-growth",
-        "heap after {collections|collection|collections} of the old generation: {first} to {last}, {value} a minute (95 % between {low} and {high}); {early} in the earlier half, {late} in the later";
+        "heap after {collections|collection|collections} of the old generation: {first} to {last}, {value} a minute (95% between {low} and {high}); {early} in the earlier half, {late} in the later";
     /// The heap in use after one collection of the old generation.
     IN_USE_AFTER = "heap-in-use-after", "{value} in use after {pause}";
     /// Direct buffers and what keeps them.

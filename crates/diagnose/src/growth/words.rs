@@ -246,12 +246,12 @@ pub(super) fn spread(
 pub(super) const MORE_CALLS: &str = "Each call takes about as long as ever, but an operation makes many more of them: a query for each row of a \
      list, data written in small pieces, files looked for again and again. The time is spread over running, waiting and whoever answers.";
 
-/// A number of calls, "2.0" or "39 122".
+/// A number of calls, "2.0" or "39,122".
 fn number(calls: f64) -> String {
     if calls < 10.0 { format!("{calls:.1}") } else { quantity::count(calls) }
 }
 
-/// "read() 118 times an operation", "read() 39 122 times a second".
+/// "read() 118 times an operation", "read() 39,122 times a second".
 pub(super) fn counted_as(calls: &Calls<'_>, count: f64) -> String {
     let each = if calls.each.is_counted() { format!("an {}", calls.each.noun()) } else { "a second".into() };
     format!("{}() {} times {each}", calls.name, number(count))

@@ -179,7 +179,7 @@ fn a_cause_is_ruled_out_only_where_what_shows_it_covers_most_of_the_time() {
     assert!(matches!(judged((0, 100)), Judgement::RuledOut { .. }));
     assert!(matches!(judged((10, 95)), Judgement::RuledOut { .. }));
     let Judgement::CannotTell(spot) = judged((10, 40)) else { panic!() };
-    assert!(spot.what.contains("waits for locks of App: 30 % of the time is covered"), "{}", spot.what);
+    assert!(spot.what.contains("waits for locks of App: 30% of the time is covered"), "{}", spot.what);
     assert_eq!(spot.rules, ["needs-locks"]);
     let Judgement::CannotTell(spot) = judged((200, 300)) else { panic!() };
     assert!(spot.what.contains("nothing of the time is covered"), "{}", spot.what);
@@ -190,7 +190,7 @@ fn a_source_that_lost_a_twentieth_of_its_records_rules_nothing_out() {
     let judged = |lost| with_locks((0, 100), lost, |case, jvm| says(case, jvm, "needs-locks"));
     assert!(matches!(judged(4), Judgement::RuledOut { .. }));
     let Judgement::CannotTell(spot) = judged(50) else { panic!() };
-    assert!(spot.what.contains("locks lost 50 of 150 records (33 %)"), "{}", spot.what);
+    assert!(spot.what.contains("locks lost 50 of 150 records (33%)"), "{}", spot.what);
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub struct Slowest {
     pub operations: usize,
     /// Half of them took no longer, milliseconds.
     pub p50_ms: f64,
-    /// 99 % of them took no longer.
+    /// 99% of them took no longer.
     pub p99_ms: f64,
     /// The longest.
     pub longest_ms: f64,

@@ -30,7 +30,7 @@ impl FromStr for Amount {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text}: write a share up to 25 %, 1%, or a number of operations, 20");
+        let wrong = || format!("{text}: write a share up to 25%, 1%, or a number of operations, 20");
         if let Some(percent) = text.strip_suffix('%') {
             let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
             let share = percent / 100.0;

@@ -385,11 +385,11 @@ mod tests {
         assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
         assert_eq!(finding.culprit, "python3 (3 processes): 1.60 CPUs");
         assert!(
-            finding.title.contains("80 % of their time (0 % in the base): other programs"),
+            finding.title.contains("80% of their time (0% in the base): other programs"),
             "{}",
             finding.title
         );
-        assert!(finding.evidence.iter().any(|e| e.text().contains("hog (100 %)")), "{:?}", finding.evidence);
+        assert!(finding.evidence.iter().any(|e| e.text().contains("hog (100%)")), "{:?}", finding.evidence);
     }
 
     #[test]
@@ -423,7 +423,7 @@ mod tests {
         let recording = built.sealed();
         let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
         let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
-        let told = "80 % of the time in which they had work, 80 % in the base";
+        let told = "80% of the time in which they had work, 80% in the base";
         assert!(matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains(told)), "{judged:?}");
     }
 

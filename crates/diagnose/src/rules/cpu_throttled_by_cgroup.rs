@@ -248,7 +248,7 @@ mod tests {
         };
         assert!((finding.cost_ms - 11_000.0).abs() < 200.0, "{}", finding.cost_ms);
         assert_eq!(finding.culprit, "the CPU quota of 0.20 CPUs of the control group cpu/box");
-        assert!(finding.title.contains("for 55 % of its time"), "{}", finding.title);
+        assert!(finding.title.contains("for 55% of its time"), "{}", finding.title);
         assert!(
             finding.facts(&facts::QUOTA).any(|quota| (quota.number("value").unwrap() - 9.0).abs() < 0.05),
             "{:?}",
@@ -271,7 +271,7 @@ mod tests {
             panic!("not found")
         };
         assert!((finding.cost_ms - 3_600.0).abs() < 50.0, "{}", finding.cost_ms);
-        assert!(finding.title.contains("for 90 % of its time"), "{}", finding.title);
+        assert!(finding.title.contains("for 90% of its time"), "{}", finding.title);
     }
 
     #[test]

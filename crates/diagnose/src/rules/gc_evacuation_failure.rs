@@ -211,7 +211,7 @@ fn found(
     finding.remedies = remedies(gc);
     finding.verify = vec![
         "fathom gc shows 0 under \"Failures to evacuate or promote\"".into(),
-        "the heap after collections stays below 85 % of the largest heap".into(),
+        "the heap after collections stays below 85% of the largest heap".into(),
     ];
     finding
 }

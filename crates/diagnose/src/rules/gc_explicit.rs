@@ -49,7 +49,7 @@ impl Rule for GcExplicit {
          **Evidence.** The cause that the log prints. It names the initiator: `System.gc()`, `Diagnostic Command`, \
          `Heap Inspection Initiated GC`, `Heap Dump Initiated GC`, `JvmtiEnv ForceGarbageCollection`. A period of \
          3600 s is RMI's. Where the log names no causes, full collections that keep to a period of a minute or more within \
-         2 % are a timer's.\n\n\
+         2% are a timer's.\n\n\
          **Look-alikes.** Full collections for lack of room have causes of their own (`Ergonomics`, `Allocation \
          Failure`, `Metadata GC Threshold`). Direct memory that runs out asks for collections as well \
          (`java.nio.Bits.reserveMemory`): stacks of a live recording tell it, and who allocates; from a log alone, calls \

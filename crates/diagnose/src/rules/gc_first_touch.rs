@@ -194,7 +194,7 @@ fn found(
     ];
     finding.verify = vec![
         "the log says Pre-touch: Enabled, and the first pauses have Sys below User".into(),
-        "fathom gc shows a kernel share of the CPU used in pauses below 25 %".into(),
+        "fathom gc shows a kernel share of the CPU used in pauses below 25%".into(),
     ];
     finding
 }

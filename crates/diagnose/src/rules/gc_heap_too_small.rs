@@ -16,8 +16,8 @@ use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, 
 
 /// Share of the time stopped by collections for lack of room.
 const STOPPED: f64 = MATTERS_SHARE;
-/// Live set as a share of the heap. A collector's work per byte allocated goes with live / (heap − live): 2.3 at 70 %,
-/// 9 at 90 %.
+/// Live set as a share of the heap. A collector's work per byte allocated goes with live / (heap − live): 2.3 at 70%,
+/// 9 at 90%.
 const LIVE: f64 = 0.70;
 /// Old generation in use after full collections, as a share of what it has room for: nothing more can be promoted. It can be
 /// so full in a heap that is not, where the young generation has the room.
@@ -39,7 +39,7 @@ const SAME_ROOM: f64 = 0.05;
 /// Young collections closer together than this, median, seconds, are too many for any pause to be short enough …
 const CLOSE_S: f64 = 0.5;
 /// … and the young generation is to blame when it is no larger than this share of the heap: the default is a third
-/// (`NewRatio=2`), G1 gives 5 to 60 %.
+/// (`NewRatio=2`), G1 gives 5 to 60%.
 const YOUNG: f64 = 0.15;
 /// Readings of the live set from which on it counts as known where it is what rules the cause out.
 const LIVE_READINGS: usize = 3;
@@ -69,10 +69,10 @@ impl Rule for GcHeapTooSmall {
         "What the application keeps in use fills most of the heap, so that every collection frees little and the next \
          one follows at once; or the young generation is so small that it fills many times a second.\n\n\
          **Evidence.** Collections for lack of room (not those that somebody asked for, nor for metaspace, humongous \
-         objects or native code) stop the application for 5 % of the time or more, and the live set is 70 % of \
-         the largest heap or more, or full collections leave 90 % of the old generation in use (75 % where they follow each other within half a second) in a heap that has grown to three \
+         objects or native code) stop the application for 5% of the time or more, and the live set is 70% of \
+         the largest heap or more, or full collections leave 90% of the old generation in use (75% where they follow each other within half a second) in a heap that has grown to three \
          quarters of its maximum, or does not grow in a hundred of them, or young collections follow each other within half a second in a young generation \
-         of at most 15 % of the heap.\n\n\
+         of at most 15% of the heap.\n\n\
          **Look-alikes.** A live set that keeps growing is a leak (`heap-leak`), which a larger heap only delays. \
          Pauses that are long because the collector gets no processor (`gc-starved-of-cpu`) are few and use little CPU. \
          A small young generation is not to blame either where more than 1 GB a second and processor is allocated. \
@@ -393,9 +393,8 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
         cited(&p.span, pauses::pause(p).with("heap-after", left.map(Value::share)))
     }));
     finding.remedies = remedies(gc, tight, old);
-    finding.verify = vec![
-        "fathom gc shows less than 5 % of the time stopped and a live set below 70 % of the heap".into(),
-    ];
+    finding.verify =
+        vec!["fathom gc shows less than 5% of the time stopped and a live set below 70% of the heap".into()];
     finding
 }
 

@@ -33,7 +33,7 @@ impl Rule for GcHumongous {
         "G1 puts an object of half a region or more into regions of its own, straight in the old generation. Each such \
          allocation checks whether a concurrent cycle is due; many of them start cycle after cycle, waste the rest of \
          their last region, and need regions side by side, for want of which a full collection follows.\n\n\
-         **Evidence.** At least 30 % of the concurrent cycles have the cause `G1 Humongous Allocation`; the cost is the \
+         **Evidence.** At least 30% of the concurrent cycles have the cause `G1 Humongous Allocation`; the cost is the \
          pauses with that cause, the remark, cleanup and mixed pauses of these cycles in proportion, and full \
          collections while humongous objects hold regions.\n\n\
          **Look-alikes.** Cycles started by occupancy (`G1 Evacuation Pause`) or by `System.gc()` name themselves. \
@@ -204,7 +204,7 @@ mod tests {
         let Judgement::RuledOut { figure, .. } = judged(&GcHumongous, &log(4, 46, 100.0).sealed()) else {
             panic!()
         };
-        assert!(figure.contains("8.0 %"), "{figure}");
+        assert!(figure.contains("8.0%"), "{figure}");
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, heavy: &[Pause<'_>], cost_ms: f64
         "fathom record -p PID, then fathom flame --kind cpu: below the collector's threads stand the kernel's functions \
          (compaction and zeroing of huge pages, swap, page faults)"
             .into(),
-        "fathom gc shows a kernel share of the CPU used in pauses below 25 %".into(),
+        "fathom gc shows a kernel share of the CPU used in pauses below 25%".into(),
     ];
     finding
 }

@@ -13,7 +13,7 @@ use crate::waits::Heading;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, Window, quantity};
 
 /// Share of collections that must be initiated by the locker. Now and then one is usual wherever compression or
-/// native I/O runs; in a test built for it 90 % were.
+/// native I/O runs; in a test built for it 90% were.
 const SHARE: f64 = 0.05;
 /// Since then G1 pins regions instead of holding collections back (JEP 423).
 const PINNING_JDK: f64 = 22.0;
@@ -65,7 +65,7 @@ impl Rule for GcLocker {
          crypto libraries) must not have it moved. Until JDK 21 no collection can start meanwhile: threads that need \
          memory wait, and when the last one leaves, a collection follows (`GCLocker Initiated GC`), often right after \
          another. G1 of JDK 22 and later leaves such regions in place instead (`Evacuation Failure: Pinned`).\n\n\
-         **Evidence.** The cause in at least 5 % of collections, or pinned failures, and what these collections cost. \
+         **Evidence.** The cause in at least 5% of collections, or pinned failures, and what these collections cost. \
          A collection that finds eden full was due anyway; what is charged is the part of it by which eden was empty, with the \
          waits, and without what the kernel took of it (`gc-kernel-time`). Where threads' switches were recorded with \
          stacks, the time for which threads were off the CPU below HotSpot's `GCLocker`, as a mean over these threads: it is \

@@ -8,7 +8,7 @@ use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// Share of young collections after which the survivor spaces are overrun: the threshold falls to 1 although more is
-/// allowed. Below one half it is a burst now and then; measured in a run built for it: 77 % of 985.
+/// allowed. Below one half it is a burst now and then; measured in a run built for it: 77% of 985.
 const COLLAPSED: f64 = 0.5;
 /// Growth of the old generation in a young collection as a share of what it freed.
 const PROMOTED: f64 = 0.10;
@@ -34,7 +34,7 @@ impl Rule for GcPrematurePromotion {
          When the survivor spaces are too small for what survives, objects are promoted at once, die in the old \
          generation, and it takes collections of the old generation to get rid of them.\n\n\
          **Evidence,** all of it: in at least half of the young collections the tenuring threshold falls to 1 with more \
-         than the desired survivor size of age 1; the old generation grows by 10 % or more of what each young \
+         than the desired survivor size of age 1; the old generation grows by 10% or more of what each young \
          collection frees; and collections of the old generation free at least half of it. The cost is those.\n\n\
          **Look-alikes.** A cache that fills is promoted as well, but its memory stays in use. A leak too.\n\n\
          **Cannot tell** without ages in the log."
@@ -254,7 +254,7 @@ mod tests {
         else {
             panic!("found")
         };
-        assert!(figure.starts_with("survivors overrun after 0 %"), "{figure}");
+        assert!(figure.starts_with("survivors overrun after 0%"), "{figure}");
         let mut built = Built::jvm("17", "G1", 60.0);
         built.pause("Pause Young (Normal)", "G1 Evacuation Pause", 1.0, 50.0, &[]);
         assert!(matches!(judged(&GcPrematurePromotion, &built.sealed()), Judgement::CannotTell(_)));

@@ -217,7 +217,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, long: &[Pause<'_>], seen: &Worked
         ),
     ];
     finding.verify = vec![
-        "fathom gc shows \"CPU used in pauses\" at 50 % or more".into(),
+        "fathom gc shows \"CPU used in pauses\" at 50% or more".into(),
         "vmstat 1: the run queue (r) is no longer than the number of processors while collections run; swap (si, so) is 0".into(),
     ];
     finding
@@ -359,6 +359,6 @@ mod tests {
         else {
             panic!("found")
         };
-        assert!(figure.contains("87 %"), "{figure}");
+        assert!(figure.contains("87%"), "{figure}");
     }
 }

@@ -39,9 +39,9 @@ impl Rule for HeapLeak {
          collections come closer together and free less, and in the end the application does nothing else, or fails \
          with an `OutOfMemoryError`.\n\n\
          **Evidence.** The heap in use after collections that cleaned the old generation (full ones, the last mixed one \
-         of a series, whole concurrent cycles), over the whole run: its slope is above zero with its whole 95 % \
+         of a series, whole concurrent cycles), over the whole run: its slope is above zero with its whole 95% \
          confidence interval, it amounts to a fifth of the heap or more, the later half rises at least half as fast as \
-         the earlier, and the live set has passed 70 % of the heap. The time until the heap is full follows from the \
+         the earlier, and the live set has passed 70% of the heap. The time until the heap is full follows from the \
          slope.\n\n\
          **Look-alikes.** Heap after *young* collections rises in every healthy program and is not used. A cache that \
          warms up flattens. A heap too small for a steady live set does not rise.\n\n\
@@ -273,7 +273,7 @@ fn remedies(gc: &GcCase<'_, '_>, keeper: Option<&Keeper<'_>>, place: Option<&Pla
             "a flight recording beside log and dump (jdk.ObjectAllocationSample; before JDK 16 jdk.ObjectAllocationInNewTLAB and \
              jdk.ObjectAllocationOutsideTLAB, as in profile.jfc) tells which method allocates what stays",
             "any JDK with JFR",
-            "about 1 % of CPU time",
+            "about 1% of CPU time",
         ));
     }
     remedies

@@ -60,7 +60,7 @@ impl Rule for JitCompileBurst {
          has kept its usual level for 5 s), or before the series has reached its level, it is told as start-up, and \
          only when the user's window lies there, with no base of the JVM before it.\n\n\
          **Needs** a LogCompilation file for waits and lengths; `-Xlog:jit+compilation=debug` or PrintCompilation show \
-         rates and names alone. Without a slow window nothing is found: compiling alone is not slow; where compilers were busy for 5 % of the time and nothing tells when it was slow, it is not known."
+         rates and names alone. Without a slow window nothing is found: compiling alone is not slow; where compilers were busy for 5% of the time and nothing tells when it was slow, it is not known."
     }
 
     fn needs(&self) -> &'static [crate::Sight] {

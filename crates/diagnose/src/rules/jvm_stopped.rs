@@ -49,8 +49,8 @@ impl Rule for JvmStopped {
          sorts of collections, causes, phases, and processor time. A full collection that went through less than 20 MB of heap \
          a second is said to have waited rather than worked, where the log has no CPU times, and a remark or an initial mark \
          of CMS that ran on one processor is said to have done so.\n\n\
-         **Evidence.** Over a run of 10 s or more, or over a part of it, stops take 5 % of the time or more; or a stop \
-         lasts a second or more; or stops stand out of a run of which they take 2 % or more in all. Where slow windows are given or found on a series, stops must take 5 % of what was lost \
+         **Evidence.** Over a run of 10 s or more, or over a part of it, stops take 5% of the time or more; or a stop \
+         lasts a second or more; or stops stand out of a run of which they take 2% or more in all. Where slow windows are given or found on a series, stops must take 5% of what was lost \
          there, above what they take in the base.\n\n\
          **Look-alikes.** Findings that explain the same time are charged first; what they leave is charged here, and \
          where that is too little to matter the sum stands in the evidence of the first of them.\n\n\

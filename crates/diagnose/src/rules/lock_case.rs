@@ -354,8 +354,8 @@ mod tests {
         let told = &finding.evidence[1].text();
         assert!(
             told.starts_with("meanwhile")
-                && told.contains("in write() on /var/log/app.log 75 %")
-                && told.contains("running 25 %"),
+                && told.contains("in write() on /var/log/app.log 75%")
+                && told.contains("running 25%"),
             "{told}"
         );
     }

@@ -199,7 +199,7 @@ mod tests {
         }
         let finding = found(&LockContendedMonitor, built);
         let told =
-            "; its holder was off the CPU 52.20 s of 58.00 s: asleep in shop.Audit.trail 90 %, running 10 %";
+            "; its holder was off the CPU 52.20 s of 58.00 s: asleep in shop.Audit.trail 90%, running 10%";
         assert!(finding.title.ends_with(told), "{}", finding.title);
         assert!(finding.meaning.contains("off the CPU for most of that time"), "{}", finding.meaning);
         let chain = finding.chain.unwrap();

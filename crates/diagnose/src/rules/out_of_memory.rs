@@ -25,7 +25,7 @@ impl Rule for OutOfMemory {
 
     fn about(&self) -> &'static str {
         "The JVM threw an `OutOfMemoryError`, or it was about to: the parallel collector gives up when collections take \
-         98 % of the time and free less than 2 % of the heap (GC overhead limit).\n\n\
+         98% of the time and free less than 2% of the heap (GC overhead limit).\n\n\
          **Evidence.** The lines in which the JVM says so, in its log or between the records of it: \
          `java.lang.OutOfMemoryError`, `Out Of Memory`, `GC time is exceeding GCTimeLimit`, `GC overhead limit`; or the \
          safepoint in which it reports the error (`ReportJavaOutOfMemory`). One is \

@@ -223,7 +223,7 @@ mod tests {
     fn handshakes_in_full_are_found_with_who_makes_them() {
         let built = run(70, "sun.security.ssl.CertificateVerify$T13CertificateVerifyMessage.<init>");
         let Judgement::Found(finding) = judged(&TlsNotResumed, &built.sealed()) else { panic!() };
-        assert_eq!(finding.title, "TLS handshakes in full took 70 % of CPU time: sessions were not resumed");
+        assert_eq!(finding.title, "TLS handshakes in full took 70% of CPU time: sessions were not resumed");
         assert!(finding.culprit.contains(LOOP), "{}", finding.culprit);
         assert!((finding.cost_ms - 7000.0).abs() < 1.0, "{}", finding.cost_ms);
     }

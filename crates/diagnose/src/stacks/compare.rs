@@ -11,10 +11,10 @@
 //! - by blocks: the window is cut into 8 to 32 stretches of equal length and the figure is computed in each. Work that
 //!   comes in bursts or drifts differs from stretch to stretch by more than counting explains. The variance is that of a
 //!   ratio estimator, Σ(x − r·d)² · B/(B − 1) with figure x and denominator d of each block (Cochran, Sampling Techniques,
-//!   ch. 6), widened by the quotient of Student's and the normal 97.5 % quantile for few blocks.
+//!   ch. 6), widened by the quotient of Student's and the normal 97.5% quantile for few blocks.
 //!
 //! A frame seen fewer than 5 times on both sides together is not judged. Of the others many are tested at once, so the
-//! limit is set by the procedure of Benjamini and Hochberg (1995): of the frames called different, 5 % may be wrong.
+//! limit is set by the procedure of Benjamini and Hochberg (1995): of the frames called different, 5% may be wrong.
 //! Nothing is drawn at random: the same input gives the same verdict.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};

@@ -13,7 +13,7 @@ use super::mann_whitney;
 /// Shortest stretch between change points, ticks. Below five, a rank test cannot tell chance from change at
 /// [`P_MAX`].
 const MIN_STRETCH: usize = 5;
-/// p-value up to which a split is kept. Much below 5 %, because every split is the best of many and neighbouring
+/// p-value up to which a split is kept. Much below 5%, because every split is the best of many and neighbouring
 /// ticks are not independent.
 const P_MAX: f64 = 0.001;
 /// The same for a stretch with two ends: it is the best of the square of as many.

@@ -188,7 +188,7 @@ fn spent(window: &Sum, base: Option<&Sum>, operations: (Option<f64>, Option<f64>
     Heading::ALL.into_iter().filter_map(row).collect()
 }
 
-/// Half of the 95 % interval of a layer's share: the running time is measured or sampled, its layers are sampled.
+/// Half of the 95% interval of a layer's share: the running time is measured or sampled, its layers are sampled.
 /// Normal approximation of the binomial, at least half a sample's worth so that few samples do not look certain.
 fn sampling_error(heading: Heading, ms: f64, window: &Sum, all: f64) -> Option<f64> {
     let running = window.running_ms();

@@ -102,7 +102,7 @@ pub struct Spent {
     pub ms_per_operation: Option<f64>,
     /// The same in the base.
     pub base_ms_per_operation: Option<f64>,
-    /// Half of the 95 % interval of a share that comes from samples, as a share of the group's time.
+    /// Half of the 95% interval of a share that comes from samples, as a share of the group's time.
     pub sampling_error: Option<f64>,
     /// What of it was waited for, where a record names it: files, peers, hosts, the most costly first; parts of `ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -20,7 +20,7 @@ use crate::{Window, quantity, stats};
 
 /// The least effect: a dip by less than a fifth is not what people call slow, and shared machines show it all day.
 const EFFECT: f64 = 0.2;
-/// Below the usual by so many standard deviations: one tick in 30 000 by chance.
+/// Below the usual by so many standard deviations: one tick in 30,000 by chance.
 const SIGMAS: f64 = 4.0;
 /// Where a dip begins and ends: below the usual by two standard deviations and a twentieth.
 const EDGE: (f64, f64) = (2.0, 0.05);

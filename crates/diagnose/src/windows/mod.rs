@@ -426,7 +426,7 @@ fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Optio
 }
 
 /// How much lower slow windows may be than the base by chance, as a share of it: two standard deviations of a mean of so many ticks, and
-/// 2 % at least, for ticks of a steady load are not independent of each other.
+/// 2% at least, for ticks of a steady load are not independent of each other.
 fn noise(progress: &Progress, slow: &[Window], base: &[Window]) -> f64 {
     let ticks = progress.ticks_within(slow).count().max(1) as f64;
     let values: Vec<f64> = progress.within(base).flatten().collect();

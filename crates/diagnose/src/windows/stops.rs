@@ -215,7 +215,7 @@ mod tests {
             why_none(&recording, &[jvm], Window { from_ns: 0, to_ns: 600_000_000_000 })
         };
         let told = why(&mut heavy.clone());
-        assert!(told.starts_with("1 stop is far beyond the usual, but ") && told.contains("17 %"), "{told}");
+        assert!(told.starts_with("1 stop is far beyond the usual, but ") && told.contains("17%"), "{told}");
         assert_eq!(why(&mut (0..1_000).map(|i| (f64::from(i) * 0.5, 100.0))), "and no stop that stands out");
     }
 

@@ -27,7 +27,7 @@ const LARGEST_HEAP: u64 = 2 << 30;
 const MOST_STEPS: usize = 2048;
 /// Mark of a free segment.
 const FREE: u8 = 0xff;
-/// Blobs visited at most by one walk. Large applications have some 50 000.
+/// Blobs visited at most by one walk. Large applications have some 50,000.
 const MOST_BLOBS: usize = 1 << 19;
 
 /// Codelets of an interpreter at most; there are some 300.

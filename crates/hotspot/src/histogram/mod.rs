@@ -29,7 +29,7 @@ const WHOLE: u64 = 1 << 30;
 const PIECE: u64 = 4 << 20;
 /// So many objects in a row must be sound where a walk begins in the middle.
 const IN_A_ROW: usize = 6;
-/// 95 % of a normal distribution lie within so many standard errors.
+/// 95% of a normal distribution lie within so many standard errors.
 const WITHIN: f64 = 1.96;
 
 /// A class in the heap.

@@ -37,11 +37,11 @@ use stubs::StubNames;
 
 /// Names that nmethods may have: "nmethod" and "native nmethod", and room for those of another release.
 const MOST_NMETHOD_NAMES: usize = 8;
-/// Bytes of method names and line tables kept: some 30 000 methods.
+/// Bytes of method names and line tables kept: some 30,000 methods.
 const METHOD_BYTES: usize = 12 << 20;
 /// Bytes of debug information of compiled methods kept: some 3000 of them.
 const NMETHOD_BYTES: usize = 12 << 20;
-/// Bytes of resolved frames kept: some 60 000 pcs.
+/// Bytes of resolved frames kept: some 60,000 pcs.
 const FRAME_BYTES: usize = 12 << 20;
 
 /// A Java frame, or one of a stub of the JVM.

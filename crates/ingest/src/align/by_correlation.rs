@@ -174,8 +174,8 @@ fn throughput(recording: &Recording, source: usize) -> Vec<Tick> {
 /// A probability, never rounded to certainty.
 fn percent(probability: f64) -> String {
     match 100.0 * probability {
-        p if p > 99.9 => "over 99.9 %".to_owned(),
-        p if p < 0.1 => "below 0.1 %".to_owned(),
-        p => format!("{p:.1} %"),
+        p if p > 99.9 => "over 99.9%".to_owned(),
+        p if p < 0.1 => "below 0.1%".to_owned(),
+        p => format!("{p:.1}%"),
     }
 }

@@ -23,7 +23,7 @@ use super::stamp::Stamp;
 const MAX_DEPTH: usize = 12;
 
 /// How many lines a record may stay open. The longest honest filling is a class histogram before a full collection,
-/// one line a class; 50 000 classes are more than any heap that we know.
+/// one line a class; 50,000 classes are more than any heap that we know.
 const MAX_OPEN_LINES: u64 = 50_000;
 
 /// What `-XX:+PrintClassHistogramAfterFullGC` prints.

@@ -16,7 +16,7 @@ use super::bytes::Bytes;
 
 /// How deep elements are nested: root, metadata, class, field, annotation.
 const DEPTH: u32 = 8;
-/// Elements and strings of one metadata event. JDK 25 has some 9 000 elements and 5 000 strings.
+/// Elements and strings of one metadata event. JDK 25 has some 9,000 elements and 5,000 strings.
 const MOST: usize = 1 << 20;
 
 /// A type of a chunk.

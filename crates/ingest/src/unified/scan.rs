@@ -16,7 +16,7 @@ pub(crate) fn integer(text: &[u8]) -> Option<(u64, &[u8])> {
     (at > 0).then_some((value, rest))
 }
 
-/// Takes a decimal number off the front, as billionths: "12.345" is 12 345 000 000. Digits beyond the ninth are
+/// Takes a decimal number off the front, as billionths: "12.345" is 12,345,000,000. Digits beyond the ninth are
 /// dropped.
 pub(crate) fn billionths(text: &[u8]) -> Option<(i64, &[u8])> {
     let (whole, rest) = integer(text)?;

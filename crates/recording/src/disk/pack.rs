@@ -1,5 +1,5 @@
 //! One file to send: `NAME.fathom.tar`, a plain tar archive of the directory. The tables are compressed already;
-//! another layer would save 1 % and cost the time of it.
+//! another layer would save 1% and cost the time of it.
 //!
 //! What is unpacked was sent by someone: only files that a recording has are taken, by their exact names, so that no
 //! path leads out of the directory; only plain files, so that no link does; and no more bytes than the archive has

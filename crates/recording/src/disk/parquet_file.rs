@@ -31,7 +31,7 @@ const ROW_GROUP_ROWS: usize = 1 << 20;
 const ROW_GROUP_BYTES: usize = 16 << 20;
 
 /// Room for a column's dictionary before its values are written out one by one. Names of methods need more than the
-/// usual 1 MB; 4 MB of them are some 50 000.
+/// usual 1 MB; 4 MB of them are some 50,000.
 const DICTIONARY_BYTES: usize = 4 << 20;
 
 /// Ids are `Int32`.

@@ -51,7 +51,7 @@ pub fn recordings(report: &RecordingsReport) -> String {
     paragraph(
         &mut out,
         "This is of these two runs. How much runs differ by themselves only more of them tell: \
-         fathom compare -- 'COMMAND A' -- 'COMMAND B'. Of what is called different 5 % may be wrong.",
+         fathom compare -- 'COMMAND A' -- 'COMMAND B'. Of what is called different 5% may be wrong.",
         "  ",
     );
     out

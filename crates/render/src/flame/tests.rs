@@ -134,7 +134,7 @@ fn the_table_tells_self_and_total_and_what_changed() {
         "{table}"
     );
     let first = table.lines().find(|l| l.contains("new")).unwrap();
-    assert!(first.contains("+1.00 s") && first.contains("int") && first.contains("20 %"), "{table}");
+    assert!(first.contains("+1.00 s") && first.contains("int") && first.contains("20%"), "{table}");
     assert!(!table.contains('\x1b'));
     for columns in [60, 80, 100] {
         let table = top(&drawn(true), &about(false), TopOptions { most: 30, by: TopBy::Change }, columns);
@@ -142,7 +142,7 @@ fn the_table_tells_self_and_total_and_what_changed() {
     }
     let plain = top(&drawn(false), &about(false), TopOptions { most: 10, by: TopBy::Total }, 100);
     let rows: Vec<&str> = plain.lines().filter(|l| l.contains('%')).skip(1).collect();
-    assert!(rows[0].contains("org.example.Main.main") && rows[0].contains("100 %"), "{plain}");
+    assert!(rows[0].contains("org.example.Main.main") && rows[0].contains("100%"), "{plain}");
 }
 
 #[test]

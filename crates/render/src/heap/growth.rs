@@ -23,7 +23,7 @@ pub fn growth(growth: &Growth) -> String {
         signed(growth.objects[0], growth.objects[1], quantity::count),
     );
     if growth.chains.is_empty() {
-        out += "\nNothing grew by 1 % of the heap or more in one place.\n";
+        out += "\nNothing grew by 1% of the heap or more in one place.\n";
     } else {
         out += "\nWhere growth is kept (from the roots down, each keeps what is right of it)\n";
     }

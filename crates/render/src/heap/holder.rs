@@ -5,7 +5,7 @@ use fathom_heap::report::{Bound, Holder, SUSPECT_ENTRIES, SUSPECT_SHARE, Suspici
 
 use crate::printable;
 
-/// "1.9 GB of 2.4 GB (79 %) is kept by one java.util.concurrent.ConcurrentHashMap in
+/// "1.9 GB of 2.4 GB (79%) is kept by one java.util.concurrent.ConcurrentHashMap in
 /// SessionCache.sessions (static): …".
 pub(super) fn sentence(holder: &Holder, reachable: u64) -> String {
     let bytes = |n: u64| quantity::bytes(n as f64);

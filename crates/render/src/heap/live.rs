@@ -68,7 +68,7 @@ pub fn live(shown: &LiveHeap) -> String {
     let part = shown.classes.iter().any(|row| row.bytes_within > 0.0);
     let grows = shown.classes.iter().any(|row| row.grown_bytes.is_some());
     let mut titles = vec!["class", "objects", "bytes", "share"];
-    titles.extend(part.then_some("bytes ± (95 %)"));
+    titles.extend(part.then_some("bytes ± (95%)"));
     titles.extend(grows.then_some("growth"));
     let mut rows = table(&titles, &[1]);
     for row in &shown.classes {

@@ -46,7 +46,7 @@ fn count(n: u64) -> String {
     quantity::count(n as f64)
 }
 
-/// A space that no line is broken at, in the middle of a number: "60 000".
+/// A space that no line is broken at, between a number and its unit: "279 MB".
 const NO_BREAK: &str = "\u{a0}";
 
 fn paragraph(out: &mut String, indent: &str, text: &str) {
@@ -55,7 +55,7 @@ fn paragraph(out: &mut String, indent: &str, text: &str) {
     }
 }
 
-/// The text with the groups of each number kept together, and a number with its unit.
+/// The text with each number kept together with its unit.
 fn unbroken_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut words = text.split(' ').peekable();
@@ -73,16 +73,14 @@ fn unbroken_numbers(text: &str) -> String {
 }
 
 fn is_of_the_number(word: &str) -> bool {
-    let bare = word.trim_end_matches([',', ')', ':', ';']);
-    bare.starts_with(|first: char| first.is_ascii_digit())
-        || matches!(bare, "B" | "kB" | "MB" | "GB" | "TB" | "%")
+    matches!(word.trim_end_matches([',', ')', ':', ';']), "B" | "kB" | "MB" | "GB" | "TB")
 }
 
 fn headline(out: &mut String, screen: &Screen) {
     let first = screen.holders.all.first();
     let text = match first {
         Some(first) => holder::sentence(first, screen.size.bytes),
-        None => format!("{} are kept by many small holders: none keeps 5 % of it", bytes(screen.size.bytes)),
+        None => format!("{} are kept by many small holders: none keeps 5% of it", bytes(screen.size.bytes)),
     };
     paragraph(out, "", &text);
     out.push('\n');
@@ -211,11 +209,11 @@ mod tests {
     fn numbers_stay_on_one_line_with_their_units() {
         for columns in 20..60 {
             let mut out = String::new();
-            let text = "(93 %) are kept by one queue: 1 234 567 entries of a.B, 279 B each";
+            let text = "(93%) are kept by one queue: 1,234,567 entries of a.B, 279 B each";
             for line in wrap(&unbroken_numbers(text), columns) {
                 out.push_str(&format!("{}\n", line.replace(NO_BREAK, " ")));
             }
-            assert!(out.contains("1 234 567") && out.contains("279 B") && out.contains("(93 %)"), "{out}");
+            assert!(out.contains("1,234,567") && out.contains("279 B") && out.contains("(93%)"), "{out}");
         }
         assert_eq!(unbroken_numbers("JDK 8 and a.b 9"), "JDK 8 and a.b 9");
     }

@@ -35,9 +35,7 @@ pub(super) fn thin(rows: &mut Vec<Row>, most: usize, unit_ns: i64) -> String {
     rows.sort_by_key(|row| row.t);
     let kept: i128 = rows.iter().map(|row| i128::from(row.weight)).sum();
     let left = 100.0 * (whole - kept) as f64 / whole.max(1) as f64;
-    format!(
-        "{total} samples, without their times; the rarest stacks, {left:.1} % of the weight, are left out"
-    )
+    format!("{total} samples, without their times; the rarest stacks, {left:.1}% of the weight, are left out")
 }
 
 /// A tenth of the step that brings the beginning of the rows down as far as all of them have to come: each step that fails

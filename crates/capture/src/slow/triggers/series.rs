@@ -104,8 +104,7 @@ impl Watch for Dip {
         let (t0_ns, t1_ns) = (history.since_ns, t_ns.saturating_add(dt_ns.max(0)));
         let of = if info.instance.is_empty() { String::new() } else { format!(" of {}", info.instance) };
         let percent = 100.0 * value / usual;
-        let what =
-            format!("{}{of}: {value:.4} {}, usually {usual:.4} ({percent:.0} %)", info.name, info.unit);
+        let what = format!("{}{of}: {value:.4} {}, usually {usual:.4} ({percent:.0}%)", info.name, info.unit);
         Some(Slow { t0_ns, t1_ns, process: info.process, thread: None, stack: None, what })
     }
 }

@@ -152,7 +152,7 @@ impl Show {
 
 fn share(what: &str, who: &str, calls: u64, of: u64) -> String {
     let percent = 100.0 * calls as f64 / of.max(1) as f64;
-    format!("    {percent:>5.1} %  {calls:>9}  {what:<4} {}\n", printable(who))
+    format!("    {percent:>5.1}%  {calls:>9}  {what:<4} {}\n", printable(who))
 }
 
 /// How long calls from one caller took.

@@ -106,7 +106,7 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
     let [finding] = &findings[..] else { panic!("{findings:#?}") };
     assert!((finding.cost_ms - 10_000.0 / 6.0).abs() < 1.0, "{finding:#?}");
     assert_eq!(finding.confidence, Confidence::Likely);
-    assert!(finding.why_confidence.contains("17 % of what an operation's time grew by"), "{finding:#?}");
+    assert!(finding.why_confidence.contains("17% of what an operation's time grew by"), "{finding:#?}");
     // Where nothing else grew it keeps all that it costs.
     let growth = grew(&[(Heading::RunQueue, "", 1.0, 4.0)]);
     let mut findings = vec![taken(9_000.0)];
@@ -117,7 +117,7 @@ fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
     let [ruled_out] = &growth.limit(&case, &mut findings)[..] else { panic!("{findings:#?}") };
     assert!(findings.is_empty(), "{findings:#?}");
     assert!(
-        ruled_out.figure.starts_with("it makes up 0 % of what an operation's time grew by"),
+        ruled_out.figure.starts_with("it makes up 0% of what an operation's time grew by"),
         "{ruled_out:?}"
     );
 }

@@ -60,7 +60,7 @@ fn writes_to_many_files_of_one_disk_are_one_cause() {
     let diagnosis = service.diagnosis();
     let finding = found(&diagnosis);
     assert!(finding.title.contains("waiting for the disk in shop.Log.append (/logs/t-"), "{}", finding.title);
-    assert!(finding.title.contains(".log 20 %"), "{}", finding.title);
+    assert!(finding.title.contains(".log 20%"), "{}", finding.title);
     assert!(finding.share.is_some_and(|share| share > 0.9), "{finding:#?}");
     assert_eq!(finding.confidence, Confidence::Likely);
 }

@@ -151,7 +151,7 @@ fn what_operations_took_longer_explains_no_more_than_it_adds_up_to() {
     let hardly = grew(&[(Heading::Network, "", 4.0, 9.0)]);
     assert!(!hardly.grew(&case));
     let title = hardly.less_demand(&case).unwrap().title;
-    assert!(title.contains("each took hardly longer, 10 % of what was lost in all: 9.00 ms"), "{title}");
+    assert!(title.contains("each took hardly longer, 10% of what was lost in all: 9.00 ms"), "{title}");
     // 200 that take 25 ms longer: half of it.
     let by_half = grew(&[(Heading::Network, "", 4.0, 29.0)]);
     assert!(by_half.grew(&case) && by_half.less_demand(&case).is_none());

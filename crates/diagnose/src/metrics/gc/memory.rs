@@ -20,7 +20,7 @@ use crate::live_set::{Growth, READINGS, Rise};
 use crate::quantity;
 
 /// Live set as a share of the maximum heap. A collector's work per byte allocated goes with live / (heap − live):
-/// at 50 % that is 1, at 70 % more than 2, at 85 % almost 6.
+/// at 50% that is 1, at 70% more than 2, at 85% almost 6.
 pub const LIVE_SHARE: (f64, f64) = (0.70, 0.85);
 /// Promoted as a share of allocated. Most objects die young; where a tenth does not, the old generation fills at a
 /// tenth of the allocation rate and old collections follow.

@@ -18,7 +18,7 @@ const QUEUE_MS: Limits = Limits { fine: 1_000.0, watch: 5_000.0 };
 /// Share of the busiest compiler thread's time.
 const BUSY: Limits = Limits { fine: 0.5, watch: 0.9 };
 /// Share of the code cache left free. Below a twentieth HotSpot begins to slow compilation down
-/// (`StartAggressiveSweepingAt` 10 %, tier thresholds scaled by fullness).
+/// (`StartAggressiveSweepingAt` 10%, tier thresholds scaled by fullness).
 const CACHE_FREE: (f64, f64) = (0.10, 0.05);
 
 /// Compilations of one tier.

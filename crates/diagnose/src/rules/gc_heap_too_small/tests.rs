@@ -24,7 +24,7 @@ fn a_live_set_that_fills_the_heap_keeps_the_collector_running() {
     };
     assert_eq!(finding.confidence, Confidence::Likely);
     assert!(
-        finding.title.contains("30 % of the time") && finding.title.contains("88 % of the heap"),
+        finding.title.contains("30% of the time") && finding.title.contains("88% of the heap"),
         "{}",
         finding.title
     );
@@ -136,11 +136,11 @@ fn of_a_full_old_generation_full_collections_are_charged_and_not_the_young_ones_
         judged(&GcHeapTooSmall, &built.sealed())
     };
     let Judgement::RuledOut { figure, .. } = judged(60.0) else { panic!("found") };
-    assert!(figure.contains("full collections for lack of room took 0.1 % of the time"), "{figure}");
+    assert!(figure.contains("full collections for lack of room took 0.1% of the time"), "{figure}");
     let Judgement::Found(finding) = judged(3_000.0) else { panic!("not found") };
     assert!((finding.cost_ms - 9_000.0).abs() < 1e-3, "{}", finding.cost_ms);
     assert!(
-        finding.title.starts_with("collections take 6.0 % of the time: 163 MB of the 171 MB"),
+        finding.title.starts_with("collections take 6.0% of the time: 163 MB of the 171 MB"),
         "{}",
         finding.title
     );
@@ -176,7 +176,7 @@ fn a_fragment_of_a_log_tells_nothing_of_the_heaps_size() {
 
 #[test]
 fn stops_that_were_picked_for_being_stops_are_no_share_of_the_time() {
-    // Twenty full collections of a full heap in 13 hours: all of the windows, and 0.1 % of the run.
+    // Twenty full collections of a full heap in 13 hours: all of the windows, and 0.1% of the run.
     let mut built = Built::jvm("6", "Parallel", 48_000.0);
     built.fact(fact::HEAP_MAX_BYTES, "1073741824");
     for i in 0..400 {
@@ -186,7 +186,7 @@ fn stops_that_were_picked_for_being_stops_are_no_share_of_the_time() {
     let d = crate::diagnose(&built.sealed(), &crate::Options::default()).unwrap();
     assert!(d.findings.iter().all(|finding| finding.rule != "gc-heap-too-small"), "{}", d.headline);
     let row = d.ruled_out.iter().find(|row| row.rule == "gc-heap-too-small").expect("ruled out");
-    assert!(row.figure.contains("took 0.1 % of the time"), "{}", row.figure);
+    assert!(row.figure.contains("took 0.1% of the time"), "{}", row.figure);
 }
 
 #[test]
@@ -221,11 +221,11 @@ fn what_the_log_does_not_tell_rules_nothing_out() {
     let Judgement::RuledOut { figure, .. } = log(60, &full, &young) else { panic!("both are told") };
     assert_eq!(
         figure,
-        "collections took 30 % of the time, but the live set is 9.8 % of the heap, and the young generation of \
+        "collections took 30% of the time, but the live set is 9.8% of the heap, and the young generation of \
          300 MB fills every 700 ms"
     );
     let no_live = unknown(log(60, &[], &young));
-    assert!(no_live.contains("30 % of the time, and what stays in use shows only"), "{no_live}");
+    assert!(no_live.contains("30% of the time, and what stays in use shows only"), "{no_live}");
     let no_young = unknown(log(60, &full, &[]));
     assert!(no_young.contains("does not tell the size of the young generation"), "{no_young}");
     let mut built = Built::jvm("6", "CMS", 60.0);

@@ -123,7 +123,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// Its class, and what accumulates in it: "java.util.HashMap with 60 000 entries of Session".
+    /// Its class, and what accumulates in it: "java.util.HashMap with 60,000 entries of Session".
     pub(super) fn contents(&self) -> String {
         let objects = self.span.figure(figure::OBJECTS).unwrap_or(1.0);
         let mut text = match objects > 1.0 {

@@ -70,7 +70,7 @@ fn a_steady_live_set_is_ruled_out_with_its_interval() {
     let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &log(|_| 900.0, 4_000.0).sealed()) else {
         panic!("found")
     };
-    assert!(figure.contains("95 % between -"), "{figure}");
+    assert!(figure.contains("95% between -"), "{figure}");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_suspect_in_a_heap_that_does_not_grow_is_no_leak() {
     let mut built = log(|_| 900.0, 4_000.0);
     with_dump(&mut built, 900.0, &[("Table.ALL", 800.0, None, "")]);
     let Judgement::RuledOut { figure, .. } = judged(&HeapLeak, &built.sealed()) else { panic!("found") };
-    assert!(figure.contains("so Table.ALL (static), which keeps 89 %"), "{figure}");
+    assert!(figure.contains("so Table.ALL (static), which keeps 89%"), "{figure}");
 }
 
 #[test]

@@ -132,7 +132,7 @@ pub(super) fn remedies(jit: &JitCase<'_, '_>) -> Vec<crate::Remedy> {
     vec![
         remedy(
             "warm the path up before it takes load: send it some ten thousand calls of its own kind (C2 compiles a \
-             method after 5 000 to 15 000 calls and loops)",
+             method after 5,000 to 15,000 calls and loops)",
             "",
             "the calls must take the same branches and types, or the code is thrown away again",
         ),

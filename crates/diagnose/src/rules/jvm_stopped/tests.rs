@@ -17,7 +17,7 @@ fn stops_of_a_twentieth_are_told_with_where_they_went() {
     let Judgement::Found(finding) = judged(&JvmStopped, &log(2.0, 120.0).sealed()) else {
         panic!("not found")
     };
-    assert!(finding.title.contains("6.0 % of 120"), "{}", finding.title);
+    assert!(finding.title.contains("6.0% of 120"), "{}", finding.title);
     assert!(finding.title.contains("Full GC, Ergonomics"), "{}", finding.title);
     let sort = &finding.fact(&pauses::STOPS).detail("sorts").unwrap().parts()[0];
     assert_eq!(["stops", "value"].map(|name| sort.number(name).unwrap().round()), [60.0, 7_200.0]);
@@ -78,7 +78,7 @@ fn stops_that_stand_out_are_named_where_they_are_what_was_lost() {
     assert!(
         finding
             .title
-            .starts_with("40 stops that stand out of 1 000, the longest 400 ms, most of it in GC pause"),
+            .starts_with("40 stops that stand out of 1,000, the longest 400 ms, most of it in GC pause"),
         "{}",
         finding.title
     );
@@ -106,7 +106,7 @@ fn shorter_stops_that_stand_out_are_counted_with_the_long_ones() {
     assert_eq!(first.rule, "jvm-stopped", "{}", d.headline);
     assert!(
         first.title.starts_with(
-            "2 stops of 1.00 s or more and 50 shorter ones that stand out of 2 002, the longest 3.60 s"
+            "2 stops of 1.00 s or more and 50 shorter ones that stand out of 2,002, the longest 3.60 s"
         ),
         "{}",
         first.title
@@ -179,7 +179,7 @@ fn an_initial_mark_on_one_processor_is_said_to_be_one() {
 #[test]
 fn a_quiet_run_is_ruled_out_by_its_figures() {
     let Judgement::RuledOut { figure, .. } = judged(&JvmStopped, &log(2.0, 30.0).sealed()) else { panic!() };
-    assert!(figure.contains("1.5 % of 120") && figure.contains("30"), "{figure}");
+    assert!(figure.contains("1.5% of 120") && figure.contains("30"), "{figure}");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn the_largest_sort_of_stops_is_most_of_them_only_from_half_on() {
         built.pause("GC pause (young)", "GCLocker Initiated GC", at + 0.6, 25.0, &[]);
     }
     let Judgement::Found(finding) = judged(&JvmStopped, &built.sealed()) else { panic!("not found") };
-    assert!(finding.title.ends_with("40 % of it in unnamed VM operations"), "{}", finding.title);
+    assert!(finding.title.ends_with("40% of it in unnamed VM operations"), "{}", finding.title);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn what_another_rule_explains_is_charged_there_and_the_sum_is_told_in_its_eviden
     let d = diagnose(&built.sealed(), &Options::default()).unwrap();
     assert_eq!(d.findings.iter().map(|f| f.rule).collect::<Vec<_>>(), ["gc-explicit"], "{}", d.headline);
     assert!(
-        d.findings[0].evidence.iter().any(|e| e.text().contains("stopped for 20 %")),
+        d.findings[0].evidence.iter().any(|e| e.text().contains("stopped for 20%")),
         "{:?}",
         d.findings[0]
     );

@@ -28,7 +28,7 @@ fn faults_that_take_a_third_of_the_time_are_a_finding_with_mapping_and_remedy() 
     assert!((finding.cost_ms - 3000.0).abs() < 1.0, "{}", finding.cost_ms);
     assert!(finding.title.contains("the Java heap"), "{}", finding.title);
     assert!(finding.remedies[0].change.contains("AlwaysPreTouch"));
-    assert!(finding.evidence[0].text().contains("150 000"), "{:?}", finding.evidence[0]);
+    assert!(finding.evidence[0].text().contains("150,000"), "{:?}", finding.evidence[0]);
 }
 
 /// One fault of 800 ms a second in a mapped file.
@@ -91,7 +91,7 @@ fn few_faults_are_ruled_out_with_their_rate_and_a_log_alone_cannot_tell() {
     else {
         panic!()
     };
-    assert!(figure.contains("2 000 faults a second"), "{figure}");
+    assert!(figure.contains("2,000 faults a second"), "{figure}");
     let log = Built::jvm("17", "G1", 60.0).sealed();
     assert!(matches!(judged(&PageFaultStorm, &log), Judgement::CannotTell(_)));
 }

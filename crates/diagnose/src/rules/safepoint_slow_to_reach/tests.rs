@@ -47,7 +47,7 @@ fn a_thread_that_was_late_for_want_of_a_cpu_is_no_loop_without_a_poll() {
     let Judgement::Found(found) = late_worker(false) else { panic!("not found") };
     assert!(found.culprit.starts_with("worker: running"), "{}", found.culprit);
     assert!(!found.why_confidence.contains("does not name"), "{}", found.why_confidence);
-    assert!(found.title.contains("0.4 % of the run"), "{}", found.title);
+    assert!(found.title.contains("0.4% of the run"), "{}", found.title);
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn a_dip_of_a_quarter_of_the_run_is_found_in_noise_and_noise_alone_is_none() {
     for (depth, up_to) in [(0.45, 0.15), (0.30, 0.08)] {
         for ticks in [64, 120] {
             let found = NOISE.map(|noise| share_found(ticks, depth, noise, 60));
-            println!("-{:.0} %, 16 of {ticks:3} ticks   {found:?}", depth * 100.0);
+            println!("-{:.0}%, 16 of {ticks:3} ticks   {found:?}", depth * 100.0);
             for (noise, share) in NOISE.iter().zip(found).filter(|(noise, _)| **noise <= up_to) {
                 assert!(share >= 0.95, "{depth} {ticks} {noise}: {share}");
             }

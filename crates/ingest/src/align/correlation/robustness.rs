@@ -185,7 +185,7 @@ fn real(counts: &mut Counts, run: &Run, often: u64) {
         for share in [0.05, 0.1, 0.2, 0.5] {
             let loud: Vec<f64> =
                 work.iter().map(|w| (w + share * mean * normal(&mut noise)).max(0.0)).collect();
-            let case = name(&format!("noise of {:.0} % added", 100.0 * share));
+            let case = name(&format!("noise of {:.0}% added", 100.0 * share));
             counts.judge(&case, &ticks(&loud, 1.0), &run.witnesses, truth);
         }
         for length in [40, 80, 120, 160] {
