@@ -7,7 +7,7 @@
 Two JVMs that are warm and rest until they are asked to work for some seconds: one is only ever recorded from outside, into the
 other async-profiler is loaded, and each has its own turns with none beside it, so that what stays loaded is not held against the
 wrong one. Turns of all ways are interleaved and rotated; a figure is the median over rounds of the ratio to the mean of the two
-turns with none in the same round and JVM, with its 95 % interval; "none, once more" is one of the two against the other. The CPU time of an operation (all threads of the JVM) tells what is taken
+turns with none in the same round and JVM, with its 95% interval; "none, once more" is one of the two against the other. The CPU time of an operation (all threads of the JVM) tells what is taken
 from the target itself; throughput tells, too, of the processors that the profiler runs on meanwhile. A profiler has begun before
 its turn does, and has seen the JVM at work for `--lead` seconds, as have the turns with none: what it takes to begin is told by
 `measure.py --parts start`. "none, once more" shows what of a difference is noise, and perf without stacks what the timer alone takes: on a virtual machine each of its interrupts may leave the guest.

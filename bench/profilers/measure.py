@@ -34,13 +34,13 @@ def run(*command, **options):
 
 
 def spread(values, digits=1):
-    """Ratios less one: their median, and where the true one lies at 95 % by the ranks; all that there is, when that is too few."""
+    """Ratios less one: their median, and where the true one lies at 95% by the ranks; all that there is, when that is too few."""
     values, n = sorted(values), len(values)
     below = lambda k: sum(math.comb(n, i) for i in range(k + 1)) / 2**n
     cut = next((k for k in reversed(range(n // 2)) if below(k) <= 0.025), None)
     ends = (values[cut], values[-1 - cut]) if cut is not None else (values[0], values[-1])
-    known = "95 %: " if cut is not None else ""
-    return f"{100 * statistics.median(values):+.{digits}f} % ({known}{100 * ends[0]:+.{digits}f} … {100 * ends[1]:+.{digits}f})"
+    known = "95%: " if cut is not None else ""
+    return f"{100 * statistics.median(values):+.{digits}f}% ({known}{100 * ends[0]:+.{digits}f} … {100 * ends[1]:+.{digits}f})"
 
 
 class Jvm:
@@ -184,7 +184,7 @@ def whole_of_perf(stacks):
 
 def share(pair):
     whole, everything = pair
-    return f"{100 * whole / everything:.2f} % of {everything}" if everything else "none"
+    return f"{100 * whole / everything:.2f}% of {everything}" if everything else "none"
 
 
 def whole_of_fathom(stacks):
@@ -297,7 +297,7 @@ def truth():
         error = math.sqrt(p * (1 - p) / n + q * (1 - q) / m)
         largest = max(largest, abs(p - q) / error if error else 0)
         if abs(p - q) > 3 * error:
-            beyond.append(f"{name} {100 * p:.1f} % / {100 * q:.1f} %")
+            beyond.append(f"{name} {100 * p:.1f}% / {100 * q:.1f}%")
     print(f"javac, {n} samples of fathom and {m} of async-profiler: of the 30 frames with the largest totals, {len(beyond)} differ by more than three standard errors (largest: {largest:.1f}){': ' + '; '.join(beyond) if beyond else ''}.")
     with Jvm(OPTIONS.jdk, [], ["Loads", "shares", "600"]) as jvm:
         time.sleep(OPTIONS.warm)
@@ -346,7 +346,7 @@ def cost():
             base, here = found[load]["base"], found[load][way]
             pairs = [h / b - 1 for h, b in zip(here, base)]
             spread = f"{100 * min(pairs):+.1f} … {100 * max(pairs):+.1f}"
-            cells.append(f"{statistics.median(base):.0f} ms" if way == "base" else f"{100 * (statistics.median(here) / statistics.median(base) - 1):+.1f} % ({spread})")
+            cells.append(f"{statistics.median(base):.0f} ms" if way == "base" else f"{100 * (statistics.median(here) / statistics.median(base) - 1):+.1f}% ({spread})")
         print(f"| {way} | " + " | ".join(cells) + " |")
     print("\n\"everything\": all collectors of `fathom record` (scheduler, probes, host), \"fathom\": CPU samples alone.")
     print("\n| fathom itself | CPU seconds a run, tables and names included | of which seconds of wall time | peak MB |\n|---|---|---|---|")

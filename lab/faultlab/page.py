@@ -6,7 +6,7 @@ Z = 1.96
 
 
 def wilson(right, of):
-    """The 95 % interval of a share, after Wilson (1927)."""
+    """The 95% interval of a share, after Wilson (1927)."""
     if not of:
         return 0.0, 1.0
     share, spread = right / of, Z * Z / of
@@ -16,7 +16,7 @@ def wilson(right, of):
 
 
 def rate(flags):
-    """`12 of 20, 60 % (39 to 78 %)`."""
+    """`12 of 20, 60% (39 to 78%)`."""
     flags = list(flags)
     if not flags:
         return "—"
@@ -150,7 +150,7 @@ def each(rows):
         if not r["counts"]:
             continue
         known = not r["quiet"]
-        out.append(line(r["case"], r["java"], "—" if r["load"] is None else f"{r['load']:.1f}", f"{r['loss'] * 100:.0f} %",
+        out.append(line(r["case"], r["java"], "—" if r["load"] is None else f"{r['load']:.1f}", f"{r['loss'] * 100:.0f}%",
                         r["grades"]["with"], mark[r["grounded"]] if known else "—", r["grades"]["without"],
                         mark[r.get("jmc", {}).get("top_1")] if known else "—",
                         mark[r.get("baseline", {}).get("right")] if known else "—", told(r)))
@@ -161,7 +161,7 @@ def left_out(rows):
     out = ["", "## What does not count", "",
            "Faults that cost no more than a steady control of the same workload and JDK loses or gains by itself, and benign",
            "changes that cost more than that.", "", *head("case", "JDK", "loss", "noise", "grade it would have had")]
-    return out + [line(r["case"], r["java"], f"{r['loss'] * 100:.0f} %", f"{r['noise'] * 100:.0f} %", r["grades"]["with"])
+    return out + [line(r["case"], r["java"], f"{r['loss'] * 100:.0f}%", f"{r['noise'] * 100:.0f}%", r["grades"]["with"])
                   for r in rows if not r["counts"]]
 
 
@@ -184,7 +184,7 @@ the fault begins and ends; then `fathom diagnose` is asked. Intervals are Wilson
 
 def band(loss):
     """How much was lost: fathom looks into a dip of less than a fifth only when it is asked to."""
-    return "less than 20 %" if loss < 0.2 else "20 to 50 %" if loss < 0.5 else "more than 50 %"
+    return "less than 20%" if loss < 0.2 else "20 to 50%" if loss < 0.5 else "more than 50%"
 
 
 def page(rows, note=""):

@@ -45,7 +45,7 @@ def main():
     comparisons = int(sys.argv[3]) if len(sys.argv) > 3 else 100
     runs = sys.argv[4] if len(sys.argv) > 4 else "10"
     folder.mkdir(parents=True, exist_ok=True)
-    print("| command | comparisons | faster or slower | 95 % interval | no difference | mean | spread |")
+    print("| command | comparisons | faster or slower | 95% interval | no difference | mean | spread |")
     print("|---|---|---|---|---|---|---|")
     for name, command in COMMANDS.items():
         compare(fathom, "--runs", str(SERIES), "--out", str(folder / f"{name}.json"), "--", command, "--", command)

@@ -313,10 +313,10 @@ def garbagecat(jar, path):
 
 
 CLASSES = [
-    ("stopped for 5 % of 10 s or more", lambda r: r["heavy"]),
+    ("stopped for 5% of 10 s or more", lambda r: r["heavy"]),
     ("a stop of a second or more", lambda r: r["long"]),
     ("a failure that the log names", lambda r: r["fails"]),
-    ("none of these, and stopped for less than 2 %", lambda r: r["quiet"]),
+    ("none of these, and stopped for less than 2%", lambda r: r["quiet"]),
     ("all", lambda r: True),
 ]
 
