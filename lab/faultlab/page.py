@@ -21,7 +21,7 @@ def rate(flags):
     if not flags:
         return "—"
     low, high = wilson(sum(flags), len(flags))
-    return f"{sum(flags)} of {len(flags)}, {sum(flags) / len(flags):.0%} ({low:.0%} to {high:.0%})".replace("%", " %")
+    return f"{sum(flags)} of {len(flags)}, {sum(flags) / len(flags):.0%} ({low:.0%} to {high:.0%})"
 
 
 def line(*cells):
@@ -65,7 +65,7 @@ def conditions(rows, note):
     if loads:
         said.append(f"The load average of the machine was {min(loads):.1f} to {max(loads):.1f} during the runs, with a median of"
                     f" {median(loads):.1f}; its two processors were busy for {min(busy):.0%} to {max(busy):.0%} of a run,"
-                    f" {median(busy):.0%} in the median, by the lab itself and by other programs.".replace("%", " %"))
+                    f" {median(busy):.0%} in the median, by the lab itself and by other programs.")
     return " ".join([*said, "Each JVM also wrote a flight recording, for JMC.", note]).strip()
 
 
@@ -169,7 +169,7 @@ INTRODUCTION = """# How often the verdict is right
 
 Made by `lab/run score`. Faults with a known cause are put into three services: a small one of the lab's own, Jetty with
 Lucene, and H2 behind HikariCP ([lab/README.md](../lab/README.md)). Each is recorded from outside by `fathom record` while
-the fault begins and ends; then `fathom diagnose` is asked. Intervals are Wilson's, at 95 %.
+the fault begins and ends; then `fathom diagnose` is asked. Intervals are Wilson's, at 95%.
 
 - **Top-1**: the first finding is of the rule that the truth lists, or its title or culprit names the method, lock, file or
   peer that was put in. **Top-3**: one of the first three is or does.
