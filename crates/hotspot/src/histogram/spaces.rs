@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use crate::flags::Flags;
 use crate::heap::HeapBounds;
 use crate::layout::{G1Layout, HeapLayout, ObjectLayout, ParallelLayout, SerialLayout};
@@ -18,6 +20,8 @@ const HUMONGOUS: i64 = 4;
 const CONTINUES: i64 = 1;
 /// A buffer keeps two words at least, for an object that fills it up (`alignment_reserve`).
 const FILLER_WORDS: u64 = 2;
+/// The bit of a region's sort that tells eden and survivors.
+const YOUNG: i64 = 2;
 
 /// A stretch of the heap that is full of objects, but for gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +29,10 @@ pub(super) struct Stretch {
     pub(super) at: Range<u64>,
     /// Whether it is one object, of which only the beginning is looked at.
     pub(super) one_object: bool,
+    /// Whether every collection empties it.
+    pub(super) young: bool,
+    /// What G1 uses the region for; 0 elsewhere.
+    pub(super) sort: i64,
 }
 
 /// All stretches, and those parts of them that allocation buffers have not used: by beginning, their end.
@@ -32,6 +40,8 @@ pub(super) struct Spaces {
     pub(super) stretches: Vec<Stretch>,
     pub(super) gaps: BTreeMap<u64, u64>,
     pub(super) collector: &'static str,
+    /// Collections so far, where the JVM has the count among its tables.
+    collections: Option<i64>,
 }
 
 impl Spaces {
@@ -50,8 +60,28 @@ impl Spaces {
             stretch.at.start < stretch.at.end && heap.start <= stretch.at.start && stretch.at.end <= heap.end
         };
         let stretches = stretches.into_iter().filter(within).collect();
-        Ok(Self { stretches, gaps: gaps(vm, &heap)?, collector })
+        Ok(Self { stretches, gaps: gaps(vm, &heap)?, collector, collections: collections(vm)? })
     }
+
+    /// The stretches of `self` in which objects moved before `later` was read. One whose end grew was allocated in, and its objects are where
+    /// they were; but a collection may have emptied a young one that has been filled again since.
+    pub(super) fn moved(&self, later: &Self) -> Vec<bool> {
+        let collected = self.collections != later.collections;
+        let by_start: FxHashMap<u64, &Stretch> =
+            later.stretches.iter().map(|stretch| (stretch.at.start, stretch)).collect();
+        let stayed = |stretch: &Stretch| {
+            by_start.get(&stretch.at.start).is_some_and(|after| {
+                after.sort == stretch.sort && after.at.end >= stretch.at.end && !(collected && stretch.young)
+            })
+        };
+        self.stretches.iter().map(|stretch| !stayed(stretch)).collect()
+    }
+}
+
+fn collections<M: Memory>(vm: &Vm<M>) -> Result<Option<i64>> {
+    let layout = HeapLayout::of(vm.source())?;
+    let Some(field) = layout.collections else { return Ok(None) };
+    Ok(Some(field.read(&vm.memory, layout.heap.read_u64(&vm.memory)?)?))
 }
 
 fn heap<M: Memory>(vm: &Vm<M>) -> Result<u64> {
@@ -81,7 +111,7 @@ fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
         // Pointers, whose types the table has with "const" and "volatile" behind them.
         let pointer = |field: crate::layout::Field| memory.read_u64(field.of(region));
         let at = pointer(layout.bottom)?..pointer(layout.top)?;
-        stretches.push(Stretch { at, one_object: sort & HUMONGOUS != 0 });
+        stretches.push(Stretch { at, one_object: sort & HUMONGOUS != 0, young: sort & YOUNG != 0, sort });
     }
     Ok(stretches)
 }
@@ -89,12 +119,12 @@ fn g1<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
 fn parallel<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
     let (memory, layout) = (&vm.memory, ParallelLayout::of(vm.source())?);
     let (young, old) = (layout.young.read_u64(memory)?, layout.old.read_u64(memory)?);
-    [(young, layout.eden), (young, layout.from), (old, layout.tenured)]
+    [(young, layout.eden, true), (young, layout.from, true), (old, layout.tenured, false)]
         .into_iter()
-        .map(|(generation, space)| {
+        .map(|(generation, space, young)| {
             let space = space.read_u64(memory, generation)?;
             let at = layout.bottom.read_u64(memory, space)?..layout.top.read_u64(memory, space)?;
-            Ok(Stretch { at, one_object: false })
+            Ok(Stretch { at, one_object: false, young, sort: 0 })
         })
         .collect()
 }
@@ -102,12 +132,12 @@ fn parallel<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
 fn serial<M: Memory>(vm: &Vm<M>) -> Result<Vec<Stretch>> {
     let (memory, layout, heap) = (&vm.memory, SerialLayout::of(vm.source())?, heap(vm)?);
     let (young, old) = (layout.young.read_u64(memory, heap)?, layout.old.read_u64(memory, heap)?);
-    [(young, layout.eden), (young, layout.from), (old, layout.tenured)]
+    [(young, layout.eden, true), (young, layout.from, true), (old, layout.tenured, false)]
         .into_iter()
-        .map(|(generation, space)| {
+        .map(|(generation, space, young)| {
             let space = space.read_u64(memory, generation)?;
             let at = layout.bottom.read_u64(memory, space)?..layout.top.read_u64(memory, space)?;
-            Ok(Stretch { at, one_object: false })
+            Ok(Stretch { at, one_object: false, young, sort: 0 })
         })
         .collect()
 }
@@ -131,4 +161,38 @@ fn gaps<M: Memory>(vm: &Vm<M>, heap: &Range<u64>) -> Result<BTreeMap<u64, u64>> 
         }
     }
     Ok(gaps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spaces(collections: i64, stretches: &[(u64, u64, i64)]) -> Spaces {
+        let stretch = |(start, end, sort): &(u64, u64, i64)| Stretch {
+            at: *start..*end,
+            one_object: sort & HUMONGOUS != 0,
+            young: sort & YOUNG != 0,
+            sort: *sort,
+        };
+        Spaces {
+            stretches: stretches.iter().map(stretch).collect(),
+            gaps: BTreeMap::new(),
+            collector: "G1",
+            collections: Some(collections),
+        }
+    }
+
+    #[test]
+    fn what_was_allocated_in_stayed_and_what_shrank_went_or_was_reused_moved() {
+        const OLD: i64 = 8;
+        let before = spaces(3, &[(100, 200, YOUNG), (200, 300, OLD), (300, 350, OLD), (400, 500, HUMONGOUS)]);
+        let grown = spaces(3, &[(100, 230, YOUNG), (200, 300, OLD), (300, 390, OLD), (400, 500, HUMONGOUS)]);
+        assert_eq!(before.moved(&grown), [false; 4]);
+        // Eden was emptied and is as full as it was; one region became another sort, one has less in it, one is gone.
+        let collected = spaces(4, &[(100, 200, YOUNG), (200, 300, YOUNG | 1), (300, 340, OLD)]);
+        assert_eq!(before.moved(&collected), [true; 4]);
+        // A young collection leaves the old regions where they are.
+        let young = spaces(4, &[(200, 300, OLD), (300, 400, OLD), (400, 500, HUMONGOUS)]);
+        assert_eq!(before.moved(&young), [true, false, false, false]);
+    }
 }

@@ -10,6 +10,8 @@ group! {
         heap: Static = ["Universe._collectedHeap"];
         /// `CollectedHeap`: what it has reserved, a `MemRegion`. ZGC leaves it empty.
         reserved: Field = ["CollectedHeap._reserved"];
+        /// `CollectedHeap`: collections so far, by which a space that was emptied and filled again is told from one that was left alone.
+        collections: Option<Field> = ["CollectedHeap._total_collections"];
         /// `MemRegion`: its first address.
         start: Field = ["MemRegion._start"];
         /// `MemRegion`: its length in words.

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
@@ -122,6 +122,12 @@ impl Jvm {
                 return rest.trim().to_owned();
             }
         }
+    }
+
+    /// Tells the program something and waits until it has answered "done".
+    pub fn say(&mut self, told: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(told.as_bytes()).unwrap();
+        self.wait_for("done");
     }
 
     /// The process.

@@ -23,6 +23,10 @@ pub struct LiveHeap {
     pub skipped_bytes: u64,
     /// Bytes of these that threads had reserved and not used.
     pub reserved_bytes: u64,
+    /// Bytes of these in regions that a collection emptied or moved objects out of while they were read.
+    pub moved_bytes: u64,
+    /// How often the heap was walked until little of it moved meanwhile.
+    pub walks: u32,
     /// How long it took, milliseconds.
     pub took_ms: f64,
     /// When it began, by the wall clock: "2026-11-24T22:00:23.5Z".
@@ -61,10 +65,20 @@ pub fn live(shown: &LiveHeap) -> String {
         quantity::millis(shown.took_ms),
     );
     out += &format!(
-        "  {} reserved by threads and not used yet, {} skipped: no sound object there (moved meanwhile, or dead with its class)\n\n",
+        "  {} reserved by threads and not used yet, {} skipped: no sound object there (moved meanwhile, or dead with its class)\n",
         bytes(shown.reserved_bytes),
         bytes(shown.skipped_bytes)
     );
+    if shown.walks > 1 {
+        out += &format!("  walked {} times, as collections moved objects meanwhile\n", shown.walks);
+    }
+    if shown.moved_bytes > 0 {
+        out += &format!(
+            "  {} read where a collection moved objects meanwhile: they may be counted twice, or not at all\n",
+            bytes(shown.moved_bytes)
+        );
+    }
+    out += "\n";
     let part = shown.classes.iter().any(|row| row.bytes_within > 0.0);
     let grows = shown.classes.iter().any(|row| row.grown_bytes.is_some());
     let mut titles = vec!["class", "objects", "bytes", "share"];

@@ -79,6 +79,8 @@ fn shown(
         read_bytes: histogram.read_bytes,
         skipped_bytes: histogram.skipped_bytes,
         reserved_bytes: histogram.reserved_bytes,
+        moved_bytes: histogram.moved_bytes,
+        walks: histogram.walks,
         took_ms: took.as_secs_f64() * 1e3,
         at: at.to_string(),
         at_s: since_first.as_secs_f64(),

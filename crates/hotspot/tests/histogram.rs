@@ -1,0 +1,148 @@
+//! The histogram of a running heap, with collections that run exactly while it is walked.
+
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
+mod jvm;
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fathom_hotspot::Vm;
+use fathom_hotspot::attach::Attach;
+use fathom_hotspot::heap::HeapBounds;
+use fathom_hotspot::histogram::{Histogram, read};
+use fathom_hotspot::memory::{Memory, ProcessMemory, Unreadable};
+use jvm::{Jdk, Jvm, jdks, may_trace};
+
+/// Reads of so many bytes of the heap are windows of a walk, and no fields of the JVM.
+const A_WINDOW: usize = 16 << 10;
+
+/// What happens when a walk begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Meanwhile {
+    Nothing,
+    /// The program makes some more objects.
+    Allocates,
+    /// A collection of all of the heap, behind which the program makes its objects anew.
+    Collects,
+}
+
+/// Memory of a JVM to which something happens between the reading of its regions and the walk through them.
+struct Eventful {
+    truth: Arc<ProcessMemory>,
+    jvm: RefCell<Jvm>,
+    heap: std::ops::Range<u64>,
+    meanwhile: Meanwhile,
+    /// In so many walks more.
+    walks: Cell<u32>,
+    /// Windows of this walk. No address is read twice in one.
+    windows: RefCell<HashSet<u64>>,
+}
+
+impl Memory for Eventful {
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
+        if into.len() >= A_WINDOW && self.heap.contains(&address) {
+            let first = self.windows.borrow().is_empty();
+            let again = !self.windows.borrow_mut().insert(address);
+            if (first || again) && self.walks.get() > 0 {
+                self.walks.set(self.walks.get() - 1);
+                self.windows.borrow_mut().clear();
+                self.windows.borrow_mut().insert(address);
+                let mut jvm = self.jvm.borrow_mut();
+                match self.meanwhile {
+                    Meanwhile::Nothing => {}
+                    Meanwhile::Allocates => jvm.say("m"),
+                    Meanwhile::Collects => {
+                        Attach::to(jvm.pid()).unwrap().jcmd("GC.run").unwrap();
+                        jvm.say("n");
+                    }
+                }
+            }
+        }
+        self.truth.read(address, into)
+    }
+}
+
+fn walked(jdk: &Jdk, collector: &str, meanwhile: Meanwhile, walks: u32) -> Option<(Histogram, Histogram)> {
+    // Nothing leaves the young generation by itself.
+    let jvm = Jvm::start(jdk, &[collector, "-Xmx256m", "-Xms256m", "-Xmn128m"], &["Young"])?;
+    let truth = Vm::open(jvm.pid()).unwrap();
+    let heap = HeapBounds::read(&truth).unwrap().heap.unwrap();
+    let memory = Rc::new(Eventful {
+        truth: truth.memory.clone(),
+        jvm: RefCell::new(jvm),
+        heap,
+        meanwhile,
+        walks: Cell::new(walks),
+        windows: RefCell::default(),
+    });
+    let vm = Vm {
+        memory,
+        libjvm: truth.libjvm.clone(),
+        structs: truth.structs.clone(),
+        release: truth.release.clone(),
+    };
+    let histogram = read(&vm, 1).unwrap();
+    assert_eq!(
+        vm.memory.walks.get(),
+        walks.saturating_sub(histogram.walks),
+        "{jdk:?} {collector} {meanwhile:?}"
+    );
+    Some((histogram, read(&truth, 1).unwrap()))
+}
+
+fn items(histogram: &Histogram) -> f64 {
+    histogram.rows.iter().find(|row| row.class == "Young$Item").map_or(0.0, |row| row.instances)
+}
+
+fn each(check: impl Fn(&Jdk, &str)) {
+    if !may_trace() {
+        return;
+    }
+    for jdk in jdks() {
+        for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC"] {
+            // The regions of G1 and the generations of Serial are among the tables of later releases only.
+            if jdk.release > 8 || collector.contains("Parallel") {
+                check(&jdk, collector);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_heap_that_is_only_allocated_in_is_walked_once_and_nothing_moved() {
+    each(|jdk, collector| {
+        for meanwhile in [Meanwhile::Nothing, Meanwhile::Allocates] {
+            let Some((seen, _)) = walked(jdk, collector, meanwhile, 1) else { return };
+            assert_eq!(
+                (seen.walks, seen.moved_bytes),
+                (1, 0),
+                "JDK {} {collector} {meanwhile:?}",
+                jdk.release
+            );
+            assert!(items(&seen) >= 200_000.0, "JDK {} {collector}: {}", jdk.release, items(&seen));
+        }
+    });
+}
+
+#[test]
+fn a_walk_during_which_a_collection_ran_is_made_again() {
+    each(|jdk, collector| {
+        let Some((seen, quiet)) = walked(jdk, collector, Meanwhile::Collects, 1) else { return };
+        let what = format!("JDK {} {collector}", jdk.release);
+        assert_eq!((seen.walks, seen.moved_bytes), (2, 0), "{what}");
+        assert_eq!(items(&seen), items(&quiet), "{what}");
+    });
+}
+
+#[test]
+fn where_a_collection_runs_in_every_walk_what_moved_is_told() {
+    each(|jdk, collector| {
+        let Some((seen, _)) = walked(jdk, collector, Meanwhile::Collects, 3) else { return };
+        let what = format!("JDK {} {collector}: {} of {} B", jdk.release, seen.moved_bytes, seen.read_bytes);
+        assert_eq!(seen.walks, 3, "{what}");
+        assert!(seen.moved_bytes > seen.read_bytes / 100 && seen.moved_bytes <= seen.read_bytes, "{what}");
+    });
+}
