@@ -34,7 +34,7 @@ pub fn heap_dump(data: &[u8]) {
     let path = std::env::temp_dir().join(format!("fathom-fuzz-{}", std::process::id()));
     std::fs::File::create(&path).and_then(|mut f| f.write_all(data)).expect("the temporary folder is writable");
     for referents in [Referents::AsAll, Referents::LeftOut] {
-        let Ok(heap) = fathom_heap::read(&path, referents) else { continue };
+        let Ok(heap) = fathom_heap::read(&path, referents, None) else { continue };
         let kept = Kept::of(&heap);
         let paths = Paths::of(&heap, &kept);
         let screen = Screen::of(&heap, &kept, &paths, About::of(&heap, &path, true), 10);

@@ -53,6 +53,7 @@ pub use collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Una
 pub use cpu::CpuEvent;
 pub use error::CaptureError;
 pub use jvm_start::jvm_start;
+pub use session::memory_left;
 pub use session::{Ended, Limits, Output, Progress, Session, Signals, Summary};
 pub use target::{Selection, Target, TargetEvent, Targets};
 pub use written_files::WrittenFile;

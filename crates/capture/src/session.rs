@@ -35,6 +35,7 @@ mod window;
 pub use end::Ended;
 pub use limits::Limits;
 pub(crate) use limits::free_bytes;
+pub use memory::left as memory_left;
 pub use output::Output;
 pub(crate) use priority::Raised;
 pub use signals::Signals;

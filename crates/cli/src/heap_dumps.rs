@@ -86,7 +86,7 @@ pub fn add(dumps: &[PathBuf], recording: &mut Recording, tell: bool) -> Result<(
 }
 
 fn one(path: &Path) -> Result<Read> {
-    let heap = fathom_heap::read(path, Referents::AsAll)?;
+    let heap = fathom_heap::read(path, Referents::AsAll, fathom_capture::memory_left())?;
     let kept = Kept::of(&heap);
     let paths = Paths::of(&heap, &kept);
     let Header { written_ms, .. } = heap.header;

@@ -1,5 +1,5 @@
 //! What reading a dump takes, step by step: `cargo run --release -p fathom-heap --example measure
-//! -- DUMP [N]`. With N, the N objects that keep most: address, retained, shallow, class.
+//! -- DUMP [N]`. With N, the N objects that keep most: address, retained, shallow, class. With `DISK=1` the index is on disk.
 
 use std::path::Path;
 use std::time::Instant;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             field("RssFile:")
         );
     };
-    let heap = fathom_heap::read(path, Referents::AsAll)?;
+    let heap = fathom_heap::read(path, Referents::AsAll, std::env::var_os("DISK").map(|_| 0))?;
     step(&format!("read, {} objects", heap.len()));
     let kept = Kept::of(&heap);
     step("dominators");

@@ -17,6 +17,7 @@
 //! So the peak is `order`, `parent`, `semi`, `label`, `dominator`, each four bytes a reachable
 //! object, beside the graph backwards.
 
+use crate::column::{Column, Storage};
 use crate::offsets::Offsets;
 
 /// Nothing.
@@ -37,29 +38,35 @@ pub trait Graph {
 #[derive(Debug)]
 pub struct Tree {
     /// The object of each number; that of 0 is [`NONE`].
-    pub order: Vec<u32>,
+    pub order: Column<u32>,
     /// The immediate dominator of each number; that of 0 is 0.
-    pub dominator: Vec<u32>,
+    pub dominator: Column<u32>,
 }
 
 impl Tree {
     /// Of a graph.
-    pub fn of(graph: &impl Graph) -> Self {
-        let (order, mut parent, number) = walk(graph);
-        let (offsets, predecessors) = backwards(graph, &order, &number);
+    pub fn of(graph: &impl Graph, storage: Storage) -> Self {
+        let (order, mut parent, number) = walk(graph, storage);
+        let (offsets, predecessors) = backwards(graph, storage, &order, &number);
         drop(number);
-        let dominator = dominators(&mut parent, &offsets, &predecessors);
+        let dominator = dominators(storage, &mut parent, &offsets, &predecessors);
         Self { order, dominator }
     }
 }
 
 /// Depth first from all roots: objects in their order, the parent of each number, the number of
 /// each object.
-fn walk(graph: &impl Graph) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
-    let mut number = vec![NONE; graph.objects() as usize];
-    let (mut order, mut parent) = (vec![NONE], vec![0]);
+fn walk(graph: &impl Graph, storage: Storage) -> (Column<u32>, Column<u32>, Column<u32>) {
+    let objects = graph.objects() as usize;
+    let mut number = Column::filled(storage, objects, NONE);
+    let column = |first| {
+        let mut column = Column::with_room(storage, objects + 1);
+        column.push(first);
+        column
+    };
+    let (mut order, mut parent) = (column(NONE), column(0));
     // How many successors of each number have been looked at: with `parent` this is the stack.
-    let mut looked: Vec<u32> = vec![0];
+    let mut looked: Column<u32> = column(0);
     let mut at = 0_usize;
     loop {
         let k = looked[at];
@@ -86,8 +93,8 @@ fn walk(graph: &impl Graph) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
 }
 
 /// All references between what was reached, backwards, in numbers.
-fn backwards(graph: &impl Graph, order: &[u32], number: &[u32]) -> (Offsets, Vec<u32>) {
-    Offsets::fill(order.len(), |add| {
+fn backwards(graph: &impl Graph, storage: Storage, order: &[u32], number: &[u32]) -> (Offsets, Column<u32>) {
+    Offsets::fill(storage, order.len(), |add| {
         for root in graph.roots() {
             add(number[*root as usize], 0);
         }
@@ -101,11 +108,20 @@ fn backwards(graph: &impl Graph, order: &[u32], number: &[u32]) -> (Offsets, Vec
     })
 }
 
-fn dominators(ancestor: &mut [u32], offsets: &Offsets, predecessors: &[u32]) -> Vec<u32> {
+fn dominators(
+    storage: Storage,
+    ancestor: &mut [u32],
+    offsets: &Offsets,
+    predecessors: &[u32],
+) -> Column<u32> {
     let n = ancestor.len();
-    let mut semi: Vec<u32> = (0..n as u32).collect();
-    let mut label: Vec<u32> = semi.clone();
-    let mut dominator = vec![NONE; n];
+    let each = || {
+        let mut column = Column::zeroed(storage, n);
+        column.iter_mut().zip(0..).for_each(|(value, number)| *value = number);
+        column
+    };
+    let (mut semi, mut label): (Column<u32>, Column<u32>) = (each(), each());
+    let mut dominator = Column::filled(storage, n, NONE);
     let mut path = Vec::new();
     for w in (1..n).rev() {
         let mut best = w as u32;
@@ -223,7 +239,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(3000))]
         #[test]
         fn what_an_object_dominates_is_what_goes_when_it_is_taken_away(graph in small()) {
-            let tree = Tree::of(&graph);
+            let tree = Tree::of(&graph, Storage::Memory);
             let all = graph.reached_without(None);
             prop_assert_eq!(tree.order.len() - 1, all.iter().filter(|reached| **reached).count());
             for (number, object) in tree.order.iter().enumerate().skip(1) {
@@ -249,7 +265,7 @@ mod tests {
         edges.extend((0..n).map(|_| Vec::new()));
         edges.push((n..2 * n).collect());
         let graph = Small { roots: vec![0, 2 * n], edges };
-        let tree = Tree::of(&graph);
+        let tree = Tree::of(&graph, Storage::Memory);
         assert_eq!(tree.dominator.iter().filter(|dominator| **dominator == 0).count() as u32, n + 3);
     }
 }

@@ -67,7 +67,7 @@ impl DumpFile {
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let mut cut_while_packed = false;
         if packed {
-            let mut plain = tempfile::tempfile().map_err(failed)?;
+            let mut plain = tempfile::tempfile_in(crate::column::folder()).map_err(failed)?;
             cut_while_packed = !unpack(file, &mut plain).map_err(failed)?;
             file = plain;
         }
@@ -108,7 +108,7 @@ fn unpack(packed: File, plain: &mut File) -> io::Result<bool> {
 fn with_the_folder(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::StorageFull => {
-            let folder = std::env::temp_dir();
+            let folder = crate::column::folder();
             let told = format!(
                 "unpacking needs more room than {} has (TMPDIR names another folder)",
                 folder.display()

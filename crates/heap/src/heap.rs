@@ -13,6 +13,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::classes::{Class, Classes};
+use crate::column::{Column, Storage};
 use crate::cursor::{Cursor, ids};
 use crate::dominators::{Graph, NONE};
 use crate::file::DumpFile;
@@ -76,6 +77,8 @@ pub struct Frame {
 pub struct Heap {
     /// The dump's bytes.
     pub file: DumpFile,
+    /// Where the index of it is.
+    pub storage: Storage,
     /// Its first bytes.
     pub header: Header,
     /// What could not be read.
@@ -85,11 +88,11 @@ pub struct Heap {
     /// How sizes are known.
     pub layout: Layout,
     pub(crate) texts: Texts,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Column<Entry>,
     /// In units of eight bytes.
-    pub(crate) sizes: Vec<u32>,
+    pub(crate) sizes: Column<u32>,
     pub(crate) offsets: Offsets,
-    pub(crate) references: Vec<u32>,
+    pub(crate) references: Column<u32>,
     /// Objects that hold themselves, each once, in their order.
     pub(crate) held: Vec<u32>,
     /// Roots as they were told.

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::column::Column;
 use crate::dominators::{NONE, Tree};
 use crate::heap::Heap;
 use crate::offsets::Offsets;
@@ -12,10 +13,10 @@ use crate::offsets::Offsets;
 pub struct Kept {
     tree: Tree,
     /// The number of each object; [`NONE`] for what nothing reaches.
-    number: Vec<u32>,
-    retained: Vec<u64>,
+    number: Column<u32>,
+    retained: Column<u64>,
     offsets: Offsets,
-    children: Vec<u32>,
+    children: Column<u32>,
 }
 
 /// What a group of objects takes and keeps.
@@ -37,18 +38,19 @@ pub struct Sum {
 impl Kept {
     /// Of a heap.
     pub fn of(heap: &Heap) -> Self {
-        let tree = Tree::of(heap);
-        let mut retained: Vec<u64> = vec![0; tree.order.len()];
+        let storage = heap.storage;
+        let tree = Tree::of(heap, storage);
+        let mut retained: Column<u64> = Column::zeroed(storage, tree.order.len());
         for number in (1..tree.order.len()).rev() {
             retained[number] += heap.size(tree.order[number]);
             retained[tree.dominator[number] as usize] += retained[number];
         }
-        let (offsets, children) = Offsets::fill(tree.order.len(), |add| {
+        let (offsets, children) = Offsets::fill(storage, tree.order.len(), |add| {
             for (number, dominator) in tree.dominator.iter().enumerate().skip(1) {
                 add(*dominator, number as u32);
             }
         });
-        let mut number = vec![NONE; heap.len() as usize];
+        let mut number = Column::filled(storage, heap.len() as usize, NONE);
         for (at, node) in tree.order.iter().enumerate().skip(1) {
             number[*node as usize] = at as u32;
         }

@@ -8,6 +8,7 @@
 //! (duplicates) and kept nowhere; the names of threads are names, and are shown.
 
 mod classes;
+mod column;
 mod compare;
 mod cursor;
 mod dominators;
@@ -27,6 +28,7 @@ mod text;
 mod values;
 
 pub use classes::{Class, Classes, Strength, is_of_the_jdk};
+pub use column::Storage;
 pub use compare::{ChainGrowth, ClassGrowth, Growth, Summary};
 pub use edges::Edge;
 pub use error::HeapError;

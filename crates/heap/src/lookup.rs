@@ -4,6 +4,7 @@
 //! References mostly lead to other places of the heap, so that a search over all addresses misses
 //! the cache some twenty times. The table leaves a few candidates.
 
+use crate::column::{Column, Storage};
 use crate::heap::Entry;
 
 /// Objects that a slot stands for on average.
@@ -15,12 +16,12 @@ pub struct Lookup {
     first: u64,
     shift: u32,
     /// The first object of each slot, and the end.
-    slots: Vec<u32>,
+    slots: Column<u32>,
 }
 
 impl Lookup {
     /// Of objects in the order of their addresses.
-    pub fn new(entries: &[Entry]) -> Self {
+    pub fn new(storage: Storage, entries: &[Entry]) -> Self {
         let first = entries.first().map_or(0, |entry| entry.address);
         let span = entries.last().map_or(0, |entry| entry.address) - first;
         let wanted = (entries.len() as u64 / OBJECTS_A_SLOT).max(1);
@@ -29,14 +30,16 @@ impl Lookup {
             shift += 1;
         }
         let count = (span >> shift) as usize + 1;
-        let mut slots = Vec::with_capacity(count + 1);
+        let mut slots = Column::with_room(storage, count + 1);
         for (node, entry) in entries.iter().enumerate() {
             let slot = ((entry.address - first) >> shift) as usize;
             while slots.len() <= slot {
                 slots.push(node as u32);
             }
         }
-        slots.resize(count + 1, entries.len() as u32);
+        while slots.len() <= count {
+            slots.push(entries.len() as u32);
+        }
         Self { first, shift, slots }
     }
 
@@ -64,7 +67,7 @@ mod tests {
             addresses.sort_unstable();
             addresses.dedup();
             let entries: Vec<Entry> = addresses.iter().map(|address| Entry { address: *address, packed: 0 }).collect();
-            let lookup = Lookup::new(&entries);
+            let lookup = Lookup::new(Storage::Memory, &entries);
             for (node, address) in addresses.iter().enumerate() {
                 prop_assert_eq!(lookup.find(&entries, *address), Some(node as u32));
             }

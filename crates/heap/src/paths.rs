@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 
+use crate::column::Column;
 use crate::dominators::{Graph, NONE};
 use crate::edges::Edge;
 use crate::heap::Heap;
@@ -19,7 +20,7 @@ const LONGEST: usize = 100;
 #[derive(Debug)]
 pub struct Paths {
     /// By number of the dominator tree, the number before; 0: held by itself.
-    before: Vec<u32>,
+    before: Column<u32>,
 }
 
 /// An object on a way.
@@ -54,8 +55,8 @@ pub struct Way {
 impl Paths {
     /// To all objects.
     pub fn of(heap: &Heap, kept: &Kept) -> Self {
-        let mut before = vec![NONE; kept.len()];
-        let mut queue: Vec<u32> = Vec::with_capacity(kept.len());
+        let mut before = Column::filled(heap.storage, kept.len(), NONE);
+        let mut queue: Column<u32> = Column::with_room(heap.storage, kept.len());
         for root in &heap.held {
             if let Some(number) = kept.number(*root).filter(|number| before[*number as usize] == NONE) {
                 before[number as usize] = 0;

@@ -7,19 +7,39 @@ mod small;
 use std::path::Path;
 
 use fathom_heap::report::{About, Bound, ClassReport, ObjectReport, Screen, WaysReport};
-use fathom_heap::{Growth, Heap, HeapError, Kept, Paths, Referents, Summary, read};
+use fathom_heap::{Growth, Heap, HeapError, Kept, Paths, Referents, Storage, Summary, read};
 use proptest::prelude::*;
 use small::id;
 
 fn read_bytes(bytes: &[u8], referents: Referents) -> Result<Heap, HeapError> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
-    read(file.path(), referents)
+    read(file.path(), referents, None)
 }
 
 fn screen(heap: &Heap) -> Screen {
     let kept = Kept::of(heap);
     Screen::of(heap, &kept, &Paths::of(heap, &kept), About::of(heap, Path::new("small"), true), 10)
+}
+
+#[test]
+fn an_index_on_disk_tells_the_same() {
+    let whole = small::dump();
+    let told = |path: &Path, memory_left, storage| {
+        let heap = read(path, Referents::AsAll, memory_left).ok()?;
+        assert_eq!(heap.storage, storage);
+        let mut told = serde_json::to_value(screen(&heap)).unwrap();
+        told["about"]["index"].take();
+        Some(told)
+    };
+    // Whole, and cut in some places.
+    for length in (0..=whole.len()).rev().step_by(whole.len() / 12) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &whole[..length]).unwrap();
+        let in_memory = told(file.path(), None, Storage::Memory);
+        assert!(in_memory.is_some() || length < whole.len() / 2);
+        assert_eq!(in_memory, told(file.path(), Some(0), Storage::Disk), "{length} of {} B", whole.len());
+    }
 }
 
 /// All that is ever asked of a heap.

@@ -26,6 +26,18 @@ pub(super) fn too_little(whole_host: bool) -> Option<Unavailable> {
     })
 }
 
+/// Bytes that fathom may still take: what the host has available, or its control groups leave, whichever is less. What the page cache has of
+/// files that were not touched of late can be given up, and counts as left.
+pub fn left() -> Option<u64> {
+    let meminfo = procfs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = meminfo.lines().find_map(|line| {
+        let kilobytes = line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?;
+        kilobytes.parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+    });
+    let groups = procfs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    available.into_iter().chain(room(&groups, Path::new("/sys/fs/cgroup"))).min()
+}
+
 /// Bytes that a process may still take, by its groups as `/proc/self/cgroup` has them and where these are mounted.
 fn room(groups: &str, mounted: &Path) -> Option<u64> {
     let unified = groups
@@ -46,7 +58,16 @@ fn room(groups: &str, mounted: &Path) -> Option<u64> {
     let number =
         |group: &Path, file: &str| procfs::read_to_string(group.join(file))?.trim().parse::<u64>().ok();
     let groups = own.ancestors().take_while(|group| group.starts_with(&root));
-    let left = |group: &Path| Some(number(group, files[0])?.saturating_sub(number(group, files[1])?));
+    let given_up = |group: &Path| {
+        let all = procfs::read_to_string(group.join("memory.stat"))?;
+        let of =
+            |name: &str| all.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        of("total_inactive_file ").or_else(|| of("inactive_file "))
+    };
+    let left = |group: &Path| {
+        let (limit, used) = (number(group, files[0])?, number(group, files[1])?);
+        Some(limit.saturating_sub(used).saturating_add(given_up(group).unwrap_or(0)).min(limit))
+    };
     groups.filter_map(left).min()
 }
 

@@ -102,7 +102,7 @@ impl Args {
 
     fn read(&self, path: &Path) -> anyhow::Result<(Heap, Kept)> {
         let referents = if self.strong_only { Referents::LeftOut } else { Referents::AsAll };
-        let heap = fathom_heap::read(path, referents)?;
+        let heap = fathom_heap::read(path, referents, fathom_capture::memory_left())?;
         let kept = Kept::of(&heap);
         Ok((heap, kept))
     }

@@ -11,6 +11,7 @@ use super::holders::Holders;
 use super::references::{References, references};
 use super::threads::{ThreadKeeps, threads};
 use super::waste::{Waste, waste};
+use crate::column::Storage;
 use crate::dominators::NONE;
 use crate::heap::Heap;
 use crate::kept::{Kept, Sum, Totals};
@@ -29,6 +30,8 @@ pub struct About {
     pub packed: bool,
     /// "1.0.2".
     pub format: String,
+    /// Where the index of it was: in memory, or on disk where memory did not suffice.
+    pub index: Storage,
     /// Bytes of an identifier.
     pub id_bytes: usize,
     /// When it was begun, milliseconds since 1970.
@@ -111,6 +114,7 @@ impl About {
             file_bytes: heap.file.file_bytes,
             packed: heap.file.packed,
             format: heap.header.version.clone(),
+            index: heap.storage,
             id_bytes: heap.header.id_size,
             written_ms: heap.header.written_ms,
             layout: heap.layout,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::hash::Hasher;
 
 use super::collections::known;
+use crate::column::Column;
 use crate::dominators::NONE;
 use crate::heap::Heap;
 use crate::kept::Kept;
@@ -50,7 +51,7 @@ pub(crate) fn waste(heap: &Heap, kept: &Kept) -> Waste {
     let collections: FxHashMap<u32, (&str, &str)> =
         heap.classes.iter().filter_map(|(number, _)| Some((number, known(heap, number)?))).collect();
     let boxes: Vec<bool> = heap.classes.iter().map(|(_, class)| is_box(&class.name)).collect();
-    let mut arrays = Vec::new();
+    let mut arrays = Column::with_room(heap.storage, heap.len() as usize);
     for node in (0..heap.len()).filter(|node| kept.number(*node).is_some()) {
         let class = heap.class_number(node);
         if boxes[class as usize] && heap.tag(node) == tag::INSTANCE {
@@ -58,8 +59,10 @@ pub(crate) fn waste(heap: &Heap, kept: &Kept) -> Waste {
             waste.boxed_bytes += heap.size(node);
         } else if class == string && heap.tag(node) == tag::INSTANCE {
             waste.strings += 1;
-            arrays
-                .extend(heap.object(node, "value").filter(|array| heap.tag(*array) == tag::PRIMITIVE_ARRAY));
+            let value = heap.object(node, "value");
+            if let Some(array) = value.filter(|array| heap.tag(*array) == tag::PRIMITIVE_ARRAY) {
+                arrays.push(array);
+            }
         } else if let Some((size, array)) = collections.get(&class) {
             collection(heap, node, size, array, &mut waste);
         }
@@ -92,11 +95,12 @@ fn collection(heap: &Heap, node: u32, size: &str, array: &str, waste: &mut Waste
 }
 
 /// Arrays with the same content, by a hash: 12 bytes a text while they are sorted.
-fn duplicates(heap: &Heap, mut arrays: Vec<u32>, waste: &mut Waste) {
+fn duplicates(heap: &Heap, mut arrays: Column<u32>, waste: &mut Waste) {
     arrays.sort_unstable();
-    arrays.dedup();
+    arrays.dedup_by_key(|array| *array);
     waste.string_bytes = arrays.iter().map(|array| heap.size(*array)).sum();
-    let mut hashes: Vec<(u64, u32)> = arrays.into_iter().map(|array| (hash(heap, array), array)).collect();
+    let mut hashes: Column<(u64, u32)> = Column::with_room(heap.storage, arrays.len());
+    arrays.iter().for_each(|array| hashes.push((hash(heap, *array), *array)));
     hashes.sort_unstable();
     for same in hashes.chunk_by(|(a, _), (b, _)| a == b).filter(|same| same.len() > 1) {
         waste.duplicate_arrays += same.len() as u64 - 1;

@@ -2,6 +2,7 @@
 
 use comfy_table::Table;
 use fathom_diagnose::quantity;
+use fathom_heap::Storage;
 use fathom_heap::report::{Group, Screen};
 
 use super::{holder, tables, way};
@@ -122,6 +123,11 @@ fn about(out: &mut String, screen: &Screen) {
     paragraph(out, "  ", &format!("sizes: {}", about.layout.told()));
     if !about.weak_counts {
         paragraph(out, "  ", "soft, weak, phantom and final references hold nothing here (--strong-only)");
+    }
+    if about.index == Storage::Disk {
+        let told =
+            "index: in files without a name (TMPDIR, else /var/tmp), as memory would not have sufficed";
+        paragraph(out, "  ", told);
     }
     damage(out, screen);
 }

@@ -1,0 +1,214 @@
+//! Columns of the index: one number an object or a reference, in memory or in a file without a name.
+//!
+//! A column is a mapping of pages either way, of which those take memory that were written to. In memory it is anonymous (huge pages were
+//! tried: no less time of its own, and twice the kernel's). On disk it is a file in the
+//! folder of temporary files that nobody else can open and that goes with the process: the kernel writes back what
+//! does not fit into memory, so that a dump whose index is larger than memory is read slowly rather than not at all.
+//!
+//! Room in a file is taken before it is mapped (`fallocate`), as writing to a map of a full disk would end the process. Where the disk
+//! has none, the column is in memory.
+
+use std::fs::File;
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
+
+use memmap2::{MmapMut, MmapOptions};
+use rustix::fs::{FallocateFlags, fallocate};
+
+/// Room that is taken in a file at a time where a column grows, bytes.
+const STEP: usize = 64 << 20;
+/// A column has room for so many bytes at least: an empty mapping there is not.
+const LEAST: usize = 4096;
+
+/// Where columns are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// In memory.
+    #[default]
+    Memory,
+    /// In files of the folder for temporary files, without a name.
+    Disk,
+}
+
+/// Where files for columns are made, and dumps unpacked: `TMPDIR`, else `/var/tmp`, as `/tmp` is in memory on many machines.
+pub fn folder() -> PathBuf {
+    let named = std::env::var_os("TMPDIR").map(PathBuf::from);
+    let usual = || Some(PathBuf::from("/var/tmp")).filter(|folder| folder.is_dir());
+    named.or_else(usual).unwrap_or_else(std::env::temp_dir)
+}
+
+mod plain {
+    /// What a column may have in it: copied as it is, and valid when all its bytes are zero.
+    pub trait Plain: Copy {}
+    impl Plain for u8 {}
+    impl Plain for u32 {}
+    impl Plain for u64 {}
+    impl Plain for (u64, u32) {}
+    impl Plain for crate::heap::Entry {}
+}
+use plain::Plain;
+
+/// A column.
+#[derive(Debug)]
+pub struct Column<T> {
+    map: MmapMut,
+    /// The file of the map, and how many bytes of it have room on disk.
+    file: Option<(File, usize)>,
+    len: usize,
+    storage: Storage,
+    of: PhantomData<T>,
+}
+
+impl<T: Plain> Column<T> {
+    /// So many zeros.
+    pub fn zeroed(storage: Storage, len: usize) -> Self {
+        let bytes = len.saturating_mul(size_of::<T>());
+        let mut column = Self::mapped(storage, bytes, bytes);
+        column.len = len;
+        column
+    }
+
+    /// One value so many times.
+    pub fn filled(storage: Storage, len: usize, value: T) -> Self {
+        let mut column = Self::zeroed(storage, len);
+        column.fill(value);
+        column
+    }
+
+    /// None yet. Addresses are reserved for as many as there may be at most, memory and disk are only taken as they are pushed.
+    pub fn with_room(storage: Storage, most: usize) -> Self {
+        let bytes = most.saturating_mul(size_of::<T>());
+        Self::mapped(storage, bytes, bytes.min(STEP))
+    }
+
+    fn mapped(storage: Storage, bytes: usize, taken: usize) -> Self {
+        let bytes = bytes.max(LEAST);
+        let on_disk = match storage {
+            Storage::Memory => None,
+            Storage::Disk => on_disk(bytes, taken.max(LEAST).min(bytes)),
+        };
+        let (map, file) = match on_disk {
+            Some((map, file, taken)) => (map, Some((file, taken))),
+            None => (anonymous(bytes), None),
+        };
+        Self { map, file, len: 0, storage, of: PhantomData }
+    }
+
+    /// Appends one.
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        let end = (self.len + 1) * size_of::<T>();
+        let room = self.file.as_ref().map_or(self.map.len(), |(_, taken)| *taken);
+        if end > room {
+            self.grow(end);
+        }
+        self.len += 1;
+        let last = self.len - 1;
+        self[last] = value;
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize) {
+        if let Some((file, taken)) = &mut self.file {
+            let more = (*taken + STEP).max(end).min(self.map.len());
+            if end <= more && fallocate(&*file, FallocateFlags::empty(), 0, more as u64).is_ok() {
+                *taken = more;
+                return;
+            }
+        }
+        // More than was expected, or no room on disk: a larger one, in memory where the disk is full.
+        let full = self.file.is_some() && end <= self.map.len();
+        let storage = if full { Storage::Memory } else { self.storage };
+        let bytes = if full { self.map.len() } else { end.saturating_mul(2) };
+        let mut larger = Self::mapped(storage, bytes, end.saturating_add(STEP).min(bytes));
+        larger.len = self.len;
+        larger.copy_from_slice(self);
+        *self = larger;
+    }
+
+    /// Leaves out all but the first ones.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Of neighbours with the same key, keeps the first.
+    pub fn dedup_by_key<K: PartialEq>(&mut self, key: impl Fn(&T) -> K) {
+        let mut kept = 0;
+        for at in 0..self.len {
+            if kept == 0 || key(&self[kept - 1]) != key(&self[at]) {
+                self[kept] = self[at];
+                kept += 1;
+            }
+        }
+        self.truncate(kept);
+    }
+}
+
+impl<T> Deref for Column<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: a map begins at a page, and so is aligned for `T`; it is at least as long as `len` values, which were written as `T` or are
+        // zeros, which are valid for every `Plain`, and no column is made of anything else. A file has no name, so nobody else writes to it.
+        unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T> DerefMut for Column<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and the map is borrowed for as long.
+        unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast(), self.len) }
+    }
+}
+
+fn anonymous(bytes: usize) -> MmapMut {
+    MmapOptions::new().len(bytes).no_reserve_swap().map_anon().unwrap_or_else(|_| {
+        // As every collection of the standard library ends where there is no memory.
+        match std::alloc::Layout::from_size_align(bytes, LEAST) {
+            Ok(layout) => std::alloc::handle_alloc_error(layout),
+            Err(_) => std::process::abort(),
+        }
+    })
+}
+
+fn on_disk(bytes: usize, taken: usize) -> Option<(MmapMut, File, usize)> {
+    let file = tempfile::tempfile_in(folder()).ok()?;
+    fallocate(&file, FallocateFlags::empty(), 0, taken as u64).ok()?;
+    // SAFETY: the file has no name, so nobody shortens it or writes to it; pages beyond `taken` are not touched.
+    let map = unsafe { MmapOptions::new().len(bytes).map_mut(&file) }.ok()?;
+    Some((map, file, taken))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_in_memory_and_on_disk_hold_the_same_also_beyond_what_was_expected() {
+        for storage in [Storage::Memory, Storage::Disk] {
+            let mut column = Column::<u32>::with_room(storage, 10);
+            (0..100_000).for_each(|value| column.push(value / 2));
+            assert_eq!(column.file.is_some(), storage == Storage::Disk);
+            assert_eq!((column.len(), column[99_999], column[1]), (100_000, 49_999, 0));
+            column.dedup_by_key(|value| *value);
+            assert_eq!((column.len(), column[49_999]), (50_000, 49_999));
+            assert_eq!(&*Column::filled(storage, 3, u64::MAX), [u64::MAX; 3]);
+            assert!(Column::<u64>::zeroed(storage, 0).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_growing_column_takes_room_on_disk_step_by_step() {
+        let most = 3 * STEP / size_of::<u64>();
+        let mut column = Column::<u64>::with_room(Storage::Disk, most);
+        assert_eq!(column.file.as_ref().map(|(_, taken)| *taken), Some(STEP));
+        (0..=STEP as u64 / 8).for_each(|value| column.push(value));
+        assert_eq!(column.file.as_ref().map(|(_, taken)| *taken), Some(2 * STEP));
+        assert_eq!(column.last(), Some(&(STEP as u64 / 8)));
+    }
+}
