@@ -37,7 +37,7 @@ pub fn heap_dump(data: &[u8]) {
         let Ok(heap) = fathom_heap::read(&path, referents, None) else { continue };
         let kept = Kept::of(&heap);
         let paths = Paths::of(&heap, &kept);
-        let screen = Screen::of(&heap, &kept, &paths, About::of(&heap, &path, true), 10);
+        let screen = Screen::of(&heap, &kept, About::of(&heap, &path, true), 10);
         assert_eq!(screen.size.objects + screen.size.unreachable_objects, u64::from(heap.len()));
         assert!(screen.holders.all.iter().all(|holder| holder.retained_bytes <= screen.size.bytes));
         for node in (0..heap.len()).take(20) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use fathom_heap::report::{About, Screen};
-use fathom_heap::{Kept, Paths, Referents};
+use fathom_heap::{Kept, Referents};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -30,9 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     step(&format!("read, {} objects", heap.len()));
     let kept = Kept::of(&heap);
     step("dominators");
-    let paths = Paths::of(&heap, &kept);
-    step("ways");
-    let screen = Screen::of(&heap, &kept, &paths, About::of(&heap, path, true), 15);
+    let screen = Screen::of(&heap, &kept, About::of(&heap, path, true), 15);
     step(&format!("first screen, {} holders", screen.holders.all.len()));
     if let Some(most) = arguments.get(2) {
         let mut numbers: Vec<u32> = (1..kept.len() as u32).collect();

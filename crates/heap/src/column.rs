@@ -110,6 +110,20 @@ impl<T: Plain> Column<T> {
         self[last] = value;
     }
 
+    /// Appends many.
+    pub fn extend_from_slice(&mut self, values: &[T]) {
+        // In steps, so that room on disk is taken as for single ones.
+        for part in values.chunks(STEP / size_of::<T>().max(1)) {
+            let end = (self.len + part.len()) * size_of::<T>();
+            if end > self.file.as_ref().map_or(self.map.len(), |(_, taken)| *taken) {
+                self.grow(end);
+            }
+            let begin = self.len;
+            self.len += part.len();
+            self[begin..].copy_from_slice(part);
+        }
+    }
+
     #[cold]
     fn grow(&mut self, end: usize) {
         if let Some((file, taken)) = &mut self.file {
@@ -197,6 +211,12 @@ mod tests {
             assert_eq!((column.len(), column[99_999], column[1]), (100_000, 49_999, 0));
             column.dedup_by_key(|value| *value);
             assert_eq!((column.len(), column[49_999]), (50_000, 49_999));
+            let many: Vec<u32> = (0..STEP as u32 / 4 + 5).collect();
+            column.extend_from_slice(&many);
+            assert_eq!(
+                (column.len(), column[49_999], &column[50_000..]),
+                (50_000 + many.len(), 49_999, &many[..])
+            );
             assert_eq!(&*Column::filled(storage, 3, u64::MAX), [u64::MAX; 3]);
             assert!(Column::<u64>::zeroed(storage, 0).is_empty());
         }

@@ -4,6 +4,7 @@
 //! The second goes over them in that order, which is the dump's own but for collectors that dump in
 //! the order of references, and turns identifiers into numbers.
 
+use std::ops::Range;
 use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -38,6 +39,11 @@ pub enum Referents {
 const SMALLEST: usize = 9;
 /// What all that is asked of a dump takes beside it, as a share of its bytes. Measured: 0.8 to 1.4, most with many small objects.
 const TAKES: f64 = 1.5;
+
+/// Stretches of objects that are looked at side by side, at most: each takes room for its references while they are put together.
+const MOST_AT_ONCE: usize = 4;
+/// A stretch has so many objects at least.
+const FEWEST_AT_ONCE: u32 = 1 << 14;
 
 /// Reads a dump. Where less memory is left than it takes, its index is in files.
 pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Result<Heap, HeapError> {
@@ -167,6 +173,15 @@ impl Visit for Scan {
         };
         self.entries.push(Entry { address: id, packed: u64::from(class) << PLACE_BITS | at as u64 });
     }
+}
+
+/// What a stretch of objects refers to.
+struct Connected {
+    references: Column<u32>,
+    /// How many of them each object has.
+    counts: Column<u32>,
+    dangling: u64,
+    without_class: u64,
 }
 
 /// A heap that is being put together.
@@ -416,24 +431,58 @@ impl<'a> Build<'a> {
         ids(bytes.unwrap_or(&[]), self.id_size).collect()
     }
 
-    /// What every object refers to.
+    /// What every object refers to: as many stretches of objects at a time as there are processors.
     fn connect(&mut self, referents: Referents) -> (Offsets, Column<u32>) {
-        let nodes = self.scan.entries.len();
-        let mut offsets = Offsets::with_room(self.storage, nodes);
-        let mut references = Column::with_room(self.storage, 2 * nodes);
-        let (mut dangling, mut without_class) = (0, 0);
-        offsets.push(0);
-        for node in 0..nodes as u32 {
-            without_class +=
-                u64::from(!self.each_reference(node, referents, &mut |address| match self.find(address) {
-                    Some(to) => references.push(to),
-                    None => dangling += u64::from(address != 0),
-                }));
-            self.extra.get(&node).into_iter().flatten().for_each(|to| references.push(*to));
-            offsets.push(references.len() as u64);
+        let nodes = self.scan.entries.len() as u32;
+        let at_once = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE) as u32;
+        let each = nodes.div_ceil(at_once).max(FEWEST_AT_ONCE);
+        let this = &*self;
+        let parts: Vec<Connected> = std::thread::scope(|scope| {
+            let begin = |from: u32| {
+                let to = from.saturating_add(each).min(nodes);
+                scope.spawn(move || this.connect_stretch(from..to, referents))
+            };
+            let begun: Vec<_> = (0..nodes).step_by(each as usize).map(begin).collect();
+            // A panic in one is a panic here.
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Connected>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            begun.into_iter().map(join).collect()
+        });
+        let mut offsets = Offsets::with_room(self.storage, nodes as usize);
+        let all = parts.iter().map(|part| part.references.len()).sum();
+        let mut references = Column::with_room(self.storage, all);
+        let mut end = 0;
+        offsets.push(end);
+        for part in parts {
+            for count in &*part.counts {
+                end += u64::from(*count);
+                offsets.push(end);
+            }
+            references.extend_from_slice(&part.references);
+            self.damage.dangling_references += part.dangling;
+            self.damage.without_class += part.without_class;
         }
-        (self.damage.dangling_references, self.damage.without_class) = (dangling, without_class);
         (offsets, references)
+    }
+
+    fn connect_stretch(&self, nodes: Range<u32>, referents: Referents) -> Connected {
+        let count = nodes.len();
+        let mut references = Column::with_room(self.storage, 2 * count);
+        let mut counts = Column::with_room(self.storage, count);
+        let (mut dangling, mut without_class) = (0, 0);
+        for node in nodes {
+            let before = references.len();
+            let known = self.each_reference(node, referents, &mut |address| match self.find(address) {
+                Some(to) => references.push(to),
+                None => dangling += u64::from(address != 0),
+            });
+            without_class += u64::from(!known);
+            self.extra.get(&node).into_iter().flatten().for_each(|to| references.push(*to));
+            // An array has fewer than 2³² elements, and what no field tells are as many at most as there are objects.
+            counts.push(u32::try_from(references.len() - before).unwrap_or(u32::MAX));
+        }
+        Connected { references, counts, dangling, without_class }
     }
 
     /// Calls back for every reference of an object. False: its class is not in the dump.

@@ -19,7 +19,7 @@ fn read_bytes(bytes: &[u8], referents: Referents) -> Result<Heap, HeapError> {
 
 fn screen(heap: &Heap) -> Screen {
     let kept = Kept::of(heap);
-    Screen::of(heap, &kept, &Paths::of(heap, &kept), About::of(heap, Path::new("small"), true), 10)
+    Screen::of(heap, &kept, About::of(heap, Path::new("small"), true), 10)
 }
 
 #[test]

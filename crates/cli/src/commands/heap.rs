@@ -124,9 +124,8 @@ impl Args {
             let report = WaysReport::of(&heap, &kept, &Paths::of(&heap, &kept), node, self.top);
             return self.show(&report, fathom_render::heap::ways);
         }
-        let paths = Paths::of(&heap, &kept);
         let about = About::of(&heap, path, !self.strong_only);
-        let screen = Screen::of(&heap, &kept, &paths, about, self.top);
+        let screen = Screen::of(&heap, &kept, about, self.top);
         self.show(&screen, |screen| fathom_render::heap::screen(screen, self.top))
     }
 

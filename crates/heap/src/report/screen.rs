@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::thread::ScopedJoinHandle;
 
 use serde::Serialize;
 
@@ -136,8 +137,19 @@ impl Size {
 
 impl Screen {
     /// Of a heap; `top` rows of each table.
-    pub fn of(heap: &Heap, kept: &Kept, paths: &Paths, about: About, top: usize) -> Self {
-        let totals = Totals::of(heap, kept);
+    pub fn of(heap: &Heap, kept: &Kept, about: About, top: usize) -> Self {
+        // What goes over all objects, side by side.
+        let (totals, waste, (holders, references, buffers)) = std::thread::scope(|scope| {
+            let totals = scope.spawn(|| Totals::of(heap, kept));
+            let waste = scope.spawn(|| waste(heap, kept));
+            let paths = Paths::of(heap, kept);
+            let of_paths = (
+                Holders::of(heap, kept, &paths),
+                references(heap, kept, top),
+                buffers(heap, kept, &paths, top),
+            );
+            (joined(totals), joined(waste), of_paths)
+        });
         let named = |groups: Vec<(String, Sum)>| {
             let groups = groups.into_iter().filter(|(_, sum)| sum.objects > 0).take(top);
             groups.map(|(name, sum)| Group { name, sum }).collect()
@@ -148,17 +160,22 @@ impl Screen {
             schema: "fathom.heap/1",
             about,
             size: Size::of(heap, kept),
-            holders: Holders::of(heap, kept, paths),
+            holders,
             classes: named(totals.classes),
             packages: named(totals.packages),
             loaders: named(loaders),
             threads: threads(heap, kept).into_iter().take(top).collect(),
-            waste: waste(heap, kept),
-            references: references(heap, kept, top),
-            buffers: buffers(heap, kept, paths, top),
+            waste,
+            references,
+            buffers,
             roots: roots(heap),
         }
     }
+}
+
+/// What a thread found. A panic in it is one here.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// A loader as one tells it: its class, its address; the boot loader has none.
