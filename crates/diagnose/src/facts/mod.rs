@@ -9,6 +9,7 @@ mod sentence;
 mod value;
 
 pub(crate) mod compile;
+pub(crate) mod cpu;
 pub(crate) mod merged;
 pub(crate) mod pauses;
 pub(crate) mod waits;
@@ -126,6 +127,7 @@ pub fn catalogue() -> Vec<Subject> {
     vec![
         ("Collections", pauses::ALL),
         ("Compilers", compile::ALL),
+        ("CPUs", cpu::ALL),
         ("Waits", waits::ALL),
         ("Findings that explain the same time", merged::ALL),
     ]

@@ -1,11 +1,17 @@
 //! `cpu-taken-by-others`: threads can run and wait, because others have the processors.
 
+mod evidence;
+#[cfg(test)]
+mod tests;
+
 use fathom_recording::{ProcessId, Recording};
 
-use super::gc_case::{remedy, summed};
+use super::gc_case::remedy;
 use super::processors::{Processors, last_runners};
-use crate::quantity::{millis, share};
-use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
+use crate::quantity::share;
+use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
+
+use evidence::{evidence, recorder};
 
 /// What it must cost of the time looked at where no loss was measured, as a share of it: a fifth is what a dip is at least, and
 /// on a machine that has no processor to spare somebody always waits a little.
@@ -80,7 +86,7 @@ impl Rule for CpuTakenByOthers {
             .as_ref()
             .map_or(String::new(), |base| format!(", {} in the base", share(base.waiting_share())));
         let above = if cpu.base.is_some() { " more" } else { "" };
-        let recorder = recorder(&cpu.slow).map_or(String::new(), |text| format!("; {text}"));
+        let recorder = recorder(&cpu.slow).map_or(String::new(), |fact| format!("; {}", fact.sentence()));
         Judgement::RuledOut {
             figure: format!(
                 "application threads waited for a CPU for {} of the time in which they had work{usual}; others took \
@@ -241,79 +247,6 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
     finding
 }
 
-/// Processors that other JVMs must keep busy for it to be told what they do with them.
-const TOLD_CPUS: f64 = 0.05;
-
-fn evidence(cpu: &Processors<'_, '_>, taken: &Taken) -> Vec<Evidence> {
-    let beside = |of: &dyn Fn(&crate::chain::spent::Spent<'_>) -> String| match &cpu.base {
-        Some(base) => format!("{}; in the base {}", of(&cpu.slow), of(base)),
-        None => of(&cpu.slow),
-    };
-    let threads = beside(&|s| {
-        format!(
-            "{} waiting for a CPU, {} running, {} in all in which they had work",
-            millis(s.waiting_ms),
-            millis(s.running_ms),
-            millis(s.active_ms)
-        )
-    });
-    let mut evidence = vec![summed(cpu.source(), format!("application threads: {threads}"))];
-    if taken.counted {
-        let cpus = beside(&|s| {
-            format!(
-                "{:.2} by application threads, {:.2} by the JVM's collector, {:.2} by its compilers, {:.2} by other \
-                 processes",
-                s.cpus(s.running_ms),
-                s.cpus(s.role_ms(cpu.jvm, "gc")),
-                s.cpus(s.role_ms(cpu.jvm, "jit")),
-                s.cpus(s.others_ms.unwrap_or(0.0))
-            )
-        });
-        evidence.push(summed(cpu.host(), format!("processors kept busy: {cpus}")));
-    }
-    let above = if cpu.base.is_some() { "more than in the base" } else { "of CPU time" };
-    let named: Vec<String> =
-        (taken.by.iter().take(NAMED)).map(|(name, ms)| format!("{name} {} {above}", millis(*ms))).collect();
-    if taken.counted && !named.is_empty() {
-        evidence.push(summed(cpu.host(), format!("taken by {}", named.join("; "))));
-    }
-    let of_jvms = |s: &crate::chain::spent::Spent<'_>| -> f64 {
-        ["app", "jit", "gc"].iter().map(|role| s.cpus(s.foreign_ms(cpu.jvm, role))).sum()
-    };
-    if of_jvms(&cpu.slow) >= TOLD_CPUS {
-        let cpus = beside(&|s| {
-            format!(
-                "{:.2} by their application threads, {:.2} by their compilers, {:.2} by their collectors",
-                s.cpus(s.foreign_ms(cpu.jvm, "app")),
-                s.cpus(s.foreign_ms(cpu.jvm, "jit")),
-                s.cpus(s.foreign_ms(cpu.jvm, "gc"))
-            )
-        });
-        evidence.push(summed(cpu.source(), format!("of other recorded JVMs: {cpus}")));
-    }
-    let runners = last_runners(cpu.case, cpu.jvm);
-    let all: f64 = runners.iter().map(|(_, ms)| ms).sum();
-    let ran = |(name, ms): &(String, f64)| format!("{name} ({})", share(ms / all));
-    if !runners.is_empty() {
-        let ran = runners.iter().take(NAMED).map(ran).collect::<Vec<_>>().join(", ");
-        let text = format!("who ran at the end of a wait, by how long it was: {ran}");
-        evidence.push(summed(cpu.source(), text));
-    }
-    evidence.extend(recorder(&cpu.slow).map(|text| summed(cpu.host(), text)));
-    let steal = cpu.slow.cpus(cpu.slow.steal_ms);
-    if steal >= STEAL {
-        evidence.push(summed(cpu.host(), format!("the hypervisor took {steal:.2} processors beside")));
-    }
-    evidence
-}
-
-/// What the recorder took, where that is worth a word.
-fn recorder(spent: &crate::chain::spent::Spent<'_>) -> Option<String> {
-    let cpus = spent.cpus(spent.recorder_ms);
-    (cpus >= TOLD_CPUS)
-        .then(|| format!("the recorder took {cpus:.2} processors, which are not counted: it takes less with --without syscalls"))
-}
-
 fn remedies(taken: &Taken) -> Vec<crate::Remedy> {
     if taken.is_jvms() {
         return vec![remedy(
@@ -342,169 +275,4 @@ fn remedies(taken: &Taken) -> Vec<crate::Remedy> {
         ));
     }
     remedies
-}
-
-#[cfg(test)]
-mod tests {
-    use fathom_recording::vocabulary::live;
-
-    use super::*;
-    use crate::built::{Built, judged, slow_and_base};
-
-    /// Two workers on two processors that always run, but for `waits` ms of each 100 ms from 20 to 30 s on, while others take
-    /// `others` processors.
-    fn workers(workers: usize, waits: f64, others: f64) -> Built {
-        let mut built = Built::jvm("17", "G1", 60.0);
-        for worker in 0..workers {
-            let name = format!("worker-{worker}");
-            built.watched(&name, 60.0);
-            for i in 0..100 {
-                built.preempted(&name, 20.0 + f64::from(i) * 0.1, waits, 0.0, "hog (4711)");
-            }
-        }
-        let jvm = Some(built.jvm);
-        let own = 2.0 - others;
-        built.gauge(live::HOST_CPU_BUSY, "cpu0", None, &[(0.0, 60.0, 1.0)]);
-        built.gauge(live::HOST_CPU_BUSY, "cpu1", None, &[(0.0, 60.0, 1.0)]);
-        let parts = [(0.0, 20.0, 2.0), (20.0, 30.0, own), (30.0, 60.0, 2.0)];
-        built.gauge(live::PROCESS_CPU_USER, "App (1)", jvm, &parts);
-        for pid in 7..10 {
-            built.gauge(live::PROCESS_CPU, &format!("python3 ({pid})"), None, &[(20.0, 30.0, others / 3.0)]);
-        }
-        built
-    }
-
-    #[test]
-    fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
-        let recording = workers(2, 80.0, 1.6).sealed();
-        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
-        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
-            panic!("not found")
-        };
-        assert!((finding.cost_ms - 8_000.0).abs() < 300.0, "{}", finding.cost_ms);
-        assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
-        assert_eq!(finding.culprit, "python3 (3 processes): 1.60 CPUs");
-        assert!(
-            finding.title.contains("80% of their time (0% in the base): other programs"),
-            "{}",
-            finding.title
-        );
-        assert!(finding.evidence.iter().any(|e| e.text().contains("hog (100%)")), "{:?}", finding.evidence);
-    }
-
-    #[test]
-    fn more_threads_than_processors_wait_for_each_other() {
-        let recording = workers(10, 80.0, 0.0).sealed();
-        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
-        let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
-        assert!(
-            matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("0.00 processors more")),
-            "{judged:?}"
-        );
-        // What is taken of many waiting threads costs what they would have run with it.
-        let recording = workers(10, 90.0, 1.0).sealed();
-        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.5);
-        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
-            panic!("not found")
-        };
-        assert!((finding.cost_ms - 5_000.0).abs() < 300.0, "{}", finding.cost_ms);
-    }
-
-    #[test]
-    fn others_that_take_what_threads_leave_to_them_are_no_cause() {
-        // Threads wait for a CPU for as large a part of their time before, and others take more.
-        let mut built = workers(2, 80.0, 1.6);
-        for worker in 0..2 {
-            for i in 0..300 {
-                let name = format!("worker-{worker}");
-                built.preempted(&name, 30.0 + f64::from(i) * 0.1, 80.0, 0.0, "hog (4711)");
-            }
-        }
-        let recording = built.sealed();
-        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
-        let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
-        let told = "80% of the time in which they had work, 80% in the base";
-        assert!(matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains(told)), "{judged:?}");
-    }
-
-    #[test]
-    fn how_sure_it_is_goes_by_the_part_and_by_how_much_that_is() {
-        let sure = |waits: f64, lost: f64| {
-            let recording = workers(2, waits, 1.6).sealed();
-            let case = slow_and_base(&recording, (20, 30), (30, 60), lost);
-            let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
-                panic!("not found")
-            };
-            finding.confidence
-        };
-        assert_eq!(sure(80.0, 0.8), Confidence::Proven);
-        assert_eq!(sure(20.0, 0.7), Confidence::Likely);
-        assert_eq!(sure(5.0, 0.7), Confidence::ConsistentWith);
-        assert_eq!(sure(80.0, 0.04), Confidence::Likely, "400 ms prove nothing");
-    }
-
-    #[test]
-    fn without_a_series_a_fifth_of_the_run_is_asked_for() {
-        let finds = |waits| {
-            matches!(judged(&CpuTakenByOthers, &workers(2, waits, 1.6).sealed()), Judgement::Found(_))
-        };
-        // 80 ms of each 100 ms in 10 s of 60 s.
-        assert!(!finds(80.0));
-        let mut built = Built::jvm("17", "G1", 10.0);
-        built.watched("worker", 10.0);
-        for i in 0..100 {
-            built.preempted("worker", f64::from(i) * 0.1, 50.0, 0.0, "rustc (4711)");
-        }
-        let Judgement::Found(finding) = judged(&CpuTakenByOthers, &built.sealed()) else {
-            panic!("not found")
-        };
-        assert_eq!((finding.confidence, finding.culprit.as_str()), (Confidence::ConsistentWith, "rustc"));
-    }
-
-    #[test]
-    fn recorded_jvms_that_wait_for_each_other_want_more_than_there_is() {
-        let mut built = workers(2, 80.0, 1.6);
-        let (jvm, other) = (built.jvm, built.another_jvm("Other"));
-        built.gauge(live::PROCESS_CPU_USER, "Other (2)", Some(other), &[(20.0, 30.0, 1.6)]);
-        let recording = built.sealed();
-        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
-        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
-        assert!(
-            finding.title.ends_with("2 recorded JVMs want more processors than the 2 there are"),
-            "{}",
-            finding.title
-        );
-        assert!(!finding.remedies.iter().any(|r| r.change.contains("nice")), "{:?}", finding.remedies);
-    }
-
-    #[test]
-    fn what_the_recorder_takes_is_told_and_is_no_cause() {
-        let mut built = workers(2, 80.0, 1.6);
-        built.gauge(live::FATHOM_CPU, "all", None, &[(20.0, 30.0, 1.6)]);
-        let recording = built.sealed();
-        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
-        let Judgement::RuledOut { figure, .. } = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
-            panic!("not ruled out")
-        };
-        assert!(figure.contains("the recorder took 1.60 processors"), "{figure}");
-    }
-
-    #[test]
-    fn its_own_collector_is_named_and_compilers_of_other_jvms_are_left_to_their_rule() {
-        let mut built = workers(2, 80.0, 0.0);
-        let jvm = built.jvm;
-        built.gauge(live::PROCESS_CPU_ROLE, "App (1) gc", Some(jvm), &[(20.0, 30.0, 1.6)]);
-        let recording = built.sealed();
-        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
-        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
-        assert!(finding.title.contains("own collector threads had the processors"), "{}", finding.title);
-
-        let mut built = workers(2, 80.0, 1.6);
-        let jvm = built.jvm;
-        let other = built.another_jvm("Other");
-        built.gauge(live::PROCESS_CPU_ROLE, "Other (2) jit", Some(other), &[(20.0, 30.0, 1.6)]);
-        let recording = built.sealed();
-        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
-        assert!(matches!(CpuTakenByOthers.judge(&case, jvm), Judgement::RuledOut { .. }));
-    }
 }

@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::kind;
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::{remedy, summed};
+use crate::facts::{Value, cpu as facts};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
 /// What is done only where a session is made: certificates are sent, checked and proven, keys exchanged under them. Classes of
@@ -135,34 +136,24 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
         .into();
     finding.windows = case.slow.clone();
     let source = cpu.source();
-    finding.evidence.push(summed(
-        source.clone(),
-        format!(
-            "{} of CPU time with certificates, signatures and keys, {} in the rest of handshakes",
-            quantity::millis(cpu.ms(|part| part == FULL)),
-            quantity::millis(cpu.ms(|part| part == OTHER))
-        ),
-    ));
+    let ms = |of: &str| Value::ms(cpu.ms(|part| part == of));
+    finding.evidence.push(summed(source.clone(), facts::HANDSHAKES.is(ms(FULL)).with("rest", ms(OTHER))));
     let ran_ms = cpu.ms(full);
     if cost_ms > 2.0 * ran_ms {
-        let (all, ran) = (quantity::millis(cost_ms), quantity::millis(ran_ms));
-        let text = format!(
-            "{ran} of CPU time, which took {all} with the waits for a CPU that its threads always have"
-        );
-        finding.evidence.push(summed(source.clone(), text));
+        let ran = facts::WITH_WAITS.is(Value::ms(ran_ms)).with("elapsed", Value::ms(cost_ms));
+        finding.evidence.push(summed(source.clone(), ran));
     }
     let connects = case.rates(kind::NET_CONNECT, jvm);
     if connects.slow_per_s > 0.0 {
-        let base = connects.base_per_s.map_or(String::new(), |rate| format!(" (base: {rate:.1})"));
-        finding.evidence.push(summed(
-            source.clone(),
-            format!("{:.1} connections a second were made by this JVM{base}", connects.slow_per_s),
-        ));
+        let made = facts::CONNECTIONS.is(Value::per_second(connects.slow_per_s));
+        finding.evidence.push(summed(source.clone(), made.over(connects.base_per_s.map(Value::per_second))));
     }
     if !callers.is_empty() {
-        let one = |(name, share): &(&str, f64)| format!("{name} ({})", quantity::share(*share));
-        let callers: Vec<String> = callers.iter().take(NAMED).map(one).collect();
-        finding.evidence.push(summed(source, format!("below {}", callers.join(", "))));
+        let one = |(name, share): &(&str, f64)| {
+            facts::BELOW_METHOD.is(Value::share(*share)).with("method", Value::name(*name))
+        };
+        let callers = Value::list(callers.iter().take(NAMED).map(one));
+        finding.evidence.push(summed(source, facts::BELOW.fact().with("callers", callers)));
     }
     finding.remedies = vec![
         remedy(
@@ -225,6 +216,18 @@ mod tests {
         let Judgement::Found(finding) = judged(&TlsNotResumed, &built.sealed()) else { panic!() };
         assert_eq!(finding.title, "TLS handshakes in full took 70% of CPU time: sessions were not resumed");
         assert!(finding.culprit.contains(LOOP), "{}", finding.culprit);
+        let facts: Vec<_> = finding.evidence.iter().map(|e| &e.fact).collect();
+        let [handshakes, below] = facts[..] else { panic!("{facts:?}") };
+        assert_eq!(
+            (handshakes.metric.id, handshakes.number("value")),
+            ("tls-handshakes-in-full", Some(7000.0))
+        );
+        assert_eq!(handshakes.number("rest"), Some(0.0));
+        let [caller] = below.detail("callers").unwrap().parts() else { panic!("{below:?}") };
+        assert_eq!(
+            (caller.number("value"), caller.detail("method").unwrap().as_name()),
+            (Some(1.0), Some(LOOP))
+        );
         assert!((finding.cost_ms - 7000.0).abs() < 1.0, "{}", finding.cost_ms);
     }
 

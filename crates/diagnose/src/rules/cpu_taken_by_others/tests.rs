@@ -1,0 +1,161 @@
+//! Hogs, other JVMs, the JVM's own threads and the recorder.
+
+use fathom_recording::vocabulary::live;
+
+use super::*;
+use crate::built::{Built, judged, slow_and_base};
+
+/// Two workers on two processors that always run, but for `waits` ms of each 100 ms from 20 to 30 s on, while others take
+/// `others` processors.
+fn workers(workers: usize, waits: f64, others: f64) -> Built {
+    let mut built = Built::jvm("17", "G1", 60.0);
+    for worker in 0..workers {
+        let name = format!("worker-{worker}");
+        built.watched(&name, 60.0);
+        for i in 0..100 {
+            built.preempted(&name, 20.0 + f64::from(i) * 0.1, waits, 0.0, "hog (4711)");
+        }
+    }
+    let jvm = Some(built.jvm);
+    let own = 2.0 - others;
+    built.gauge(live::HOST_CPU_BUSY, "cpu0", None, &[(0.0, 60.0, 1.0)]);
+    built.gauge(live::HOST_CPU_BUSY, "cpu1", None, &[(0.0, 60.0, 1.0)]);
+    let parts = [(0.0, 20.0, 2.0), (20.0, 30.0, own), (30.0, 60.0, 2.0)];
+    built.gauge(live::PROCESS_CPU_USER, "App (1)", jvm, &parts);
+    for pid in 7..10 {
+        built.gauge(live::PROCESS_CPU, &format!("python3 ({pid})"), None, &[(20.0, 30.0, others / 3.0)]);
+    }
+    built
+}
+
+#[test]
+fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
+    let recording = workers(2, 80.0, 1.6).sealed();
+    let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+    let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else { panic!("not found") };
+    assert!((finding.cost_ms - 8_000.0).abs() < 300.0, "{}", finding.cost_ms);
+    assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
+    assert_eq!(finding.culprit, "python3 (3 processes): 1.60 CPUs");
+    assert!(
+        finding.title.contains("80 % of their time (0 % in the base): other programs"),
+        "{}",
+        finding.title
+    );
+    let ran = finding.evidence.iter().find(|e| e.metric() == "ran-at-end-of-wait").unwrap();
+    let [hog] = ran.fact.detail("processes").unwrap().parts() else { panic!("{ran:?}") };
+    assert_eq!((hog.number("value"), hog.detail("process").unwrap().as_name()), (Some(1.0), Some("hog")));
+    let busy = finding.evidence.iter().find(|e| e.metric() == "cpus-busy").unwrap();
+    assert!((busy.fact.number("others").unwrap() - 1.6).abs() < 0.01, "{busy:?}");
+    assert_eq!(busy.fact.number("baseline-others"), Some(0.0), "{busy:?}");
+}
+
+#[test]
+fn more_threads_than_processors_wait_for_each_other() {
+    let recording = workers(10, 80.0, 0.0).sealed();
+    let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+    let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
+    assert!(
+        matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains("0.00 processors more")),
+        "{judged:?}"
+    );
+    // What is taken of many waiting threads costs what they would have run with it.
+    let recording = workers(10, 90.0, 1.0).sealed();
+    let case = slow_and_base(&recording, (20, 30), (30, 60), 0.5);
+    let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else { panic!("not found") };
+    assert!((finding.cost_ms - 5_000.0).abs() < 300.0, "{}", finding.cost_ms);
+}
+
+#[test]
+fn others_that_take_what_threads_leave_to_them_are_no_cause() {
+    // Threads wait for a CPU for as large a part of their time before, and others take more.
+    let mut built = workers(2, 80.0, 1.6);
+    for worker in 0..2 {
+        for i in 0..300 {
+            let name = format!("worker-{worker}");
+            built.preempted(&name, 30.0 + f64::from(i) * 0.1, 80.0, 0.0, "hog (4711)");
+        }
+    }
+    let recording = built.sealed();
+    let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+    let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
+    let told = "80 % of the time in which they had work, 80 % in the base";
+    assert!(matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains(told)), "{judged:?}");
+}
+
+#[test]
+fn how_sure_it_is_goes_by_the_part_and_by_how_much_that_is() {
+    let sure = |waits: f64, lost: f64| {
+        let recording = workers(2, waits, 1.6).sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), lost);
+        let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
+            panic!("not found")
+        };
+        finding.confidence
+    };
+    assert_eq!(sure(80.0, 0.8), Confidence::Proven);
+    assert_eq!(sure(20.0, 0.7), Confidence::Likely);
+    assert_eq!(sure(5.0, 0.7), Confidence::ConsistentWith);
+    assert_eq!(sure(80.0, 0.04), Confidence::Likely, "400 ms prove nothing");
+}
+
+#[test]
+fn without_a_series_a_fifth_of_the_run_is_asked_for() {
+    let finds =
+        |waits| matches!(judged(&CpuTakenByOthers, &workers(2, waits, 1.6).sealed()), Judgement::Found(_));
+    // 80 ms of each 100 ms in 10 s of 60 s.
+    assert!(!finds(80.0));
+    let mut built = Built::jvm("17", "G1", 10.0);
+    built.watched("worker", 10.0);
+    for i in 0..100 {
+        built.preempted("worker", f64::from(i) * 0.1, 50.0, 0.0, "rustc (4711)");
+    }
+    let Judgement::Found(finding) = judged(&CpuTakenByOthers, &built.sealed()) else { panic!("not found") };
+    assert_eq!((finding.confidence, finding.culprit.as_str()), (Confidence::ConsistentWith, "rustc"));
+}
+
+#[test]
+fn recorded_jvms_that_wait_for_each_other_want_more_than_there_is() {
+    let mut built = workers(2, 80.0, 1.6);
+    let (jvm, other) = (built.jvm, built.another_jvm("Other"));
+    built.gauge(live::PROCESS_CPU_USER, "Other (2)", Some(other), &[(20.0, 30.0, 1.6)]);
+    let recording = built.sealed();
+    let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+    let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
+    assert!(
+        finding.title.ends_with("2 recorded JVMs want more processors than the 2 there are"),
+        "{}",
+        finding.title
+    );
+    assert!(!finding.remedies.iter().any(|r| r.change.contains("nice")), "{:?}", finding.remedies);
+}
+
+#[test]
+fn what_the_recorder_takes_is_told_and_is_no_cause() {
+    let mut built = workers(2, 80.0, 1.6);
+    built.gauge(live::FATHOM_CPU, "all", None, &[(20.0, 30.0, 1.6)]);
+    let recording = built.sealed();
+    let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+    let Judgement::RuledOut { figure, .. } = CpuTakenByOthers.judge(&case, ProcessId(0)) else {
+        panic!("not ruled out")
+    };
+    assert!(figure.contains("the recorder took 1.60 processors"), "{figure}");
+}
+
+#[test]
+fn its_own_collector_is_named_and_compilers_of_other_jvms_are_left_to_their_rule() {
+    let mut built = workers(2, 80.0, 0.0);
+    let jvm = built.jvm;
+    built.gauge(live::PROCESS_CPU_ROLE, "App (1) gc", Some(jvm), &[(20.0, 30.0, 1.6)]);
+    let recording = built.sealed();
+    let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+    let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, jvm) else { panic!("not found") };
+    assert!(finding.title.contains("own collector threads had the processors"), "{}", finding.title);
+
+    let mut built = workers(2, 80.0, 1.6);
+    let jvm = built.jvm;
+    let other = built.another_jvm("Other");
+    built.gauge(live::PROCESS_CPU_ROLE, "Other (2) jit", Some(other), &[(20.0, 30.0, 1.6)]);
+    let recording = built.sealed();
+    let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+    assert!(matches!(CpuTakenByOthers.judge(&case, jvm), Judgement::RuledOut { .. }));
+}
