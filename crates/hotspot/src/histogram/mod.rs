@@ -37,7 +37,7 @@ const IN_A_ROW: usize = 6;
 const MOST_WALKS: u32 = 3;
 /// A walk is good when no more than one of so many bytes moved meanwhile.
 const MAY_MOVE: u64 = 100;
-/// 95 % of a normal distribution lie within so many standard errors.
+/// 95% of a normal distribution lie within so many standard errors.
 const WITHIN: f64 = 1.96;
 
 /// A class in the heap.

@@ -37,7 +37,7 @@ fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
     assert_eq!(finding.confidence, Confidence::Proven, "{}", finding.why_confidence);
     assert_eq!(finding.culprit, "python3 (3 processes): 1.60 CPUs");
     assert!(
-        finding.title.contains("80 % of their time (0 % in the base): other programs"),
+        finding.title.contains("80% of their time (0% in the base): other programs"),
         "{}",
         finding.title
     );
@@ -78,7 +78,7 @@ fn others_that_take_what_threads_leave_to_them_are_no_cause() {
     let recording = built.sealed();
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
     let judged = CpuTakenByOthers.judge(&case, ProcessId(0));
-    let told = "80 % of the time in which they had work, 80 % in the base";
+    let told = "80% of the time in which they had work, 80% in the base";
     assert!(matches!(&judged, Judgement::RuledOut { figure, .. } if figure.contains(told)), "{judged:?}");
 }
 
