@@ -189,7 +189,9 @@ pub(crate) fn in_words(parts: &[Part]) -> String {
         let one = |part: &&Part| format!("{} {}{}", quantity::share(part.share), part.what, base(part));
         let list = threads.iter().map(one).collect::<Vec<_>>().join(", ");
         let whose = if first.process.is_empty() { String::new() } else { format!(" of {}", first.process) };
-        said.push(format!("of the time in which application threads{whose} were not idle, {list}"));
+        let whole = if first.share > 0.0 { first.ms / first.share } else { 0.0 };
+        let whole = quantity::millis(whole);
+        said.push(format!("of {whole} in which application threads{whose} were not idle, {list}"));
     }
     said.join("; ")
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{kind, label};
-use fathom_recording::{ProcessId, ThreadId};
+use fathom_recording::{ProcessId, Span, ThreadId};
 
 use super::Chains;
+use crate::waits::place::{NO_PLACE, place};
 
 impl Chains<'_> {
     /// Threads that wait for each other, each with the lock that it waits for, when the recording ended; `None` where there
@@ -17,7 +18,7 @@ impl Chains<'_> {
             .flat_map(|kind| self.recording.spans_of(kind))
             .filter(|span| span.process() == jvm && span.label(label::CUT).is_some());
         let waits: BTreeMap<ThreadId, (ThreadId, String)> = open
-            .filter_map(|span| Some((span.thread()?, (self.owner(&span)?, span.name().to_owned()))))
+            .filter_map(|span| Some((span.thread()?, (self.owner(&span)?, self.lock_and_place(&span)))))
             .collect();
         for start in waits.keys() {
             let (mut cycle, mut at) = (Vec::new(), *start);
@@ -31,5 +32,13 @@ impl Chains<'_> {
             }
         }
         None
+    }
+
+    /// "shop.Ledger in shop.Orders.book", where the stack tells.
+    fn lock_and_place(&self, span: &Span<'_>) -> String {
+        match place(self.recording, self.stack_of(span), &[]) {
+            NO_PLACE => span.name().to_owned(),
+            place => format!("{} in {place}", span.name()),
+        }
     }
 }

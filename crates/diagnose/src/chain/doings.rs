@@ -312,6 +312,11 @@ impl<'a> Chains<'a> {
         Some(self.storage(heading, what, self.switched_out(thread, span).or(span.stack())))
     }
 
+    /// The stack of a wait; where its own record has none, as of one that had begun before the recording, that at which its thread sleeps.
+    pub(crate) fn stack_of(&self, span: &Span<'_>) -> Option<StackId> {
+        span.stack().or_else(|| self.switched_out(span.thread()?, span))
+    }
+
     /// The stack at which a thread was switched out for longest during a span.
     fn switched_out(&self, thread: ThreadId, span: &Span<'_>) -> Option<StackId> {
         let off = self.moments.off(thread);

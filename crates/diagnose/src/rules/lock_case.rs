@@ -227,7 +227,8 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     }
     let of = |span: &Span<'_>| {
         let class = if span.name().is_empty() { "an object of unknown class" } else { span.name() };
-        format!("for {class} in {}", place(recording, span.stack(), words.own))
+        let stack = waits.case.chains().stack_of(span);
+        format!("for {class} in {}", place(recording, stack, words.own))
     };
     finding.evidence.extend(waits.longest(CITED, of));
     finding.chain = chain(waits, first, words, holders.as_ref());
@@ -313,7 +314,7 @@ fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words:
 
 #[cfg(test)]
 mod tests {
-    use fathom_recording::Sink;
+    use fathom_recording::{FrameType, Sink};
 
     use fathom_recording::vocabulary::kind;
 
@@ -403,6 +404,20 @@ mod tests {
             assert_eq!(finding.title.contains("two waits for shop.Cart"), is_cycle, "{}", finding.title);
             assert!(!finding.title.contains("by the way"), "{}", finding.title);
         }
+    }
+
+    #[test]
+    fn waits_that_began_before_the_recording_stand_where_their_threads_sleep() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for (thread, class, owner) in [("one", "shop.Stock", "two"), ("two", "shop.Cart", "one")] {
+            built.on_thread(kind::SCHED_WATCHED, thread, "", 0.0, 60_000.0);
+            let asleep = [("ObjectMonitor::enter", FrameType::Jvm), ("shop.Orders.book", FrameType::C2)];
+            built.with_stack((kind::SCHED_OFF, "sleeping"), thread, &asleep, &[], (0.0, 60_000.0));
+            built.still_waits_for(thread, class, owner, 0.0, 60_000.0);
+        }
+        let finding = found(built);
+        assert!(finding.title.contains("one waits for shop.Stock in shop.Orders.book"), "{}", finding.title);
+        assert!(finding.culprit.ends_with(" in shop.Orders.book()"), "{}", finding.culprit);
     }
 
     #[test]

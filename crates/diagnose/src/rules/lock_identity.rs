@@ -41,9 +41,10 @@ pub(crate) fn locks(waits: &Waits<'_, '_>, own: &[&str]) -> Vec<Lock> {
     let mut keys: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut key_of: Vec<usize> = Vec::with_capacity(waits.slow.len());
     for Wait { span, .. } in &waits.slow {
-        let key = by_stack.entry((span.name_id(), span.stack())).or_insert_with(|| {
+        let stack = waits.case.chains().stack_of(span);
+        let key = by_stack.entry((span.name_id(), stack)).or_insert_with(|| {
             let next = keys.len();
-            *keys.entry((span.name(), place(recording, span.stack(), own))).or_insert(next)
+            *keys.entry((span.name(), place(recording, stack, own))).or_insert(next)
         });
         key_of.push(*key);
     }

@@ -172,7 +172,10 @@ impl<'c, 'a> Waits<'c, 'a> {
         let mut order: Vec<&Wait<'_>> = self.slow.iter().collect();
         order.sort_by(|a, b| b.ms.total_cmp(&a.ms));
         let cite = |w: &&Wait<'a>| cited(&w.span, format!("{} {}", quantity::millis(w.ms), what(&w.span)));
-        order.iter().take(most).map(cite).collect()
+        let mut rows: Vec<Evidence> = order.iter().take(most).map(cite).collect();
+        // Threads that all wait from before the recording until behind it say nothing one by one.
+        rows.dedup_by(|a, b| a.text() == b.text());
+        rows
     }
 
     /// The sources of the waits with their number.
