@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::ProcessId;
+use rustc_hash::FxHashMap;
 
-use super::parts::{self, Cause, Kept, Key, Part};
-use super::{sending, words};
+use super::callers::methods;
+use super::parts::{self, Cause, Kept, Key, Part, Parts};
+use super::{MOST, sending, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Finding, RuledOut, quantity};
@@ -17,6 +19,10 @@ const NAMED: f64 = 0.15;
 
 /// What of the waits that differ in the peer or the file alone the largest must make up to stand for itself.
 const LARGEST: f64 = 0.6;
+/// Ports from here on are given to who connects (`ip_local_port_range` of Linux begins there).
+const CHOSEN: u16 = 32_768;
+/// So many clients at least are told by their ports: a server of a test may listen at such a port, too.
+const SEVERAL: usize = 3;
 /// What of the work waiting for CPUs must make up for others on them to be a cause, where nothing tells what was lost.
 const LEADS: f64 = 0.25;
 
@@ -60,6 +66,41 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
     too_small
 }
 
+/// The innermost method below which most of the running time lies, where stacks tell.
+fn below<'a>(case: &Case<'a>, parts: &Parts<'a>, ran_ms: f64) -> Option<&'a str> {
+    // By method: milliseconds, and how far from the innermost method it stands, weighted by them.
+    let mut sums: FxHashMap<&'a str, (f64, f64)> = FxHashMap::default();
+    let running = parts.by_cause.iter().filter(|(cause, _)| cause.key.heading.is_running());
+    for (stack, ms) in running.flat_map(|(_, part)| &part.by_stack) {
+        let ms = ms[0] + ms[1];
+        let mut seen: Vec<&str> = Vec::new();
+        for (away, name) in methods(case.recording, *stack).into_iter().enumerate() {
+            // A method that calls itself counts once.
+            if !seen.contains(&name) {
+                seen.push(name);
+                let sum = sums.entry(name).or_default();
+                *sum = (sum.0 + ms, sum.1 + ms * away as f64);
+            }
+        }
+    }
+    let most = sums.into_iter().filter(|(_, (ms, _))| *ms >= MOST * ran_ms);
+    let away = |(ms, away): (f64, f64)| away / ms.max(f64::MIN_POSITIVE);
+    most.min_by(|a, b| away(a.1).total_cmp(&away(b.1)).then_with(|| a.0.cmp(b.0))).map(|(name, _)| name)
+}
+
+/// Whether peers are clients, whose next request a thread waits for: several, each with a port of its own that the kernel chose for it. Whoever is
+/// called has one port for all who call.
+fn are_clients<'t>(targets: impl Iterator<Item = &'t str>) -> bool {
+    let mut ports = BTreeSet::new();
+    for target in targets {
+        match target.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()) {
+            Some(port) if port >= CHOSEN => ports.insert(port),
+            _ => return false,
+        };
+    }
+    ports.len() >= SEVERAL
+}
+
 /// What a thread waits for: an answer or room to send over a connection, where it waits for a thread that selects.
 fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> String {
     if cause.key.heading == Heading::Network {
@@ -84,7 +125,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     let mut waits: BTreeMap<String, f64> = BTreeMap::new();
     let mut queues: BTreeSet<String> = BTreeSet::new();
     // Waits for one service over many connections, or for many files of one disk.
-    let mut spread: BTreeMap<Cause<'_>, Vec<(String, f64)>> = BTreeMap::new();
+    let mut spread: BTreeMap<Cause<'_>, Vec<(&str, String, f64)>> = BTreeMap::new();
     let mut running: Vec<(String, f64)> = Vec::new();
     for (cause, part) in &parts.by_cause {
         let ms = part.ms[0] + part.ms[1];
@@ -100,20 +141,19 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
             }
             Heading::Network | Heading::Disk if !cause.key.target.is_empty() => {
                 let all = Cause { key: Key { target: "", ..cause.key }, ..*cause };
-                spread.entry(all).or_default().push((waiting(case, cause, part, own), ms));
+                let what = waiting(case, cause, part, own);
+                spread.entry(all).or_default().push((cause.key.target, what, ms));
             }
             _ => *waits.entry(waiting(case, cause, part, own)).or_default() += ms,
         }
     }
     for (all, parts) in spread {
-        let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
-        match parts.iter().all(|(_, ms)| *ms < LARGEST * sum) {
-            true => {
-                *waits
-                    .entry(format!("{} ({} peers or files)", words::done_by(&all, own), parts.len()))
-                    .or_default() += sum
-            }
-            false => parts.into_iter().for_each(|(what, ms)| *waits.entry(what).or_default() += ms),
+        let sum: f64 = parts.iter().map(|(_, _, ms)| ms).sum();
+        if parts.iter().any(|(_, _, ms)| *ms >= LARGEST * sum) {
+            parts.into_iter().for_each(|(_, what, ms)| *waits.entry(what).or_default() += ms);
+        } else if !are_clients(parts.iter().map(|(target, ..)| *target)) {
+            let what = format!("{} ({} peers or files)", words::done_by(&all, own), parts.len());
+            *waits.entry(what).or_default() += sum;
         }
     }
     let mut work: Vec<Work> =
@@ -125,9 +165,32 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
             running.iter().filter(|(place, ms)| !place.is_empty() && *ms >= NAMED * ran_ms).take(METHODS);
         let named: Vec<String> =
             named.map(|(place, ms)| format!("{place} {}", quantity::share(ms / ran_ms))).collect();
-        let within = if named.is_empty() { String::new() } else { format!(" ({} of it)", named.join(", ")) };
+        let shared =
+            below(case, &parts, ran_ms).filter(|method| named.iter().all(|name| !name.starts_with(method)));
+        let within = match (shared, named.is_empty()) {
+            (None, true) => String::new(),
+            (None, false) => format!(" ({} of it)", named.join(", ")),
+            (Some(method), true) => format!(" (most of it below {method})"),
+            (Some(method), false) => format!(" (most of it below {method}: {})", named.join(", ")),
+        };
         work.push(Work { what: format!("running{within}"), ms: ran_ms, queues: false });
     }
     work.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.what.cmp(&b.what)));
     work
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_clients;
+
+    #[test]
+    fn peers_with_ports_of_their_own_are_clients_and_one_service_is_none() {
+        let clients = ["127.0.0.1:43012", "127.0.0.1:43048", "10.0.0.9:51000"];
+        assert!(are_clients(clients.into_iter()));
+        assert!(!are_clients(["db:5432", "10.0.0.9:51000", "10.0.0.9:51002"].into_iter()));
+        assert!(
+            !are_clients(["127.0.0.1:41875"].into_iter())
+                && !are_clients(["/var/log/a", "b", "c"].into_iter())
+        );
+    }
 }
