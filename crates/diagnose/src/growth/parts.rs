@@ -40,6 +40,8 @@ const HARDLY: f64 = 1e-4;
 /// Waits of all threads that are followed at most, by heading and frame, and of one thread at least: a fair part of very many.
 const MOST_FOLLOWED: usize = 60_000;
 const LEAST_FOLLOWED: usize = 40;
+/// Shares of the work, which are rounded to per cents and held against no baseline, need so many times fewer.
+const FEWER: usize = 5;
 /// Share of what a thread did while others waited for it from which on it is counted as theirs.
 const REACHED: f64 = 0.5;
 /// What of the base a pool must have lived in to have been there.
@@ -242,7 +244,11 @@ pub(super) fn of<'a>(
     let lives = lives_of_pools(chains, jvm);
     let mut attribution = Attribution::of(chains);
     use Heading::{NativeLock, TimedWait, Waiting};
-    let most_followed = (MOST_FOLLOWED / application.len().max(1)).max(LEAST_FOLLOWED);
+    let (most, least) = match kept {
+        Kept::AtWork => (MOST_FOLLOWED / FEWER, LEAST_FOLLOWED / FEWER),
+        _ => (MOST_FOLLOWED, LEAST_FOLLOWED),
+    };
+    let most_followed = (most / application.len().max(1)).max(least);
     let at_work = at_work(chains, &application, frames, &lengths_ms);
     for thread in application {
         let Some(by_heading) = chains.by_heading(thread) else { continue };
