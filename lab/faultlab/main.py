@@ -1,5 +1,6 @@
 """The commands `list`, `run` and `score`."""
 import argparse
+import dataclasses
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import catalogue, page, rivals, score, workloads
+from . import always, catalogue, page, rivals, score, workloads
 from .catalogue import LAB
 from .keeper import Keeper
 from .runner import RESULT, Runner
@@ -36,6 +37,8 @@ def run_cases(args):
     fathom, out = tool(args), Path(args.out).resolve()
     feature, java = workloads.java_home(fathom, args.java)
     chosen = [c for c in choose(catalogue.read(), args) if c.java_min <= feature]
+    if args.always:
+        chosen = [dataclasses.replace(c, always=True) for c in chosen if not c.quiet]
     due = [c for c in chosen if args.anew or not (out / c.id / RESULT).exists()]
     print(f"{len(due)} of {len(chosen)} cases are due on JDK {feature}, recordings in {out}", flush=True)
     all_workloads = workloads.read()
@@ -65,6 +68,8 @@ def score_runs(args):
     """Scores all recordings in the folders, prints what is not right, and writes the page of the accuracy."""
     fathom = tool(args)
     folders = [Path(one).resolve() for one in args.out]
+    if args.always:
+        return always.score_runs(choose(catalogue.read(), args), folders, fathom)
     jmc = None
     if not args.no_jmc:
         _, java = workloads.java_home(fathom, None)
@@ -107,6 +112,7 @@ def main():
             command.add_argument("--rows", help="write what is known of each run here, as JSON")
             command.add_argument("--no-jmc", action="store_true", help="without JMC, which needs its jars")
         if name != "list":
+            command.add_argument("--always", action="store_true", help="faults are on from the start, and there is no table")
             command.add_argument("--fathom", default=str(LAB.parent / "target/release/fathom"))
     args = parser.parse_args()
     return args.does(args) or 0
