@@ -116,6 +116,10 @@ impl Rule for JitCompileBurst {
             None => samples::at_most_ms(&jit, &near, &bursts).map_or(most_ms, |ms| ms.min(most_ms)),
         };
         let support = support.map(|(support, _)| support);
+        // Compilers that get no CPU are busy for long with as few tasks as ever.
+        if support.is_none() && !case.base.is_empty() && jit.per_s(&case.slow) <= jit.per_s(&case.base) {
+            return jit.ruled_out(quiet(&jit));
+        }
         if support.is_none() && !case.matters(cost_ms) {
             return jit.ruled_out(format!(
                 "{}; compilers worked for {} in these stretches, and samples show next to nothing that ran before it was compiled",

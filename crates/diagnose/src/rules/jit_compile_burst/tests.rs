@@ -105,6 +105,29 @@ fn a_burst_whose_code_runs_compiled_is_what_new_code_brings_and_no_cause() {
     }
 }
 
+/// Tasks of the dip, beside a baseline in which as many a second are made, each of them a short one.
+fn starved(tasks: usize) -> Judgement {
+    let mut built = Built::jvm("17", "Parallel", 200.0);
+    for i in 0..550 {
+        jit_task(&mut built, &format!("app.Old.run{}()", i % 9), 40.0 + 0.1 * f64::from(i), 0.0, 5.0, 3);
+    }
+    for i in 0..tasks {
+        let at = 100.2 + 9.0 * i as f64 / tasks as f64;
+        jit_task(&mut built, &format!("app.shift.M{i}.go()"), at, 0.0, 250.0, 4);
+    }
+    judge(built, window(100, 110))
+}
+
+#[test]
+fn compilers_that_are_busy_for_long_with_as_few_tasks_as_ever_get_no_cpu_and_are_no_burst() {
+    let Judgement::RuledOut { figure, .. } = starved(40) else { panic!("found") };
+    assert!(
+        figure.starts_with("4.0 compile tasks a second in the slow windows, 10.0 in the base"),
+        "{figure}"
+    );
+    assert!(matches!(starved(150), Judgement::Found(_)));
+}
+
 #[test]
 fn compilers_that_have_the_processors_which_the_application_waits_for_are_the_cause() {
     let built = sampled(FrameType::C2, "app.shift.M7.go", 0.6);
