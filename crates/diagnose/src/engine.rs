@@ -109,7 +109,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let slow_ms = Case::length_ms(&case.slow);
     let unsure =
         |f: &Finding| f.confidence == Confidence::ConsistentWith || headline::cost_little(f, slow_ms);
-    let unsure = case.whole_run && findings.first().is_some_and(unsure);
+    let unsure = case.loss.lost_ms <= 0.0 && findings.first().is_some_and(unsure);
     let rest =
         findings.is_empty() || unsure || (case.loss.lost_ms > 0.0 && self::explained(&findings) < MOSTLY);
     let seen = Seen {

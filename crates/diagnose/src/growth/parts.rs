@@ -36,7 +36,7 @@ const HABIT: f64 = 0.25;
 /// A pool that runs as much as this part of what the busiest one does is one of those that do the operations.
 const WORKS: f64 = 0.25;
 /// What of the time the busiest pool must run for pools to be told apart by how much they run.
-const HARDLY: f64 = 1e-4;
+const HARDLY: f64 = 0.01;
 /// Waits of all threads that are followed at most, by heading and frame, and of one thread at least: a fair part of very many.
 const MOST_FOLLOWED: usize = 60_000;
 const LEAST_FOLLOWED: usize = 40;

@@ -139,7 +139,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
                 queues.insert(what.clone());
                 *waits.entry(what).or_default() += ms;
             }
-            Heading::Network | Heading::Disk if !cause.key.target.is_empty() => {
+            Heading::Network | Heading::Disk | Heading::Child if !cause.key.target.is_empty() => {
                 let all = Cause { key: Key { target: "", ..cause.key }, ..*cause };
                 let what = waiting(case, cause, part, own);
                 spread.entry(all).or_default().push((cause.key.target, what, ms));
@@ -152,7 +152,12 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
         if parts.iter().any(|(_, _, ms)| *ms >= LARGEST * sum) {
             parts.into_iter().for_each(|(_, what, ms)| *waits.entry(what).or_default() += ms);
         } else if !are_clients(parts.iter().map(|(target, ..)| *target)) {
-            let what = format!("{} ({} peers or files)", words::done_by(&all, own), parts.len());
+            let several = match all.key.heading {
+                Heading::Network => "peers",
+                Heading::Disk => "files",
+                _ => "pipes and processes",
+            };
+            let what = format!("{} ({} {several})", words::done_by(&all, own), parts.len());
             *waits.entry(what).or_default() += sum;
         }
     }

@@ -104,6 +104,12 @@ impl Holders {
         self.known_ms >= MOSTLY * self.held_ms
     }
 
+    /// Whether they waited for a CPU most of that time.
+    fn waits_for_a_cpu(&self) -> bool {
+        let queued = self.did.iter().filter(|(what, _)| what.starts_with(Heading::RunQueue.words()));
+        queued.map(|(_, ms)| ms).sum::<f64>() >= MOSTLY * self.held_ms
+    }
+
     fn is_off(&self) -> bool {
         self.off_ms >= MOSTLY * self.known_ms
     }
@@ -171,6 +177,8 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         _ if deadlock.is_some() => Confidence::Proven,
         // Time that stacks alone charge to a lock: which one it is nothing tells.
         _ if first.class.is_empty() => Confidence::ConsistentWith,
+        // Who holds a lock and gets no CPU makes others wait: the lock is where it shows, and no cause.
+        _ if holders.as_ref().is_some_and(Holders::waits_for_a_cpu) => Confidence::ConsistentWith,
         Some(part) if part >= 0.5 && hot => Confidence::Likely,
         Some(_) => Confidence::ConsistentWith,
         None if hot => Confidence::Likely,
@@ -185,6 +193,10 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         _ if first.class.is_empty() => "the waits are told by the stacks of switches alone: no record of a lock says which one it was, \
                                        and whether it was one"
             .to_owned(),
+        Some(holders) if holders.waits_for_a_cpu() => {
+            "its holders waited for a CPU for most of the time in which others waited for them: whoever has the CPUs makes the same waits"
+                .to_owned()
+        }
         Some(holders) if holders.is_known() => format!(
             "the waits were measured; what its holders did is known of {} of the {} for which they are known to have \
              held it while others waited",

@@ -118,3 +118,35 @@ fn taken_cpus_are_no_cause_where_threads_at_work_wait_for_something_else_nearly_
     assert_eq!(rules(0, 60.0), ["cpu-taken-by-others"]);
     assert_eq!(rules(88, 8.0), [""; 0]);
 }
+
+#[test]
+fn threads_that_hang_are_the_work_where_hardly_any_thread_runs() {
+    let mut service = Service::uncounted();
+    for i in 0..8 {
+        let name = format!("worker-{i}");
+        let thread = service.built.recording.thread(service.built.jvm, Some(80 + i), &name, Role::App);
+        service.row(kind::SCHED_WATCHED, thread, (0, 60_000), None, &[]);
+        let latch = [
+            ("futex_wait", FrameType::Kernel),
+            ("java.util.concurrent.CountDownLatch.await", FrameType::C2),
+            ("shop.Start.ready", FrameType::Interpreted),
+        ];
+        let stack = service.stack(&latch);
+        service.row(kind::SCHED_OFF, thread, (0, 60_000), Some(stack), &[]);
+    }
+    // A timer's thread runs for a thousandth of the time.
+    let timer = service.built.recording.thread(service.built.jvm, Some(77), "ticker", Role::App);
+    service.row(kind::SCHED_WATCHED, timer, (0, 60_000), None, &[]);
+    let sleep = service.stack(&SLEEP);
+    for s in 0..60 {
+        service.row(kind::SCHED_OFF, timer, (s * 1_000, s * 1_000 + 999), Some(sleep), &[]);
+    }
+    let diagnosis = service.diagnosis();
+    let first = diagnosis.seen.largest.first().map(|part| part.what.as_str());
+    assert_eq!(
+        first,
+        Some("waiting for another thread in shop.Start.ready"),
+        "{:#?}",
+        diagnosis.seen.largest
+    );
+}
