@@ -34,6 +34,8 @@ pub(crate) struct Work {
     pub(crate) ms: f64,
     /// Whether it is waiting for a CPU, or for the quota of the control group.
     queues: bool,
+    /// Whether it is running.
+    runs: bool,
 }
 
 /// Takes findings about taken CPUs out where no loss was measured and waiting for a CPU is a small part of the work, with the figure that says so.
@@ -49,7 +51,10 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
         let work = of(case, finding.process_id);
         let whole: f64 = work.iter().map(|part| part.ms).sum();
         let queued: f64 = work.iter().filter(|part| part.queues).map(|part| part.ms).sum();
-        let leads = whole <= 0.0 || queued >= LEADS * whole;
+        // What they wait for longer than for a CPU comes first, on a busy machine too.
+        let other =
+            work.iter().filter(|part| !part.queues && !part.runs).map(|part| part.ms).fold(0.0, f64::max);
+        let leads = whole <= 0.0 || (queued >= LEADS * whole && queued >= other);
         if !leads {
             too_small.push(RuledOut {
                 rule: finding.rule.into(),
@@ -161,8 +166,10 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
             *waits.entry(what).or_default() += sum;
         }
     }
-    let mut work: Vec<Work> =
-        waits.into_iter().map(|(what, ms)| Work { queues: queues.contains(&what), what, ms }).collect();
+    let mut work: Vec<Work> = waits
+        .into_iter()
+        .map(|(what, ms)| Work { queues: queues.contains(&what), runs: false, what, ms })
+        .collect();
     let ran_ms: f64 = running.iter().map(|(_, ms)| ms).sum();
     if ran_ms > 0.0 {
         running.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -178,7 +185,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
             (Some(method), true) => format!(" (most of it below {method})"),
             (Some(method), false) => format!(" (most of it below {method}: {})", named.join(", ")),
         };
-        work.push(Work { what: format!("running{within}"), ms: ran_ms, queues: false });
+        work.push(Work { what: format!("running{within}"), ms: ran_ms, queues: false, runs: true });
     }
     work.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.what.cmp(&b.what)));
     work

@@ -117,6 +117,7 @@ fn taken_cpus_are_no_cause_where_threads_at_work_wait_for_something_else_nearly_
     };
     assert_eq!(rules(0, 60.0), ["cpu-taken-by-others"]);
     assert_eq!(rules(88, 8.0), [""; 0]);
+    assert_eq!(rules(50, 30.0), [""; 0], "they sleep for longer than they wait for a CPU");
 }
 
 #[test]
