@@ -147,6 +147,9 @@ impl Args {
             zero.at_ns,
             width.clamp(WIDTHS.0, WIDTHS.1),
         );
+        if let Some(pattern) = self.thread.as_ref().filter(|_| shown.chains.is_empty()) {
+            text += &format!("no thread that was held up has a name that fits --thread {pattern}\n");
+        }
         if held_up > shown.chains.len() && self.threads > 0 {
             text += &format!("{held_up} threads were held up; --threads {held_up} shows all\n");
         }
