@@ -68,6 +68,9 @@ const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
         &[
             "java.util.concurrent.ThreadPoolExecutor.getTask",
             "java.util.concurrent.ForkJoinPool.awaitWork",
+            // The executor of Undertow and WildFly (jboss-threads), and that of OkHttp's own tasks.
+            "org.jboss.threads.EnhancedQueueExecutor$PoolThreadNode.park",
+            "okhttp3.internal.concurrent.TaskRunner$RealBackend.coordinatorWait",
             "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.*",
             "java.lang.ref.ReferenceQueue.remove*",
             "java.lang.ref.Reference.waitForReferencePendingList",
