@@ -235,6 +235,7 @@ fn judge<'a>(
     let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
     let found = explained(&merged.findings);
     if is_told && found < LITTLE {
+        merged.blind_spots.extend(jvms.iter().filter_map(|jvm| demand::unseen_sleeps(&case, *jvm)));
         let less = match growth.as_ref() {
             Some(growth) if !growth.grew(&case) => growth.less_demand(&case),
             Some(_) => None,

@@ -5,11 +5,13 @@
 //! latency of the operations, where a series tells it       ─▶ the same, without the threads
 //! ```
 
-use fathom_recording::{Frame, ProcessId, Recording};
+use fathom_recording::{Frame, ProcessId, Recording, ThreadId};
 
-use super::{Each, Growth, LEADS, words};
+use super::{Each, Growth, LEADS, MORE, words};
 use crate::windows::progress::Progress;
-use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, stats, thread_ledger};
+use crate::{
+    BlindSpot, Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, stats, thread_ledger,
+};
 
 /// The id of the finding.
 pub const DEMAND_RULE: &str = "less-demand";
@@ -23,6 +25,11 @@ const VIRTUAL: &str = "virtual threads";
 /// How it begins where nothing but these was missed.
 const SHORT: &str = "single short waits";
 const VIRTUAL_THREAD: &str = "java.lang.VirtualThread.run";
+/// Parts of the names of the threads that end the sleep of virtual threads: JDK 21 to 24, and from JDK 25 on
+/// (java.lang.VirtualThread, java.util.concurrent.DelayScheduler).
+const TIMERS: [&str; 2] = ["VirtualThread-unparker", "delayScheduler"];
+/// How often such a thread must have woken up at least for more to be told from chance.
+const FEW: f64 = 20.0;
 /// Share of the threads' time that may go unseen: it could hold what operations waited for.
 const UNSEEN: f64 = 0.1;
 
@@ -33,7 +40,9 @@ impl Growth<'_> {
         // Operations that hardly take any time may take half as long again without anybody waiting for that.
         let hardly = self.most_ms(case) < LEADS * case.loss.lost_ms;
         let as_ever = base > 0.0 && (slow <= AS_EVER * base || hardly);
-        let seen = self.unseen <= UNSEEN && !hides_virtual_threads(case.recording);
+        let seen = self.unseen <= UNSEEN
+            && !hides_virtual_threads(case.recording)
+            && unseen_sleeps(case, self.jvm).is_none();
         if self.per.each != Each::Operation || !as_ever || !seen {
             return None;
         }
@@ -56,6 +65,36 @@ fn hides_virtual_threads(recording: &Recording) -> bool {
     let is_virtual = |frame: &Frame| recording.strings.get(frame.name).starts_with(VIRTUAL_THREAD);
     unseen.any(|unseen| unseen.what.contains(VIRTUAL) && !unseen.what.starts_with(SHORT))
         && recording.frames.iter().any(is_virtual)
+}
+
+/// That more virtual threads were woken after a time than usual. Sleeping, they are on no thread of the kernel, and no record of a lock shows
+/// them; the thread that ends their sleep does.
+pub(crate) fn unseen_sleeps(case: &Case<'_>, jvm: ProcessId) -> Option<BlindSpot> {
+    let (recording, chains) = (case.recording, case.chains());
+    let is_timer = |name: &str| TIMERS.iter().any(|timer| name.contains(timer));
+    let rate = |windows: &[Window]| {
+        let all = recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);
+        let timers = all.filter(|(_, thread)| is_timer(recording.strings.get(thread.name)));
+        let woken = timers.flat_map(|(id, _)| {
+            let id = ThreadId(id as u32);
+            windows.iter().map(move |w| chains.off_between(id, w.from_ns, w.to_ns).count())
+        });
+        woken.sum::<usize>() as f64 / Case::length_ms(windows).max(f64::MIN_POSITIVE)
+    };
+    let (slow, base) = (rate(&case.slow), rate(&case.base));
+    let more = slow > MORE * base && slow * Case::length_ms(&case.slow) >= FEW;
+    more.then(|| BlindSpot {
+        what: format!(
+            "where virtual threads of {} slept or waited with a time-out: the thread that wakes them did so {:.1} times a second instead \
+             of {:.1}, and what they waited for is not recorded",
+            case.jvm_name(jvm),
+            slow * 1e3,
+            base * 1e3
+        ),
+        rules: vec![DEMAND_RULE.to_owned()],
+        remedy: "a flight recording beside it (jdk.ThreadSleep, jdk.ThreadPark), or jcmd PID Thread.dump_to_file -format=json FILE meanwhile"
+            .into(),
+    })
 }
 
 /// The same by the operations' latency, where a series tells it; `None` where it rose, or none does.

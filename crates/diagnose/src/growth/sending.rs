@@ -45,8 +45,9 @@ fn writes(recording: &Recording, stack: Option<StackId>) -> Option<&str> {
     None
 }
 
+/// A method that only writes. One that is called `send…` may wait for the answer as well: in that the kernel alone tells.
 fn is_writing(method: &str) -> bool {
-    ["write", "flush", "send", "transferTo"].iter().any(|begin| method.starts_with(begin))
+    ["write", "flush", "transferTo"].iter().any(|begin| method.starts_with(begin))
 }
 
 fn is_reading(method: &str) -> bool {
@@ -89,6 +90,8 @@ mod tests {
         assert_eq!(with(&reading), None, "it reads, whatever it is called from");
         let queue = [("shop.Pool.take", C2), ("shop.Journal.write", C2)];
         assert_eq!(with(&queue), None, "a journal is no connection");
+        let asking = [("mq.Reply.await", C2), ("mq.Channel.sendAndReceive", C2)];
+        assert_eq!(with(&asking), None, "it waits for the answer to what it sent");
         let kernel = [
             ("sk_stream_wait_memory", Kernel),
             ("tcp_sendmsg_locked", Kernel),

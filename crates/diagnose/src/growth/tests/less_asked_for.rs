@@ -53,8 +53,12 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
         ("java.util.concurrent.LinkedBlockingQueue.take", FrameType::C2),
         ("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2),
     ];
-    let diagnosis = |read_ms: i64| {
+    let diagnosis = |read_ms: i64, virtual_sleeps: bool| {
         let mut service = Service::of((300.0, 150.0));
+        if virtual_sleeps {
+            let timer = service.thread("ForkJoinPool-1-delayScheduler");
+            service.off(timer, &SLEEP, (0, 90), &[]);
+        }
         for i in 0..8 {
             let thread = service.thread(&format!("worker-{i}"));
             // Half as many operations, each of which reads for as long as ever.
@@ -73,13 +77,17 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
         }
         service.diagnosis()
     };
-    let less = diagnosis(15);
+    let less = diagnosis(15, false);
     assert_eq!(less.findings[0].rule, demand::DEMAND_RULE, "{less:#?}");
     assert_eq!(less.findings[0].confidence, Confidence::ConsistentWith);
     let title = &less.findings[0].title;
     assert!(title.contains("each took no longer: 8.50 ms of threads' time instead of 8.23 ms"), "{title}");
-    let slower = diagnosis(60);
+    let slower = diagnosis(60, false);
     assert_eq!(slower.findings[0].rule, RULE, "{slower:#?}");
+    // Virtual threads that sleep are seen by nobody but the thread that wakes them.
+    let asleep = diagnosis(15, true);
+    assert!(asleep.findings.iter().all(|f| f.rule != demand::DEMAND_RULE), "{:#?}", asleep.findings);
+    assert!(asleep.blind_spots.iter().any(|spot| spot.what.contains("10.0 times a second instead of 0.0")));
     // What nobody saw may have held what operations waited for.
     let recording = Service::of((300.0, 150.0)).built.sealed();
     let (slow_rate, base_rate) = (Some(150.0), Some(300.0));
