@@ -1,6 +1,7 @@
 //! Hogs, other JVMs, the JVM's own threads and the recorder.
 
-use fathom_recording::vocabulary::live;
+use fathom_recording::FrameType;
+use fathom_recording::vocabulary::{kind, live};
 
 use super::*;
 use crate::built::{Built, judged, slow_and_base};
@@ -63,6 +64,30 @@ fn more_threads_than_processors_wait_for_each_other() {
     let case = slow_and_base(&recording, (20, 30), (30, 60), 0.5);
     let Judgement::Found(finding) = CpuTakenByOthers.judge(&case, ProcessId(0)) else { panic!("not found") };
     assert!((finding.cost_ms - 5_000.0).abs() < 300.0, "{}", finding.cost_ms);
+}
+
+#[test]
+fn threads_that_run_three_times_as_much_wait_for_each_other_more_than_for_others() {
+    let cost_ms = |sleeps: f64| {
+        let mut built = workers(10, 84.0, 0.4);
+        for worker in 0..10 {
+            for i in (0..600).filter(|i| !(200..300).contains(i) && sleeps > 0.0) {
+                let asleep = [("java.lang.Thread.sleep", FrameType::C2)];
+                let at = f64::from(i) * 0.1;
+                let name = format!("worker-{worker}");
+                built.with_stack((kind::SCHED_OFF, "sleeping"), &name, &asleep, &[], (at, sleeps));
+            }
+        }
+        let recording = built.sealed();
+        let case = slow_and_base(&recording, (20, 30), (30, 60), 0.8);
+        match CpuTakenByOthers.judge(&case, ProcessId(0)) {
+            Judgement::Found(finding) => finding.cost_ms,
+            other => panic!("{other:?}"),
+        }
+    };
+    // They ran all the time before: what others took is what is missing. Or they ran for a third of what they run now.
+    assert!((cost_ms(0.0) - 2_000.0).abs() < 100.0, "{}", cost_ms(0.0));
+    assert!((cost_ms(95.0) - 2_000.0 * 4.0 / 15.0).abs() < 60.0, "{}", cost_ms(95.0));
 }
 
 #[test]
