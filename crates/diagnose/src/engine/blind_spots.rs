@@ -1,0 +1,102 @@
+//! What a verdict could not see: sources that nobody gave, time that nobody recorded, records that were lost.
+
+use fathom_recording::vocabulary::source::SESSION;
+use fathom_recording::{ProcessId, Recording};
+
+use crate::Layer::{Application, Cpu, Gc, Jit, Memory, Safepoint, Storage};
+use crate::rules::RULES;
+use crate::windows::Chosen;
+use crate::{BlindSpot, merge, quantity, sight};
+
+/// The beginning of a remedy for what is summed up and not missing.
+const NOTHING_TO_DO: &str = "none is needed";
+
+/// What no rule could look at: recordings without a JVM, JVMs that are on no common clock.
+pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[ProcessId]) -> Vec<BlindSpot> {
+    let rules: Vec<String> = RULES.iter().map(|rule| rule.id().to_owned()).collect();
+    if !unplaced.is_empty() {
+        let names: Vec<_> = unplaced.iter().map(|jvm| recording.process_name(*jvm)).collect();
+        return vec![BlindSpot {
+            what: format!("{}: cannot be placed on the clock of the other inputs", names.join(", ")),
+            rules,
+            remedy: "place the log by hand: --align FILE=+SECONDS after the start of the first JVM, or \
+                     --align FILE=@2026-11-20T22:00:00Z; logging with the `time` decorator makes that unnecessary"
+                .into(),
+        }];
+    }
+    // A recording of processes none of which is a JVM: there is no log to give.
+    let live = recording.sources.iter().any(|source| source.format == SESSION);
+    if live && jvms.iter().all(|jvm| merge::is_no_jvm(recording, *jvm)) {
+        let rules = RULES.iter().filter(|rule| jvms.is_empty() || !rule.of_any_program());
+        let rules = rules.map(|rule| rule.id().to_owned()).collect();
+        return vec![BlindSpot {
+            what: "causes within a JVM: none of the recorded processes is one".into(),
+            rules,
+            remedy: "fathom ps lists the JVMs; fathom ledger and fathom chain tell of any process".into(),
+        }];
+    }
+    if !jvms.is_empty() {
+        return Vec::new();
+    }
+    let of = |layers: &[crate::Layer]| -> Vec<String> {
+        let rules = RULES.iter().filter(|rule| layers.contains(&rule.layer()));
+        rules.map(|rule| rule.id().to_owned()).collect()
+    };
+    let rows = [
+        (
+            "what the JVM's collector and safepoints did: no log of a JVM was given",
+            of(&[Gc, Safepoint, Cpu, Memory, Storage, Application]),
+            "-Xlog:gc*,safepoint:file=gc.log:time,uptime,level,tags (JDK 8: -Xloggc:gc.log -XX:+PrintGCDetails \
+             -XX:+PrintGCDateStamps -XX:+PrintGCApplicationStoppedTime)",
+        ),
+        (
+            "what the JIT compiler did: no log of a JVM was given",
+            of(&[Jit]),
+            "-XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml",
+        ),
+    ];
+    rows.into_iter()
+        .filter(|(_, rules, _)| !rules.is_empty())
+        .map(|(what, rules, remedy)| BlindSpot { what: what.into(), rules, remedy: remedy.into() })
+        .collect()
+}
+
+/// Slow time that only the series covers.
+pub(super) fn unrecorded(chosen: &Chosen) -> Option<BlindSpot> {
+    (chosen.unrecorded_ms > 0.0).then(|| BlindSpot {
+        what: format!(
+            "{} of slow time that only the series covers: the verdict holds for the rest",
+            quantity::millis(chosen.unrecorded_ms)
+        ),
+        rules: Vec::new(),
+        remedy: "record all of the time that the series covers".into(),
+    })
+}
+
+/// What the collectors of a live recording could not see, as they said themselves, and what they lost. What they summed
+/// up on purpose is there, only not one by one.
+pub(super) fn uncollected(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
+    let lost = recording.sources.iter().filter_map(|source| {
+        sight::too_lossy(source).map(|lost| BlindSpot {
+            what: format!("{lost}: its values are too low, and rule nothing out"),
+            rules: Vec::new(),
+            remedy: "a shorter recording, fewer processes, or a less busy machine".into(),
+        })
+    });
+    lost.chain(unseen_of(recording))
+}
+
+/// Whether something that a source did not list is in its sums: then nothing is missing, and there is nothing to do.
+pub fn is_summed(unseen: &fathom_recording::Unseen) -> bool {
+    unseen.remedy.starts_with(NOTHING_TO_DO)
+}
+
+fn unseen_of(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
+    let unseen = recording.sources.iter().flat_map(|source| &source.unseen);
+    let unseen = unseen.filter(|unseen| !is_summed(unseen));
+    unseen.map(|unseen| BlindSpot {
+        what: format!("{}: {}", unseen.what, unseen.why),
+        rules: Vec::new(),
+        remedy: unseen.remedy.clone(),
+    })
+}
