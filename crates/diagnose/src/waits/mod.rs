@@ -2,6 +2,7 @@
 //! ([`stack`]) or by the record that tells of it ([`record`]).
 
 pub(crate) mod frozen;
+mod functions;
 pub(crate) mod log_write;
 mod main_thread;
 pub(crate) mod place;

@@ -1,8 +1,8 @@
 //! A wait told by the stack of the thread that waits.
 //!
-//! One list of functions, the most telling first: the earliest line that any frame of the stack matches decides. A
+//! One list of functions ([`super::functions`]), the most telling first: the earliest line that any frame of the stack matches decides. A
 //! thread in `ThreadPoolExecutor.getTask` is idle although it is parked, a thread in a page fault under `write()` waits
-//! for the fault. Names are those of HotSpot 8 to 25, of the JDK's classes and of Linux 4 to 6; what is not in the list
+//! for the fault. What is not in the list
 //! is [`Heading::Blocked`] and shown as such.
 
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
@@ -10,20 +10,10 @@ use fathom_recording::vocabulary::{interrupt, label};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
+use super::functions::Layer::{self, Java, Kernel, Native};
+use super::functions::{PERMIT, TOLD_BY};
 use super::queues::{self, Takes};
 use super::{Heading, main_thread};
-
-/// Where a function is looked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Layer {
-    Java,
-    Native,
-    Kernel,
-}
-use Layer::{Java, Kernel, Native};
-
-/// The heading of the methods of queues, as long as nothing says for what something is taken from one.
-const FROM_QUEUE: Heading = Heading::Idle;
 
 /// What a class of a queue is called, and its methods that wait for an element, also in libraries that have queues of their own.
 const QUEUES: [&str; 2] = ["Queue", "Deque"];
@@ -31,190 +21,6 @@ const TAKES: [&str; 3] = ["take", "poll", "dequeue"];
 
 /// Parts of a package's name that tell whose it is.
 const LIBRARY_PARTS: usize = 3;
-
-/// The methods of a semaphore: a lock, as long as nothing says that it is a signal. See `queues`.
-const PERMIT: &str = "java.util.concurrent.Semaphore.*";
-
-/// The list. A name that ends in `*` is the beginning of one.
-const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
-    // kernel/signal.c and kernel/freezer.c: whatever the thread waited for before, it stands until it is let go. `get_signal` takes
-    // the functions in that the compiler inlines into it.
-    (
-        Kernel,
-        &[
-            "do_signal_stop*",
-            "ptrace_stop*",
-            "do_freezer_trap*",
-            "do_jobctl_trap*",
-            "__refrigerator",
-            "get_signal*",
-        ],
-        Heading::Frozen,
-    ),
-    // Recordings of other tools; the scheduler's own spans have it as a figure.
-    (Kernel, &["throttle_cfs_rq_work", "throttle_cfs_rq"], Heading::Throttled),
-    // Whoever asked for the operation waits for its end in VMThread::execute, and stands still as the others do.
-    (
-        Native,
-        &["SafepointSynchronize::block", "SafepointMechanism::*", "VMThread::execute"],
-        Heading::Stopped,
-    ),
-    // gcLocker.cpp: memory is there only after a collection, which native code that holds an array keeps from beginning.
-    (Native, &["GCLocker::*", "GC_locker::*"], Heading::AllocationStall),
-    (Kernel, &["exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"], Heading::PageFault),
-    (Native, &["getaddrinfo", "__GI_getaddrinfo", "getnameinfo", "gethostbyname*"], Heading::Dns),
-    (
-        Java,
-        &[
-            "java.util.concurrent.ThreadPoolExecutor.getTask",
-            "java.util.concurrent.ForkJoinPool.awaitWork",
-            // The executor of Undertow and WildFly (jboss-threads), and that of OkHttp's own tasks.
-            "org.jboss.threads.EnhancedQueueExecutor$PoolThreadNode.park",
-            "okhttp3.internal.concurrent.TaskRunner$RealBackend.coordinatorWait",
-            "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.*",
-            "java.lang.ref.ReferenceQueue.remove*",
-            "java.lang.ref.Reference.waitForReferencePendingList",
-            "java.lang.ref.Reference.tryHandlePending",
-            "sun.nio.ch.SelectorImpl.*",
-            "sun.nio.ch.EPollSelectorImpl.*",
-            "sun.nio.ch.EPollArrayWrapper.*",
-            "io.netty.channel.epoll.Native.epollWait*",
-            "java.net.ServerSocket.*accept*",
-            "java.net.PlainSocketImpl.socketAccept",
-            "sun.nio.ch.ServerSocketChannelImpl.*",
-            "sun.nio.ch.NioSocketImpl.accept",
-        ],
-        Heading::Idle,
-    ),
-    // Without work, unless the thread takes a thing that it needs for the work it has: see `queues`.
-    (
-        Java,
-        &[
-            "java.util.concurrent.LinkedBlockingQueue.take",
-            "java.util.concurrent.LinkedBlockingQueue.poll",
-            "java.util.concurrent.LinkedBlockingDeque.take*",
-            "java.util.concurrent.LinkedBlockingDeque.poll*",
-            "java.util.concurrent.ArrayBlockingQueue.take",
-            "java.util.concurrent.ArrayBlockingQueue.poll",
-            "java.util.concurrent.PriorityBlockingQueue.take",
-            "java.util.concurrent.DelayQueue.take",
-            "java.util.concurrent.SynchronousQueue.take",
-            "java.util.concurrent.SynchronousQueue.poll",
-            "java.util.concurrent.LinkedTransferQueue.take",
-        ],
-        FROM_QUEUE,
-    ),
-    (
-        Kernel,
-        &[
-            "balance_dirty_pages*",
-            "folio_wait_*",
-            "wait_on_page_*",
-            "io_schedule*",
-            "blk_*",
-            "submit_bio*",
-            "jbd2_*",
-            "ext4_*",
-            "xfs_*",
-            "btrfs_*",
-            "f2fs_*",
-            "do_fsync",
-            "vfs_fsync*",
-            "sync_file_range",
-            "filemap_*",
-            "vfs_write",
-            "vfs_writev",
-            "percpu_rwsem_wait",
-            "wbt_wait",
-            "rq_qos_wait",
-        ],
-        Heading::Disk,
-    ),
-    (
-        Native,
-        &[
-            "ObjectMonitor::enter*",
-            "ObjectMonitor::ReenterI",
-            "ObjectMonitor::reenter*",
-            "ObjectSynchronizer::enter*",
-            "ObjectSynchronizer::fast_enter",
-            "ObjectSynchronizer::slow_enter",
-            "SharedRuntime::complete_monitor_locking_C",
-            "SharedRuntime::monitor_enter_helper",
-            "InterpreterRuntime::monitorenter",
-            "Runtime1::monitorenter",
-        ],
-        Heading::Monitor,
-    ),
-    // A latch is acquired by the same methods as a lock, and held by nobody.
-    (Java, &["java.util.concurrent.CountDownLatch.await"], Heading::Waiting),
-    (Java, &[PERMIT], Heading::Lock),
-    (
-        Java,
-        &[
-            "java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire*",
-            "java.util.concurrent.locks.AbstractQueuedSynchronizer.doAcquire*",
-            "java.util.concurrent.locks.AbstractQueuedSynchronizer.tryAcquireNanos",
-            "java.util.concurrent.locks.AbstractQueuedLongSynchronizer.acquire*",
-            "java.util.concurrent.locks.StampedLock.*",
-            "java.util.concurrent.locks.ReentrantLock*",
-            "java.util.concurrent.locks.ReentrantReadWriteLock*",
-        ],
-        Heading::Lock,
-    ),
-    (
-        Java,
-        &["java.lang.Thread.sleep*", "java.lang.Thread.beforeSleep", "java.util.concurrent.TimeUnit.sleep"],
-        Heading::Sleep,
-    ),
-    (
-        Java,
-        &[
-            "java.net.SocketInputStream.*",
-            "java.net.SocketOutputStream.*",
-            "java.net.PlainSocketImpl.*",
-            "sun.nio.ch.NioSocketImpl.*",
-            "sun.nio.ch.Net.*",
-            "sun.nio.ch.SocketDispatcher.*",
-            "sun.nio.ch.SocketChannelImpl.*",
-            "sun.nio.ch.DatagramChannelImpl.*",
-        ],
-        Heading::Network,
-    ),
-    (
-        Kernel,
-        &[
-            "tcp_*",
-            "udp_*",
-            "inet_*",
-            "unix_stream_*",
-            "sk_wait_data",
-            "sk_stream_wait_*",
-            "sock_recvmsg",
-            "sock_sendmsg",
-            "__sys_recvfrom",
-            "__sys_sendto",
-            "__sys_connect",
-        ],
-        Heading::Network,
-    ),
-    (Kernel, &["inet_csk_accept", "__sys_accept4", "do_accept", "ep_poll", "do_epoll_wait"], Heading::Idle),
-    (Kernel, &["do_wait", "kernel_wait4", "pipe_read", "pipe_write", "anon_pipe_read"], Heading::Child),
-    (
-        Java,
-        &[
-            "java.lang.Object.wait*",
-            "java.util.concurrent.locks.LockSupport.park*",
-            "java.util.concurrent.CountDownLatch.await",
-            "java.lang.Thread.join",
-        ],
-        Heading::Waiting,
-    ),
-    (Native, &["ObjectMonitor::wait", "JVM_MonitorWait", "Unsafe_Park", "Parker::park"], Heading::Waiting),
-    (Kernel, &["do_nanosleep", "hrtimer_nanosleep", "common_nsleep*"], Heading::Sleep),
-    (Kernel, &["do_sys_poll", "do_poll", "poll_schedule_timeout*", "do_select"], Heading::Network),
-    (Kernel, &["futex_wait*", "do_futex"], Heading::NativeLock),
-];
 
 /// Headings of a recording's stacks, each looked at once. Parents stand before children, so that one pass does it.
 pub(crate) struct ByStack {
@@ -559,6 +365,13 @@ mod tests {
         assert_eq!(heading(&[run, (C2, "shop.Orders.add"), acquire, park, futex]), Heading::Lock);
         assert_eq!(heading(&[run, (C2, "shop.Orders.add"), park, futex]), Heading::Waiting);
         assert_eq!(heading(&[run, (Native, "pthread_mutex_lock"), futex]), Heading::NativeLock);
+        // Pools of libraries that park by themselves.
+        for rest in [
+            "org.jboss.threads.EnhancedQueueExecutor$PoolThreadNode.park",
+            "okhttp3.internal.concurrent.TaskRunner$RealBackend.coordinatorWait",
+        ] {
+            assert_eq!(heading(&[(C2, "web.Worker.run"), (C2, rest), park, futex]), Heading::Idle, "{rest}");
+        }
     }
 
     #[test]
