@@ -80,6 +80,15 @@ pub fn count(n: f64) -> String {
     grouped
 }
 
+/// A number with three digits, or in groups of three: "1,776,754", "396", "39.3", "0.25".
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        a if a >= 99.95 => count(value),
+        a if a >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
 /// A noun with its number: "1 pause", "3 pauses".
 pub fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as f64), if n == 1 { one } else { many })
@@ -136,6 +145,12 @@ mod tests {
     fn cycles_are_counted_in_thousands() {
         let written: Vec<_> = [0.0, 512.0, 1500.0, 35e6, 2.44e9].into_iter().map(cycles).collect();
         assert_eq!(written, ["0 cycles", "512 cycles", "1.5 kcycles", "35 Mcycles", "2.4 Gcycles"]);
+    }
+
+    #[test]
+    fn numbers_have_three_digits_or_groups_of_three() {
+        let written = [0.254, 9.996, 39.34, 99.96, 396.2, 1_776_754.0, -4.2].map(number);
+        assert_eq!(written, ["0.25", "10.0", "39.3", "100", "396", "1,776,754", "-4.20"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub fn share(share: f64) -> String {
 
 /// A rate with its unit: "396 ops/s", "4.21 ops/s".
 pub fn rate(value: f64, unit: &str) -> String {
-    format!("{} {unit}", three_digits(value))
+    format!("{} {unit}", quantity::number(value))
 }
 
 /// A moment as seconds since `zero_ns`: "145.2 s". More digits where the whole run is short.
@@ -67,18 +67,6 @@ pub fn decimals(value: f64, digits: usize) -> String {
 pub fn wall_clock(at_ns: i64) -> Option<String> {
     let stamp = Timestamp::from_nanosecond(i128::from(at_ns)).ok()?;
     Some(stamp.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
-}
-
-fn three_digits(value: f64) -> String {
-    let size = value.abs();
-    let digits = if size >= 99.95 {
-        0
-    } else if size >= 9.995 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.digits$}")
 }
 
 #[cfg(test)]

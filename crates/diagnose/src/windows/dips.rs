@@ -305,15 +305,15 @@ fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String 
         progress.measured_on,
         quantity::share(usual.sigma / usual.level),
         unit = progress.unit,
-        level = Short(level),
+        level = quantity::number(level),
     );
     let beyond = if progress.of_latency { "above" } else { "below" };
     how += &match slow {
-        0 => format!("nowhere {beyond} {} {} for {MIN_TICKS} ticks", Short(limit), progress.unit),
+        0 => format!("nowhere {beyond} {} {} for {MIN_TICKS} ticks", quantity::number(limit), progress.unit),
         _ => format!(
             "{} with at least {MIN_TICKS} ticks {beyond} {} {}, a lower level, a fall by half or a stretched tick",
             quantity::plural(slow, "stretch", "stretches"),
-            Short(limit),
+            quantity::number(limit),
             progress.unit
         ),
     };
@@ -322,18 +322,4 @@ fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String 
         how += &format!("; the first {length} are warm-up");
     }
     how
-}
-
-/// A number with as many digits as one reads: "1980", "39.3", "0.25".
-struct Short(f64);
-
-impl std::fmt::Display for Short {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = match self.0.abs() {
-            a if a >= 100.0 => 0,
-            a if a >= 10.0 => 1,
-            _ => 2,
-        };
-        write!(f, "{:.*}", digits, self.0)
-    }
 }
