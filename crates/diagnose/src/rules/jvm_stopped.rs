@@ -30,6 +30,10 @@ const PICKED: f64 = 0.8;
 const SEVERAL: usize = 3;
 /// CPU time as a share of a pause below which the collector waited for most of it, however few workers it had.
 const WAITED: f64 = 0.5;
+/// What of the pauses' time those whose CPU time is known must make up to say so of all.
+const MOSTLY: f64 = 0.5;
+/// What of it full collections must make up for the size of the heap to be a remedy.
+const FULL: f64 = 0.25;
 
 /// The rule.
 pub struct JvmStopped;
@@ -373,20 +377,25 @@ fn phases(pauses: &[Pause<'_>]) -> Option<String> {
     (!told.is_empty()).then(|| format!("phases of these pauses: {}", told.join(", ")))
 }
 
-/// The processor time of the pauses, and whether they waited rather than worked.
+/// The CPU time of the pauses that are long enough for the log's hundredths of a second to tell it, and whether they waited rather than
+/// worked; that is said only where these are most of the time of all.
 fn cpu(pauses: &[Pause<'_>]) -> Option<String> {
     let told = pauses.iter().filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S);
-    let (cpu_s, sys_s, real_s) =
-        told.fold((0.0, 0.0, 0.0), |(c, s, r), cpu| (c + cpu.cpu_s(), s + cpu.sys_s, r + cpu.real_s));
+    let (times, cpu_s, sys_s, real_s) = told.fold((0, 0.0, 0.0, 0.0), |(n, c, s, r), cpu| {
+        (n + 1, c + cpu.cpu_s(), s + cpu.sys_s, r + cpu.real_s)
+    });
+    let all_s = pauses.iter().map(Pause::ms).sum::<f64>() / 1e3;
     (real_s > 0.0).then(|| {
-        let waited = match cpu_s < WAITED * real_s {
+        let waited = match cpu_s < WAITED * real_s && real_s >= MOSTLY * all_s {
             true => {
                 ": for most of it the collector waited, for a processor, for memory from swap, or for a disk"
             }
             false => "",
         };
         format!(
-            "they used {} of CPU ({} of it in the kernel) in {}{waited}",
+            "{} of {} or more used {} of CPU ({} of it in the kernel) in {}{waited}",
+            quantity::plural(times, "pause", "pauses"),
+            quantity::seconds(CPU_MIN_REAL_S),
             quantity::seconds(cpu_s),
             quantity::seconds(sys_s),
             quantity::seconds(real_s)
@@ -411,6 +420,13 @@ fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {
             "takes processors from the application while it runs",
         ));
     } else if all > 0.0 {
+        if ms(&|p| p.labelled_full()) >= FULL * all {
+            remedies.push(remedy(
+                "a larger -Xmx: full collections take a good part of the time, and what they free is soon in use again",
+                "any JDK",
+                "memory",
+            ));
+        }
         remedies.push(remedy(
             "where survivors take the time: larger survivor spaces or young generation; where their number does: a larger one",
             "any JDK",

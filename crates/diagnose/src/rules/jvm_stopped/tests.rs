@@ -144,6 +144,37 @@ fn a_full_collection_that_creeps_is_said_to_have_waited() {
 }
 
 #[test]
+fn one_long_pause_without_cpu_says_nothing_of_many_short_ones_whose_cpu_no_log_can_tell() {
+    let finding = |short: usize| {
+        let mut built = Built::jvm("25", "Serial", 60.0);
+        for i in 0..short {
+            let cpu = [(figure::USER_S, 0.0), (figure::SYS_S, 0.0), (figure::REAL_S, 0.01)];
+            built.pause("Pause Young", "Allocation Failure", 0.1 * i as f64, 9.0, &cpu);
+        }
+        let cpu = [(figure::USER_S, 0.0), (figure::SYS_S, 0.0), (figure::REAL_S, 1.2)];
+        built.pause("Pause Full", "Allocation Failure", 59.0, 1_200.0, &cpu);
+        match judged(&JvmStopped, &built.sealed()) {
+            Judgement::Found(finding) => finding,
+            other => panic!("{other:?}"),
+        }
+    };
+    let said = |short| {
+        let finding = finding(short);
+        let text: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
+        let cpu = text.into_iter().find(|text| text.contains("of CPU")).unwrap();
+        (cpu, finding.remedies.iter().any(|remedy| remedy.change.starts_with("a larger -Xmx")))
+    };
+    let (of_most, _) = said(10);
+    assert!(
+        of_most.starts_with("1 pause of 50 ms or more used 0 ms of CPU") && of_most.contains("waited"),
+        "{of_most}"
+    );
+    let (of_few, larger_heap) = said(500);
+    assert!(!of_few.contains("waited") && !larger_heap, "{of_few}");
+    assert!(said(300).1, "a full collection took a third of it");
+}
+
+#[test]
 fn a_remark_on_one_processor_is_said_to_be_one_and_one_on_four_is_not() {
     let remark = |user_s: f64| {
         let mut built = Built::jvm("8", "CMS", 36_000.0);
