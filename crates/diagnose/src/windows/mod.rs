@@ -185,6 +185,9 @@ pub(crate) fn choose<'a>(
         Ok(Intervals::of_windows(&windows))
     };
     let (slow, base) = (given(&options.slow)?, given(&options.base)?);
+    if !slow.is_empty() && slow.without(&base).is_empty() {
+        return Err(WindowError::NothingToCompare);
+    }
     let usable = |series: &fathom_recording::Series| timeline.usable(series);
     let mut progress = Progress::of(recording, usable);
     let mut found = progress.as_ref().and_then(dips::find);
@@ -222,7 +225,9 @@ pub(crate) fn choose<'a>(
             chosen.windows.how = "baseline given by the user, compared with everything else".into();
         } else {
             chosen.windows.slow = slow.without(&base).windows();
-            chosen.windows.how += "; base given by the user";
+            // What was taken for the baseline before is none now.
+            let how = chosen.windows.how.split("; base: ").next().unwrap_or_default();
+            chosen.windows.how = format!("{how}; base given by the user");
         }
         chosen.windows.base = base.windows();
     }

@@ -59,6 +59,9 @@ pub enum WindowError {
     /// It begins where it ends.
     #[error("{0}: has no length")]
     NoLength(String),
+    /// Slow windows lie within the baseline's.
+    #[error("--slow lies within --base: there is nothing left to compare with it")]
+    NothingToCompare,
     /// Nothing was recorded in it.
     #[error("{window}: nothing was recorded then; the recording goes from {from} to {to}")]
     Outside {

@@ -48,6 +48,19 @@ fn a_window_given_by_hand_that_is_slower_by_no_more_than_noise_has_no_loss() {
 }
 
 #[test]
+fn slow_windows_within_the_baseline_are_refused_and_a_given_baseline_is_the_only_one() {
+    let rate = |s: i64| 2_000.0 + wobble(s);
+    let recording = recorded(&[(series::THROUGHPUT, SeriesKind::Rate, &rate)]);
+    let on = |base: &str| {
+        let (slow, base) = (vec!["20s..30s".parse().unwrap()], vec![base.parse().unwrap()]);
+        diagnose(&recording, &Options { slow, base, ..Options::default() })
+    };
+    assert!(matches!(on("15s..35s"), Err(crate::windows::WindowError::NothingToCompare)));
+    let how = on("30s..60s").unwrap().windows.how;
+    assert!(how.starts_with("given by the user; base given by the user"), "{how}");
+}
+
+#[test]
 fn where_as_much_is_asked_as_ever_the_latency_tells_when_it_was_slow() {
     let diagnosis = |slower: f64| -> Diagnosis {
         let rate = |s: i64| 400.0 + wobble(s);
