@@ -84,7 +84,7 @@ impl HeapLeak {
         };
         if points.len() < READINGS {
             return self.not_known(
-                gc,
+                (gc, dump),
                 &format!(
                     "{} of the old generation are too few to tell, {READINGS} are needed",
                     quantity::plural(points.len(), "collection", "collections")
@@ -92,19 +92,21 @@ impl HeapLeak {
             );
         }
         let Some(rise) = Rise::of(&points, heap) else {
-            return self
-                .not_known(gc, "the collections of the old generation are not far enough apart in time");
+            return self.not_known(
+                (gc, dump),
+                "the collections of the old generation are not far enough apart in time",
+            );
         };
         match rise.growth() {
             Growth::None(why_not) => return gc.ruled_out(why_not + &no_leak(dump)),
             // A growth that goes on is not ruled out by having cost little so far.
-            Growth::Unsure(why) | Growth::Early(why) => return self.not_known(gc, &why),
+            Growth::Unsure(why) | Growth::Early(why) => return self.not_known((gc, dump), &why),
             Growth::Leak => {}
         }
         let cost_ms = gc.excess_ms(|p| p.collected_old() || p.is_mixed());
         if !case.matters(cost_ms) && !exhausted(&rise, heap) {
             return self.not_known(
-                gc,
+                (gc, dump),
                 &format!(
                     "it grows by {} an hour, and collections of the old generation took {} so far",
                     quantity::bytes(rise.all.slope * 3600.0),
@@ -115,8 +117,14 @@ impl HeapLeak {
         Judgement::Found(Box::new(found(self, gc, (&points, &rise, heap), cost_ms, dump)))
     }
 
-    fn not_known(&self, gc: &GcCase<'_, '_>, why: &str) -> Judgement {
-        let what = format!("whether the live set of {} goes on growing: {why}", gc.case.jvm_name(gc.jvm));
+    fn not_known(&self, (gc, dump): (&GcCase<'_, '_>, Option<&Dump<'_>>), why: &str) -> Judgement {
+        let what = format!(
+            "whether the live set of {} goes on growing: {why}{}",
+            gc.case.jvm_name(gc.jvm),
+            what_keeps(dump).map_or(String::new(), |(what, share, file)| format!(
+                "; that {what} keeps {share} of the heap in {file} is no proof of a leak"
+            ))
+        );
         blind(self, what, "a longer log, or jcmd PID GC.class_histogram twice, some time apart")
     }
 }
@@ -128,12 +136,16 @@ fn exhausted(rise: &Rise, heap: f64) -> bool {
 
 /// What keeps most where nothing grows: it looks like a leak in a dump.
 fn no_leak(dump: Option<&Dump<'_>>) -> String {
-    let told = dump.and_then(|dump| {
-        let most = dump.largest()?;
-        let (share, file) = (quantity::share(most.share), dump.span.name());
-        Some(format!("; so {}, which keeps {share} of the heap in {file}, is no leak", most.name()))
-    });
-    told.unwrap_or_default()
+    what_keeps(dump).map_or(String::new(), |(what, share, file)| {
+        format!("; so {what}, which keeps {share} of the heap in {file}, is no leak")
+    })
+}
+
+/// What keeps most of a dump, its share of the heap, and the dump's name.
+fn what_keeps<'d>(dump: Option<&'d Dump<'_>>) -> Option<(String, String, &'d str)> {
+    let dump = dump?;
+    let most = dump.largest()?;
+    Some((most.name().to_string(), quantity::share(most.share), dump.span.name()))
 }
 
 /// How sure it is, and why.

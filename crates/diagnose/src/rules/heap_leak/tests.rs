@@ -160,6 +160,14 @@ fn a_suspect_in_a_heap_that_does_not_grow_is_no_leak() {
 }
 
 #[test]
+fn what_a_dump_keeps_is_said_where_it_is_not_known_whether_the_heap_grows() {
+    let mut built = log(|i| 100.0 + 15.0 * i, 400.0);
+    with_dump(&mut built, 400.0, &[("Shop.CACHE", 380.0, None, "")]);
+    let Judgement::CannotTell(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("told") };
+    assert!(spot.what.contains("Shop.CACHE (static) keeps 95% of the heap in late.hprof"), "{}", spot.what);
+}
+
+#[test]
 fn readings_that_scatter_too_much_rule_nothing_out() {
     let scattered = log(|i| 500.0 + if (i as u32).is_multiple_of(2) { 350.0 } else { -350.0 }, 4_000.0);
     let Judgement::CannotTell(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("told") };
