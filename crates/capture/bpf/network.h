@@ -10,7 +10,7 @@
 
 struct network_config {
 	__u64 min_ns;      /* connections and look-ups as long are told */
-	__u32 most_stacks; /* told with a stack, a second and processor */
+	__u32 most_stacks; /* recorded with a stack, per second per CPU */
 	__u32 pad;
 };
 

@@ -17,7 +17,7 @@
 /* What user space asks for. */
 struct syscalls_config {
 	__u64 min_ns;        /* calls as long are told one by one */
-	__u32 most_stacks;   /* told with a stack, a second and processor */
+	__u32 most_stacks;   /* recorded with a stack, per second per CPU */
 	__u32 most_events;   /* told, a second and processor */
 	__u32 hot_calls;     /* in a stretch: a thread that makes more is hot */
 	__u32 pad;

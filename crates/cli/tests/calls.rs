@@ -309,7 +309,7 @@ fn calls_of_threads_that_live_for_a_millisecond_are_all_counted() {
             // The interpreter makes a few of its own when it begins.
             assert!(calls >= *times && calls <= times + 20.0, "{call}: {calls} of {times}: {shown}");
         }
-        // They are too many to be told one by one: in some twenty calls each, that would be 800,000 rows.
+        // They are too many to be listed one by one: with some twenty calls each, that would be 800,000 rows.
         let together = of_thread(&recording, kind::SYSCALL_TOTALS, "threads that have ended").len();
         let all = recording.spans_of(kind::SYSCALL_TOTALS).count();
         eprintln!("{together} of {all} rows are of threads that have ended");

@@ -28,10 +28,10 @@ use crate::{
 /// Share of the loss that findings must explain for the rest to need no words.
 const MOSTLY: f64 = 0.5;
 
-/// By how much a stretch of a series must be worse to be looked into although it is no dip.
+/// By how much an interval of a series must be worse to be looked into although it is no dip.
 const FELT: f64 = 0.08;
 
-/// Ticks of the series that such a stretch must have been recorded for.
+/// Ticks of the series that such an interval must have been recorded for.
 const LEAST_TICKS: usize = 4;
 
 /// Share from which on there is no room for what grew besides.

@@ -52,7 +52,7 @@ pub const ENTRY: Entry = Entry {
     make: |_: &Settings| Box::new(Network::default()),
 };
 
-/// Connections and look-ups told with a stack, a second and processor.
+/// Connections and look-ups recorded with a stack, per second per CPU.
 const MOST_STACKS: u32 = 500;
 /// Events taken in one turn; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 50_000;

@@ -69,7 +69,7 @@ pub const ENTRY: Entry = Entry {
 
 /// Calls as long are told one by one, nanoseconds, unless the settings say otherwise.
 const MIN_NS: u64 = 1_000_000;
-/// Calls told with a stack, a second and processor: a walk takes some ten microseconds, so that they are at most 2% of it.
+/// Calls recorded with a stack, per second per CPU: an unwind takes some ten microseconds, so that they are at most 2% of it.
 const MOST_STACKS: u32 = 2_000;
 /// Calls told, a second and processor.
 const MOST_TOLD: u32 = 20_000;

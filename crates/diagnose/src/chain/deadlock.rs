@@ -34,7 +34,7 @@ impl Chains<'_> {
         None
     }
 
-    /// "shop.Ledger in shop.Orders.book", where the stack tells.
+    /// "shop.Ledger in shop.Orders.book", where the stack is known.
     fn lock_and_place(&self, span: &Span<'_>) -> String {
         match place(self.recording, self.stack_of(span), &[]) {
             NO_PLACE => span.name().to_owned(),

@@ -1,10 +1,10 @@
 //! Who had the CPUs, and what for.
 
 super::metrics! {
-    /// Time that threads of the application waited for a CPU, beside that in which they ran.
+    /// Time that threads of the application waited for a CPU, and the time for which they ran.
     THREADS_WAITING = "threads-waiting-for-cpu",
         "application threads: {value} waiting for a CPU, {running} running, {active} in all in which they had work[; in the base {baseline} waiting for a CPU, {baseline-running} running, {baseline-active} in all in which they had work]";
-    /// CPUs that the application kept busy, beside those of the JVM's own threads and of other processes.
+    /// CPUs that the application kept busy, and those that the JVM's own threads and other processes did.
     CPUS_BUSY = "cpus-busy",
         "processors kept busy: {value} by application threads, {gc} by the JVM's collector, {jit} by its compilers, {others} by other processes[; in the base {baseline} by application threads, {baseline-gc} by the JVM's collector, {baseline-jit} by its compilers, {baseline-others} by other processes]";
     /// Who took CPUs from the application.
@@ -24,7 +24,7 @@ super::metrics! {
     RECORDER = "cpus-of-recorder",
         "the recorder took {value} processors, which are not counted: it takes less with --without syscalls";
     /// CPUs that the hypervisor gave to other machines.
-    STOLEN = "cpus-stolen", "the hypervisor took {value} processors beside";
+    STOLEN = "cpus-stolen", "the hypervisor took {value} CPUs as well";
     /// CPU time in what only a full TLS handshake does.
     HANDSHAKES = "tls-handshakes-in-full",
         "{value} of CPU time with certificates, signatures and keys, {rest} in the rest of handshakes";
