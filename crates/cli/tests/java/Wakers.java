@@ -20,6 +20,10 @@ import java.util.concurrent.locks.LockSupport;
 public final class Wakers {
   private static final int ROUNDS = 200;
   private static final int BLOCK = 1 << 20;
+
+  /** Milliseconds that a nap takes: long enough that no processor sees more than 1000 waits a second, of which the rest is summed. */
+  private static final int NAP = 10;
+
   private static volatile boolean over;
 
   private Wakers() {}
@@ -72,7 +76,7 @@ public final class Wakers {
             "sleeper",
             () -> {
               for (int i = 0; i < ROUNDS; i++) {
-                nap(5);
+                nap(NAP);
               }
             }));
     all.add(
@@ -82,7 +86,7 @@ public final class Wakers {
               Object nobodys = new Object();
               synchronized (nobodys) {
                 for (int i = 0; i < ROUNDS; i++) {
-                  nobodys.wait(5);
+                  nobodys.wait(NAP);
                 }
               }
             }));
@@ -99,7 +103,7 @@ public final class Wakers {
             "unparker",
             () -> {
               for (int i = 0; i < ROUNDS; i++) {
-                nap(5);
+                nap(NAP);
                 LockSupport.unpark(parker);
               }
             }));
@@ -113,7 +117,7 @@ public final class Wakers {
                 OutputStream out = socket.getOutputStream();
                 for (int i = 0; i < ROUNDS; i++) {
                   int asked = in.read();
-                  nap(5);
+                  nap(NAP);
                   out.write(asked);
                 }
               }

@@ -68,12 +68,14 @@ impl<'a> Chains<'a> {
     /// The record that tells most of what a thread waited for under a heading between two moments.
     pub(crate) fn told_at(&self, thread: ThreadId, heading: Heading, from: i64, to: i64) -> Option<Span<'a>> {
         let mut best: Option<(i64, Span<'a>)> = None;
+        let role = self.recording.threads[thread.index()].role;
+        let unlisted = self.stacks.of_unlisted(self.moments.off(thread), role);
         for (_, row, in_order) in self.moments.told_rows(thread) {
             let ends = |span: &Span<'a>| (span.t0_ns(), span.t1_ns());
             let moments = Intervals::of([(from, to)]);
             touching(row, in_order, ends, &moments, |_, span, _| {
                 let ns = span.overlap_ns(from, to);
-                let tells = record::heading(span, &self.stacks) == heading;
+                let tells = unlisted.heading(record::heading(span, &self.stacks)) == heading;
                 if tells && best.as_ref().is_none_or(|(most, _)| ns > *most) {
                     best = Some((ns, *span));
                 }
@@ -97,9 +99,12 @@ impl<'a> Chains<'a> {
         let [off, queued] =
             [sample::OFF_CPU, sample::RUN_QUEUE].map(|kind| self.recording.strings.find(kind));
         let role = self.recording.threads[thread.index()].role;
+        let unlisted = self.stacks.of_unlisted(self.moments.off(thread), role);
         self.moments.samples(thread).iter().filter_map(move |sample| match Some(sample.kind) {
             kind if kind == queued => Some((Heading::RunQueue, sample)),
-            kind if kind == off => Some((self.stacks.of_role(sample.stack(), role), sample)),
+            kind if kind == off => {
+                Some((unlisted.heading(self.stacks.of_role(sample.stack(), role)), sample))
+            }
             _ => None,
         })
     }

@@ -218,7 +218,9 @@ fn charge(
         let ns = s.figure(figure::THROTTLED_NS).unwrap_or(0.0).max(0.0) as i64;
         (from, from.saturating_add(ns).min(to))
     };
-    let told = by_heading(book.told.iter().map(|s| (record::heading(s, stacks), (s.t0_ns(), s.t1_ns()))));
+    let unlisted = stacks.of_unlisted(&book.off, role);
+    let recorded = |span: &Span<'_>| unlisted.heading(record::heading(span, stacks));
+    let told = by_heading(book.told.iter().map(|span| (recorded(span), (span.t0_ns(), span.t1_ns()))));
     let requests = book.told.iter().filter(|span| record::awaits_request(span));
     let requests = Intervals::of(requests.map(|span| (span.t0_ns(), span.t1_ns())));
     let off = by_heading(book.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
@@ -251,7 +253,7 @@ fn charge(
     }
     let gaps = gaps::of(book, &means.kinds, means.sampler.as_ref(), |sample| {
         let is_queued = recording.strings.get(sample.kind) == sample::RUN_QUEUE;
-        if is_queued { Heading::RunQueue } else { stacks.of_role(sample.stack(), role) }
+        if is_queued { Heading::RunQueue } else { unlisted.heading(stacks.of_role(sample.stack(), role)) }
     });
     for (heading, moments) in &by_heading(gaps.short.into_iter()) {
         charge(*heading, moments);

@@ -49,6 +49,19 @@ const AWAY: [&str; 2] =
 /// A method that waits for work itself, and runs the work as well: a wait that it calls is without work, one deeper in a task is not.
 const RESTS: &str = "java.util.TimerThread.mainLoop";
 
+/// What a thread waited for whose waits for another thread were not recorded one by one ([`ByStack::of_unlisted`]).
+#[derive(Clone, Copy)]
+pub(crate) struct Unlisted {
+    are_timed: bool,
+}
+
+impl Unlisted {
+    /// The heading of such a wait, of which stack or record say this.
+    pub(crate) fn heading(self, known: Heading) -> Heading {
+        if known == Heading::Waiting && self.are_timed { Heading::TimedWait } else { known }
+    }
+}
+
 /// What a frame says of the stacks that it is in.
 #[derive(Clone, Copy)]
 struct Frame {
@@ -175,6 +188,15 @@ impl ByStack {
         let waker = span.label(label::WAKER).and_then(queues::id_of);
         let is_of_process = waker.and_then(|tid| self.processes.get(&tid)) == Some(&span.process());
         if is_of_process { heading } else { Heading::TimedWait }
+    }
+
+    /// How the waits for another thread of one thread end of which nobody recorded the end: those that are counted in sums, and those
+    /// known by a record of their lock alone. They end as most of those did that were recorded one by one.
+    pub(crate) fn of_unlisted(&self, off: &[Span<'_>], role: Role) -> Unlisted {
+        let waits = off.iter().filter(|span| self.of_role(span.stack(), role) == Heading::Waiting);
+        let ends = waits.map(|span| self.of_switch(span, role) == Heading::TimedWait);
+        let (all, timed) = ends.fold((0, 0), |(all, timed), is| (all + 1, timed + usize::from(is)));
+        Unlisted { are_timed: 2 * timed > all }
     }
 }
 

@@ -184,6 +184,47 @@ fn a_wait_that_ran_out_of_time_and_one_that_another_thread_ended_are_told_apart(
     assert_eq!(ms(&ledger.groups[0], Heading::Waiting), 200.0);
 }
 
+/// A thread waits with a limit of 10 ms; of a third of its waits the end is recorded, of a third the sum, of a third the lock.
+#[test]
+fn waits_that_are_not_listed_end_as_those_that_are() {
+    for (waker, heading) in [("", Heading::TimedWait), ("notifier (101)", Heading::Waiting)] {
+        let mut app = Watched::new();
+        let waiting = app.recording.thread(app.process, Some(100), "waiting", Role::App);
+        app.recording.thread(app.process, Some(101), "notifier", Role::App);
+        let limited = app.stack(&[
+            (FrameType::C2, "java.lang.Object.wait"),
+            (FrameType::Native, "pthread_cond_timedwait"),
+            (FrameType::Kernel, "futex_wait"),
+        ]);
+        app.span(kind::SCHED_WATCHED, Some(waiting), (0, 600), None, 0);
+        for i in 0..20 {
+            let (process, source) = (app.process, app.source);
+            let ends = if waker.is_empty() { (label::INTERRUPT, "a timer") } else { (label::WAKER, waker) };
+            app.recording.span(&SpanRow {
+                kind: kind::SCHED_OFF,
+                name: "sleeping",
+                t0_ns: i * 10 * MS,
+                t1_ns: (i + 1) * 10 * MS,
+                process,
+                thread: Some(waiting),
+                stack: limited,
+                source,
+                line: 0,
+                key: -1,
+                parent: None,
+                figures: &[],
+                labels: &[ends],
+            });
+        }
+        app.sample(sample::OFF_CPU, waiting, 400, limited, 200);
+        app.record(kind::LOCK_WAIT, "java.lang.Object", waiting, (400, 600), &[]);
+        let unknown = app.stack(&[(FrameType::Kernel, "futex_wait")]);
+        app.span(kind::SCHED_OFF, Some(waiting), (400, 600), unknown, 0);
+        let ledger = app.ledger((0, 600), By::Role);
+        assert_eq!(ms(&ledger.groups[0], heading), 600.0, "{waker}: {:?}", ledger.groups[0]);
+    }
+}
+
 #[test]
 fn a_jvms_own_thread_that_waits_in_the_applications_code_is_not_idle() {
     let mut app = Watched::new();
