@@ -87,6 +87,29 @@ impl Built {
         self.row(kind::SYSCALL, name, at_s, ms, &[], &[(label::PATH, path)], None, Some(thread))
     }
 
+    /// A system call of a thread, with all that is known of it.
+    pub fn call_with(
+        &mut self,
+        thread: &str,
+        name: &str,
+        (at_s, ms): (f64, f64),
+        figures: &[(&str, f64)],
+        labels: &[(&str, &str)],
+    ) -> SpanId {
+        self.row(kind::SYSCALL, name, at_s, ms, figures, labels, None, Some(thread))
+    }
+
+    /// A look-up of a name by a thread.
+    pub fn lookup(
+        &mut self,
+        thread: &str,
+        name: &str,
+        (at_s, ms): (f64, f64),
+        labels: &[(&str, &str)],
+    ) -> SpanId {
+        self.row(kind::NET_DNS, name, at_s, ms, &[], labels, None, Some(thread))
+    }
+
     /// System calls of a thread, counted from a moment on for so many milliseconds.
     pub fn counted_calls(&mut self, thread: &str, name: &str, at_s: f64, ms: f64, calls: f64) -> SpanId {
         let figures = [(fathom_recording::vocabulary::figure::CALLS, calls)];

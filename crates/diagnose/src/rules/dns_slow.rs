@@ -1,15 +1,13 @@
 //! `dns-slow`: names are resolved, and it takes long.
 
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Span};
 
+use super::dns_case::{self, NOBODY_ASKED, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::facts::{Value, waits as facts};
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
-
-/// Why no look-up can have been slow.
-pub(super) const NOBODY_ASKED: &str = "no name was looked up";
 
 /// A look-up that takes as long is slow, milliseconds: a resolver near by answers within some, one far away within
 /// a hundred.
@@ -19,17 +17,6 @@ const CITED: usize = 3;
 
 /// The rule.
 pub struct DnsSlow;
-
-/// Whether a server left a question of this look-up unanswered until it timed out.
-pub(super) fn timed_out(span: &Span<'_>) -> bool {
-    span.figure(figure::TIMEOUTS).is_some_and(|n| n > 0.0)
-}
-
-/// A look-up in words.
-pub(super) fn asked(span: &Span<'_>) -> String {
-    let name = if span.name().is_empty() { "a name" } else { span.name() };
-    span.label(label::PEER).map_or(format!("for {name}"), |peer| format!("for {name}, asked of {peer}"))
-}
 
 impl Rule for DnsSlow {
     fn id(&self) -> &'static str {
@@ -63,7 +50,13 @@ impl Rule for DnsSlow {
         let Some(all) = Waits::of(case, jvm, kind::NET_DNS, |_| true) else {
             return unseen(self, (case, jvm), kind::NET_DNS, "name look-ups");
         };
-        let long = |span: &Span<'_>| span.duration_ns() as f64 / 1e6 >= SLOW_MS && !timed_out(span);
+        // A resolver that let questions go unanswered owes these answers too.
+        let lost = dns_case::Questions::of(case, jvm).any_lost();
+        let long = |span: &Span<'_>| {
+            span.duration_ns() as f64 / 1e6 >= SLOW_MS
+                && !timed_out(span)
+                && !(lost && dns_case::is_unanswered(span))
+        };
         let Some(waits) = Waits::of(case, jvm, kind::NET_DNS, long) else { return Judgement::NotApplicable };
         if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
             if all.slow.is_empty() {
@@ -87,13 +80,15 @@ impl Rule for DnsSlow {
                 "the look-ups were timed; no series shows what they cost the application",
             ),
         };
-        let mut finding = waits.finding(self, sure);
         let names = waits.by(|span| span.name().to_owned());
+        let mut finding = waits.finding(self, sure);
+        let unanswered = waits.slow.iter().filter(|wait| dns_case::is_unanswered(&wait.span)).count();
         finding.title = format!(
-            "{} took {}, the longest {}",
+            "{} took {}, the longest {}{}",
             quantity::plural(waits.slow.len(), "name look-up", "name look-ups"),
             quantity::millis(waits.total_ms()),
-            quantity::millis(waits.longest_ms())
+            quantity::millis(waits.longest_ms()),
+            dns_case::of_which(unanswered, waits.slow.len())
         );
         finding.culprit =
             waits.by(|span| span.label(label::PEER).unwrap_or_default().to_owned())[0].0.clone();
@@ -139,6 +134,8 @@ impl Rule for DnsSlow {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::vocabulary::figure;
+
     use super::*;
     use crate::built::{Built, judged};
 

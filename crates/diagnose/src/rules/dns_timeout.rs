@@ -3,7 +3,7 @@
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::dns_slow::{NOBODY_ASKED, asked, timed_out};
+use super::dns_case::{self, NOBODY_ASKED, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::facts::{Value, waits as facts};
@@ -57,19 +57,29 @@ impl Rule for DnsTimeout {
         let Some(all) = Waits::of(case, jvm, kind::NET_DNS, |_| true) else {
             return unseen(self, (case, jvm), kind::NET_DNS, "name look-ups");
         };
-        let of = |which: fn(&Span<'_>) -> bool| Waits::of(case, jvm, kind::NET_DNS, which);
-        let Some(waits) = of(|s| timed_out(s) || looks_timed_out(s)) else { return Judgement::NotApplicable };
+        let questions = dns_case::Questions::of(case, jvm);
+        let lost = questions.any_lost();
+        let which = |s: &Span<'_>| timed_out(s) || looks_timed_out(s) || (lost && dns_case::is_unanswered(s));
+        let Some(waits) = Waits::of(case, jvm, kind::NET_DNS, which) else { return Judgement::NotApplicable };
+        let waits = waits.and_of(kind::SYSCALL, |span| questions.is_lost(span));
+        let waits = if lost { dns_case::with_those_behind(waits) } else { waits };
         if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
             if all.slow.is_empty() {
                 return all.ruled_out(NOBODY_ASKED);
             }
-            return all.ruled_out(format!(
-                "{} answered, the longest after {}",
-                quantity::plural(all.slow.len(), "look-up was", "look-ups were"),
-                quantity::millis(all.longest_ms())
-            ));
+            let unanswered = all.slow.iter().filter(|wait| dns_case::is_unanswered(&wait.span)).count();
+            let lookups = quantity::plural(all.slow.len(), "look-up", "look-ups");
+            let (longest, rest) =
+                (quantity::millis(all.longest_ms()), dns_case::of_which(unanswered, all.slow.len()));
+            let seen = all.slow.iter().all(|wait| wait.span.figure(figure::TIMEOUTS).is_some());
+            return all.ruled_out(match seen {
+                true => format!("no question of {lookups} timed out; the longest took {longest}{rest}"),
+                false => {
+                    format!("{lookups}, none as long as a multiple of 5 s; the longest took {longest}{rest}")
+                }
+            });
         }
-        let seen = waits.slow.iter().any(|w| timed_out(&w.span));
+        let seen = lost || waits.slow.iter().any(|w| timed_out(&w.span));
         let sure = match (seen, case.share(waits.cost_ms())) {
             (true, Some(share)) if share >= 0.5 => {
                 (Confidence::Proven, "the lost questions were seen and explain half of the loss or more")
@@ -84,19 +94,26 @@ impl Rule for DnsTimeout {
             ),
         };
         let mut finding = waits.finding(self, sure);
-        let lost: f64 = waits.slow.iter().filter_map(|w| w.span.figure(figure::TIMEOUTS)).sum();
-        finding.title = format!(
-            "{} waited {} for a resolver that did not answer",
-            quantity::plural(waits.slow.len(), "name look-up", "name look-ups"),
-            quantity::millis(waits.total_ms())
-        );
+        let of_lookups: f64 = waits.slow.iter().filter_map(|w| w.span.figure(figure::TIMEOUTS)).sum();
+        let alone = waits.slow.iter().filter(|w| w.span.kind() == kind::SYSCALL).count();
+        let behind = waits.slow.iter().filter(|w| dns_case::is_lock(&w.span)).count();
+        let lost = of_lookups + alone as f64;
+        // Of look-ups that began before the recording, their questions are known, not how many they are.
+        let who = if alone + behind > 0 {
+            quantity::plural(waits.threads(), "thread", "threads")
+        } else {
+            quantity::plural(waits.slow.len(), "name look-up", "name look-ups")
+        };
+        finding.title =
+            format!("{who} waited {} for a resolver that did not answer", quantity::millis(waits.total_ms()));
         let peers = waits.by(|span| span.label(label::PEER).unwrap_or_default().to_owned());
-        finding.culprit = if peers[0].0.is_empty() { "a resolver".into() } else { peers[0].0.clone() };
+        let named = peers.into_iter().map(|(peer, _)| peer).find(|peer| !peer.is_empty());
+        finding.culprit = named.unwrap_or_else(|| "a resolver".into());
         finding.meaning =
             "The question or its answer is lost on the way. Nobody waits for the network here but for a \
                            clock: the time-out of the resolver's client."
                 .into();
-        if seen {
+        if seen && lost > 0.0 {
             finding.evidence.push(waits.summed(facts::TIMED_OUT.is(Value::counted(lost))));
         }
         finding.evidence.extend(waits.longest(CITED, asked));
@@ -148,7 +165,38 @@ mod tests {
     #[test]
     fn one_look_up_was_answered_and_two_were() {
         let Judgement::RuledOut { figure, .. } = look_up(4_100.0, None) else { panic!() };
-        assert_eq!(figure, "1 look-up was answered, the longest after 4.10 s");
+        assert_eq!(figure, "1 look-up, none as long as a multiple of 5 s; the longest took 4.10 s");
+    }
+
+    /// Two threads ask a resolver that answers nobody; their look-ups began before the recording, or had not ended with it.
+    #[test]
+    fn look_ups_that_begin_before_the_recording_or_end_after_it_are_not_answered() {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        let lost = [(figure::RESULT, 0.0)];
+        let cut = [(label::CUT, "the recording ended")];
+        for thread in ["request-1", "request-2"] {
+            let began = [(label::PEER, "10.0.0.2:53"), (label::CUT, "began before the recording")];
+            built.call_with(thread, "poll", (0.0, 1_300.0), &lost, &began);
+            built.call_with(thread, "poll", (1.3, 5_004.0), &lost, &[(label::PEER, "10.0.0.2:53")]);
+            built.lookup(thread, "db.test", (6.4, 3_600.0), &cut);
+        }
+        let case = built.sealed();
+        let Judgement::Found(finding) = judged(&DnsTimeout, &case) else { panic!() };
+        assert_eq!(finding.title, "2 threads waited 19.81 s for a resolver that did not answer");
+        assert_eq!((finding.confidence, &*finding.culprit), (Confidence::Likely, "10.0.0.2:53"));
+        assert!(!matches!(judged(&super::super::dns_slow::DnsSlow, &case), Judgement::Found(_)));
+    }
+
+    /// No question was seen to time out: nobody knows whether the resolver will answer.
+    #[test]
+    fn a_look_up_without_an_answer_yet_is_not_called_answered() {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        built.lookup("request-1", "db.test", (6.4, 3_600.0), &[(label::CUT, "the recording ended")]);
+        let case = built.sealed();
+        let Judgement::RuledOut { figure, .. } = judged(&DnsTimeout, &case) else { panic!() };
+        assert!(figure.ends_with("took 3.60 s, without an answer when the recording ended"), "{figure}");
+        let Judgement::Found(slow) = judged(&super::super::dns_slow::DnsSlow, &case) else { panic!() };
+        assert!(slow.title.ends_with("without an answer when the recording ended"), "{}", slow.title);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use self::samples::Support;
 use super::jit_case::JitCase;
 use super::jit_deopt_loop::in_a_loop;
 use crate::intervals::Intervals;
-use crate::quantity::{count, millis, plural, share};
+use crate::quantity::{millis, plural, share};
 use crate::{Case, Judgement, Layer, Rule};
 
 /// A burst in a smaller part of the slow windows is judged in that part.
@@ -75,9 +75,9 @@ impl Rule for JitCompileBurst {
         if case.whole_run {
             let (at_ns, most) = busiest(&jit);
             let after = jit.start_ns().map_or(0.0, |start| at_ns.saturating_sub(start) as f64 / 1e9).max(0.0);
-            let (most, tasks) = (plural(most, "task", "tasks"), count(jit.tasks.len() as f64));
-            let told =
-                format!("{tasks} compile tasks, at most {most} a second, {after:.0} s after the start");
+            let (most, tasks) =
+                (plural(most, "task", "tasks"), plural(jit.tasks.len(), "compile task", "compile tasks"));
+            let told = format!("{tasks}, at most {most} a second, {after:.0} s after the start");
             let busy = case.compile_ms(jvm, &case.slow) / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE);
             // Where nobody says when it was slow, a burst may have been: unless compilers were hardly busy.
             if case.loss.measured_on.is_empty() && busy >= crate::MATTERS_SHARE {

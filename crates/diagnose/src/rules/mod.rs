@@ -3,6 +3,7 @@
 mod cpu_case;
 mod cpu_taken_by_others;
 mod cpu_throttled_by_cgroup;
+mod dns_case;
 mod dns_slow;
 mod dns_timeout;
 mod fault_case;

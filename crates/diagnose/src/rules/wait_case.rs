@@ -78,6 +78,15 @@ impl<'c, 'a> Waits<'c, 'a> {
         })
     }
 
+    /// The same with the spans of another kind that `which` picks.
+    pub(crate) fn and_of(mut self, kind: &str, which: impl Fn(&Span<'a>) -> bool) -> Self {
+        if let Some(other) = Self::of(self.case, self.jvm, kind, which) {
+            self.slow.extend(other.slow);
+            self.base_ms += other.base_ms;
+        }
+        self
+    }
+
     /// Waits for locks: what the ledger of threads charges to `heading`, without the time in which the whole JVM was stopped.
     /// Spans of a kind that `which` picks tell of them one by one, each by as much as the ledger has of it; the rest is
     /// known by its place alone. `None`: nobody looked.

@@ -46,6 +46,23 @@ pub(super) const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
     (Native, &["GCLocker::*", "GC_locker::*"], Heading::AllocationStall),
     (Kernel, &["exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"], Heading::PageFault),
     (Native, &["getaddrinfo", "__GI_getaddrinfo", "getnameinfo", "gethostbyname*"], Heading::Dns),
+    // The native methods that call those, where the C library's frames could not be walked.
+    (
+        Java,
+        &["java.net.Inet4AddressImpl.lookupAllHostAddr", "java.net.Inet6AddressImpl.lookupAllHostAddr"],
+        Heading::Dns,
+    ),
+    (
+        Java,
+        &["java.net.Inet4AddressImpl.getHostByAddr", "java.net.Inet6AddressImpl.getHostByAddr"],
+        Heading::Dns,
+    ),
+    // Of threads that want the same name one asks for it, and the others wait at a lock of its own (JDK 9 and later, JDK 8).
+    (
+        Java,
+        &["java.net.InetAddress$NameServiceAddresses.get", "java.net.InetAddress.checkLookupTable"],
+        Heading::Dns,
+    ),
     (
         Java,
         &[

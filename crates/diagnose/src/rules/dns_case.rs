@@ -1,0 +1,101 @@
+//! Look-ups of names and the questions that they are made of, as the rules on them see both.
+
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{ProcessId, Span, ThreadId};
+use rustc_hash::FxHashMap;
+
+use super::wait_case::Waits;
+use crate::Case;
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+
+/// Why no look-up can have been slow.
+pub(super) const NOBODY_ASKED: &str = "no name was looked up";
+/// Calls in which a resolver's client waits for an answer until a time-out; they return 0 when it has passed (poll(2), select(2)).
+const AWAITS: [&str; 7] =
+    ["poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
+/// How a thread waits for the look-up of another one.
+const LOCKS: [&str; 3] = [kind::LOCK_MONITOR, kind::LOCK_PARK, kind::LOCK_WAIT];
+/// Where a resolver listens (RFC 1035).
+const RESOLVER: &str = ":53";
+
+/// Whether a server left a question of this look-up unanswered until it timed out.
+pub(super) fn timed_out(span: &Span<'_>) -> bool {
+    span.figure(figure::TIMEOUTS).is_some_and(|n| n > 0.0)
+}
+
+/// Whether a look-up was not over when the recording was.
+pub(super) fn is_unanswered(span: &Span<'_>) -> bool {
+    span.kind() == kind::NET_DNS && span.label(label::CUT).is_some()
+}
+
+/// What the title of a finding adds where some of its look-ups were not over when the recording was.
+pub(super) fn of_which(unanswered: usize, all: usize) -> String {
+    match unanswered {
+        0 => String::new(),
+        _ if unanswered == all => ", without an answer when the recording ended".into(),
+        _ => format!(", {unanswered} of them without an answer when the recording ended"),
+    }
+}
+
+/// A look-up in words.
+pub(super) fn asked(span: &Span<'_>) -> String {
+    if is_lock(span) {
+        return "for another thread that asks for the same name".into();
+    }
+    // A question of a look-up that began before the recording.
+    if span.kind() == kind::SYSCALL {
+        return format!("for an answer of {}", span.label(label::PEER).unwrap_or("a resolver"));
+    }
+    let name = if span.name().is_empty() { "a name" } else { span.name() };
+    span.label(label::PEER).map_or(format!("for {name}"), |peer| format!("for {name}, asked of {peer}"))
+}
+
+/// Whether a wait is one for a lock.
+pub(super) fn is_lock(span: &Span<'_>) -> bool {
+    LOCKS.contains(&span.kind())
+}
+
+/// Look-ups with the waits of threads that want a name for which another thread already asks: those wait at a lock of the JDK.
+pub(super) fn with_those_behind<'c, 'a>(lookups: Waits<'c, 'a>) -> Waits<'c, 'a> {
+    let chains = lookups.case.chains();
+    let is_behind = |span: &Span<'a>| chains.stacks().heading(span.stack()) == Heading::Dns;
+    LOCKS.into_iter().fold(lookups, |waits, kind| waits.and_of(kind, is_behind))
+}
+
+/// Questions to resolvers that timed out outside of any recorded look-up: those of look-ups that began before the recording.
+pub(super) struct Questions {
+    lookups: FxHashMap<Option<ThreadId>, Intervals>,
+    any_lost: bool,
+}
+
+impl Questions {
+    pub(super) fn of(case: &Case<'_>, jvm: ProcessId) -> Self {
+        let own = |kind| case.recording.spans_of(kind).filter(move |span| span.process() == jvm);
+        let mut lookups: FxHashMap<Option<ThreadId>, Vec<(i64, i64)>> = FxHashMap::default();
+        for span in own(kind::NET_DNS) {
+            lookups.entry(span.thread()).or_default().push((span.t0_ns(), span.t1_ns()));
+        }
+        let lookups = lookups.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect();
+        let mut questions = Self { lookups, any_lost: false };
+        let any_lost = own(kind::SYSCALL).any(|span| questions.is_lost(&span))
+            || own(kind::NET_DNS).any(|span| timed_out(&span));
+        questions.any_lost = any_lost;
+        questions
+    }
+
+    /// Whether any question of the process timed out, in a recorded look-up or outside of all.
+    pub(super) fn any_lost(&self) -> bool {
+        self.any_lost
+    }
+
+    /// Whether a system call is such a question.
+    pub(super) fn is_lost(&self, span: &Span<'_>) -> bool {
+        let asks = span.kind() == kind::SYSCALL
+            && AWAITS.contains(&span.name())
+            && span.figure(figure::RESULT) == Some(0.0)
+            && span.label(label::PEER).is_some_and(|peer| peer.ends_with(RESOLVER));
+        let known = || self.lookups.get(&span.thread());
+        asks && !known().is_some_and(|moments| moments.touches(span.t0_ns(), span.t1_ns()))
+    }
+}
