@@ -203,6 +203,12 @@ struct Judged<'a> {
     left: Vec<account::Left>,
 }
 
+/// That less was asked for, as the reason for what of the loss is not known already.
+fn of_the_rest(less: Finding, known: f64) -> Finding {
+    let rest = 1.0 - known;
+    Finding { cost_ms: less.cost_ms * rest, share: less.share.map(|share| share * rest), ..less }
+}
+
 /// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do, what acted all along is not in them: the whole run is
 /// judged as well, and the frame is that in which the costliest cause was found. What only the other frame shows is kept.
 fn judge<'a>(
@@ -245,11 +251,7 @@ fn judge<'a>(
                 demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), &latency)
             }),
         };
-        merged.findings.extend(less.map(|less| Finding {
-            cost_ms: less.cost_ms * (1.0 - found),
-            share: less.share.map(|share| share * (1.0 - found)),
-            ..less
-        }));
+        merged.findings.extend(less.map(|less| of_the_rest(less, found)));
         merge::by_cost(&mut merged.findings);
     }
     if let Some(mut growth) = growth.filter(|growth| growth.grew(&case)) {
@@ -267,6 +269,12 @@ fn judge<'a>(
         let grown = growth.findings(&case, &merged.findings, explained, by_change, most);
         left = grown.left;
         merged.findings.extend(grown.findings);
+        // What all operations together took longer is less than half of what was lost: the rest is no slowness of theirs.
+        let known = self::explained(&merged.findings).max(growth.most_share(&case));
+        if is_told && found < LITTLE && known < MOSTLY {
+            let less = growth.less_demand(&case);
+            merged.findings.extend(less.map(|less| of_the_rest(less, known)));
+        }
         with_holders(&case, &mut merged.findings, grown.of_holders);
         merge::by_cost(&mut merged.findings);
     }

@@ -7,7 +7,7 @@
 
 use fathom_recording::{Frame, ProcessId, Recording, ThreadId};
 
-use super::{Each, Growth, LEADS, MORE, words};
+use super::{Each, Growth, MORE, words};
 use crate::windows::progress::Progress;
 use crate::{
     BlindSpot, Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, stats, thread_ledger,
@@ -18,6 +18,10 @@ pub const DEMAND_RULE: &str = "less-demand";
 
 /// How many times of its usual time an operation may take and be as long as ever: throughput itself is noisier.
 const AS_EVER: f64 = 1.15;
+/// What the title says of operations that took as long as ever.
+const AS_LONG: &str = "on average each took no longer";
+/// What all operations together may take longer, as a share of the loss, for most of it to be no slowness of theirs.
+const HARDLY: f64 = 0.5;
 /// What the rate of operations must fall to, of what is usual.
 const FELL: f64 = 0.9;
 /// What the recorder calls them, and the method at the root of their stacks.
@@ -38,7 +42,7 @@ impl Growth<'_> {
     pub(crate) fn less_demand(&self, case: &Case<'_>) -> Option<Finding> {
         let (slow, base) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
         // Operations that hardly take any time may take half as long again without anybody waiting for that.
-        let hardly = self.most_ms(case) < LEADS * case.loss.lost_ms;
+        let hardly = self.most_share(case) < HARDLY;
         let as_ever = base > 0.0 && (slow <= AS_EVER * base || hardly);
         let seen = self.unseen <= UNSEEN
             && !hides_virtual_threads(case.recording)
@@ -49,10 +53,10 @@ impl Growth<'_> {
         let took = format!("{} of threads' time instead of {}", words::time(slow), words::time(base));
         let unseen = format!("{} of the threads' time was not seen", quantity::share(self.unseen));
         let longer = match slow <= AS_EVER * base {
-            true => "no longer".to_owned(),
+            true => AS_LONG.to_owned(),
             false => {
-                let part = quantity::share(self.most_ms(case) / case.loss.lost_ms.max(f64::MIN_POSITIVE));
-                format!("hardly longer, {part} of what was lost in all")
+                let part = quantity::share(self.most_share(case));
+                format!("what they took longer adds up to no more than {part} of what was lost")
             }
         };
         finding(case, self.jvm, (&longer, &took), &unseen, "ledger of threads")
@@ -110,7 +114,7 @@ pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress
     }
     let shown = |took: f64| format!("{took:.3} {}", latency.unit);
     let took = format!("{} instead of {}", shown(slow), shown(base));
-    finding(case, process, ("no longer", &took), "what threads did was not seen", &latency.measured_on)
+    finding(case, process, (AS_LONG, &took), "what threads did was not seen", &latency.measured_on)
 }
 
 /// Whether fewer operations were begun at all: where as many were, and more of them failed, no less was asked for.
@@ -136,8 +140,7 @@ fn finding(
     let lost_ms = case.loss.lost_ms;
     let mut finding =
         case.finding_by(DEMAND_RULE, Layer::Application, process, Confidence::ConsistentWith, lost_ms);
-    finding.title =
-        format!("fewer operations, and on average each took {longer}: {took}; as if less was asked for");
+    finding.title = format!("fewer operations, and {longer}: {took}; as if less was asked for");
     finding.why_confidence =
         "what sends the requests was not looked at: it may wait for something else, ask elsewhere, or wait for an answer that is held back here".into();
     finding.culprit = "whoever asks for the operations".into();

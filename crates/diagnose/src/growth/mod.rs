@@ -199,6 +199,11 @@ impl<'a> Growth<'a> {
         lost_ms(case).min(self.all() * (self.per.by[0] + self.per.by[1]))
     }
 
+    /// The same as a share of the loss.
+    pub(crate) fn most_share(&self, case: &Case<'_>) -> f64 {
+        self.most_ms(case) / lost_ms(case).max(f64::MIN_POSITIVE)
+    }
+
     /// Whether operations took longer by more than a share.
     fn took_longer(&self, least: f64) -> bool {
         let usual: f64 = self.worked().map(|g| g.base).sum();

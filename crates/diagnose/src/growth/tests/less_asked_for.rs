@@ -53,13 +53,13 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
         ("java.util.concurrent.LinkedBlockingQueue.take", FrameType::C2),
         ("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2),
     ];
-    let diagnosis = |read_ms: i64, virtual_sleeps: bool| {
+    let diagnosis_of = |workers: usize, read_ms: i64, virtual_sleeps: bool| {
         let mut service = Service::of((300.0, 150.0));
         if virtual_sleeps {
             let timer = service.thread("ForkJoinPool-1-delayScheduler");
             service.off(timer, &SLEEP, (0, 90), &[]);
         }
-        for i in 0..8 {
+        for i in 0..workers {
             let thread = service.thread(&format!("worker-{i}"));
             // Half as many operations, each of which reads for as long as ever.
             service.off(thread, &READ, (30, read_ms), &[(label::PEER, "10.0.0.7:5432")]);
@@ -77,11 +77,19 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
         }
         service.diagnosis()
     };
+    let diagnosis = |read_ms, virtual_sleeps| diagnosis_of(8, read_ms, virtual_sleeps);
     let less = diagnosis(15, false);
     assert_eq!(less.findings[0].rule, demand::DEMAND_RULE, "{less:#?}");
     assert_eq!(less.findings[0].confidence, Confidence::ConsistentWith);
     let title = &less.findings[0].title;
     assert!(title.contains("each took no longer: 8.50 ms of threads' time instead of 8.23 ms"), "{title}");
+    // One worker: each operation takes twice as long, all of them together by far less than what was lost.
+    let most = diagnosis_of(1, 34, false);
+    assert_eq!(most.findings[0].rule, demand::DEMAND_RULE, "{most:#?}");
+    let (title, share) = (&most.findings[0].title, most.findings[0].share.unwrap());
+    assert!(title.contains("what they took longer adds up to no more than 39% of what was lost"), "{title}");
+    assert!((0.59..0.63).contains(&share), "{share}");
+    assert_eq!(most.findings[1].rule, RULE, "{most:#?}");
     let slower = diagnosis(60, false);
     assert_eq!(slower.findings[0].rule, RULE, "{slower:#?}");
     // Virtual threads that sleep are seen by nobody but the thread that wakes them.
@@ -159,7 +167,7 @@ fn what_operations_took_longer_explains_no_more_than_it_adds_up_to() {
     let hardly = grew(&[(Heading::Network, "", 4.0, 9.0)]);
     assert!(!hardly.grew(&case));
     let title = hardly.less_demand(&case).unwrap().title;
-    assert!(title.contains("each took hardly longer, 10% of what was lost in all: 9.00 ms"), "{title}");
+    assert!(title.contains("adds up to no more than 10% of what was lost: 9.00 ms"), "{title}");
     // 200 that take 25 ms longer: half of it.
     let by_half = grew(&[(Heading::Network, "", 4.0, 29.0)]);
     assert!(by_half.grew(&case) && by_half.less_demand(&case).is_none());
