@@ -73,9 +73,7 @@ impl Rule for CpuTakenByOthers {
         let taken = Taken::of(&cpu);
         // Nobody lost more than all threads waited together.
         let cost_ms = cpu.lost_to_ms(taken.all_ms(), cpu.slow.running_ms).min(cpu.slow.waiting_ms);
-        // Threads that run more than usual wait longer for each other: others are charged with their part of what the CPUs were asked for more.
-        let own_ms = cpu.base.as_ref().map_or(0.0, |_| cpu.above_base_ms(|spent| spent.running_ms).max(0.0));
-        let cost_ms = cost_ms * taken.all_ms() / (taken.all_ms() + own_ms).max(f64::MIN_POSITIVE);
+        let cost_ms = cost_ms * cpu.part_of_more(taken.all_ms());
         let unmeasured = case.loss.lost_ms <= 0.0;
         let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
         // Others take more as well where threads leave the processors to them, for they wait for something else.

@@ -123,6 +123,14 @@ impl<'c, 'a> Processors<'c, 'a> {
         (taken.min(self.slow.waiting_share() * beyond) * self.slow.any_active_ms).min(taken_ms)
     }
 
+    /// The part that what was taken makes up of what the processors were asked for more: threads that run more than usual wait longer for
+    /// each other.
+    pub(super) fn part_of_more(&self, taken_ms: f64) -> f64 {
+        let own_ms =
+            self.base.as_ref().map_or(0.0, |_| self.above_base_ms(|spent| spent.running_ms).max(0.0));
+        taken_ms / (taken_ms + own_ms).max(f64::MIN_POSITIVE)
+    }
+
     /// Time in which application threads were throttled beyond the usual, in wall time, milliseconds: all threads of a group
     /// stand still together, so that it is no longer than any of them did.
     pub(super) fn throttled_ms(&self) -> f64 {
@@ -313,4 +321,33 @@ pub(super) fn last_runners(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)
     let mut by: Vec<_> = by.into_iter().collect();
     by.sort_by(|a, b| b.1.total_cmp(&a.1));
     by
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::Built;
+    use fathom_recording::FrameType::C2;
+
+    /// Threads begin to run that had nothing to do: of what the processors are asked for more, theirs is a part.
+    #[test]
+    fn who_takes_processors_is_charged_beside_threads_that_run_more() {
+        let part = |more: usize| {
+            let mut built = Built::jvm("17", "Parallel", 20.0);
+            built.watched("worker", 20.0);
+            for thread in (0..more).map(|i| format!("other-{i}")) {
+                built.watched(&thread, 20.0);
+                let rest = [("java.util.concurrent.ThreadPoolExecutor.getTask", C2)];
+                built.with_stack((kind::SCHED_OFF, "sleeping"), &thread, &rest, &[], (0.0, 10_000.0));
+            }
+            let (jvm, recording) = (built.jvm, built.sealed());
+            let window = |from_s: i64, to_s: i64| {
+                vec![Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 }]
+            };
+            let whole = crate::built::whole_run(&recording);
+            let case = Case { slow: window(10, 20), base: window(0, 10), whole_run: false, ..whole };
+            Processors::of(&case, jvm).part_of_more(5_000.0)
+        };
+        assert_eq!((part(0), part(1), part(3)), (1.0, 1.0 / 3.0, 1.0 / 7.0));
+    }
 }

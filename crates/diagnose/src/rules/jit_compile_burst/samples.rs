@@ -144,7 +144,9 @@ impl<'a> Support<'a> {
                 .as_ref()
                 .map(|cpu| (cpu.slow.waiting_share(), cpu.base.as_deref().map(Spent::waiting_share))),
             run_ms,
-            taken_ms: cpu.as_ref().map_or(0.0, |cpu| cpu.lost_to_ms(compiling_ms, all_app_ms)),
+            taken_ms: cpu
+                .as_ref()
+                .map_or(0.0, |cpu| cpu.lost_to_ms(compiling_ms, all_app_ms) * cpu.part_of_more(compiling_ms)),
             windows: (case.slow.clone(), case.base.clone()),
             source: source.and_then(|id| recording.sources.get(id.index())).map_or("", |s| s.name.as_str()),
         })
