@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Recording};
 
-use crate::growth::work;
+use crate::growth::{busy_pools, work};
 use crate::intervals::Intervals;
 use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
 use crate::sight::Sights;
@@ -148,6 +148,7 @@ fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
     };
     let of_each = jvms.iter().map(of_jvm).filter(|(.., whole)| *whole > 0.0);
     let Some((jvm, work, whole)) = of_each.max_by(|a, b| a.2.total_cmp(&b.2)) else { return Vec::new() };
+    let mut busy = busy_pools::in_words(case, jvm, whole);
     let part = |work: work::Work| Part {
         process: case.recording.process_name(jvm).to_owned(),
         of: APPLICATION,
@@ -155,7 +156,8 @@ fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
         ms: work.ms,
         share: work.ms / whole,
         base_share: None,
-        detail: String::new(),
+        // The largest part comes first.
+        detail: busy.take().unwrap_or_default(),
     };
     work.into_iter().map(part).filter(|part| part.share >= MATTERS_SHARE).collect()
 }
@@ -192,6 +194,7 @@ pub(crate) fn in_words(parts: &[Part]) -> String {
         let whole = if first.share > 0.0 { first.ms / first.share } else { 0.0 };
         let whole = quantity::millis(whole);
         said.push(format!("of {whole} in which application threads{whose} were not idle, {list}"));
+        said.extend(threads.iter().map(|part| part.detail.clone()).find(|detail| !detail.is_empty()));
     }
     said.join("; ")
 }

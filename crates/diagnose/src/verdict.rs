@@ -111,7 +111,8 @@ pub struct Part {
     pub share: f64,
     /// The share in the base windows; `None` without a base.
     pub base_share: Option<f64>,
-    /// What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous Allocation".
+    /// What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous Allocation"; of the largest part of the
+    /// application threads' time, that a pool of threads always had work.
     pub detail: String,
 }
 

@@ -16,6 +16,7 @@
 //! Limits. The base must be there and seen by the same sources. Of several JVMs only that in which most grew is looked at.
 
 mod attributed;
+pub(crate) mod busy_pools;
 mod callers;
 mod calls;
 pub(crate) mod demand;

@@ -1,0 +1,168 @@
+//! Pools whose threads always have work: what is handed to one of them waits for its turn, wherever that is queued.
+
+use std::collections::BTreeMap;
+
+use fathom_recording::{FrameType, ProcessId, Recording, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use crate::attribution::Pool;
+use crate::chain::Chains;
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+use crate::{Case, quantity};
+
+/// The methods in which the threads of an executor take one task after another and run it.
+const RUNNERS: [&str; 5] = [
+    "java.util.concurrent.ThreadPoolExecutor.runWorker",
+    "java.util.concurrent.ForkJoinPool.runWorker",
+    "org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker",
+    "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run",
+    "org.jboss.threads.EnhancedQueueExecutor$ThreadBody.run",
+];
+/// The share of their time for which threads that always have work may be without: between two tasks they look for the next one.
+const WITHOUT_WORK: f64 = 0.03;
+/// The share of it that running and waiting for a CPU may take: beyond that the CPUs are the limit, and not the number of threads. The same
+/// for sleeping, which is the way of tasks that never end, and for what nobody saw.
+const OTHER: f64 = 0.5;
+/// What of the work of all threads a pool must do to be named.
+const MOST: f64 = 0.5;
+
+/// How threads of a pool spent their time, milliseconds.
+#[derive(Default)]
+struct Spent<'a> {
+    threads: usize,
+    name: &'a str,
+    lived: f64,
+    idle: f64,
+    on_cpus: f64,
+    asleep: f64,
+    unseen: f64,
+}
+
+impl Spent<'_> {
+    fn always_had_work(&self) -> bool {
+        let within = |ms: f64, most: f64| ms <= most * self.lived;
+        self.lived > 0.0
+            && within(self.idle, WITHOUT_WORK)
+            && within(self.on_cpus, OTHER)
+            && within(self.asleep + self.unseen, OTHER)
+    }
+}
+
+/// That the pool that does most of the work always had some, in words; `None` where there is no such pool. `work_ms`: what all threads
+/// of the JVM spent on work.
+pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<String> {
+    let chains = case.chains();
+    let slow = Intervals::of_windows(&case.slow);
+    let mut runs = FxHashMap::default();
+    let mut pools: BTreeMap<Pool<'_>, Spent<'_>> = BTreeMap::new();
+    for thread in chains.application_threads(jvm) {
+        let Some(by_heading) = chains.by_heading(thread) else { continue };
+        if !takes_tasks(case.recording, chains, thread, &mut runs) {
+            continue;
+        }
+        let pool = pools.entry(Pool::of(chains, thread)).or_default();
+        pool.threads += 1;
+        pool.name = chains.name(thread);
+        for heading in Heading::ALL {
+            let ms = by_heading[heading.index()].and(&slow).length_ms();
+            pool.lived += ms;
+            match heading {
+                Heading::Idle => pool.idle += ms,
+                Heading::RunQueue => pool.on_cpus += ms,
+                Heading::Sleep => pool.asleep += ms,
+                Heading::Unknown => pool.unseen += ms,
+                _ if heading.is_running() => pool.on_cpus += ms,
+                _ => {}
+            }
+        }
+    }
+    let busy = pools.iter().filter(|(_, spent)| spent.always_had_work());
+    let (pool, spent) = busy.max_by(|a, b| a.1.lived.total_cmp(&b.1.lived))?;
+    if spent.lived - spent.idle < MOST * work_ms {
+        return None;
+    }
+    let share = quantity::share(1.0 - spent.idle / spent.lived);
+    let (who, them) = match spent.threads {
+        1 => (format!("{}, the only thread of its pool,", spent.name), "it"),
+        threads => (format!("the {threads} threads of {}-#", pool.name), "them"),
+    };
+    Some(format!("{who} had work for {share} of the time: what is handed to {them} waits for its turn"))
+}
+
+/// Whether a thread is one of an executor's, by the stacks that were seen of it.
+fn takes_tasks(
+    recording: &Recording,
+    chains: &Chains<'_>,
+    thread: ThreadId,
+    runs: &mut FxHashMap<StackId, bool>,
+) -> bool {
+    let off = chains.off_between(thread, i64::MIN, i64::MAX).filter_map(|span| span.stack());
+    let mut stacks = off.chain(chains.samples(thread).iter().filter_map(|sample| sample.stack()));
+    stacks.any(|stack| *runs.entry(stack).or_insert_with(|| is_of_executor(recording, stack)))
+}
+
+fn is_of_executor(recording: &Recording, stack: StackId) -> bool {
+    use FrameType::{C1, C2, Inlined, Interpreted};
+    let mut at = Some(stack);
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let frame = recording.frames.get(node.frame.index());
+        let is_java =
+            |frame: &&fathom_recording::Frame| matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined);
+        let name = frame.filter(is_java).map(|frame| recording.strings.get(frame.name));
+        if name.is_some_and(|name| RUNNERS.contains(&name.split('(').next().unwrap_or(name))) {
+            return true;
+        }
+        at = node.parent;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::FrameType::{C2, Kernel};
+    use fathom_recording::vocabulary::kind;
+
+    use super::*;
+    use crate::built::{Built, whole_run};
+
+    const TASK: &str = "java.util.concurrent.ThreadPoolExecutor.runWorker";
+
+    /// Ten seconds of threads of a pool: `busy_ms` of each tenth of a second in a wait, the rest without work.
+    fn said(threads: usize, frames: &[&str], wait: &str, busy_ms: f64) -> Option<String> {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        for thread in (0..threads).map(|i| format!("web-{i}")) {
+            built.watched(&thread, 10.0);
+            let task: Vec<_> =
+                [(wait, Kernel)].into_iter().chain(frames.iter().map(|frame| (*frame, C2))).collect();
+            let rest = [("futex_wait", Kernel), ("java.util.concurrent.ThreadPoolExecutor.getTask", C2)];
+            for i in 0..100 {
+                let at_s = f64::from(i) * 0.1;
+                built.with_stack((kind::SCHED_OFF, "sleeping"), &thread, &task, &[], (at_s, busy_ms));
+                let rest_at = (at_s + busy_ms / 1e3, 100.0 - busy_ms);
+                built.with_stack((kind::SCHED_OFF, "sleeping"), &thread, &rest, &[], rest_at);
+            }
+        }
+        let (jvm, recording) = (built.jvm, built.sealed());
+        in_words(&whole_run(&recording), jvm, 10_000.0)
+    }
+
+    #[test]
+    fn a_pool_whose_threads_always_have_work_is_named_with_how_many_they_are() {
+        let read = ["shop.Peer.call", TASK];
+        let one = said(1, &read, "tcp_recvmsg", 99.0).unwrap();
+        assert!(
+            one.starts_with("web-0, the only thread of its pool, had work for 99.0% of the time"),
+            "{one}"
+        );
+        let two = said(2, &read, "tcp_recvmsg", 99.0).unwrap();
+        assert!(two.starts_with("the 2 threads of web-# had work for 99.0% of the time"), "{two}");
+    }
+
+    #[test]
+    fn a_pool_with_time_to_spare_or_that_takes_no_tasks_or_sleeps_is_no_limit() {
+        assert_eq!(said(2, &["shop.Peer.call", TASK], "tcp_recvmsg", 90.0), None);
+        assert_eq!(said(2, &["shop.Peer.call", "java.lang.Thread.run"], "tcp_recvmsg", 99.9), None);
+        assert_eq!(said(2, &["java.lang.Thread.sleep", "shop.Cron.loop", TASK], "futex_wait", 99.9), None);
+    }
+}
