@@ -1,4 +1,4 @@
-//! Where virtual threads wait that switch too often for probes: their stacks are read from outside. Needs root and eBPF; skips
+//! Where virtual threads wait of which no probe tells: their stacks are read from outside. Needs root and eBPF; skips
 //! loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
@@ -34,9 +34,9 @@ fn at_a_time(recording: &Recording, method: &str) -> f64 {
     waits.map(|span| span.overlap_ns(from, to)).sum::<i64>() as f64 / (to - from) as f64
 }
 
-fn record(dir: &Path, home: &Path) -> Recording {
+fn record(dir: &Path, home: &Path, arguments: &[&str]) -> Recording {
     let mut java = Command::new(home.join("bin/java"));
-    java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "VirtualWaits"]);
+    java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "VirtualWaits"]).args(arguments);
     let mut jvm = Talking::start(&mut java);
     jvm.until("ready");
     let recorder = Recorder::record(dir, &jvm.pid(), &["--without", "syscalls", "--without", "memory"]);
@@ -48,6 +48,16 @@ fn record(dir: &Path, home: &Path) -> Recording {
 
 #[test]
 fn virtual_threads_that_switch_too_often_for_probes_are_seen_waiting() {
+    are_seen_waiting(&[]);
+}
+
+/// While the probes are on, they tell of locks, and neither of sleep nor of what began before the recording.
+#[test]
+fn virtual_threads_that_sleep_or_have_waited_since_before_the_recording_are_seen() {
+    are_seen_waiting(&["calm"]);
+}
+
+fn are_seen_waiting(arguments: &[&str]) {
     patiently(|| {
         if !ebpf_is_allowed() {
             return;
@@ -56,7 +66,7 @@ fn virtual_threads_that_switch_too_often_for_probes_are_seen_waiting() {
         let mut homes = jdks::with_program(dir.path(), "VirtualWaits");
         homes.retain(|(release, _)| *release >= FIRST_WITH_VIRTUAL_THREADS);
         for (release, home) in jdks::each(homes) {
-            let recording = record(dir.path(), &home);
+            let recording = record(dir.path(), &home, arguments);
             let (asleep, waiting) =
                 (at_a_time(&recording, "VirtualWaits.sleeps"), at_a_time(&recording, "VirtualWaits.waits"));
             eprintln!("JDK {release}: {asleep:.1} asleep, {waiting:.1} waiting at a time");

@@ -1,4 +1,4 @@
-//! Waits of virtual threads while no probe follows them: where each of them waits is read out of the JVM's memory some times a second.
+//! Waits of virtual threads that no probe follows: where each of them waits is read out of the JVM's memory some times a second.
 //!
 //! ```text
 //!   looks at a thread      1        2        3        4
@@ -49,8 +49,9 @@ struct Reader {
 /// The samples of one JVM.
 pub(super) struct Samples {
     reader: Option<Reader>,
-    /// Why it cannot be read, once that is known.
+    /// Why it cannot be read, once that is known, and whether it was reported.
     failed: Option<String>,
+    is_reported: bool,
     next: Instant,
     turn: u32,
     /// Of how many threads one is looked at in a round.
@@ -66,6 +67,7 @@ impl Samples {
         Self {
             reader: None,
             failed: None,
+            is_reported: false,
             next: Instant::now(),
             turn: 0,
             k: 1,
@@ -89,11 +91,21 @@ impl Samples {
         }
     }
 
+    /// Whether threads were looked at.
+    pub(super) fn is_ready(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Whether that they cannot be looked at is known for the first time.
+    pub(super) fn is_first_failure(&mut self) -> bool {
+        self.failed.is_some() && !std::mem::replace(&mut self.is_reported, true)
+    }
+
     /// Looks at threads when it is time. `wanted` tells which waits nobody else tells. What is returned is over.
     pub(super) fn look(
         &mut self,
         (pid, vm): (u32, &Vm),
-        wanted: impl Fn(Waited) -> bool,
+        wanted: impl Fn(&VirtualThread, Waited) -> bool,
         cx: &mut Context<'_>,
     ) -> Vec<(Wait, Option<StackId>)> {
         let begun = Instant::now();
@@ -112,7 +124,7 @@ impl Samples {
         &mut self,
         reader: &mut Reader,
         (pid, vm): (u32, &Vm),
-        wanted: impl Fn(Waited) -> bool,
+        wanted: impl Fn(&VirtualThread, Waited) -> bool,
         cx: &mut Context<'_>,
     ) -> Option<Vec<(Wait, Option<StackId>)>> {
         let now = now_ns();
@@ -140,7 +152,7 @@ impl Samples {
                 State::Waiting => Waited::Wait,
                 State::Runnable | State::Other => continue,
             };
-            if !wanted(waited) {
+            if !wanted(&thread, waited) {
                 continue;
             }
             let number = thread.number;

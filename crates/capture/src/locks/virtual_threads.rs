@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use fathom_hotspot::Vm;
 use fathom_hotspot::locks::Locks;
+use fathom_hotspot::virtual_threads::VirtualThread;
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{Role, SpanRow, StackId};
 use libbpf_rs::{MapCore, MapFlags};
@@ -92,7 +93,10 @@ impl VirtualThreads {
         }
         match self.find_way(pid, jvm) {
             Ok(true) => {}
-            Ok(false) => return,
+            Ok(false) => {
+                self.samples.entry(pid).or_insert_with(Samples::new);
+                return;
+            }
             Err(why) => return self.give_up(pid, Some(jvm.vm()), why, cx),
         }
         match self.load(min_ns, cx).and_then(|()| self.attach(pid, jvm)) {
@@ -129,7 +133,7 @@ impl VirtualThreads {
         self.looking.remove(&pid);
         self.given_up.insert(pid);
         let samples = self.samples.entry(pid).or_insert_with(Samples::new);
-        let reads = vm.is_some_and(|vm| samples.prepare(vm).is_ok());
+        let reads = vm.map_or(samples.is_ready(), |vm| samples.prepare(vm).is_ok());
         let unseen = unseen("locks", pid, why);
         cx.unseen(match reads {
             true => Unavailable {
@@ -172,6 +176,7 @@ impl VirtualThreads {
             }
         }
         self.followed.insert(pid, followed);
+        self.samples.entry(pid).or_insert_with(Samples::new);
         self.tell_jvm(pid, jvm);
         Ok(why)
     }
@@ -242,23 +247,38 @@ impl VirtualThreads {
         }
     }
 
-    /// Reads where virtual threads wait whose probes are off, and writes what is over of it.
+    /// Reads where virtual threads wait for what no probe tells of, and writes what is over of it: all waits while probes are off, and at any
+    /// time sleep and sockets, which have no lock, and waits that began before the recording.
     pub(super) fn sample(&mut self, jvms: &mut HashMap<u32, Jvm>, cx: &mut Context<'_>) {
         let mut over = Vec::new();
+        let waits = self.loaded.as_ref().map(|loaded| &loaded.maps.virtual_waits);
         for (pid, samples) in &mut self.samples {
             let Some(jvm) = jvms.get(pid) else { continue };
-            let is_off = |group: &Group| group.links.is_empty();
-            let (parks, monitors) = match self.followed.get(pid) {
-                Some(followed) => (is_off(&followed.yields), is_off(&followed.monitors)),
-                None => (true, true),
+            // Whether the program knows that it waits, and will tell.
+            let is_known = |thread: &VirtualThread| {
+                let mut key = thread.number.to_ne_bytes().to_vec();
+                key.extend(pid.to_ne_bytes());
+                key.extend([0; 4]);
+                waits.is_some_and(|waits| matches!(waits.lookup(&key, MapFlags::ANY), Ok(Some(_))))
             };
-            if !parks {
-                over.extend(samples.end(*pid, now_ns()));
-                continue;
-            }
-            if samples.prepare(jvm.vm()) == Ok(true) {
-                let wanted = |waited| waited == Waited::Park || monitors;
-                over.extend(samples.look((*pid, jvm.vm()), wanted, cx));
+            let is_on = |group: &Group| !group.links.is_empty();
+            let (parks, monitors) =
+                self.followed.get(pid).map_or((false, false), |f| (is_on(&f.yields), is_on(&f.monitors)));
+            match samples.prepare(jvm.vm()) {
+                Ok(true) => {
+                    let wanted = |thread: &VirtualThread, waited| match waited {
+                        Waited::Park => !parks || thread.blocker.is_none() || !is_known(thread),
+                        _ => !monitors || !is_known(thread),
+                    };
+                    over.extend(samples.look((*pid, jvm.vm()), wanted, cx));
+                }
+                Ok(false) => {}
+                Err(why) => {
+                    let why = why.to_owned();
+                    if samples.is_first_failure() {
+                        cx.unseen(unseen("sleep and sockets", *pid, why));
+                    }
+                }
             }
         }
         for (wait, stack) in over {
@@ -389,11 +409,10 @@ impl VirtualThreads {
                             pause.as_secs()
                         );
                         let (which, why) = match reads {
-                            Ok(_) if what == "switches" => (
+                            Ok(_) => (
                                 SHORT_WAITS,
                                 format!("{off}; meanwhile it is read some times a second where they wait"),
                             ),
-                            Ok(_) => ("waits", off),
                             Err(why) => ("waits", format!("{off}; and {why}")),
                         };
                         cx.unseen(Unavailable {

@@ -84,6 +84,11 @@ impl<'a> Chains<'a> {
         best.map(|(_, span)| span)
     }
 
+    /// When a thread lived, as far as that is known.
+    pub(crate) fn lived(&self, thread: ThreadId) -> Option<(i64, i64)> {
+        self.moments.lived(thread)
+    }
+
     /// Calls of a thread that name what it waited for, in order of time: from, to, name.
     pub(crate) fn naming(&self, thread: ThreadId) -> Vec<(i64, i64, &'a str)> {
         let told = self.moments.told(thread).iter();

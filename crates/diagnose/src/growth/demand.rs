@@ -5,6 +5,7 @@
 //! latency of the operations, where a series tells it       ─▶ the same, without the threads
 //! ```
 
+use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Frame, ProcessId, Recording, ThreadId};
 
 use super::{Each, Growth, MORE, words};
@@ -71,10 +72,13 @@ fn hides_virtual_threads(recording: &Recording) -> bool {
         && recording.frames.iter().any(is_virtual)
 }
 
-/// That more virtual threads were woken after a time than usual. Sleeping, they are on no thread of the kernel, and no record of a lock shows
-/// them; the thread that ends their sleep does.
+/// That more virtual threads were woken after a time than usual, where their sleep is not recorded: sleeping, they are on no thread of the
+/// kernel, and no record of a lock shows them; the thread that ends their sleep does.
 pub(crate) fn unseen_sleeps(case: &Case<'_>, jvm: ProcessId) -> Option<BlindSpot> {
     let (recording, chains) = (case.recording, case.chains());
+    if sleeps_are_recorded(recording, jvm) {
+        return None;
+    }
     let is_timer = |name: &str| TIMERS.iter().any(|timer| name.contains(timer));
     let rate = |windows: &[Window]| {
         let all = recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);
@@ -99,6 +103,15 @@ pub(crate) fn unseen_sleeps(case: &Case<'_>, jvm: ProcessId) -> Option<BlindSpot
         remedy: "a flight recording beside it (jdk.ThreadSleep, jdk.ThreadPark), or jcmd PID Thread.dump_to_file -format=json FILE meanwhile"
             .into(),
     })
+}
+
+/// Whether waits of virtual threads without a lock are recorded: sleep, and sockets.
+fn sleeps_are_recorded(recording: &Recording, jvm: ProcessId) -> bool {
+    let is_virtual = |thread: ThreadId| recording.threads[thread.index()].tid.is_none();
+    let waits = recording.spans_of(kind::LOCK_PARK).filter(|span| span.process() == jvm);
+    waits
+        .filter(|span| span.label(label::ADDRESS).is_none() && span.stack().is_some())
+        .any(|span| span.thread().is_some_and(is_virtual))
 }
 
 /// The same by the operations' latency, where a series tells it; `None` where it rose, or none does.

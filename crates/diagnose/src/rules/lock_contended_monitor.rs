@@ -94,6 +94,20 @@ mod tests {
         }
     }
 
+    /// A thread for each request, as virtual ones are: eight at a time, each of which waits for most of its life.
+    #[test]
+    fn threads_that_live_one_after_another_are_no_more_than_live_at_a_time() {
+        let mut built = Built::jvm("25", "G1", 60.0);
+        for request in 0..480 {
+            let name = format!("virtual thread #{request}");
+            let at_s = f64::from(request / 8);
+            built.on_thread(kind::LOCK_MONITOR, &name, "shop.Cart", at_s, 900.0);
+            built.on_thread(kind::LOCK_PARK, &name, "", at_s + 0.9, 100.0);
+        }
+        let Judgement::Found(finding) = judged(&LockContendedMonitor, &built.sealed()) else { panic!() };
+        assert!((finding.cost_ms - 54_000.0).abs() < 100.0, "{}", finding.cost_ms);
+    }
+
     #[test]
     fn a_wait_during_a_stop_of_the_jvm_is_not_the_locks() {
         let mut built = contended(2, 0.01);

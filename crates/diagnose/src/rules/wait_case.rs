@@ -151,15 +151,33 @@ impl<'c, 'a> Waits<'c, 'a> {
 
     /// Threads that waited.
     pub(crate) fn threads(&self) -> usize {
-        let listed = self.slow.iter().filter_map(|w| w.span.thread());
-        listed.chain(self.unlisted.iter().map(|u| u.thread)).collect::<BTreeSet<ThreadId>>().len()
+        self.who().len()
     }
 
-    /// What the waits cost the threads that waited, in wall time: their time above the base's, per thread. What a
+    fn who(&self) -> BTreeSet<ThreadId> {
+        let listed = self.slow.iter().filter_map(|w| w.span.thread());
+        listed.chain(self.unlisted.iter().map(|u| u.thread)).collect()
+    }
+
+    /// How many of those lived at a time: a service that makes a thread for each request has many, one after another.
+    fn at_a_time(&self) -> f64 {
+        let slow = Intervals::of_windows(&self.case.slow);
+        let whole_ns = slow.length_ns().max(1);
+        let lived_ns = |thread: ThreadId| {
+            let (from, to) = self.case.chains().lived(thread)?;
+            let ns = slow.length_within_ns(from, to);
+            // First and last record of one that is there all along are not its ends.
+            Some(if 2 * ns >= whole_ns { whole_ns } else { ns })
+        };
+        let lived_ns: f64 = self.who().into_iter().map(|id| lived_ns(id).unwrap_or(whole_ns) as f64).sum();
+        (lived_ns / whole_ns as f64).max(1.0)
+    }
+
+    /// What the waits cost the threads that waited, in wall time: their time above the base's, per thread that lived at a time. What a
     /// thread would have done meanwhile is taken to be worth what it does otherwise; an upper bound where others did
     /// its work.
     pub(crate) fn cost_ms(&self) -> f64 {
-        let each = self.case.excess_ms(self.total_ms(), self.base_ms) / self.threads().max(1) as f64;
+        let each = self.case.excess_ms(self.total_ms(), self.base_ms) / self.at_a_time();
         each.max(self.attributed_ms)
     }
 

@@ -110,6 +110,13 @@ impl<'a> Moments<'a> {
         Rc::clone(self.stops.borrow_mut().entry(process).or_insert_with(parts))
     }
 
+    /// When a thread lived, as far as that is known: of one that the kernel does not know, from its first record to its last.
+    pub(crate) fn lived(&self, thread: ThreadId) -> Option<(i64, i64)> {
+        let book = self.seen.threads.get(&thread)?;
+        let is_known = self.recording.threads[thread.index()].tid.is_some() || !book.is_known_by_waits();
+        if is_known { Some(book.alive(self.covers)) } else { book.hull }
+    }
+
     /// Records that tell what a thread waited for.
     pub(crate) fn told(&self, thread: ThreadId) -> &[Span<'a>] {
         self.seen.threads.get(&thread).map_or(&[], |book| &book.told)
