@@ -38,6 +38,14 @@ pub enum CaptureError {
         /// Its user.
         owner: String,
     },
+    /// A process that not even root may look into.
+    #[error(
+        "process {pid} may not be looked into, not even by root: a security module, a user namespace or the machine's monitor keeps it closed"
+    )]
+    Closed {
+        /// The process.
+        pid: i32,
+    },
     /// Nothing matches, and nothing matched until the end.
     #[error("no process matches {what}: `fathom ps` lists the JVMs that run")]
     NoMatch {

@@ -147,6 +147,9 @@ pub(super) fn check_recordable(pid: i32) -> Result<(), CaptureError> {
         return not("it is a thread of the kernel; -a records the whole host");
     }
     if !identity.readable {
+        if geteuid().is_root() {
+            return Err(CaptureError::Closed { pid });
+        }
         let owner = procfs::owner(pid);
         let own = owner == Some(geteuid().as_raw()) || owner == Some(getuid().as_raw());
         let owner = match owner {

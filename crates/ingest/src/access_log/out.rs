@@ -12,6 +12,7 @@ use fathom_recording::clock::{MILLI_NS, SECOND_NS, seconds};
 use fathom_recording::vocabulary::{figure, kind, series};
 use fathom_recording::{
     Anchor, Check, ClockBasis, Process, ProcessId, SeriesInfo, SeriesKind, Sink, Source, SourceId, SpanRow,
+    Unseen,
 };
 use rustc_hash::FxHashMap;
 
@@ -143,7 +144,7 @@ impl<'s> Out<'s> {
         let resolution = seconds(self.resolution_ns);
         let timed = requests.saturating_sub(self.untimed);
         let unit = match timed {
-            0 => format!("{durations}: {}; no latency is told", decision.unit_is),
+            0 => String::new(),
             _ => format!(
                 "{durations}: {}; {} of {requests} requests have none",
                 decision.unit_is, self.untimed
@@ -155,15 +156,24 @@ impl<'s> Out<'s> {
             decision.stamp_is,
             seconds(tick_ns),
         );
-        let mut checks = vec![
-            Check { claim: "the log says how long requests took".to_owned(), holds: timed > 0, detail: unit },
-            Check {
-                claim: "the log says what its stamps are of".to_owned(),
-                // Without durations nothing depends on it.
-                holds: decision.stamp_known || timed == 0,
-                detail: stamps,
-            },
-        ];
+        let mut checks: Vec<Check> = Vec::new();
+        // Many formats have no duration, the combined one of Apache and nginx among them: nothing is wrong with such a log.
+        let no_duration = Unseen {
+            what: "how long requests took".to_owned(),
+            why: format!("{durations}: {}", decision.unit_is),
+            remedy: "a duration in the format: %D (Apache httpd, Tomcat, Jetty), $request_time (nginx), %DURATION% (Envoy)"
+                .to_owned(),
+        };
+        if timed > 0 {
+            let claim = "the log says how long requests took".to_owned();
+            checks.push(Check { claim, holds: true, detail: unit });
+        }
+        checks.extend([Check {
+            claim: "the log says what its stamps are of".to_owned(),
+            // Without durations nothing depends on it.
+            holds: decision.stamp_known || timed == 0,
+            detail: stamps,
+        }]);
         if let Some(detail) = self.back.told() {
             checks.push(Check {
                 claim: "the clock of the log only goes on".to_owned(),
@@ -175,6 +185,7 @@ impl<'s> Out<'s> {
         let source = self.sink.source_mut(self.source);
         source.covers_ns = covers_ns;
         source.checks = checks;
+        source.unseen.extend((timed == 0).then_some(no_duration));
         source.cut = cut;
         tally.add_to(source);
     }

@@ -43,6 +43,7 @@ fn summary(recording: &Recording) -> String {
     let source = &recording.sources[0];
     let mut told = vec![format!("{} requests, {} skipped", source.records, source.skipped)];
     told.extend(source.checks.iter().map(|c| format!("{}: {} ({})", c.claim, c.holds, c.detail)));
+    told.extend(source.unseen.iter().map(|u| format!("not seen: {} ({})", u.what, u.why)));
     for s in &recording.series {
         let mean = s.value.iter().sum::<f64>() / s.value.len() as f64;
         told.push(format!(
@@ -143,7 +144,13 @@ fn a_second_without_a_request_is_a_zero() {
     }
     assert_eq!(recording.spans_of(kind::OPERATION).len(), 0, "without a duration there is no end");
     assert!(recording.series.iter().all(|s| s.info.name != series::AVG_LATENCY));
-    assert!(!recording.sources[0].checks[0].holds);
+    let source = &recording.sources[0];
+    assert!(
+        source.checks.iter().all(|check| check.holds),
+        "nothing is wrong with such a log: {:?}",
+        source.checks
+    );
+    assert_eq!(source.unseen[0].what, "how long requests took");
 }
 
 #[test]
@@ -182,8 +189,8 @@ fn a_unit_that_is_not_certain_is_said_and_not_taken() {
     let log = made(200, 100, |i, at| format!("- - - [{at}] \"GET / HTTP/1.1\" 200 5 {}", 100 + i * 37 % 150));
     let recording = read(log.as_bytes());
     assert_eq!(recording.spans_of(kind::OPERATION).len(), 0);
-    let check = &recording.sources[0].checks[0];
-    assert!(!check.holds && check.detail.contains("may be milliseconds or microseconds"), "{}", check.detail);
+    let unseen = &recording.sources[0].unseen[0];
+    assert!(unseen.why.contains("may be milliseconds or microseconds"), "{}", unseen.why);
     assert_eq!(series(&recording, series::REQUESTS).value.len(), 18);
 }
 
