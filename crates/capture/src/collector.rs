@@ -98,6 +98,7 @@ pub static COLLECTORS: &[Entry] = &[
     crate::memory::ENTRY,
     crate::disk::ENTRY,
     crate::network::ENTRY,
+    crate::requests::ENTRY,
     crate::probes::ENTRY,
     crate::host::ENTRY,
 ];

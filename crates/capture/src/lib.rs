@@ -38,6 +38,7 @@ pub mod privileges;
 pub mod probes;
 pub mod procfs;
 mod questions;
+mod requests;
 pub mod sched;
 pub mod session;
 pub mod slow;

@@ -245,7 +245,9 @@ fn judge<'a>(
     if is_told && found < LITTLE {
         merged.blind_spots.extend(jvms.iter().filter_map(|jvm| demand::unseen_sleeps(&case, *jvm)));
         let less = match growth.as_ref() {
-            Some(growth) if !growth.grew(&case) => growth.less_demand(&case),
+            Some(growth) if !growth.grew(&case) => {
+                growth.held_back(&case).or_else(|| growth.less_demand(&case))
+            }
             Some(_) => None,
             None => Progress::of_latency(recording, |series| timeline.usable(series)).and_then(|latency| {
                 demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), &latency)
@@ -272,7 +274,7 @@ fn judge<'a>(
         // What all operations together took longer is less than half of what was lost: the rest is no slowness of theirs.
         let known = self::explained(&merged.findings).max(growth.most_share(&case));
         if is_told && found < LITTLE && known < MOSTLY {
-            let less = growth.less_demand(&case);
+            let less = growth.held_back(&case).or_else(|| growth.less_demand(&case));
             merged.findings.extend(less.map(|less| of_the_rest(less, known)));
         }
         with_holders(&case, &mut merged.findings, grown.of_holders);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Recording};
 
-use crate::growth::{busy_pools, work};
+use crate::growth::{busy_pools, held, work};
 use crate::intervals::Intervals;
 use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
 use crate::sight::Sights;
@@ -148,7 +148,8 @@ fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
     };
     let of_each = jvms.iter().map(of_jvm).filter(|(.., whole)| *whole > 0.0);
     let Some((jvm, work, whole)) = of_each.max_by(|a, b| a.2.total_cmp(&b.2)) else { return Vec::new() };
-    let mut busy = busy_pools::in_words(case, jvm, whole);
+    let about = [busy_pools::in_words(case, jvm, whole), held::in_words(case, jvm, whole)];
+    let mut about = Some(about.into_iter().flatten().collect::<Vec<_>>().join("; "));
     let part = |work: work::Work| Part {
         process: case.recording.process_name(jvm).to_owned(),
         of: APPLICATION,
@@ -157,7 +158,7 @@ fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
         share: work.ms / whole,
         base_share: None,
         // The largest part comes first.
-        detail: busy.take().unwrap_or_default(),
+        detail: about.take().unwrap_or_default(),
     };
     work.into_iter().map(part).filter(|part| part.share >= MATTERS_SHARE).collect()
 }

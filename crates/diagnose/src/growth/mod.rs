@@ -21,6 +21,7 @@ mod callers;
 mod calls;
 pub(crate) mod demand;
 mod finding;
+pub(crate) mod held;
 pub(crate) mod parts;
 pub(crate) mod places;
 mod sending;

@@ -87,6 +87,9 @@ pub const ALL: &[Word] = &[
     PROCESS_RUN_QUEUE,
     PROCESS_THREADS,
     PROCESS_FDS,
+    PROCESS_REQUESTS,
+    PROCESS_REQUEST_TIME,
+    PROCESS_REQUEST_LONGEST,
     PROCESS_READ,
     PROCESS_WRITTEN,
     CGROUP_CPU,
@@ -246,6 +249,12 @@ pub const PROCESS_RUN_QUEUE: Word = word("process.run-queue", "cpus", Gauge);
 pub const PROCESS_THREADS: Word = word("process.threads", "threads", Gauge);
 /// Open file descriptors.
 pub const PROCESS_FDS: Word = word("process.fds", "descriptors", Gauge);
+/// Requests that a process answered over connections that it accepted.
+pub const PROCESS_REQUESTS: Word = word("process.requests", "1/s", Rate);
+/// Mean time from the first bytes of those to the first of their answers.
+pub const PROCESS_REQUEST_TIME: Word = word("process.request-time", "ms", Latency);
+/// The longest of those times.
+pub const PROCESS_REQUEST_LONGEST: Word = word("process.request-time.longest", "ms", Latency);
 /// Read from storage.
 pub const PROCESS_READ: Word = word("process.read", "bytes/s", Rate);
 /// Written towards storage.

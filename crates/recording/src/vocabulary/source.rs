@@ -10,6 +10,8 @@ pub const JVM_EVENTS: &str = "jvm-events";
 pub const LOCKS: &str = "locks";
 /// The collector of connections and look-ups of names.
 pub const NETWORK: &str = "network";
+/// The collector of requests that are answered over accepted connections.
+pub const REQUESTS: &str = "requests";
 /// The collector of CPU samples.
 pub const CPU: &str = "cpu";
 /// The collector of switches of threads, and of what starts and ends them.

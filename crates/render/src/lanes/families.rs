@@ -81,7 +81,9 @@ impl Family {
 }
 
 /// Live series in the order in which people ask for them; those that are open at first are before the dash.
-const ORDER: [&str; 34] = [
+const ORDER: [&str; 37] = [
+    "process.requests",
+    "process.request-time",
     "process.cpu.role",
     "process.cpu",
     "process.faults",
@@ -113,6 +115,7 @@ const ORDER: [&str; 34] = [
     "process.cpu.kernel",
     "process.run-queue",
     "process.fault-time",
+    "process.request-time.longest",
     "process.memory-stalls",
     "jvm.heap.used",
     "jvm.gc.time",

@@ -1,0 +1,201 @@
+//! Requests that a JVM answers: how many, and how long from the first bytes of each to the first of its answer, by what comes and goes
+//! over the connections that it accepted.
+//!
+//! ```text
+//!   tracepoint sock_recv_length ─▶ a request has begun on its connection ─┐
+//!   tracepoint sock_send_length ─▶ it is answered ────────────────────────┴─▶ process.requests, process.request-time, twice a second
+//! ```
+//!
+//! What threads do for a request is seen elsewhere. This time belongs to no thread: a request that stands in a queue, or whose answer is
+//! held back until a timer fires, takes as long as one that a thread works on.
+//!
+//! What cannot be seen: how long a request waits in the kernel before the JVM reads it. Several requests at a time over one connection
+//! (HTTP/2, pipelines) count as one until the next answer. A server that sends without being asked is not counted.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use fathom_recording::ProcessId;
+use fathom_recording::vocabulary::{live, source};
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags};
+
+use crate::bpf::object::{place, skeleton};
+use crate::bpf::{counted, pid_namespace, silence, unavailable, whole, words};
+use crate::clock::monotonic_ns;
+use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
+use crate::points::{Gauge, Points};
+use crate::procfs;
+
+skeleton!("requests");
+use skeleton::{RequestsSkel, RequestsSkelBuilder};
+
+/// What cannot be seen without it.
+const WHAT: &str = "requests that a JVM answers, and how long they take";
+
+/// The line in the list of collectors.
+pub const ENTRY: Entry = Entry {
+    id: source::REQUESTS,
+    about: "requests answered over accepted connections, and how long they took",
+    engine: Engine::Ebpf,
+    essential: false,
+    default: true,
+    make: |_: &Settings| Box::new(Requests::default()),
+};
+
+/// How often answers are taken out of the kernel.
+const TICK: Duration = Duration::from_millis(500);
+/// How often the ports are read on which JVMs listen, and of how many JVMs.
+const PORTS_EVERY: Duration = Duration::from_secs(2);
+const MOST_JVMS: usize = 64;
+/// Ports of one JVM's network namespace that are watched at most.
+const MOST_PORTS: usize = 120;
+
+/// The series of a process.
+struct Told {
+    requests: Gauge,
+    time: Gauge,
+    longest: Gauge,
+}
+
+impl Told {
+    fn of(process: ProcessId) -> Self {
+        let gauge = |word| Gauge::of(word, "", process);
+        Self {
+            requests: gauge(live::PROCESS_REQUESTS),
+            time: gauge(live::PROCESS_REQUEST_TIME),
+            longest: gauge(live::PROCESS_REQUEST_LONGEST),
+        }
+    }
+}
+
+/// The collector.
+#[derive(Default)]
+struct Requests {
+    loaded: Option<RequestsSkel<'static>>,
+    links: Vec<Link>,
+    /// Keys of the map of ports.
+    watched: HashSet<u64>,
+    told: HashMap<i32, Told>,
+    next_ports: Option<Instant>,
+    next_tick: Option<Instant>,
+    last_ns: Option<i64>,
+    lost: u64,
+}
+
+impl Collector for Requests {
+    fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        let loaded = load()?;
+        let attach = |error: libbpf_rs::Error| unavailable(WHAT, "attaching", &error);
+        self.links.push(loaded.progs.on_received.attach().map_err(attach)?);
+        self.links.push(loaded.progs.on_sent.attach().map_err(attach)?);
+        self.loaded = Some(loaded);
+        self.watch_ports(cx);
+        Ok(())
+    }
+
+    fn begin(&mut self, cx: &mut Context<'_>) {
+        self.watch_ports(cx);
+        self.take();
+        self.last_ns = Some(monotonic_ns());
+    }
+
+    fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
+        let now = Instant::now();
+        if self.next_ports.is_none_or(|next| now >= next) {
+            self.next_ports = Some(now + PORTS_EVERY);
+            self.watch_ports(cx);
+        }
+        if self.next_tick.is_none_or(|next| now >= next) {
+            self.next_tick = Some(now + TICK);
+            self.tell(cx);
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, cx: &mut Context<'_>) {
+        self.links.clear();
+        self.tell(cx);
+        self.loaded = None;
+    }
+}
+
+impl Requests {
+    /// Tells the programs on which ports the JVMs listen.
+    fn watch_ports(&mut self, cx: &Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        let map = &loaded.maps.listening;
+        let jvms = cx.targets.iter().filter(|target| target.jvm).take(MOST_JVMS);
+        let of_jvm = |pid: i32| {
+            let mut ports: Vec<u16> = procfs::listening::ports(pid).into_iter().collect();
+            ports.sort_unstable();
+            let key = move |port: u16| u64::from(pid.cast_unsigned()) << 16 | u64::from(port);
+            ports.into_iter().take(MOST_PORTS).map(key)
+        };
+        let wanted: HashSet<u64> = jvms.flat_map(|target| of_jvm(target.pid)).collect();
+        for gone in self.watched.difference(&wanted) {
+            // Not there any more is as good as deleted.
+            let _ = map.delete(&gone.to_ne_bytes());
+        }
+        for new in wanted.difference(&self.watched) {
+            // The map has room for all of them.
+            let _ = map.update(&new.to_ne_bytes(), &[1], MapFlags::ANY);
+        }
+        self.watched = wanted;
+    }
+
+    /// Process, number of requests, their time and the longest, nanoseconds, since the last time.
+    fn take(&self) -> Vec<(i32, [u64; 3])> {
+        let Some(loaded) = &self.loaded else { return Vec::new() };
+        let Ok(taken) = whole::taken(&loaded.maps.answers) else { return Vec::new() };
+        let parse = |(key, value): (Vec<u8>, Vec<u8>)| {
+            let pid = u32::from_ne_bytes(key.try_into().ok()?).cast_signed();
+            Some((pid, [words::long(&value, 0)?, words::long(&value, 8)?, words::long(&value, 16)?]))
+        };
+        taken.filter_map(parse).collect()
+    }
+
+    fn tell(&mut self, cx: &mut Context<'_>) {
+        let now_ns = cx.ends_ns().cast_signed();
+        let answered = self.take();
+        let Some(last_ns) = self.last_ns.replace(now_ns) else { return };
+        let dt_ns = (now_ns - last_ns).max(1);
+        let mut silent: HashSet<i32> = self.told.keys().copied().collect();
+        let mut points = Points::new(cx, Some(last_ns), now_ns);
+        for (pid, [count, total_ns, longest_ns]) in answered.into_iter().filter(|(_, [count, ..])| *count > 0)
+        {
+            silent.remove(&pid);
+            let process = points.process(pid);
+            let told = self.told.entry(pid).or_insert_with(|| Told::of(process));
+            points.point(&mut told.requests, dt_ns, count as f64 / (dt_ns as f64 / 1e9));
+            points.point(&mut told.time, dt_ns, total_ns as f64 / count as f64 / 1e6);
+            points.point(&mut told.longest, dt_ns, longest_ns as f64 / 1e6);
+        }
+        // A JVM that answered before and answers nothing now.
+        for pid in silent {
+            if let Some(told) = self.told.get_mut(&pid) {
+                points.point(&mut told.requests, dt_ns, 0.0);
+            }
+        }
+        let written = points.written();
+        let lost: u64 = self
+            .loaded
+            .as_ref()
+            .map_or(0, |loaded| (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum());
+        let source = cx.source_mut();
+        source.records += written;
+        source.lost += lost.saturating_sub(self.lost);
+        self.lost = lost;
+    }
+}
+
+/// Loads the programs; attaching them is the caller's.
+fn load() -> Result<RequestsSkel<'static>, Unavailable> {
+    silence();
+    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
+    let mut open = RequestsSkelBuilder::default().open(place()).map_err(failed("opening"))?;
+    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
+        data.pidns_ino = pid_namespace();
+    }
+    open.load().map_err(failed("loading"))
+}

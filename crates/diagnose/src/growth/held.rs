@@ -1,0 +1,248 @@
+//! Requests that are answered late while no thread works on them or waits for them: they stand in a queue, in a timer, in a buffer that
+//! is not flushed, or in a future that nobody completes.
+//!
+//! ```text
+//! first bytes of a request read ──▶ … ──▶ first bytes of its answer sent      what the collector of requests counts
+//!        └─ what threads do for it ─┘                                         what the ledger of threads has
+//!                                   └── held back ──┘                         the rest, in which it is nobody's
+//! ```
+
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{figure, kind, live};
+use fathom_recording::{ProcessId, Recording, Role, Series};
+
+use super::{Growth, LEADS, words};
+use crate::intervals::Intervals;
+use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity};
+
+/// The id of the finding.
+pub const HELD_RULE: &str = "answers-held-back";
+
+/// Requests from which on their mean time tells.
+const FEW: f64 = 20.0;
+/// How many times as long as usual a request must take.
+const LONGER: f64 = 1.5;
+/// What of the time that requests take longer threads may spend more on them: beyond that they are not held back, but worked on or waited for.
+const BY_THREADS: f64 = 0.5;
+/// Calls by which an answer is sent.
+const SENDS: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
+/// What of all answers a thread must send to be named.
+const MOST: f64 = 0.6;
+
+/// Requests that were answered in some windows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Answered {
+    count: f64,
+    /// From the first bytes of a request to the first of its answer, on average, milliseconds.
+    ms: f64,
+}
+
+impl Answered {
+    /// `None` where they were not counted, or are few.
+    fn of(recording: &Recording, jvm: ProcessId, windows: &[Window]) -> Option<Self> {
+        let series = |word: live::Word| {
+            recording.series.iter().find(|s| s.info.name == word.name && s.info.process == Some(jvm))
+        };
+        let (requests, times) = (series(live::PROCESS_REQUESTS)?, series(live::PROCESS_REQUEST_TIME)?);
+        let rates: BTreeMap<i64, f64> = points(requests).map(|(t, _, rate)| (t, rate)).collect();
+        let within = Intervals::of_windows(windows);
+        let (mut count, mut sum_ms) = (0.0, 0.0);
+        for (t, dt, ms) in points(times) {
+            let Some(rate) = rates.get(&t) else { continue };
+            let answered = rate * within.length_within_ns(t, t.saturating_add(dt)) as f64 / 1e9;
+            count += answered;
+            sum_ms += answered * ms;
+        }
+        (count >= FEW).then(|| Self { count, ms: sum_ms / count })
+    }
+}
+
+/// Begin, length and value of points that are numbers.
+fn points(series: &Series) -> impl Iterator<Item = (i64, i64, f64)> {
+    let times = series.t_ns.iter().zip(&series.dt_ns).zip(&series.value);
+    times.map(|((t, dt), value)| (*t, *dt, *value)).filter(|(.., value)| value.is_finite() && *value >= 0.0)
+}
+
+impl Growth<'_> {
+    /// That answers are held back; `None` where requests were not counted, are answered as soon as ever, or threads spend more on them.
+    pub(crate) fn held_back(&self, case: &Case<'_>) -> Option<Finding> {
+        let lost_ms = case.loss.lost_ms;
+        let slow = Answered::of(case.recording, self.jvm, &case.slow)?;
+        let base = Answered::of(case.recording, self.jvm, &case.base)?;
+        let (threads, usual) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
+        let longer = slow.ms - base.ms;
+        let by_threads = (threads - usual).max(0.0);
+        // While requests are lost, somebody waits for one that takes longer.
+        let cost_ms = ((longer - by_threads) * slow.count).min(lost_ms);
+        if slow.ms < LONGER * base.ms || by_threads > BY_THREADS * longer || cost_ms < LEADS * lost_ms {
+            return None;
+        }
+        let sure = Confidence::ConsistentWith;
+        let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);
+        let (now, before) = (words::time(slow.ms), words::time(base.ms));
+        let (spent, spent_before) = (words::time(threads), words::time(usual));
+        finding.title = format!(
+            "each request is answered after {now} instead of {before}, of which threads work or wait for {spent} instead of \
+             {spent_before}: its answer is held back where no thread waits for it"
+        );
+        let sender = sender(case, self.jvm);
+        finding.culprit = match &sender {
+            Some((thread, _)) => format!("what thread {thread} sends answers for"),
+            None => "a timer, a queue or a buffer".into(),
+        };
+        finding.why_confidence =
+            "that the answers come late and that no thread is busy with them was measured; what holds them was not. Requests that wait for news \
+             on purpose (a long poll) look the same where there is less news"
+                .into();
+        finding.meaning = "A request that stands in a queue, whose answer waits for a timer (group commit, batching, a rate limit, a delayed retry) or for \
+                           a future that somebody else completes, or that is written into a buffer and not flushed, is nobody's: no thread is seen \
+                           waiting for it."
+            .into();
+        let requests = "requests";
+        let rate = |answered: Answered, windows: &[Window]| {
+            quantity::count(answered.count / Case::length_ms(windows).max(f64::MIN_POSITIVE) * 1e3)
+        };
+        finding.evidence = vec![
+            Evidence::summed(
+                requests,
+                format!(
+                    "from the first bytes of a request to the first of its answer: {now}, {before} in the base; {} answers a second, {} in the base",
+                    rate(slow, &case.slow),
+                    rate(base, &case.base)
+                ),
+            ),
+            Evidence::summed(
+                "ledger of threads",
+                format!("what threads spend on an operation: {spent}, {spent_before} in the base"),
+            ),
+        ];
+        finding.evidence.extend(sender.map(|(thread, share)| {
+            Evidence::summed(
+                "syscalls",
+                format!("thread {thread} makes {} of the calls that send", quantity::share(share)),
+            )
+        }));
+        finding.remedies = vec![Remedy {
+            change: "look at what completes the answers: timers and batches, delays between tries, limits of rates, queues before pools, buffers that are \
+                     not flushed"
+                .into(),
+            applies_to: "any JDK".into(),
+            risk: String::new(),
+        }];
+        finding.verify =
+            vec![format!("requests are answered as soon as before: {before} (process.request-time)")];
+        finding.windows.clone_from(&case.slow);
+        Some(finding)
+    }
+}
+
+/// The thread that sends most in the slow windows, where it is one, with its share of the calls.
+fn sender(case: &Case<'_>, jvm: ProcessId) -> Option<(String, f64)> {
+    let within = Intervals::of_windows(&case.slow);
+    let mut by: BTreeMap<&str, f64> = BTreeMap::new();
+    for span in case.recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm) {
+        let thread = span.thread().and_then(|id| case.recording.threads.get(id.index()));
+        let Some(thread) = thread.filter(|thread| thread.role == Role::App) else { continue };
+        let length_ns = span.t1_ns().saturating_sub(span.t0_ns()).max(1) as f64;
+        let part = within.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
+        if SENDS.contains(&span.name()) && part > 0.0 {
+            let calls = span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0);
+            *by.entry(case.recording.strings.get(thread.name)).or_default() += calls * part;
+        }
+    }
+    let all: f64 = by.values().sum();
+    let (thread, calls) = by.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (all > 0.0 && calls >= MOST * all).then(|| (thread.to_owned(), calls / all))
+}
+
+/// Where nothing tells when it was slow: how long requests take, where threads work on them or wait for them for less than half of that.
+/// `work_ms`: what all threads spent on work.
+pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<String> {
+    let answered = Answered::of(case.recording, jvm, &case.slow)?;
+    let each = work_ms / answered.count;
+    let rate = answered.count / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE) * 1e3;
+    (each < BY_THREADS * answered.ms).then(|| {
+        format!(
+            "its {} requests a second are answered after {} each, of which threads work or wait for {}: the rest of the time they stand where no \
+             thread waits for them, as in a queue or a timer",
+            quantity::count(rate),
+            words::time(answered.ms),
+            words::time(each)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::FrameType;
+
+    use super::*;
+    use crate::built::{Built, whole_run};
+
+    /// A minute in which eight requests a tenth of a second are answered, in the middle third after `slow_ms` and else after 5 ms.
+    fn service(slow_ms: f64) -> Built {
+        let mut built = Built::jvm("25", "G1", 60.0);
+        let jvm = built.jvm;
+        let third = |at: f64, value: f64| (at, at + 20.0, value);
+        let rates = [third(0.0, 80.0), third(20.0, 40.0), third(40.0, 80.0)];
+        let times = [third(0.0, 5.0), third(20.0, slow_ms), third(40.0, 5.0)];
+        built.gauge(live::PROCESS_REQUESTS, "", Some(jvm), &rates);
+        built.gauge(live::PROCESS_REQUEST_TIME, "", Some(jvm), &times);
+        built.watched("worker", 60.0);
+        let rest = [("java.util.concurrent.ThreadPoolExecutor.getTask", FrameType::C2)];
+        built.with_stack((kind::SCHED_OFF, "sleeping"), "worker", &rest, &[], (0.0, 59_000.0));
+        built.counted_calls("batcher", "write", 20.0, 20_000.0, 780.0);
+        built.counted_calls("worker", "write", 20.0, 20_000.0, 20.0);
+        built
+    }
+
+    fn window(from_s: i64, to_s: i64) -> Vec<Window> {
+        vec![Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 }]
+    }
+
+    /// Threads spend `spent` milliseconds on each, instead of 2.
+    fn held(slow_ms: f64, spent: f64) -> Option<Finding> {
+        let built = service(slow_ms);
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let whole = whole_run(&recording);
+        let loss = crate::Loss {
+            lost_ms: 10_000.0,
+            slow_rate: Some(40.0),
+            base_rate: Some(80.0),
+            ..crate::Loss::default()
+        };
+        let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
+        let grown = super::super::tests::grew(&[(crate::waits::Heading::Network, "", 2.0, spent)]);
+        Growth { jvm, ..grown }.held_back(&case)
+    }
+
+    #[test]
+    fn answers_that_come_late_without_a_thread_that_waits_are_held_back() {
+        let finding = held(80.0, 2.2).unwrap();
+        let title = "each request is answered after 80 ms instead of 5.00 ms, of which threads work or wait for 2.20 ms instead of 2.00 ms";
+        assert!(finding.title.starts_with(title), "{}", finding.title);
+        assert_eq!(finding.culprit, "what thread batcher sends answers for");
+        assert_eq!(finding.share, Some(1.0));
+    }
+
+    #[test]
+    fn requests_that_are_answered_as_ever_or_that_threads_are_busy_with_are_not_held_back() {
+        assert!(held(6.0, 2.0).is_none());
+        assert!(held(80.0, 60.0).is_none(), "threads wait for them");
+        assert!(held(8.0, 2.0).is_none(), "a tenth of what was lost");
+    }
+
+    #[test]
+    fn of_the_whole_run_it_is_said_where_threads_do_less_than_half_of_it() {
+        let built = service(80.0);
+        let (jvm, recording) = (built.jvm, built.sealed());
+        let case = Case { slow: window(20, 40), ..whole_run(&recording) };
+        let said = in_words(&case, jvm, 1_600.0).unwrap();
+        assert!(
+            said.starts_with("its 40 requests a second are answered after 80 ms each, of which threads work or wait for 2.00 ms"),
+            "{said}"
+        );
+        assert_eq!(in_words(&case, jvm, 40_000.0), None);
+    }
+}
