@@ -1,10 +1,12 @@
 //! Where rows lie: `PLACE/day=2026-11-24/service=shop/host=web-1/ID-TABLE.parquet`, Hive's layout, which engines prune by.
 //!
-//! Files are never changed. Each is written beside its place and moved there; `ID-recordings.parquet` is the last one, so
-//! that where it is, the others are. Adding a recording again finds it and changes nothing; after a writer that was killed
-//! the missing files are written, with the same names.
+//! Files are never changed. Each is written beside its place, synced and moved there; `ID-recordings.parquet` is the last
+//! one, and the directory is synced before and behind it, so that where it is, the others are, after a loss of power too.
+//! Adding a recording again finds it and changes nothing; after a writer that was killed the missing files are written,
+//! with the same names. What a killed writer left beside its place is told from what one writes at the moment by a lock,
+//! which ends with its process, and is removed.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::Hasher;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -17,8 +19,12 @@ use crate::tables::{Input, MINUTE_NS, TABLES, common};
 
 /// Longest recording that is taken, minutes: a month. Stamps decades apart are of a damaged file.
 const MOST_MINUTES: i64 = 31 * 24 * 60;
+/// How names of files end that are not in their place yet.
+const ASIDE: &str = ".tmp";
 /// The file that every recording has.
 const META: &str = "meta.json";
+/// The table whose file is the last one.
+const LAST: &str = "recordings";
 /// What Hive calls a partition of what is not known.
 const UNKNOWN: &str = "__HIVE_DEFAULT_PARTITION__";
 
@@ -69,10 +75,15 @@ pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
         .join(part("service", identity.service.as_deref()))
         .join(part("host", identity.host.as_deref()));
     let file = |table: &str| dir.join(format!("{id}-{table}.parquet"));
-    if file("recordings").is_file() {
+    remove_left_over(&dir);
+    if file(LAST).is_file() {
         return Ok(Added::There { place: dir });
     }
     DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(FleetError::io(&dir))?;
+    // The names of new directories: of the host, the service and the day.
+    for made in dir.ancestors().skip(1).take(3) {
+        sync(made)?;
+    }
     let diagnosis = diagnose(recording, &fathom_diagnose::Options::default())
         .map_err(|error| FleetError::Unfit(error.to_string()))?;
     let input = Input { recording, diagnosis: &diagnosis, covers_ns };
@@ -81,16 +92,56 @@ pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
     for table in &TABLES {
         let made = (table.rows)(&input);
         let to = file(made.name);
-        let aside = dir.join(format!(".{id}-{}.{}.tmp", made.name, std::process::id()));
+        let aside = dir.join(format!(".{id}-{}.{}{ASIDE}", made.name, std::process::id()));
         let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside);
         let written = written
+            // Where there are no locks, no writer removes files of others either.
+            .inspect(|out| _ = out.try_lock())
             .and_then(|out| made.write(&common, table.types, out))
-            .and_then(|out| out.sync_all().and_then(|()| out.metadata()));
+            .and_then(|out| out.sync_all().map(|()| out))
+            .and_then(|out| out.metadata().map(|info| (out, info)));
+        if made.name == LAST {
+            sync(&dir)?;
+        }
+        let written = written.and_then(|(out, info)| {
+            // The lock is held until the file has its name.
+            std::fs::rename(&aside, &to)?;
+            drop(out);
+            Ok(info)
+        });
         let info = written.inspect_err(|_| _ = std::fs::remove_file(&aside)).map_err(FleetError::io(&to))?;
-        std::fs::rename(&aside, &to).map_err(FleetError::io(&to))?;
         (rows, bytes) = (rows + made.len(), bytes + info.len());
     }
+    sync(&dir)?;
     Ok(Added::Written { place: dir, rows, bytes })
+}
+
+/// Sees to it that names in a directory are on disk, where the file system can (some of FUSE cannot).
+fn sync(dir: &Path) -> Result<(), FleetError> {
+    use std::io::ErrorKind::{InvalidInput, Unsupported};
+    match File::open(dir).and_then(|dir| dir.sync_all()) {
+        Err(cause) if matches!(cause.kind(), InvalidInput | Unsupported) => Ok(()),
+        synced => synced.map_err(FleetError::io(dir)),
+    }
+}
+
+/// Removes what killed writers left in a directory beside its place: files that nobody has locked. One that cannot be
+/// looked at or removed stays, as it is in nobody's way. A writer that loses a file between making and locking it cannot
+/// move it and says so.
+fn remove_left_over(dir: &Path) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if !(is_file && name.starts_with('.') && name.ends_with(ASIDE)) {
+            continue;
+        }
+        let Ok(file) = OpenOptions::new().write(true).open(entry.path()) else { continue };
+        if file.try_lock().is_ok() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Refuses a place to which no recording was added.
@@ -167,6 +218,24 @@ mod tests {
         recording.seal();
         let said = add(&recording, dir.path()).unwrap_err().to_string();
         assert!(said.contains("is a recording"), "{said}");
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_removed_and_what_one_writes_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| dir.path().join(name);
+        let names = [".a-frames.1.tmp", ".b-frames.2.tmp", "c-frames.parquet", ".other"];
+        names.iter().for_each(|name| std::fs::write(file(name), "x").unwrap());
+        std::fs::create_dir(file(".d.tmp")).unwrap();
+        let writes = OpenOptions::new().write(true).open(file(names[1])).unwrap();
+        writes.try_lock().unwrap();
+        remove_left_over(dir.path());
+        assert!(!file(names[0]).exists());
+        assert!(names[1..].iter().all(|name| file(name).exists()) && file(".d.tmp").exists());
+        // The kernel lets go of a lock with the process that held it.
+        drop(writes);
+        remove_left_over(dir.path());
+        assert!(!file(names[1]).exists());
     }
 
     #[test]
