@@ -436,7 +436,18 @@ fn one_collector_alone_is_a_recording_where_all_others_were_left_out() {
         return;
     }
     let (busy, dir) = (busy(), tempfile::tempdir().unwrap());
-    let others = ["cpu", "sched", "host", "jvm-counters", "jvm-events", "locks", "memory", "disk", "network"];
+    let others = [
+        "cpu",
+        "sched",
+        "host",
+        "jvm-counters",
+        "jvm-events",
+        "locks",
+        "memory",
+        "disk",
+        "network",
+        "requests",
+    ];
     let without: Vec<&str> = others.iter().flat_map(|id| ["--without", id]).collect();
     let pid = busy.pid();
     let record = |place: &str, more: &[&str]| {
