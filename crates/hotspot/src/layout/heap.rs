@@ -12,6 +12,8 @@ group! {
         reserved: Field = ["CollectedHeap._reserved"];
         /// `CollectedHeap`: collections so far, by which a space that was emptied and filled again is told from one that was left alone.
         collections: Option<Field> = ["CollectedHeap._total_collections"];
+        /// `CollectedHeap`: whether one is under way that stops the JVM.
+        collecting: Option<Field> = ["CollectedHeap._is_stw_gc_active", "CollectedHeap._is_gc_active"];
         /// `MemRegion`: its first address.
         start: Field = ["MemRegion._start"];
         /// `MemRegion`: its length in words.

@@ -5,11 +5,13 @@
 //!   sets of the JDK ──▶ VirtualThread ──state──▶ parked, blocked, waiting …
 //!   (sets.rs)                └──cont──▶ Continuation ──tail──▶ StackChunk ──▶ frames (stack.rs) ──parent──▶ StackChunk …
 //! ```
-//! The JVM runs on meanwhile. Each object's class is checked; a thread whose state or stack is another one after it was read than before
+//! The JVM runs on meanwhile. Where it collected while threads were read, objects were moved, and they are read again, some times at most.
+//! Each object's class is checked; a thread whose state or stack is another one after it was read than before
 //! is skipped and counted. JDK 21 to 25, with collectors whose references are plain: of ZGC and Shenandoah the reader says that
 //! it cannot. Threads of a structured scope (`ThreadFlock`) hang on the stack of their owner only and are not listed; nor are those
 //! of the root container with `-Djdk.trackAllThreads=false`.
 
+mod collections;
 mod objects;
 mod sets;
 mod stack;
@@ -19,6 +21,7 @@ use crate::flags::Flags;
 use crate::memory::Memory;
 use crate::walk::WalkedFrame;
 use crate::{Error, Result, Vm};
+use collections::Collections;
 use objects::{Object, Objects};
 use stack::Stacks;
 
@@ -28,6 +31,8 @@ const CHUNK: &str = "jdk/internal/vm/StackChunk";
 const OWNABLE: &str = "java/util/concurrent/locks/AbstractOwnableSynchronizer";
 /// The first release whose virtual threads are final.
 const FIRST: u32 = 21;
+/// How often threads are read until no collection comes between.
+const TRIES: usize = 4;
 /// Names of `VirtualThread`'s states without a carrier, as it declares them; those of monitors since JDK 24.
 const STATES: [(&str, State); 8] = [
     ("PARKED", State::Parked),
@@ -106,6 +111,7 @@ pub struct Snapshot {
 /// Reads the virtual threads of one JVM.
 #[derive(Debug)]
 pub struct VirtualThreads {
+    collections: Collections,
     objects: Objects,
     stacks: Stacks,
     containers: u64,
@@ -148,6 +154,7 @@ impl VirtualThreads {
         let begin = objects.size(memory, chunk).ok_or(Error::NotReady { what: "stacks in the heap" })?;
         let constants = UnwindConstants::of(vm, &code)?;
         Ok(Self {
+            collections: Collections::of(vm)?,
             stacks: Stacks::new(code, constants, begin),
             containers,
             root,
@@ -159,6 +166,18 @@ impl VirtualThreads {
 
     /// Reads them. Of many, about `most`: those whose number leaves a rest of `turn` modulo the k that is told beside them.
     pub fn read<M: Memory>(&mut self, vm: &Vm<M>, most: usize, turn: u32) -> Result<(Snapshot, u32)> {
+        for _ in 1..TRIES {
+            let before = self.collections.so_far(&vm.memory);
+            let read = self.read_once(vm, most, turn);
+            if before.is_some() && before == self.collections.so_far(&vm.memory) {
+                return read;
+            }
+        }
+        // A JVM that collects all the time: as good as it gets.
+        self.read_once(vm, most, turn)
+    }
+
+    fn read_once<M: Memory>(&mut self, vm: &Vm<M>, most: usize, turn: u32) -> Result<(Snapshot, u32)> {
         let found = sets::list(vm, &mut self.objects, [self.containers, self.root])?;
         let mut snapshot = Snapshot {
             all: found.threads.len(),
