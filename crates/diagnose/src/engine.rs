@@ -256,6 +256,13 @@ fn judge<'a>(
         merged.findings.extend(less.map(|less| of_the_rest(less, found)));
         merge::by_cost(&mut merged.findings);
     }
+    // Where only the recording counts requests, fewer of them are no loss, unless each is answered late.
+    let by_requests = !case.lost_by.is_empty() && case.exchanges.as_ref().is_some_and(|e| e.are_requests());
+    if by_requests && found < LITTLE {
+        let held = growth.as_ref().filter(|growth| !growth.grew(&case)).and_then(|g| g.held_back(&case));
+        merged.findings.extend(held.map(|held| of_the_rest(held, found)));
+        merge::by_cost(&mut merged.findings);
+    }
     if let Some(mut growth) = growth.filter(|growth| growth.grew(&case)) {
         let too_small = growth.limit(&case, &mut merged.findings);
         limited.extend(too_small.iter().map(|row| row.rule.clone()));

@@ -137,6 +137,8 @@ pub(crate) struct Explained {
 enum Each {
     /// An operation that a series counts.
     Operation,
+    /// A request that the recording counts.
+    Request,
     /// An exchange that the recording counts.
     Exchange,
     /// A millisecond of wall time, where neither is counted: amounts are threads at a time.
@@ -152,6 +154,7 @@ impl Each {
     fn noun(self) -> &'static str {
         match self {
             Self::Exchange => "exchange",
+            Self::Request => "request",
             _ => "operation",
         }
     }
@@ -291,6 +294,7 @@ impl<'a> Growth<'a> {
     fn whose(&self) -> &'static str {
         match self.per.each {
             Each::Operation => "an operation's time",
+            Each::Request => "a request's time",
             Each::Exchange => "an exchange's time",
             Each::Moment => "the threads' time",
         }
@@ -548,8 +552,11 @@ fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
         each.sum::<f64>()
     });
     match counted.iter().all(|n| *n >= 1.0) {
-        true if case.exchanges.is_some() => Per { each: Each::Exchange, by: counted },
-        true => Per { each: Each::Operation, by: counted },
+        true => match &case.exchanges {
+            Some(exchanges) if exchanges.are_requests() => Per { each: Each::Request, by: counted },
+            Some(_) => Per { each: Each::Exchange, by: counted },
+            None => Per { each: Each::Operation, by: counted },
+        },
         false => Per { each: Each::Moment, by: frames.each_ref().map(Intervals::length_ms) },
     }
 }

@@ -11,11 +11,11 @@
 //! Limits. How many exchanges an operation makes is not known, and may change: that fewer were made is a loss only where each of them
 //! took longer, which the ledger of threads says ([`crate::growth`]). A program that reads and writes nothing has none.
 
-use fathom_recording::vocabulary::{figure, kind, source};
-use fathom_recording::{ProcessId, Recording, Role};
+use fathom_recording::vocabulary::{figure, kind, live, source};
+use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use super::dips::{self, Found};
-use super::progress::Progress;
+use super::progress::{Progress, REQUESTS};
 use crate::{Window, sight};
 
 /// Calls that take what a peer sent, and calls that send.
@@ -23,6 +23,8 @@ const READ: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
 const WRITE: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
 /// Length of a tick: calls are counted by the second.
 const TICK_NS: i64 = 1_000_000_000;
+/// The same of requests, which are counted twice a second.
+const REQUESTS_TICK_NS: i64 = 500_000_000;
 /// A day of ticks, so that no input asks for unbounded memory.
 const MOST_TICKS: i64 = 86_400;
 /// Exchanges a second below which there is no level that could fall.
@@ -30,11 +32,6 @@ const LEAST_PER_S: f64 = 20.0;
 
 /// The exchanges of the JVM that lost most of them, with the windows in which it did; `None` where no JVM's fell.
 pub(crate) fn find(recording: &Recording, jvms: &[ProcessId]) -> Option<(Progress, Found)> {
-    // Calls that were not counted look like fewer.
-    let counts = |source: &&fathom_recording::Source| source.format == source::SYSCALLS;
-    if recording.sources.iter().filter(counts).any(|source| sight::too_lossy(source).is_some()) {
-        return None;
-    }
     let of_each = jvms.iter().filter_map(|jvm| {
         let progress = of(recording, *jvm)?;
         let found = dips::find(&progress).filter(|found| !found.slow.is_empty())?;
@@ -54,24 +51,72 @@ fn lost(progress: &Progress, found: &Found) -> f64 {
     (base - slow) * ticks
 }
 
-/// The exchanges of a JVM's application threads by the second; `None` where their calls were not counted or are few.
+/// The exchanges of a JVM's application threads by the second, or the requests that it answered where these were recorded; `None` where
+/// neither were counted, or they are few.
 pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
-    let counted: Vec<_> =
-        recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm).collect();
-    let from_ns = counted.iter().map(|span| span.t0_ns()).min()?;
-    let to_ns = counted.iter().map(|span| span.t1_ns()).max()?;
-    // The first and the last second are counted in part.
-    let ticks = usize::try_from((to_ns.checked_sub(from_ns)? / TICK_NS).min(MOST_TICKS)).ok()?;
-    let mut progress = Progress {
+    requests(recording, jvm).or_else(|| calls(recording, jvm))
+}
+
+/// Whether a collector lost so many of what it counts that these look like fewer.
+fn is_lossy(recording: &Recording, format: &str) -> bool {
+    let mut sources = recording.sources.iter().filter(|source| source.format == format);
+    sources.any(|source| sight::too_lossy(source).is_some())
+}
+
+/// The requests that a JVM answered.
+fn requests(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
+    if is_lossy(recording, source::REQUESTS) {
+        return None;
+    }
+    let is_own = |series: &&Series| {
+        series.info.name == live::PROCESS_REQUESTS.name && series.info.process == Some(jvm)
+    };
+    let series = recording.series.iter().find(is_own)?;
+    let ends = |i: usize| series.t_ns[i].saturating_add(series.dt_ns[i]);
+    let (from_ns, to_ns) = (*series.t_ns.first()?, ends(series.t_ns.len().checked_sub(1)?));
+    let mut progress = ticks(from_ns, to_ns, REQUESTS_TICK_NS)?;
+    progress.unit = REQUESTS.into();
+    progress.measured_on = format!("requests that {} answered", recording.process_name(jvm));
+    let mut sums = vec![0.0; progress.stalled.len()];
+    for (i, rate) in series.value.iter().enumerate().filter(|(_, rate)| rate.is_finite()) {
+        let answered = rate.max(0.0) * series.dt_ns[i].max(0) as f64 / 1e9;
+        spread(&mut sums, &progress, (series.t_ns[i], ends(i)), answered);
+    }
+    let rates = sums.into_iter().map(|sum| sum * 1e9 / REQUESTS_TICK_NS as f64);
+    progress.values = rates.map(Some).collect();
+    let mean = progress.values.iter().flatten().sum::<f64>() / progress.values.len().max(1) as f64;
+    (mean >= LEAST_PER_S).then_some(progress)
+}
+
+/// Whole ticks between two moments, without values.
+fn ticks(from_ns: i64, to_ns: i64, tick_ns: i64) -> Option<Progress> {
+    // The first and the last are counted in part.
+    let ticks = usize::try_from((to_ns.checked_sub(from_ns)? / tick_ns).min(MOST_TICKS)).ok()?;
+    Some(Progress {
         from_ns,
-        tick_ns: TICK_NS,
+        tick_ns,
         values: Vec::new(),
         stalled: vec![false; ticks],
         of_latency: false,
         counts: Vec::new(),
-        unit: "exchanges/s".into(),
-        measured_on: format!("exchanges (a read and a write) of {}", recording.process_name(jvm)),
-    };
+        unit: String::new(),
+        measured_on: String::new(),
+    })
+}
+
+/// The calls of its application threads that read and wrote.
+fn calls(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
+    if is_lossy(recording, source::SYSCALLS) {
+        return None;
+    }
+    let counted: Vec<_> =
+        recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm).collect();
+    let from_ns = counted.iter().map(|span| span.t0_ns()).min()?;
+    let to_ns = counted.iter().map(|span| span.t1_ns()).max()?;
+    let mut progress = ticks(from_ns, to_ns, TICK_NS)?;
+    progress.unit = "exchanges/s".into();
+    progress.measured_on = format!("exchanges (a read and a write) of {}", recording.process_name(jvm));
+    let ticks = progress.stalled.len();
     let (mut reads, mut writes) = (vec![0.0; ticks], vec![0.0; ticks]);
     let is_application = |span: &fathom_recording::Span<'_>| {
         let thread = span.thread().and_then(|id| recording.threads.get(id.index()));
@@ -107,6 +152,8 @@ fn spread(sums: &mut [f64], grid: &Progress, (from_ns, to_ns): (i64, i64), calls
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::Sink as _;
+
     use super::*;
     use crate::built::Built;
 
@@ -164,6 +211,32 @@ mod tests {
         assert!(of(&recording, jvm).is_none());
         let (recording, jvm) = recorded(&[("futex", &many)]);
         assert!(of(&recording, jvm).is_none());
+    }
+
+    /// Whoever reads and writes much beside its requests is judged by them, twice a second.
+    #[test]
+    fn requests_that_were_counted_are_taken_instead_of_calls() {
+        let steady = |_: i64| 5_000.0;
+        let (mut recording, jvm) = recorded(&[("read", &steady), ("write", &steady)]);
+        let info = fathom_recording::SeriesInfo {
+            name: live::PROCESS_REQUESTS.name.into(),
+            unit: live::PROCESS_REQUESTS.unit.into(),
+            instance: String::new(),
+            kind: live::PROCESS_REQUESTS.kind,
+            process: Some(jvm),
+            source: fathom_recording::SourceId(0),
+        };
+        let series = recording.add_series(info);
+        for half in 0..120_i64 {
+            let rate = if slow(half / 2) { 40.0 } else { 500.0 };
+            recording.point(series, half * TICK_NS / 2, TICK_NS / 2, rate);
+        }
+        recording.seal();
+        let (progress, found) = find(&recording, &[jvm]).unwrap();
+        assert!(progress.are_requests() && progress.tick_ns == TICK_NS / 2);
+        assert_eq!(progress.values[50], Some(40.0));
+        let seconds = |ns: i64| (ns - progress.from_ns) / TICK_NS;
+        assert_eq!((seconds(found.slow[0].from_ns), seconds(found.slow[0].to_ns)), (20, 30));
     }
 
     #[test]

@@ -11,6 +11,9 @@ use fathom_recording::{Recording, Series, SeriesInfo, SeriesKind};
 use crate::intervals::Intervals;
 use crate::{Window, stats};
 
+/// The unit of requests that a recording counts at the connections of a JVM.
+pub(crate) const REQUESTS: &str = "requests/s";
+
 /// Ticks looked at at most; a finer grid is made coarser, so that no input can ask for unbounded memory.
 const MAX_TICKS: i64 = 100_000;
 /// A tick lasting so many times the usual is a stall …
@@ -46,6 +49,11 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Whether it counts the requests that a JVM answered, as the recording has them.
+    pub(crate) fn are_requests(&self) -> bool {
+        self.unit == REQUESTS
+    }
+
     /// Ticks from one index to another as a window.
     pub fn window(&self, from: usize, to: usize) -> Window {
         let at = |i: usize| self.from_ns.saturating_add((i as i64).saturating_mul(self.tick_ns));
