@@ -93,7 +93,7 @@ impl Growth<'_> {
         };
         finding.why_confidence =
             "that the answers come late and that no thread is busy with them was measured; what holds them was not. Requests that wait for news \
-             on purpose (a long poll) look the same where there is less news"
+             on purpose (a long poll) look the same where there is less news, and so do requests that arrive slowly, in parts"
                 .into();
         finding.meaning = "A request that stands in a queue, whose answer waits for a timer (group commit, batching, a rate limit, a delayed retry) or for \
                            a future that somebody else completes, or that is written into a buffer and not flushed, is nobody's: no thread is seen \
