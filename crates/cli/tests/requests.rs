@@ -33,9 +33,9 @@ fn requests_over_accepted_connections_are_counted_and_timed() {
         }
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
-        let Some(home) = jdks::compile(dir, 11, &["Requests"]) else { return };
+        let Some(home) = jdks::compile(dir, 11, &["Answers"]) else { return };
         let mut java = Command::new(home.join("bin/java"));
-        java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "Requests"]);
+        java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "Answers"]);
         let mut jvm = Talking::start(&mut java);
         jvm.until("ready");
         let recorder = Recorder::record(dir, &jvm.pid(), &[]);

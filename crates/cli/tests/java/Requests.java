@@ -1,81 +1,79 @@
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
+import jdk.jfr.Event;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
 
 /**
- * A server that answers each request after a time that is known, over one connection from before the recording and one from within it, and
- * clients of it in the same process, whose connections were not accepted.
+ * A server whose every 100th request is slow by construction: it takes a lock that another thread holds asleep. All others
+ * sleep for 2 ms, the slow ones too.
  */
-public final class Requests {
-  private static final int ROUNDS = 100;
-  private static final int HELD_MS = 20;
+public class Requests {
+    @Name("shop.Request")
+    @StackTrace(false)
+    static final class Request extends Event {}
 
-  private Requests() {}
+    static final class Stock {}
 
-  private static void serve(Socket socket) {
-    try (socket) {
-      InputStream in = socket.getInputStream();
-      OutputStream out = socket.getOutputStream();
-      // Nobody has asked for it.
-      out.write("hello".getBytes());
-      byte[] request = new byte[5];
-      while (in.readNBytes(request, 0, 1) == 1) {
-        Thread.sleep(HELD_MS / 2);
-        // The rest of a request that comes in two parts does not begin another one.
-        in.readNBytes(request, 1, 4);
-        Thread.sleep(HELD_MS / 2);
-        out.write(1);
-        // The rest of an answer is none of its own.
-        out.write(2);
-      }
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
+    static final int REQUESTS = 600;
+    static final int EVERY = 100;
+    static final long HOLD_MS = 120;
+
+    static final Stock STOCK = new Stock();
+    static final java.util.concurrent.SynchronousQueue<Boolean> HOLD = new java.util.concurrent.SynchronousQueue<>();
+    static final java.util.concurrent.SynchronousQueue<Boolean> HELD = new java.util.concurrent.SynchronousQueue<>();
+
+    public static void main(String[] args) throws Exception {
+        Thread sleeper = new Thread(Requests::hold, "sleeper");
+        sleeper.setDaemon(true);
+        sleeper.start();
+        Thread worker = new Thread(Requests::serveAll, "worker");
+        worker.start();
+        worker.join();
     }
-  }
 
-  private static Socket connect(ServerSocket server) throws Exception {
-    Socket socket = new Socket(server.getInetAddress(), server.getLocalPort());
-    socket.setTcpNoDelay(true);
-    socket.getInputStream().readNBytes(5);
-    return socket;
-  }
-
-  private static void ask(Socket socket) throws Exception {
-    for (int i = 0; i < ROUNDS; i++) {
-      socket.getOutputStream().write("12345".getBytes());
-      socket.getInputStream().readNBytes(2);
-    }
-  }
-
-  public static void main(String[] args) throws Exception {
-    ServerSocket server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
-    Thread acceptor =
-        new Thread(
-            () -> {
-              while (true) {
-                try {
-                  Socket socket = server.accept();
-                  socket.setTcpNoDelay(true);
-                  new Thread(() -> serve(socket)).start();
-                } catch (Exception e) {
-                  return;
+    static void hold() {
+        try {
+            while (true) {
+                HOLD.take();
+                synchronized (STOCK) {
+                    HELD.put(true);
+                    Thread.sleep(HOLD_MS);
                 }
-              }
-            });
-    acceptor.setDaemon(true);
-    acceptor.start();
-    try (Socket early = connect(server)) {
-      System.out.println("ready");
-      System.in.read();
-      ask(early);
-      try (Socket late = connect(server)) {
-        ask(late);
-      }
-      System.out.println("done");
-      System.in.read();
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
-    server.close();
-  }
+
+    static void serveAll() {
+        try {
+            for (int i = 1; i <= REQUESTS; i++) {
+                boolean slow = i % EVERY == 0;
+                if (slow) {
+                    HOLD.put(true);
+                    HELD.take();
+                }
+                Request request = new Request();
+                request.begin();
+                serve(slow);
+                request.commit();
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    static void serve(boolean slow) throws InterruptedException {
+        Thread.sleep(2);
+        if (slow) {
+            take();
+        }
+    }
+
+    static void take() {
+        synchronized (STOCK) {
+            taken++;
+        }
+    }
+
+    static int taken;
 }
