@@ -247,28 +247,20 @@ impl VirtualThreads {
         }
     }
 
-    /// Reads where virtual threads wait for what no probe tells of, and writes what is over of it: all waits while probes are off, and at any
-    /// time sleep and sockets, which have no lock, and waits that began before the recording.
+    /// Reads where virtual threads wait for what no probe tells of, and writes what is over of it: all waits while probes are off, and sleep
+    /// and sockets, which have no lock, at any time.
     pub(super) fn sample(&mut self, jvms: &mut HashMap<u32, Jvm>, cx: &mut Context<'_>) {
         let mut over = Vec::new();
-        let waits = self.loaded.as_ref().map(|loaded| &loaded.maps.virtual_waits);
         for (pid, samples) in &mut self.samples {
             let Some(jvm) = jvms.get(pid) else { continue };
-            // Whether the program knows that it waits, and will tell.
-            let is_known = |thread: &VirtualThread| {
-                let mut key = thread.number.to_ne_bytes().to_vec();
-                key.extend(pid.to_ne_bytes());
-                key.extend([0; 4]);
-                waits.is_some_and(|waits| matches!(waits.lookup(&key, MapFlags::ANY), Ok(Some(_))))
-            };
             let is_on = |group: &Group| !group.links.is_empty();
             let (parks, monitors) =
                 self.followed.get(pid).map_or((false, false), |f| (is_on(&f.yields), is_on(&f.monitors)));
             match samples.prepare(jvm.vm()) {
                 Ok(true) => {
                     let wanted = |thread: &VirtualThread, waited| match waited {
-                        Waited::Park => !parks || thread.blocker.is_none() || !is_known(thread),
-                        _ => !monitors || !is_known(thread),
+                        Waited::Park => !parks || thread.blocker.is_none(),
+                        _ => !monitors,
                     };
                     over.extend(samples.look((*pid, jvm.vm()), wanted, cx));
                 }
