@@ -90,6 +90,10 @@ fn root_asks_the_jvm_of_another_user_and_stays_root() {
             continue;
         }
         let jvm = Jvm::of(command, &jdk);
+        // What a killed JVM of root's with the same number leaves: in a sticky folder the JVM cannot replace it.
+        let socket = format!("/tmp/.java_pid{}", jvm.pid());
+        let _ = std::fs::remove_file(&socket);
+        drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
         let attach = Attach::to(jvm.pid()).unwrap();
         assert_eq!(attach.status().uid, 65_534);
         assert!(attach.jcmd("VM.version").unwrap().contains("JDK"));

@@ -75,6 +75,9 @@ impl Attach {
             other => return Err(other.why_not_attach(pid)),
         }
         let attach = Self { pid, status, tmp: Root::of(pid)?.tmp()?, patience };
+        if own.is_root() {
+            attach.remove_socket_left_by_another_user()?;
+        }
         attach.as_its_user(|| attach.make_listen())??;
         Ok(attach)
     }
@@ -197,10 +200,36 @@ impl Attach {
         option == Some("-XX:+")
     }
 
+    /// Removes the socket of a JVM that had this number before and ran as another user. The JVM puts its own socket in
+    /// that place by `rename`, which a sticky `/tmp` forbids it for a file of somebody else's: it would never listen.
+    /// A JVM that is killed leaves its socket, and in containers that keep `/tmp` each one has the same number.
+    fn remove_socket_left_by_another_user(&self) -> Result<(), AttachError> {
+        let name = self.socket_name();
+        let stat = match statat(&self.tmp, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_socket() => stat,
+            _ => return Ok(()),
+        };
+        // One that somebody listens at stays: it is told as an impostor. Nothing is waited for.
+        if stat.st_uid != self.status.uid && self.connect(Instant::now())?.is_none() {
+            rustix::fs::unlinkat(&self.tmp, &name, AtFlags::empty()).map_err(self.failed_at(&name))?;
+        }
+        Ok(())
+    }
+
+    /// The socket that the JVM listens at, in its `/tmp`.
+    fn socket_name(&self) -> String {
+        format!(".java_pid{}", self.status.own_pid())
+    }
+
+    fn failed_at(&self, name: &str) -> impl Fn(Errno) -> AttachError + use<> {
+        let what = format!("{name} of JVM {}", self.pid);
+        move |errno| AttachError::system(what.clone())(errno)
+    }
+
     /// A connection to the JVM itself. `None`: nobody listens.
     fn connect(&self, deadline: Instant) -> Result<Option<UnixStream>, AttachError> {
-        let name = format!(".java_pid{}", self.status.own_pid());
-        let failed = |errno: Errno| AttachError::system(format!("{name} of JVM {}", self.pid))(errno);
+        let name = self.socket_name();
+        let failed = self.failed_at(&name);
         match statat(&self.tmp, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_socket() => {}
             Ok(_) | Err(Errno::NOENT) => return Ok(None),
@@ -208,10 +237,10 @@ impl Attach {
         }
         // Through our descriptor of its /tmp: the path of a socket may have 107 bytes, and this one is short.
         let path = format!("/proc/thread-self/fd/{}/{name}", self.tmp.as_raw_fd());
-        let address = SocketAddrUnix::new(path).map_err(failed)?;
+        let address = SocketAddrUnix::new(path).map_err(&failed)?;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
-        let socket = socket.map_err(failed)?;
+        let socket = socket.map_err(&failed)?;
         loop {
             match rustix::net::connect(&socket, &address) {
                 Ok(()) => break,
