@@ -92,6 +92,18 @@ impl Intervals {
         near.map(move |(a, b)| ((*a).max(from), (*b).min(to))).filter(|(a, b)| a < b)
     }
 
+    /// The first nanoseconds of them, and what is left.
+    pub(crate) fn split_at_ns(&self, length: i64) -> (Self, Self) {
+        let (mut first, mut rest, mut left) = (Vec::new(), Vec::new(), length.max(0));
+        for (from, to) in self.stretches().iter().copied() {
+            let cut = from.saturating_add(left).min(to);
+            left -= cut - from;
+            first.extend((cut > from).then_some((from, cut)));
+            rest.extend((to > cut).then_some((cut, to)));
+        }
+        (Self::of(first), Self::of(rest))
+    }
+
     /// The set of its moments between two.
     pub(crate) fn clipped(&self, from: i64, to: i64) -> Self {
         Self(self.within(from, to).collect())

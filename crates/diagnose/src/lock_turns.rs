@@ -54,7 +54,13 @@ fn turns(case: &Case<'_>) -> Turns {
                 let places =
                     lock.places.iter().map(|(place, _)| place.as_str()).filter(|place| *place != NO_PLACE);
                 let of = (process, words.heading);
-                turns.add(of, lock.spans(&waits), places, holders, lock.named());
+                turns.add(
+                    of,
+                    lock.spans(&waits),
+                    places,
+                    holders,
+                    (lock.named(), lock.as_monitor(words.heading)),
+                );
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::thread_ledger::Taken;
 use crate::waits::{Heading, record};
 
 /// Methods of the JDK that only wait or hand on: the caller's is what tells.
-const TRANSPARENT: [&str; 6] =
+pub(super) const TRANSPARENT: [&str; 6] =
     ["java.lang.Thread.", "java.util.concurrent.", "jdk.internal.", "sun.misc.", "sun.nio.", "java.io."];
 
 /// Beginnings of functions of the kernel that wait for storage within a page fault.

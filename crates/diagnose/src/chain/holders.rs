@@ -6,7 +6,7 @@ use fathom_recording::{StackId, ThreadId};
 
 use super::doings::{Doing, Next};
 use super::walk::Walk;
-use super::{Chain, Chains, End, Link};
+use super::{Chain, Chains, End, Link, Monitor};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
@@ -72,11 +72,12 @@ impl<'a> Chains<'a> {
         what: String,
         moments: &Intervals,
         holders: &[(ThreadId, Intervals)],
+        held: Option<&Monitor>,
     ) -> Chain {
         let mut walk = Walk::new(self, moments.length_ns());
         let mut root = walk.link(Some(thread), Some(heading), what, moments);
-        let (held, mut left) = shared_out(holders, moments);
-        root.next = walk.of_holders(&held, None, &mut left);
+        let (each, mut left) = shared_out(holders, moments);
+        root.next = walk.of_holders(&each, (None, held), &mut left);
         if !left.is_empty() && !root.next.is_empty() {
             let mut unknown = walk.link(None, None, "who held it is not known".to_owned(), &left);
             unknown.end = Some(End::Unknown);
@@ -119,7 +120,7 @@ impl<'a> Walk<'_, 'a> {
     pub(super) fn of_holders(
         &mut self,
         held: &[(ThreadId, Intervals)],
-        lock: Option<usize>,
+        (lock, monitor): (Option<usize>, Option<&Monitor>),
         left: &mut Intervals,
     ) -> Vec<Link> {
         let mut did: BTreeMap<(Heading, String, Next), Held<'a>> = BTreeMap::new();
@@ -131,7 +132,7 @@ impl<'a> Walk<'_, 'a> {
                 back.push(link);
                 continue;
             }
-            for doing in self.chains.doings(*holder, own) {
+            for doing in self.chains.doings_of_holder(*holder, own, monitor) {
                 if lock.is_some_and(|lock| doing.next == Next::Lock(lock)) {
                     *left = left.or(&doing.moments);
                     continue;

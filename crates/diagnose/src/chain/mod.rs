@@ -30,6 +30,7 @@ mod stops;
 mod tests;
 mod threads;
 mod turns;
+mod under_lock;
 mod walk;
 
 use std::cell::{OnceCell, RefCell};
@@ -48,6 +49,7 @@ use crate::{Window, quantity};
 
 pub use stops::{Part, Stop, StopPart};
 pub(crate) use turns::Turns;
+pub(crate) use under_lock::Monitor;
 
 /// Version of the JSON of `fathom chain`.
 pub const SCHEMA: &str = "fathom.chain/1";
@@ -315,12 +317,16 @@ impl<'a> Chains<'a> {
     }
 
     /// What threads did in moments of each of them, in words with milliseconds, the longest first, and how much of it was
-    /// off the CPU.
-    pub(crate) fn did(&self, moments: &[(ThreadId, Intervals)]) -> (Vec<(String, f64)>, f64) {
+    /// off the CPU. They held a monitor meanwhile where one is given.
+    pub(crate) fn did(
+        &self,
+        moments: &[(ThreadId, Intervals)],
+        held: Option<&Monitor>,
+    ) -> (Vec<(String, f64)>, f64) {
         let mut sums: FxHashMap<String, f64> = FxHashMap::default();
         let mut off_ms = 0.0;
         for (thread, moments) in moments {
-            for doing in self.doings(*thread, moments) {
+            for doing in self.doings_of_holder(*thread, moments, held) {
                 if doing.heading == Heading::Unknown {
                     continue;
                 }

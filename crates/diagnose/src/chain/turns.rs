@@ -6,9 +6,9 @@
 use fathom_recording::{ProcessId, Span, SpanId, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::Chains;
 use super::holders::shared_out;
 use super::walk::Walk;
+use super::{Chains, Monitor};
 use super::{End, Link};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
@@ -28,6 +28,7 @@ pub(crate) struct Turns {
 struct Turn {
     named: String,
     holders: Vec<(ThreadId, Intervals)>,
+    monitor: Option<Monitor>,
 }
 
 impl<'a> Chains<'a> {
@@ -69,21 +70,22 @@ impl Turns {
         self.own.push((heading, own));
     }
 
-    /// A lock that changed hands: the waits for it, the methods that wait, who held it when, and what it is called.
+    /// A lock that changed hands: the waits for it, the methods that wait, who held it when, and what it is called. A monitor is held
+    /// within these methods.
     pub(crate) fn add<'w, 'p>(
         &mut self,
         (process, heading): (ProcessId, Heading),
         spans: impl Iterator<Item = Span<'w>>,
         places: impl Iterator<Item = &'p str>,
         holders: Vec<(ThreadId, Intervals)>,
-        named: String,
+        (named, monitor): (String, Option<Monitor>),
     ) {
         let turn = self.locks.len();
         self.by_span.extend(spans.map(|span| (span.id, turn)));
         for place in places {
             self.by_place.entry((process, heading, place.to_owned())).or_insert(turn);
         }
-        self.locks.push(Turn { named, holders });
+        self.locks.push(Turn { named, holders, monitor });
     }
 }
 
@@ -96,7 +98,7 @@ impl Walk<'_, '_> {
         let mut links = match &held[..] {
             // What one holder did is told as of any thread.
             [(holder, own)] if self.end_at(*holder).is_none() => self.links(*holder, own),
-            _ => self.of_holders(&held, Some(lock), &mut left),
+            _ => self.of_holders(&held, (Some(lock), turn.monitor.as_ref()), &mut left),
         };
         if !left.is_empty() {
             let mut unknown = self.link(None, None, "who held it is not known".to_owned(), &left);

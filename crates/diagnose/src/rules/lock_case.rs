@@ -87,14 +87,14 @@ struct Holders {
 
 impl Holders {
     /// `None` where no holder is known, or nothing is known of what they did.
-    fn of(waits: &Waits<'_, '_>, lock: &Lock) -> Option<Self> {
+    fn of(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords) -> Option<Self> {
         let slow = Intervals::of_windows(&waits.case.slow);
         let each: Vec<_> = (holders(lock, waits).into_iter())
             .map(|(thread, held)| (thread, held.and(&slow)))
             .filter(|(_, held)| !held.is_empty())
             .collect();
         let held_ms = each.iter().map(|(_, held)| held.length_ms()).sum::<f64>();
-        let (did, off_ms) = waits.case.chains().did(&each);
+        let (did, off_ms) = waits.case.chains().did(&each, lock.as_monitor(words.heading).as_ref());
         let known_ms = did.iter().map(|(_, ms)| ms).sum();
         (held_ms > 0.0 && known_ms > 0.0).then_some(Self { each, did, held_ms, known_ms, off_ms })
     }
@@ -157,8 +157,15 @@ fn chain(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords, holders: Option<
     let (thread, moments) = moments.max_by_key(|(_, moments)| moments.length_ns())?;
     let what = format!("waiting for {}", lock.named());
     let chains = waits.case.chains();
-    Some(chains.of_lock(thread, words.heading, what, &moments, &holders?.each))
-        .filter(|chain| chain.links.iter().any(|l| !l.next.is_empty()))
+    Some(chains.of_lock(
+        thread,
+        words.heading,
+        what,
+        &moments,
+        &holders?.each,
+        lock.as_monitor(words.heading).as_ref(),
+    ))
+    .filter(|chain| chain.links.iter().any(|l| !l.next.is_empty()))
 }
 
 fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
@@ -169,7 +176,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let nothing = Lock::default();
     let first = locks.first().unwrap_or(&nothing);
     let hot = share(first.ms) >= MOSTLY && !first.several;
-    let holders = Holders::of(waits, first);
+    let holders = Holders::of(waits, first, words);
     let deadlock = waits.case.chains().deadlock(waits.jvm).filter(|cycle| {
         cycle.iter().any(|(thread, _)| waits.slow.iter().any(|wait| wait.span.thread() == Some(*thread)))
     });

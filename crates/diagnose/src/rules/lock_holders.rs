@@ -8,14 +8,14 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::{FrameType, Recording, StackId, StrId, ThreadId};
+use fathom_recording::{Recording, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::lock_identity::Lock;
 use super::wait_case::Waits;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::waits::place::{NO_PLACE, java_method, place};
+use crate::waits::place::{NO_PLACE, Seen, place, seen_within};
 
 /// From a moment on somebody holds a lock, or somebody queues for it.
 struct Event<'a> {
@@ -100,15 +100,6 @@ struct Releases<'c, 'a> {
     ever: FxHashMap<&'a str, bool>,
 }
 
-/// What a stack says of a method.
-#[derive(Clone, Copy, PartialEq)]
-enum Seen {
-    Within,
-    Outside,
-    /// No Java frame was found.
-    Unknown,
-}
-
 impl<'c, 'a> Releases<'c, 'a> {
     fn new(recording: &'a Recording, chains: &'c Chains<'a>) -> Self {
         Self { recording, chains, within: FxHashMap::default(), ever: FxHashMap::default() }
@@ -132,7 +123,7 @@ impl<'c, 'a> Releases<'c, 'a> {
             let Some(stack) = stack else { continue };
             let recording = self.recording;
             let told =
-                *self.within.entry((stack, place)).or_insert_with(|| of_stack(recording, stack, place));
+                *self.within.entry((stack, place)).or_insert_with(|| seen_within(recording, stack, place));
             seen.push((at_ns, told));
         }
         let ever = self.ever.entry(place).or_default();
@@ -142,27 +133,9 @@ impl<'c, 'a> Releases<'c, 'a> {
     }
 }
 
-/// Whether a stack is within a method.
-fn of_stack(recording: &Recording, stack: StackId, method: &str) -> Seen {
-    use FrameType::{C1, C2, Inlined, Interpreted};
-    if java_method(recording, Some(stack), |_| false).is_none() {
-        return Seen::Unknown;
-    }
-    let mut at = Some(stack);
-    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
-        let Some(frame) = recording.frames.get(node.frame.index()) else { break };
-        let is_java = matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined);
-        if is_java && recording.strings.get(frame.name) == method {
-            return Seen::Within;
-        }
-        at = node.parent;
-    }
-    Seen::Outside
-}
-
 #[cfg(test)]
 mod tests {
-    use fathom_recording::FrameType::{C2, Jvm};
+    use fathom_recording::FrameType::{C2, Jvm, Kernel};
     use fathom_recording::vocabulary::{kind, label};
 
     use crate::built::{Built, judged};
@@ -281,5 +254,39 @@ mod tests {
         let evidence: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
         let text = format!("{} {evidence:?}", finding.title);
         assert!(!text.contains("Client.think"), "{text}");
+    }
+
+    /// Two threads take turns; what each does in a second is known by sums alone: it forces a file in the locked method, and sleeps
+    /// longer outside of it.
+    #[test]
+    fn of_short_waits_those_within_the_locked_method_tell_what_a_holder_does() {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        let names = ["a", "b"];
+        for name in names {
+            built.on_thread(kind::SCHED_WATCHED, name, "", 0.0, 60_000.0);
+        }
+        let forces = [("jbd2_log_wait_commit", Kernel), ("shop.Orders.book", C2), ("shop.Client.run", C2)];
+        let sleeps = [("java.lang.Thread.sleep", C2), ("shop.Client.think", C2), ("shop.Client.run", C2)];
+        let enter = [("ObjectMonitor::enter", Jvm), ("shop.Orders.book", C2), ("shop.Client.run", C2)];
+        for i in 0..58_u32 {
+            let at = f64::from(i);
+            for name in names {
+                built.short_waits(name, &forces, at, 200.0);
+                built.short_waits(name, &sleeps, at, 350.0);
+            }
+            let next = names[(i as usize + 1) % 2];
+            built.with_stack((kind::SCHED_OFF, "sleeping"), next, &enter, &[], (at, 400.0));
+            let labels = [(label::ADDRESS, "0x1"), (label::OWNER, names[i as usize % 2])];
+            let frames = [("shop.Orders.book", C2)];
+            built.with_stack((kind::LOCK_MONITOR, "shop.Ledger"), next, &frames, &labels, (at, 400.0));
+        }
+        let finding = found(&LockContendedMonitor, built);
+        assert!(finding.title.contains("blocked: disk in shop.Orders.book"), "{}", finding.title);
+        let evidence: Vec<_> = finding.evidence.iter().map(|e| e.text()).collect();
+        assert!(
+            !format!("{} {evidence:?}", finding.title).contains("asleep"),
+            "{} {evidence:?}",
+            finding.title
+        );
     }
 }

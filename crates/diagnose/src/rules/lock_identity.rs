@@ -12,6 +12,8 @@ use fathom_recording::{Span, StackId, StrId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::wait_case::{Wait, Waits};
+use crate::chain::Monitor;
+use crate::waits::Heading;
 use crate::waits::place::{NO_PLACE, place};
 
 /// Of waits at the same time, the share that names different objects from which on the place locks many objects.
@@ -132,6 +134,12 @@ fn last(name: &str, parts: usize) -> &str {
 }
 
 impl Lock {
+    /// As a monitor, of which it is known that it is held within the methods that take it; `None` for other locks.
+    pub(crate) fn as_monitor(&self, heading: Heading) -> Option<Monitor> {
+        let places = self.places.iter().map(|(place, _)| place).filter(|place| *place != NO_PLACE).cloned();
+        (heading == Heading::Monitor).then(|| Monitor { heading, places: places.collect() })
+    }
+
     fn new(class: &str) -> Self {
         Self { class: class.to_owned(), ..Self::default() }
     }

@@ -304,5 +304,5 @@ fn waited_for(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)> {
         (!moments.is_empty()).then_some((thread, moments))
     });
     let moments: Vec<(ThreadId, Intervals)> = faulting.collect();
-    case.chains().did(&moments).0
+    case.chains().did(&moments, None).0
 }

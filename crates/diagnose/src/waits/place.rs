@@ -27,6 +27,33 @@ pub(crate) fn java_method(
     None
 }
 
+/// What a stack says of a method.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Seen {
+    Within,
+    Outside,
+    /// No Java frame was found.
+    Unknown,
+}
+
+/// Whether a stack is within a method.
+pub(crate) fn seen_within(recording: &Recording, stack: StackId, method: &str) -> Seen {
+    use fathom_recording::FrameType::{C1, C2, Inlined, Interpreted};
+    if java_method(recording, Some(stack), |_| false).is_none() {
+        return Seen::Unknown;
+    }
+    let mut at = Some(stack);
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let Some(frame) = recording.frames.get(node.frame.index()) else { break };
+        let is_java = matches!(frame.frame_type, Interpreted | C1 | C2 | Inlined);
+        if is_java && recording.strings.get(frame.name) == method {
+            return Seen::Within;
+        }
+        at = node.parent;
+    }
+    Seen::Outside
+}
+
 /// The place that a stack takes a lock at: the first method of the application, else of whoever is not the lock itself.
 pub(crate) fn place<'a>(recording: &'a Recording, stack: Option<StackId>, own: &[&str]) -> &'a str {
     let of_jdk = |name: &str| JDK.iter().any(|package| name.starts_with(package));
