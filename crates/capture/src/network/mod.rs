@@ -201,11 +201,13 @@ impl Network {
     /// Takes probes off that are hit too often, and puts them back when it is time.
     fn keep_budgets(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
+        let mut taken_off = Vec::new();
         for (pid, lookups) in &mut self.lookups {
             match lookups.budget.judge(!lookups.links.is_empty()) {
                 Verdict::Stay => {}
                 Verdict::TakeOff { per_s, pause } => {
                     lookups.links.clear();
+                    taken_off.push(*pid);
                     cx.unseen(Unavailable {
                         what: format!("names that process {pid} resolves, for stretches"),
                         why: format!(
@@ -222,6 +224,21 @@ impl Network {
                     lookups.links = links.unwrap_or_default();
                     unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
                 }
+            }
+        }
+        taken_off.into_iter().for_each(|pid| self.forget_lookups(pid));
+    }
+
+    /// Forgets the look-ups under way of a process whose probes were taken off: their ends will not be seen, and must not be
+    /// taken from later ones.
+    fn forget_lookups(&self, pid: i32) {
+        let Some(map) = self.loaded.as_ref().map(|loaded| &loaded.maps.lookups) else { return };
+        let keys: Vec<_> = map.keys().collect();
+        for key in keys {
+            let event = map.lookup(&key, MapFlags::ANY).ok().flatten().and_then(|value| Event::parse(&value));
+            if event.is_some_and(|event| event.pid.cast_signed() == pid) {
+                // One that was over by itself meanwhile is gone already.
+                let _ = map.delete(&key);
             }
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn asked(span: &Span<'_>) -> String {
     if is_lock(span) {
         return "for another thread that asks for the same name".into();
     }
-    // A question of a look-up that began before the recording.
+    // A question of a look-up that was not recorded.
     if span.kind() == kind::SYSCALL {
         return format!("for an answer of {}", span.label(label::PEER).unwrap_or("a resolver"));
     }
@@ -63,7 +63,8 @@ pub(super) fn with_those_behind<'c, 'a>(lookups: Waits<'c, 'a>) -> Waits<'c, 'a>
     LOCKS.into_iter().fold(lookups, |waits, kind| waits.and_of(kind, is_behind))
 }
 
-/// Questions to resolvers that timed out outside of any recorded look-up: those of look-ups that began before the recording.
+/// Questions to resolvers outside of any recorded look-up: those of look-ups that began before the recording, or while they were
+/// not watched.
 pub(super) struct Questions {
     lookups: FxHashMap<Option<ThreadId>, Intervals>,
     any_lost: bool,
@@ -91,9 +92,18 @@ impl Questions {
 
     /// Whether a system call is such a question.
     pub(super) fn is_lost(&self, span: &Span<'_>) -> bool {
+        span.figure(figure::RESULT) == Some(0.0) && self.is_outside(span)
+    }
+
+    /// Whether a system call waits for an answer that came, outside of any recorded look-up.
+    pub(super) fn is_answered(&self, span: &Span<'_>) -> bool {
+        span.figure(figure::RESULT).is_some_and(|sockets| sockets > 0.0) && self.is_outside(span)
+    }
+
+    /// Whether a system call waits for a resolver outside of any recorded look-up.
+    fn is_outside(&self, span: &Span<'_>) -> bool {
         let asks = span.kind() == kind::SYSCALL
             && AWAITS.contains(&span.name())
-            && span.figure(figure::RESULT) == Some(0.0)
             && span.label(label::PEER).is_some_and(|peer| peer.ends_with(RESOLVER));
         let known = || self.lookups.get(&span.thread());
         asks && !known().is_some_and(|moments| moments.touches(span.t0_ns(), span.t1_ns()))

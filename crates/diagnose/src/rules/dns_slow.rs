@@ -7,6 +7,7 @@ use super::dns_case::{self, NOBODY_ASKED, asked, timed_out};
 use super::gc_case::remedy;
 use super::wait_case::{Waits, unseen};
 use crate::facts::{Value, waits as facts};
+use crate::waits::Heading;
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
 /// A look-up that takes as long is slow, milliseconds: a resolver near by answers within some, one far away within
@@ -51,14 +52,24 @@ impl Rule for DnsSlow {
             return unseen(self, (case, jvm), kind::NET_DNS, "name look-ups");
         };
         // A resolver that let questions go unanswered owes these answers too.
-        let lost = dns_case::Questions::of(case, jvm).any_lost();
-        let long = |span: &Span<'_>| {
-            span.duration_ns() as f64 / 1e6 >= SLOW_MS
-                && !timed_out(span)
-                && !(lost && dns_case::is_unanswered(span))
-        };
+        let questions = dns_case::Questions::of(case, jvm);
+        let lost = questions.any_lost();
+        let is_long = |span: &Span<'_>| span.duration_ns() as f64 / 1e6 >= SLOW_MS;
+        let long =
+            |span: &Span<'_>| is_long(span) && !timed_out(span) && !(lost && dns_case::is_unanswered(span));
         let Some(waits) = Waits::of(case, jvm, kind::NET_DNS, long) else { return Judgement::NotApplicable };
+        let waits = waits.and_of(kind::SYSCALL, |span| is_long(span) && questions.is_answered(span));
+        // Where questions are lost as well, whom the others wait behind nothing tells.
+        let behind = !waits.slow.is_empty() && !lost;
+        let mut waits = if behind { dns_case::with_those_behind(waits) } else { waits };
+        if behind {
+            waits.attributed_ms = case.attributed.ms(jvm, Heading::Dns);
+        }
         if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
+            // What was seen of them in a part of the time rules nothing out.
+            if !all.is_whole(kind::NET_DNS) {
+                return unseen(self, (case, jvm), kind::NET_DNS, "name look-ups");
+            }
             if all.slow.is_empty() {
                 return all.ruled_out(NOBODY_ASKED);
             }
@@ -80,30 +91,38 @@ impl Rule for DnsSlow {
                 "the look-ups were timed; no series shows what they cost the application",
             ),
         };
-        let names = waits.by(|span| span.name().to_owned());
         let mut finding = waits.finding(self, sure);
-        let unanswered = waits.slow.iter().filter(|wait| dns_case::is_unanswered(&wait.span)).count();
+        let (lookups, behind): (Vec<_>, Vec<_>) =
+            waits.slow.iter().partition(|wait| !dns_case::is_lock(&wait.span));
+        let unanswered = lookups.iter().filter(|wait| dns_case::is_unanswered(&wait.span)).count();
         finding.title = format!(
             "{} took {}, the longest {}{}",
-            quantity::plural(waits.slow.len(), "name look-up", "name look-ups"),
-            quantity::millis(waits.total_ms()),
-            quantity::millis(waits.longest_ms()),
-            dns_case::of_which(unanswered, waits.slow.len())
+            quantity::plural(lookups.len(), "name look-up", "name look-ups"),
+            quantity::millis(lookups.iter().map(|wait| wait.ms).sum()),
+            quantity::millis(lookups.iter().map(|wait| wait.ms).fold(0.0, f64::max)),
+            dns_case::of_which(unanswered, lookups.len())
         );
-        finding.culprit =
-            waits.by(|span| span.label(label::PEER).unwrap_or_default().to_owned())[0].0.clone();
-        if finding.culprit.is_empty() {
-            finding.culprit = "the resolver".into();
+        if !behind.is_empty() {
+            let ms = quantity::millis(behind.iter().map(|wait| wait.ms).sum());
+            finding.title.push_str(&format!("; threads that wanted the same name waited {ms} behind them"));
         }
+        let peers = waits.by(|span| span.label(label::PEER).unwrap_or_default().to_owned());
+        let named = peers.into_iter().map(|(peer, _)| peer).find(|peer| !peer.is_empty());
+        finding.culprit = named.unwrap_or_else(|| "the resolver".into());
+        let names = waits.by(|span| match span.kind() {
+            kind::NET_DNS => span.name().to_owned(),
+            _ => String::new(),
+        });
         finding.meaning =
             "Before it can connect, a thread waits until the resolver has answered; a time-out of the \
                            request counts this time too."
                 .into();
         let listed = names
             .iter()
+            .filter(|(name, _)| !name.is_empty())
             .take(CITED)
             .map(|(name, g)| facts::LOOKUPS_OF.is(Value::ms(g.ms)).with("name", Value::name(name)));
-        let fact = facts::SLOW_LOOKUPS.is(Value::count(waits.slow.len()));
+        let fact = facts::SLOW_LOOKUPS.is(Value::count(lookups.len()));
         let fact = fact.with("lookups", Value::count(all.slow.len())).with("least", Value::ms(SLOW_MS));
         finding.evidence.push(waits.summed(fact.with("names", Value::list(listed))));
         finding.evidence.extend(waits.longest(CITED, asked));
@@ -134,6 +153,7 @@ impl Rule for DnsSlow {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::FrameType::C2;
     use fathom_recording::vocabulary::figure;
 
     use super::*;
@@ -162,9 +182,46 @@ mod tests {
         assert!(matches!(judged(&DnsSlow, &look_ups(4_000.0, 2.0).sealed()), Judgement::RuledOut { .. }));
     }
 
+    /// One thread asks, three want the same name and wait for the JDK's lock.
+    #[test]
+    fn threads_behind_a_slow_look_up_wait_for_the_resolver() {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        for name in ["a", "b", "c", "d"] {
+            built.on_thread(kind::SCHED_WATCHED, name, "", 0.0, 10_000.0);
+        }
+        let asks = [("java.net.Inet6AddressImpl.lookupAllHostAddr", C2), ("shop.Rates.order", C2)];
+        let waits = [
+            ("java.util.concurrent.locks.ReentrantLock.lock", C2),
+            ("java.net.InetAddress$NameServiceAddresses.get", C2),
+            ("shop.Rates.order", C2),
+        ];
+        for i in 0..8 {
+            let at = f64::from(i);
+            built.with_stack(
+                (kind::NET_DNS, "rates.test"),
+                "a",
+                &asks,
+                &[(label::PEER, "10.0.0.2:53")],
+                (at, 600.0),
+            );
+            for name in ["b", "c", "d"] {
+                let lock = (kind::LOCK_PARK, "java.util.concurrent.locks.ReentrantLock$NonfairSync");
+                built.with_stack(lock, name, &waits, &[], (at, 600.0));
+            }
+        }
+        let Judgement::Found(finding) = judged(&DnsSlow, &built.sealed()) else { panic!() };
+        let told = "8 name look-ups took 4.80 s, the longest 600 ms; threads that wanted the same name waited 14.40 s behind them";
+        assert_eq!(finding.title, told);
+        assert_eq!(finding.culprit, "10.0.0.2:53");
+        assert!((finding.cost_ms - 4_800.0).abs() < 1.0, "{}", finding.cost_ms);
+    }
+
     /// A recording of `fathom record` without a look-up, whose collector could not see something.
     fn watched(unseen: &[&str]) -> Judgement {
-        let mut built = Built::jvm("17", "G1", 10.0);
+        watched_beside(Built::jvm("17", "G1", 10.0), unseen)
+    }
+
+    fn watched_beside(mut built: Built, unseen: &[&str]) -> Judgement {
         built.recording.processes[built.jvm.index()].pid = Some(7);
         let unseen = unseen.iter().map(|what| fathom_recording::Unseen {
             what: (*what).into(),
@@ -190,5 +247,9 @@ mod tests {
         let Judgement::CannotTell(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
         assert!(spot.what.contains("names that process 7 resolves"), "{}", spot.what);
         assert!(!spot.remedy.contains("fathom record"), "{}", spot.remedy);
+        // Some that were quick say nothing of those that were not seen.
+        let some = watched_beside(look_ups(4.0, 0.0), &["names that process 7 resolves, for stretches"]);
+        assert!(matches!(some, Judgement::CannotTell(_)));
+        assert!(matches!(watched_beside(look_ups(4.0, 0.0), &[]), Judgement::RuledOut { .. }));
     }
 }

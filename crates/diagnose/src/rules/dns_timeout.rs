@@ -64,6 +64,10 @@ impl Rule for DnsTimeout {
         let waits = waits.and_of(kind::SYSCALL, |span| questions.is_lost(span));
         let waits = if lost { dns_case::with_those_behind(waits) } else { waits };
         if waits.slow.is_empty() || !case.matters(waits.cost_ms()) {
+            // What was seen of them in a part of the time rules nothing out.
+            if !all.is_whole(kind::NET_DNS) {
+                return unseen(self, (case, jvm), kind::NET_DNS, "name look-ups");
+            }
             if all.slow.is_empty() {
                 return all.ruled_out(NOBODY_ASKED);
             }

@@ -134,6 +134,11 @@ impl<'c, 'a> Waits<'c, 'a> {
         })
     }
 
+    /// Whether no collector that should have seen all such waits says that it did not. Logs have what was asked of them.
+    pub(crate) fn is_whole(&self, kind: &str) -> bool {
+        self.watcher.is_some() || collectors(self.case.recording, kind).next().is_none()
+    }
+
     /// Time that threads waited in the slow windows, added up, milliseconds.
     pub(crate) fn total_ms(&self) -> f64 {
         self.slow.iter().map(|w| w.ms).sum::<f64>() + self.unlisted_ms()
