@@ -47,6 +47,15 @@ impl Growth<'_> {
     }
 }
 
+impl Growth<'_> {
+    /// What of the loss operations spent in page faults, with what their CPU time is credited with; milliseconds.
+    pub(crate) fn of_page_faults(&self, case: &Case<'_>) -> f64 {
+        let in_faults = |g: &&Grown<'_>| matches!(g.key.heading, Heading::KernelFault | Heading::PageFault);
+        let took: f64 = self.worked().filter(in_faults).map(Grown::by).sum();
+        self.most_ms(case) * took / self.all().max(f64::MIN_POSITIVE)
+    }
+}
+
 /// What of a part's slow time is time under a heading, or was waited for under it.
 fn through(grown: &Grown<'_>, heading: Heading) -> f64 {
     if !grown.cause.by_lock || !matches!(heading, Heading::Monitor | Heading::Lock) {

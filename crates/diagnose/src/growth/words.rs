@@ -60,6 +60,7 @@ pub(super) fn doing(key: &Key<'_>) -> String {
         Heading::NativeLock => "waiting for a native lock".to_owned(),
         Heading::Waiting | Heading::Idle => "waiting for another thread".to_owned(),
         Heading::PageFault => format!("waiting in page faults{}", on("on")),
+        Heading::KernelFault => "on a CPU in page faults".to_owned(),
         Heading::MapLock => "waiting for the lock of its address space".to_owned(),
         Heading::Child => format!("waiting for another process{}", on("at")),
         Heading::Sleep => "asleep for a time".to_owned(),

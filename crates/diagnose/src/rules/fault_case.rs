@@ -86,7 +86,10 @@ impl<'c, 'a> Faults<'c, 'a> {
             let (slow, base) = (of(&self.slow), of(&self.base));
             self.case.excess_ms(slow.values().sum(), base.values().sum()) / sharing(slow.values())
         };
-        (cost(false) + cost(true)).min(Case::length_ms(&self.case.slow))
+        let shared = (cost(false) + cost(true)).min(Case::length_ms(&self.case.slow));
+        // What operations took longer for is known better than by how threads share the time evenly.
+        let by_operations = |heading| self.case.attributed.ms(self.jvm, heading);
+        shared.max(by_operations(Heading::KernelFault) + by_operations(Heading::PageFault))
     }
 
     /// Mappings by the time above the base's that faults in them took, the dearest first, with the sum of each.
