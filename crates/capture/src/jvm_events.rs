@@ -235,6 +235,9 @@ impl JvmEvents {
                     Verdict::TakeOff { per_s, pause } => {
                         attached.links.clear();
                         cx.unseen(too_many(group, jvm.target.pid, per_s, pause));
+                        if i == probes::STARTS {
+                            cx.shared.starts.forget_calls();
+                        }
                         if i < probes::STOPS {
                             jvm.watched_until(cx.clock.epoch_now_ns(), cx);
                             jvm.watched_since_ns = None;

@@ -144,6 +144,17 @@ impl Starts {
         }
     }
 
+    /// Nobody tells of returns from `Thread.start` for a while: the calls that are under way end unseen, and must not be taken to last until
+    /// a later one returns. Of all processes, as those of one are not told apart; of others one start each lacks its call.
+    pub(crate) fn forget_calls(&mut self) {
+        self.calls.retain(|_, calls| {
+            if calls.back().is_some_and(|(_, end)| end.is_none()) {
+                calls.pop_back();
+            }
+            !calls.is_empty()
+        });
+    }
+
     /// A thread gets to Java.
     pub(crate) fn in_java(&mut self, tid: i32, t_ns: i64, name: &str) {
         let (tid, t_ns) = (tid.cast_unsigned(), t_ns.max(0).cast_unsigned());
@@ -294,6 +305,22 @@ mod tests {
     fn seen_at(starts: &mut Starts, t_ns: u64) -> Vec<Start> {
         starts.seen(t_ns);
         starts.take(|_| true)
+    }
+
+    #[test]
+    fn a_call_whose_probes_are_taken_off_does_not_last_until_they_are_back() {
+        let mut starts = wanted();
+        starts.call(2, 100, false);
+        starts.forget_calls();
+        for (tid, at) in [(7, 120), (8, 5_000)] {
+            starts.cloned(born(tid, at), (at - 10, at + 10), None);
+            starts.ran(born(tid, at), at + 30);
+            starts.in_java(tid as i32, at as i64 + 70, "worker");
+        }
+        // The end of a call that began while nobody looked.
+        starts.call(2, 5_050, true);
+        let told = seen_at(&mut starts, 9_000);
+        assert!(told.len() == 2 && told.iter().all(|start| start.call_ns.is_none()), "{told:?}");
     }
 
     #[test]

@@ -330,7 +330,15 @@ impl<'a> Growth<'a> {
             words::is_of(grown.key.heading, rule)
                 || (grown.cause.by_lock && words::is_of(Heading::Lock, rule))
         };
-        findings.iter().any(|finding| finding.process_id == self.jvm && of_rule(finding.rule))
+        // The JVM's lock of its list of threads is waited for where threads are started.
+        let of_starts = |finding: &Finding| {
+            finding.rule == "thread-start-slow"
+                && grown.key.heading == Heading::NativeLock
+                && grown.key.place == finding.culprit
+        };
+        findings
+            .iter()
+            .any(|finding| finding.process_id == self.jvm && (of_rule(finding.rule) || of_starts(finding)))
     }
 
     /// Credits findings about locks with what the holders did meanwhile in their own time: what others wait for takes the holder as long, and

@@ -1,14 +1,15 @@
 //! `thread-start-slow`: threads are started while others wait for them, and it takes long until they run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use fathom_recording::vocabulary::{figure, kind};
-use fathom_recording::{ProcessId, Recording, Span};
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{ProcessId, Recording, Span, StackId, StrId};
 
 use super::gc_case::remedy;
 use super::wait_case::Waits;
 use crate::facts::{Value, waits as facts};
 use crate::intervals::Intervals;
+use crate::waits::Heading;
 use crate::waits::place::java_method;
 use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
 
@@ -29,6 +30,8 @@ enum Part {
     MapLock,
     /// The new thread's waits for a CPU.
     RunQueue,
+    /// The JVM's own lock of its list of threads, which each start and each end of a thread takes.
+    ThreadsLock,
     /// The rest of the system call.
     Clone,
     /// What the JVM and the C library do before and behind it on the caller's side.
@@ -38,14 +41,16 @@ enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 5] = [Self::MapLock, Self::RunQueue, Self::Clone, Self::Call, Self::ToJava];
+    const ALL: [Self; 6] =
+        [Self::MapLock, Self::RunQueue, Self::ThreadsLock, Self::Clone, Self::Call, Self::ToJava];
 
     fn words(self) -> &'static str {
         match self {
             Self::MapLock => "waits for the lock of the address space",
             Self::RunQueue => "the new thread waiting for a CPU",
             Self::Clone => "the kernel's clone()",
-            Self::Call => "Thread.start beside it",
+            Self::ThreadsLock => "waits for the JVM's lock of its list of threads",
+            Self::Call => "the rest of Thread.start on the caller's side",
             Self::ToJava => "the new thread on its way to Java",
         }
     }
@@ -67,6 +72,12 @@ impl Part {
                 "a CPU for the new thread: fewer that compute at once, more CPUs, a larger quota",
                 "the host or the control group",
                 "others get less",
+            ),
+            Self::ThreadsLock => remedy(
+                "fewer threads that start and end a second: each takes the JVM's lock of its list of threads (Threads_lock) twice, and \
+                 thread dumps hold it",
+                "the code that starts them, the monitoring",
+                "none",
             ),
             Self::Clone | Self::Call => remedy(
                 "a newer kernel (from 6.1 on mappings are found in a tree that does not slow down with their number) and fewer mappings",
@@ -96,8 +107,8 @@ impl Rule for ThreadStartSlow {
         "Who starts a thread for a piece of work waits until the kernel has made it, the JVM has set it up and a CPU is free for \
          it; a profile shows next to nothing of that, as nobody runs meanwhile.\n\n\
          **Evidence.** Starts from the call of `Thread.start` until the new thread runs Java, as `fathom record` sees them, cut into \
-         parts: the wait for the lock of the address space (a new stack is mapped), `clone()`, the new thread's waits for a \
-         CPU, the rest. From 2 ms on a start is slow. The part that took most names the culprit.\n\n\
+         parts: the wait for the lock of the address space (a new stack is mapped), waits for the JVM's own lock of its list of \
+         threads, `clone()`, the new thread's waits for a CPU, the rest. From 2 ms on a start is slow. The part that took most names the culprit.\n\n\
          **Cost.** The time in which a slow start was under way, above the base's, and no more than the waiting time of each thread. \
          That work waited for the new thread is not seen, so the verdict is at most *likely*.\n\n\
          **Look-alikes.** Where the new thread waits for a CPU, all threads do: the machine or its quota is too small, and the \
@@ -123,7 +134,20 @@ impl Rule for ThreadStartSlow {
             return Judgement::NotApplicable;
         }
         let starts = quantity::plural(all.slow.len(), "start of a thread", "starts of threads");
-        let cost_ms = wall_ms(case, jvm).min(waits.cost_ms());
+        let cutter = Cutter::of(case.recording, jvm);
+        let mut parts = Part::ALL.map(|part| (part, 0.0));
+        for wait in &waits.slow {
+            for ((_, sum), ms) in parts.iter_mut().zip(cutter.cut(&wait.span)) {
+                *sum += ms;
+            }
+        }
+        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        // Whoever waits for what such threads do, or for their ends, waits for the same lock.
+        let attributed_ms = match parts[0].0 {
+            Part::ThreadsLock => case.attributed.ms(jvm, Heading::NativeLock),
+            _ => 0.0,
+        };
+        let cost_ms = wall_ms(case, jvm).min(waits.cost_ms()).max(attributed_ms);
         if waits.slow.is_empty() || !case.matters(cost_ms) {
             let longest = quantity::millis(all.longest_ms());
             return all.ruled_out(format!("the longest of {starts} took {longest}"));
@@ -141,14 +165,6 @@ impl Rule for ThreadStartSlow {
                 (Confidence::Likely, "the starts were timed; no series shows what they cost the application")
             }
         };
-        let mut parts = Part::ALL.map(|part| (part, 0.0));
-        let cutter = Cutter::of(case.recording, jvm);
-        for wait in &waits.slow {
-            for ((_, sum), ms) in parts.iter_mut().zip(cutter.cut(&wait.span)) {
-                *sum += ms;
-            }
-        }
-        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
         let mut finding = waits.finding(self, sure);
         (finding.cost_ms, finding.share) = (cost_ms, case.share(cost_ms));
         let most = parts[0].0;
@@ -203,6 +219,7 @@ fn wall_ms(case: &Case<'_>, jvm: ProcessId) -> f64 {
 }
 
 /// What threads of a JVM waited for, by the thread's id, in order.
+#[derive(Default)]
 struct ByThread(HashMap<Option<i64>, Vec<Stretch>>);
 
 /// From, to, and the figure asked for, nanoseconds.
@@ -210,8 +227,18 @@ type Stretch = (i64, i64, f64);
 
 impl ByThread {
     fn of(recording: &Recording, jvm: ProcessId, kind: &str, figure: &str) -> Self {
+        Self::that(recording, jvm, (kind, figure), |_| true)
+    }
+
+    /// The same of those that `which` picks.
+    fn that(
+        recording: &Recording,
+        jvm: ProcessId,
+        (kind, figure): (&str, &str),
+        which: impl Fn(&Span<'_>) -> bool,
+    ) -> Self {
         let mut by: HashMap<Option<i64>, Vec<Stretch>> = HashMap::new();
-        for span in recording.spans_of(kind).filter(|span| span.process() == jvm) {
+        for span in recording.spans_of(kind).filter(|span| span.process() == jvm && which(span)) {
             let stretch = (span.t0_ns(), span.t1_ns(), span.figure(figure).unwrap_or(0.0));
             by.entry(tid(recording, &span)).or_default().push(stretch);
         }
@@ -238,17 +265,31 @@ struct Cutter<'a> {
     recording: &'a Recording,
     locked: ByThread,
     queued: ByThread,
+    listed: ByThread,
 }
 
 impl<'a> Cutter<'a> {
     fn of(recording: &'a Recording, jvm: ProcessId) -> Self {
         let locked = ByThread::of(recording, jvm, kind::MEMORY_MAP_LOCK, figure::RUNQ_NS);
         let queued = ByThread::of(recording, jvm, kind::SCHED_OFF, figure::RUNQ_NS);
-        Self { recording, locked, queued }
+        // Of short waits no stack may be known: the lock is known by its address.
+        let address = |span: &Span<'_>| span.label_id(label::ADDRESS);
+        let waits_for_locks = || recording.spans_of(kind::LOCK_NATIVE).filter(|span| span.process() == jvm);
+        let mut by_stack: HashMap<StackId, bool> = HashMap::new();
+        let mut lists: HashSet<StrId> = HashSet::new();
+        for span in waits_for_locks() {
+            let Some((stack, address)) = span.stack().zip(address(&span)) else { continue };
+            if *by_stack.entry(stack).or_insert_with(|| waits_for_the_list(recording, stack)) {
+                lists.insert(address);
+            }
+        }
+        let which = |span: &Span<'_>| address(span).is_some_and(|address| lists.contains(&address));
+        let listed = ByThread::that(recording, jvm, (kind::LOCK_NATIVE, figure::RUNQ_NS), which);
+        Self { recording, locked, queued, listed }
     }
 
     /// Milliseconds of each of [`Part::ALL`].
-    fn cut(&self, span: &Span<'_>) -> [f64; 5] {
+    fn cut(&self, span: &Span<'_>) -> [f64; 6] {
         let ms = |key: &str| span.figure(key).filter(|ns| ns.is_finite() && *ns > 0.0).unwrap_or(0.0) / 1e6;
         let (caller, new) = (tid(self.recording, span), span.figure(figure::NEW_TID).map(|tid| tid as i64));
         let locked = self.locked.within(caller, span);
@@ -263,19 +304,43 @@ impl<'a> Cutter<'a> {
         let mut clone = ms(figure::CLONE_NS);
         let mut aside = (call - clone - waited).max(0.0);
         let mut to_java = (to_java - queued).max(0.0);
-        // The lock is waited for within one of these.
-        let mut left = locked_ms;
-        for part in [&mut clone, &mut aside, &mut to_java] {
-            let taken = left.min(*part);
-            *part -= taken;
-            left -= taken;
-        }
-        [locked_ms, queued, clone, aside, to_java]
+        let listed = self.listed.within(caller, span);
+        let listed = listed.chain(self.listed.within(new, span).filter(|_| new.is_some() && new != caller));
+        let listed_ms = Intervals::of(listed.map(|(from, to, _)| (*from, *to))).length_ms();
+        // The locks are waited for within these.
+        let within = |lock_ms: f64, parts: [&mut f64; 3]| {
+            let mut left = lock_ms;
+            for part in parts {
+                let taken = left.min(*part);
+                *part -= taken;
+                left -= taken;
+            }
+            lock_ms - left
+        };
+        within(locked_ms, [&mut clone, &mut aside, &mut to_java]);
+        let listed_ms = within(listed_ms, [&mut aside, &mut to_java, &mut 0.0]);
+        [locked_ms, queued, listed_ms, clone, aside, to_java]
     }
+}
+
+/// Whether a stack waits for a lock of the JVM where a thread is put on its list or taken from it (`Threads_lock`, in
+/// jvm.cpp and threads.cpp of JDK 8 to 25).
+fn waits_for_the_list(recording: &Recording, stack: StackId) -> bool {
+    let (mut lock, mut list, mut at) = (false, false, Some(stack));
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let frame = recording.frames.get(node.frame.index());
+        let name = frame.map_or("", |frame| recording.strings.get(frame.name));
+        lock |= ["Mutex::lock", "Monitor::lock", "Monitor::ILock"].iter().any(|of| name.starts_with(of));
+        list |= ["JVM_StartThread", "Threads::add", "Threads::remove"].contains(&name);
+        at = node.parent;
+    }
+    lock && list
 }
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::FrameType::{C2, Jvm, Native};
+
     use super::*;
     use crate::Finding;
     use crate::built::{Built, judged};
@@ -323,6 +388,29 @@ mod tests {
         }
         let locked = found(&built.sealed());
         assert!(locked.title.contains("the lock of the address space"), "{}", locked.title);
+    }
+
+    /// The caller waits for the JVM's lock; of the second half of the waits no stack is known.
+    #[test]
+    fn waits_for_the_jvms_list_of_threads_are_told_by_their_lock() {
+        let mut built = starts(100.0, 99.0, 1.0, 0.1);
+        let lock = [(label::ADDRESS, "0x7f00")];
+        let stack = [("Mutex::lock_contended", Jvm), ("JVM_StartThread", Jvm), ("shop.Notices.order", C2)];
+        for i in 0..20 {
+            let frames = if i < 10 { &stack[..] } else { &[] };
+            let at = (f64::from(i) * 0.5 + 0.002, 90.0);
+            built.with_stack((kind::LOCK_NATIVE, "mutex"), "main", frames, &lock, at);
+            let malloc = [("__lll_lock_wait", Native), ("shop.Notices.order", C2)];
+            let other = [(label::ADDRESS, "0x7f99")];
+            let at = (f64::from(i) * 0.5 + 0.001, 0.5);
+            built.with_stack((kind::LOCK_NATIVE, "mutex"), "main", &malloc, &other, at);
+        }
+        let cutter_of = built.sealed();
+        let jvm = ProcessId(0);
+        let listed = Cutter::of(&cutter_of, jvm).listed;
+        let all: Vec<_> = listed.0.values().flatten().collect();
+        assert_eq!(all.len(), 20, "{all:?}");
+        assert!(all.iter().all(|(from, to, _)| to - from == 90_000_000), "{all:?}");
     }
 
     #[test]
