@@ -1,4 +1,4 @@
-"""The commands `list`, `run` and `score`."""
+"""The commands `list`, `run`, `score` and `cases`."""
 import argparse
 import dataclasses
 import json
@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import always, catalogue, page, rivals, score, workloads
+from . import always, catalogue, founding, page, rivals, score, workloads
 from .catalogue import LAB
 from .keeper import Keeper
 from .runner import RESULT, Runner
@@ -84,6 +84,11 @@ def score_runs(args):
         Path(args.page).write_text(page.page(rows, args.note))
 
 
+def make_pages(args):
+    """Runs the cases that fathom was made for, before and after their fix, and writes their pages (docs/cases)."""
+    return founding.make(args, tool(args))
+
+
 def tool(args):
     fathom = os.path.abspath(args.fathom)
     if not os.access(fathom, os.X_OK):
@@ -96,15 +101,19 @@ def main():
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, does, about in (("list", list_cases, "what cases there are"),
                               ("run", run_cases, "run cases, those that are not done yet"),
-                              ("score", score_runs, "say how often fathom is right, beside two rivals")):
+                              ("score", score_runs, "say how often fathom is right, beside two rivals"),
+                              ("cases", make_pages, "make the pages of the founding cases, before and after the fix")):
         command = commands.add_parser(name, help=about, description=does.__doc__)
         command.set_defaults(does=does)
         command.add_argument("cases", nargs="*", metavar="CASE")
         command.add_argument("--quick", action="store_true", help="only the quick set, some ten minutes")
-        if name == "run":
+        if name in ("run", "cases"):
             command.add_argument("--java", help="release of the JDK; the newest if not given")
             command.add_argument("--anew", action="store_true", help="also what was run before")
             command.add_argument("--out", default="/tmp/fathom-lab", help="folder of the recordings")
+        if name == "cases":
+            command.add_argument("--pages", default=str(LAB.parent / "docs/cases"), help="folder of the pages")
+            command.add_argument("--no-pictures", action="store_true", help="without the timelines, which need Chromium")
         if name == "score":
             command.add_argument("--out", nargs="+", default=["/tmp/fathom-lab"], help="folders of recordings")
             command.add_argument("--page", help="write the page here (docs/accuracy.md)")

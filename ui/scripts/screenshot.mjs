@@ -2,8 +2,8 @@
 //
 // Writes report-light.png and report-dark.png: the verdict and the timeline at its side, as a wide screen shows them. The pictures in
 // docs/images are of crates/ingest/fixtures/elasql: (cd there; fathom report client* gc* jit* -o report.html). With ONLY=SELECTOR
-// it writes that part of the page alone, as report-recording.png, light, 980 pixels of it: ONLY=#timeline of `fathom record -p PID`
-// of ui/test/java/Orders.java (java Orders 60 DIR), with its throughput.csv.
+// it writes that part of the page alone, as report-recording.png or NAME=FILE, light, 980 pixels of it: ONLY=#timeline of
+// `fathom record -p PID` of ui/test/java/Orders.java (java Orders 60 DIR), with its throughput.csv.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -30,12 +30,16 @@ for (const scheme of only ? ["light"] : ["light", "dark"]) {
   await page.goto(pathToFileURL(resolve(report)).href + (process.env["HASH"] ?? ""));
   await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
   await page.waitForTimeout(400);
-  const path = join(out, only ? "report-recording.png" : `report-${scheme}.png`);
+  const path = join(out, only ? (process.env["NAME"] ?? "report-recording.png") : `report-${scheme}.png`);
   if (only) {
     // The bar that stays in sight would lie over the lanes.
     await page.evaluate(() => (document.querySelector(".chosen").style.position = "static"));
+    // Lanes are drawn when they come into sight.
+    await page.locator(only).evaluate((element) => element.scrollIntoView());
+    await page.waitForTimeout(1000);
     const box = await page.locator(only).boundingBox();
-    await page.screenshot({ path, fullPage: true, clip: { x: box.x - 16, y: box.y - 8, width: box.width + 32, height: Math.min(980, box.height) } });
+    const clip = { x: Math.max(0, box.x - 16), y: Math.max(0, box.y - 8), width: box.width + 32, height: Math.min(980, box.height) };
+    await page.screenshot({ path, clip });
   } else await page.screenshot({ path, fullPage: process.env["FULL"] === "1" });
   // A third of the size with 96 colours, and no difference to see; ImageMagick is not needed otherwise.
   const smaller = spawnSync("convert", [path, "+dither", "-colors", "96", "-define", "png:compression-level=9", path]);
