@@ -52,6 +52,7 @@ class Founding:
     lasts: float = CHANGE_FOR
     warm: float = 4
     always: bool = False
+    java_min: int = 17
     keys: bool = False
     log_only: bool = False
     inputs: tuple = ()
@@ -83,14 +84,15 @@ def read():
     return {case.id: case for case in cases}
 
 
-def compile_programs(java, out):
-    """Compiles the programs, and the many methods of which the first case is made."""
+def compile_programs(java, out, left_out):
+    """Compiles the programs but those that need a later JDK, and the many methods of which the first case is made."""
     classes = out / "classes"
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir(parents=True)
     workloads.burst_source(classes)
     shared = [LAB / "workloads/shared/Meter.java", LAB / "workloads/shared/Switch.java", LAB / "workloads/orders/Fault.java"]
-    sources = [*shared, *(FOUNDING / "programs").glob("*.java"), classes / "Burst.java"]
+    programs = [file for file in (FOUNDING / "programs").glob("*.java") if file.stem not in left_out]
+    sources = [*shared, *programs, classes / "Burst.java"]
     subprocess.run([java / "bin/javac", "-nowarn", "-d", classes, *sources], check=True)
     return classes
 
@@ -257,13 +259,17 @@ def make(args, fathom):
     if unknown := set(args.cases) - set(cases):
         sys.exit(f"lab/run: no such case: {', '.join(sorted(unknown))}")
     feature, java = workloads.java_home(fathom, args.java)
-    classes, keeper, failed = compile_programs(java, out), Keeper(), 0
+    too_new = {case.program for case in cases.values() if case.java_min > feature}
+    classes, keeper, failed = compile_programs(java, out, too_new), Keeper(), 0
     images = docs.parent / "images/cases"
     images.mkdir(parents=True, exist_ok=True)
     docs.mkdir(parents=True, exist_ok=True)
     try:
         for case in cases.values():
             if args.cases and case.id not in args.cases:
+                continue
+            if case.program in too_new:
+                print(f"{case.id}: needs JDK {case.java_min}", flush=True)
                 continue
             print(case.id, flush=True)
             folder = out / case.id

@@ -26,7 +26,7 @@ pub struct Change {
     /// Parts of names of frames in which it shows.
     #[serde(default)]
     pub frames: Vec<String>,
-    /// Flags that it is about.
+    /// Flags and system properties that it is about.
     #[serde(default)]
     pub flags: Vec<String>,
     /// Feature releases of which some updates have it, and nobody has looked up which: of these
@@ -142,10 +142,12 @@ pub fn matching(
     found
 }
 
-/// Whether a command line has a flag: "-XX:+UseBiasedLocking", "-XX:LockingMode=1".
+/// Whether a command line has a flag or a system property: "-XX:+UseBiasedLocking", "-XX:LockingMode=1",
+/// "-Djdk.tls.useExtendedMasterSecret=false".
 fn names_flag(arguments: &str, flag: &str) -> bool {
     arguments.split_whitespace().any(|word| {
         let name = word.strip_prefix("-XX:").map(|w| w.trim_start_matches(['+', '-']));
+        let name = name.or_else(|| word.strip_prefix("-D"));
         name.is_some_and(|name| name.split('=').next() == Some(flag))
     })
 }
@@ -221,6 +223,11 @@ mod tests {
         assert!(touched.contains(&"JEP 254") && touched.contains(&"JEP 374"), "{touched:?}");
         assert!(found.iter().all(|m| m.second_has_it) && found.len() > touched.len());
         assert!(found.iter().all(|m| m.change.id != "JDK-8130150"), "some updates of 8 have it");
+        let property = ["-Djdk.tls.useExtendedMasterSecret=false".to_owned(), String::new()];
+        let updates = [Some("8u74".to_owned()), Some("8u202".to_owned())];
+        let found = matching(updates, &property, None);
+        let told = |id: &str| found.iter().any(|m| m.change.id == id && !m.touches.is_empty());
+        assert!(told("JDK-8148421"), "{found:?}");
         let same = [Some("17.0.15+6".to_owned()), Some("17.0.15+6".to_owned())];
         assert!(matching(same, &none, Some(&frames)).is_empty());
         assert!(matching([None, releases()[1].clone()], &none, None).is_empty());
