@@ -1,0 +1,148 @@
+use fathom_recording::{Process, Recording, Sink, Source};
+
+use super::super::record::tests::told;
+use super::*;
+use crate::collector::Shared;
+use crate::target::Selection;
+use crate::{Clock, Settings, Targets};
+
+const MB: i64 = 1 << 20;
+
+/// The recording that some records make.
+fn recorded(records: &[Record]) -> Recording {
+    let mut recording = Recording::new();
+    let process = recording.add_process(Process { jvm: true, ..Process::default() });
+    let source = recording.add_source(Source::default());
+    let mut targets = Targets::find(Selection::Pids(Vec::new())).unwrap();
+    let settings = Settings::default();
+    let mut cx = Context {
+        sink: &mut recording,
+        source,
+        targets: &mut targets,
+        clock: Clock::now(),
+        settings: &settings,
+        shared: &mut Shared::default(),
+    };
+    let target = Target { pid: i32::MAX, start_ticks: 0, process, jvm: true };
+    let mut assembly = Assembly::new(target);
+    records.iter().for_each(|record| assembly.take(record, &mut cx));
+    assembly.finish(&mut cx);
+    recording.seal();
+    recording
+}
+
+fn collection(at: i64) -> Vec<Record> {
+    use Kind::*;
+    let eden = ["G1 Young Generation", "G1 Eden Space"];
+    let old = ["G1 Young Generation", "G1 Old Gen"];
+    let operation = ["G1CollectForAllocation"];
+    vec![
+        told(SafepointBegin, at, 7, &[], &[]),
+        told(OperationBegin, at + 100, 7, &operation, &[0]),
+        told(GcBegin, at + 110, 7, &[], &[0]),
+        told(PoolBegin, at + 120, 7, &eden, &[0, 50 * MB, 60 * MB, 0]),
+        told(PoolBegin, at + 121, 7, &old, &[0, 10 * MB, 40 * MB, 0]),
+        told(PoolEnd, at + 180, 7, &eden, &[0, 0, 60 * MB, 0]),
+        told(PoolEnd, at + 181, 7, &old, &[0, 12 * MB, 40 * MB, 0]),
+        told(GcEnd, at + 190, 7, &["No GC", "G1 Evacuation Pause"], &[]),
+        told(OperationEnd, at + 200, 7, &operation, &[0]),
+        told(SafepointEnd, at + 230, 7, &[], &[]),
+    ]
+}
+
+#[test]
+fn a_collection_is_a_pause_within_its_operation_within_its_safepoint() {
+    let recording = recorded(&collection(1000));
+    let pause = recording.spans_of(kind::GC_PAUSE).next().unwrap();
+    assert_eq!((pause.name(), pause.duration_ns()), ("Pause Young", 80));
+    assert_eq!(pause.figure(figure::HEAP_BEFORE_BYTES), Some((60 * MB) as f64));
+    assert_eq!(pause.figure(figure::HEAP_AFTER_BYTES), Some((12 * MB) as f64));
+    assert_eq!(pause.figure(figure::HEAP_CAPACITY_BYTES), Some((100 * MB) as f64));
+    assert_eq!(pause.figure(figure::YOUNG_AFTER_BYTES), Some(0.0));
+    assert_eq!(pause.label(label::CAUSE), Some("G1 Evacuation Pause"));
+    let safepoint = recording.spans_of(kind::SAFEPOINT).next().unwrap();
+    assert_eq!((safepoint.name(), safepoint.duration_ns()), ("G1CollectForAllocation", 230));
+    let parts = [figure::REACH_NS, figure::AT_NS, figure::LEAVE_NS].map(|key| safepoint.figure(key));
+    assert_eq!(parts, [Some(100.0), Some(100.0), Some(30.0)]);
+    assert_eq!(recording.spans_of(kind::VM_OPERATION).count(), 1);
+}
+
+#[test]
+fn a_collection_that_tells_of_the_young_part_alone_says_nothing_of_the_heap() {
+    let mut records = collection(1000);
+    records.extend(collection(2000).into_iter().filter(|r| r.text(1) != "G1 Old Gen"));
+    let recording = recorded(&records);
+    let heaps: Vec<_> =
+        recording.spans_of(kind::GC_PAUSE).map(|p| p.figure(figure::HEAP_AFTER_BYTES).is_some()).collect();
+    assert_eq!(heaps, [true, false]);
+}
+
+#[test]
+fn of_a_library_without_probes_a_collection_has_its_cause_and_a_compilation_its_tier() {
+    use Kind::*;
+    let of_function = |mut record: Record| {
+        record.of_function = true;
+        record
+    };
+    let compile = ["c1", "shop.Orders", "total"];
+    let recording = recorded(
+        &[
+            told(OperationBegin, 10, 7, &["GenCollectForAllocation"], &[]),
+            told(OperationEnd, 30, 7, &["No GC", "Allocation Failure"], &[]),
+            told(CompileBegin, 40, 8, &compile, &[0, 3, 17, 0]),
+            told(CompileEnd, 90, 8, &[], &[]),
+        ]
+        .map(of_function),
+    );
+    let pause = recording.spans_of(kind::GC_PAUSE).next().unwrap();
+    assert_eq!((pause.name(), pause.label(label::CAUSE)), ("Pause Young", Some("Allocation Failure")));
+    let compile = recording.spans_of(kind::JIT_COMPILE).next().unwrap();
+    assert_eq!((compile.name(), compile.duration_ns()), ("shop.Orders.total", 50));
+    let figures = [figure::TIER, figure::OSR_BCI, figure::SUCCESS].map(|key| compile.figure(key));
+    assert_eq!(figures, [Some(3.0), Some(17.0), None], "whether it succeeded is not reported");
+}
+
+#[test]
+fn what_began_before_the_probes_were_there_is_left_out() {
+    // Any tail of the records: ends without beginnings.
+    let records = collection(1000);
+    for from in 1..records.len() {
+        let recording = recorded(&records[from..]);
+        assert_eq!(recording.spans_of(kind::SAFEPOINT).count(), 0, "{from}");
+        assert_eq!(recording.spans_of(kind::GC_PAUSE).count(), usize::from(from <= 1), "{from}");
+    }
+}
+
+#[test]
+fn a_cycle_told_by_another_thread_is_no_pause_and_an_operation_known_as_one_is() {
+    use Kind::*;
+    let (mark, other) = (["ZMarkStartYoung"], ["ICBufferFull"]);
+    let recording = recorded(&[
+        told(GcBegin, 5, 99, &[], &[0]),
+        told(OperationBegin, 10, 7, &mark, &[0]),
+        told(OperationEnd, 30, 7, &mark, &[0]),
+        told(OperationBegin, 40, 7, &other, &[0]),
+        told(OperationEnd, 45, 7, &other, &[0]),
+        told(GcEnd, 900, 99, &[], &[]),
+    ]);
+    let pauses: Vec<_> = recording.spans_of(kind::GC_PAUSE).map(|s| (s.name(), s.duration_ns())).collect();
+    assert_eq!(pauses, [("Pause Mark Start", 20)]);
+}
+
+#[test]
+fn a_compilation_is_told_by_its_thread_and_one_that_does_not_end_is_cut() {
+    let method = ["C2", "java/lang/String", "indexOf", "(I)I"];
+    let records = [
+        told(Kind::CompileBegin, 10, 21, &method, &[]),
+        told(Kind::CompileBegin, 20, 22, &["C1", "a/B", "c", "()V"], &[]),
+        told(Kind::CompileEnd, 50, 21, &method, &[1]),
+    ];
+    let recording = recorded(&records);
+    let compiles: Vec<_> = recording
+        .spans_of(kind::JIT_COMPILE)
+        .map(|s| (s.name(), s.label(label::COMPILER), s.figure(figure::TIER), s.label(label::CUT).is_some()))
+        .collect();
+    let expected =
+        [("java.lang.String.indexOf", Some("c2"), Some(4.0), false), ("a.B.c", Some("c1"), None, true)];
+    assert_eq!(compiles, expected);
+}
