@@ -86,6 +86,9 @@ fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
     }
 }
 
+/// A found window of which half or as much was recorded is judged, nanoseconds: of less, chance says as much as what acted.
+const ENOUGH_NS: i64 = 1_000_000_000;
+
 /// Windows with what was lost in them.
 pub(crate) struct Chosen {
     pub(crate) windows: Windows,
@@ -297,6 +300,19 @@ fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
     }
 }
 
+/// Of windows those of which enough was recorded to judge them, and what was recorded of the others, milliseconds. Where nothing was recorded
+/// of any of them, all: then the verdict is of that.
+fn recorded_enough(slow: &[Window], recorded: &Intervals) -> (Vec<Window>, f64) {
+    let part_ns = |window: &Window| recorded.length_within_ns(window.from_ns, window.to_ns);
+    let enough_ns = |window: &Window| ENOUGH_NS.min((window.to_ns - window.from_ns) / 2);
+    let (kept, hardly): (Vec<_>, Vec<_>) = slow.iter().partition(|w| part_ns(w) >= enough_ns(w));
+    let hardly_ms: f64 = hardly.iter().map(|window| part_ns(window) as f64 / 1e6).sum();
+    match hardly_ms > 0.0 {
+        true => (kept, hardly_ms),
+        false => (slow.to_vec(), 0.0),
+    }
+}
+
 fn by_finding<'a>(
     recording: &'a Recording,
     jvms: &[ProcessId],
@@ -312,8 +328,14 @@ fn by_finding<'a>(
         return Chosen { picked: true, ..chosen(slow.windows(), base, how) };
     }
     if let Some(found) = found {
+        let (kept, hardly_ms) = recorded_enough(&found.slow, &timeline.recorded());
         return match found.slow.is_empty() {
-            false => chosen(found.slow.clone(), found.base.clone(), found.how.clone()),
+            false if kept.is_empty() => whole(format!(
+                "{}; only {} of that were recorded, too little to judge, so the whole run is looked at",
+                found.how,
+                crate::quantity::millis(hardly_ms)
+            )),
+            false => chosen(kept, found.base.clone(), found.how.clone()),
             true => match most_stopped(recording, jvms) {
                 Some((slow, how)) => on_stops(slow, format!("{}; {how}", found.how), timeline),
                 None => whole(format!("no slow window, so the whole run is looked at: {}", found.how)),

@@ -1,5 +1,8 @@
 //! Windows that a diagnosis chooses on series made by hand.
 
+use super::recorded_enough;
+use crate::Window;
+use crate::intervals::Intervals;
 use fathom_recording::vocabulary::series;
 use fathom_recording::{Placement, Recording, SeriesInfo, SeriesKind, Sink};
 
@@ -112,4 +115,16 @@ fn fewer_requests_of_the_same_latency_are_less_demand() {
     assert_eq!(less.findings.first().map(|f| f.rule), Some("less-demand"), "{}", less.headline);
     assert!(less.headline.contains("each took no longer: 4.995 ms instead of 5.000"), "{}", less.headline);
     assert_eq!(diagnosis(20.0).findings.len(), 0, "slower, and nothing says why");
+}
+
+#[test]
+fn a_window_of_which_hardly_anything_was_recorded_is_not_judged() {
+    let window = |from: i64, to: i64| Window { from_ns: from * 1_000_000, to_ns: to * 1_000_000 };
+    let recorded = Intervals::of_windows(&[window(1_858, 20_000)]);
+    let enough = |slow: &[Window]| recorded_enough(slow, &recorded);
+    // 142 ms of two seconds; half of a short one; one that was not recorded at all beside one that was.
+    assert_eq!(enough(&[window(0, 2_000)]), (vec![], 142.0));
+    assert_eq!(enough(&[window(1_500, 2_500)]).0.len(), 1);
+    assert_eq!(enough(&[window(0, 2_000), window(9_000, 11_000)]), (vec![window(9_000, 11_000)], 142.0));
+    assert_eq!(enough(&[window(0, 1_000)]), (vec![window(0, 1_000)], 0.0));
 }
