@@ -9,30 +9,31 @@
 //!   stop  ─▶ collectors stopped, sources completed
 //! ```
 
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use fathom_recording::{Check, ClockBasis, Placement, Source, SourceId};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::Clock;
 use crate::clock::monotonic_ns;
 use crate::collector::{COLLECTORS, Collector, Context, Engine, Entry, Settings, Shared, Unavailable};
 use crate::error::CaptureError;
 use crate::jvm_facts::JvmFacts;
 use crate::target::{Change, Target, TargetEvent, Targets};
 use crate::written_files::{WrittenFile, WrittenFiles};
-use crate::{Clock, CpuEvent, privileges};
 
 mod end;
+mod engines;
 mod limits;
 mod memory;
 mod output;
 mod priority;
 mod signals;
 mod stacks;
+mod targets;
 mod window;
 
 pub use end::Ended;
+use engines::{check_event, choose_engine};
 pub use limits::Limits;
 pub(crate) use limits::free_bytes;
 pub use memory::left as memory_left;
@@ -399,70 +400,6 @@ impl Session {
         Ok(())
     }
 
-    fn watch_births(&mut self) -> Result<(), Unavailable> {
-        if self.engine == Engine::Ebpf { self.targets.watch_births() } else { Ok(()) }
-    }
-
-    /// Waits for the next turn, or for something to happen (`births`: the kernel's news too). Whether a target may have
-    /// ended.
-    fn wait(&self, signals: &Signals, timeout: Duration, births: bool) -> bool {
-        let targets: Vec<BorrowedFd<'_>> = self.targets.pidfds().collect();
-        let wakes = self.running.iter().filter(|r| r.works).filter_map(|r| r.collector.wake());
-        let births = self.targets.wake().filter(|_| births);
-        let fds = std::iter::once(signals.wake()).chain(targets.iter().copied()).chain(wakes).chain(births);
-        let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-        let timeout =
-            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
-        // An interrupted wait is a turn that came early.
-        let _ = poll(&mut fds, Some(&timeout));
-        fds.iter().skip(1).take(targets.len()).any(|fd| !fd.revents().is_empty())
-    }
-
-    /// Tells collectors what became of the targets: by the kernel's news, and by a look at all processes.
-    fn news(&mut self, writer: &mut dyn Output, scan: bool) {
-        let mut events = std::mem::take(&mut self.events);
-        self.targets.hear(writer, &mut events);
-        if scan {
-            self.targets.scan(writer, &mut events);
-            self.written.look(&self.targets);
-        }
-        self.ever_had_a_target |= !self.targets.is_empty();
-        events.iter().for_each(|event| self.facts.target(event));
-        self.facts.tell(writer);
-        for event in &events {
-            self.tell_of(event, writer);
-        }
-        events.clear();
-        self.events = events;
-    }
-
-    /// Tells collectors what became of a target.
-    fn tell_of(&mut self, event: &TargetEvent, writer: &mut dyn Output) {
-        if event.leaves() {
-            self.each(writer, |running| running.works, |running, cx| running.collector.left(event, cx));
-            self.shared.forget_code(event);
-        }
-        let mut is_met = false;
-        let mut meet = |running: &Running, cx: &Context<'_>| {
-            if !is_met && running.entry.id != crate::jvm_events::ENTRY.id {
-                is_met = true;
-                cx.shared.meet_code(event, cx.targets);
-            }
-        };
-        self.each(
-            writer,
-            |running| running.works,
-            |running, cx| {
-                meet(running, cx);
-                running.collector.target(event, cx);
-            },
-        );
-        if !is_met {
-            self.shared.meet_code(event, &self.targets);
-        }
-        self.shared.learn_code(event.target.pid);
-    }
-
     fn drain(&mut self, writer: &mut dyn Output) {
         self.keep_stacks_up(writer);
         self.each(
@@ -542,31 +479,5 @@ fn source_row(name: &str, format: &str, clock: Clock) -> Source {
             how: "recorded live, stamped by the machine's clock".into(),
         },
         ..Source::default()
-    }
-}
-
-/// Whoever asks for another event than the usual one does not want a recording without its samples.
-fn check_event(settings: &Settings, engine: Engine) -> Result<(), CaptureError> {
-    let event = settings.cpu_event;
-    if event == CpuEvent::default() || !settings.wants(&crate::cpu::ENTRY, Engine::Ebpf) {
-        return Ok(());
-    }
-    if engine != Engine::Ebpf {
-        return Err(CaptureError::NotHere(Unavailable {
-            what: format!("CPU samples by {}", event.name()),
-            why: "the flight recorder samples by a clock of its own".into(),
-            remedy: "record with the eBPF engine (as root), or without --event".into(),
-        }));
-    }
-    event.check(settings.frequency_hz).map_err(CaptureError::NotHere)
-}
-
-/// The engine that is used, and why not the better one. An error: the one that was asked for cannot be used.
-fn choose_engine(settings: &Settings) -> Result<(Engine, Vec<Unavailable>), CaptureError> {
-    match (settings.engine, privileges::ebpf()) {
-        (Some(Engine::Jfr), _) => Ok((Engine::Jfr, Vec::new())),
-        (_, Ok(())) => Ok((Engine::Ebpf, Vec::new())),
-        (Some(_), Err(why)) => Err(CaptureError::NotHere(why)),
-        (None, Err(why)) => Ok((Engine::Jfr, vec![why])),
     }
 }

@@ -4,6 +4,8 @@
 //! The second goes over them in that order, which is the dump's own but for collectors that dump in
 //! the order of references, and turns identifiers into numbers.
 
+mod scan;
+
 use std::ops::Range;
 use std::path::Path;
 
@@ -15,14 +17,12 @@ use crate::column::{Column, Storage};
 use crate::cursor::{Cursor, ids};
 use crate::dominators::NONE;
 use crate::file::DumpFile;
-use crate::heap::{Entry, Frame, Heap, PLACE_BITS, Root, Thread};
+use crate::heap::{Heap, PLACE_BITS, Root, Thread};
 use crate::layout::{Layout, Neighbour, round};
 use crate::lookup::Lookup;
 use crate::offsets::Offsets;
-use crate::records::{
-    ClassKey, ClassPart, Damage, Header, RootKind, RootRecord, Visit, class_body, header, tag, walk, width,
-};
-use crate::text::Texts;
+use crate::records::{ClassPart, Damage, Header, RootKind, class_body, header, tag, walk, width};
+use scan::Scan;
 
 /// What the referents of soft, weak, phantom and final references count as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,76 +103,6 @@ pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Resu
         mirrors,
         extra,
     })
-}
-
-/// What the first pass notes.
-struct Scan {
-    texts: Texts,
-    entries: Column<Entry>,
-    classes: Classes,
-    loaded: Vec<(u32, u64, u64)>,
-    frames: FxHashMap<u64, Frame>,
-    /// Serial numbers of classes, for frames.
-    serials: FxHashMap<u32, u32>,
-    stacks: FxHashMap<u32, (u64, u32)>,
-    roots: Vec<RootRecord>,
-    too_many_classes: bool,
-}
-
-impl Scan {
-    fn new(storage: Storage, most: usize) -> Self {
-        Self {
-            texts: Texts::default(),
-            entries: Column::with_room(storage, most),
-            classes: Classes::default(),
-            loaded: Vec::new(),
-            frames: FxHashMap::default(),
-            serials: FxHashMap::default(),
-            stacks: FxHashMap::default(),
-            roots: Vec::new(),
-            too_many_classes: false,
-        }
-    }
-
-    fn class(&mut self, id: u64) -> u32 {
-        let class = self.classes.intern(id);
-        self.too_many_classes |= class.is_none();
-        class.unwrap_or(0)
-    }
-}
-
-impl Visit for Scan {
-    fn text(&mut self, id: u64, at: usize, bytes: usize) {
-        self.texts.add(id, at, bytes);
-    }
-
-    fn class_loaded(&mut self, serial: u32, id: u64, name: u64) {
-        let class = self.class(id);
-        self.serials.insert(serial, class);
-        self.loaded.push((class, id, name));
-    }
-
-    fn frame(&mut self, id: u64, method: u64, source: u64, class_serial: u32, line: i32) {
-        let class = self.serials.get(&class_serial).copied().unwrap_or(NONE);
-        self.frames.insert(id, Frame { method, source, class, line });
-    }
-
-    fn stack(&mut self, serial: u32, _: u32, at: usize, frames: u32) {
-        self.stacks.insert(serial, (at as u64, frames));
-    }
-
-    fn root(&mut self, root: RootRecord) {
-        self.roots.push(root);
-    }
-
-    fn object(&mut self, id: u64, class: ClassKey, at: usize) {
-        let class = match class {
-            ClassKey::Id(class) => self.class(class),
-            ClassKey::Primitive(kind) => u32::from(kind),
-            ClassKey::Class => 0,
-        };
-        self.entries.push(Entry { address: id, packed: u64::from(class) << PLACE_BITS | at as u64 });
-    }
 }
 
 /// What a stretch of objects refers to.

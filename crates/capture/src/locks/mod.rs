@@ -19,6 +19,8 @@
 
 mod event;
 mod jvm;
+mod load;
+mod losses;
 mod spans;
 mod virtual_probes;
 mod virtual_samples;
@@ -30,26 +32,25 @@ use std::time::{Duration, Instant};
 
 use fathom_hotspot::locks::Waiting;
 use fathom_recording::StackId;
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::skel::Skel;
+use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bpf::events::Events;
-use crate::bpf::interrupts::Interrupts;
-use crate::bpf::object::{place, share, skeleton};
-use crate::bpf::relay::{Handed, Relay, SWITCH_LOCKS, Way};
-use crate::bpf::{counted, pid_namespace, silence, unavailable};
+use crate::bpf::object::skeleton;
+use crate::bpf::relay::{Handed, SWITCH_LOCKS, Way};
+use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::procfs;
 use crate::target::Change;
-use crate::unwind::SharedEngine;
 use crate::{Selection, TargetEvent};
 use event::{Event, Told, Unasked, Waited};
 use jvm::Jvm;
+use load::load;
 use virtual_threads::VirtualThreads;
 
 skeleton!("locks");
-use skeleton::{LocksSkel, LocksSkelBuilder};
+use skeleton::LocksSkel;
 
 /// What cannot be seen without it.
 const WHAT: &str = "which locks threads wait for, and who holds them";
@@ -369,44 +370,6 @@ impl LockWaits {
         self.virtual_threads.sample(&mut self.jvms, cx);
     }
 
-    /// Says what was left out because there was too much of it.
-    fn tell_limits(&self, cx: &mut Context<'_>) {
-        let of = |which| self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, which));
-        let (without_stack, of_work) = self.virtual_threads.limits();
-        let often = "their threads sleep thousands of times a second, and are not asked each time what for";
-        let many = "there were more than 1000 a second on a processor";
-        /// Waits for work, below.
-        const OF_WORK: usize = 3;
-        let limits = [
-            (
-                self.ownerless,
-                "waits for locks: who held the lock when they began; told is who left it last",
-                often,
-            ),
-            (of(2) + without_stack, "waits for locks: their stacks", many),
-            (of_work, "waits of virtual threads for work (parked, Object.wait)", many),
-            (of(3), "waits for work (parked, Object.wait) one by one, the shorter ones", many),
-        ];
-        for (i, (count, what, why)) in limits.into_iter().enumerate().filter(|(_, (count, ..))| *count > 0) {
-            let remedy = match i {
-                OF_WORK => "none is needed: the scheduler's collector has their time",
-                _ => "fathom record --min with a longer time: fewer are asked for",
-            };
-            cx.unseen(Unavailable {
-                what: format!("{count} {what}"),
-                why: why.into(),
-                remedy: remedy.into(),
-            });
-        }
-    }
-
-    fn count_losses(&mut self, cx: &mut Context<'_>) {
-        let Some(loaded) = &self.loaded else { return };
-        let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
-        cx.source_mut().lost += lost - self.lost.min(lost) + self.virtual_threads.count_losses();
-        self.lost = lost;
-    }
-
     /// Waits that have not ended: of threads that wait for each other these are all there are.
     fn still_waiting(&mut self, now_ns: u64, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
@@ -518,33 +481,4 @@ impl Collector for LockWaits {
         self.handed.clear();
         (self.events, self.loaded) = (None, None);
     }
-}
-
-/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
-fn load(
-    whole_host: bool,
-    (min_ns, always_ns): (u64, u64),
-    interrupts: Option<&Interrupts>,
-    (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
-) -> Result<LocksSkel<'static>, Unavailable> {
-    silence();
-    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-    let mut open = LocksSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.min_ns = min_ns;
-        data.always_ns = always_ns;
-        data.own_pid = std::process::id();
-        data.all_processes = u8::from(whole_host);
-        data.pidns_ino = pid_namespace();
-    }
-    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
-    if let Some(interrupts) = interrupts {
-        interrupts.share(open.open_object_mut()).map_err(failed("sharing the interrupts of"))?;
-    }
-    if let Some(relay) = relay {
-        relay
-            .take_over(open.open_object_mut(), &["lock_sys_exit", "lock_switch", "lock_waking"])
-            .map_err(failed("sharing the relay of"))?;
-    }
-    open.load().map_err(failed("loading"))
 }

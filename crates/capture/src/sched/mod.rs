@@ -6,7 +6,10 @@
 //! together from what the program sees of them and what the JVM's probes tell ([`crate::starts`]): [`kind::THREAD_STARTUP`].
 
 mod event;
+mod load;
+mod losses;
 mod start_event;
+mod starts;
 mod wakers;
 
 use std::collections::{HashMap, HashSet};
@@ -14,31 +17,31 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{FrameType, ProcessId, SampleRow, SpanRow, StackId, ThreadId};
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::skel::Skel;
+use libbpf_rs::{MapCore, MapFlags};
 use syscalls::Sysno;
 
 use crate::bpf::events::Events;
-use crate::bpf::interrupts::Interrupts;
-use crate::bpf::object::{place, share, skeleton};
-use crate::bpf::relay::{Handed, Relay, SWITCH_WAITS, WAITS, Way};
+use crate::bpf::object::skeleton;
+use crate::bpf::relay::{Handed, SWITCH_WAITS, WAITS, Way};
 use crate::bpf::ring::Ring;
-use crate::bpf::{counted, pid_namespace, silence, unavailable};
+use crate::bpf::unavailable;
 use crate::clock::monotonic_ns;
 use crate::collector::{Collector, Context, Engine, Entry, Settings, Unavailable};
 use crate::jvm_events;
 use crate::kernel_symbols::KernelSymbols;
 use crate::procfs::Stat;
-use crate::starts::Start;
-use crate::target::{Change, Target};
-use crate::unwind::{SharedEngine, asleep};
+use crate::target::Change;
+use crate::unwind::asleep;
 use crate::{TargetEvent, procfs};
 use event::{Event, Untold, asleep_since, off_ns, seen_from_ns};
+use load::load;
 use start_event::{Part, StartEvent};
+use starts::{write_start, write_starts};
 use wakers::Wakers;
 
 skeleton!("sched");
-use skeleton::{SchedSkel, SchedSkelBuilder};
+use skeleton::SchedSkel;
 
 /// What cannot be seen without it.
 const WHAT: &str = "what threads wait for";
@@ -414,67 +417,6 @@ impl Sched {
         by_process.iter().flat_map(|(pid, tids)| engine.asleep(*pid, tids, cx.sink)).collect()
     }
 
-    /// Says how many waits were not told one by one, as there were too many.
-    fn tell_limits(&self, cx: &mut Context<'_>) {
-        let untold = self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 4));
-        if untold > 0 {
-            cx.unseen(Unavailable {
-                what: format!(
-                    "{untold} waits one by one: they were short, and are in the sums of short waits"
-                ),
-                why: "there were more than 1000 a second on a processor".into(),
-                remedy: "none is needed; fathom record --min sets from which length on waits are listed"
-                    .into(),
-            });
-        }
-    }
-
-    /// Switches that were not seen, so far.
-    fn missed(&self) -> u64 {
-        self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 5))
-    }
-
-    /// Switches that were not seen are losses where they are many. What their thread did around each is left open anyway, and a kernel may
-    /// hide some threads from all who trace it, and with them the switches from them to others (`tell_missed` in `bpf/sched.bpf.c`).
-    fn count_missed(&self, cx: &mut Context<'_>) {
-        let missed = self.missed().saturating_sub(self.missed_before);
-        let source = cx.source_mut();
-        if missed.saturating_mul(MISSED_ONE_IN) > source.records {
-            source.lost += missed;
-        }
-    }
-
-    /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches begin anew.
-    fn count_losses(&mut self, cx: &mut Context<'_>) {
-        let Some(loaded) = &self.loaded else { return };
-        let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
-        let lost_starts = counted(&loaded.maps.losses, 2) + cx.shared.starts.lost;
-        let without_stack = counted(&loaded.maps.losses, 3);
-        cx.source_mut().lost += lost_starts - self.lost_starts;
-        self.lost_starts = lost_starts;
-        if without_stack > 0 {
-            cx.unseen(Unavailable {
-                what: "stacks of some of the threads' starts".into(),
-                why: "more than 2000 a second and processor are not walked".into(),
-                remedy: "flame graphs of CPU samples show who starts threads".into(),
-            });
-        }
-        if lost == self.lost {
-            return;
-        }
-        cx.source_mut().lost += lost - self.lost;
-        self.lost = lost;
-        let now_ns = monotonic_ns().max(0).cast_unsigned();
-        let tids: Vec<u32> = self.threads.keys().copied().collect();
-        for tid in tids {
-            let Some(watched) = self.threads.get(&tid) else { continue };
-            let (anew, last_ns) =
-                (Watched { since_ns: now_ns, last_ns: now_ns, migrations: 0, ..*watched }, watched.last_ns);
-            self.unwatch(tid, last_ns, cx);
-            self.threads.insert(tid, anew);
-        }
-    }
-
     fn stack(&mut self, event: &Event, cx: &mut Context<'_>) -> Option<StackId> {
         let of = (event.pid, event.tid);
         let whole = self.events.as_mut().and_then(|events| events.stack(of, event.stack_ns, cx));
@@ -540,88 +482,6 @@ fn owed(
             cx.sink.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
         }
     }
-}
-
-/// Writes starts of threads of targets that live.
-fn write_starts(starts: &[Start], now_ns: u64, cx: &mut Context<'_>) {
-    for start in starts {
-        if let Some(target) =
-            cx.targets.get(start.child.pid.cast_signed()).filter(|target| target.jvm).cloned()
-        {
-            write_start(start, &target, now_ns, cx);
-        }
-    }
-}
-
-/// Writes the start of a thread, as what its parent did.
-fn write_start(start: &Start, target: &Target, now_ns: u64, cx: &mut Context<'_>) {
-    let (from_ns, to_ns) = start.lasted_ns(now_ns);
-    let took = |(from, to): (u64, u64)| to.saturating_sub(from) as f64;
-    let known = |ends: &(u64, u64)| ends.0 > 0;
-    let mut figures = vec![(figure::NEW_TID, f64::from(start.child.tid))];
-    figures.extend(start.call_ns.map(|ends| (figure::CALL_NS, took(ends))));
-    figures.extend(start.cloned_ns.filter(known).map(|ends| (figure::CLONE_NS, took(ends))));
-    figures.extend(start.waited_ns().map(|ns| (figure::WAITED_NS, ns as f64)));
-    figures.extend(start.ran_ns.map(|ran_ns| (figure::RUNQ_NS, took((start.child.born_ns, ran_ns)))));
-    let java_ns = start.java.as_ref().map(|java| (start.child.born_ns, java.t_ns));
-    figures.extend(java_ns.map(|ends| (figure::TO_JAVA_NS, took(ends))));
-    let cut = [(label::CUT, "the recording ended before it ran")];
-    let labels = if start.ran_ns.is_none() { &cut[..] } else { &[] };
-    let comm = || procfs::read_to_string(procfs::path(start.child.tid.cast_signed(), "comm"));
-    let name = match &start.java {
-        Some(java) => java.name.clone(),
-        None => comm().map(|comm| comm.trim_end().to_owned()).unwrap_or_default(),
-    };
-    let parent = cx.targets.thread_of(target, start.child.parent.cast_signed(), None, cx.sink);
-    cx.sink.span(&SpanRow {
-        kind: kind::THREAD_STARTUP,
-        name: &name,
-        t0_ns: cx.clock.epoch_ns(from_ns.cast_signed()),
-        t1_ns: cx.clock.epoch_ns(to_ns.cast_signed()),
-        process: target.process,
-        thread: Some(parent),
-        stack: start.stack,
-        source: cx.source,
-        line: 0,
-        key: -1,
-        parent: None,
-        figures: &figures,
-        labels,
-    });
-}
-
-/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
-fn load(
-    whole_host: bool,
-    (min_ns, always_ns): (u64, u64),
-    tells_starts: bool,
-    interrupts: Option<&Interrupts>,
-    (engine, targets, relay): (Option<&SharedEngine>, Option<&MapHandle>, Option<&Relay>),
-) -> Result<SchedSkel<'static>, Unavailable> {
-    silence();
-    let failed = |step: &'static str| move |error: libbpf_rs::Error| unavailable(WHAT, step, &error);
-    let mut open = SchedSkelBuilder::default().open(place()).map_err(failed("opening"))?;
-    if let Some(data) = open.maps.rodata_data.as_deref_mut() {
-        data.config.min_ns = min_ns;
-        data.always_ns = always_ns;
-        data.config.starts = u64::from(tells_starts);
-        data.own_pid = std::process::id();
-        data.all_processes = u8::from(whole_host);
-        data.pidns_ino = pid_namespace();
-    }
-    share(open.open_object_mut(), engine, targets).map_err(failed("sharing the tables of"))?;
-    if let Some(interrupts) = interrupts {
-        interrupts.share(open.open_object_mut()).map_err(failed("sharing the interrupts of"))?;
-    }
-    if let Some(relay) = relay {
-        relay
-            .take_over(open.open_object_mut(), &["on_sys_exit", "on_clone_enter", "on_switch", "on_waking"])
-            .map_err(failed("sharing the relay of"))?;
-    }
-    if !tells_starts {
-        open.progs.on_clone_enter.set_autoload(false);
-    }
-    open.load().map_err(failed("loading"))
 }
 
 fn syscall_name(number: i32) -> Option<&'static str> {

@@ -10,6 +10,7 @@ pub mod kernel;
 pub mod process;
 pub mod recorded;
 pub mod recorder;
+pub mod tracing;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

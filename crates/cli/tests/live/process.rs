@@ -165,3 +165,8 @@ pub fn unread_pipe() -> (PipeReader, PipeWriter) {
     writer.write_all(&[b'x'; 65_536]).unwrap();
     (reader, writer)
 }
+
+/// A process that keeps a processor busy.
+pub fn busy() -> Running {
+    Running::start(Command::new("sh").args(["-c", "while :; do :; done"]))
+}

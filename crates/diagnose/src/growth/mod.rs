@@ -22,6 +22,8 @@ mod calls;
 pub(crate) mod demand;
 mod finding;
 pub(crate) mod held;
+mod lead;
+pub(crate) mod measured;
 pub(crate) mod parts;
 pub(crate) mod places;
 mod sending;
@@ -38,13 +40,14 @@ use fathom_recording::ProcessId;
 
 use crate::account::Left;
 use crate::attribution::Path;
-use crate::intervals::Intervals;
 use crate::sight::Sights;
 use crate::waits::Heading;
-use crate::{COVERED, Case, Confidence, Finding, RuledOut, Sight, merge, quantity, thread_ledger};
+use crate::{Case, Confidence, Finding, RuledOut, merge, quantity};
 pub(crate) use attributed::Attributed;
 use calls::Calls;
-use parts::{BASE, Cause, FRAMES, Kept, Key, Part};
+use lead::{Lead, lead};
+use measured::grown;
+use parts::{BASE, Cause, FRAMES, Key, Part};
 
 /// The id of such a finding.
 pub const RULE: &str = "largest-growth";
@@ -471,112 +474,6 @@ fn lost_ms(case: &Case<'_>) -> f64 {
     if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) }
 }
 
-/// The parts of a JVM's time that grew or not, those that grew most first.
-fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Growth<'a>> {
-    let seen = sights.coverage(Sight::Switches, jvm);
-    let slow = Intervals::of_windows(&case.slow);
-    let base = Intervals::of_windows(&case.base);
-    let covered = slow.and(&seen.moments);
-    if (covered.length_ns() as f64) < COVERED * slow.length_ns() as f64 {
-        return None;
-    }
-    let base = base.and(&seen.moments);
-    if base.is_empty() {
-        return None;
-    }
-    let (first, second) = halves(&covered);
-    let frames: [Intervals; FRAMES] = [first, second, base];
-    let per = per(case, &frames);
-    let lengths_ms = frames.each_ref().map(Intervals::length_ms);
-    let calls = calls::grown(case, jvm, &frames, &per);
-    let parts = {
-        let kept = if per.each.is_counted() { Kept::OfOperations } else { Kept::All };
-        parts::of(case.recording, case.chains(), jvm, &frames, kept)
-    };
-    let mut grown: Vec<Grown<'a>> = Vec::new();
-    for (cause, part) in parts.by_cause {
-        let slow = (part.ms[0] + part.ms[1]) / (per.by[0] + per.by[1]).max(f64::MIN_POSITIVE);
-        let base = part.ms[BASE] / per.by[BASE].max(f64::MIN_POSITIVE);
-        let holds = several::holds(&part.ms, &per.by, &lengths_ms);
-        let rate = |ms: f64, length_ms: f64| ms / length_ms.max(f64::MIN_POSITIVE);
-        let slow_ms = frames[0].length_ms() + frames[1].length_ms();
-        let usual = rate(part.ms[BASE], frames[BASE].length_ms());
-        let runs_more = rate(part.ms[0] + part.ms[1], slow_ms) > MORE * usual;
-        let passes = per.each.is_counted() && passes(&cause.key, &part, (slow_ms, frames[BASE].length_ms()));
-        let credit = if passes { -(slow - base).max(0.0) } else { 0.0 };
-        grown.push(Grown {
-            key: cause.key,
-            cause,
-            part,
-            slow,
-            base,
-            credit,
-            holds,
-            runs_more,
-            several: Vec::new(),
-        });
-    }
-    let mut grown = several::joined(grown);
-    for whole in grown.iter_mut().filter(|g| !g.several.is_empty()) {
-        whole.holds = several::holds(&whole.part.ms, &per.by, &lengths_ms);
-    }
-    // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
-    let waited: f64 = grown.iter().filter(|g| on_threads(g.key.heading) && worked(g)).map(Grown::by).sum();
-    grown.retain(|g| !g.part.is_new || g.key.heading != Heading::Sleep || g.by() <= waited);
-    grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
-    Some(Growth {
-        jvm,
-        grown,
-        per,
-        threads: parts.threads,
-        lengths_ms,
-        unseen: parts.unseen,
-        calls,
-        of_holders: 0.0,
-    })
-}
-
-/// Moments cut where half of their time has passed.
-fn halves(moments: &Intervals) -> (Intervals, Intervals) {
-    let mut left = moments.length_ns() / 2;
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    for (from, to) in moments.stretches() {
-        let cut = from.saturating_add(left.min(to.saturating_sub(*from)));
-        left -= cut.saturating_sub(*from);
-        first.push((*from, cut));
-        second.push((cut, *to));
-    }
-    (Intervals::of(first), Intervals::of(second))
-}
-
-/// Operations in each frame, where a series or the recording itself counts them in all; else milliseconds.
-fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
-    let counted = frames.each_ref().map(|moments| {
-        let windows = moments.windows();
-        if let Some(exchanges) = &case.exchanges {
-            return exchanges.within(&windows).flatten().sum::<f64>() * exchanges.tick_ns as f64 / 1e9;
-        }
-        let each = windows.iter().map(|w| thread_ledger::operations(case.recording, *w).unwrap_or(0.0));
-        each.sum::<f64>()
-    });
-    match counted.iter().all(|n| *n >= 1.0) {
-        true => match &case.exchanges {
-            Some(exchanges) if exchanges.are_requests() => Per { each: Each::Request, by: counted },
-            Some(_) => Per { each: Each::Exchange, by: counted },
-            None => Per { each: Each::Operation, by: counted },
-        },
-        false => Per { each: Each::Moment, by: frames.each_ref().map(Intervals::length_ms) },
-    }
-}
-
-/// The cause, and what waits behind it.
-struct Lead<'g, 'a> {
-    part: &'g Grown<'a>,
-    behind: Vec<&'g Grown<'a>>,
-    /// Share of the slow time in which some thread was in it.
-    throughout: f64,
-}
-
 fn worked(grown: &Grown<'_>) -> bool {
     grown.key.heading != Heading::Idle
 }
@@ -592,30 +489,4 @@ fn on_threads(heading: Heading) -> bool {
             | Heading::Blocked
             | Heading::Idle
     )
-}
-
-/// What grew most; what queues behind it, where it is a resource that some thread waits for nearly all the time.
-fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<Lead<'g, 'a>> {
-    let slow_ns = Intervals::of_windows(&case.slow).length_ns().max(1) as f64;
-    let throughout =
-        |g: &Grown<'_>| Intervals::of(g.part.moments.iter().copied()).length_ns() as f64 / slow_ns;
-    // That threads were blocked, on what nobody saw, names no cause: it stays with what is not explained.
-    let names_a_cause = |g: &&'g Grown<'a>| !matches!(g.key.heading, Heading::Idle | Heading::Blocked);
-    let mut grew = grown.iter().copied().filter(|g| g.by() > 0.0).filter(names_a_cause);
-    let first = grew.next()?;
-    let resource = |g: &&'g Grown<'a>| !on_threads(g.key.heading);
-    let root = Some(first).filter(resource).or_else(|| grew.find(resource));
-    let Some(root) = root.filter(|g| g.holds && throughout(g) >= THROUGHOUT) else {
-        return Some(Lead { part: first, behind: Vec::new(), throughout: throughout(first) });
-    };
-    let waits = |g: &&'g Grown<'a>| on_threads(g.key.heading) && g.holds && g.by() > 0.0;
-    let behind: Vec<_> = grown.iter().copied().filter(waits).collect();
-    // Each thread that waits behind another one waits about as long as that one does: what waits grew by is no more than that many times
-    // what is waited for.
-    let threads = behind.iter().map(|g| g.part.threads.len()).max().unwrap_or(0) as f64;
-    let waited: f64 = behind.iter().filter(|g| g.key.heading != Heading::Idle).map(|g| g.by()).sum();
-    if waited > TIMES * threads * root.by() {
-        return Some(Lead { part: first, behind: Vec::new(), throughout: throughout(first) });
-    }
-    Some(Lead { part: root, behind, throughout: throughout(root) })
 }

@@ -5,8 +5,10 @@ mod idle_and_several;
 mod less_asked_for;
 mod rules_and_second_causes;
 
+use super::measured::halves;
 use super::*;
 use crate::built::Built;
+use crate::intervals::Intervals;
 use crate::{Diagnosis, Options, Window, diagnose};
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
 use fathom_recording::vocabulary::{kind, label, sample, series};

@@ -123,7 +123,7 @@ fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> St
 /// hardly run are left out unless others wait for them: a timer, a thread that reads its console.
 pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     let all = Intervals::of_windows(&case.slow);
-    let (first, second) = super::halves(&all);
+    let (first, second) = super::measured::halves(&all);
     let frames = [first, second, Intervals::default()];
     let parts = parts::of(case.recording, case.chains(), jvm, &frames, Kept::AtWork);
     let own = case.jvm_name(jvm);

@@ -16,9 +16,13 @@
 //!
 //! What that amounts to on real and made-up runs: docs/alignment.md.
 
+mod statistics;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::ProcessId;
+
+use statistics::{clip, fisher, pearson, shifts, spread, turned};
 
 /// More ticks than this are put together: what is left is still finer than any phase of a run.
 const MOST_TICKS: usize = 600;
@@ -296,20 +300,6 @@ impl Intervals {
     }
 }
 
-/// Clips changes at a few times their usual size. False when hardly anything changes.
-fn clip(changes: &mut [f64]) -> bool {
-    let mut sizes: Vec<f64> = changes.iter().map(|c| c.abs()).collect();
-    let middle = sizes.len() / 2;
-    if sizes.is_empty() {
-        return false;
-    }
-    let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
-    // 1.4826: the deviation of a normal distribution whose median size is 1.
-    let most = CLIPPED_AT * 1.4826 * *median;
-    changes.iter_mut().for_each(|c| *c = c.clamp(-most, most));
-    most > 0.0 && most.is_finite()
-}
-
 /// How well the table fits one witness at one scale, at every offset.
 struct Heard<'a> {
     witness: &'a Witness,
@@ -475,43 +465,6 @@ fn coarse(table: &[Tick]) -> Vec<Tick> {
     let usable: Vec<Tick> =
         table.iter().filter(|t| t.length_s > 0.0 && t.value.is_finite()).copied().collect();
     usable.chunks(together).map(merge).collect()
-}
-
-/// The rotations of `n` values that are far enough from none.
-fn shifts(n: usize) -> std::ops::Range<usize> {
-    let apart = (n / 20).max(10);
-    apart..n.saturating_sub(apart).max(apart)
-}
-
-fn turned(values: &[f64], by: usize) -> Vec<f64> {
-    let (head, tail) = values.split_at(by.min(values.len()));
-    [tail, head].concat()
-}
-
-fn fisher(r: f64) -> f64 {
-    r.clamp(-0.999, 0.999).atanh()
-}
-
-/// Mean, standard deviation and maximum.
-fn spread(values: impl Iterator<Item = f64>) -> (f64, f64, f64) {
-    let values: Vec<f64> = values.collect();
-    let n = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
-    (mean, variance.sqrt(), values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
-}
-
-/// Pearson's correlation; 0 when one side does not vary.
-fn pearson(x: &[f64], y: &[f64]) -> f64 {
-    let n = x.len().min(y.len()).max(1) as f64;
-    let (mx, my) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);
-    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
-    for (x, y) in x.iter().zip(y) {
-        xy += (x - mx) * (y - my);
-        xx += (x - mx).powi(2);
-        yy += (y - my).powi(2);
-    }
-    if xx * yy > 0.0 { xy / (xx * yy).sqrt() } else { 0.0 }
 }
 
 #[cfg(test)]

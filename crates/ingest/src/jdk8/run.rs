@@ -1,13 +1,13 @@
 //! One run of a JVM within a log: its source, its clock, its counters and its self-checks.
 
+mod checks;
+mod figures;
+
 use std::collections::BTreeSet;
 
 use fathom_recording::clock::MILLI_NS;
-use fathom_recording::vocabulary::failure::is_evacuation_failure;
-use fathom_recording::vocabulary::{fact, figure, kind, label};
-use fathom_recording::{
-    Anchor, Check, ClockBasis, Process, ProcessId, Sink, Source, SourceId, SpanId, SpanRow,
-};
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{Anchor, ClockBasis, Process, ProcessId, Sink, Source, SourceId, SpanId, SpanRow};
 use rustc_hash::FxHashMap;
 
 use super::brackets::Concurrent;
@@ -17,6 +17,7 @@ use super::safepoints::{Safepoints, Stop};
 use super::stamp::Stamp;
 use crate::jit::print_compilation::{CompilationLine, is_code_cache_full, record};
 use crate::{Tally, trouble};
+use figures::{figures_of, labels_of};
 
 /// How far uptime may fall back within one run: lines of different threads overtake each other.
 const REORDER_NS: i64 = 1_000_000_000;
@@ -480,135 +481,5 @@ impl Run {
                 how: format!("date stamp next to uptime in {} records", self.dated),
             });
         self.tally.add_to(source);
-    }
-
-    fn facts(&mut self, sink: &mut dyn Sink) {
-        let mut facts = std::mem::take(&mut self.header.facts);
-        if let Some(collector) = self.collector {
-            facts.entry(fact::COLLECTOR.to_owned()).or_insert_with(|| collector.name().to_owned());
-        }
-        // Before JDK 17 every line is written by the thread that logs it.
-        facts.insert(fact::LOG_MODE.to_owned(), "sync".to_owned());
-        if self.sums.pauses > 0 && !self.sums.detailed {
-            facts.insert(fact::GC_BRIEF.to_owned(), "1".to_owned());
-        }
-        sink.process_mut(self.process).facts.extend(facts);
-    }
-
-    fn checks(&self) -> Vec<Check> {
-        let sums = &self.sums;
-        let ms = |ns: i64| ns as f64 / 1e6;
-        let check =
-            |claim: &str, holds: bool, detail: String| Check { claim: claim.to_owned(), holds, detail };
-        let mut checks = vec![check(
-            "no pause is negative",
-            sums.negative == 0,
-            format!("{} of {} pauses", sums.negative, sums.pauses),
-        )];
-        if let Some((from, to)) = self.covers_ns.filter(|_| self.basis != ClockBasis::None) {
-            let span = to.saturating_sub(from);
-            checks.push(check(
-                "pauses lie within the log's span",
-                sums.pause_ns <= span.saturating_add(STAMP_NS),
-                format!("{:.3} ms of pauses in {:.3} ms", ms(sums.pause_ns), ms(span)),
-            ));
-            checks.push(check(
-                "pauses do not overlap",
-                sums.overlapping == 0,
-                format!("{} of {} begin before the one before has ended", sums.overlapping, sums.pauses),
-            ));
-        }
-        if let Some(beside) = sums.beside_stops.filter(|b| b.pauses > 0) {
-            let slack = i64::try_from(beside.pauses).unwrap_or(i64::MAX).saturating_mul(STAMP_NS / 2);
-            checks.push(check(
-                "the sum of pauses is at most the sum of stops",
-                beside.pause_ns <= sums.stop_ns.saturating_add(slack),
-                format!(
-                    "{} pauses of {:.3} ms, {} stops of {:.3} ms",
-                    beside.pauses,
-                    ms(beside.pause_ns),
-                    sums.stops,
-                    ms(sums.stop_ns)
-                ),
-            ));
-        }
-        if let Some(next) = sums.next_id {
-            checks.push(check("every GC id is accounted for", sums.missing_ids.is_empty(), {
-                let more = if sums.missing_uncounted { "more than " } else { "" };
-                let first =
-                    sums.missing_ids.first().map_or(String::new(), |id| format!(", the first is {id}"));
-                let silent = match sums.silent_cycles {
-                    0 => String::new(),
-                    1 => ", 1 of a cycle given up before it wrote a line".to_owned(),
-                    n => format!(", {n} of cycles given up before they wrote a line"),
-                };
-                format!("{more}{} missing below {next}{first}{silent}", sums.missing_ids.len())
-            }));
-        }
-        checks
-    }
-}
-
-/// A pause's labels: its cause and what it failed at.
-fn labels_of(pause: &Pause) -> Vec<(&'static str, &str)> {
-    let mut labels: Vec<(&str, &str)> = Vec::with_capacity(2);
-    labels.extend(pause.cause.map(|cause| (label::CAUSE, cause)));
-    labels.extend(pause.failures.iter().map(|word| (label::FAILURE, *word)));
-    labels
-}
-
-fn figures_of(pause: &Pause, figures: &mut Vec<(&str, f64)>) {
-    let changes = [
-        (pause.heap, figure::HEAP_BEFORE_BYTES, figure::HEAP_AFTER_BYTES, Some(figure::HEAP_CAPACITY_BYTES)),
-        (
-            pause.young,
-            figure::YOUNG_BEFORE_BYTES,
-            figure::YOUNG_AFTER_BYTES,
-            Some(figure::YOUNG_CAPACITY_BYTES),
-        ),
-        (pause.old, figure::OLD_BEFORE_BYTES, figure::OLD_AFTER_BYTES, Some(figure::OLD_CAPACITY_BYTES)),
-        (pause.eden, figure::EDEN_BEFORE_BYTES, figure::EDEN_AFTER_BYTES, None),
-        (pause.survivor, figure::SURVIVOR_BEFORE_BYTES, figure::SURVIVOR_AFTER_BYTES, None),
-        (
-            pause.metaspace,
-            figure::METASPACE_BEFORE_BYTES,
-            figure::METASPACE_AFTER_BYTES,
-            Some(figure::METASPACE_COMMITTED_BYTES),
-        ),
-    ];
-    for (change, before, after, capacity) in changes {
-        let Some(change) = change else { continue };
-        // "used(capacity)" of a mark or remark: it frees nothing.
-        figures.push((before, change.before.unwrap_or(change.after)));
-        figures.push((after, change.after));
-        figures.extend(capacity.zip(change.capacity));
-    }
-    let old = pause.heap.zip(pause.young).filter(|_| pause.old.is_none());
-    if let Some((heap, young)) = old {
-        // Where only the young generation is printed, the rest of the heap is the old one.
-        if let (Some(h), Some(y)) = (heap.before, young.before) {
-            figures.push((figure::OLD_BEFORE_BYTES, (h - y).max(0.0)));
-            figures.push((figure::OLD_AFTER_BYTES, (heap.after - young.after).max(0.0)));
-        }
-    }
-    if let Some(times) = pause.times {
-        figures.push((figure::USER_S, times.user_s));
-        figures.push((figure::SYS_S, times.sys_s));
-        figures.push((figure::REAL_S, times.real_s));
-    }
-    figures.extend(pause.workers.map(|w| (figure::WORKERS, w)));
-    figures.extend(pause.phases_sum_ms().map(|ms| (figure::PHASES_SUM_MS, ms)));
-    figures.extend(pause.idle_ms().map(|ms| (figure::IDLE_GAP_MS, ms)));
-    if let Some((threshold, max)) = pause.tenuring {
-        figures.push((figure::TENURING_THRESHOLD, threshold));
-        figures.push((figure::TENURING_MAX, max));
-    }
-    figures.extend(pause.desired_survivor.map(|b| (figure::DESIRED_SURVIVOR_BYTES, b)));
-    figures.extend(pause.age1.map(|b| (figure::AGE1_BYTES, b)));
-    if pause.failures.iter().any(|word| is_evacuation_failure(word)) {
-        figures.push((figure::EVACUATION_FAILURE, 1.0));
-    }
-    if pause.full {
-        figures.push((figure::FULL, 1.0));
     }
 }

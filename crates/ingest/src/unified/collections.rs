@@ -11,6 +11,8 @@
 //! A pause whose closing record never comes is not written: its length is not known. It is counted and named in the
 //! self-check.
 
+mod write;
+
 use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{Role, SpanId};
 
@@ -20,8 +22,9 @@ use super::heap;
 use super::out::{Entry, Out, text};
 use super::pause::{At, Pause, PhaseNames};
 use super::record::{Group, Record};
-use super::scan::{self, Change};
+use super::scan;
 use super::texts::Texts;
+use write::{push_change, push_regions, write_concurrent, write_cut};
 
 /// How many concurrent cycles may be open at a time: generational collectors have two, an old log whose ends are lost
 /// has more.
@@ -389,21 +392,6 @@ impl Collections {
     }
 }
 
-/// What is known of a pause whose end is not in the log: that it failed, or was a full one.
-fn write_cut(pause: &Pause, at: At, out: &mut Out<'_>) {
-    if pause.told.is_none() && pause.failures.is_empty() {
-        return;
-    }
-    let words = text(&pause.words);
-    let (name, cause) =
-        pause.told.as_ref().map_or((&*words, None), |(name, cause)| (&**name, cause.as_deref()));
-    let mut labels: Vec<(&str, &str)> = cause.map(|cause| (label::CAUSE, cause)).into_iter().collect();
-    labels.extend(pause.failures.iter().map(|word| (label::FAILURE, *word)));
-    let figures: &[(&str, f64)] = if pause.is_full() { &[(figure::FULL, 1.0)] } else { &[] };
-    let key = i64::try_from(pause.id).unwrap_or(-1);
-    out.span(&Entry { key, figures, labels: &labels, ..Entry::event(kind::GC_CUT, name, at.ns, at.line) });
-}
-
 /// Whether the body begins a record of a pause, a cycle or a concurrent phase.
 fn is_record(body: &[u8]) -> bool {
     match body.first() {
@@ -461,70 +449,6 @@ fn was_within(inner: &Pause, outer: &Pause, outer_ns: i64) -> bool {
         && closing.cause.as_deref() == Some("CMS Final Remark")
         && outer.id < inner.id;
     inner.start.is_none() && closing.duration_ns <= outer_ns && (full_in_young || scavenge_in_remark)
-}
-
-fn push_change(figures: &mut Vec<(&str, f64)>, change: &Change) {
-    figures.push((figure::HEAP_BEFORE_BYTES, change.before));
-    figures.push((figure::HEAP_AFTER_BYTES, change.after));
-    if let Some(capacity) = change.capacity {
-        figures.push((figure::HEAP_CAPACITY_BYTES, capacity));
-    }
-}
-
-/// G1's regions as bytes. Young is eden and survivors.
-fn push_regions(figures: &mut Vec<(&str, f64)>, pause: &Pause, region_bytes: f64) {
-    let regions = &pause.regions;
-    if let Some(eden) = &regions.eden {
-        figures.push((figure::EDEN_BEFORE_BYTES, eden.before * region_bytes));
-        figures.push((figure::EDEN_AFTER_BYTES, eden.after * region_bytes));
-    }
-    if let Some(survivor) = &regions.survivor {
-        figures.push((figure::SURVIVOR_BEFORE_BYTES, survivor.before * region_bytes));
-        figures.push((figure::SURVIVOR_AFTER_BYTES, survivor.after * region_bytes));
-    }
-    if let (Some(eden), Some(survivor)) = (&regions.eden, &regions.survivor) {
-        figures.push((figure::YOUNG_BEFORE_BYTES, (eden.before + survivor.before) * region_bytes));
-        figures.push((figure::YOUNG_AFTER_BYTES, (eden.after + survivor.after) * region_bytes));
-        if let Some(capacity) = eden.capacity {
-            figures.push((figure::YOUNG_CAPACITY_BYTES, (capacity + survivor.after) * region_bytes));
-        }
-    }
-    if let Some(old) = &regions.old {
-        figures.push((figure::OLD_BEFORE_BYTES, old.before * region_bytes));
-        figures.push((figure::OLD_AFTER_BYTES, old.after * region_bytes));
-    }
-}
-
-fn write_concurrent(
-    line: &GcLine<'_>,
-    record: &Record<'_>,
-    (t0_ns, t1_ns): (i64, i64),
-    figures: &[(&str, f64)],
-    out: &mut Out<'_>,
-) {
-    let name = text(record.name);
-    let mut groups: Vec<(&str, std::borrow::Cow<'_, str>)> = Vec::new();
-    for (group, said) in record.groups() {
-        match group {
-            Group::Cause => groups.push((label::CAUSE, text(said))),
-            Group::Unknown => groups.push((label::QUALIFIER, text(said))),
-            _ => {}
-        }
-    }
-    let labels: Vec<(&str, &str)> = groups.iter().map(|(key, text)| (*key, text.as_ref())).collect();
-    out.evidence.ids.done(line.id);
-    out.span(&Entry {
-        kind: kind::GC_CONCURRENT,
-        name: &name,
-        t0_ns,
-        t1_ns,
-        line: line.at.line,
-        key: i64::try_from(line.id).unwrap_or(-1),
-        parent: None,
-        thread: None,
-        figures,
-        labels: &labels,
-    });
 }
 
 /// Whether a thread was held up: ZGC's "Allocation Stall" and "Relocation Stall".

@@ -14,12 +14,14 @@ use std::io::Write;
 use fathom_diagnose::stacks::{Row, waits};
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{FrameId, FrameType, ProcessId, Recording, Series, StackId, ThreadId};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::stacks::{self, Ids};
 use super::{Export, ExportError, Request, Written};
 use crate::flame::names;
+use format::{FrameTable, FuncTable, Markers, ResourceTable, Samples, StackTable, Thread};
+
+mod format;
 
 /// See the module.
 pub(super) struct Firefox;
@@ -49,108 +51,6 @@ fn category(frame_type: FrameType) -> u8 {
         FrameType::Native => 7,
         FrameType::Kernel => 8,
     }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Thread {
-    name: String,
-    is_main_thread: bool,
-    process_type: &'static str,
-    process_name: String,
-    process_startup_time: f64,
-    process_shutdown_time: Option<f64>,
-    register_time: f64,
-    unregister_time: Option<f64>,
-    paused_ranges: [u8; 0],
-    pid: String,
-    tid: String,
-    samples: Samples,
-    markers: Markers,
-    stack_table: StackTable,
-    frame_table: FrameTable,
-    func_table: FuncTable,
-    resource_table: ResourceTable,
-    native_symbols: Value,
-    string_array: Vec<String>,
-}
-
-#[derive(Serialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct Samples {
-    length: usize,
-    time: Vec<f64>,
-    stack: Vec<Option<u32>>,
-    weight: Vec<f64>,
-    weight_type: &'static str,
-    /// CPU time since the sample before, nanoseconds; none where the samples are of something else.
-    #[serde(rename = "threadCPUDelta", skip_serializing_if = "Vec::is_empty")]
-    cpu_delta: Vec<i64>,
-}
-
-#[derive(Serialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct Markers {
-    length: usize,
-    category: Vec<u8>,
-    data: Vec<Value>,
-    start_time: Vec<f64>,
-    end_time: Vec<Option<f64>>,
-    name: Vec<u32>,
-    /// 0 at a moment, 1 an interval.
-    phase: Vec<u8>,
-}
-
-#[derive(Serialize, Default)]
-struct StackTable {
-    length: usize,
-    prefix: Vec<Option<u32>>,
-    frame: Vec<u32>,
-    category: Vec<u8>,
-    subcategory: Vec<u8>,
-}
-
-#[derive(Serialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct FrameTable {
-    length: usize,
-    address: Vec<i8>,
-    inline_depth: Vec<u8>,
-    category: Vec<u8>,
-    subcategory: Vec<u8>,
-    func: Vec<u32>,
-    native_symbol: Vec<Option<u8>>,
-    #[serde(rename = "innerWindowID")]
-    inner_window: Vec<Option<u8>>,
-    implementation: Vec<Option<u8>>,
-    line: Vec<Option<i32>>,
-    column: Vec<Option<u8>>,
-    optimizations: Vec<Option<u8>>,
-}
-
-#[derive(Serialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct FuncTable {
-    length: usize,
-    name: Vec<u32>,
-    #[serde(rename = "isJS")]
-    is_js: Vec<bool>,
-    #[serde(rename = "relevantForJS")]
-    relevant_for_js: Vec<bool>,
-    resource: Vec<i64>,
-    file_name: Vec<Option<u32>>,
-    line_number: Vec<Option<u8>>,
-    column_number: Vec<Option<u8>>,
-}
-
-#[derive(Serialize, Default)]
-struct ResourceTable {
-    length: usize,
-    lib: Vec<Option<u8>>,
-    name: Vec<u32>,
-    host: Vec<Option<u8>>,
-    #[serde(rename = "type")]
-    kind: Vec<u8>,
 }
 
 impl Export for Firefox {

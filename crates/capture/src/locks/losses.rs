@@ -1,0 +1,45 @@
+//! What was left out and what was lost, as the source says it.
+
+use super::LockWaits;
+use crate::bpf::counted;
+use crate::collector::{Context, Unavailable};
+
+impl LockWaits {
+    /// Says what was left out because there was too much of it.
+    pub(super) fn tell_limits(&self, cx: &mut Context<'_>) {
+        let of = |which| self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, which));
+        let (without_stack, of_work) = self.virtual_threads.limits();
+        let often = "their threads sleep thousands of times a second, and are not asked each time what for";
+        let many = "there were more than 1000 a second on a processor";
+        /// Waits for work, below.
+        const OF_WORK: usize = 3;
+        let limits = [
+            (
+                self.ownerless,
+                "waits for locks: who held the lock when they began; told is who left it last",
+                often,
+            ),
+            (of(2) + without_stack, "waits for locks: their stacks", many),
+            (of_work, "waits of virtual threads for work (parked, Object.wait)", many),
+            (of(3), "waits for work (parked, Object.wait) one by one, the shorter ones", many),
+        ];
+        for (i, (count, what, why)) in limits.into_iter().enumerate().filter(|(_, (count, ..))| *count > 0) {
+            let remedy = match i {
+                OF_WORK => "none is needed: the scheduler's collector has their time",
+                _ => "fathom record --min with a longer time: fewer are asked for",
+            };
+            cx.unseen(Unavailable {
+                what: format!("{count} {what}"),
+                why: why.into(),
+                remedy: remedy.into(),
+            });
+        }
+    }
+
+    pub(super) fn count_losses(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
+        cx.source_mut().lost += lost - self.lost.min(lost) + self.virtual_threads.count_losses();
+        self.lost = lost;
+    }
+}

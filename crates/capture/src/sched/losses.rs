@@ -1,0 +1,69 @@
+//! What was left out and what was lost, as the source says it.
+
+use super::{MISSED_ONE_IN, Sched, Watched};
+use crate::bpf::counted;
+use crate::clock::monotonic_ns;
+use crate::collector::{Context, Unavailable};
+
+impl Sched {
+    /// Says how many waits were not told one by one, as there were too many.
+    pub(super) fn tell_limits(&self, cx: &mut Context<'_>) {
+        let untold = self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 4));
+        if untold > 0 {
+            cx.unseen(Unavailable {
+                what: format!(
+                    "{untold} waits one by one: they were short, and are in the sums of short waits"
+                ),
+                why: "there were more than 1000 a second on a processor".into(),
+                remedy: "none is needed; fathom record --min sets from which length on waits are listed"
+                    .into(),
+            });
+        }
+    }
+
+    /// Switches that were not seen, so far.
+    pub(super) fn missed(&self) -> u64 {
+        self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 5))
+    }
+
+    /// Switches that were not seen are losses where they are many. What their thread did around each is left open anyway, and a kernel may
+    /// hide some threads from all who trace it, and with them the switches from them to others (`tell_missed` in `bpf/sched.bpf.c`).
+    pub(super) fn count_missed(&self, cx: &mut Context<'_>) {
+        let missed = self.missed().saturating_sub(self.missed_before);
+        let source = cx.source_mut();
+        if missed.saturating_mul(MISSED_ONE_IN) > source.records {
+            source.lost += missed;
+        }
+    }
+
+    /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches begin anew.
+    pub(super) fn count_losses(&mut self, cx: &mut Context<'_>) {
+        let Some(loaded) = &self.loaded else { return };
+        let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();
+        let lost_starts = counted(&loaded.maps.losses, 2) + cx.shared.starts.lost;
+        let without_stack = counted(&loaded.maps.losses, 3);
+        cx.source_mut().lost += lost_starts - self.lost_starts;
+        self.lost_starts = lost_starts;
+        if without_stack > 0 {
+            cx.unseen(Unavailable {
+                what: "stacks of some of the threads' starts".into(),
+                why: "more than 2000 a second and processor are not walked".into(),
+                remedy: "flame graphs of CPU samples show who starts threads".into(),
+            });
+        }
+        if lost == self.lost {
+            return;
+        }
+        cx.source_mut().lost += lost - self.lost;
+        self.lost = lost;
+        let now_ns = monotonic_ns().max(0).cast_unsigned();
+        let tids: Vec<u32> = self.threads.keys().copied().collect();
+        for tid in tids {
+            let Some(watched) = self.threads.get(&tid) else { continue };
+            let (anew, last_ns) =
+                (Watched { since_ns: now_ns, last_ns: now_ns, migrations: 0, ..*watched }, watched.last_ns);
+            self.unwatch(tid, last_ns, cx);
+            self.threads.insert(tid, anew);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Targets that come and go during a recording.
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::output::Output;
+use super::signals::Signals;
+use super::{Running, Session};
+use crate::collector::{Context, Engine, Unavailable};
+use crate::target::TargetEvent;
+
+impl Session {
+    pub(super) fn watch_births(&mut self) -> Result<(), Unavailable> {
+        if self.engine == Engine::Ebpf { self.targets.watch_births() } else { Ok(()) }
+    }
+
+    /// Waits for the next turn, or for something to happen (`births`: the kernel's news too). Whether a target may have
+    /// ended.
+    pub(super) fn wait(&self, signals: &Signals, timeout: Duration, births: bool) -> bool {
+        let targets: Vec<BorrowedFd<'_>> = self.targets.pidfds().collect();
+        let wakes = self.running.iter().filter(|r| r.works).filter_map(|r| r.collector.wake());
+        let births = self.targets.wake().filter(|_| births);
+        let fds = std::iter::once(signals.wake()).chain(targets.iter().copied()).chain(wakes).chain(births);
+        let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let timeout =
+            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
+        // An interrupted wait is a turn that came early.
+        let _ = poll(&mut fds, Some(&timeout));
+        fds.iter().skip(1).take(targets.len()).any(|fd| !fd.revents().is_empty())
+    }
+
+    /// Tells collectors what became of the targets: by the kernel's news, and by a look at all processes.
+    pub(super) fn news(&mut self, writer: &mut dyn Output, scan: bool) {
+        let mut events = std::mem::take(&mut self.events);
+        self.targets.hear(writer, &mut events);
+        if scan {
+            self.targets.scan(writer, &mut events);
+            self.written.look(&self.targets);
+        }
+        self.ever_had_a_target |= !self.targets.is_empty();
+        events.iter().for_each(|event| self.facts.target(event));
+        self.facts.tell(writer);
+        for event in &events {
+            self.tell_of(event, writer);
+        }
+        events.clear();
+        self.events = events;
+    }
+
+    /// Tells collectors what became of a target.
+    pub(super) fn tell_of(&mut self, event: &TargetEvent, writer: &mut dyn Output) {
+        if event.leaves() {
+            self.each(writer, |running| running.works, |running, cx| running.collector.left(event, cx));
+            self.shared.forget_code(event);
+        }
+        let mut is_met = false;
+        let mut meet = |running: &Running, cx: &Context<'_>| {
+            if !is_met && running.entry.id != crate::jvm_events::ENTRY.id {
+                is_met = true;
+                cx.shared.meet_code(event, cx.targets);
+            }
+        };
+        self.each(
+            writer,
+            |running| running.works,
+            |running, cx| {
+                meet(running, cx);
+                running.collector.target(event, cx);
+            },
+        );
+        if !is_met {
+            self.shared.meet_code(event, &self.targets);
+        }
+        self.shared.learn_code(event.target.pid);
+    }
+}

@@ -1,0 +1,108 @@
+//! What operations took longer for: the time of threads in slow windows and base, divided by operations.
+
+use fathom_recording::ProcessId;
+
+use super::parts::{self, BASE, FRAMES, Kept};
+use super::{Each, Grown, Growth, MORE, Per, calls, on_threads, passes, several, worked};
+use crate::intervals::Intervals;
+use crate::sight::Sights;
+use crate::waits::Heading;
+use crate::{COVERED, Case, Sight, thread_ledger};
+
+/// The parts of a JVM's time that grew or not, those that grew most first.
+pub(super) fn grown<'a>(case: &Case<'a>, sights: &Sights<'_>, jvm: ProcessId) -> Option<Growth<'a>> {
+    let seen = sights.coverage(Sight::Switches, jvm);
+    let slow = Intervals::of_windows(&case.slow);
+    let base = Intervals::of_windows(&case.base);
+    let covered = slow.and(&seen.moments);
+    if (covered.length_ns() as f64) < COVERED * slow.length_ns() as f64 {
+        return None;
+    }
+    let base = base.and(&seen.moments);
+    if base.is_empty() {
+        return None;
+    }
+    let (first, second) = halves(&covered);
+    let frames: [Intervals; FRAMES] = [first, second, base];
+    let per = per(case, &frames);
+    let lengths_ms = frames.each_ref().map(Intervals::length_ms);
+    let calls = calls::grown(case, jvm, &frames, &per);
+    let parts = {
+        let kept = if per.each.is_counted() { Kept::OfOperations } else { Kept::All };
+        parts::of(case.recording, case.chains(), jvm, &frames, kept)
+    };
+    let mut grown: Vec<Grown<'a>> = Vec::new();
+    for (cause, part) in parts.by_cause {
+        let slow = (part.ms[0] + part.ms[1]) / (per.by[0] + per.by[1]).max(f64::MIN_POSITIVE);
+        let base = part.ms[BASE] / per.by[BASE].max(f64::MIN_POSITIVE);
+        let holds = several::holds(&part.ms, &per.by, &lengths_ms);
+        let rate = |ms: f64, length_ms: f64| ms / length_ms.max(f64::MIN_POSITIVE);
+        let slow_ms = frames[0].length_ms() + frames[1].length_ms();
+        let usual = rate(part.ms[BASE], frames[BASE].length_ms());
+        let runs_more = rate(part.ms[0] + part.ms[1], slow_ms) > MORE * usual;
+        let passes = per.each.is_counted() && passes(&cause.key, &part, (slow_ms, frames[BASE].length_ms()));
+        let credit = if passes { -(slow - base).max(0.0) } else { 0.0 };
+        grown.push(Grown {
+            key: cause.key,
+            cause,
+            part,
+            slow,
+            base,
+            credit,
+            holds,
+            runs_more,
+            several: Vec::new(),
+        });
+    }
+    let mut grown = several::joined(grown);
+    for whole in grown.iter_mut().filter(|g| !g.several.is_empty()) {
+        whole.holds = several::holds(&whole.part.ms, &per.by, &lengths_ms);
+    }
+    // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
+    let waited: f64 = grown.iter().filter(|g| on_threads(g.key.heading) && worked(g)).map(Grown::by).sum();
+    grown.retain(|g| !g.part.is_new || g.key.heading != Heading::Sleep || g.by() <= waited);
+    grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    Some(Growth {
+        jvm,
+        grown,
+        per,
+        threads: parts.threads,
+        lengths_ms,
+        unseen: parts.unseen,
+        calls,
+        of_holders: 0.0,
+    })
+}
+
+/// Moments cut where half of their time has passed.
+pub(super) fn halves(moments: &Intervals) -> (Intervals, Intervals) {
+    let mut left = moments.length_ns() / 2;
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for (from, to) in moments.stretches() {
+        let cut = from.saturating_add(left.min(to.saturating_sub(*from)));
+        left -= cut.saturating_sub(*from);
+        first.push((*from, cut));
+        second.push((cut, *to));
+    }
+    (Intervals::of(first), Intervals::of(second))
+}
+
+/// Operations in each frame, where a series or the recording itself counts them in all; else milliseconds.
+pub(super) fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
+    let counted = frames.each_ref().map(|moments| {
+        let windows = moments.windows();
+        if let Some(exchanges) = &case.exchanges {
+            return exchanges.within(&windows).flatten().sum::<f64>() * exchanges.tick_ns as f64 / 1e9;
+        }
+        let each = windows.iter().map(|w| thread_ledger::operations(case.recording, *w).unwrap_or(0.0));
+        each.sum::<f64>()
+    });
+    match counted.iter().all(|n| *n >= 1.0) {
+        true => match &case.exchanges {
+            Some(exchanges) if exchanges.are_requests() => Per { each: Each::Request, by: counted },
+            Some(_) => Per { each: Each::Exchange, by: counted },
+            None => Per { each: Each::Operation, by: counted },
+        },
+        false => Per { each: Each::Moment, by: frames.each_ref().map(Intervals::length_ms) },
+    }
+}
