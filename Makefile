@@ -46,8 +46,9 @@ lab: ## faults with a known cause, and how often fathom names it (ARGS='run --qu
 	$(CARGO) build --release -j $(JOBS) --bin fathom
 	lab/run $(or $(ARGS),list)
 
-lint: ## formatting, clippy, dependencies' licences and advisories; all warnings are errors
+lint: ## formatting, sizes of files, clippy, dependencies' licences and advisories; all warnings are errors
 	$(CARGO) fmt --all --check
+	scripts/house.py
 	$(CARGO) clippy --workspace --all-targets -j $(JOBS) -- -D warnings
 	scripts/deny.sh
 

@@ -1,5 +1,6 @@
-//! Compiles every `bpf/NAME.bpf.c` to `NAME.bpf.o` and makes its skeleton, `NAME.skel.rs`, in OUT_DIR, and the unwinder for this
-//! process (`bpf/user_mode.c`). Needs clang (14 or later), a C compiler, and no rights: programs are loaded at run time only.
+//! Compiles every `bpf/NAME.bpf.c` to `NAME.bpf.o` and makes its skeleton, `NAME.skel.rs`, in
+//! OUT_DIR, and the unwinder for this process (`bpf/user_mode.c`). Needs clang (14 or later), a C
+//! compiler, and no rights: programs are loaded at run time only.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,8 +53,9 @@ fn clang() -> PathBuf {
     versions.chain(later).find(works).map_or_else(|| "clang".into(), PathBuf::from)
 }
 
-/// Where headers are: our own; those of the libbpf that is linked (`libbpf-sys` hands its place on); the system's for
-/// the machine that is built for, as `asm/ptrace.h` is not where clang looks for target bpf.
+/// Where headers are: our own; those of the libbpf that is linked (`libbpf-sys` hands its place
+/// on); the system's for the machine that is built for, as `asm/ptrace.h` is not where clang looks
+/// for target bpf.
 fn arguments() -> Vec<String> {
     let machine = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     let headers = format!("/usr/include/{machine}-linux-gnu");

@@ -48,7 +48,8 @@ pub fn heap_dump(data: &[u8]) {
     }
 }
 
-/// Spans do not end before they start, ids are valid, and every judgement of it ends with values that are numbers.
+/// Spans do not end before they start, ids are valid, and every judgement of it ends with values
+/// that are numbers.
 fn holds(mut recording: Recording) {
     recording.seal();
     let kinds: Vec<String> = recording.kinds().iter().map(|(kind, _)| kind.to_string()).collect();

@@ -32,8 +32,9 @@ pub(crate) fn unavailable(what: &str, step: &str, error: &libbpf_rs::Error) -> U
     Unavailable { what: what.to_owned(), why, remedy: remedy.to_owned() }
 }
 
-/// What helps where a probe on a function of a library could not be attached, by the rights of this process. Linux asks for CAP_SYS_ADMIN to make the perf event of
-/// such a probe (seen on 6.18), though CAP_PERFMON is enough for all else that fathom attaches.
+/// What helps where a probe on a function of a library could not be attached, by the rights of this
+/// process. Linux asks for CAP_SYS_ADMIN to make the perf event of such a probe (seen on 6.18),
+/// though CAP_PERFMON is enough for all else that fathom attaches.
 pub(crate) fn remedy_of_uprobe() -> Option<&'static str> {
     remedy_without(privileges::may_probe_libraries())
 }
@@ -52,7 +53,8 @@ pub(crate) fn silence() {
     });
 }
 
-/// The pid namespace in which this process names others, for `pidns_ino` of the programs; 0 where it cannot be told.
+/// The pid namespace in which this process names others, for `pidns_ino` of the programs; 0 where
+/// it cannot be told.
 pub(crate) fn pid_namespace() -> u64 {
     std::fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }

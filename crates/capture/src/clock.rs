@@ -1,15 +1,17 @@
 //! The kernel's monotonic clock, on which eBPF programs stamp, related to wall-clock time.
 //!
-//! The relation is taken once, at the start, and kept: durations are then exact, and a step of the wall clock during
-//! the recording moves nothing. How far the two have drifted apart is measured at the end and said.
+//! The relation is taken once, at the start, and kept: durations are then exact, and a step of the
+//! wall clock during the recording moves nothing. How far the two have drifted apart is measured at
+//! the end and said.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Readings of both clocks of which the closest pair is taken: each costs some 50 ns, and one of them is rarely
-/// interrupted.
+/// Readings of both clocks of which the closest pair is taken: each costs some 50 ns, and one of
+/// them is rarely interrupted.
 const READINGS: usize = 16;
 
-/// Relates CLOCK_MONOTONIC (`bpf_ktime_get_ns`) to the recording's clock, nanoseconds since the epoch.
+/// Relates CLOCK_MONOTONIC (`bpf_ktime_get_ns`) to the recording's clock, nanoseconds since the
+/// epoch.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// Epoch nanoseconds at which the monotonic clock showed zero.
@@ -47,8 +49,8 @@ impl Clock {
         self.uncertainty_ns
     }
 
-    /// How far the wall clock has moved away from this relation since, nanoseconds: by steering (a few tens of
-    /// microseconds a second) or by a step.
+    /// How far the wall clock has moved away from this relation since, nanoseconds: by steering (a
+    /// few tens of microseconds a second) or by a step.
     pub fn drift_ns(&self) -> i64 {
         Self::now().zero_epoch_ns - self.zero_epoch_ns
     }
@@ -59,7 +61,8 @@ pub fn monotonic_ns() -> i64 {
     nanos(ClockId::Monotonic)
 }
 
-/// Time since the machine booted, suspended or not, nanoseconds: the clock of `starttime` in `/proc/PID/stat`.
+/// Time since the machine booted, suspended or not, nanoseconds: the clock of `starttime` in
+/// `/proc/PID/stat`.
 pub fn boottime_ns() -> i64 {
     nanos(ClockId::Boottime)
 }

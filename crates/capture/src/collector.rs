@@ -12,42 +12,50 @@ use crate::clock::monotonic_ns;
 use crate::cpu::CpuEvent;
 use crate::{Clock, TargetEvent, Targets, WrittenFile};
 
-/// Something that could not be seen, and what would let it be seen. A value that stands in the recording, no error.
+/// Something that could not be seen, and what would let it be seen. A value that stands in the
+/// recording, no error.
 pub type Unavailable = Unseen;
 
 /// A source of live data. One module, one line in [`COLLECTORS`].
 ///
-/// Life of one: `start`, then `target` for every process that is there already, then `left`, `target` and `drain` in turn
-/// (some ten times a second, and whenever [`Collector::wake`] is readable), then `stop`. All on one thread; one that
-/// needs threads of its own ends them in `stop` and in its `Drop`.
+/// Life of one: `start`, then `target` for every process that is there already, then `left`,
+/// `target` and `drain` in turn (some ten times a second, and whenever [`Collector::wake`] is
+/// readable), then `stop`. All on one thread; one that needs threads of its own ends them in `stop`
+/// and in its `Drop`.
 ///
-/// Whatever it changes in the system must be tied to this process' life (file descriptors), so that a kill of fathom
-/// leaves nothing behind. Its memory and CPU must be bounded, its losses counted in its source.
+/// Whatever it changes in the system must be tied to this process' life (file descriptors), so that
+/// a kill of fathom leaves nothing behind. Its memory and CPU must be bounded, its losses counted
+/// in its source.
 pub trait Collector {
-    /// Makes ready, attaches what does not depend on a target. `Err`: it cannot work here; nothing is attached.
+    /// Makes ready, attaches what does not depend on a target. `Err`: it cannot work here; nothing
+    /// is attached.
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable>;
 
-    /// The recording begins: what was seen and summed up until now is not of it. Everything is attached.
+    /// The recording begins: what was seen and summed up until now is not of it. Everything is
+    /// attached.
     fn begin(&mut self, _cx: &mut Context<'_>) {}
 
-    /// A target is gone or another program by now: writes what is still on its way of what it was, whose code is forgotten when
-    /// this returns. Before [`Collector::target`] hears of it.
+    /// A target is gone or another program by now: writes what is still on its way of what it was,
+    /// whose code is forgotten when this returns. Before [`Collector::target`] hears of it.
     fn left(&mut self, _event: &TargetEvent, _cx: &mut Context<'_>) {}
 
     /// A target came, changed or went.
     fn target(&mut self, _event: &TargetEvent, _cx: &mut Context<'_>) {}
 
-    /// Writes what came in since the last time. `Err`: it broke down and is not called again but for `stop`.
+    /// Writes what came in since the last time. `Err`: it broke down and is not called again but
+    /// for `stop`.
     fn drain(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable>;
 
-    /// Writes what has not ended as if it ended now, and goes on: it will be told again when it has. For an excerpt of a
-    /// recording that goes on.
+    /// Writes what has not ended as if it ended now, and goes on: it will be told again when it
+    /// has. For an excerpt of a recording that goes on.
     fn tell_unfinished(&mut self, _cx: &mut Context<'_>) {}
 
-    /// Detaches everything, then writes what is left. Also called when `drain` has failed, never when `start` has.
+    /// Detaches everything, then writes what is left. Also called when `drain` has failed, never
+    /// when `start` has.
     fn stop(&mut self, cx: &mut Context<'_>);
 
-    /// Files that are to be read into the recording behind it, of JVMs that it saw. Asked for once, behind `stop`.
+    /// Files that are to be read into the recording behind it, of JVMs that it saw. Asked for once,
+    /// behind `stop`.
     fn leave(&mut self) -> Vec<WrittenFile> {
         Vec::new()
     }
@@ -66,7 +74,8 @@ pub struct Entry {
     pub about: &'static str,
     /// Which engine it belongs to.
     pub engine: Engine,
-    /// Whether a recording is worth having when this is all that works: it tells what the target itself does.
+    /// Whether a recording is worth having when this is all that works: it tells what the target
+    /// itself does.
     pub essential: bool,
     /// Whether it runs without being asked for by `--with`.
     pub default: bool,
@@ -81,12 +90,14 @@ pub enum Engine {
     Any,
     /// eBPF programs: root, or CAP_BPF and CAP_PERFMON.
     Ebpf,
-    /// The JVM's flight recorder, switched on through the attach protocol: the same user as the JVM.
+    /// The JVM's flight recorder, switched on through the attach protocol: the same user as the
+    /// JVM.
     Jfr,
 }
 
-/// All collectors, in the order in which they hear of targets: the probes of a JVM that has just begun come first, even before its
-/// stacks are made ready, which takes longer. They start in this order too, but for `cpu`, which is the first.
+/// All collectors, in the order in which they hear of targets: the probes of a JVM that has just
+/// begun come first, even before its stacks are made ready, which takes longer. They start in this
+/// order too, but for `cpu`, which is the first.
 pub static COLLECTORS: &[Entry] = &[
     crate::jvm_events::ENTRY,
     crate::cpu::ENTRY,
@@ -110,12 +121,13 @@ pub struct Settings {
     pub frequency_hz: u32,
     /// What takes them.
     pub cpu_event: CpuEvent,
-    /// Waits, system calls and faults as long are told one by one, nanoseconds; `None`: each collector's own default.
+    /// Waits, system calls and faults as long are told one by one, nanoseconds; `None`: each
+    /// collector's own default.
     pub min_ns: Option<u64>,
     /// Waits as long are told one by one however many there are (`bpf/pace.h`), nanoseconds.
     pub always_ns: u64,
-    /// System calls that are told one by one, by name, also those in which a thread waits by choice (futex, epoll_wait);
-    /// empty: all others.
+    /// System calls that are told one by one, by name, also those in which a thread waits by choice
+    /// (futex, epoll_wait); empty: all others.
     pub syscalls: Vec<String>,
     /// Functions, USDT probes and tracepoints that are asked for; seen by the collector `probes`.
     pub probes: Vec<crate::probes::Spec>,
@@ -173,12 +185,14 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The programs on the tracepoints of system calls and switches; `None` where they cannot be loaded, and each collector attaches its own.
+    /// The programs on the tracepoints of system calls and switches; `None` where they cannot be
+    /// loaded, and each collector attaches its own.
     pub(crate) fn relay(&self) -> Option<Rc<Relay>> {
         self.relay.get_or_init(|| Relay::load().ok()).clone()
     }
 
-    /// What interrupts processors; `Err` where that cannot be seen, and whoever is interrupted passes for the waker.
+    /// What interrupts processors; `Err` where that cannot be seen, and whoever is interrupted
+    /// passes for the waker.
     pub(crate) fn interrupts(&self) -> &Result<Rc<Interrupts>, Unavailable> {
         self.interrupts.get_or_init(Interrupts::start)
     }
@@ -206,7 +220,8 @@ impl Context<'_> {
         self.sink.source_mut(self.source)
     }
 
-    /// Says that something cannot be seen while the rest goes on. The same thing said twice stands there once.
+    /// Says that something cannot be seen while the rest goes on. The same thing said twice stands
+    /// there once.
     pub fn unseen(&mut self, unseen: Unavailable) {
         let list = &mut self.source_mut().unseen;
         if !list.contains(&unseen) && list.len() < MAX_UNSEEN {
@@ -214,8 +229,9 @@ impl Context<'_> {
         }
     }
 
-    /// Until when what has not ended is told, monotonic nanoseconds: now, or when the watch of threads ended. Collectors are
-    /// stopped one after the other, and a wait must not outlast the watch of its thread.
+    /// Until when what has not ended is told, monotonic nanoseconds: now, or when the watch of
+    /// threads ended. Collectors are stopped one after the other, and a wait must not outlast the
+    /// watch of its thread.
     pub(crate) fn ends_ns(&self) -> u64 {
         self.shared.ended_ns.unwrap_or_else(|| monotonic_ns().max(0).cast_unsigned())
     }
@@ -230,12 +246,13 @@ impl Context<'_> {
         self.targets.thread_called(pid, tid, comm, self.sink)
     }
 
-    /// The recording's row of a process, which is made when there is none: a sample of the whole host may come from
-    /// a process that nobody has looked at yet.
+    /// The recording's row of a process, which is made when there is none: a sample of the whole
+    /// host may come from a process that nobody has looked at yet.
     pub fn process(&mut self, pid: i32) -> ProcessId {
         self.targets.process(pid, self.sink)
     }
 }
 
-/// Blind spots that one source may list: a host with thousands of JVMs must not fill the recording with them.
+/// Blind spots that one source may list: a host with thousands of JVMs must not fill the recording
+/// with them.
 pub(crate) const MAX_UNSEEN: usize = 64;

@@ -1,17 +1,19 @@
-//! CPU samples: what ran at each tick of the processors' clocks, with whole stacks through Java, JVM, native code and
-//! kernel.
+//! CPU samples: what ran at each tick of the processors' clocks, with whole stacks through Java,
+//! JVM, native code and kernel.
 //!
 //! ```text
 //!   a perf event a processor ──▶ bpf/cpu.bpf.c: wanted? walk ──▶ ring buffer ──▶ drain: names ──▶ recording
 //!     (cpu-clock, cycles)                ▲                                        │
 //!                                        └─ unwind: mappings, rows, JVMs ◀────────┘ an address that is not known
 //! ```
-//! A stack that cannot be walked yet, as its JVM starts, comes as it lies in memory and is walked when more is known
-//! ([`crate::unwind::kept`]). A sample stands for what its event had counted since the one before, which
-//! the kernel tells with each: the time between two ticks, or cycles. Idle processors are not woken.
+//! A stack that cannot be walked yet, as its JVM starts, comes as it lies in memory and is walked
+//! when more is known ([`crate::unwind::kept`]). A sample stands for what its event had counted
+//! since the one before, which the kernel tells with each: the time between two ticks, or cycles.
+//! Idle processors are not woken.
 //!
-//! Time is the default, although `perf record` takes cycles where there are any: seconds add up with those that a thread
-//! waited, whatever frequency the processor had, and they are there on every machine.
+//! Time is the default, although `perf record` takes cycles where there are any: seconds add up
+//! with those that a thread waited, whatever frequency the processor had, and they are there on
+//! every machine.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -47,8 +49,9 @@ pub enum CpuEvent {
     /// Ticks of the kernel's clock: a sample weighs nanoseconds.
     #[default]
     CpuClock,
-    /// Cycles that the processor counts (`PERF_COUNT_HW_CPU_CYCLES`): a sample weighs cycles. On x86 it comes by an
-    /// interrupt that nothing can hold off, so that code of the kernel that bars interrupts is seen where it is.
+    /// Cycles that the processor counts (`PERF_COUNT_HW_CPU_CYCLES`): a sample weighs cycles. On
+    /// x86 it comes by an interrupt that nothing can hold off, so that code of the kernel that bars
+    /// interrupts is seen where it is.
     Cycles,
 }
 
@@ -87,7 +90,8 @@ impl CpuEvent {
         }
     }
 
-    /// Whether it can be had here; `Err`: why not, and the way out. By trying it on the first processor.
+    /// Whether it can be had here; `Err`: why not, and the way out. By trying it on the first
+    /// processor.
     pub fn check(self, rate_hz: u32) -> Result<(), Unavailable> {
         let cpu = perf_event::online().first().copied().unwrap_or(0);
         self.open(cpu, rate_hz).map(drop).map_err(|error| self.refused(cpu, &error))
@@ -156,7 +160,8 @@ impl Cpu {
         program.read(&mut self.records, &mut self.ends, MOST_RECORDS);
         let records = std::mem::take(&mut self.records);
         let ends = std::mem::take(&mut self.ends);
-        // Counted before they are written: those outside of the recording's time are taken off again.
+        // Counted before they are written: those outside of the recording's time are taken off
+        // again.
         cx.source_mut().records += ends.len() as u64;
         let mut begin = 0;
         for end in &ends {
@@ -258,8 +263,9 @@ impl Collector for Cpu {
 
     fn target(&mut self, event: &TargetEvent, _cx: &mut Context<'_>) {
         let Some(program) = &self.program else { return };
-        // Samples begin when its stacks can be walked. Those of a JVM at work that are kept from before are walked a second
-        // later, when some of its code is no longer what it was: 1 to 6% were cut when that was tried with a javac.
+        // Samples begin when its stacks can be walked. Those of a JVM at work that are kept from
+        // before are walked a second later, when some of its code is no longer what it was: 1 to 6%
+        // were cut when that was tried with a javac.
         match event.change {
             Change::Gone => program.unwatch(event.target.pid),
             Change::Appeared | Change::Exec | Change::BecameJvm => program.watch(event.target.pid),

@@ -1,4 +1,5 @@
-//! File descriptors: each collector takes a few for each processor and process, and more than many shells allow.
+//! File descriptors: each collector takes a few for each processor and process, and more than many
+//! shells allow.
 
 use std::fs::File;
 use std::io;
@@ -7,11 +8,12 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::Unavailable;
 
-/// So many are kept for reading `/proc` while recording; where fewer are left, what is read of a process is that it is gone.
+/// So many are kept for reading `/proc` while recording; where fewer are left, what is read of a
+/// process is that it is gone.
 const SPARE: usize = 16;
 
-/// Lets this process open as many files as it may without asking anybody. A command that fathom starts does not inherit it: it is forked
-/// before.
+/// Lets this process open as many files as it may without asking anybody. A command that fathom
+/// starts does not inherit it: it is forked before.
 pub(crate) fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     if limit.current < limit.maximum || limit.maximum.is_none() {

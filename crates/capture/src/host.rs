@@ -1,8 +1,11 @@
-//! The machine and the recorded processes in numbers, once a second, from `/proc` and `/sys/fs/cgroup`.
+//! The machine and the recorded processes in numbers, once a second, from `/proc` and
+//! `/sys/fs/cgroup`.
 //!
-//! One file a source, one line in `sources`. Every source reads its files in full each second, so that a second costs
-//! what it costs and not more; together they stay below half a percent of a processor (measured and recorded as
-//! [`live::FATHOM_CPU`]), and those whose cost depends on the machine (one file for each process) read less often when
+//! One file a source, one line in `sources`. Every source reads its files in full each second, so
+//! that a second costs what it costs and not more; together they stay below half a percent of a
+//! processor (measured and recorded as
+//! [`live::FATHOM_CPU`]), and those whose cost depends on the machine (one file for each process)
+//! read less often when
 //! they would pass that.
 
 use std::time::{Duration, Instant};

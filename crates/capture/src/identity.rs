@@ -1,7 +1,7 @@
 //! Which host, boot, container and service the recorded processes belong to, as the kernel tells.
 //!
-//! Read once at the start, from files that any user may read; of an environment one variable is looked for and
-//! nothing else is kept.
+//! Read once at the start, from files that any user may read; of an environment one variable is
+//! looked for and nothing else is kept.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,7 +9,8 @@ use std::path::Path;
 use fathom_recording::identity::plain;
 use fathom_recording::{Identity, ServiceFrom};
 
-/// Bytes of a file of `/proc` that are read: environments are the largest, and bounded by the kernel's stack limit.
+/// Bytes of a file of `/proc` that are read: environments are the largest, and bounded by the
+/// kernel's stack limit.
 const MOST: u64 = 2 << 20;
 /// The variable that OpenTelemetry's SDKs take the service's name from.
 const OTEL_SERVICE_NAME: &[u8] = b"OTEL_SERVICE_NAME=";
@@ -55,7 +56,8 @@ fn of_process(proc: &Path, host: &Identity) -> Identity {
     Identity { container, cgroup: cgroup.as_deref().map(plain), service, service_from, ..host.clone() }
 }
 
-/// The control group, by the lines of `/proc/PID/cgroup`: that of version 2, else systemd's own hierarchy.
+/// The control group, by the lines of `/proc/PID/cgroup`: that of version 2, else systemd's own
+/// hierarchy.
 fn cgroup(lines: &str) -> Option<String> {
     let path_of = |name: &str| {
         let of =
@@ -65,7 +67,8 @@ fn cgroup(lines: &str) -> Option<String> {
     path_of("").filter(|path| path != "/").or_else(|| path_of("name=systemd")).or_else(|| path_of(""))
 }
 
-/// The id of a container in the path of its group: "docker-ID.scope", "/docker/ID", "cri-containerd-ID.scope".
+/// The id of a container in the path of its group: "docker-ID.scope", "/docker/ID",
+/// "cri-containerd-ID.scope".
 fn container(cgroup: &str) -> Option<String> {
     let digits = |c: char| !c.is_ascii_hexdigit();
     let id = cgroup.split(digits).rfind(|part| part.len() == CONTAINER_DIGITS)?;

@@ -1,7 +1,8 @@
-//! What JVMs publish of themselves, once a second: collections, safepoints, heap, classes, compilers, threads.
+//! What JVMs publish of themselves, once a second: collections, safepoints, heap, classes,
+//! compilers, threads.
 //!
-//! Needs no rights beyond those of the JVM's user, and costs the JVM nothing: it keeps these counters anyway
-//! ([`crate::perf_memory`]).
+//! Needs no rights beyond those of the JVM's user, and costs the JVM nothing: it keeps these
+//! counters anyway ([`crate::perf_memory`]).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

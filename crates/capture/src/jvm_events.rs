@@ -1,10 +1,12 @@
-//! The JVM's own events beside the samples: collections, safepoints, VM operations, compilations, classes, threads.
+//! The JVM's own events beside the samples: collections, safepoints, VM operations, compilations,
+//! classes, threads.
 //!
-//! HotSpot carries USDT probes for them that need no flag (`hotspot.d`, `hs_private.d`, src/hotspot/share/utilities/dtrace.hpp;
-//! JDK 8 to 25 wherever the vendor builds with `--enable-dtrace`, which most do). A hit costs some microseconds on real
-//! machines and ten on a nested virtual one, so that only probes of low rates are used, and those that are hit too often
-//! are taken off for a while ([`budget`]). A library without probes that still has its symbols is watched by its functions
-//! ([`functions`]).
+//! HotSpot carries USDT probes for them that need no flag (`hotspot.d`, `hs_private.d`,
+//! src/hotspot/share/utilities/dtrace.hpp; JDK 8 to 25 wherever the vendor builds with
+//! `--enable-dtrace`, which most do). A hit costs some microseconds on real machines and ten on a
+//! nested virtual one, so that only probes of low rates are used, and those that are hit too often
+//! are taken off for a while ([`budget`]). A library without probes that still has its symbols is
+//! watched by its functions ([`functions`]).
 //!
 //! ```text
 //!   probe ─▶ jvm_events.bpf.c ─▶ ring buffer ─▶ Record ─▶ Assembly of its target ─▶ spans
@@ -50,7 +52,8 @@ const MAX_SLOTS: usize = 256;
 /// How long is waited for a young JVM to publish its counters.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often it is written down that a JVM's stops are being watched: what a killed recording forgets.
+/// How often it is written down that a JVM's stops are being watched: what a killed recording
+/// forgets.
 const RUN_PIECE: Duration = Duration::from_secs(10);
 
 /// The collector.
@@ -60,7 +63,8 @@ pub struct JvmEvents {
     /// By slot.
     jvms: BTreeMap<u32, Jvm>,
     next_slot: u32,
-    /// What comes in later is not taken, monotonic clock: probes stay for some time after the end was told.
+    /// What comes in later is not taken, monotonic clock: probes stay for some time after the end
+    /// was told.
     until_ns: Option<i64>,
 }
 
@@ -73,7 +77,8 @@ struct Jvm {
     /// Since when its stops are watched and not yet written down, recording's clock.
     watched_since_ns: Option<i64>,
     next_piece: Instant,
-    /// Until when the causes of its collections are looked for; `None` once they are found or given up.
+    /// Until when the causes of its collections are looked for; `None` once they are found or given
+    /// up.
     causes_until: Option<Instant>,
     lost: u64,
     /// Where functions stand in for probes: what they are called with.
@@ -145,7 +150,8 @@ impl JvmEvents {
         self.find_causes(cx);
     }
 
-    /// Looks where the causes of collections stand: a JVM publishes its counters some time after its start.
+    /// Looks where the causes of collections stand: a JVM publishes its counters some time after
+    /// its start.
     fn find_causes(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         for (slot, jvm) in &mut self.jvms {
@@ -264,8 +270,8 @@ impl JvmEvents {
     }
 }
 
-/// Attaches to functions of a library that has no probes, and takes what they tell from what is missing. `None`: it has no
-/// such functions either.
+/// Attaches to functions of a library that has no probes, and takes what they tell from what is
+/// missing. `None`: it has no such functions either.
 fn stand_in(
     loaded: &mut Loaded,
     pid: i32,
@@ -304,8 +310,8 @@ fn too_many(group: &Group, pid: i32, per_s: f64, pause: Duration) -> Unavailable
 }
 
 impl Jvm {
-    /// Writes down that its stops were watched until now: without it, a stretch without a collection would look like
-    /// one of which nothing is known.
+    /// Writes down that its stops were watched until now: without it, a stretch without a
+    /// collection would look like one of which nothing is known.
     fn watched_until(&mut self, now_ns: i64, cx: &mut Context<'_>) {
         self.tell_watched(now_ns, cx);
         self.watched_since_ns = self.watched_since_ns.map(|_| now_ns);

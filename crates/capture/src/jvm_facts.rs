@@ -1,7 +1,8 @@
 //! What is known of each recorded JVM: its release, collector, options, and when it started.
 //!
-//! Every JVM gets a source of its own without rows: its anchor says when the JVM's own clock showed zero, which places logs
-//! that count from there, also logs that are given beside the recording later.
+//! Every JVM gets a source of its own without rows: its anchor says when the JVM's own clock showed
+//! zero, which places logs that count from there, also logs that are given beside the recording
+//! later.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -40,7 +41,8 @@ impl JvmFacts {
         }
     }
 
-    /// Writes down what is known by now. What a JVM does not publish within some seconds it never will.
+    /// Writes down what is known by now. What a JVM does not publish within some seconds it never
+    /// will.
     pub fn tell(&mut self, sink: &mut dyn Sink) {
         self.waiting.retain(|pid, (since, target)| {
             let Ok(Some(jvm)) = Jvm::of(*pid as u32) else { return since.elapsed() < PATIENCE };
@@ -113,13 +115,14 @@ fn facts(about: &About, counters: Option<&PerfMemory>) -> Vec<(&'static str, Str
     add(fact::JDK, about.feature().map(|feature| feature.to_string()));
     add(fact::COLLECTOR, about.collector.map(|collector| collector.name().to_owned()));
     add(fact::JVM_ARGS, Some(about.options.join(" ")));
-    // Reserved sizes of the generations. Where they share one reservation, each of them claims all of it.
+    // Reserved sizes of the generations. Where they share one reservation, each of them claims all
+    // of it.
     let capacity = |i: u8| counters?.number(&format!("sun.gc.generation.{i}.maxCapacity")).filter(|n| *n > 0);
     let shared = !matches!(about.collector, Some(Collector::Serial | Collector::Parallel | Collector::Cms));
     let heap = capacity(0).into_iter().chain(capacity(1));
     let heap = if shared { heap.min() } else { heap.reduce(i64::saturating_add) };
-    // G1 adds some words to each, so that none is ever zero (`pad_capacity`, g1MonitoringSupport.hpp); a heap has whole
-    // regions of a megabyte or more.
+    // G1 adds some words to each, so that none is ever zero (`pad_capacity`,
+    // g1MonitoringSupport.hpp); a heap has whole regions of a megabyte or more.
     let heap = heap.map(|bytes| if bytes > REGION { bytes & !(REGION - 1) } else { bytes });
     add(fact::HEAP_MAX_BYTES, heap.map(|bytes| bytes.to_string()));
     facts

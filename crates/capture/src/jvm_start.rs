@@ -5,14 +5,15 @@ use crate::clock::boottime_ns;
 use crate::perf_memory::PerfMemory;
 use crate::procfs::{Stat, ticks_per_second};
 
-/// From the start of the process until HotSpot's elapsed counter starts: the launcher finds and loads libjvm meanwhile,
-/// some 10 ms, more on a busy machine.
+/// From the start of the process until HotSpot's elapsed counter starts: the launcher finds and
+/// loads libjvm meanwhile, some 10 ms, more on a busy machine.
 const LAUNCH_NS: i64 = 20_000_000;
 /// A wall-clock time in milliseconds that was read beside it.
 const MILLISECOND_NS: i64 = 2_000_000;
 
-/// When the clock of a JVM showed zero, nanoseconds since the epoch, and how far that may be off: what the JVM says of
-/// itself, else when its process started. `None` when the process is not known to the kernel any more and says nothing.
+/// When the clock of a JVM showed zero, nanoseconds since the epoch, and how far that may be off:
+/// what the JVM says of itself, else when its process started. `None` when the process is not known
+/// to the kernel any more and says nothing.
 pub fn jvm_start(pid: i32, start_ticks: u64) -> Option<(i64, i64)> {
     let clock = Clock::now();
     let ticks = i64::try_from(start_ticks).ok()?;
@@ -22,7 +23,8 @@ pub fn jvm_start(pid: i32, start_ticks: u64) -> Option<(i64, i64)> {
     // Read beside the elapsed counter's start (`TraceVmCreationTime`, os::javaTimeMillis).
     let told = lives.then(|| PerfMemory::find(pid)?.number("sun.rt.createVmBeginTime")).flatten();
     let told_ns = told.and_then(|ms| ms.checked_mul(1_000_000));
-    // A wall clock that was set since would have left it behind; the kernel's account is safe from that.
+    // A wall clock that was set since would have left it behind; the kernel's account is safe from
+    // that.
     let near = told_ns.filter(|ns| (0..10_000_000_000).contains(&(ns - process_ns + LAUNCH_NS)));
     Some(near.map_or((process_ns + LAUNCH_NS / 2, LAUNCH_NS), |ns| (ns, MILLISECOND_NS)))
 }

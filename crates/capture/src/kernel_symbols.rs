@@ -14,7 +14,8 @@ pub struct KernelSymbols {
     starts: Vec<u64>,
     /// Where the name of each begins in `names`.
     at: Vec<u32>,
-    /// Name and module of each, with a newline between and behind; the module is empty for the kernel itself.
+    /// Name and module of each, with a newline between and behind; the module is empty for the
+    /// kernel itself.
     names: String,
 }
 
@@ -22,8 +23,8 @@ pub struct KernelSymbols {
 static SYMBOLS: OnceLock<KernelSymbols> = OnceLock::new();
 
 impl KernelSymbols {
-    /// What this user may see. Empty where the kernel hides addresses (`kernel.kptr_restrict`). Reads it the first time, or
-    /// waits until it was read.
+    /// What this user may see. Empty where the kernel hides addresses (`kernel.kptr_restrict`).
+    /// Reads it the first time, or waits until it was read.
     pub fn get() -> &'static Self {
         SYMBOLS.get_or_init(Self::read)
     }
@@ -51,7 +52,8 @@ impl KernelSymbols {
         symbols
     }
 
-    /// Whether this user sees no addresses (`kernel.kptr_restrict`), told from the first lines alone.
+    /// Whether this user sees no addresses (`kernel.kptr_restrict`), told from the first lines
+    /// alone.
     pub fn are_hidden() -> bool {
         let mut head = Vec::new();
         let read =

@@ -1,4 +1,5 @@
-//! Live collectors: what a running JVM and its machine do, written as a recording. One module a source.
+//! Live collectors: what a running JVM and its machine do, written as a recording. One module a
+//! source.
 //!
 //! ```text
 //!   Selection ──▶ Targets ──┐            ┌─ start ─ drain ─ … ─ drain ─ stop ─┐
@@ -6,9 +7,10 @@
 //!   Settings, Limits ───────┘            └────────────────────────────────────┘
 //! ```
 //!
-//! Collectors know only how to write a recording. They leave the target as they found it, also when fathom is killed:
-//! whatever they attach hangs on a file descriptor of this process, and the kernel takes it down with it. What cannot
-//! be seen is a value ([`Unavailable`]) and stands in the recording; it is an error only when nothing is left to see.
+//! Collectors know only how to write a recording. They leave the target as they found it, also when
+//! fathom is killed: whatever they attach hangs on a file descriptor of this process, and the
+//! kernel takes it down with it. What cannot be seen is a value ([`Unavailable`]) and stands in the
+//! recording; it is an error only when nothing is left to see.
 
 mod bpf;
 pub mod check;

@@ -26,7 +26,8 @@ fn distance(wanted: &str, name: &str) -> Option<usize> {
     if lower.contains(&wanted) {
         return Some(lower.len() - wanted.len());
     }
-    // One that contains it ranks by what else it holds, one that is misspelt behind those that are nearly the same.
+    // One that contains it ranks by what else it holds, one that is misspelt behind those that are
+    // nearly the same.
     if wanted.len() > LONGEST || lower.len() > LONGEST || wanted.len().abs_diff(lower.len()) > 3 {
         return None;
     }

@@ -58,8 +58,8 @@ impl Ends {
         self.family != 0
     }
 
-    /// The other end: "10.0.0.7:5432", "[2001:db8::1]:443", "unix:/run/x.sock", "unix:@name". `name`: what a Unix socket is
-    /// called. `None`: there is none, or it is not known.
+    /// The other end: "10.0.0.7:5432", "[2001:db8::1]:443", "unix:/run/x.sock", "unix:@name".
+    /// `name`: what a Unix socket is called. `None`: there is none, or it is not known.
     pub(crate) fn peer(&self, name: &str) -> Option<String> {
         match (self.family, self.peer_known) {
             (INET | INET6, 1) => Some(self.peer.to_string()),

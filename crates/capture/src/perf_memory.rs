@@ -5,9 +5,10 @@
 //!   entry:    length · offset of name · length of vector (0: one number) · type · … · offset of data
 //! ```
 //!
-//! Layout: jdk/internal/perf, src/hotspot/share/runtime/perfMemory.hpp and perfData.hpp (version 2.0 in JDK 8 to 25).
-//! Where each counter lies is found once; reading it every second is one `pread` then. Values are updated without locks:
-//! numbers are whole, strings may be in the middle of a change.
+//! Layout: jdk/internal/perf, src/hotspot/share/runtime/perfMemory.hpp and perfData.hpp (version
+//! 2.0 in JDK 8 to 25). Where each counter lies is found once; reading it every second is one
+//! `pread` then. Values are updated without locks: numbers are whole, strings may be in the middle
+//! of a change.
 
 use std::collections::HashMap;
 use std::fs::File;

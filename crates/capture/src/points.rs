@@ -1,11 +1,13 @@
-//! Series while they grow: a gauge is a number, a counter a number that only rises and whose rate is told.
+//! Series while they grow: a gauge is a number, a counter a number that only rises and whose rate
+//! is told.
 
 use fathom_recording::vocabulary::live::Word;
 use fathom_recording::{ProcessId, SeriesId, SeriesInfo};
 
 use crate::Context;
 
-/// A series whose value is told as it is read. Its row in the recording is made with its first point.
+/// A series whose value is told as it is read. Its row in the recording is made with its first
+/// point.
 #[derive(Debug)]
 pub struct Gauge {
     word: Word,
@@ -41,8 +43,8 @@ impl Counter {
         Self { gauge, step, last: None }
     }
 
-    /// Takes the counter's value without telling it; its rise since the last time. A counter that fell (it was reset)
-    /// rose by what it shows.
+    /// Takes the counter's value without telling it; its rise since the last time. A counter that
+    /// fell (it was reset) rose by what it shows.
     pub fn rise(&mut self, value: u64) -> Option<u64> {
         let last = self.last.replace(value)?;
         Some(value.checked_sub(last).unwrap_or(value))

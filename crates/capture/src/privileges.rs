@@ -8,8 +8,8 @@ const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
-/// Whether the eBPF engine works here: the rights are there, and the kernel, tried, does as it is asked (lockdown, a filter
-/// of system calls, or its age can be in the way).
+/// Whether the eBPF engine works here: the rights are there, and the kernel, tried, does as it is
+/// asked (lockdown, a filter of system calls, or its age can be in the way).
 pub fn ebpf() -> Result<(), Unavailable> {
     processor(std::env::consts::ARCH)?;
     capabilities()?;
@@ -19,8 +19,8 @@ pub fn ebpf() -> Result<(), Unavailable> {
     }
 }
 
-/// Whether programs, stacks and code of a JVM are read on such a processor: system calls by their numbers, registers, stubs and
-/// interpreted frames are those of x86-64.
+/// Whether programs, stacks and code of a JVM are read on such a processor: system calls by their
+/// numbers, registers, stubs and interpreted frames are those of x86-64.
 fn processor(name: &str) -> Result<(), Unavailable> {
     if name == "x86_64" {
         return Ok(());
@@ -33,7 +33,8 @@ fn processor(name: &str) -> Result<(), Unavailable> {
     })
 }
 
-/// Whether this process has the rights to load eBPF programs and to attach them to perf events and probes.
+/// Whether this process has the rights to load eBPF programs and to attach them to perf events and
+/// probes.
 pub fn capabilities() -> Result<(), Unavailable> {
     let missing: Vec<&str> = [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")]
         .into_iter()

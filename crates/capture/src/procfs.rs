@@ -1,7 +1,8 @@
-//! Reading `/proc` by hand: what the kernel prints, bounded, without allocation where it is read every second.
+//! Reading `/proc` by hand: what the kernel prints, bounded, without allocation where it is read
+//! every second.
 //!
-//! Formats: proc(5) and Documentation/filesystems/proc.rst. A process can vanish between any two reads, so that
-//! everything here returns an option and never an error.
+//! Formats: proc(5) and Documentation/filesystems/proc.rst. A process can vanish between any two
+//! reads, so that everything here returns an option and never an error.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,8 +16,8 @@ mod stat;
 pub use mounts::Mounts;
 pub use stat::Stat;
 
-/// A file of `/proc` is read up to here: `/proc/stat` of a machine with a thousand processors has 200 kB, memory maps
-/// of a large JVM some MB.
+/// A file of `/proc` is read up to here: `/proc/stat` of a machine with a thousand processors has
+/// 200 kB, memory maps of a large JVM some MB.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A whole file as text; bytes that are no UTF-8 are replaced.
@@ -26,7 +27,8 @@ pub fn read_to_string(path: impl AsRef<Path>) -> Option<String> {
 
 /// A whole file.
 pub fn read(path: impl AsRef<Path>) -> Option<Vec<u8>> {
-    // Most have less; files of /proc do not tell their size, and each call that reads one makes it anew.
+    // Most have less; files of /proc do not tell their size, and each call that reads one makes it
+    // anew.
     let mut bytes = Vec::with_capacity(4096);
     File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
@@ -42,7 +44,8 @@ pub fn number(text: &str, label: &str) -> Option<u64> {
     field(text, label)?.parse().ok()
 }
 
-/// A file that is read again and again: it stays open and fills the same buffer, which the kernel's seq files allow.
+/// A file that is read again and again: it stays open and fills the same buffer, which the kernel's
+/// seq files allow.
 #[derive(Debug)]
 pub struct Repeated {
     file: File,

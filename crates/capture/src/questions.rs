@@ -1,10 +1,11 @@
-//! Questions to resolvers, as the long `poll` of a thread on a socket to port 53 shows them. Collected by `syscalls`, asked
-//! for by `network`: a look-up takes long because a server is slow, or because it does not answer at all.
+//! Questions to resolvers, as the long `poll` of a thread on a socket to port 53 shows them.
+//! Collected by `syscalls`, asked for by `network`: a look-up takes long because a server is slow,
+//! or because it does not answer at all.
 
 use std::collections::HashMap;
 
-/// Questions of one thread that are remembered: a look-up asks each server of resolv.conf (3 at most) `attempts` times
-/// (2 unless it says otherwise) for each search domain.
+/// Questions of one thread that are remembered: a look-up asks each server of resolv.conf (3 at
+/// most) `attempts` times (2 unless it says otherwise) for each search domain.
 const MOST_OF_A_THREAD: usize = 64;
 /// Threads that are remembered.
 const MOST_THREADS: usize = 4096;

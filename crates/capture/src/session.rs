@@ -1,4 +1,5 @@
-//! The session: collectors are started, fed with news of the targets, drained, stopped, in one loop on one thread.
+//! The session: collectors are started, fed with news of the targets, drained, stopped, in one loop
+//! on one thread.
 //!
 //! ```text
 //!   start ─▶ sources in the recording, collectors started, targets found ──▶ nothing to see? ─▶ error
@@ -42,14 +43,15 @@ pub(crate) use priority::Raised;
 pub use signals::Signals;
 use window::{Window, Within};
 
-/// How often collectors are drained when none wakes the session. Ten turns a second cost nothing that can be
-/// measured, and what is shown stays fresh.
+/// How often collectors are drained when none wakes the session. Ten turns a second cost nothing
+/// that can be measured, and what is shown stays fresh.
 const TURN: Duration = Duration::from_millis(100);
 /// How often while a target has just started, so that little is missed of a JVM's first moments.
 const SHORT_TURN: Duration = Duration::from_millis(20);
 /// How often the targets are looked at, unless one of them ends.
 const SCAN: Duration = Duration::from_millis(250);
-/// How soon after news of forks and execs the next are taken: a shell script makes hundreds a second.
+/// How soon after news of forks and execs the next are taken: a shell script makes hundreds a
+/// second.
 const NEWS: Duration = Duration::from_millis(5);
 /// How often limits are checked and progress is told.
 const SECOND: Duration = Duration::from_secs(1);
@@ -83,8 +85,8 @@ pub struct Session {
     started: Instant,
     started_ns: i64,
     attaching: Duration,
-    /// What collectors had lost by then, which is no loss of the recording: buffers overflow while others are attached, and processors
-    /// reach programs one after the other.
+    /// What collectors had lost by then, which is no loss of the recording: buffers overflow while
+    /// others are attached, and processors reach programs one after the other.
     lost_before: Vec<(SourceId, u64)>,
     /// Why the better engine is not used.
     fallback: Option<Unavailable>,
@@ -101,7 +103,8 @@ pub struct Progress {
     pub elapsed: Duration,
     /// Processes that are recorded at the moment.
     pub targets: usize,
-    /// Each collector with the records that it has taken in and those that it has lost, since the start.
+    /// Each collector with the records that it has taken in and those that it has lost, since the
+    /// start.
     pub collectors: Vec<(&'static str, u64, u64)>,
     /// Size of the recording so far, bytes.
     pub bytes: u64,
@@ -157,20 +160,23 @@ impl Session {
             written: WrittenFiles::default(),
             facts: JvmFacts::default(),
         };
-        // Known from the beginning: times count from here, and do so before the recording has ended.
+        // Known from the beginning: times count from here, and do so before the recording has
+        // ended.
         writer.source_mut(source).covers_ns = Some((session.started_ns, session.started_ns));
         // First, so that collectors can share the list of what is recorded.
         if let Err(unseen) = session.watch_births() {
             writer.source_mut(session.source).unseen.push(unseen);
         }
-        // Those that are there already are told to each collector as it starts: samples need not wait for the kernel to
-        // have looked at the programs of all others, which takes most of a second.
+        // Those that are there already are told to each collector as it starts: samples need not
+        // wait for the kernel to have looked at the programs of all others, which takes most of a
+        // second.
         session.news(writer, true);
-        // To get ready takes a second of a processor, and several of the wall clock where many want one: meanwhile what is at work
-        // already would overflow.
+        // To get ready takes a second of a processor, and several of the wall clock where many want
+        // one: meanwhile what is at work already would overflow.
         let _first = Raised::new();
         let mut why_not: Vec<Unavailable> = reasons;
-        // Whoever asks for an engine by its name wants what it sees, and not the numbers alone that anybody can read.
+        // Whoever asks for an engine by its name wants what it sees, and not the numbers alone that
+        // anybody can read.
         let asked = session.settings.engine.is_some();
         let essential = |entry: &Entry| entry.essential && (!asked || entry.engine == engine);
         // Where all of these were left out by name, what is left is what is wanted.
@@ -193,8 +199,8 @@ impl Session {
                 // With the samples at work: it takes longer than to make ready to walk them.
                 session.targets.iter().for_each(|target| session.shared.learn_code(target.pid));
             }
-            // The kernel takes its time to look at the next one's programs, longer on a busy machine: what is at work
-            // already must not lose anything meanwhile.
+            // The kernel takes its time to look at the next one's programs, longer on a busy
+            // machine: what is at work already must not lose anything meanwhile.
             session.drain(writer);
         }
         if !session.running.iter().any(|running| counts(running.entry)) {
@@ -215,7 +221,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Begins the time that was asked for, with everything at work: a flight recorder may take seconds to start.
+    /// Begins the time that was asked for, with everything at work: a flight recorder may take
+    /// seconds to start.
     fn begin(&mut self, writer: &mut dyn Output) {
         // What has come in by now and what was summed up is of the time before.
         self.drain(writer);
@@ -334,7 +341,8 @@ impl Session {
 
     /// Stops all collectors and completes their sources.
     pub fn stop(mut self, ended: Ended, writer: &mut dyn Output) -> Result<Summary, CaptureError> {
-        // Taking probes down may take a second, and a turn on a busy machine too; what they saw ends here.
+        // Taking probes down may take a second, and a turn on a busy machine too; what they saw
+        // ends here.
         let now_ns = monotonic_ns();
         let asked_ns = self.limits.duration.filter(|_| ended == Ended::Deadline);
         let over_ns = asked_ns.map_or(0, |asked| self.started.elapsed().saturating_sub(asked).as_nanos());
@@ -415,9 +423,11 @@ impl Session {
     }
 
     fn stop_collectors(&mut self, writer: &mut dyn Output) {
-        // What is in the kernel's buffers is taken before any of them overflows for want of a reader.
+        // What is in the kernel's buffers is taken before any of them overflows for want of a
+        // reader.
         self.drain(writer);
-        // One that has broken down still has something to take down. The probes of JVMs last: the kernel takes up to a second for them.
+        // One that has broken down still has something to take down. The probes of JVMs last: the
+        // kernel takes up to a second for them.
         let is_last = |running: &Running| running.entry.id == crate::jvm_events::ENTRY.id;
         self.each(writer, |running| !is_last(running), |running, cx| running.collector.stop(cx));
         self.each(writer, is_last, |running, cx| running.collector.stop(cx));
@@ -452,7 +462,8 @@ impl Session {
     }
 }
 
-/// The wall clock is steered by at most 500 ppm (adjtimex); a second of drift in a recording is a step.
+/// The wall clock is steered by at most 500 ppm (adjtimex); a second of drift in a recording is a
+/// step.
 const MAX_DRIFT_NS: i64 = 1_000_000_000;
 
 fn context<'a>(

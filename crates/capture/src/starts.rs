@@ -1,21 +1,24 @@
-//! Starts of threads, put together from what two collectors see: `sched` the parent in `clone`, the child's first turn and
-//! the parent that it wakes (`bpf/starts.h`), `jvm-events` the call of `Thread.start` and the child as it gets to Java.
+//! Starts of threads, put together from what two collectors see: `sched` the parent in `clone`, the
+//! child's first turn and the parent that it wakes (`bpf/starts.h`), `jvm-events` the call of
+//! `Thread.start` and the child as it gets to Java.
 //!
 //! ```text
 //!   parent  Thread.start ─ clone() ──────── returns ─ asleep, until the child is up ──────── returns from Thread.start
 //!                             └ child: born ─ waits for a CPU ─ ran ─ wakes its parent ─ waits to be let go ─ Java
 //! ```
 //!
-//! Parts come in any order, and some never do: a thread of the JVM's own is not called for, one in native code never gets to
-//! Java. What there is is told after a while.
+//! Parts come in any order, and some never do: a thread of the JVM's own is not called for, one in
+//! native code never gets to Java. What there is is told after a while.
 
 use std::collections::{HashMap, VecDeque};
 
 use fathom_recording::StackId;
 
-/// Starts, threads that got to Java and callers that are remembered; of more, the parts that came are not joined.
+/// Starts, threads that got to Java and callers that are remembered; of more, the parts that came
+/// are not joined.
 const MOST: usize = 16_384;
-/// Calls of a thread that wait to be asked for; those of it whose child's birth was not seen are never.
+/// Calls of a thread that wait to be asked for; those of it whose child's birth was not seen are
+/// never.
 const MOST_CALLS: usize = 256;
 /// How long a thread that has run may take to Java: one that never gets there is told then.
 const TO_JAVA_NS: u64 = 10_000_000_000;
@@ -66,7 +69,8 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// From when to when it lasted, as far as it was seen: from the call, or `clone`, to Java, or the first turn.
+    /// From when to when it lasted, as far as it was seen: from the call, or `clone`, to Java, or
+    /// the first turn.
     pub(crate) fn lasted_ns(&self, now_ns: u64) -> (u64, u64) {
         let clone_ns = self.cloned_ns.map(|(from, _)| from).filter(|from| *from > 0);
         let from_ns = self.call_ns.map(|(from, _)| from).or(clone_ns).unwrap_or(self.child.born_ns);
@@ -74,8 +78,8 @@ impl Start {
         (from_ns, java_ns.or(self.ran_ns).unwrap_or(now_ns).max(from_ns))
     }
 
-    /// How long the parent was off the CPU until the child was up. `None`: that cannot be told from other waits for the child, as
-    /// nothing says when the start was over.
+    /// How long the parent was off the CPU until the child was up. `None`: that cannot be told from
+    /// other waits for the child, as nothing says when the start was over.
     pub(crate) fn waited_ns(&self) -> Option<u64> {
         // The parent is told that the child is up before it lets it go to Java.
         let java_ns = self.java.as_ref().map(|java| java.t_ns);
@@ -144,8 +148,9 @@ impl Starts {
         }
     }
 
-    /// Nobody tells of returns from `Thread.start` for a while: the calls that are under way end unseen, and must not be taken to last until
-    /// a later one returns. Of all processes, as those of one are not told apart; of others one start each lacks its call.
+    /// Nobody tells of returns from `Thread.start` for a while: the calls that are under way end
+    /// unseen, and must not be taken to last until a later one returns. Of all processes, as those
+    /// of one are not told apart; of others one start each lacks its call.
     pub(crate) fn forget_calls(&mut self) {
         self.calls.retain(|_, calls| {
             if calls.back().is_some_and(|(_, end)| end.is_none()) {
@@ -173,7 +178,8 @@ impl Starts {
         }
     }
 
-    /// The parent has returned from `clone`, which it entered at `from_ns`; 0: before that was watched.
+    /// The parent has returned from `clone`, which it entered at `from_ns`; 0: before that was
+    /// watched.
     pub(crate) fn cloned(&mut self, of: Child, ends_ns: (u64, u64), stack: Option<StackId>) {
         let Some(start) = self.open(of) else { return };
         (start.cloned_ns, start.stack) = (Some(ends_ns), stack);
@@ -185,8 +191,8 @@ impl Starts {
         start.ran_ns = Some(t_ns);
     }
 
-    /// The parent was off the CPU until the child woke it. It comes behind `cloned`; of a start that was told already it is another
-    /// wait for the same thread.
+    /// The parent was off the CPU until the child woke it. It comes behind `cloned`; of a start
+    /// that was told already it is another wait for the same thread.
     pub(crate) fn waited(&mut self, of: Child, ends_ns: (u64, u64)) {
         if let Some(start) = self.open.get_mut(&of.tid).filter(|start| start.child == of) {
             start.waits_ns.push(ends_ns);
@@ -200,8 +206,8 @@ impl Starts {
         }
     }
 
-    /// All that happened before has been told. Said by the first collector of a turn, before it reads: on a busy machine much happens
-    /// between what the first reads and what the last does.
+    /// All that happened before has been told. Said by the first collector of a turn, before it
+    /// reads: on a busy machine much happens between what the first reads and what the last does.
     pub(crate) fn seen(&mut self, t_ns: u64) {
         self.seen_ns = t_ns;
     }
@@ -215,7 +221,8 @@ impl Starts {
     /// What is known of a start, of which `of` has process, threads and birth.
     fn open(&mut self, of: Child) -> Option<&mut Start> {
         let known = self.open.get(&of.tid).map(|start| start.child.born_ns);
-        // An id is given again after all others: what is open of the former thread was never told, and is not any more.
+        // An id is given again after all others: what is open of the former thread was never told,
+        // and is not any more.
         if known != Some(of.born_ns) {
             if known.is_none() && self.open.len() >= MOST {
                 self.lost += 1;
@@ -227,7 +234,8 @@ impl Starts {
         self.open.get_mut(&of.tid)
     }
 
-    /// Takes out what is put together, or will not be any further. `is_jvm`: whether a process is one; others are left out.
+    /// Takes out what is put together, or will not be any further. `is_jvm`: whether a process is
+    /// one; others are left out.
     pub(crate) fn take(&mut self, is_jvm: impl Fn(u32) -> bool) -> Vec<Start> {
         self.find_calls();
         let seen_ns = self.seen_ns;

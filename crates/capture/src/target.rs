@@ -6,8 +6,8 @@
 //!             ─ all ────────── every process with a command line
 //!             ─ command ────── started stopped by fathom (see [`Command`]); its descendants
 //! ```
-//! Where eBPF works, forks and execs are told by the kernel as they happen (`births`); elsewhere, and for what gets lost
-//! there, `/proc` is looked at a few times a second.
+//! Where eBPF works, forks and execs are told by the kernel as they happen (`births`); elsewhere,
+//! and for what gets lost there, `/proc` is looked at a few times a second.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -34,8 +34,8 @@ use identity::is_jvm;
 pub use identity::{Identity, jvm_library};
 pub use select::{NamePattern, Selection};
 
-/// How long a new process is looked at again: a shell becomes a JVM by exec, a launcher maps libjvm some
-/// milliseconds after its start (a second on a loaded machine).
+/// How long a new process is looked at again: a shell becomes a JVM by exec, a launcher maps libjvm
+/// some milliseconds after its start (a second on a loaded machine).
 const YOUNG: Duration = Duration::from_secs(5);
 
 /// A target that has settled is looked at closely at each of so many scans.
@@ -64,7 +64,8 @@ pub struct Target {
 pub enum Change {
     /// It is recorded from now on.
     Appeared,
-    /// It became another program: what is known of its code is void. [`Target::process`] is a new row.
+    /// It became another program: what is known of its code is void. [`Target::process`] is a new
+    /// row.
     Exec,
     /// It has mapped libjvm by now: it is a JVM.
     BecameJvm,
@@ -96,12 +97,13 @@ struct Followed {
     identity: Identity,
     pidfd: Option<OwnedFd>,
     since: Instant,
-    /// It is fathom's own child and stands before its first exec, which does not make another process of it.
+    /// It is fathom's own child and stands before its first exec, which does not make another
+    /// process of it.
     held: bool,
 }
 
-/// How long at least what has ended is still known: so long what it did may wait in the kernel's buffers, as fathom itself
-/// has to wait on a busy machine.
+/// How long at least what has ended is still known: so long what it did may wait in the kernel's
+/// buffers, as fathom itself has to wait on a busy machine.
 const STRETCH: Duration = Duration::from_secs(5);
 
 /// The processes that are recorded, and all others that were named in the recording.
@@ -110,8 +112,8 @@ pub struct Targets {
     followed: BTreeMap<i32, Followed>,
     /// Rows of the recording by process id, for ids that are still in use.
     rows: HashMap<i32, ProcessId>,
-    /// The same of those that have ended, in this stretch of [`STRETCH`] and in the one before: what they did in their last
-    /// moments may still be on its way.
+    /// The same of those that have ended, in this stretch of [`STRETCH`] and in the one before:
+    /// what they did in their last moments may still be on its way.
     former: [HashMap<i32, ProcessId>; 2],
     stretch_since: Instant,
     /// All process ids of the last scan.
@@ -127,7 +129,8 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Finds what is selected. Fails when it names a process that is not there or may not be recorded.
+    /// Finds what is selected. Fails when it names a process that is not there or may not be
+    /// recorded.
     pub fn find(selection: Selection) -> Result<Self, CaptureError> {
         if let Selection::Pids(pids) = &selection {
             pids.iter().try_for_each(|pid| select::check_recordable(*pid))?;
@@ -158,8 +161,8 @@ impl Targets {
         self.births.as_ref().map(|births| &births.targets)
     }
 
-    /// Takes in the kernel's news without acting upon them; whether there are any. What is read afterwards of a process that
-    /// has come and gone has its name by then.
+    /// Takes in the kernel's news without acting upon them; whether there are any. What is read
+    /// afterwards of a process that has come and gone has its name by then.
     pub(crate) fn listen(&mut self) -> bool {
         self.births.as_mut().is_some_and(Births::listen)
     }
@@ -240,8 +243,8 @@ impl Targets {
         self.followed.is_empty() && self.selection.is_closed()
     }
 
-    /// Whether a few processes have just started, of which something is expected: an exec, a JVM. They are worth looking
-    /// at more often.
+    /// Whether a few processes have just started, of which something is expected: an exec, a JVM.
+    /// They are worth looking at more often.
     pub fn are_unsettled(&self) -> bool {
         let unsettled = |f: &Followed| !f.target.jvm && f.since.elapsed() < YOUNG;
         self.followed.len() <= FEW && self.selection.is_closed() && self.followed.values().any(unsettled)
@@ -254,7 +257,8 @@ impl Targets {
 
     /// The row of any process, made when there is none.
     pub fn process(&mut self, pid: i32, sink: &mut dyn Sink) -> ProcessId {
-        // One that is only named, as a neighbour that takes CPU time, is not a JVM that the recording tells of.
+        // One that is only named, as a neighbour that takes CPU time, is not a JVM that the
+        // recording tells of.
         if let Some(row) = self.rows.get(&pid).or_else(|| self.former.iter().find_map(|rows| rows.get(&pid)))
         {
             return *row;
@@ -285,7 +289,8 @@ impl Targets {
         self.threads.called(sink, process, pid, tid, comm, jvm)
     }
 
-    /// The same of a target that may have ended by now, with the whole name of the thread where that is known.
+    /// The same of a target that may have ended by now, with the whole name of the thread where
+    /// that is known.
     pub fn thread_of(
         &mut self,
         target: &Target,
@@ -299,8 +304,8 @@ impl Targets {
         }
     }
 
-    /// Looks at what changed since the last scan. Costs a listing of `/proc` and two reads for each process that is
-    /// new or a target.
+    /// Looks at what changed since the last scan. Costs a listing of `/proc` and two reads for each
+    /// process that is new or a target.
     pub fn scan(&mut self, sink: &mut dyn Sink, events: &mut Vec<TargetEvent>) {
         let now = Instant::now();
         let pids = procfs::pids();
@@ -335,7 +340,8 @@ impl Targets {
         }
         self.young.retain(|pid, since| current.contains(pid) && now.duration_since(*since) < YOUNG);
         match self.selection.members() {
-            // A process that was named by its id is meant, and not a later one that got the same id.
+            // A process that was named by its id is meant, and not a later one that got the same
+            // id.
             Some(members) if first || !self.selection.is_closed() => candidates = members,
             Some(_) => candidates.clear(),
             None => candidates.extend(self.young.keys()),
@@ -345,12 +351,14 @@ impl Targets {
                 self.add(pid, now_ns(), sink, events);
             }
         }
-        // Descendants: a parent can stand behind its child in the listing (ids wrap), hence until nothing changes.
+        // Descendants: a parent can stand behind its child in the listing (ids wrap), hence until
+        // nothing changes.
         while self.adopt_children(first.then_some(&pids), sink, events) {}
         self.seen = current;
     }
 
-    /// Makes targets of the children of targets, among those that are young, or among all at the first scan.
+    /// Makes targets of the children of targets, among those that are young, or among all at the
+    /// first scan.
     fn adopt_children(
         &mut self,
         among: Option<&Vec<i32>>,

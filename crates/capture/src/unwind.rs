@@ -5,8 +5,9 @@
 //!   .eh_frame of files ──▶ rows ─┼──▶ arrays that the programs read ──▶ walked frames ──▶ names ──▶ recording
 //!   tables of the JVM ──▶ code ──┘         (shared memory)               (samples)      (frames)
 //! ```
-//! Rows are made once for a file, however many processes map it. Everything lies in BPF maps that this process holds by
-//! descriptor and in none that is pinned: the kernel frees them with the process, however it ends.
+//! Rows are made once for a file, however many processes map it. Everything lies in BPF maps that
+//! this process holds by descriptor and in none that is pinned: the kernel frees them with the
+//! process, however it ends.
 
 mod arena;
 pub(crate) mod asleep;

@@ -1,8 +1,8 @@
 //! Files that recorded JVMs write while they are recorded: the logs among them are read at the end.
 //!
-//! A file is opened when it is first seen and stays open here (read only), so that one that is rotated away, deleted, or
-//! lies in a container whose process ends can still be read. Which of them are logs is told by their content, by whoever
-//! reads them.
+//! A file is opened when it is first seen and stays open here (read only), so that one that is
+//! rotated away, deleted, or lies in a container whose process ends can still be read. Which of
+//! them are logs is told by their content, by whoever reads them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,11 +15,13 @@ use fathom_recording::ProcessId;
 use crate::Targets;
 use crate::procfs;
 
-/// How often descriptors are looked at: a log that is opened later is complete from its beginning anyway.
+/// How often descriptors are looked at: a log that is opened later is complete from its beginning
+/// anyway.
 const PERIOD: Duration = Duration::from_secs(2);
 /// Files that are held open.
 const MAX_FILES: usize = 64;
-/// Descriptors of a process that are looked at: a server has thousands of sockets, and its logs are opened early.
+/// Descriptors of a process that are looked at: a server has thousands of sockets, and its logs are
+/// opened early.
 const MAX_DESCRIPTORS: usize = 512;
 /// Flags of open(2) in `fdinfo`, octal: what is not O_RDONLY.
 const ACCESS_MODE: u32 = 0o3;
@@ -99,7 +101,8 @@ fn is_written(pid: i32, descriptor: &std::ffi::OsStr) -> bool {
 
 /// Files that every JVM has open and that hold no text.
 fn is_none_of_a_log(path: &str) -> bool {
-    // ".jfr", and ".part" of JDK 8: chunks of a flight recorder that are not finished. Those of ours come otherwise.
+    // ".jfr", and ".part" of JDK 8: chunks of a flight recorder that are not finished. Those of
+    // ours come otherwise.
     const ENDINGS: [&str; 6] = [".jar", ".so", ".jfr", ".part", ".jsa", ".db"];
     path.starts_with("/dev/") || path.contains("/hsperfdata_") || ENDINGS.iter().any(|e| path.ends_with(e))
 }

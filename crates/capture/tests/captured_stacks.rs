@@ -1,5 +1,6 @@
-//! Stacks of real JVMs, kept as registers and the memory that their walk reads, walked again by the unwinder's C compiled for
-//! user space: no JVM, no privileges, and the same frames on every machine. `tests/stacks/README.md` tells how they are made.
+//! Stacks of real JVMs, kept as registers and the memory that their walk reads, walked again by the
+//! unwinder's C compiled for user space: no JVM, no privileges, and the same frames on every
+//! machine. `tests/stacks/README.md` tells how they are made.
 
 #![allow(clippy::unwrap_used)]
 
@@ -164,7 +165,8 @@ impl Kept {
             rows.extend(of_it);
         }
         assert_eq!(self.jvm.len(), size_of::<JvmCode>());
-        // SAFETY: so many bytes are there, and every pattern of them is a value of it: integers alone.
+        // SAFETY: so many bytes are there, and every pattern of them is a value of it: integers
+        // alone.
         let jvm: JvmCode = unsafe { std::ptr::read_unaligned(self.jvm.as_ptr().cast()) };
         let process =
             ProcessCode { first_mapping: 0, mappings: self.mappings.len() as u32, jvm: 1, flags: 0 };
@@ -210,7 +212,8 @@ fn captured_stacks_are_walked_to_the_frames_that_they_had() {
     }
 }
 
-/// Memory that is not there, or is something else, ends a walk; it never hangs one or makes it read beyond its tables.
+/// Memory that is not there, or is something else, ends a walk; it never hangs one or makes it read
+/// beyond its tables.
 #[test]
 fn damaged_stacks_end_in_a_reason() {
     let packed = std::fs::read(place(17, "stacks.zst")).unwrap();
@@ -292,7 +295,8 @@ fn features(names: &[String]) -> BTreeSet<String> {
     features
 }
 
-/// Makes the files that the tests above read, of every JDK of this machine: see `tests/stacks/README.md`.
+/// Makes the files that the tests above read, of every JDK of this machine: see
+/// `tests/stacks/README.md`.
 #[test]
 #[ignore = "writes tests/stacks; needs JDKs 8, 11, 17, 21 and 25"]
 fn capture_stacks_of_every_jdk() {
@@ -350,7 +354,8 @@ fn capture_stacks_of_every_jdk() {
                         .iter()
                         .map(|frame| name(Walked::of(frame[0], frame[1]), pid, known, &mut native))
                         .collect();
-                    // Code that is freed while the thread stands elsewhere has no name; another stack has.
+                    // Code that is freed while the thread stands elsewhere has no name; another
+                    // stack has.
                     let Some(names) = names else { return };
                     let features = features(&names);
                     let new: Vec<&String> =

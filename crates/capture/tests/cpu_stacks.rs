@@ -13,8 +13,8 @@ use fathom_recording::vocabulary::frame::cut_reason;
 use fathom_recording::{Overwrite, Recording, StackCensus, StackId, Writer};
 use jvm::Jvm;
 
-/// Records a process until there is something to judge; `None`, loudly, where eBPF is not allowed. On a loaded machine the
-/// first attempt may see little.
+/// Records a process until there is something to judge; `None`, loudly, where eBPF is not allowed.
+/// On a loaded machine the first attempt may see little.
 fn record(pid: u32, seconds: u64, frequency_hz: u32) -> Option<Recording> {
     let mut recording = record_once(pid, seconds, frequency_hz)?;
     for _ in 0..4 {
@@ -69,7 +69,8 @@ fn names(recording: &Recording, stack: Option<StackId>) -> Vec<&str> {
     names
 }
 
-/// What JDK 21 and 25 call the stub to which the oldest frame of a virtual thread on the stack returns.
+/// What JDK 21 and 25 call the stub to which the oldest frame of a virtual thread on the stack
+/// returns.
 const RETURN_BARRIERS: [&str; 2] = ["Cont thaw return barrier", "cont_returnBarrier"];
 
 /// Says what was found, and shows where stacks were cut.
@@ -97,7 +98,8 @@ fn tell(what: &str, recording: &Recording) -> StackCensus {
     census
 }
 
-/// Callers that a method of the program can have. Frames between (array copies, barriers) are not the program's.
+/// Callers that a method of the program can have. Frames between (array copies, barriers) are not
+/// the program's.
 const CALLERS: [(&str, &[&str]); 17] = [
     ("KnownGraph.mega", &["phases"]),
     ("KnownGraph.fib", &["fib", "fibs"]),
@@ -118,15 +120,17 @@ const CALLERS: [(&str, &[&str]); 17] = [
     ("KnownGraph.phases", &["loop", "yielding"]),
 ];
 
-/// Edges between methods of the program, and those of them that cannot be, each counted once a sample.
+/// Edges between methods of the program, and those of them that cannot be, each counted once a
+/// sample.
 fn edges(recording: &Recording) -> (u64, u64, BTreeSet<String>) {
     let (mut all, mut wrong, mut which) = (0, 0, BTreeSet::new());
     for sample in recording.samples.iter() {
         let names = names(recording, sample.stack);
         for pair in names.windows(2) {
             let Some((_, callers)) = CALLERS.iter().find(|(name, _)| *name == pair[0]) else { continue };
-            // The callers of what a virtual thread runs next are on the heap until it returns to them: the stack says so
-            // by the barrier that brings them back, and goes on with what carries the thread.
+            // The callers of what a virtual thread runs next are on the heap until it returns to
+            // them: the stack says so by the barrier that brings them back, and goes on with what
+            // carries the thread.
             if cut_reason(pair[1]).is_some() || RETURN_BARRIERS.contains(&pair[1]) {
                 continue;
             }
@@ -166,8 +170,9 @@ fn check_on_all(what: &str, options: &[&str], arguments: &[&str], oldest: u32, l
         let Some(jvm) = Jvm::start(&jdk, options, &program) else { return };
         std::thread::sleep(Duration::from_secs(2));
         let Some(recording) = record(jvm.pid(), 6, 997) else { return };
-        // C2 of JDK 8 moves the stack pointer around the x87 instruction that is its Math.sin or Math.pow (`Push_SrcXD`,
-        // x86_64.ad), and stacks of samples in between are cut there. How many of all these are is up to the machine.
+        // C2 of JDK 8 moves the stack pointer around the x87 instruction that is its Math.sin or
+        // Math.pow (`Push_SrcXD`, x86_64.ad), and stacks of samples in between are cut there. How
+        // many of all these are is up to the machine.
         let least_share = if jdk.release == 8 { 0.8 } else { least_share };
         check(&format!("JDK {} {what}", jdk.release), &recording, least_share);
     }

@@ -1,5 +1,6 @@
-//! Requests to disks of a JVM that makes known blocks durable: as many bytes as it wrote, by it, with file and stack of
-//! each `fsync`. Needs root, eBPF and a temporary folder on a block device; skips loudly without.
+//! Requests to disks of a JVM that makes known blocks durable: as many bytes as it wrote, by it,
+//! with file and stack of each `fsync`. Needs root, eBPF and a temporary folder on a block device;
+//! skips loudly without.
 
 #![allow(clippy::unwrap_used)]
 

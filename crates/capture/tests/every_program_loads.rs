@@ -1,5 +1,5 @@
-//! Every collector starts on this machine, with the constants and shared tables that it has in a recording: the verifier takes
-//! their programs. Needs root and eBPF; skips loudly without.
+//! Every collector starts on this machine, with the constants and shared tables that it has in a
+//! recording: the verifier takes their programs. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used)]
 

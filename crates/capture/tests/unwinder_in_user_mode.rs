@@ -1,5 +1,5 @@
-//! The unwinder's C compiled for user space and run on stacks of real JVMs: no rights are needed, as a process may trace
-//! its children.
+//! The unwinder's C compiled for user space and run on stacks of real JVMs: no rights are needed,
+//! as a process may trace its children.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! The demo's workload: a transactional service in Java, compiled and run on a JDK of this machine, with a throughput
-//! series and GC, safepoint and JIT logs.
+//! The demo's workload: a transactional service in Java, compiled and run on a JDK of this machine,
+//! with a throughput series and GC, safepoint and JIT logs.
 //!
 //! The verdict of the demo comes from these files alone; nothing here is handed to the diagnosis.
 
@@ -39,8 +39,9 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// A run in which all processors are busy, with as many tenants for each as make its compilers busy for some
-    /// seconds (measured on 2 processors: 20 tenants a processor keep C2 busy for some 5 s; with 10 it is over in one).
+    /// A run in which all processors are busy, with as many tenants for each as make its compilers
+    /// busy for some seconds (measured on 2 processors: 20 tenants a processor keep C2 busy for
+    /// some 5 s; with 10 it is over in one).
     pub fn for_this_machine(seconds: u32, healthy: bool) -> Self {
         let processors = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
         let take_over_at = if healthy { 0 } else { seconds * 11 / 20 };
@@ -59,7 +60,8 @@ pub struct Files {
     pub jit_log: PathBuf,
 }
 
-/// A JVM that is killed when it is no longer wanted (Ctrl-C reaches it by its process group, an error by this).
+/// A JVM that is killed when it is no longer wanted (Ctrl-C reaches it by its process group, an
+/// error by this).
 struct Running(Child);
 
 impl Drop for Running {
@@ -69,7 +71,8 @@ impl Drop for Running {
     }
 }
 
-/// Compiles and runs the workload in `dir`, telling the seconds gone to `progress` about five times a second.
+/// Compiles and runs the workload in `dir`, telling the seconds gone to `progress` about five times
+/// a second.
 pub fn run(jdk: &Jdk, workload: &Workload, dir: &Path, progress: impl Fn(Duration)) -> Result<Files> {
     let classes = dir.join("classes");
     std::fs::create_dir_all(&classes).with_context(|| format!("{}", classes.display()))?;
@@ -81,7 +84,8 @@ pub fn run(jdk: &Jdk, workload: &Workload, dir: &Path, progress: impl Fn(Duratio
     };
     let mut jvm = Running(start(jdk, workload, &classes, &files)?);
     let begin = Instant::now();
-    // Start, the run, writing the LogCompilation file at exit; beyond that the machine cannot do it.
+    // Start, the run, writing the LogCompilation file at exit; beyond that the machine cannot do
+    // it.
     let limit = Duration::from_secs(u64::from(workload.seconds) * 2 + 60);
     let status = loop {
         if let Some(status) = jvm.0.try_wait()? {

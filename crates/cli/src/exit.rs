@@ -25,8 +25,8 @@ pub enum Outcome {
     Found,
 }
 
-/// The exit status of a command's result; says on standard error why, when it is not 0. A reader that went away
-/// (`fathom … | head`) is success.
+/// The exit status of a command's result; says on standard error why, when it is not 0. A reader
+/// that went away (`fathom … | head`) is success.
 pub fn code(result: anyhow::Result<Outcome>) -> ExitCode {
     let error = match result {
         Ok(Outcome::Done) => return ExitCode::SUCCESS,
@@ -42,7 +42,8 @@ pub fn code(result: anyhow::Result<Outcome>) -> ExitCode {
     ExitCode::from(if error.is::<Environment>() { 3 } else { 2 })
 }
 
-/// A message without the kernel's numbers of errors (" (os error 2)"), which say nothing beside their words.
+/// A message without the kernel's numbers of errors (" (os error 2)"), which say nothing beside
+/// their words.
 fn without_numbers(text: &str) -> String {
     const NUMBER: &str = " (os error ";
     let mut parts = text.split(NUMBER);

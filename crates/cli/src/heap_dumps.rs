@@ -4,8 +4,9 @@
 //!   dump ─▶ fathom-heap ─▶ heap.dump, heap.holder, heap.direct ─▶ rule heap-leak
 //! ```
 //!
-//! A dump says when it was written, and not of which JVM: where the recording has several, it is the
-//! one whose pid HotSpot put into the file's name, or the only one that was logged at that moment.
+//! A dump says when it was written, and not of which JVM: where the recording has several, it is
+//! the one whose pid HotSpot put into the file's name, or the only one that was logged at that
+//! moment.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

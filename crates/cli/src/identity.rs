@@ -10,14 +10,15 @@ use fathom_recording::{Identity, ServiceFrom};
 /// Arguments of every command that makes a recording.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct IdentityArgs {
-    /// The service that this is a replica of, for `fathom fleet` [default: derived from OTEL_SERVICE_NAME, the systemd
-    /// unit or the main class, and marked as derived]
+    /// The service that this is a replica of, for `fathom fleet` [default: derived from
+    /// OTEL_SERVICE_NAME, the systemd unit or the main class, and marked as derived]
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub service: Option<String>,
     /// The version of the service that runs: 2.3.1, a commit
     #[arg(long, value_name = "VERSION", value_parser = name)]
     pub version_label: Option<String>,
-    /// Anything else to tell recordings apart by: `--label zone=b`; may be given several times; no secrets
+    /// Anything else to tell recordings apart by: `--label zone=b`; may be given several times; no
+    /// secrets
     #[arg(long, value_name = "KEY=VALUE")]
     pub label: Vec<Label>,
 }
@@ -59,7 +60,8 @@ impl IdentityArgs {
         known
     }
 
-    /// The same of what is recorded live: above what the kernel tells of JVMs, or of all processes where there is none.
+    /// The same of what is recorded live: above what the kernel tells of JVMs, or of all processes
+    /// where there is none.
     pub fn live(&self, targets: &Targets) -> Identity {
         let pids = |jvms: bool| targets.iter().filter(move |t| t.jvm || !jvms).map(|t| t.pid);
         let mut all: Vec<i32> = pids(true).collect();

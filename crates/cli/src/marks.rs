@@ -27,8 +27,8 @@ const MOST_BYTES: u64 = 16 << 20;
 /// Arguments of every command that takes marks.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct MarkArgs {
-    /// Something that was done meanwhile, TIME=TEXT: `--mark 22:00:23='deploy 2.3'`; TIME as an end of a window; may be
-    /// given several times. A slow window that begins with it says so
+    /// Something that was done meanwhile, TIME=TEXT: `--mark 22:00:23='deploy 2.3'`; TIME as an end
+    /// of a window; may be given several times. A slow window that begins with it says so
     #[arg(long, value_name = "TIME=TEXT")]
     pub mark: Vec<MarkSpec>,
     /// A file of them, a line each: TIME TEXT, or time,text; may be given several times
@@ -88,8 +88,8 @@ fn moment(text: &str) -> Option<MomentSpec> {
     text.trim().trim_matches('"').parse().ok()
 }
 
-/// Whether a text begins with a zone, which then was meant for the time in front of it: an offset, or one of the usual
-/// abbreviations, most of which are of several zones.
+/// Whether a text begins with a zone, which then was meant for the time in front of it: an offset,
+/// or one of the usual abbreviations, most of which are of several zones.
 fn begins_with_a_zone(text: &str) -> bool {
     let word = text.split_whitespace().next().unwrap_or_default();
     let offset = word.strip_prefix(['+', '-']).is_some_and(|digits| {
@@ -128,7 +128,8 @@ impl MarkArgs {
         Ok(())
     }
 
-    /// Writes the marks among the rows of something; what is to be said of those that are not in it.
+    /// Writes the marks among the rows of something; what is to be said of those that are not in
+    /// it.
     ///
     /// A row must have a process: `process`, or one that is added.
     pub fn write(

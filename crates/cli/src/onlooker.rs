@@ -1,5 +1,6 @@
-//! Whoever looks on while something is recorded. What is told is told to a pipe or a terminal that somebody may have stopped
-//! reading: then the recording goes on, signals are heeded, and what was not read in time is left out.
+//! Whoever looks on while something is recorded. What is told is told to a pipe or a terminal that
+//! somebody may have stopped reading: then the recording goes on, signals are heeded, and what was
+//! not read in time is left out.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -16,7 +17,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Text that waits to be read, at most.
 const MOST_BYTES: usize = 16 << 20;
 
-/// Tells a line or more to whoever reads standard error, unless they do not. That it is gone is no error.
+/// Tells a line or more to whoever reads standard error, unless they do not. That it is gone is no
+/// error.
 pub fn tell(text: &str) {
     static STALLED: AtomicBool = AtomicBool::new(false);
     let mut out = io::stderr();
@@ -63,7 +65,8 @@ impl Unread {
         self.write_to(&mut io::stdout().lock(), Duration::ZERO)
     }
 
-    /// Writes the rest, for as long as it takes or until it is given up, which is asked for now and then.
+    /// Writes the rest, for as long as it takes or until it is given up, which is asked for now and
+    /// then.
     pub fn finish(&mut self, mut is_given_up: impl FnMut() -> bool) -> io::Result<()> {
         while !self.text.is_empty() && !is_given_up() {
             self.write_to(&mut io::stdout().lock(), PATIENCE)?;

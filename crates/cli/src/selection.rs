@@ -8,14 +8,15 @@ use fathom_recording::{Recording, Role};
 use jiff::tz::TimeZone;
 use regex_lite::RegexBuilder;
 
-/// Memory that a pattern may take when compiled, bytes: one that is written by hand takes thousands.
+/// Memory that a pattern may take when compiled, bytes: one that is written by hand takes
+/// thousands.
 const LARGEST_PATTERN: usize = 1 << 20;
 
 /// Arguments of every command that takes samples.
 #[derive(clap::Args, Debug)]
 pub struct SelectionArgs {
-    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45; may be given
-    /// several times
+    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
+    /// 22:00:23..22:00:45; may be given several times
     #[arg(long, value_name = "WINDOW", value_parser = window)]
     pub window: Vec<WindowSpec>,
     /// Only threads whose name matches a regular expression
@@ -24,8 +25,9 @@ pub struct SelectionArgs {
     /// Only threads of these roles
     #[arg(long, value_name = "ROLE,…", value_delimiter = ',')]
     pub role: Vec<RoleName>,
-    /// Only samples of these kinds: cpu (on a CPU), waits (all waits, long and short), off-cpu (the short ones alone), wall, alloc,
-    /// lock …, or a kind of span with stacks, such as lock.monitor; `fathom info` lists them
+    /// Only samples of these kinds: cpu (on a CPU), waits (all waits, long and short), off-cpu (the
+    /// short ones alone), wall, alloc, lock …, or a kind of span with stacks, such as lock.monitor;
+    /// `fathom info` lists them
     #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
     pub kind: Vec<String>,
     /// Only samples with a frame of one of these Java packages or classes anywhere in their stack

@@ -1,8 +1,9 @@
 //! Logs that recorded JVMs wrote meanwhile, taken into their recording.
 //!
-//! Which of the files that a JVM has open for writing are its logs is told by their content. A log is read as a whole, for
-//! its header tells how to read the rest; of a very large one, its head and what was written since the recording began.
-//! Only records from the time of the recording are taken.
+//! Which of the files that a JVM has open for writing are its logs is told by their content. A log
+//! is read as a whole, for its header tells how to read the rest; of a very large one, its head and
+//! what was written since the recording began. Only records from the time of the recording are
+//! taken.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -21,7 +22,8 @@ const WHOLE: u64 = 64 << 20;
 /// And of larger ones so much of the beginning: it tells of JVM, collector and stamps.
 const BEGINNING: u64 = 1 << 20;
 
-/// Takes what the logs among some files tell of the time of a recording. Says what it took, one line each.
+/// Takes what the logs among some files tell of the time of a recording. Says what it took, one
+/// line each.
 pub fn take(files: Vec<WrittenFile>, covers_ns: (i64, i64), writer: &mut Writer) -> Vec<String> {
     let mut said = Vec::new();
     for file in files {
@@ -82,7 +84,8 @@ fn content(mut file: File, size_at_start: u64) -> Result<Box<dyn Read + Send>> {
     Ok(Box::new(std::io::Cursor::new(beginning).chain(file)))
 }
 
-/// Puts a source on the recording's clock: by its own stamps, else by the start of its JVM, which is known.
+/// Puts a source on the recording's clock: by its own stamps, else by the start of its JVM, which
+/// is known.
 fn place(log: &mut Recording, id: SourceId, start: Option<(i64, i64)>) {
     let source = log.source_mut(id);
     let wall = |offset_ns, uncertainty_ns, how: String| Placement {

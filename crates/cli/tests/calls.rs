@@ -1,5 +1,6 @@
-//! System calls, connections and look-ups of a real JVM whose calls are known by construction: counts are exact, lengths
-//! those that the program measured, files, peers and Java methods the right ones. Needs root and eBPF; skips loudly without.
+//! System calls, connections and look-ups of a real JVM whose calls are known by construction:
+//! counts are exact, lengths those that the program measured, files, peers and Java methods the
+//! right ones. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -17,7 +18,8 @@ use live::process::Running;
 use live::recorded::{ledger, names, of_thread, open};
 use live::{FATHOM, ebpf_is_allowed, fathom, jdks, json, patiently, said};
 
-/// A span lies within what the program measured around it, give or take clocks that are read one after the other.
+/// A span lies within what the program measured around it, give or take clocks that are read one
+/// after the other.
 const CLOCKS_NS: f64 = 1e6;
 
 /// Starts the program and records it to its end.
@@ -29,8 +31,8 @@ kill $jvm 2> /dev/null
 exit $status
 "#;
 
-/// Runs a script that records the program, and lets the program begin once it is watched. `None`, when the script finds
-/// that it cannot run here.
+/// Runs a script that records the program, and lets the program begin once it is watched. `None`,
+/// when the script finds that it cannot run here.
 fn recorded(dir: &Path, java: &Path, hosts: &str, mut shell: Command, script: &str) -> Option<String> {
     let (go, said) = (dir.join("go"), dir.join("said.txt"));
     let _ = (std::fs::remove_file(&go), std::fs::remove_file(&said));
@@ -107,7 +109,8 @@ fn calls_of_a_jvm_are_counted_exactly_and_told_with_file_peer_and_method() {
             let (recording, steps) = (open(dir.path(), "x.fathom"), steps(dir.path()));
             let took = |step: &str| steps[step][0].clone();
 
-            // Ten thousand writes are ten thousand calls, and together no longer than the program says.
+            // Ten thousand writes are ten thousand calls, and together no longer than the program
+            // says.
             let totals = of_thread(&recording, kind::SYSCALL_TOTALS, "writer");
             let writes: Vec<_> = totals.iter().filter(|span| span.name() == "write").collect();
             let all = |figure: &str| writes.iter().filter_map(|span| span.figure(figure)).sum::<f64>();
@@ -127,7 +130,8 @@ fn calls_of_a_jvm_are_counted_exactly_and_told_with_file_peer_and_method() {
             let timed = |span: &&Span<'_>| span.figure(figure::TIMED).or(span.figure(figure::CALLS)).unwrap();
             assert_eq!(by_length, writes.iter().copied().map(|span| timed(&span)).sum::<f64>(), "{shown}");
 
-            // What a disk takes for a sync is nobody's to say; it is within what the program measured, and on its file.
+            // What a disk takes for a sync is nobody's to say; it is within what the program
+            // measured, and on its file.
             let syncs = of_thread(&recording, kind::SYSCALL, "syncer");
             let path = format!("{place}/synced.dat");
             let on_file = |call: &Span<'_>| call.label(label::PATH) == Some(path.as_str());
@@ -139,7 +143,8 @@ fn calls_of_a_jvm_are_counted_exactly_and_told_with_file_peer_and_method() {
                 has_method(&recording, sync, "Calls.sync", &shown);
             }
 
-            // A read that had to wait 400 ms, less what a busy machine took before the call began; no longer than the program says.
+            // A read that had to wait 400 ms, less what a busy machine took before the call began;
+            // no longer than the program says.
             let (measured, outcome, peer) = took("reader");
             assert_eq!(outcome, "done", "{shown}");
             let reads = of_thread(&recording, kind::SYSCALL, "reader");
@@ -309,7 +314,8 @@ fn calls_of_threads_that_live_for_a_millisecond_are_all_counted() {
             // The interpreter makes a few of its own when it begins.
             assert!(calls >= *times && calls <= times + 20.0, "{call}: {calls} of {times}: {shown}");
         }
-        // They are too many to be listed one by one: with some twenty calls each, that would be 800,000 rows.
+        // They are too many to be listed one by one: with some twenty calls each, that would be
+        // 800,000 rows.
         let together = of_thread(&recording, kind::SYSCALL_TOTALS, "threads that have ended").len();
         let all = recording.spans_of(kind::SYSCALL_TOTALS).count();
         eprintln!("{together} of {all} rows are of threads that have ended");

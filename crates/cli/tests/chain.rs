@@ -1,5 +1,6 @@
-//! `fathom chain` on real JVMs whose waits are known by construction: each chain leads to what the owner is made to do, each
-//! stop to who is made to come last and to the write that is made to hang. Needs root and eBPF; skips loudly without.
+//! `fathom chain` on real JVMs whose waits are known by construction: each chain leads to what the
+//! owner is made to do, each stop to who is made to come last and to the write that is made to
+//! hang. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -35,7 +36,8 @@ fn adds_up(ms: f64, links: &Value, shown: &str) {
     }
 }
 
-/// The chain of a thread; the links of its own that say it waited for a monitor, and what comes next.
+/// The chain of a thread; the links of its own that say it waited for a monitor, and what comes
+/// next.
 fn monitor(dir: &Path, thread: &str, shown: &str) -> Value {
     let chains = json(dir, &["chain", "x.fathom", "--thread", &format!("^{thread}$"), "--stops", "0"]);
     let chain = &chains["chains"][0];
@@ -46,7 +48,8 @@ fn monitor(dir: &Path, thread: &str, shown: &str) -> Value {
     longest.unwrap_or_else(|| panic!("{shown}: {chain}")).clone()
 }
 
-/// How much of a link is not in the end a wait for a CPU: how busy the machine is is nobody's to say.
+/// How much of a link is not in the end a wait for a CPU: how busy the machine is is nobody's to
+/// say.
 fn own_ms(link: &Value) -> f64 {
     let next = link["next"].as_array().unwrap();
     match link["heading"].as_str() {

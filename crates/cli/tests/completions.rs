@@ -1,4 +1,5 @@
-//! Completions and manual pages are made from the commands that there are, so that none lags behind.
+//! Completions and manual pages are made from the commands that there are, so that none lags
+//! behind.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

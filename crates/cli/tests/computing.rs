@@ -1,5 +1,6 @@
-//! Causes that lie in what the code does, from recordings of real JVMs: an intrinsic that is missing, TLS sessions that are not
-//! resumed; and the same programs without the cause. Needs root and eBPF; skips loudly without.
+//! Causes that lie in what the code does, from recordings of real JVMs: an intrinsic that is
+//! missing, TLS sessions that are not resumed; and the same programs without the cause. Needs root
+//! and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -104,8 +105,8 @@ fn connections_of_a_client_whose_sessions_cannot_be_resumed_are_found_and_those_
         ]);
         let output = make.arg(dir.join("keys.p12")).output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
-        // An update of one side may do what this flag does: sessions of TLS 1.2 that were made without an extended master secret
-        // are not resumed by whoever has it (RFC 7627).
+        // An update of one side may do what this flag does: sessions of TLS 1.2 that were made
+        // without an extended master secret are not resumed by whoever has it (RFC 7627).
         let no_tickets =
             ["client", "server"].map(|side| format!("-Djdk.tls.{side}.enableSessionTicketExtension=false"));
         for (release, home) in jdks::each(jdks) {

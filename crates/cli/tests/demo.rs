@@ -1,7 +1,9 @@
-//! `fathom demo` from end to end: a real JVM with and without the fault, the verdict from its files alone.
+//! `fathom demo` from end to end: a real JVM with and without the fault, the verdict from its files
+//! alone.
 //!
-//! The service needs the processors for itself, so both runs are in one test, one after the other. A machine that is busy
-//! with something else can hide the dip or make one: one more try is given, and said.
+//! The service needs the processors for itself, so both runs are in one test, one after the other.
+//! A machine that is busy with something else can hide the dip or make one: one more try is given,
+//! and said.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,8 @@
 //! `fathom export`: what is written opens in the programs that it is for, with equal totals.
 //!
-//! pprof comes by `go install`, Perfetto's Python package from PyPI into `target/tmp`, speedscope and the Firefox Profiler's
-//! command line from npm with the page's other development dependencies; where one cannot be had, its test says SKIPPED.
+//! pprof comes by `go install`, Perfetto's Python package from PyPI into `target/tmp`, speedscope
+//! and the Firefox Profiler's command line from npm with the page's other development dependencies;
+//! where one cannot be had, its test says SKIPPED.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -141,8 +142,8 @@ fn perfetto_reads_the_same_totals() {
         fathom_testing::skip("Perfetto's Python package cannot be had here (python3 with pip, and PyPI)");
         return;
     }
-    // The package's trace_processor is a program that it downloads; its protobuf classes come with it, and know every
-    // field of the format.
+    // The package's trace_processor is a program that it downloads; its protobuf classes come with
+    // it, and know every field of the format.
     let code = "\
 import sys
 from collections import Counter

@@ -1,5 +1,5 @@
-//! `fathom diagnose` on log, flight recording and heap dumps of real JVMs that hold on to more and more: who holds it, and
-//! what allocates it.
+//! `fathom diagnose` on log, flight recording and heap dumps of real JVMs that hold on to more and
+//! more: who holds it, and what allocates it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,12 +12,14 @@ use live::jdks;
 use live::process::Talking;
 use serde_json::Value;
 
-/// What a program of `tests/java/Growing.java` left: `gc.log`, `flight.jfr`, `early.hprof`, `late.hprof`.
+/// What a program of `tests/java/Growing.java` left: `gc.log`, `flight.jfr`, `early.hprof`,
+/// `late.hprof`.
 struct Grown {
     dir: tempfile::TempDir,
 }
 
-/// Steps that are taken when the first dump is written, and the second. A step is 4 MB of a heap of 128 MB.
+/// Steps that are taken when the first dump is written, and the second. A step is 4 MB of a heap of
+/// 128 MB.
 const STEPS: [usize; 2] = [8, 25];
 
 fn grown(release: u64, home: &Path, classes: &Path, case: &str) -> Grown {

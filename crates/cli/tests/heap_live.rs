@@ -64,14 +64,14 @@ fn each_of_the_largest_classes_is_as_large_as_the_jvm_says() {
         for options in settings {
             let told = format!("JDK {release} {options:?}");
             let program = filled(&home, classes.path(), options, "60");
-            // From JDK 20 on G1 leaves dead objects of regions that it has marked out of its own histogram before they are collected:
-            // there both count what is left of a collection.
+            // From JDK 20 on G1 leaves dead objects of regions that it has marked out of its own
+            // histogram before they are collected: there both count what is left of a collection.
             if release >= 20 {
                 let attach = fathom_hotspot::attach::Attach::to(program.pid().parse().unwrap()).unwrap();
                 attach.jcmd("GC.run").unwrap();
             }
-            // A collection that still runs when the program is quiet frees memory between two readings: the JVM's lies between
-            // one of ours before it and one behind.
+            // A collection that still runs when the program is quiet frees memory between two
+            // readings: the JVM's lies between one of ours before it and one behind.
             let read = || live::json(Path::new("."), &["heap", "-p", &program.pid(), "--top", "100000"]);
             let before = read();
             let theirs = counted(&program.pid());

@@ -1,5 +1,5 @@
-//! What a stranger or an enemy hands to fathom: every command ends soon, without a panic, with an exit status that
-//! says whether anything could be used, and with figures that are not wrong.
+//! What a stranger or an enemy hands to fathom: every command ends soon, without a panic, with an
+//! exit status that says whether anything could be used, and with figures that are not wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -55,7 +55,8 @@ fn fathom(dir: &Path, args: &[&str]) -> Output {
     run(dir, args, Stdio::null(), Stdio::piped())
 }
 
-/// Holds every command that reads inputs, the server among them, to refusing one in a single line that names it.
+/// Holds every command that reads inputs, the server among them, to refusing one in a single line
+/// that names it.
 fn all_refuse(dir: &Path, input: &str) {
     for reader in READERS {
         let output = fathom(dir, &[reader, &[input]].concat());

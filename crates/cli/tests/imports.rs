@@ -1,6 +1,8 @@
-//! Files of other programs give what their own tools give: `jfr`, `strace -C`, `perf report`, `go tool pprof`.
+//! Files of other programs give what their own tools give: `jfr`, `strace -C`, `perf report`,
+//! `go tool pprof`.
 //!
-//! Real files of the fixtures, and traces that are made here. Where a tool is not installed its test says SKIPPED.
+//! Real files of the fixtures, and traces that are made here. Where a tool is not installed its
+//! test says SKIPPED.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -82,7 +84,8 @@ fn every_system_call_is_counted_and_timed_as_strace_counts_and_times_it() {
     let script = "ls -lR /usr/include | sort | head -3; cat /etc/hostname /nonexistent; sleep 0.05 & wait";
     let mut strace = Command::new("strace");
     strace.args(["-f", "-C", "-w", "-ttt", "-T", "-o"]).arg(&trace).args(["sh", "-c", script]);
-    // The exit status is that of `cat`'s missing file or of `wait`; what counts is that a trace was written.
+    // The exit status is that of `cat`'s missing file or of `wait`; what counts is that a trace was
+    // written.
     if let Err(error) = strace.output() {
         fathom_testing::skip(&format!("no strace here: {error}"));
         return;
@@ -112,7 +115,8 @@ fn every_system_call_is_counted_and_timed_as_strace_counts_and_times_it() {
     assert!(theirs > 300, "a trace of {theirs} calls");
 }
 
-/// Strace that was written elsewhere, of a JVM whose log was held up by its disk: each line is one call.
+/// Strace that was written elsewhere, of a JVM whose log was held up by its disk: each line is one
+/// call.
 #[test]
 fn a_trace_of_a_jvms_writes_has_each_call_and_all_of_their_time() {
     let dir = tempfile::tempdir().unwrap();
@@ -217,7 +221,8 @@ fn folded_stacks_have_the_sum_of_their_lines() {
     let theirs: i64 = text.lines().map(|l| l.rsplit_once(' ').unwrap().1.parse::<i64>().unwrap()).sum();
     let ours = json(&["flame", file.to_str().unwrap(), "--json"]);
     assert_eq!(ours["total"], theirs);
-    // Once more through the other direction: what is written of it has the same sum and the same leaves.
+    // Once more through the other direction: what is written of it has the same sum and the same
+    // leaves.
     let dir = tempfile::tempdir().unwrap();
     let again = dir.path().join("again.folded");
     fathom(&["flame", file.to_str().unwrap(), "-o", again.to_str().unwrap()]);
@@ -245,7 +250,8 @@ fn profiles_of_go_have_the_totals_that_pprof_shows() {
     }
 }
 
-/// A line of a JDK to come is no figure of any pause and no reason to stop: it is counted and shown.
+/// A line of a JDK to come is no figure of any pause and no reason to stop: it is counted and
+/// shown.
 #[test]
 fn a_log_line_that_nobody_knows_is_shown_by_info_and_gc() {
     let dir = tempfile::tempdir().unwrap();

@@ -69,8 +69,8 @@ fathom: standard input: not a format that fathom knows (empty)
 "#]]);
 }
 
-/// The tests may run as root, whom no permission stops; what the kernel refuses to everybody is the memory of a
-/// process at address 0.
+/// The tests may run as root, whom no permission stops; what the kernel refuses to everybody is the
+/// memory of a process at address 0.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_cannot_be_read_is_exit_status_2() {

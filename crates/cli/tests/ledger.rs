@@ -12,7 +12,8 @@ fn fathom(dir: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap()
 }
 
-/// Two workers of a pool over 10 s: in the second half both wait for a monitor twice as long as they run.
+/// Two workers of a pool over 10 s: in the second half both wait for a monitor twice as long as
+/// they run.
 fn recording() -> Recording {
     let mut recording = Recording::new();
     let process = recording.add_process(Process { name: "Shop".into(), jvm: true, ..Process::default() });

@@ -1,4 +1,5 @@
-//! Look-ups of names that are too many to be watched all the time. Needs root and eBPF; skips loudly without.
+//! Look-ups of names that are too many to be watched all the time. Needs root and eBPF; skips
+//! loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -12,7 +13,8 @@ use live::process::Talking;
 use live::recorder::Recorder;
 use live::{ebpf_is_allowed, jdks, patiently};
 
-/// Long enough for the probes to be taken off (after two seconds) and to be put back (after five more).
+/// Long enough for the probes to be taken off (after two seconds) and to be put back (after five
+/// more).
 const RECORDED: Duration = Duration::from_secs(11);
 
 #[test]
@@ -25,7 +27,8 @@ fn look_ups_under_way_when_their_probes_are_taken_off_are_not_told_as_long_ones(
         let dir = dir.path();
         let Some(home) = jdks::compile(dir, 11, &["Lookups"]) else { return };
         let mut java = Command::new("unshare");
-        // Without a resolver the C library goes through a file, which takes nearly all of a thread's time.
+        // Without a resolver the C library goes through a file, which takes nearly all of a
+        // thread's time.
         let script = "printf 'hosts: files\\n' > nsswitch.conf && mount --bind nsswitch.conf /etc/nsswitch.conf && \
                       seq -f '10.0.0.1 host%g.test' 3000 > hosts && mount --bind hosts /etc/hosts && exec \"$@\"";
         java.current_dir(dir).args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"]);

@@ -1,4 +1,5 @@
-//! Marks through the command line, on the access log of a real server that stopped for three seconds.
+//! Marks through the command line, on the access log of a real server that stopped for three
+//! seconds.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -7,7 +8,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Apache's log: slow from 12:38:39 on, told in ticks of a second of a clock that is cut to seconds.
+/// Apache's log: slow from 12:38:39 on, told in ticks of a second of a clock that is cut to
+/// seconds.
 fn log() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../ingest/fixtures/access-log/apache-2.4-D.log.zst")
 }
@@ -26,7 +28,8 @@ fn json(args: &[&str]) -> Value {
     serde_json::from_str(&done(&[args, &["--json"]].concat())).unwrap()
 }
 
-/// Time and text of the marks of a verdict, and how long before a slow window they are, milliseconds.
+/// Time and text of the marks of a verdict, and how long before a slow window they are,
+/// milliseconds.
 fn marks(diagnosis: &Value) -> Vec<(i64, String, Option<f64>)> {
     let mark = |m: &Value| {
         (

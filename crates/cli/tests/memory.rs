@@ -1,5 +1,6 @@
-//! Page faults of real JVMs that touch a known number of fresh pages of a known mapping: counted as the kernel counts
-//! them, in the right mapping, below the right Java method. Needs root and eBPF; skips loudly without.
+//! Page faults of real JVMs that touch a known number of fresh pages of a known mapping: counted as
+//! the kernel counts them, in the right mapping, below the right Java method. Needs root and eBPF;
+//! skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -57,8 +58,9 @@ fn jdks(classes: &Path) -> Vec<PathBuf> {
     there.into_iter().map(|(_, home)| home.join("bin/java")).collect()
 }
 
-/// Records the program while it is told to touch memory; and how many faults it made: at least those that the kernel counted
-/// meanwhile, at most those from before the recording began until after its end.
+/// Records the program while it is told to touch memory; and how many faults it made: at least
+/// those that the kernel counted meanwhile, at most those from before the recording began until
+/// after its end.
 fn recorded(
     program: &mut Program,
     dir: &Path,
@@ -96,7 +98,8 @@ fn by_mapping(recording: &Recording) -> BTreeMap<String, f64> {
     all
 }
 
-/// Runs it on each JDK; `mapping` must hold at least `least` of the faults, and `method` have touched them.
+/// Runs it on each JDK; `mapping` must hold at least `least` of the faults, and `method` have
+/// touched them.
 fn check(options: &[&str], what: &str, file: Option<&str>, (mapping, least): (&str, f64), method: &str) {
     if !ebpf_is_allowed() {
         return;
@@ -124,8 +127,9 @@ fn check(options: &[&str], what: &str, file: Option<&str>, (mapping, least): (&s
         let seen =
             recording.sources.iter().all(|s| s.unseen.iter().all(|u| !u.what.contains("address space")));
         assert!(looked >= LOOKS as f64 || !seen, "this test looked {looked} times; {told}");
-        // Samples stand for all faults, within what chance does to them: one that stands for w others may as well not be there.
-        // Only one of a run does, so that it is far less, but what a run is changes with the rate.
+        // Samples stand for all faults, within what chance does to them: one that stands for w
+        // others may as well not be there. Only one of a run does, so that it is far less, but what
+        // a run is changes with the rate.
         let (mut weight, mut in_it, mut right, mut squares) = (0, 0, 0, 0.0);
         let faults = recording.strings.find(sample::PAGE_FAULT);
         for sample in recording.samples.iter().filter(|s| Some(s.kind) == faults) {

@@ -1,5 +1,5 @@
-//! `fathom method` on live JVMs: every call of a compiled method is counted, none twice, and nothing of the JVM changes.
-//! Needs root and eBPF; skips loudly without.
+//! `fathom method` on live JVMs: every call of a compiled method is counted, none twice, and
+//! nothing of the JVM changes. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -19,7 +19,8 @@ const METHOD: &str = "Called::step";
 /// The program on a JDK, with the watched method compiled to the end.
 fn warmed_up(dir: &Path, home: &Path) -> Talking {
     let mut java = Command::new(home.join("bin/java"));
-    // Who looks for what is compiled must find it: nothing is inlined, and nothing that is rarely called is given up meanwhile.
+    // Who looks for what is compiled must find it: nothing is inlined, and nothing that is rarely
+    // called is given up meanwhile.
     java.args(["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Called.step"]);
     java.args(["-XX:CompileCommand=dontinline,Called.takes", "-XX:CompileCommand=dontinline,Called.timed"]);
     java.args(["-XX:-UseCodeCacheFlushing", "-cp"]).arg(dir).arg("Called").stderr(Stdio::null());
@@ -85,7 +86,8 @@ fn calls_of(method: &Value, list: &str, who: &str) -> u64 {
     meant.map(|of| of["calls"].as_u64().unwrap()).sum()
 }
 
-/// The compilations that calls reach, by the JVM's own list (JDK 9 on); `None` where none can be asked for it.
+/// The compilations that calls reach, by the JVM's own list (JDK 9 on); `None` where none can be
+/// asked for it.
 fn compiled(pid: &str) -> Option<BTreeSet<String>> {
     let (_, home) = jdks::all().into_iter().find(|(_, home)| home.join("bin/jcmd").is_file())?;
     let output = Command::new(home.join("bin/jcmd")).args([pid, "Compiler.codelist"]).output().unwrap();
@@ -132,7 +134,8 @@ fn every_call_of_a_compiled_method_is_counted_and_the_jvm_keeps_its_code() {
         }
         let last = program.said().last().unwrap().trim_start_matches("count ").to_owned();
         assert_eq!(last.parse::<u64>().unwrap() - first, 1234 + 300 + 333, "by the program's own count");
-        // Of what the program does over and over, nothing is given up: the same compilations at the same addresses.
+        // Of what the program does over and over, nothing is given up: the same compilations at the
+        // same addresses.
         let before = (release > 8).then(|| compiled(&pid)).flatten();
         let mut counting = Counting::start(&pid, &[METHOD]);
         counting.until("counting in process");
@@ -155,7 +158,8 @@ fn new_code_of_a_method_is_followed_and_copies_of_it_are_listed() {
     let Some(_) = jdks::compile(dir.path(), 8, &["Called"]) else { return };
     live::with_each(jdks::of(&[8, 17, 25]), |release, home| {
         let mut program = warmed_up(dir.path(), home);
-        // Hundreds of thousands of calls, to have it compiled again: far above what is let through otherwise.
+        // Hundreds of thousands of calls, to have it compiled again: far above what is let through
+        // otherwise.
         let args = [METHOD, "Called::once", "--max-rate", "100000000"];
         let mut counting = Counting::start(&program.pid(), &args);
         counting.until("counting in process");

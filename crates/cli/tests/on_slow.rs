@@ -1,5 +1,6 @@
-//! `fathom record --on-slow` on a real JVM that does nothing for most of the time: each slow thing is in an incident of its
-//! own, whole, and nothing is written when nothing is slow. Needs root and eBPF; skips loudly without.
+//! `fathom record --on-slow` on a real JVM that does nothing for most of the time: each slow thing
+//! is in an incident of its own, whole, and nothing is written when nothing is slow. Needs root and
+//! eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -21,7 +22,8 @@ use live::{FATHOM, ebpf_is_allowed, fathom, jdks, json, patiently, said};
 const S: i64 = 1_000_000_000;
 /// `O_NONBLOCK` of Linux on x86-64 and AArch64.
 const O_NONBLOCK: i32 = 0o4000;
-/// How long things are held up. The limits are half of that: what a busy machine does by itself is shorter.
+/// How long things are held up. The limits are half of that: what a busy machine does by itself is
+/// shorter.
 const HELD: Duration = Duration::from_secs(4);
 
 /// The program, with its log in a pipe that this test reads, or does not.
@@ -180,7 +182,8 @@ fn a_long_stop_and_a_long_lock_among_quiet_time_are_an_incident_each() {
             "{said}: {told:?}"
         );
 
-        // Threads that sleep all through it are told as they are elsewhere: watched, and off the CPU.
+        // Threads that sleep all through it are told as they are elsewhere: watched, and off the
+        // CPU.
         for recording in [&stop, &lock] {
             let (from, to) = recording.covers_ns().unwrap();
             let watched = recording.spans_of(kind::SCHED_WATCHED);

@@ -1,4 +1,5 @@
-//! Options that say nothing to each other are refused by one sentence with exit status 2, before anything is read or begun.
+//! Options that say nothing to each other are refused by one sentence with exit status 2, before
+//! anything is read or begun.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -6,7 +7,8 @@ mod live;
 
 use live::{fathom, said};
 
-/// Command lines, and what is said of them. No process 4194305 can be there, and no file is: that would be the next error.
+/// Command lines, and what is said of them. No process 4194305 can be there, and no file is: that
+/// would be the next error.
 const REFUSED: &[(&str, &str)] = &[
     ("heap x.hprof --every 1s", "cannot be used with '--every <TIME>'"),
     ("heap x.hprof --dump y.hprof", "cannot be used with '--dump <FILE>'"),

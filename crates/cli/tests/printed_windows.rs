@@ -1,4 +1,5 @@
-//! Each window that a verdict prints is one that the other commands take, and where nobody watched they say so.
+//! Each window that a verdict prints is one that the other commands take, and where nobody watched
+//! they say so.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

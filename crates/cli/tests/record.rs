@@ -1,5 +1,5 @@
-//! `fathom record` on real JVMs: what it sees is what their logs say, and it ends in order, however it ends. Needs root and
-//! eBPF for most; skips loudly without.
+//! `fathom record` on real JVMs: what it sees is what their logs say, and it ends in order, however
+//! it ends. Needs root and eBPF for most; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -20,11 +20,12 @@ use live::recorder::Recorder;
 use live::{FATHOM, ebpf_is_allowed, fathom, json, patiently, said};
 use serde_json::Value;
 
-/// How far a log's stamps may be from the probes': its own are rounded to milliseconds and written when a loaded machine
-/// gets to it.
+/// How far a log's stamps may be from the probes': its own are rounded to milliseconds and written
+/// when a loaded machine gets to it.
 const STAMPS_NS: i64 = 250_000_000;
 
-/// Homes of the JDKs from 11 on, and where the programs are compiled; `None`, loudly, without a compiler.
+/// Homes of the JDKs from 11 on, and where the programs are compiled; `None`, loudly, without a
+/// compiler.
 fn jdks() -> Option<&'static (Vec<PathBuf>, tempfile::TempDir)> {
     static JDKS: OnceLock<Option<(Vec<PathBuf>, tempfile::TempDir)>> = OnceLock::new();
     let found = JDKS.get_or_init(|| {
@@ -61,8 +62,8 @@ fn recording(dir: &Path, pid: &str) -> Recorder {
     recorder
 }
 
-/// The pauses that probes saw, and those that the log tells of, in order of their start. One that both have stands there once, as the log
-/// has it, and names the probes.
+/// The pauses that probes saw, and those that the log tells of, in order of their start. One that
+/// both have stands there once, as the log has it, and names the probes.
 fn pauses(recording: &Recording) -> [Vec<(i64, i64)>; 2] {
     ["jvm-events", "unified-log"].map(|format| {
         let named = |s: &fathom_recording::Span<'_>| {
@@ -106,7 +107,8 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
             let unseen = |pause: &&&(i64, i64)| !live.iter().any(|l| (l.0 - pause.0).abs() < STAMPS_NS);
             let unseen: Vec<_> = inner.iter().filter(unseen).collect();
             assert!(unseen.len() as u64 <= lost, "{shown}: no probe saw {unseen:?} of {live:?}");
-            // The log tells of each only once, and so do the probes, from when they were attached on.
+            // The log tells of each only once, and so do the probes, from when they were attached
+            // on.
             let seen = live.iter().filter(|p| p.0 > from + STAMPS_NS && p.1 < to - STAMPS_NS).count();
             // One at either edge, where the log's stamps are less sure than the probes'.
             eprintln!("{}: {seen} pauses by probes, {} by the log", home.display(), inner.len());
@@ -131,7 +133,8 @@ fn on_every_jdk_the_probes_see_the_pauses_that_the_log_tells_of() {
             );
             assert!(!format!("{:?}", recording.processes).contains("hunter2"), "{shown}");
 
-            // Read by a command, each pause is there once, with the recording alone and with its log beside it.
+            // Read by a command, each pause is there once, with the recording alone and with its
+            // log beside it.
             for inputs in [&["x.fathom"][..], &["x.fathom", "gc.log"]] {
                 let info = json(dir.path(), &[&["info"], inputs].concat());
                 let spans = info["spans"].as_array().unwrap();
@@ -180,7 +183,8 @@ fn a_recording_whose_words_nobody_reads_goes_on_and_heeds_signals() {
         command.current_dir(dir.path()).args(["record", "-p", &busy.pid(), "-o", &place]).args(arguments);
         let mut recorder = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer));
         if let Some(signal) = signal {
-            // What is recorded begins when everything is attached, which takes its time on a busy machine.
+            // What is recorded begins when everything is attached, which takes its time on a busy
+            // machine.
             let samples = dir.path().join(&place).join("spool/samples.arrows.zst");
             let patience = Instant::now() + Duration::from_secs(60);
             while std::fs::metadata(&samples).map_or(0, |info| info.len()) < 500 {
@@ -268,9 +272,11 @@ fn children_and_threads_that_live_for_milliseconds_are_recorded() {
                 *watched_ns.entry(span.thread()).or_default() += span.duration_ns();
             }
         }
-        // Each burns 5 ms, whatever it waits beside. One that waits for its first turn has not got its name yet.
+        // Each burns 5 ms, whatever it waits beside. One that waits for its first turn has not got
+        // its name yet.
         assert!(watched_ns.len() >= 25, "{} of 40 threads", watched_ns.len());
-        // Around a context switch that was not seen, what a thread did is left open, and the switch is counted as lost.
+        // Around a context switch that was not seen, what a thread did is left open, and the switch
+        // is counted as lost.
         let lost: u64 = recording.sources.iter().filter(|s| s.format == "sched").map(|s| s.lost).sum();
         let short = watched_ns.values().filter(|ns| **ns < 4_000_000).count();
         assert!(

@@ -1,5 +1,6 @@
-//! What cannot be recorded or looked into is one sentence with the way out and exit status 3, and leaves nothing. A process
-//! that is gone and one of another user: record.rs; OpenJ9: unusual_jvms.rs; no JVM for the flight recorder: record_jfr.rs.
+//! What cannot be recorded or looked into is one sentence with the way out and exit status 3, and
+//! leaves nothing. A process that is gone and one of another user: record.rs; OpenJ9:
+//! unusual_jvms.rs; no JVM for the flight recorder: record_jfr.rs.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -151,8 +152,8 @@ fn without_privileges_the_engine_that_needs_them_is_refused_with_the_command_tha
     assert_refused(&record.output().unwrap(), dir.path(), &["CAP_BPF", "sudo setcap"]);
 }
 
-/// The file that tells of a lockdown, as it reads on a machine that is locked down, in a mount namespace of its own: the kernel
-/// of this machine stays as it is.
+/// The file that tells of a lockdown, as it reads on a machine that is locked down, in a mount
+/// namespace of its own: the kernel of this machine stays as it is.
 #[test]
 fn a_kernel_that_is_locked_down_is_refused_with_what_to_boot_with() {
     let dir = folder();

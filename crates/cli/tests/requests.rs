@@ -1,4 +1,5 @@
-//! Requests that a JVM answers, counted and timed at its connections. Needs root and eBPF; skips loudly without.
+//! Requests that a JVM answers, counted and timed at its connections. Needs root and eBPF; skips
+//! loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

@@ -1,5 +1,5 @@
-//! The scheduler's collector on a real JVM: threads with known waits, and the ledger that must add up to them.
-//! Needs root and eBPF; skips loudly without.
+//! The scheduler's collector on a real JVM: threads with known waits, and the ledger that must add
+//! up to them. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -59,8 +59,9 @@ fn known_waits_stand_in_the_ledger_and_every_threads_time_adds_up() {
             return;
         }
         let ledger = ledger(dir.path(), "Waits");
-        // What waits for a CPU is the machine's doing, and stands apart from what the program does; and so does what was sampled
-        // before the last collector had begun, or after the first had ended, which takes its time on a busy machine.
+        // What waits for a CPU is the machine's doing, and stands apart from what the program does;
+        // and so does what was sampled before the last collector had begun, or after the first had
+        // ended, which takes its time on a busy machine.
         let on_its_own = |name: &str, words: &[&str]| {
             let thread = thread(&ledger, name);
             share(thread, words) / (1.0 - share(thread, &["waiting for a CPU", "unknown"]))
@@ -84,7 +85,8 @@ fn known_waits_stand_in_the_ledger_and_every_threads_time_adds_up() {
         let monitor = on_its_own("locker", &["blocked: Java monitor"])
             + on_its_own("holder", &["blocked: Java monitor"]);
         assert!(monitor > 0.8, "one of two always waits for the other: {monitor}: {ledger}");
-        // It sleeps from before the recording until behind it, and only a look from outside tells in what.
+        // It sleeps from before the recording until behind it, and only a look from outside tells
+        // in what.
         let main = on_its_own("main", &["asleep"]);
         assert!(main > 0.97, "main sleeps {main}: {ledger}");
     });
@@ -104,8 +106,8 @@ fn of_very_many_waits_the_long_ones_are_told_and_the_others_summed_up_and_it_say
             let of_it = |span: &Span<'_>| recorded::thread_name(&recording, span).starts_with("pool-");
             recording.spans_of(kind).filter(of_it).count()
         };
-        // Some hundred thousand of a millisecond and more: each processor tells a thousand a second, and somewhat more until it has
-        // found from which length on.
+        // Some hundred thousand of a millisecond and more: each processor tells a thousand a
+        // second, and somewhat more until it has found from which length on.
         let most = 6_000 * std::thread::available_parallelism().unwrap().get() + 6_000;
         let told = pool(kind::SCHED_OFF);
         assert!(told < most, "{told} waits of the pool were told, at most {most} should be");
@@ -135,7 +137,8 @@ fn of_very_many_waits_the_long_ones_are_told_and_the_others_summed_up_and_it_say
             .map(|span| span.t1_ns() - span.t0_ns())
             .sum();
         assert!(waiting > 4_000_000_000, "one of two nearly always waits for the other: {waiting} ns of 6 s");
-        // So is that of a thread which sleeps so often that it is not asked what for: with who holds it.
+        // So is that of a thread which sleeps so often that it is not asked what for: with who
+        // holds it.
         let visits = recorded::of_thread(&recording, kind::LOCK_MONITOR, "guest");
         let long: Vec<_> =
             visits.iter().filter(|visit| visit.t1_ns() - visit.t0_ns() >= 50_000_000).collect();

@@ -1,4 +1,5 @@
-//! `fathom diagnose --slowest` and `--op` on a real JVM whose slow requests are slow by construction.
+//! `fathom diagnose --slowest` and `--op` on a real JVM whose slow requests are slow by
+//! construction.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -8,8 +9,8 @@ use std::process::Command;
 
 use live::{fathom, jdks, json, patiently, said};
 
-/// Every 100th request waits for a monitor that another thread holds asleep (Requests.java): that, and nothing else, is what
-/// the slow ones have.
+/// Every 100th request waits for a monitor that another thread holds asleep (Requests.java): that,
+/// and nothing else, is what the slow ones have.
 #[test]
 fn slow_requests_are_explained_by_the_sleep_of_who_held_the_lock() {
     patiently(|| {

@@ -1,4 +1,5 @@
-//! A process that is stopped from outside: what `fathom diagnose` and `fathom ledger` say of it. Needs root and eBPF; skips loudly without.
+//! A process that is stopped from outside: what `fathom diagnose` and `fathom ledger` say of it.
+//! Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

@@ -1,6 +1,6 @@
-//! Starts of threads against what the program itself measured: how many, by whom, from where, how long `Thread.start` took and how
-//! long it was until the thread ran; on a machine with room, and on one processor that others burn. Needs root and eBPF; skips
-//! loudly without.
+//! Starts of threads against what the program itself measured: how many, by whom, from where, how
+//! long `Thread.start` took and how long it was until the thread ran; on a machine with room, and
+//! on one processor that others burn. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -22,11 +22,12 @@ use serde_json::Value;
 const STARTS: usize = 200;
 /// The same where each waits for a processor for milliseconds.
 const CROWDED: usize = 60;
-/// What lies between the program's clock and the probes, at each start, nanoseconds: their traps around `Thread.start`, and what Java
-/// does from its first probe to `run()`.
+/// What lies between the program's clock and the probes, at each start, nanoseconds: their traps
+/// around `Thread.start`, and what Java does from its first probe to `run()`.
 const AROUND_CALL_NS: f64 = 40_000.0;
 const AROUND_RUN_NS: f64 = 150_000.0;
-/// Of twenty starts, so many may have more: a busy machine puts a thread aside there now and then, for milliseconds.
+/// Of twenty starts, so many may have more: a busy machine puts a thread aside there now and then,
+/// for milliseconds.
 const PUT_ASIDE: usize = 1;
 /// From when a thread is made until it is put into a run queue.
 const BORN_NS: f64 = 50_000.0;
@@ -101,7 +102,8 @@ fn processor() -> String {
     allowed.rsplit([',', '-']).next().unwrap().to_owned()
 }
 
-/// Starts that `fathom trace threads --json` told of, of threads that one of the program's own has started.
+/// Starts that `fathom trace threads --json` told of, of threads that one of the program's own has
+/// started.
 fn traced(printed: &str) -> Vec<Value> {
     let lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let events: Vec<Value> = lines.map(|mut line| line["event"].take()).collect();
@@ -117,7 +119,8 @@ fn sum<'a>(events: impl IntoIterator<Item = &'a Value>, key: &str) -> f64 {
     events.into_iter().map(|event| figure_of(event, key)).sum()
 }
 
-/// What fathom told of each start is what the program measured around it, less what lies between. Pairs of both, nanoseconds.
+/// What fathom told of each start is what the program measured around it, less what lies between.
+/// Pairs of both, nanoseconds.
 fn holds(what: &str, pairs: &[(f64, f64)], around_ns: f64) {
     let mut between: Vec<f64> = pairs.iter().map(|(told, own)| own - told).collect();
     between.sort_by(f64::total_cmp);
@@ -146,7 +149,8 @@ fn check_times(what: &str, events: &[Value], own: &HashMap<String, Own>) {
     holds(&format!("{what}: in Thread.start"), &calls, AROUND_CALL_NS);
     let runs = pairs(|event| event["took_ns"].as_f64().unwrap(), |own| own.to_run_ns);
     holds(&format!("{what}: until it ran"), &runs, AROUND_RUN_NS);
-    // The first wait for a processor is one of those that the kernel has counted by then; it begins a little before that count.
+    // The first wait for a processor is one of those that the kernel has counted by then; it begins
+    // a little before that count.
     let queued = events.iter().filter_map(|event| {
         let counted = own[event["name"].as_str().unwrap()].queued_ns?;
         Some(figure_of(event, figure::RUNQ_NS) - counted)
@@ -156,7 +160,8 @@ fn check_times(what: &str, events: &[Value], own: &HashMap<String, Own>) {
     assert!(over.get(over.len() / 2).is_none_or(|over| *over < BORN_NS), "{what}: {over:?}");
 }
 
-/// What must hold of every start whatever the machine does: each thread once, its parent, its stack, its parts.
+/// What must hold of every start whatever the machine does: each thread once, its parent, its
+/// stack, its parts.
 fn check_each(release: u64, events: &[Value], own: &HashMap<String, Own>) {
     let names: HashSet<&str> = events.iter().map(|event| event["name"].as_str().unwrap()).collect();
     let strange: Vec<_> = events.iter().filter(|e| !own.contains_key(e["name"].as_str().unwrap())).collect();
@@ -200,8 +205,8 @@ fn every_start_is_told_with_its_caller_and_takes_what_the_program_measured() {
     });
 }
 
-/// With more threads than one processor can run, a new one waits for its turn for milliseconds, and its parent for it: that is
-/// what starts cost then, and what is told.
+/// With more threads than one processor can run, a new one waits for its turn for milliseconds, and
+/// its parent for it: that is what starts cost then, and what is told.
 #[test]
 fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {
     patiently(|| {
@@ -216,8 +221,8 @@ fn on_a_crowded_processor_the_wait_for_the_first_turn_is_what_a_start_costs() {
             let events = traced(&printed);
             check_each(release, &events, &own);
             check_times(&format!("JDK {release}, crowded"), &events, &own);
-            // What a start costs is waiting: for a processor, and for the new thread, which waits for one.
-            // It cannot run while its parent does.
+            // What a start costs is waiting: for a processor, and for the new thread, which waits
+            // for one. It cannot run while its parent does.
             let (waited_ns, call_ns) = (sum(&events, figure::WAITED_NS), sum(&events, figure::CALL_NS));
             let shown = format!("JDK {release}, crowded: waited {waited_ns} of {call_ns}");
             eprintln!("{shown}");

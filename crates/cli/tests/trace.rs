@@ -1,5 +1,5 @@
-//! `fathom trace` on real JVMs: what it shows is what the program is known to do, and it refuses what it cannot see. Needs
-//! root and eBPF for most; skips loudly without.
+//! `fathom trace` on real JVMs: what it shows is what the program is known to do, and it refuses
+//! what it cannot see. Needs root and eBPF for most; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -31,11 +31,13 @@ fn waits_are_shown_with_their_time_thread_and_whole_stack() {
                 assert!(names.contains(&"Waits.nap"), "JDK {release}: {event}");
                 let frames = event["stack"].as_array().unwrap();
                 assert_eq!(frames[0]["type"], "kernel", "JDK {release}: {event}");
-                // The one that lasts until the end is read from outside, where native frames cannot be told.
+                // The one that lasts until the end is read from outside, where native frames cannot
+                // be told.
                 let told = frames.iter().any(|frame| frame["type"] == "jvm");
                 assert!(told || names.contains(&"[native frames not walked]"), "JDK {release}: {event}");
             }
-            // It asks for 20 ms; a busy machine makes it more, or takes a part of it before it sleeps.
+            // It asks for 20 ms; a busy machine makes it more, or takes a part of it before it
+            // sleeps.
             let mut took: Vec<i64> = events.iter().map(|event| event["took_ns"].as_i64().unwrap()).collect();
             took.sort_unstable();
             assert!((19_000_000..40_000_000).contains(&took[took.len() / 2]), "JDK {release}: {took:?}");

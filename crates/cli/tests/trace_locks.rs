@@ -1,5 +1,5 @@
-//! `fathom trace lock` on real JVMs: waits for locks, their owners and deadlocks are what the programs know of them. Needs root and eBPF;
-//! skips loudly without.
+//! `fathom trace lock` on real JVMs: waits for locks, their owners and deadlocks are what the
+//! programs know of them. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -56,7 +56,8 @@ fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
                 let is_own =
                     |event: &&Value| event["thread"] == waiter.as_str() && event["kind"] != "lock.native";
                 let own: Vec<_> = events.iter().filter(is_own).collect();
-                // Every event is of a wait that the program measured, and no wait is told longer than it was.
+                // Every event is of a wait that the program measured, and no wait is told longer
+                // than it was.
                 let mut told_ns = vec![0; waits.len()];
                 for event in &own {
                     let took = event["took_ns"].as_i64().unwrap();
@@ -67,8 +68,9 @@ fn every_wait_for_a_lock_is_told_with_its_time_class_and_owner() {
                     assert!(waits[of].covered_by(event) * 10 >= took * 9, "JDK {release} {name}: {shown}");
                     told_ns[of] += took;
                 }
-                // What the program measured is more where it was kept off the CPU between looking at its clock and asking: then the
-                // lock may be free by the time it asks. A busy machine does so to some.
+                // What the program measured is more where it was kept off the CPU between looking
+                // at its clock and asking: then the lock may be free by the time it asks. A busy
+                // machine does so to some.
                 let mut off: Vec<f64> = Vec::new();
                 for (wait, told) in waits.iter().zip(&told_ns).filter(|(_, told)| **told > 0) {
                     off.push((told - wait.took_ns) as f64 / wait.took_ns as f64);
@@ -154,7 +156,8 @@ fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_the
                     };
                     let own: Vec<_> = events.iter().filter(|event| is_of(&event)).collect();
                     let all = own.iter().all(|event| event["name"] == class && event["kind"] == kind);
-                    // Before JDK 25, how to get at virtual threads is known once one was seen at work.
+                    // Before JDK 25, how to get at virtual threads is known once one was seen at
+                    // work.
                     let least = if (release, what) == (21, "lock") { 15 } else { 25 };
                     assert!(
                         all && own.len() >= least,
@@ -164,7 +167,8 @@ fn virtual_threads_that_wait_for_a_lock_are_told_with_it_its_owner_and_where_the
                     let told_ns: f64 = own.iter().map(|event| event["took_ns"].as_f64().unwrap()).sum();
                     let off = told_ns / (waited_ns * own.len() as f64 / 25.0) - 1.0;
                     assert!(off.abs() < 0.02, "{release} {options:?} {what}: {told_ns} of {waited_ns}");
-                    // Where a class keeps its owner is known from the first wait on, who holds a monitor once it looks at it.
+                    // Where a class keeps its owner is known from the first wait on, who holds a
+                    // monitor once it looks at it.
                     let owner_name = format!("{what}-owner");
                     let is_owned = |event: &&&Value| event["labels"]["owner"] == owner_name.as_str();
                     let owned = own.iter().copied().filter(|event| is_owned(&event)).count();
@@ -206,7 +210,8 @@ fn a_deadlock_that_stood_before_the_recording_began_is_told() {
     });
 }
 
-/// How long, milliseconds, a thread of `Meetings` was blocked by the JVM's own account, and what fathom told of it.
+/// How long, milliseconds, a thread of `Meetings` was blocked by the JVM's own account, and what
+/// fathom told of it.
 fn met(dir: &Path, home: &Path) -> Option<(f64, Vec<f64>)> {
     let mut jvm = program(dir, home, "Meetings", &["4000"])?;
     let printed = dir.join("printed");
@@ -225,7 +230,8 @@ fn met(dir: &Path, home: &Path) -> Option<(f64, Vec<f64>)> {
     Some((blocked_ms, own.map(|event| event["took_ns"].as_f64().unwrap() / 1e6).collect()))
 }
 
-/// Up to JDK 17 one of those that wait for a monitor looks for itself after a while, and may get it without being woken.
+/// Up to JDK 17 one of those that wait for a monitor looks for itself after a while, and may get it
+/// without being woken.
 #[test]
 fn a_wait_for_a_monitor_ends_when_its_thread_goes_on_to_something_else() {
     if !ebpf_is_allowed() {

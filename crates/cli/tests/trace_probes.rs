@@ -1,4 +1,5 @@
-//! `fathom trace` of functions, markers and tracepoints of the user's own choice. Needs root and eBPF; skips loudly without.
+//! `fathom trace` of functions, markers and tracepoints of the user's own choice. Needs root and
+//! eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

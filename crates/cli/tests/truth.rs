@@ -1,6 +1,7 @@
-//! Truth by construction: waits that are made from outside (a quota, a frozen file system, one that holds writers back, an address
-//! space that is locked) stand in the ledger under their heading, with the time that the program itself measured and the stack
-//! that waited. Needs root and eBPF; skips loudly without.
+//! Truth by construction: waits that are made from outside (a quota, a frozen file system, one that
+//! holds writers back, an address space that is locked) stand in the ledger under their heading,
+//! with the time that the program itself measured and the stack that waited. Needs root and eBPF;
+//! skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -21,13 +22,16 @@ use serde_json::Value;
 
 /// How far a time may be from what the program measured.
 const WITHIN: f64 = 0.02;
-/// Clocks of program and recorder are read one after the other, and a thread does a little more than what it measures.
+/// Clocks of program and recorder are read one after the other, and a thread does a little more
+/// than what it measures.
 const CLOCKS_MS: f64 = 2.0;
-/// The kernel charges a thread its CPU until it begins to look for the next one, and `sched_switch` comes when it has found one:
-/// 6 to 12 µs later on a processor at rest, where the sum of `schedstat` was held against that of the switches, 12 to 26 µs with eight
-/// threads for two processors; 46 µs at most were seen, on a virtual machine whose host had others to serve.
+/// The kernel charges a thread its CPU until it begins to look for the next one, and `sched_switch`
+/// comes when it has found one: 6 to 12 µs later on a processor at rest, where the sum of
+/// `schedstat` was held against that of the switches, 12 to 26 µs with eight threads for two
+/// processors; 46 µs at most were seen, on a virtual machine whose host had others to serve.
 const SWITCH_MS: f64 = 0.05;
-/// What stands under other headings than the one in question, as a part of all that a thread was off the CPU.
+/// What stands under other headings than the one in question, as a part of all that a thread was
+/// off the CPU.
 const MOST_ELSEWHERE: f64 = 0.05;
 /// The same of what was not seen, above which nothing can be told of a thread.
 const MOST_UNSEEN: f64 = 0.2;
@@ -84,9 +88,10 @@ impl<'a> Ledger<'a> {
         self.sum_ms(thread, |of, _| of == heading)
     }
 
-    /// Milliseconds in which a switch to or from a thread was not seen, and is known not to have been: a kernel may hide some threads
-    /// from all who trace it. Here those are the threads of process 1, which carry what a test prints, and whoever follows one on its
-    /// processor was switched to unseen.
+    /// Milliseconds in which a switch to or from a thread was not seen, and is known not to have
+    /// been: a kernel may hide some threads from all who trace it. Here those are the threads of
+    /// process 1, which carry what a test prints, and whoever follows one on its processor was
+    /// switched to unseen.
     fn unseen_ms(&self, thread: &str) -> f64 {
         let watched = of_thread(self.of, kind::SCHED_WATCHED, thread);
         let mut ends: Vec<(i64, i64)> = watched.iter().map(|span| (span.t0_ns(), span.t1_ns())).collect();
@@ -94,8 +99,8 @@ impl<'a> Ledger<'a> {
         ends.windows(2).map(|two| (two[1].0 - two[0].1) as f64 / 1e6).sum::<f64>() + 0.0
     }
 
-    /// What a thread was off the CPU stands under a heading. What it waited for a CPU is the machine's doing, and is
-    /// no less in what the program measured.
+    /// What a thread was off the CPU stands under a heading. What it waited for a CPU is the
+    /// machine's doing, and is no less in what the program measured.
     #[track_caller]
     fn tells(&self, thread: &str, heading: &str, off_ms: f64) {
         self.tells_but_for(0, thread, heading, off_ms);
@@ -103,8 +108,9 @@ impl<'a> Ledger<'a> {
 
     /// The thread was switched out so many times.
     ///
-    /// It may have been off the CPU for more than one reason: whoever comes back from a call while the JVM stands at a safepoint waits for
-    /// its end, and `malloc` has locks of its own. What the ledger names otherwise is time off the CPU, but little of it.
+    /// It may have been off the CPU for more than one reason: whoever comes back from a call while
+    /// the JVM stands at a safepoint waits for its end, and `malloc` has locks of its own. What the
+    /// ledger names otherwise is time off the CPU, but little of it.
     #[track_caller]
     fn tells_but_for(&self, switches: u32, thread: &str, heading: &str, off_ms: f64) {
         let (ms, queued) = (self.ms(thread, heading), self.ms(thread, "run-queue"));
@@ -134,8 +140,9 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// The longest span of a kind and a thread, its naps apart, has a method in its stack. Of a thread that waits twice in one call, the
-/// first wait has the kernel's part of its stack alone: where that is the longest, the longest of the others must not be short.
+/// The longest span of a kind and a thread, its naps apart, has a method in its stack. Of a thread
+/// that waits twice in one call, the first wait has the kernel's part of its stack alone: where
+/// that is the longest, the longest of the others must not be short.
 #[track_caller]
 fn longest<'a>(recording: &'a Recording, kind: &str, thread: &str, method: &str, shown: &str) -> Span<'a> {
     let own = of_thread(recording, kind, thread).into_iter();
@@ -168,7 +175,8 @@ fn of_program(recording: &Recording, span: &Span<'_>) -> bool {
 /// A control group with a quota of a fifth of a CPU; goes away with the test.
 struct Quota {
     place: PathBuf,
-    /// Where ids of threads are written to, and where the kernel tells what it held back, by its word for it.
+    /// Where ids of threads are written to, and where the kernel tells what it held back, by its
+    /// word for it.
     threads: PathBuf,
     stat: PathBuf,
 }
@@ -177,8 +185,8 @@ impl Quota {
     /// The threads that no quota holds back.
     const NONE: &str = "/sys/fs/cgroup/cpu/tasks";
 
-    /// `None`, loudly, where none can be made: the CPU controller of control groups, version 1, is needed, in which a thread
-    /// alone can be put into a group.
+    /// `None`, loudly, where none can be made: the CPU controller of control groups, version 1, is
+    /// needed, in which a thread alone can be put into a group.
     fn make() -> Option<Self> {
         let place = PathBuf::from(format!("/sys/fs/cgroup/cpu/fathom-test-{}", std::process::id()));
         let made = std::fs::create_dir(&place);
@@ -378,14 +386,15 @@ fn a_thread_that_maps_while_another_gives_memory_back_waits_for_the_address_spac
     });
 }
 
-/// A control group with little memory, in which only what its processes ask for from then on counts; goes away with the test.
+/// A control group with little memory, in which only what its processes ask for from then on
+/// counts; goes away with the test.
 struct LittleMemory {
     place: PathBuf,
 }
 
 impl LittleMemory {
-    /// `None`, loudly, where none can be made: the memory controller of control groups, version 1, leaves what a process has
-    /// already in the group that it comes from.
+    /// `None`, loudly, where none can be made: the memory controller of control groups, version 1,
+    /// leaves what a process has already in the group that it comes from.
     fn make() -> Option<Self> {
         let place = PathBuf::from(format!("/sys/fs/cgroup/memory/fathom-test-{}", std::process::id()));
         let made = std::fs::create_dir(&place);
@@ -412,7 +421,8 @@ impl Drop for LittleMemory {
     }
 }
 
-/// Milliseconds in which somebody was held up for memory, by the kernel's own account (Documentation/accounting/psi.rst).
+/// Milliseconds in which somebody was held up for memory, by the kernel's own account
+/// (Documentation/accounting/psi.rst).
 fn pressure_ms() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/pressure/memory").ok()?;
     let total = text.lines().next()?.rsplit_once("total=")?.1;
@@ -454,8 +464,9 @@ fn a_thread_that_touches_more_than_its_group_may_have_reclaims_memory() {
             .sum();
         eprintln!("{shown}: {ms:.1} ms of reclaim, of the kernel {kernel_ms:.1}");
         assert!(kernel_ms > 100.0, "{shown}: nothing was held up for memory: {kernel_ms} ms");
-        // The kernel tells the mean over the processors that were not idle: all of it if the others were, at worst its part of one. It
-        // is of the whole machine, and settled by each processor at moments of its own.
+        // The kernel tells the mean over the processors that were not idle: all of it if the others
+        // were, at worst its part of one. It is of the whole machine, and settled by each processor
+        // at moments of its own.
         let processors = std::thread::available_parallelism().unwrap().get() as f64;
         let most_ms = kernel_ms * processors;
         assert!(

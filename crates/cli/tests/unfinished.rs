@@ -1,5 +1,6 @@
-//! Waits that have not ended when the recording ends are told with their time so far, and say so: a call that hangs is what
-//! somebody who records is looking for. Needs root and eBPF; skips loudly without.
+//! Waits that have not ended when the recording ends are told with their time so far, and say so: a
+//! call that hangs is what somebody who records is looking for. Needs root and eBPF; skips loudly
+//! without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -16,7 +17,8 @@ use live::recorded::{ledger, names, of_thread};
 use live::recorder::Recorder;
 use live::{ebpf_is_allowed, jdks, json, patiently};
 
-/// Records the program; the recording, and for how long it surely was, from when the late threads had begun.
+/// Records the program; the recording, and for how long it surely was, from when the late threads
+/// had begun.
 fn recorded(dir: &Path, home: &Path) -> (Recording, Duration, Duration) {
     let mut java = Command::new(home.join("bin/java"));
     java.current_dir(dir).args(["-XX:+UseSerialGC", "-Xmx64m", "-cp", ".", "Hangs"]);

@@ -1,5 +1,6 @@
-//! `fathom record` on JVMs that are not as they come out of the box: in namespaces of their own, with a library that has lost
-//! its probes or its symbols, of another make. Needs root and eBPF; skips loudly without.
+//! `fathom record` on JVMs that are not as they come out of the box: in namespaces of their own,
+//! with a library that has lost its probes or its symbols, of another make. Needs root and eBPF;
+//! skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -16,7 +17,8 @@ use live::recorded::{count, open, thread_name};
 use live::recorder::Recorder;
 use live::{FATHOM, ebpf_is_allowed, fathom, jdks, patiently, said};
 
-/// A JDK with a compiler, and a folder with the compiled program; `None`, loudly, where something is missing.
+/// A JDK with a compiler, and a folder with the compiled program; `None`, loudly, where something
+/// is missing.
 fn jdk() -> Option<(PathBuf, tempfile::TempDir)> {
     if !ebpf_is_allowed() {
         return None;
@@ -157,7 +159,8 @@ fn a_libjvm_without_probes_is_watched_by_its_functions_and_a_stripped_one_is_sai
     });
 }
 
-/// Their waits are followed through functions of libjvm, which a stripped one does not name: where they wait is read from outside.
+/// Their waits are followed through functions of libjvm, which a stripped one does not name: where
+/// they wait is read from outside.
 #[test]
 fn single_waits_of_virtual_threads_of_a_stripped_jvm_are_said_to_be_unseen() {
     patiently(|| {
@@ -190,8 +193,8 @@ fn single_waits_of_virtual_threads_of_a_stripped_jvm_are_said_to_be_unseen() {
     });
 }
 
-/// Every method is compiled when it is called for the first time, and starting the agent for JMX loads and calls what nobody
-/// has called before.
+/// Every method is compiled when it is called for the first time, and starting the agent for JMX
+/// loads and calls what nobody has called before.
 #[test]
 fn compilations_and_classes_of_a_libjvm_without_probes_are_told_by_its_functions() {
     patiently(|| {

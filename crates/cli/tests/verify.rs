@@ -1,4 +1,5 @@
-//! `fathom verify` on real logs: a fault and none, the same twice, another fault, and a side that cannot show it.
+//! `fathom verify` on real logs: a fault and none, the same twice, another fault, and a side that
+//! cannot show it.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

@@ -1,5 +1,5 @@
-//! Where virtual threads wait of which no probe tells: their stacks are read from outside. Needs root and eBPF; skips
-//! loudly without.
+//! Where virtual threads wait of which no probe tells: their stacks are read from outside. Needs
+//! root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

@@ -1,5 +1,5 @@
-//! Who woke a thread: a thread where one did, else the timer, the disk or the network that did, and never whoever happened to run
-//! there. Needs root and eBPF; skips loudly without.
+//! Who woke a thread: a thread where one did, else the timer, the disk or the network that did, and
+//! never whoever happened to run there. Needs root and eBPF; skips loudly without.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -18,8 +18,8 @@ use live::recorded::{ledger, of_thread};
 use live::recorder::Recorder;
 use live::{ebpf_is_allowed, jdks, patiently};
 
-/// Of the waits of a thread, so many end as the program makes them end: the JVM stops threads too, and a kernel may hide some
-/// interrupts from all who trace it, those of the threads of process 1.
+/// Of the waits of a thread, so many end as the program makes them end: the JVM stops threads too,
+/// and a kernel may hide some interrupts from all who trace it, those of the threads of process 1.
 const LEAST: f64 = 0.9;
 /// Waits of a thread of which so few were told tell nothing: the program makes two hundred of each.
 const FEW: usize = 50;

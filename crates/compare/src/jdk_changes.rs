@@ -142,8 +142,8 @@ pub fn matching(
     found
 }
 
-/// Whether a command line has a flag or a system property: "-XX:+UseBiasedLocking", "-XX:LockingMode=1",
-/// "-Djdk.tls.useExtendedMasterSecret=false".
+/// Whether a command line has a flag or a system property: "-XX:+UseBiasedLocking",
+/// "-XX:LockingMode=1", "-Djdk.tls.useExtendedMasterSecret=false".
 fn names_flag(arguments: &str, flag: &str) -> bool {
     arguments.split_whitespace().any(|word| {
         let name = word.strip_prefix("-XX:").map(|w| w.trim_start_matches(['+', '-']));

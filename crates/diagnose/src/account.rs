@@ -1,8 +1,9 @@
 //! The account of a loss: which finding explains how much of it, and what is left.
 //!
-//! The charges add up to the loss: whatever no finding explains is a charge of its own, named after what grew in it as
-//! far as the ledger of threads shows that, and "not known" for the rest. Where the loss is time in which JVMs were stopped,
-//! the rest is not unknown: it is stops, of which nothing explains why they take so long.
+//! The charges add up to the loss: whatever no finding explains is a charge of its own, named after
+//! what grew in it as far as the ledger of threads shows that, and "not known" for the rest. Where
+//! the loss is time in which JVMs were stopped, the rest is not unknown: it is stops, of which
+//! nothing explains why they take so long.
 
 use crate::rules::yields;
 use crate::{Charge, Finding, Loss, quantity};
@@ -23,9 +24,11 @@ pub(crate) struct Left {
     pub(crate) share: f64,
 }
 
-/// Charges a loss to findings, in their order, and to what is left; empty where no loss was measured.
+/// Charges a loss to findings, in their order, and to what is left; empty where no loss was
+/// measured.
 ///
-/// A finding without a share is one of other moments than those in which the loss was measured: nothing of it is charged there.
+/// A finding without a share is one of other moments than those in which the loss was measured:
+/// nothing of it is charged there.
 pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge> {
     let lost_ms = loss.lost_ms;
     if !(lost_ms > 0.0 && lost_ms.is_finite()) {

@@ -121,7 +121,8 @@ impl Built {
         self.on_thread(kind::SCHED_WATCHED, thread, "", 0.0, seconds * 1e3)
     }
 
-    /// A thread that could run and did not: `throttled_ms` of it for lack of quota, then waiting for a CPU while another ran.
+    /// A thread that could run and did not: `throttled_ms` of it for lack of quota, then waiting
+    /// for a CPU while another ran.
     pub fn preempted(
         &mut self,
         thread: &str,
@@ -260,7 +261,8 @@ pub fn whole_run(recording: &Recording) -> Case<'_> {
     }
 }
 
-/// A case with seconds `slow` held against `base`, in which so much of the slow ones was lost, second by second.
+/// A case with seconds `slow` held against `base`, in which so much of the slow ones was lost,
+/// second by second.
 pub fn slow_and_base(recording: &Recording, slow: (i64, i64), base: (i64, i64), lost: f64) -> Case<'_> {
     const S: i64 = 1_000_000_000;
     let window = |from: i64, to: i64| Window { from_ns: from * S, to_ns: to * S };
@@ -286,7 +288,8 @@ pub fn judged(rule: &dyn Rule, recording: &Recording) -> Judgement {
     rule.judge(&whole_run(recording), ProcessId(0))
 }
 
-/// A compile task as LogCompilation tells of it: queued at `at_s`, started `wait_ms` later, done in `ms`.
+/// A compile task as LogCompilation tells of it: queued at `at_s`, started `wait_ms` later, done in
+/// `ms`.
 pub fn jit_task(built: &mut Built, method: &str, at_s: f64, wait_ms: f64, ms: f64, tier: u8) {
     let key = built.line as i64 + 1_000_000;
     let figures = [(fathom_recording::vocabulary::figure::TIER, f64::from(tier))];

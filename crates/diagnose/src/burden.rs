@@ -1,7 +1,8 @@
 //! What the stops of a JVM take of its run, and from where on that matters.
 //!
 //! `fathom gc` grades by these limits, and `fathom diagnose` has to explain whatever passes them
-//! ([`crate::rules`], `jvm-stopped`): they stand here and nowhere else, so that the two never disagree.
+//! ([`crate::rules`], `jvm-stopped`): they stand here and nowhere else, so that the two never
+//! disagree.
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, SourceId};
@@ -9,16 +10,17 @@ use fathom_recording::{ProcessId, Recording, SourceId};
 use crate::intervals::Intervals;
 use crate::{MATTERS_SHARE, Window, collections, windows};
 
-/// Share of time stopped from which on it is bad, and not only worth an eye: G1's own goal is 8% of the time in
-/// collections (`GCTimeRatio=12`), Parallel's 1%.
+/// Share of time stopped from which on it is bad, and not only worth an eye: G1's own goal is 8% of
+/// the time in collections (`GCTimeRatio=12`), Parallel's 1%.
 pub const BAD_SHARE: f64 = 2.0 * MATTERS_SHARE;
-/// A stop as long as this is said in any case, whatever share of the run it is, milliseconds: people notice, and
-/// requests time out.
+/// A stop as long as this is said in any case, whatever share of the run it is, milliseconds:
+/// people notice, and requests time out.
 pub const LONG_MS: f64 = 1_000.0;
 /// Shorter stretches tell no share of time, nanoseconds: a fragment of a log is nothing but pauses.
 pub const SPAN_NS: i64 = 10_000_000_000;
-/// What a healthy collector takes of a run. What the stops of a part of the run take of the whole run must be as much to
-/// be told for itself: less than that, in however short a part, is a moment of load.
+/// What a healthy collector takes of a run. What the stops of a part of the run take of the whole
+/// run must be as much to be told for itself: less than that, in however short a part, is a moment
+/// of load.
 const QUIET_SHARE: f64 = 0.02;
 /// Parts that a run is looked at in.
 const PARTS: i64 = 60;
@@ -28,14 +30,15 @@ const STEPS: i64 = 10;
 /// The kinds of spans that tell of collections and of stops.
 pub(crate) const TOLD: [&str; 4] = [kind::GC_PAUSE, kind::GC_CONCURRENT, kind::GC_STALL, kind::SAFEPOINT];
 
-/// The stretch that a JVM's collections and stops were logged over; `None` where the log has no stamps.
+/// The stretch that a JVM's collections and stops were logged over; `None` where the log has no
+/// stamps.
 pub(crate) fn logged(recording: &Recording, jvm: ProcessId) -> Option<Window> {
     let logged = TOLD.into_iter().filter_map(|kind| collections::logged_ns(recording, kind, jvm));
     logged.reduce(|a, b| Window { from_ns: a.from_ns.min(b.from_ns), to_ns: a.to_ns.max(b.to_ns) })
 }
 
-/// The moments that a JVM's collections and stops were logged over: all of the stretch of [`logged`], but for the time between
-/// two recordings in one file.
+/// The moments that a JVM's collections and stops were logged over: all of the stretch of
+/// [`logged`], but for the time between two recordings in one file.
 pub(crate) fn moments(recording: &Recording, jvm: ProcessId) -> Intervals {
     let mut sources: Vec<SourceId> = Vec::new();
     let mut told: Vec<(i64, i64)> = Vec::new();
@@ -72,8 +75,8 @@ pub(crate) struct Burden {
     pub(crate) stops: Intervals,
     /// The run, or the part of it that is stopped most, where that matters.
     pub(crate) heavy: Option<Heavy>,
-    /// Whether the run is long enough to tell, and its stops take no more of it than a healthy collector does, none of
-    /// them long.
+    /// Whether the run is long enough to tell, and its stops take no more of it than a healthy
+    /// collector does, none of them long.
     pub(crate) quiet: bool,
 }
 
@@ -124,8 +127,10 @@ fn heavy(stops: &Intervals, logged: &Intervals) -> Option<Heavy> {
     (part.share >= MATTERS_SHARE && of_run >= QUIET_SHARE).then_some(part)
 }
 
-/// The stretch with the most stopped time above [`MATTERS_SHARE`], of those that are at least one of [`PARTS`] and
-/// [`SPAN_NS`] long: the one of all that is both long and stopped much. It may begin at any of many steps, so that it does
+/// The stretch with the most stopped time above [`MATTERS_SHARE`], of those that are at least one
+/// of [`PARTS`] and
+/// [`SPAN_NS`] long: the one of all that is both long and stopped much. It may begin at any of many
+/// steps, so that it does
 /// not depend on where the run began whether stops that lie together are seen together.
 fn densest(stops: &Intervals, run: Window, logged_ns: impl Fn(Window) -> i64) -> Option<Window> {
     let step_ns = ((run.length_ns() / PARTS).max(SPAN_NS) / STEPS).max(1);
@@ -136,8 +141,9 @@ fn densest(stops: &Intervals, run: Window, logged_ns: impl Fn(Window) -> i64) ->
         ends.push(end_ns);
     }
     let (mut best, mut best_sum) = (None, 0.0);
-    // What each stretch from the beginning of the run on has beyond the share, and of those that end early enough for what
-    // follows to be long enough the one with least: what lies behind it is the best stretch up to here.
+    // What each stretch from the beginning of the run on has beyond the share, and of those that
+    // end early enough for what follows to be long enough the one with least: what lies behind it
+    // is the best stretch up to here.
     let mut beyond = vec![0.0_f64];
     let (mut least, mut least_ns) = (0.0_f64, run.from_ns);
     let mut from_ns = run.from_ns;
@@ -196,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_part_is_found_wherever_in_the_run_it_begins() {
-        // 60 stops of 10 ms in eight seconds: 6% of ten, and half of that of two tens that cut them into halves.
+        // 60 stops of 10 ms in eight seconds: 6% of ten, and half of that of two tens that cut them
+        // into halves.
         for begin in 0..13 {
             let stops = (0..60).map(|i| (f64::from(begin) + 0.5 + f64::from(i) * 0.13, 10.0));
             let heavy = heavy_of(26.5, stops).unwrap_or_else(|| panic!("from {begin} s on"));

@@ -12,20 +12,23 @@ use crate::intervals::Intervals;
 use crate::windows::progress::Progress;
 use crate::{Confidence, Finding, Layer, Loss, Rule, Window};
 
-/// What a cause must explain to be worth a finding, as a share of the loss (see [`Case::yardstick_ms`]). A twentieth
-/// is what a throughput series can show at all: the clients of a healthy run vary by about as much from tick to tick.
+/// What a cause must explain to be worth a finding, as a share of the loss (see
+/// [`Case::yardstick_ms`]). A twentieth is what a throughput series can show at all: the clients of
+/// a healthy run vary by about as much from tick to tick.
 pub const MATTERS_SHARE: f64 = 0.05;
-/// A single stop must last as long as this to be worth a word, milliseconds: users notice from about there on, and
-/// a collector's default goal for one pause (G1, `MaxGCPauseMillis`) is the same.
+/// A single stop must last as long as this to be worth a word, milliseconds: users notice from
+/// about there on, and a collector's default goal for one pause (G1, `MaxGCPauseMillis`) is the
+/// same.
 pub const LONG_STOP_MS: f64 = 200.0;
-/// And be so many times as long as the usual stop of its run. A heap with pauses of 300 ms throughout is slow in
-/// another way than one with pauses of 5 ms and a single one of 300 ms.
+/// And be so many times as long as the usual stop of its run. A heap with pauses of 300 ms
+/// throughout is slow in another way than one with pauses of 5 ms and a single one of 300 ms.
 pub const LONG_STOP_TIMES: f64 = 10.0;
 
 /// A recording with its windows and its loss.
 ///
-/// Where no slow window was given or found, the whole run is looked at: `slow` is then one window over all that the
-/// recording covers, `base` is empty and `whole_run` is set. A rule then judges what stands out in absolute terms.
+/// Where no slow window was given or found, the whole run is looked at: `slow` is then one window
+/// over all that the recording covers, `base` is empty and `whole_run` is set. A rule then judges
+/// what stands out in absolute terms.
 pub struct Case<'a> {
     /// The recording, sealed.
     pub recording: &'a Recording,
@@ -37,18 +40,21 @@ pub struct Case<'a> {
     pub whole_run: bool,
     /// What was lost.
     pub loss: Loss,
-    /// Whether the slow windows were found for being stopped, and nobody says that anything was slow in them.
+    /// Whether the slow windows were found for being stopped, and nobody says that anything was
+    /// slow in them.
     pub found_on_stops: bool,
-    /// The beginning, before the application reached its usual level for the first time, where a series shows it.
+    /// The beginning, before the application reached its usual level for the first time, where a
+    /// series shows it.
     pub warm_up: Option<Window>,
-    /// The loss tick by tick of the series within the slow windows, milliseconds; empty without a series. A tick
-    /// above the base's rate has a negative one.
+    /// The loss tick by tick of the series within the slow windows, milliseconds; empty without a
+    /// series. A tick above the base's rate has a negative one.
     pub lost_by: Vec<(Window, f64)>,
     /// What counts operations where no series does, so that times can be divided by their number.
     pub(crate) exchanges: Option<Rc<Progress>>,
     /// What of the loss operations spent on what, where they are counted.
     pub(crate) attributed: Rc<Attributed>,
-    /// Chains of the recording, made when a rule first asks for one; cases of one recording share them.
+    /// Chains of the recording, made when a rule first asks for one; cases of one recording share
+    /// them.
     pub(crate) chains: Rc<OnceCell<Chains<'a>>>,
 }
 
@@ -95,7 +101,8 @@ impl<'a> Case<'a> {
     /// The longest stop of a JVM that touches some stretches, cut into its parts.
     pub(crate) fn longest_stop(&self, jvm: ProcessId, stretches: &[Window]) -> Option<Stop> {
         let of = |window: &Window| self.chains().stops(jvm, *window, 1);
-        // Findings mark the stretches in which they act; the longest of those holds the longest stop.
+        // Findings mark the stretches in which they act; the longest of those holds the longest
+        // stop.
         let longest = stretches.iter().max_by_key(|window| window.length_ns())?;
         of(longest).into_iter().next()
     }
@@ -114,7 +121,8 @@ impl<'a> Case<'a> {
             .filter(move |span| span.process() == process && windows.touches(span.t0_ns(), span.t1_ns()))
     }
 
-    /// Time that spans of a kind spend within the windows, milliseconds, each span counted for itself.
+    /// Time that spans of a kind spend within the windows, milliseconds, each span counted for
+    /// itself.
     pub fn time_ms(&self, kind: &str, process: ProcessId, windows: &[Window]) -> f64 {
         let windows = Intervals::of_windows(windows);
         let own = self.recording.spans_of(kind).filter(|span| span.process() == process);
@@ -127,7 +135,8 @@ impl<'a> Case<'a> {
         windows.iter().map(Window::length_ns).sum::<i64>() as f64 / 1e6
     }
 
-    /// Whether the recording holds any span of a kind for a process: whether the rule could have seen it at all.
+    /// Whether the recording holds any span of a kind for a process: whether the rule could have
+    /// seen it at all.
     pub fn has(&self, kind: &str, process: ProcessId) -> bool {
         self.recording.spans_of(kind).any(|span| span.process() == process)
     }
@@ -137,14 +146,14 @@ impl<'a> Case<'a> {
         (self.loss.lost_ms > 0.0).then(|| (cost_ms / self.loss.lost_ms).clamp(0.0, 1.0))
     }
 
-    /// What costs are held against, milliseconds: the loss where one was measured, else the length of the slow
-    /// windows (the whole run where none was given or found).
+    /// What costs are held against, milliseconds: the loss where one was measured, else the length
+    /// of the slow windows (the whole run where none was given or found).
     pub fn yardstick_ms(&self) -> f64 {
         if self.loss.lost_ms > 0.0 { self.loss.lost_ms } else { Self::length_ms(&self.slow) }
     }
 
-    /// What of the loss fell into some stretches, milliseconds: ticks that they cover in part count in part. `None`
-    /// where no series tells when it was lost.
+    /// What of the loss fell into some stretches, milliseconds: ticks that they cover in part count
+    /// in part. `None` where no series tells when it was lost.
     pub(crate) fn lost_during_ms(&self, stretches: &Intervals) -> Option<f64> {
         if self.lost_by.is_empty() {
             return None;
@@ -156,15 +165,17 @@ impl<'a> Case<'a> {
         Some(self.lost_by.iter().map(part).sum::<f64>().max(0.0))
     }
 
-    /// Whether a cost is worth a finding: at least [`MATTERS_SHARE`] of the loss. Without a measured loss it is held
-    /// against the wall time looked at, so that a healthy run, whose collections take one or two per cent of it,
-    /// stays without a finding. For a single stop see [`Case::stands_out`].
+    /// Whether a cost is worth a finding: at least [`MATTERS_SHARE`] of the loss. Without a
+    /// measured loss it is held against the wall time looked at, so that a healthy run, whose
+    /// collections take one or two per cent of it, stays without a finding. For a single stop see
+    /// [`Case::stands_out`].
     pub fn matters(&self, cost_ms: f64) -> bool {
         cost_ms > 0.0 && cost_ms >= MATTERS_SHARE * self.yardstick_ms()
     }
 
-    /// Whether one stop is worth a finding whatever it is of the whole: long in itself ([`LONG_STOP_MS`]) and far
-    /// beyond what is usual in its run ([`LONG_STOP_TIMES`] × `usual_ms`, the median stop).
+    /// Whether one stop is worth a finding whatever it is of the whole: long in itself
+    /// ([`LONG_STOP_MS`]) and far beyond what is usual in its run ([`LONG_STOP_TIMES`] ×
+    /// `usual_ms`, the median stop).
     pub fn stands_out(stop_ms: f64, usual_ms: f64) -> bool {
         stop_ms >= LONG_STOP_MS && stop_ms >= LONG_STOP_TIMES * usual_ms
     }
@@ -186,13 +197,14 @@ impl<'a> Case<'a> {
         Rates { slow_per_s: starts(&self.slow).unwrap_or(0.0), base_per_s: starts(&self.base) }
     }
 
-    /// Time within the windows that any of some stretches covers, milliseconds; what they share counts once.
+    /// Time within the windows that any of some stretches covers, milliseconds; what they share
+    /// counts once.
     pub fn union_ms(stretches: impl IntoIterator<Item = (i64, i64)>, windows: &[Window]) -> f64 {
         Intervals::of(stretches).and(&Intervals::of_windows(windows)).length_ms()
     }
 
-    /// Time within the windows in which a JVM was stopped, by collections or other safepoints, milliseconds. A pause
-    /// and the safepoint around it count once.
+    /// Time within the windows in which a JVM was stopped, by collections or other safepoints,
+    /// milliseconds. A pause and the safepoint around it count once.
     pub fn stopped_ms(&self, jvm: ProcessId, windows: &[Window]) -> f64 {
         let stops = [kind::GC_PAUSE, kind::SAFEPOINT]
             .into_iter()
@@ -202,12 +214,14 @@ impl<'a> Case<'a> {
         Self::union_ms(stops, windows)
     }
 
-    /// Time within the windows in which a JVM's compiler threads worked, milliseconds, added up over threads.
+    /// Time within the windows in which a JVM's compiler threads worked, milliseconds, added up
+    /// over threads.
     pub fn compile_ms(&self, jvm: ProcessId, windows: &[Window]) -> f64 {
         self.time_ms(kind::JIT_COMPILE, jvm, windows)
     }
 
-    /// What the slow windows have of something above as much base time, milliseconds; all of it without a base.
+    /// What the slow windows have of something above as much base time, milliseconds; all of it
+    /// without a base.
     pub fn excess_ms(&self, slow_ms: f64, base_ms: f64) -> f64 {
         let base_length = Self::length_ms(&self.base);
         if base_length <= 0.0 {
@@ -222,7 +236,8 @@ impl<'a> Case<'a> {
         self.slow.iter().filter(touched).copied().collect()
     }
 
-    /// A finding of a rule on a JVM with what follows from the case filled in; the words are the rule's.
+    /// A finding of a rule on a JVM with what follows from the case filled in; the words are the
+    /// rule's.
     pub fn finding(&self, rule: &dyn Rule, jvm: ProcessId, confidence: Confidence, cost_ms: f64) -> Finding {
         self.finding_by(rule.id(), rule.layer(), jvm, confidence, cost_ms)
     }

@@ -1,5 +1,5 @@
-//! A JVM's collections as rules and metrics ask for them: what kind of pause it was, what it collected, how much
-//! processor it got.
+//! A JVM's collections as rules and metrics ask for them: what kind of pause it was, what it
+//! collected, how much processor it got.
 //!
 //! One place for these answers, so that `fathom gc` and the verdict never count differently.
 
@@ -10,8 +10,8 @@ use fathom_recording::{ProcessId, Recording, Span, SpanId, StrId};
 
 use crate::Window;
 
-/// Pauses shorter than this have CPU figures too coarse to divide by: the log prints them in steps of 10 ms, so
-/// that at 50 ms the error is a fifth.
+/// Pauses shorter than this have CPU figures too coarse to divide by: the log prints them in steps
+/// of 10 ms, so that at 50 ms the error is a fifth.
 pub const CPU_MIN_REAL_S: f64 = 0.05;
 
 /// A stop-the-world collection, outermost.
@@ -48,7 +48,8 @@ impl Words {
     }
 }
 
-/// What the name of a pause says. A long log has few names and many pauses, so each name is read once.
+/// What the name of a pause says. A long log has few names and many pauses, so each name is read
+/// once.
 #[derive(Clone, Copy)]
 struct Called {
     full: bool,
@@ -85,13 +86,14 @@ impl<'a> Pause<'a> {
         self.span.label(label::CAUSE)
     }
 
-    /// Whether the log calls it, or a collection nested in it, a full one. One stop is one full collection.
+    /// Whether the log calls it, or a collection nested in it, a full one. One stop is one full
+    /// collection.
     pub fn labelled_full(&self) -> bool {
         self.nested_full || self.called.full
     }
 
-    /// Whether it collected the old generation as a whole, labelled so or not: a concurrent mode failure of CMS or
-    /// a failed promotion carries no label and is the same work.
+    /// Whether it collected the old generation as a whole, labelled so or not: a concurrent mode
+    /// failure of CMS or a failed promotion carries no label and is the same work.
     pub fn collected_old(&self) -> bool {
         self.collected_old
     }
@@ -122,8 +124,8 @@ impl<'a> Pause<'a> {
         })
     }
 
-    /// What the old generation grew by, bytes; negative when it shrank. Old figures where the log prints them, else
-    /// heap less young.
+    /// What the old generation grew by, bytes; negative when it shrank. Old figures where the log
+    /// prints them, else heap less young.
     pub fn old_growth_bytes(&self) -> Option<f64> {
         old_growth_bytes(|n| self.span.figure(SIZES[n]))
     }
@@ -187,13 +189,13 @@ pub struct Worked {
     pub pauses: usize,
     /// Their processor time.
     pub cpu: Cpu,
-    /// CPU ÷ (wall × workers) over those of which the log tells how many workers they had; `None` where that is not most
-    /// of them, or the figure cannot be right.
+    /// CPU ÷ (wall × workers) over those of which the log tells how many workers they had; `None`
+    /// where that is not most of them, or the figure cannot be right.
     pub efficiency: Option<f64>,
 }
 
-/// More than this share of what the workers could use cannot be: the number of workers is another one. Times come in
-/// steps of 10 ms, which may add up to a twentieth.
+/// More than this share of what the workers could use cannot be: the number of workers is another
+/// one. Times come in steps of 10 ms, which may add up to a twentieth.
 const MOST_EFFICIENT: f64 = 1.05;
 
 impl Worked {
@@ -244,8 +246,8 @@ pub fn pauses<'a>(recording: &'a Recording, jvm: ProcessId, window: Option<Windo
         .collect()
 }
 
-/// Pauses of a JVM whose records are cut off, so far as they name a failure or are full: their length is not known, and
-/// they are in no sum.
+/// Pauses of a JVM whose records are cut off, so far as they name a failure or are full: their
+/// length is not known, and they are in no sum.
 pub fn cut_off(recording: &Recording, jvm: ProcessId) -> Vec<Pause<'_>> {
     let words = Words::of(recording);
     of_kind(recording, kind::GC_CUT, jvm, None)
@@ -274,7 +276,8 @@ fn touches(span: &Span<'_>, window: Option<Window>) -> bool {
     })
 }
 
-/// The heap in use after a collection of the old generation: what the application really holds on to.
+/// The heap in use after a collection of the old generation: what the application really holds on
+/// to.
 #[derive(Clone, Copy)]
 pub struct LivePoint<'a> {
     /// When the collection ended, nanoseconds.
@@ -285,11 +288,14 @@ pub struct LivePoint<'a> {
     pub span: Span<'a>,
 }
 
-/// Heap after each collection that also cleaned the old generation, in order of time: full collections, the last
-/// mixed collection of each series (G1; where a cycle is followed by none, the young collection after it), whole cycles of ZGC and Shenandoah, and for CMS the old generation as the
-/// first young collection after a sweep finds it, with the young generation's survivors.
+/// Heap after each collection that also cleaned the old generation, in order of time: full
+/// collections, the last mixed collection of each series (G1; where a cycle is followed by none,
+/// the young collection after it), whole cycles of ZGC and Shenandoah, and for CMS the old
+/// generation as the first young collection after a sweep finds it, with the young generation's
+/// survivors.
 ///
-/// Heap after a young collection alone is not used: it rises between old collections in every healthy program.
+/// Heap after a young collection alone is not used: it rises between old collections in every
+/// healthy program.
 pub fn live_points<'a>(
     recording: &'a Recording,
     jvm: ProcessId,
@@ -340,8 +346,9 @@ pub fn live_points_of<'a>(
 /// What the name of concurrent work says of the old generation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cycle {
-    /// A cycle that looked at the whole heap: ZGC's collections, the major ones where it is generational, and the last
-    /// concurrent clean-up of Shenandoah, the only line of its cycle with sizes.
+    /// A cycle that looked at the whole heap: ZGC's collections, the major ones where it is
+    /// generational, and the last concurrent clean-up of Shenandoah, the only line of its cycle
+    /// with sizes.
     Whole,
     /// CMS gave back what it found dead.
     Sweep,
@@ -362,7 +369,8 @@ impl Cycle {
     }
 }
 
-/// After a sweep of CMS: old generation as the next young collection finds it, plus what survives that.
+/// After a sweep of CMS: old generation as the next young collection finds it, plus what survives
+/// that.
 fn live_before<'a>(next: &Pause<'a>, sweep: Span<'a>) -> Option<LivePoint<'a>> {
     let f = |key| next.span.figure(key);
     let old = f(figure::OLD_BEFORE_BYTES)
@@ -371,7 +379,8 @@ fn live_before<'a>(next: &Pause<'a>, sweep: Span<'a>) -> Option<LivePoint<'a>> {
     Some(LivePoint { t_ns: sweep.t1_ns(), bytes, span: next.span })
 }
 
-/// Two lists that are in order of their start as one that is; of those that start at once, `a`'s first.
+/// Two lists that are in order of their start as one that is; of those that start at once, `a`'s
+/// first.
 pub fn in_order<T>(
     a: impl Iterator<Item = T>,
     b: impl Iterator<Item = T>,
@@ -385,8 +394,8 @@ pub fn in_order<T>(
     })
 }
 
-/// The stretch that a JVM's spans of `kind` were logged over, nanoseconds: what the sources that hold them cover.
-/// `None` without such spans or where the log has no stamps.
+/// The stretch that a JVM's spans of `kind` were logged over, nanoseconds: what the sources that
+/// hold them cover. `None` without such spans or where the log has no stamps.
 pub fn logged_ns(recording: &Recording, kind: &'static str, jvm: ProcessId) -> Option<Window> {
     let mut sources: Vec<_> = Vec::new();
     let mut seen: Option<Window> = None;

@@ -1,5 +1,5 @@
-//! The collector as a whole, ruled out by one figure: whoever sees a slow JVM asks about GC first, and the figures of
-//! single rules do not answer that.
+//! The collector as a whole, ruled out by one figure: whoever sees a slow JVM asks about GC first,
+//! and the figures of single rules do not answer that.
 
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
@@ -12,8 +12,9 @@ use crate::{COVERED, Case, LedgerRow, RuledOut, Sight, collections, quantity};
 /// The name of the row: no rule, but all of the collector's together.
 const ROW: &str = "gc";
 
-/// The figure that rules the collector out, of the JVM that it stopped longest; `None` where no loss was measured
-/// beside a base, where no log tells of collections, or where they explain enough of the loss to matter.
+/// The figure that rules the collector out, of the JVM that it stopped longest; `None` where no
+/// loss was measured beside a base, where no log tells of collections, or where they explain enough
+/// of the loss to matter.
 pub(crate) fn ruled_out(
     case: &Case<'_>,
     sights: &Sights<'_>,

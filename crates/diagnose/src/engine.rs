@@ -42,7 +42,8 @@ const LITTLE: f64 = 0.25;
 /// Findings without a rule at most.
 const MOST_GROWN: usize = 3;
 
-/// How many times what a cause costs where threads spent their time differently it must cost in the whole run to act in all of it.
+/// How many times what a cause costs where threads spent their time differently it must cost in the
+/// whole run to act in all of it.
 const SMALL_PART: f64 = 2.0;
 
 /// What a user may ask of a diagnosis.
@@ -76,8 +77,9 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         Ok((chosen, judged))
     };
     let (mut chosen, mut judged) = judge_on(FindOn::Exchanges)?;
-    // That fewer exchanges were made, or that threads did something else, is no loss by itself: where it comes to nothing, it is
-    // no reason to look away from the rest. Nor is it where it comes to a small part without a mechanism, and a rule knows one elsewhere.
+    // That fewer exchanges were made, or that threads did something else, is no loss by itself:
+    // where it comes to nothing, it is no reason to look away from the rest. Nor is it where it
+    // comes to a small part without a mechanism, and a rule knows one elsewhere.
     if chosen.exchanges.is_some() && is_vague(&judged.merged.findings) {
         let (by_change, changed) = judge_on(FindOn::Change)?;
         if judged.merged.findings.is_empty() || changed.merged.findings.first().is_some_and(|f| !grew(f)) {
@@ -87,11 +89,13 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     if chosen.by_change && judged.merged.findings.is_empty() {
         (chosen, judged) = judge_on(FindOn::Stops)?;
     }
-    // What is less than a dip is looked into where it is enough to be felt, and told where a cause stands out: machines that are shared waver.
+    // What is less than a dip is looked into where it is enough to be felt, and told where a cause
+    // stands out: machines that are shared waver.
     if chosen.slight.is_some_and(|(_, share)| share >= FELT) {
         let (slight, looked_into) = judge_on(FindOn::Slight)?;
         let explains = |f: &Finding| f.confidence > Confidence::ConsistentWith && f.share >= Some(MOSTLY);
-        // A level lasts: of one that lay mostly before the recording too little is left to tell it from noise.
+        // A level lasts: of one that lay mostly before the recording too little is left to tell it
+        // from noise.
         let lasts = slight.lost_by.len() >= LEAST_TICKS;
         if lasts && looked_into.merged.findings.first().is_some_and(explains) {
             (chosen, judged) = (slight, looked_into);
@@ -156,7 +160,8 @@ fn grew(finding: &Finding) -> bool {
     [growth::RULE, growth::PACE_RULE, growth::CALLS_RULE].contains(&finding.rule)
 }
 
-/// Whether findings explain but a small part, or are only parts that grew and explain less than half.
+/// Whether findings explain but a small part, or are only parts that grew and explain less than
+/// half.
 fn is_vague(findings: &[Finding]) -> bool {
     let explained = explained(findings);
     explained < LITTLE || (findings.iter().all(grew) && explained < MOSTLY)
@@ -187,7 +192,8 @@ fn explained(findings: &[Finding]) -> f64 {
     findings.iter().filter_map(|finding| finding.share).sum()
 }
 
-/// The same where no loss was measured: what findings that are more than possible cost of the slow windows.
+/// The same where no loss was measured: what findings that are more than possible cost of the slow
+/// windows.
 fn costs(case: &Case<'_>, findings: &[Finding]) -> f64 {
     let sure = findings.iter().filter(|finding| finding.confidence > Confidence::ConsistentWith);
     let cost_ms: f64 = sure.map(|finding| finding.cost_ms).sum();
@@ -209,8 +215,9 @@ fn of_the_rest(less: Finding, known: f64) -> Finding {
     Finding { cost_ms: less.cost_ms * rest, share: less.share.map(|share| share * rest), ..less }
 }
 
-/// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do, what acted all along is not in them: the whole run is
-/// judged as well, and the frame is that in which the costliest cause was found. What only the other frame shows is kept.
+/// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do,
+/// what acted all along is not in them: the whole run is judged as well, and the frame is that in
+/// which the costliest cause was found. What only the other frame shows is kept.
 fn judge<'a>(
     recording: &'a Recording,
     sights: &Sights<'a>,
@@ -256,7 +263,8 @@ fn judge<'a>(
         merged.findings.extend(less.map(|less| of_the_rest(less, found)));
         merge::by_cost(&mut merged.findings);
     }
-    // Where only the recording counts requests, fewer of them are no loss, unless each is answered late.
+    // Where only the recording counts requests, fewer of them are no loss, unless each is answered
+    // late.
     let by_requests = !case.lost_by.is_empty() && case.exchanges.as_ref().is_some_and(|e| e.are_requests());
     if by_requests && found < LITTLE {
         let held = growth.as_ref().filter(|growth| !growth.grew(&case)).and_then(|g| g.held_back(&case));
@@ -279,7 +287,8 @@ fn judge<'a>(
         let grown = growth.findings(&case, &merged.findings, explained, by_change, most);
         left = grown.left;
         merged.findings.extend(grown.findings);
-        // What all operations together took longer is less than half of what was lost: the rest is no slowness of theirs.
+        // What all operations together took longer is less than half of what was lost: the rest is
+        // no slowness of theirs.
         let known = self::explained(&merged.findings).max(growth.most_share(&case));
         if is_told && found < LITTLE && known < MOSTLY {
             let less = growth.held_back(&case).or_else(|| growth.less_demand(&case));
@@ -308,7 +317,8 @@ fn judge<'a>(
     whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
     let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);
     let quiet = |jvm: &ProcessId| Burden::of(recording, *jvm).quiet;
-    // Stops that are few, and short enough for nobody to notice, are no loss that asks for an explanation.
+    // Stops that are few, and short enough for nobody to notice, are no loss that asks for an
+    // explanation.
     if merged.findings.is_empty() && jvms.iter().all(quiet) {
         let how = format!(
             "{}; they are too few and too short to matter, so the whole run is looked at",
@@ -317,13 +327,14 @@ fn judge<'a>(
         let windows = Windows { slow: whole_case.slow.clone(), base: Vec::new(), how };
         return Judged { case: whole_case, windows, merged: whole, left: Vec::new() };
     }
-    // The same cause costs more over more time, which is no reason to look away from where it stands out; unless a change of what threads
-    // do is but a small part of where it acts.
+    // The same cause costs more over more time, which is no reason to look away from where it
+    // stands out; unless a change of what threads do is but a small part of where it acts.
     let known =
         |f: &Finding| merged.findings.iter().any(|k| k.rule == f.rule && k.process_id == f.process_id);
     let is_whole = |finding: &Finding| {
         let weight = merge::weight_ms(finding);
-        // What is but possible over the whole run is no reason to look away from where something was found.
+        // What is but possible over the whole run is no reason to look away from where something
+        // was found.
         let is_sure = finding.confidence > Confidence::ConsistentWith || merged.findings.is_empty();
         is_sure
             && weight > costliest
@@ -348,8 +359,8 @@ fn judge<'a>(
     }
 }
 
-/// Charges a finding about page faults with all that operations took longer for them, waits for a CPU included: threads that
-/// run longer wait longer for their next turn.
+/// Charges a finding about page faults with all that operations took longer for them, waits for a
+/// CPU included: threads that run longer wait longer for their next turn.
 fn with_their_turns(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
     let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
     if let Some(storm) = findings.iter_mut().find(|f| f.rule.starts_with("page-fault-") && f.share.is_some())
@@ -360,7 +371,8 @@ fn with_their_turns(case: &Case<'_>, findings: &mut [Finding], faults_ms: f64) {
     }
 }
 
-/// Charges a finding about a lock with what the holders did meanwhile, in their own time, as far as the loss reaches.
+/// Charges a finding about a lock with what the holders did meanwhile, in their own time, as far as
+/// the loss reaches.
 fn with_holders(case: &Case<'_>, findings: &mut [Finding], share: f64) {
     let charged: f64 = findings.iter().filter(|f| f.share.is_some()).map(|f| f.cost_ms).sum();
     let more_ms = (share * case.loss.lost_ms).min(case.loss.lost_ms - charged);

@@ -1,5 +1,6 @@
-//! What a JVM's collections failed at, as its log says: the words of [`fathom_recording::vocabulary::failure`], and full
-//! collections that nobody asked for, of collectors that are built to do without.
+//! What a JVM's collections failed at, as its log says: the words of
+//! [`fathom_recording::vocabulary::failure`], and full collections that nobody asked for, of
+//! collectors that are built to do without.
 
 use fathom_recording::vocabulary::{failure, figure, label};
 
@@ -8,7 +9,8 @@ use crate::collections::Pause;
 /// A full collection of G1 or CMS that has no other name.
 pub(crate) const FULL: &str = "full collection that nobody asked for";
 
-/// Beginnings of causes by which somebody asks for a collection, or that are no lack of room in the heap.
+/// Beginnings of causes by which somebody asks for a collection, or that are no lack of room in the
+/// heap.
 const ASKED: [&str; 11] = [
     "System",
     "Diagnostic",

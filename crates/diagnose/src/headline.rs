@@ -11,23 +11,26 @@ use crate::{Confidence, Diagnosis, Finding, Status, Window, quantity};
 
 /// Windows named in the sentence.
 const NAMED: usize = 2;
-/// Windows from which on they may be told as a beat, and by how much of the median nine in ten of them may differ in when they
-/// come and in how long they are: a tick of a second at either end of 15 s is an eighth of it.
+/// Windows from which on they may be told as a beat, and by how much of the median nine in ten of
+/// them may differ in when they come and in how long they are: a tick of a second at either end of
+/// 15 s is an eighth of it.
 const BEATS: usize = 4;
 const BEAT_APART: f64 = 0.1;
 const BEAT_LENGTH: f64 = 0.25;
 /// Share of the loss below which what explains it is only a part, and the rest needs words.
 const MOSTLY: f64 = 0.5;
-/// A cost below this is no figure that anybody needs, milliseconds: the finding says that something failed.
+/// A cost below this is no figure that anybody needs, milliseconds: the finding says that something
+/// failed.
 const TOLD_MS: f64 = 0.5;
 
-/// A cost below this share of the run slows nothing down that anybody would notice: a twentieth of what stops may take in a run
-/// that is called healthy.
+/// A cost below this share of the run slows nothing down that anybody would notice: a twentieth of
+/// what stops may take in a run that is called healthy.
 const LITTLE: f64 = crate::MATTERS_SHARE / 20.0;
 
 /// What took the time, or what was looked at without a cause being found.
 ///
-/// `slight`: where a series that never fell by what is called a dip was lower than usual, and by which share.
+/// `slight`: where a series that never fell by what is called a dip was lower than usual, and by
+/// which share.
 pub(crate) fn of(
     diagnosis: &Diagnosis,
     whole_run: bool,
@@ -204,7 +207,8 @@ fn seconds(ns: i64) -> String {
     if tenths % 10 == 0 { (tenths / 10).to_string() } else { format!("{:.1}", tenths as f64 / 10.0) }
 }
 
-/// "for 15 s in every 60 s (50 times, 1.6–2957 s)": windows in order that come back in a beat, most of them equally far apart and equally long.
+/// "for 15 s in every 60 s (50 times, 1.6–2957 s)": windows in order that come back in a beat, most
+/// of them equally far apart and equally long.
 fn in_every(windows: &[Window], zero_ns: i64) -> Option<String> {
     let (first, last) = (windows.first()?, windows.last()?);
     if windows.len() < BEATS {

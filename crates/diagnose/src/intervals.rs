@@ -1,6 +1,8 @@
-//! Sets of moments: sorted stretches of time without overlap, with union, intersection and difference.
+//! Sets of moments: sorted stretches of time without overlap, with union, intersection and
+//! difference.
 //!
-//! The ledger stands on them: a nanosecond is in a set or it is not, so nothing can be charged twice.
+//! The ledger stands on them: a nanosecond is in a set or it is not, so nothing can be charged
+//! twice.
 
 use crate::Window;
 
@@ -12,8 +14,9 @@ impl Intervals {
     /// The union of stretches in any order; empty and backward ones add nothing.
     pub fn of(stretches: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut all: Vec<_> = stretches.into_iter().filter(|(from, to)| from < to).collect();
-        // Spans come in order of their start, and sets are put together of two that are in order: the stable sort takes such runs as
-        // they are. Which of two that start at once comes first makes no difference below.
+        // Spans come in order of their start, and sets are put together of two that are in order:
+        // the stable sort takes such runs as they are. Which of two that start at once comes first
+        // makes no difference below.
         all.sort_by_key(|(from, _)| *from);
         all.dedup_by(|next, last| {
             let joined = next.0 <= last.1;
@@ -65,13 +68,15 @@ impl Intervals {
         self.0.iter().fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
     }
 
-    /// Whether any of it lies in `[from, to)`, or at `from` where the two are one moment. Looks at one stretch only.
+    /// Whether any of it lies in `[from, to)`, or at `from` where the two are one moment. Looks at
+    /// one stretch only.
     pub fn touches(&self, from: i64, to: i64) -> bool {
         let first = self.0.partition_point(|stretch| stretch.1 <= from);
         self.0.get(first).is_some_and(|stretch| stretch.0 < to.max(from.saturating_add(1)))
     }
 
-    /// How much of it lies between two moments, nanoseconds, saturating. Looks at no stretch that lies outside.
+    /// How much of it lies between two moments, nanoseconds, saturating. Looks at no stretch that
+    /// lies outside.
     pub fn length_within_ns(&self, from: i64, to: i64) -> i64 {
         let first = self.0.partition_point(|stretch| stretch.1 <= from);
         (self.0[first..].iter()).take_while(|stretch| stretch.0 < to).fold(0, |sum: i64, (a, b)| {

@@ -1,5 +1,5 @@
-//! The ledger: each JVM's wall time of the slow and the base windows, charged to one heading each, without overlap
-//! and without a rest.
+//! The ledger: each JVM's wall time of the slow and the base windows, charged to one heading each,
+//! without overlap and without a rest.
 //!
 //! ```text
 //! window ─┬─ not covered by a log that tells of stops ──▶ unknown, or the JVM's counters of stops ([`counted`])
@@ -11,9 +11,10 @@
 //!                     └─ the rest ──▶ not stopped
 //! ```
 //!
-//! A moment that two records claim goes to the first of these lines, so the parts are sets without overlap and add up
-//! to the window to the nanosecond. Time of compiler threads and the application's progress stand beside the sum.
-//! On JDK 13 to 17.0.7 the time to reach a safepoint includes its cleanup (JDK-8297154).
+//! A moment that two records claim goes to the first of these lines, so the parts are sets without
+//! overlap and add up to the window to the nanosecond. Time of compiler threads and the
+//! application's progress stand beside the sum. On JDK 13 to 17.0.7 the time to reach a safepoint
+//! includes its cleanup (JDK-8297154).
 
 mod counted;
 
@@ -35,7 +36,8 @@ pub(crate) const NOT_STOPPED: &str = "not stopped";
 /// The heading of time that no source of stops covers.
 pub(crate) const UNKNOWN: &str = "unknown";
 
-/// Headings that make up the sum. Writes of the log claim a moment first, then the others in this order.
+/// Headings that make up the sum. Writes of the log claim a moment first, then the others in this
+/// order.
 const STOPPED: [&str; 5] = [
     STOPPED_BY_GC,
     "stopped: waiting for a safepoint",
@@ -183,8 +185,8 @@ fn nanos(span: &Span<'_>, key: &str) -> Option<i64> {
     span.figure(key).filter(|ns| *ns >= 0.0).map(|ns| ns as i64)
 }
 
-/// Safepoints in which a collection took place: their whole operation is the collector's. Most of a pause must lie
-/// within, because both are stamped in milliseconds and neighbours touch.
+/// Safepoints in which a collection took place: their whole operation is the collector's. Most of a
+/// pause must lie within, because both are stamped in milliseconds and neighbours touch.
 fn around_pauses<'s>(
     safepoints: &'s [Span<'_>],
     pauses: &'s Intervals,
@@ -199,14 +201,15 @@ fn around_pauses<'s>(
     safepoints.iter().map(ends_of).filter(move |s| within(*s))
 }
 
-/// Whether every safepoint of a JVM would have been seen: one was, or a collector watched for them and there was none.
+/// Whether every safepoint of a JVM would have been seen: one was, or a collector watched for them
+/// and there was none.
 pub(crate) fn safepoints_seen(recording: &Recording, jvm: ProcessId) -> bool {
     recording.spans_of(kind::SAFEPOINT).any(|span| span.process() == jvm)
         || recording.spans_of(kind::RUN).any(|run| run.process() == jvm && watches_stops(recording, &run))
 }
 
-/// Whether a run is that of the collector which watches the JVM's own probes: it writes runs only of JVMs whose
-/// collections and safepoints it sees.
+/// Whether a run is that of the collector which watches the JVM's own probes: it writes runs only
+/// of JVMs whose collections and safepoints it sees.
 fn watches_stops(recording: &Recording, run: &Span<'_>) -> bool {
     recording
         .sources
@@ -214,8 +217,9 @@ fn watches_stops(recording: &Recording, run: &Span<'_>) -> bool {
         .is_some_and(|source| source.format == vocabulary::source::JVM_EVENTS)
 }
 
-/// What the logs of a JVM that tell of its stops cover: the runs of sources that hold collections or safepoints, and
-/// of any log of a JVM whose collector is known that holds no compilations (a GC log of a run without a collection).
+/// What the logs of a JVM that tell of its stops cover: the runs of sources that hold collections
+/// or safepoints, and of any log of a JVM whose collector is known that holds no compilations (a GC
+/// log of a run without a collection).
 pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
     let own = |kind: &'static str| recording.spans_of(kind).filter(move |s| s.process() == jvm);
     let mut telling: FxHashSet<_> = FxHashSet::default();
@@ -233,11 +237,13 @@ pub(crate) fn covered(recording: &Recording, jvm: ProcessId) -> Intervals {
             || (gc_log && !compiling.contains(&run.source()))
     };
     let runs = Intervals::of(own(kind::RUN).filter(tells).map(ends));
-    // A record may end a little after the last stamp of its log; without a run, its records are what it covers.
+    // A record may end a little after the last stamp of its log; without a run, its records are
+    // what it covers.
     runs.or(&Intervals::of([kind::GC_PAUSE, kind::SAFEPOINT].into_iter().flat_map(own).map(ends)))
 }
 
-/// Rows of the compiler threads' time by compiler, beside the sum. Only where the log tells how long tasks took.
+/// Rows of the compiler threads' time by compiler, beside the sum. Only where the log tells how
+/// long tasks took.
 fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<LedgerRow> {
     // A source that has only the longest tasks tells nothing of how busy the threads were.
     let all = |s: &Span<'_>| s.figure(figure::THRESHOLD_NS).is_none();
@@ -267,7 +273,8 @@ fn compilers(recording: &Recording, jvm: ProcessId, book: &Book<'_>) -> Vec<Ledg
     busy.into_iter().map(row).collect()
 }
 
-/// The application's progress as time: what of the windows would have been enough at the base's rate.
+/// The application's progress as time: what of the windows would have been enough at the base's
+/// rate.
 fn progress(loss: &Loss, slow: &Intervals, base: &Intervals) -> Option<LedgerRow> {
     let _rates = (loss.slow_rate?, loss.base_rate?);
     let book = Book { process: &loss.measured_on, process_id: None, pid: None, slow, base };

@@ -1,21 +1,25 @@
 //! The live set over a run: whether it grows, and whether as a leak does.
 //!
-//! `fathom gc` grades by it and the rule `heap-leak` judges by it: it stands here and nowhere else, so that the two never
-//! disagree.
+//! `fathom gc` grades by it and the rule `heap-leak` judges by it: it stands here and nowhere else,
+//! so that the two never disagree.
 
 use crate::collections::LivePoint;
 use crate::quantity;
 use crate::trend::Trend;
 
-/// Readings of the live set that a growth is told from. Each half must have three for a slope with an interval.
+/// Readings of the live set that a growth is told from. Each half must have three for a slope with
+/// an interval.
 pub(crate) const READINGS: usize = 8;
-/// Growth from the first readings to the last, as a share of the heap. Less is within what load does to a live set.
+/// Growth from the first readings to the last, as a share of the heap. Less is within what load
+/// does to a live set.
 const GROWN: f64 = 0.2;
 /// A rise in the later half of less than this share of that in the earlier half is one that ends.
 const NEARLY_ENDS: f64 = 0.25;
-/// The rise in the later half must keep this share of that in the earlier half: a cache that fills flattens.
+/// The rise in the later half must keep this share of that in the earlier half: a cache that fills
+/// flattens.
 const KEEPS_RISING: f64 = 0.5;
-/// Live set as a share of the heap from which on the collector's work grows steeply, so that a leak costs something.
+/// Live set as a share of the heap from which on the collector's work grows steeply, so that a leak
+/// costs something.
 const HIGH: f64 = 0.7;
 /// The live set as a share of the heap at which it cannot grow any more.
 const FULL: f64 = 0.95;
@@ -62,7 +66,8 @@ impl Rise {
     pub(crate) fn growth(&self) -> Growth {
         let hour = |slope: f64| quantity::bytes(slope * 3600.0);
         let interval = format!("95% between {} and {}", hour(self.all.low), hour(self.all.high));
-        // What may have been added over the whole stretch, with 95%, would be a good part of the heap.
+        // What may have been added over the whole stretch, with 95%, would be a good part of the
+        // heap.
         if self.all.low <= 0.0 && self.all.high * self.span_s >= GROWN * self.heap {
             return Growth::Unsure(format!(
                 "the live set changes by {} an hour ({interval}): too uncertain to tell a growth from none",
@@ -89,7 +94,8 @@ impl Rise {
             hour(self.late.slope)
         );
         let (slows, is_sure) = (self.late.slope < KEEPS_RISING * self.early.slope, self.late.low > 0.0);
-        // Slower, and surely going on; or as fast, and too few readings to be sure: less may be asked for, or a cache fills.
+        // Slower, and surely going on; or as fast, and too few readings to be sure: less may be
+        // asked for, or a cache fills.
         if slows == is_sure && self.late.slope >= NEARLY_ENDS * self.early.slope {
             return Growth::Unsure(format!(
                 "the live set goes on growing, and whether as fast as before is not sure: {halves}; a cache that fills looks so, and a leak \
@@ -117,8 +123,8 @@ impl Rise {
     }
 }
 
-/// The readings up to the first few that find the heap full: a leak cannot grow beyond it, and the many collections
-/// of its last seconds would look like a level that was reached.
+/// The readings up to the first few that find the heap full: a leak cannot grow beyond it, and the
+/// many collections of its last seconds would look like a level that was reached.
 fn until_full<'p, 'a>(points: &'p [LivePoint<'a>], heap: f64) -> &'p [LivePoint<'a>] {
     match points.iter().position(|p| p.bytes >= FULL * heap) {
         Some(full) => points.get(..full + 2).unwrap_or(points),

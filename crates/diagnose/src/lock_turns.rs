@@ -1,4 +1,5 @@
-//! Who held the locks of a recording one after another, for chains, by what the rules on locks make of all waits.
+//! Who held the locks of a recording one after another, for chains, by what the rules on locks make
+//! of all waits.
 //!
 //! It stands above both: chains know nothing of rules, and are given what these found.
 
@@ -10,8 +11,8 @@ use crate::waits::place::NO_PLACE;
 use crate::{Case, Loss, Window};
 
 impl<'a> Chains<'a> {
-    /// Of a (sealed) recording, with those who held its locks one after another: what the rules on locks tell of them is looked
-    /// at for the whole run.
+    /// Of a (sealed) recording, with those who held its locks one after another: what the rules on
+    /// locks tell of them is looked at for the whole run.
     pub fn with_turns(recording: &'a Recording) -> Self {
         let chains = Self::of(recording);
         let Some((from_ns, to_ns)) = recording.covers_ns() else { return chains };

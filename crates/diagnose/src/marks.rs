@@ -1,16 +1,19 @@
-//! Marks: what people or their tools did while it was recorded, and the slow windows that begin with one.
+//! Marks: what people or their tools did while it was recorded, and the slow windows that begin
+//! with one.
 //!
-//! That a window begins with a deploy is a fact and no cause. It is said where the mark may have been at the window's beginning:
-//! they are no further apart than a tick of the series that the window was found on and what the clocks of mark and series
-//! may be off, together. What is written as 22:00 was at any moment of that minute and at none before it: that
-//! puts it closer to windows that begin later, and never to those that began before it.
+//! That a window begins with a deploy is a fact and no cause. It is said where the mark may have
+//! been at the window's beginning: they are no further apart than a tick of the series that the
+//! window was found on and what the clocks of mark and series may be off, together. What is written
+//! as 22:00 was at any moment of that minute and at none before it: that puts it closer to windows
+//! that begin later, and never to those that began before it.
 
 use fathom_recording::vocabulary::{figure, kind, live, source};
 use fathom_recording::{Recording, SeriesKind, Source};
 
 use crate::{Began, Mark, Window};
 
-/// The marks of a recording, in order of time. `tick_ns`: of the series that the windows were found on; 0 where they are exact.
+/// The marks of a recording, in order of time. `tick_ns`: of the series that the windows were found
+/// on; 0 where they are exact.
 pub(crate) fn of(recording: &Recording, slow: &[Window], tick_ns: i64) -> Vec<Mark> {
     let clocks_ns = clocks_ns(recording, tick_ns > 0);
     let mark = |span: fathom_recording::Span<'_>| {
@@ -36,7 +39,8 @@ pub(crate) fn of(recording: &Recording, slow: &[Window], tick_ns: i64) -> Vec<Ma
     recording.spans_of(kind::MARK).map(mark).collect()
 }
 
-/// How far clocks may be off: of the sources of series that windows are found on, else of all that are placed.
+/// How far clocks may be off: of the sources of series that windows are found on, else of all that
+/// are placed.
 fn clocks_ns(recording: &Recording, on_series: bool) -> i64 {
     let of_series = |i: usize| {
         let tells = |s: &fathom_recording::Series| {
@@ -59,7 +63,8 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
-    /// A throughput of 100 a second with a fall from the 60th to the 70th, on a clock that may be half a second off, and marks.
+    /// A throughput of 100 a second with a fall from the 60th to the 70th, on a clock that may be
+    /// half a second off, and marks.
     fn recording(marks: &[(i64, i64, &str)]) -> Recording {
         let mut recording = Recording::new();
         let placement = Placement { uncertainty_ns: Some(S / 2), ..Placement::default() };

@@ -1,9 +1,10 @@
 //! Figures in words: one way to write a time, a size, a rate and a share wherever a verdict speaks.
 //!
-//! Sizes count in 1024s and are written "MB" and "GB", because that is what the JVM's own logs and flags mean by
-//! M and G; a reader who compares the two must find the same number.
+//! Sizes count in 1024s and are written "MB" and "GB", because that is what the JVM's own logs and
+//! flags mean by M and G; a reader who compares the two must find the same number.
 
-/// A time given in milliseconds: "0.31 ms", "435 ms", "19.87 s", "2.1 h". What rounds up to a whole one of the next unit is written in that:
+/// A time given in milliseconds: "0.31 ms", "435 ms", "19.87 s", "2.1 h". What rounds up to a whole
+/// one of the next unit is written in that:
 /// 999.6 ms are "1.00 s".
 pub fn millis(ms: f64) -> String {
     match ms.abs() {
@@ -38,7 +39,8 @@ pub fn bytes(size: f64) -> String {
     }
 }
 
-/// Cycles of a processor, in 1000s as its frequency is told: "512 cycles", "1.5 Mcycles", "35 Gcycles".
+/// Cycles of a processor, in 1000s as its frequency is told: "512 cycles", "1.5 Mcycles", "35
+/// Gcycles".
 pub fn cycles(count: f64) -> String {
     const UNITS: [&str; 5] = ["cycles", "kcycles", "Mcycles", "Gcycles", "Tcycles"];
     let (mut scaled, mut unit) = (count, 0);

@@ -4,11 +4,12 @@ use fathom_recording::ProcessId;
 
 use crate::{BlindSpot, Case, Finding, Layer, Sight};
 
-/// A known cause of a slow JVM: looks for its exact evidence in one JVM, and says what it found or which figure
-/// rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
+/// A known cause of a slow JVM: looks for its exact evidence in one JVM, and says what it found or
+/// which figure rules it out. One file a rule under `rules/`, one line in `rules::RULES`.
 ///
-/// A rule never fires on hints alone: each look-alike has its discriminator, each threshold its reason, and a
-/// finding must matter (its cost a good part of what was lost). It never looks for the name of a particular program.
+/// A rule never fires on hints alone: each look-alike has its discriminator, each threshold its
+/// reason, and a finding must matter (its cost a good part of what was lost). It never looks for
+/// the name of a particular program.
 pub trait Rule: Sync {
     /// Its id: "jit-compile-burst".
     fn id(&self) -> &'static str;
@@ -16,16 +17,17 @@ pub trait Rule: Sync {
     /// The layer that its cause lies in.
     fn layer(&self) -> Layer;
 
-    /// For the documentation, in Markdown: what the cause is, the evidence asked for, its look-alikes and how they
-    /// are told apart, and what it can say from which inputs.
+    /// For the documentation, in Markdown: what the cause is, the evidence asked for, its
+    /// look-alikes and how they are told apart, and what it can say from which inputs.
     fn about(&self) -> &'static str;
 
-    /// What it must have seen before it may rule its cause out. The engine cuts the case to what is covered of that, and
-    /// where little of the slow windows is ([`crate::COVERED`]), the cause is not known rather than ruled out.
+    /// What it must have seen before it may rule its cause out. The engine cuts the case to what is
+    /// covered of that, and where little of the slow windows is ([`crate::COVERED`]), the cause is
+    /// not known rather than ruled out.
     fn needs(&self) -> &'static [Sight];
 
-    /// Whether its finding is but what is left when the others have explained theirs: it is charged last, and where nothing
-    /// is left it is told in the evidence of the first of them.
+    /// Whether its finding is but what is left when the others have explained theirs: it is charged
+    /// last, and where nothing is left it is told in the evidence of the first of them.
     fn yields(&self) -> bool {
         false
     }
@@ -46,7 +48,8 @@ pub enum Judgement {
     Found(Box<Finding>),
     /// It was looked for and is not there.
     RuledOut {
-        /// The figure that says so: "GC stopped the JVM for 0.31 s of 20 s, 0.29 s in as much base time".
+        /// The figure that says so: "GC stopped the JVM for 0.31 s of 20 s, 0.29 s in as much base
+        /// time".
         figure: String,
         /// Where the figure comes from.
         source: String,

@@ -1,5 +1,5 @@
-//! What was looked at, for how long, and what the largest parts of the time were: what a verdict says where no rule
-//! names the cause.
+//! What was looked at, for how long, and what the largest parts of the time were: what a verdict
+//! says where no rule names the cause.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window, quanti
 
 /// Parts that are named at most.
 const NAMED: usize = 4;
-/// Windows that the parts are taken from, the longest ones: the rest would change no share that is worth a word.
+/// Windows that the parts are taken from, the longest ones: the rest would change no share that is
+/// worth a word.
 const WINDOWS: usize = 20;
 /// The group of the ledger of threads that does the application's work.
 const APPLICATION: &str = "application threads";
@@ -40,8 +41,8 @@ pub(crate) fn sights(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -
     Sight::ALL.into_iter().filter_map(of).collect()
 }
 
-/// The largest parts of the time: stops of the JVMs, then what the application's threads did, by how much they grew above
-/// the base, or by how much they are where there is none.
+/// The largest parts of the time: stops of the JVMs, then what the application's threads did, by
+/// how much they grew above the base, or by how much they are where there is none.
 pub(crate) fn largest(case: &Case<'_>, ledger: &[LedgerRow], jvms: &[ProcessId]) -> Vec<Part> {
     let mut stops: Vec<Part> = ledger.iter().filter_map(|row| stop(case, row)).collect();
     stops.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
@@ -76,8 +77,8 @@ fn stop(case: &Case<'_>, row: &LedgerRow) -> Option<Part> {
     })
 }
 
-/// The stops of a process in some windows by name and cause, the longest in all first: "2 × Pause Young (Normal),
-/// G1 Humongous Allocation".
+/// The stops of a process in some windows by name and cause, the longest in all first: "2 × Pause
+/// Young (Normal), G1 Humongous Allocation".
 fn stops_in_words(
     recording: &Recording,
     process: Option<ProcessId>,
@@ -100,7 +101,8 @@ fn stops_in_words(
     named.iter().take(2).map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// What application threads did, without the time in which they were idle: of the process in which most grew.
+/// What application threads did, without the time in which they were idle: of the process in which
+/// most grew.
 fn application(case: &Case<'_>) -> Vec<Part> {
     let slow = longest(&case.slow);
     let base = longest(&case.base);
@@ -139,7 +141,8 @@ fn application(case: &Case<'_>) -> Vec<Part> {
     slow_sums.iter().map(of_process).max_by(|a, b| grown(a).total_cmp(&grown(b))).unwrap_or_default()
 }
 
-/// The same where there is no baseline, of the JVM whose threads worked most: by what they waited for in the end, with the methods.
+/// The same where there is no baseline, of the JVM whose threads worked most: by what they waited
+/// for in the end, with the methods.
 fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
     let of_jvm = |jvm: &ProcessId| {
         let work = work::of(case, *jvm);
@@ -176,8 +179,9 @@ fn words(heading: Heading) -> String {
     if heading.is_running() { RUNNING.to_owned() } else { heading.words().to_owned() }
 }
 
-/// Parts as words of a sentence: "stopped: GC 99.9% (2 × Pause Young (Normal), G1 Humongous Allocation); of the
-/// application threads' time 81% blocked: network (12% in the base), 9% running".
+/// Parts as words of a sentence: "stopped: GC 99.9% (2 × Pause Young (Normal), G1 Humongous
+/// Allocation); of the application threads' time 81% blocked: network (12% in the base), 9%
+/// running".
 pub(crate) fn in_words(parts: &[Part]) -> String {
     let (threads, stops): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(|part| part.of == APPLICATION);
     let base = |part: &Part| {

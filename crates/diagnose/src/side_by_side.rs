@@ -1,12 +1,12 @@
 //! Two rows in order of time gone through together: what touches what.
 //!
-//! A busy thread has millions of records and of moments, and a heading mostly has few of either: what lies between two of
-//! the one is passed at once in the other.
+//! A busy thread has millions of records and of moments, and a heading mostly has few of either:
+//! what lies between two of the one is passed at once in the other.
 
 use crate::intervals::Intervals;
 
-/// Those of a row that touch some moments, each with its place in the row and its parts that lie in them. The row is in
-/// order of its beginnings; `ends_in_order`: in that of its ends, too.
+/// Those of a row that touch some moments, each with its place in the row and its parts that lie in
+/// them. The row is in order of its beginnings; `ends_in_order`: in that of its ends, too.
 pub(crate) fn touching<'r, T>(
     row: &'r [T],
     ends_in_order: bool,
@@ -41,8 +41,8 @@ pub(crate) fn touching<'r, T>(
     }
 }
 
-/// How many of a row lie before the first that `is_before` does not hold of; of the first of all, it does. Looks near the
-/// beginning first.
+/// How many of a row lie before the first that `is_before` does not hold of; of the first of all,
+/// it does. Looks near the beginning first.
 fn passed<T>(row: &[T], is_before: impl Fn(&T) -> bool) -> usize {
     let mut reach = 1;
     while row.get(reach).is_some_and(&is_before) {

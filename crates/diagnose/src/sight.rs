@@ -1,8 +1,10 @@
-//! What can be seen in a recording, of which JVM and when: what a rule must have seen before it may rule its cause out.
+//! What can be seen in a recording, of which JVM and when: what a rule must have seen before it may
+//! rule its cause out.
 //!
-//! A rule declares its needs ([`crate::Rule::needs`]); the engine finds out here how much of the slow windows the sources
-//! cover that show them. A source covers the runs that it describes, else the time that it says it covers. One that lost
-//! many of its records covers nothing: what is missing may be the very thing that is looked for.
+//! A rule declares its needs ([`crate::Rule::needs`]); the engine finds out here how much of the
+//! slow windows the sources cover that show them. A source covers the runs that it describes, else
+//! the time that it says it covers. One that lost many of its records covers nothing: what is
+//! missing may be the very thing that is looked for.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,12 +16,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::intervals::Intervals;
 use crate::{MATTERS_SHARE, quantity, stats};
 
-/// Share of the slow windows that must be covered for a cause to be ruled out. What acted in the fifth that is left
-/// could explain a fifth of the loss, which is what a dip is at least; with more left it could be the main cause.
+/// Share of the slow windows that must be covered for a cause to be ruled out. What acted in the
+/// fifth that is left could explain a fifth of the loss, which is what a dip is at least; with more
+/// left it could be the main cause.
 pub const COVERED: f64 = 0.8;
-/// Records lost, as a share of all, from which on a source covers nothing: as many as could hide what matters.
+/// Records lost, as a share of all, from which on a source covers nothing: as many as could hide
+/// what matters.
 pub const LOST: f64 = MATTERS_SHARE;
-/// Samples without a hit from which "less than one in as many, by a third" follows with 95% (the rule of three).
+/// Samples without a hit from which "less than one in as many, by a third" follows with 95% (the
+/// rule of three).
 const NONE_IN: f64 = 3.0;
 
 /// Something that a source may show.
@@ -56,8 +61,8 @@ struct From {
     kinds: &'static [&'static str],
     /// Samples that show it.
     samples: &'static [&'static str],
-    /// Sources that would have shown it, had there been any, by format: collectors of `fathom record`, and files that
-    /// always hold it.
+    /// Sources that would have shown it, had there been any, by format: collectors of
+    /// `fathom record`, and files that always hold it.
     formats: &'static [&'static str],
     remedy: &'static str,
 }
@@ -125,7 +130,8 @@ impl Sight {
                 "fathom record, or strace -f -ttt -T, for all of the time",
             ),
             Self::CpuSamples => ("CPU samples", &[], &sample::ON_CPU, &[source::CPU], PROFILE),
-            // Samples of the CPU show faults by the kernel's frames; whether they have any is for the rule to see.
+            // Samples of the CPU show faults by the kernel's frames; whether they have any is for
+            // the rule to see.
             Self::PageFaults => (
                 "page faults",
                 &[kind::PAGE_FAULTS, kind::PAGE_FAULT],
@@ -292,8 +298,9 @@ impl<'a> Sights<'a> {
         spans.chain(samples).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
-    /// CPU time, milliseconds, that may have passed between two samples of a JVM without any of them seeing it, with 95%:
-    /// three times what a sample stands for. `None` without samples that stand for time.
+    /// CPU time, milliseconds, that may have passed between two samples of a JVM without any of
+    /// them seeing it, with 95%: three times what a sample stands for. `None` without samples that
+    /// stand for time.
     pub(crate) fn unsampled_ms(&self, jvm: ProcessId) -> Option<f64> {
         let cpu = self.recording.strings.find(sample::CPU)?;
         let weights = |mine: bool| {
@@ -323,7 +330,8 @@ pub(crate) fn losses(source: &Source) -> String {
     )
 }
 
-/// Records that there were, lost ones included. What a log lost it counts in lines, of which a record may have many.
+/// Records that there were, lost ones included. What a log lost it counts in lines, of which a
+/// record may have many.
 fn records_of(source: &Source) -> u64 {
     source.records.max(source.lines).saturating_add(source.lost)
 }

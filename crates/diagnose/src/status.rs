@@ -63,13 +63,15 @@ fn stops_are_few(case: &Case<'_>, sights: &Sights<'_>, jvm: ProcessId) -> bool {
     seen(Sight::Collections) && stops.and(&run).length_ms() < MATTERS_SHARE * run_ms && longest < LONG_MS
 }
 
-/// The stops of the JVM that was stopped most, in words, where those of all were seen and are few; `None` otherwise.
+/// The stops of the JVM that was stopped most, in words, where those of all were seen and are few;
+/// `None` otherwise.
 pub(crate) fn collector_is_fine(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Option<String> {
     if jvms.is_empty() || !jvms.iter().all(|jvm| stops_are_few(case, sights, *jvm)) {
         return None;
     }
     let run = Intervals::of_windows(&case.slow);
-    // In less than a second no long stop has room, and a log that is cut off at its head shows none.
+    // In less than a second no long stop has room, and a log that is cut off at its head shows
+    // none.
     if run.length_ms() < LONG_MS {
         return None;
     }

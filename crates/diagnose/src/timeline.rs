@@ -1,8 +1,9 @@
-//! The clock of a recording as a diagnosis uses it: which sources can be held against each other in time, what they
-//! cover, and the moment that relative times count from.
+//! The clock of a recording as a diagnosis uses it: which sources can be held against each other in
+//! time, what they cover, and the moment that relative times count from.
 //!
-//! A source that could not be placed keeps its own stamps (see [`fathom_recording::Placement`]). Its rows must not
-//! be held against those of others: a window found on one clock means nothing on another.
+//! A source that could not be placed keeps its own stamps (see [`fathom_recording::Placement`]).
+//! Its rows must not be held against those of others: a window found on one clock means nothing on
+//! another.
 
 use std::collections::BTreeSet;
 
@@ -19,12 +20,14 @@ pub(crate) struct Timeline<'a> {
     recording: &'a Recording,
     /// Sources that are on the one clock, by index.
     placed: Vec<bool>,
-    /// Whether series could be held against JVMs: both are on the clock, or only one of the two is there.
+    /// Whether series could be held against JVMs: both are on the clock, or only one of the two is
+    /// there.
     pub(crate) series_usable: bool,
     /// First and last moment of what is on the clock.
     pub(crate) covers: Window,
-    /// What relative times count from: of a live recording its start, whatever is given beside it, so that every command counts alike;
-    /// else the first tick of the series that windows are found on, else the start of the first JVM, else the first moment of all.
+    /// What relative times count from: of a live recording its start, whatever is given beside it,
+    /// so that every command counts alike; else the first tick of the series that windows are found
+    /// on, else the start of the first JVM, else the first moment of all.
     pub(crate) zero_ns: i64,
     /// What that moment is, in words.
     pub(crate) zero_is: &'static str,
@@ -32,8 +35,8 @@ pub(crate) struct Timeline<'a> {
     pub(crate) wall: bool,
 }
 
-/// Time between two recordings below which one goes on from the other: the JDK's flight recorder needs some milliseconds from
-/// chunk to chunk.
+/// Time between two recordings below which one goes on from the other: the JDK's flight recorder
+/// needs some milliseconds from chunk to chunk.
 const GAP_NS: i64 = 1_000_000_000;
 
 /// The format of the source that a live recording is of as a whole.
@@ -42,7 +45,8 @@ const SESSION: &str = fathom_recording::vocabulary::source::SESSION;
 impl<'a> Timeline<'a> {
     pub(crate) fn of(recording: &'a Recording) -> Self {
         let known = |i: usize| recording.sources[i].placement.is_known();
-        // A recording whose sources say nothing of placement was written by one collector on one clock.
+        // A recording whose sources say nothing of placement was written by one collector on one
+        // clock.
         let any = (0..recording.sources.len()).any(known);
         let mut timeline = Self {
             recording,
@@ -79,7 +83,8 @@ impl<'a> Timeline<'a> {
         self.series_usable && self.is_placed(series.info.source)
     }
 
-    /// All JVMs. Where nothing says that a process is one (an strace does not), those that waited for something.
+    /// All JVMs. Where nothing says that a process is one (an strace does not), those that waited
+    /// for something.
     fn all_jvms(&self) -> Vec<ProcessId> {
         let processes = self.recording.processes.iter().enumerate();
         let jvms: Vec<_> = processes.filter(|(_, p)| p.jvm).map(|(i, _)| ProcessId(i as u32)).collect();
@@ -90,7 +95,8 @@ impl<'a> Timeline<'a> {
         waited.map(|span| span.process()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// A JVM without any source of its own (a live recording names none) is taken to be on the clock.
+    /// A JVM without any source of its own (a live recording names none) is taken to be on the
+    /// clock.
     fn has_placed_source(&self, jvm: ProcessId) -> bool {
         let mut own = (0..self.placed.len()).filter(|i| self.recording.sources[*i].process == Some(jvm.0));
         own.clone().next().is_none() || own.any(|i| self.placed[i])
@@ -101,7 +107,8 @@ impl<'a> Timeline<'a> {
         self.all_jvms().into_iter().partition(|jvm| self.has_placed_source(*jvm))
     }
 
-    /// What sources cover that hold more than a series: the moments in which anything could be seen of the JVMs.
+    /// What sources cover that hold more than a series: the moments in which anything could be seen
+    /// of the JVMs.
     pub(crate) fn recorded(&self) -> Intervals {
         let mut extents: FxHashMap<SourceId, (i64, i64)> = FxHashMap::default();
         let mut runs: FxHashMap<SourceId, Vec<(i64, i64)>> = FxHashMap::default();
@@ -109,7 +116,8 @@ impl<'a> Timeline<'a> {
             let extent = extents.entry(source).or_insert((t0, t1));
             *extent = (extent.0.min(t0), extent.1.max(t1));
         };
-        // An operation tells of the application what a series does, and of a JVM nothing; so does a mark.
+        // An operation tells of the application what a series does, and of a JVM nothing; so does a
+        // mark.
         let kinds = self.recording.kinds().into_iter();
         let kinds = kinds.filter(|(kind, _)| ![kind::OPERATION, kind::MARK].contains(kind) && !of_dump(kind));
         for (kind, _) in kinds {
@@ -136,8 +144,9 @@ impl<'a> Timeline<'a> {
         Intervals::of(moments)
     }
 
-    /// What a whole run is: what is on the clock, of a live recording what its sources say that they cover. A wait that began
-    /// before has its real beginning, and nobody watched then. The time between two recordings in one file is no part of it.
+    /// What a whole run is: what is on the clock, of a live recording what its sources say that
+    /// they cover. A wait that began before has its real beginning, and nobody watched then. The
+    /// time between two recordings in one file is no part of it.
     pub(crate) fn judged(&self) -> Vec<Window> {
         if !self.is_live() {
             return self.moments().windows();
@@ -153,8 +162,8 @@ impl<'a> Timeline<'a> {
         self.recording.sources.iter().any(|source| source.format == SESSION)
     }
 
-    /// Whether a source is a flight recording that says for which time it was made: a wait in it has its real beginning, which
-    /// may lie days before, when nobody looked.
+    /// Whether a source is a flight recording that says for which time it was made: a wait in it
+    /// has its real beginning, which may lie days before, when nobody looked.
     fn is_flight(&self, source: SourceId) -> bool {
         let row = self.recording.sources.get(source.index());
         !self.is_live()
@@ -162,7 +171,8 @@ impl<'a> Timeline<'a> {
             && row.is_some_and(|row| row.format == "jfr" && row.covers_ns.is_some())
     }
 
-    /// All that is on the clock, but for the time between two recordings that nothing tells of. A series goes on there.
+    /// All that is on the clock, but for the time between two recordings that nothing tells of. A
+    /// series goes on there.
     pub(crate) fn moments(&self) -> Intervals {
         let whole = || Intervals::of_windows(&[self.covers]);
         let flights = (0..self.placed.len()).any(|i| self.is_flight(SourceId(i as u32)));
@@ -213,7 +223,8 @@ impl<'a> Timeline<'a> {
     }
 
     fn zero(&self) -> (i64, &'static str) {
-        // What a collector watched of a running JVM begins when it was ready, which is neither's start.
+        // What a collector watched of a running JVM begins when it was ready, which is neither's
+        // start.
         let live = self.recording.sources.iter().filter(|s| s.format == SESSION);
         if let Some((start, _)) = live.filter_map(|s| s.covers_ns).min() {
             return (start, "the start of the recording");
@@ -243,7 +254,8 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// Whether rows of a kind are of a heap dump, which may be written hours after the last line of the log that it is given beside.
+/// Whether rows of a kind are of a heap dump, which may be written hours after the last line of the
+/// log that it is given beside.
 fn of_dump(of: &str) -> bool {
     [kind::HEAP_DUMP, kind::HEAP_HOLDER, kind::HEAP_DIRECT].contains(&of)
 }
@@ -333,7 +345,8 @@ mod tests {
             figures: &[],
             labels: &[],
         });
-        // A table beside it, and the log of the JVM, which began before: times count alike with and without them.
+        // A table beside it, and the log of the JVM, which began before: times count alike with and
+        // without them.
         let mut beside = |name: &str, t0_ns: i64| {
             let placement = Placement { uncertainty_ns: Some(0), wall: true, ..Placement::default() };
             let row =

@@ -2,8 +2,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Confidence of the interval around a slope. 95% is the custom of the field; nothing hangs on it alone, because a
-/// rule that uses a slope also asks how much it amounts to.
+/// Confidence of the interval around a slope. 95% is the custom of the field; nothing hangs on it
+/// alone, because a rule that uses a slope also asks how much it amounts to.
 const CONFIDENCE: f64 = 0.95;
 
 /// A line fitted by least squares.
@@ -22,8 +22,8 @@ pub struct Trend {
 }
 
 impl Trend {
-    /// Fits a line to `(x, y)`. `None` with fewer than three points or without spread in x: then no interval can be
-    /// given, and a slope without one is not worth telling.
+    /// Fits a line to `(x, y)`. `None` with fewer than three points or without spread in x: then no
+    /// interval can be given, and a slope without one is not worth telling.
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
         let n = points.len();
         if n < 3 {
@@ -51,9 +51,9 @@ impl Trend {
         })
     }
 
-    /// The lines through the earlier and the later half of the points, given in order of x: what a rise that flattens
-    /// (a cache filling up) looks like beside one that goes on (a leak). Split by number, because the readings of a
-    /// leak crowd together towards its end.
+    /// The lines through the earlier and the later half of the points, given in order of x: what a
+    /// rise that flattens (a cache filling up) looks like beside one that goes on (a leak). Split
+    /// by number, because the readings of a leak crowd together towards its end.
     pub fn halves(points: &[(f64, f64)]) -> Option<(Self, Self)> {
         let (early, late) = points.split_at(points.len() / 2);
         Some((Self::fit(early)?, Self::fit(late)?))

@@ -1,4 +1,5 @@
-//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/2`, docs/diagnosis-json.md).
+//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/2`,
+//! docs/diagnosis-json.md).
 //!
 //! `render` shows these and computes nothing of its own.
 
@@ -36,13 +37,15 @@ pub struct Diagnosis {
     pub marks: Vec<Mark>,
     /// What was lost in the slow windows.
     pub loss: Loss,
-    /// The loss charged to findings and to what is left: adds up to `loss.lost_ms`. Empty where no loss was measured.
+    /// The loss charged to findings and to what is left: adds up to `loss.lost_ms`. Empty where no
+    /// loss was measured.
     pub account: Vec<Charge>,
     /// Where the time went, slow beside base, per process.
     pub ledger: Vec<LedgerRow>,
     /// Causes found, the one that explains most lost time first.
     pub findings: Vec<Finding>,
-    /// Causes that were looked for and not found, with the value that says so. What they rest on covers
+    /// Causes that were looked for and not found, with the value that says so. What they rest on
+    /// covers
     /// [`crate::COVERED`] of the slow windows or more.
     pub ruled_out: Vec<RuledOut>,
     /// What could not be seen, and what to switch on to see it.
@@ -59,11 +62,13 @@ pub enum Status {
     Found,
     /// Time was lost, and no rule explains it.
     NotExplained,
-    /// No loss was measured and no cause found. That is no all-clear: loss may not have been looked for at all.
+    /// No loss was measured and no cause found. That is no all-clear: loss may not have been looked
+    /// for at all.
     NoCauseFound,
-    /// Loss was looked for with the means to see it, and there is none that matters: a series of progress covers the run
-    /// without a dip, and the stops of every JVM were seen and take less than [`crate::MATTERS_SHARE`]. Findings, if there are any, act
-    /// all along and are no more than consistent with the evidence.
+    /// Loss was looked for with the means to see it, and there is none that matters: a series of
+    /// progress covers the run without a dip, and the stops of every JVM were seen and take less
+    /// than [`crate::MATTERS_SHARE`]. Findings, if there are any, act all along and are no more
+    /// than consistent with the evidence.
     Healthy,
     /// Neither a JVM nor a series was read.
     NothingToJudge,
@@ -74,14 +79,15 @@ pub enum Status {
 pub struct Seen {
     /// The slow windows, or the whole run where there are none, milliseconds.
     pub judged_ms: f64,
-    /// Slow time that no source but the series covers, milliseconds: it is left out of the windows and of the loss.
+    /// Slow time that no source but the series covers, milliseconds: it is left out of the windows
+    /// and of the loss.
     pub unrecorded_ms: f64,
     /// Whether a loss was looked for: on a series, or on stops.
     pub loss_measured: bool,
     /// What was seen of the JVMs.
     pub sights: Vec<Sighted>,
-    /// The largest parts of the time, those that grew most above the base first. Empty where the findings explain half of
-    /// the loss or more.
+    /// The largest parts of the time, those that grew most above the base first. Empty where the
+    /// findings explain half of the loss or more.
     pub largest: Vec<Part>,
 }
 
@@ -101,7 +107,8 @@ pub struct Sighted {
 pub struct Part {
     /// The process.
     pub process: String,
-    /// Whose time: "application threads", without the time in which they were idle; "the JVM" for stops.
+    /// Whose time: "application threads", without the time in which they were idle; "the JVM" for
+    /// stops.
     pub of: &'static str,
     /// What it was spent on: "blocked: Java monitor", "running", "stopped: GC".
     pub what: String,
@@ -111,8 +118,9 @@ pub struct Part {
     pub share: f64,
     /// The share in the base windows; `None` without a base.
     pub base_share: Option<f64>,
-    /// What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous Allocation"; of the largest part of the
-    /// application threads' time, that a pool of threads always had work.
+    /// What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous
+    /// Allocation"; of the largest part of the application threads' time, that a pool of threads
+    /// always had work.
     pub detail: String,
 }
 
@@ -184,16 +192,16 @@ pub struct Began {
     pub from_ns: i64,
     /// How long before that the mark is, milliseconds; negative: after.
     pub before_ms: f64,
-    /// How far apart they may be without being told apart, by the series' ticks and the clocks, and where the mark is the earlier
-    /// one by its precision.
+    /// How far apart they may be without being told apart, by the series' ticks and the clocks, and
+    /// where the mark is the earlier one by its precision.
     pub within_ms: f64,
 }
 
 /// What was lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Loss {
-    /// Lost time over all slow windows, milliseconds: each window's length × (1 − rate / base rate), or the stopped
-    /// time above the base's where there is no series of progress.
+    /// Lost time over all slow windows, milliseconds: each window's length × (1 − rate / base
+    /// rate), or the stopped time above the base's where there is no series of progress.
     pub lost_ms: f64,
     /// Progress per second in the slow windows, in `unit`.
     pub slow_rate: Option<f64>,
@@ -201,7 +209,8 @@ pub struct Loss {
     pub base_rate: Option<f64>,
     /// Unit of the rates, "ops/s".
     pub unit: String,
-    /// What the loss was measured on: "throughput of client0, client1, client2", "stops of the JVM".
+    /// What the loss was measured on: "throughput of client0, client1, client2", "stops of the
+    /// JVM".
     pub measured_on: String,
 }
 
@@ -218,8 +227,8 @@ impl Loss {
 /// A part of the loss, and what it is charged to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charge {
-    /// The culprit of the finding, a part of the time that grew and that no finding explains, the rest of stops,
-    /// or "not known".
+    /// The culprit of the finding, a part of the time that grew and that no finding explains, the
+    /// rest of stops, or "not known".
     pub to: String,
     /// The finding, as a place in `findings`; `None` where none explains it.
     pub finding: Option<usize>,
@@ -238,10 +247,11 @@ pub struct LedgerRow {
     pub process_id: Option<ProcessId>,
     /// Its pid, where it is known.
     pub pid: Option<i64>,
-    /// The heading: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a safepoint", "not stopped",
-    /// "compiler threads busy", "unknown".
+    /// The heading: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a
+    /// safepoint", "not stopped", "compiler threads busy", "unknown".
     pub heading: String,
-    /// Whether rows of this heading are part of the sum that makes up the window (compiler time is beside it).
+    /// Whether rows of this heading are part of the sum that makes up the window (compiler time is
+    /// beside it).
     pub in_sum: bool,
     /// Milliseconds in the slow windows; `None` when not seen.
     pub slow_ms: Option<f64>,
@@ -311,19 +321,21 @@ pub struct Finding {
     pub confidence: Confidence,
     /// Why it is not surer, or what makes it sure.
     pub why_confidence: String,
-    /// Lost time that it explains, milliseconds; 0, and null in JSON, where that is not known or none.
+    /// Lost time that it explains, milliseconds; 0, and null in JSON, where that is not known or
+    /// none.
     #[serde(serialize_with = "known_cost")]
     pub cost_ms: f64,
     /// The same as a share of the loss, 0 to 1; `None` where the loss could not be measured.
     pub share: Option<f64>,
-    /// How much of the slow windows the sources cover that it rests on, 0 to 1. Where that is not all of them, `share` is
-    /// of the loss in the part that is covered.
+    /// How much of the slow windows the sources cover that it rests on, 0 to 1. Where that is not
+    /// all of them, `share` is of the loss in the part that is covered.
     pub covered_share: f64,
     /// Who: method, thread, lock, process, file, device.
     pub culprit: String,
     /// The process in which it was seen, in words that no other JVM of the recording goes by.
     pub process: String,
-    /// The process, as a row of the recording's processes: what findings of one process are known by.
+    /// The process, as a row of the recording's processes: what findings of one process are known
+    /// by.
     pub process_id: ProcessId,
     /// Its pid, where it is known.
     pub pid: Option<i64>,
@@ -339,7 +351,8 @@ pub struct Finding {
     pub verify: Vec<String>,
     /// The stretches in which it acted, for the timeline.
     pub windows: Vec<Window>,
-    /// The same one by one, where [`Self::windows`] joins many that lie close together; empty where they are the same.
+    /// The same one by one, where [`Self::windows`] joins many that lie close together; empty where
+    /// they are the same.
     #[serde(skip)]
     pub acts: Vec<Window>,
     /// Rules whose findings explain the same time and are told of in this one's evidence.

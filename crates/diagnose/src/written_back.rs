@@ -13,8 +13,8 @@ const MOST: f64 = 0.9;
 /// Writers that are named.
 const NAMED: usize = 3;
 
-/// What was written back to a device ("254:0"): the largest file, where most of it was of files that were told by themselves,
-/// else who wrote to the files. `None` where nothing was told.
+/// What was written back to a device ("254:0"): the largest file, where most of it was of files
+/// that were told by themselves, else who wrote to the files. `None` where nothing was told.
 pub(crate) fn what(recording: &Recording, device: &str, moments: &Intervals) -> Option<String> {
     let files = files(recording, device, moments);
     let writers = writers(recording, device, moments);
@@ -26,9 +26,9 @@ pub(crate) fn what(recording: &Recording, device: &str, moments: &Intervals) -> 
     }
 }
 
-/// Bytes of files that were told by themselves, and of which most was written back, who wrote to it last, and how much of
-/// others: "1.2 GB of /srv/dump.bin, last written by dd (4711), and 3 MB of 2 others". A record that lies in the moments in part
-/// counts in full.
+/// Bytes of files that were told by themselves, and of which most was written back, who wrote to it
+/// last, and how much of others: "1.2 GB of /srv/dump.bin, last written by dd (4711), and 3 MB of 2
+/// others". A record that lies in the moments in part counts in full.
 fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f64, String)> {
     let mut files: HashMap<&str, (f64, Option<&str>)> = HashMap::new();
     let to_it = |span: &_| fathom_recording::Span::label(span, label::DEVICE) == Some(device);
@@ -54,8 +54,8 @@ fn files(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f6
     Some((total, text))
 }
 
-/// Bytes of all files, of which small ones are told in sums of a second only, and who wrote to them last: "about 12 MB of files
-/// last written by dd (63%), OrderService (4711) (37%)".
+/// Bytes of all files, of which small ones are told in sums of a second only, and who wrote to them
+/// last: "about 12 MB of files last written by dd (63%), OrderService (4711) (37%)".
 fn writers(recording: &Recording, device: &str, moments: &Intervals) -> Option<(f64, String)> {
     let mut writers: Vec<(&str, f64)> = Vec::new();
     for series in recording.series.iter().filter(|s| s.info.name == live::DISK_WRITTEN_BACK.name) {
@@ -157,7 +157,8 @@ mod tests {
                 labels: &[(label::DEVICE, "254:0")],
             });
         };
-        // A third of what went there in the second half of the first second; nearly all of the first hundred milliseconds.
+        // A third of what went there in the second half of the first second; nearly all of the
+        // first hundred milliseconds.
         file(600, 1.5);
         file(50, 0.8);
         recording.seal();

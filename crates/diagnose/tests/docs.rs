@@ -195,7 +195,8 @@ fn every_field_of_the_json_form_is_documented_and_no_other() {
     }
 }
 
-/// docs/rules.md, from the rules themselves. `FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs` rewrites it.
+/// docs/rules.md, from the rules themselves.
+/// `FATHOM_BLESS=1 cargo test -p fathom-diagnose --test docs` rewrites it.
 #[test]
 fn the_page_of_rules_is_that_of_the_code() {
     let mut page = String::from(

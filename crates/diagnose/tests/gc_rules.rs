@@ -1,4 +1,5 @@
-//! The rules of garbage collection on logs of real JVMs: each fires on its own fault, none on a healthy run.
+//! The rules of garbage collection on logs of real JVMs: each fires on its own fault, none on a
+//! healthy run.
 
 use std::path::{Path, PathBuf};
 
@@ -92,8 +93,9 @@ fn class_loaders_that_are_kept_are_told_from_those_that_are_let_go() {
     assert!(finding(&diagnosis(kept), "gc-metaspace").title.contains("growing"));
 }
 
-/// Those that are stopped for a twentieth of their time and more (7.6, 27, 22 and 44%), with exactly what was there: the last
-/// one ran on two processors that others used as well. Zeroing its heap took the kernel 2.7 s of its pauses, 4% of the run.
+/// Those that are stopped for a twentieth of their time and more (7.6, 27, 22 and 44%), with
+/// exactly what was there: the last one ran on two processors that others used as well. Zeroing its
+/// heap took the kernel 2.7 s of its pauses, 4% of the run.
 const STOPPED_MUCH: [(&str, &[&str]); 4] = [
     ("jdk11-cms.log.zst", &["jvm-stopped"]),
     ("jdk25-serial.log.zst", &["jvm-stopped"]),

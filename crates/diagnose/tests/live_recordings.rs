@@ -1,4 +1,5 @@
-//! Verdicts on cuts of live recordings of known faults: what happened in each stands in the README beside them.
+//! Verdicts on cuts of live recordings of known faults: what happened in each stands in the README
+//! beside them.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -85,7 +86,8 @@ fn processors_that_others_took_are_told_with_who_took_them() {
     assert_eq!((finding.rule, finding.confidence), ("cpu-taken-by-others", Confidence::Proven));
     assert!(finding.culprit.starts_with("python3 (6 processes)"), "{}", finding.culprit);
     assert!(finding.share.unwrap() > 0.9, "{:?}", finding.share);
-    // Without the table they are found by what they kept the threads from, and another program that always runs is not named first.
+    // Without the table they are found by what they kept the threads from, and another program that
+    // always runs is not named first.
     let d = verdict("hog", false);
     let finding = &d.findings[0];
     assert_eq!(finding.rule, "cpu-taken-by-others");

@@ -1,5 +1,6 @@
-//! docs/gc-metrics.md is made from the metrics that the code gives for real logs of every collector, so that names,
-//! units and meanings on the page are those of the program. How each is computed stands here, beside its id.
+//! docs/gc-metrics.md is made from the metrics that the code gives for real logs of every
+//! collector, so that names, units and meanings on the page are those of the program. How each is
+//! computed stands here, beside its id.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -177,7 +178,8 @@ const HOW: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// Logs that together have every metric: all collectors, JDK 8 to 25, with and without safepoints, JIT logs.
+/// Logs that together have every metric: all collectors, JDK 8 to 25, with and without safepoints,
+/// JIT logs.
 fn logs() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = [
@@ -199,7 +201,8 @@ fn logs() -> Vec<PathBuf> {
     logs
 }
 
-/// What the code says of each metric: group, name, unit, meaning. It must say the same for every log.
+/// What the code says of each metric: group, name, unit, meaning. It must say the same for every
+/// log.
 fn told() -> BTreeMap<&'static str, [&'static str; 4]> {
     let mut told = BTreeMap::new();
     for log in logs() {

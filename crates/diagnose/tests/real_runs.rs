@@ -173,8 +173,8 @@ fn pauses_that_waited_for_the_disk_are_three_windows_and_the_verdict_names_what_
     assert!(proof.contains("write()") && proof.contains("strace"), "{proof}");
 }
 
-/// Throughput of a run whose JVM said three lines before, and nothing else: there is something to see and nothing to
-/// blame.
+/// Throughput of a run whose JVM said three lines before, and nothing else: there is something to
+/// see and nothing to blame.
 #[test]
 fn a_throughput_alone_has_no_cause_and_the_blind_spots_name_the_logs() {
     let csv = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/tables/lock-jdk17.csv");

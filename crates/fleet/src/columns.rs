@@ -84,8 +84,8 @@ impl Rows {
         self.cells.first().map_or(0, Vec::len)
     }
 
-    /// Writes them, each behind the cells that all rows of a recording begin with. `empty`: a row of the types that the
-    /// columns have, for tables without rows.
+    /// Writes them, each behind the cells that all rows of a recording begin with. `empty`: a row
+    /// of the types that the columns have, for tables without rows.
     pub fn write(&self, common: &[(&'static str, Cell)], empty: &[Cell], file: File) -> io::Result<File> {
         let n = self.len();
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());

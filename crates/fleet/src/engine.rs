@@ -1,7 +1,8 @@
 //! Engines that answer: programs that exist, found on the machine and called with SQL.
 //!
-//! DuckDB as a library would be minutes of C++ in every build, for a command that few use; the module that `pip` installs
-//! is the same engine. What differs between dialects is a prelude: settings, and a view for each table.
+//! DuckDB as a library would be minutes of C++ in every build, for a command that few use; the
+//! module that `pip` installs is the same engine. What differs between dialects is a prelude:
+//! settings, and a view for each table.
 
 use std::io::Write;
 use std::path::Path;
@@ -72,7 +73,8 @@ impl Engine {
         };
         let settings: &[&str] = match self {
             Self::DuckDb => &[],
-            // As in standard SQL: an outer join has nulls, a cast keeps them, numbers are numbers in JSON.
+            // As in standard SQL: an outer join has nulls, a cast keeps them, numbers are numbers
+            // in JSON.
             Self::ClickHouse => &[
                 "SET join_use_nulls = 1",
                 "SET cast_keep_nullable = 1",

@@ -6,8 +6,8 @@
 //! fleet/QUESTION.sql + views of the engine's dialect ─┴─▶ DuckDB, ClickHouse ──▶ Answer
 //! ```
 //!
-//! Nothing here stores or queries: files are plain Parquet in Hive's layout, and questions are SQL that an engine answers
-//! which exists. What the columns are is said in docs/fleet.md.
+//! Nothing here stores or queries: files are plain Parquet in Hive's layout, and questions are SQL
+//! that an engine answers which exists. What the columns are is said in docs/fleet.md.
 
 mod columns;
 mod engine;

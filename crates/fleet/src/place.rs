@@ -1,10 +1,12 @@
-//! Where rows lie: `PLACE/day=2026-11-24/service=shop/host=web-1/ID-TABLE.parquet`, Hive's layout, which engines prune by.
+//! Where rows lie: `PLACE/day=2026-11-24/service=shop/host=web-1/ID-TABLE.parquet`, Hive's layout,
+//! which engines prune by.
 //!
-//! Files are never changed. Each is written beside its place, synced and moved there; `ID-recordings.parquet` is the last
-//! one, and the directory is synced before and behind it, so that where it is, the others are, after a loss of power too.
-//! Adding a recording again finds it and changes nothing; after a writer that was killed the missing files are written,
-//! with the same names. What a killed writer left beside its place is told from what one writes at the moment by a lock,
-//! which ends with its process, and is removed.
+//! Files are never changed. Each is written beside its place, synced and moved there;
+//! `ID-recordings.parquet` is the last one, and the directory is synced before and behind it, so
+//! that where it is, the others are, after a loss of power too. Adding a recording again finds it
+//! and changes nothing; after a writer that was killed the missing files are written, with the same
+//! names. What a killed writer left beside its place is told from what one writes at the moment by
+//! a lock, which ends with its process, and is removed.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::Hasher;
@@ -116,7 +118,8 @@ pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
     Ok(Added::Written { place: dir, rows, bytes })
 }
 
-/// Sees to it that names in a directory are on disk, where the file system can (some of FUSE cannot).
+/// Sees to it that names in a directory are on disk, where the file system can (some of FUSE
+/// cannot).
 fn sync(dir: &Path) -> Result<(), FleetError> {
     use std::io::ErrorKind::{InvalidInput, Unsupported};
     match File::open(dir).and_then(|dir| dir.sync_all()) {
@@ -125,9 +128,9 @@ fn sync(dir: &Path) -> Result<(), FleetError> {
     }
 }
 
-/// Removes what killed writers left in a directory beside its place: files that nobody has locked. One that cannot be
-/// looked at or removed stays, as it is in nobody's way. A writer that loses a file between making and locking it cannot
-/// move it and says so.
+/// Removes what killed writers left in a directory beside its place: files that nobody has locked.
+/// One that cannot be looked at or removed stays, as it is in nobody's way. A writer that loses a
+/// file between making and locking it cannot move it and says so.
 fn remove_left_over(dir: &Path) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
@@ -156,7 +159,8 @@ pub(crate) fn has_rows(place: &Path) -> Result<(), FleetError> {
     }
 }
 
-/// What a recording that has no id is known by: checksums of its rows. It is not written anywhere but into names of rows.
+/// What a recording that has no id is known by: checksums of its rows. It is not written anywhere
+/// but into names of rows.
 fn content_id(recording: &Recording) -> String {
     let mut sums = [(); 4].map(|()| crc32fast::Hasher::new());
     for s in recording.samples.iter() {
@@ -185,8 +189,8 @@ fn content_id(recording: &Recording) -> String {
     sums.into_iter().map(|sum| format!("{:08x}", sum.finalize())).collect()
 }
 
-/// A value as the name of a directory: what is not a letter, a digit or one of `-_.` is `%XX`, as Hive does it. A name that
-/// would be a path's own (`.`, `..`) is encoded too.
+/// A value as the name of a directory: what is not a letter, a digit or one of `-_.` is `%XX`, as
+/// Hive does it. A name that would be a path's own (`.`, `..`) is encoded too.
 fn encoded(value: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let mut out = String::with_capacity(value.len());
@@ -197,7 +201,8 @@ fn encoded(value: &str) -> String {
             out.push_str(&format!("%{byte:02X}"));
         }
     }
-    // A file system allows 255 bytes of a name; what is longer is cut, as the columns have the whole of it.
+    // A file system allows 255 bytes of a name; what is longer is cut, as the columns have the
+    // whole of it.
     out.truncate(200);
     out
 }

@@ -1,7 +1,7 @@
 //! The questions: one SQL file each in `fleet/`, and the list of them.
 //!
-//! A file begins with what it asks; a line `-- $NAME KIND = DEFAULT: MEANING` declares a parameter. Values become literals, so
-//! that no text of a user is read as SQL.
+//! A file begins with what it asks; a line `-- $NAME KIND = DEFAULT: MEANING` declares a parameter.
+//! Values become literals, so that no text of a user is read as SQL.
 
 use crate::{Engine, FleetError};
 

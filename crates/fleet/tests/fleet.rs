@@ -1,7 +1,8 @@
-//! What was planted in a fleet of made-up machines is found by the questions, and nothing in one without it; engines give the
-//! same rows.
+//! What was planted in a fleet of made-up machines is found by the questions, and nothing in one
+//! without it; engines give the same rows.
 //!
-//! DuckDB and chdb come from the Python that `FATHOM_FLEET_PYTHON` names, DuckDB else from PyPI into `target/tmp`.
+//! DuckDB and chdb come from the Python that `FATHOM_FLEET_PYTHON` names, DuckDB else from PyPI
+//! into `target/tmp`.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

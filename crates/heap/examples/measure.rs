@@ -1,5 +1,7 @@
 //! What reading a dump takes, step by step: `cargo run --release -p fathom-heap --example measure
-//! -- DUMP [N]`. With N, the N objects that keep most: address, retained, shallow, class. With `DISK=1` the index is on disk.
+//! -- DUMP
+//! [N]`. With N, the N objects that keep most: address, retained, shallow, class. With `DISK=1` the
+//! index is on disk.
 
 use std::path::Path;
 use std::time::Instant;

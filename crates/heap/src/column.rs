@@ -1,12 +1,14 @@
-//! Columns of the index: one number an object or a reference, in memory or in a file without a name.
+//! Columns of the index: one number an object or a reference, in memory or in a file without a
+//! name.
 //!
-//! A column is a mapping of pages either way, of which those take memory that were written to. In memory it is anonymous (huge pages were
-//! tried: no less time of its own, and twice the kernel's). On disk it is a file in the
-//! folder of temporary files that nobody else can open and that goes with the process: the kernel writes back what
-//! does not fit into memory, so that a dump whose index is larger than memory is read slowly rather than not at all.
+//! A column is a mapping of pages either way, of which those take memory that were written to. In
+//! memory it is anonymous (huge pages were tried: no less time of its own, and twice the kernel's).
+//! On disk it is a file in the folder of temporary files that nobody else can open and that goes
+//! with the process: the kernel writes back what does not fit into memory, so that a dump whose
+//! index is larger than memory is read slowly rather than not at all.
 //!
-//! Room in a file is taken before it is mapped (`fallocate`), as writing to a map of a full disk would end the process. Where the disk
-//! has none, the column is in memory.
+//! Room in a file is taken before it is mapped (`fallocate`), as writing to a map of a full disk
+//! would end the process. Where the disk has none, the column is in memory.
 
 use std::fs::File;
 use std::marker::PhantomData;
@@ -33,7 +35,8 @@ pub enum Storage {
     Disk,
 }
 
-/// Where files for columns are made, and dumps unpacked: `TMPDIR`, else `/var/tmp`, as `/tmp` is in memory on many machines.
+/// Where files for columns are made, and dumps unpacked: `TMPDIR`, else `/var/tmp`, as `/tmp` is in
+/// memory on many machines.
 pub fn folder() -> PathBuf {
     let named = std::env::var_os("TMPDIR").map(PathBuf::from);
     let usual = || Some(PathBuf::from("/var/tmp")).filter(|folder| folder.is_dir());
@@ -78,7 +81,8 @@ impl<T: Plain> Column<T> {
         column
     }
 
-    /// None yet. Addresses are reserved for as many as there may be at most, memory and disk are only taken as they are pushed.
+    /// None yet. Addresses are reserved for as many as there may be at most, memory and disk are
+    /// only taken as they are pushed.
     pub fn with_room(storage: Storage, most: usize) -> Self {
         let bytes = most.saturating_mul(size_of::<T>());
         Self::mapped(storage, bytes, bytes.min(STEP))
@@ -133,7 +137,8 @@ impl<T: Plain> Column<T> {
                 return;
             }
         }
-        // More than was expected, or no room on disk: a larger one, in memory where the disk is full.
+        // More than was expected, or no room on disk: a larger one, in memory where the disk is
+        // full.
         let full = self.file.is_some() && end <= self.map.len();
         let storage = if full { Storage::Memory } else { self.storage };
         let bytes = if full { self.map.len() } else { end.saturating_mul(2) };
@@ -166,8 +171,9 @@ impl<T> Deref for Column<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: a map begins at a page, and so is aligned for `T`; it is at least as long as `len` values, which were written as `T` or are
-        // zeros, which are valid for every `Plain`, and no column is made of anything else. A file has no name, so nobody else writes to it.
+        // SAFETY: a map begins at a page, and so is aligned for `T`; it is at least as long as
+        // `len` values, which were written as `T` or are zeros, which are valid for every `Plain`,
+        // and no column is made of anything else. A file has no name, so nobody else writes to it.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast(), self.len) }
     }
 }
@@ -193,7 +199,8 @@ fn anonymous(bytes: usize) -> MmapMut {
 fn on_disk(bytes: usize, taken: usize) -> Option<(MmapMut, File, usize)> {
     let file = tempfile::tempfile_in(folder()).ok()?;
     fallocate(&file, FallocateFlags::empty(), 0, taken as u64).ok()?;
-    // SAFETY: the file has no name, so nobody shortens it or writes to it; pages beyond `taken` are not touched.
+    // SAFETY: the file has no name, so nobody shortens it or writes to it; pages beyond `taken` are
+    // not touched.
     let map = unsafe { MmapOptions::new().len(bytes).map_mut(&file) }.ok()?;
     Some((map, file, taken))
 }

@@ -91,8 +91,9 @@ impl Summary {
         summary
     }
 
-    /// Bytes that objects keep at the end of a chain of classes from the roots down, in which the nodes of a list, which keep one
-    /// another, may be told one by one. 0 where they keep too little to be followed.
+    /// Bytes that objects keep at the end of a chain of classes from the roots down, in which the
+    /// nodes of a list, which keep one another, may be told one by one. 0 where they keep too
+    /// little to be followed.
     pub fn kept_at<'a>(&self, classes: impl IntoIterator<Item = &'a str>) -> u64 {
         let mut chain: Vec<String> = Vec::new();
         for class in classes {

@@ -22,8 +22,8 @@ const PART: usize = 1 << 20;
 /// How a dump begins, whatever its version.
 const BEGINS: &[u8] = b"JAVA PROFILE 1.0.";
 
-/// Whether a file is a heap dump, packed or plain, by how it begins. What is not a regular file is not looked at: a pipe is read
-/// once.
+/// Whether a file is a heap dump, packed or plain, by how it begins. What is not a regular file is
+/// not looked at: a pipe is read once.
 pub fn is_dump(path: &Path) -> bool {
     let file = path.is_file().then(|| File::open(path).ok()).flatten();
     let Some(mut file) = file else { return false };

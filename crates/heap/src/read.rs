@@ -34,13 +34,15 @@ pub enum Referents {
     LeftOut,
 }
 
-/// Bytes of an object's record at least but for its identifiers, of which it has two: an instance of four bytes, or an array without
-/// elements.
+/// Bytes of an object's record at least but for its identifiers, of which it has two: an instance
+/// of four bytes, or an array without elements.
 const SMALLEST: usize = 9;
-/// What all that is asked of a dump takes beside it, as a share of its bytes. Measured: 0.8 to 1.4, most with many small objects.
+/// What all that is asked of a dump takes beside it, as a share of its bytes. Measured: 0.8 to 1.4,
+/// most with many small objects.
 const TAKES: f64 = 1.5;
 
-/// Stretches of objects that are looked at side by side, at most: each takes room for its references while they are put together.
+/// Stretches of objects that are looked at side by side, at most: each takes room for its
+/// references while they are put together.
 const MOST_AT_ONCE: usize = 4;
 /// A stretch has so many objects at least.
 const FEWEST_AT_ONCE: u32 = 1 << 14;
@@ -409,7 +411,8 @@ impl<'a> Build<'a> {
             });
             without_class += u64::from(!known);
             self.extra.get(&node).into_iter().flatten().for_each(|to| references.push(*to));
-            // An array has fewer than 2³² elements, and what no field tells are as many at most as there are objects.
+            // An array has fewer than 2³² elements, and what no field tells are as many at most as
+            // there are objects.
             counts.push(u32::try_from(references.len() - before).unwrap_or(u32::MAX));
         }
         Connected { references, counts, dangling, without_class }

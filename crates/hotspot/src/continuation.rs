@@ -1,11 +1,13 @@
-//! The way from a `JavaThread` to the virtual thread that it carries, where `JavaThread::_vthread` does not tell: JDK 21 to 24 make the
-//! carrier the current thread again before a virtual thread leaves it, and after it has come back (`VirtualThread.yieldContinuation`).
+//! The way from a `JavaThread` to the virtual thread that it carries, where `JavaThread::_vthread`
+//! does not tell: JDK 21 to 24 make the carrier the current thread again before a virtual thread
+//! leaves it, and after it has come back (`VirtualThread.yieldContinuation`).
 //!
 //! ```text
 //!   JavaThread ──_cont_entry──▶ ContinuationEntry (on its stack) ──_cont──▶ VThreadContinuation ──target──▶ Runnable ──val$vthread──▶ it
 //! ```
-//! The JVM does not tell where the first two fields lie. They are found where a thread carries a virtual one at that moment: a word of
-//! the `JavaThread` that points into its own stack, behind which an object of this class stands.
+//! The JVM does not tell where the first two fields lie. They are found where a thread carries a
+//! virtual one at that moment: a word of the `JavaThread` that points into its own stack, behind
+//! which an object of this class stands.
 
 use crate::layout::LockLayout;
 use crate::memory::Memory;
@@ -33,7 +35,8 @@ pub struct ContinuationConstants {
     pub virtual_thread: u32,
 }
 
-/// Found by a thread that carries a virtual thread now; `None` when this one does not, or was at it just then.
+/// Found by a thread that carries a virtual thread now; `None` when this one does not, or was at it
+/// just then.
 pub(crate) fn find<M: Memory>(
     vm: &Vm<M>,
     layout: &LockLayout,

@@ -1,8 +1,9 @@
 //! Symbols that a loaded library exports, found in the memory of the process.
 //!
-//! The file of the library is not needed: it may be deleted, replaced by an update, or lie in a mount namespace that
-//! cannot be entered. What the dynamic loader uses is in memory: ELF header, program headers, the dynamic section, and
-//! its hash table of exported symbols (System V ABI, chapter 5; `DT_GNU_HASH` as glibc and binutils have it).
+//! The file of the library is not needed: it may be deleted, replaced by an update, or lie in a
+//! mount namespace that cannot be entered. What the dynamic loader uses is in memory: ELF header,
+//! program headers, the dynamic section, and its hash table of exported symbols (System V ABI,
+//! chapter 5; `DT_GNU_HASH` as glibc and binutils have it).
 
 use crate::memory::{Memory, Unreadable};
 
@@ -41,7 +42,8 @@ enum Hash {
 }
 
 impl LoadedElf {
-    /// The library whose first page lies at `base`. `None`: no 64-bit little-endian ELF file with exported symbols.
+    /// The library whose first page lies at `base`. `None`: no 64-bit little-endian ELF file with
+    /// exported symbols.
     pub fn at(memory: &impl Memory, base: u64) -> Result<Option<Self>, Unreadable> {
         let head: [u8; 64] = memory.read_array(base)?;
         if head[..6] != *b"\x7fELF\x02\x01" {
@@ -56,7 +58,8 @@ impl LoadedElf {
             let kind = memory.read_u32(header)?;
             let address = memory.read_u64(header.wrapping_add(16))?;
             if kind == PT_LOAD {
-                // The first segment holds the ELF header, so its address in the file belongs to `base`.
+                // The first segment holds the ELF header, so its address in the file belongs to
+                // `base`.
                 bias = bias.or(Some(base.wrapping_sub(address & !0xfff)));
                 end = end.max(address.wrapping_add(memory.read_u64(header.wrapping_add(40))?));
             } else if kind == PT_DYNAMIC {

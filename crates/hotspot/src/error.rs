@@ -5,7 +5,8 @@ use std::io;
 use crate::attach::AttachError;
 use crate::memory::Unreadable;
 
-/// Why a JVM could not be read. Each message names the thing that failed and, where there is one, the way out.
+/// Why a JVM could not be read. Each message names the thing that failed and, where there is one,
+/// the way out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,4 +1,5 @@
-//! The flags of a live JVM with what set them, as `jcmd PID VM.flags -all` tells them, without asking the JVM.
+//! The flags of a live JVM with what set them, as `jcmd PID VM.flags -all` tells them, without
+//! asking the JVM.
 
 use std::fmt;
 
@@ -165,7 +166,8 @@ impl Flags {
 
 fn flag_at(memory: &impl Memory, layout: &FlagLayout, flag: u64, name: u64) -> Result<Flag> {
     let type_of = layout.type_of.read_u64(memory, flag)?;
-    // Eight bytes: a `const char*` (until JDK 15); else a number (jvmFlag.hpp, `JVM_FLAG_ALL_TYPES_DO`).
+    // Eight bytes: a `const char*` (until JDK 15); else a number (jvmFlag.hpp,
+    // `JVM_FLAG_ALL_TYPES_DO`).
     let type_name = if layout.type_of.width == 8 {
         memory.read_c_string(type_of, LONGEST_NAME)?
     } else {

@@ -1,4 +1,5 @@
-//! Diagnostic commands of a running JVM, those of `jcmd`: "VM.version", "VM.flags", "Thread.print", "JFR.start …".
+//! Diagnostic commands of a running JVM, those of `jcmd`: "VM.version", "VM.flags", "Thread.print",
+//! "JFR.start …".
 
 use std::time::Duration;
 
@@ -6,7 +7,8 @@ use crate::Result;
 use crate::attach::Attach;
 
 impl Attach {
-    /// Runs a diagnostic command with its arguments in one line, as `jcmd PID …` takes it, and gives what it prints.
+    /// Runs a diagnostic command with its arguments in one line, as `jcmd PID …` takes it, and
+    /// gives what it prints.
     ///
     /// A command that the JVM does not know, and one that fails inside it, is
     /// [`AttachError::Refused`](crate::attach::AttachError::Refused) with the JVM's own words.
@@ -20,8 +22,9 @@ impl Attach {
     }
 }
 
-/// A value for a diagnostic command's argument (`name=value`): in quotes, as HotSpot's `DCmdArgIter` takes them apart.
-/// `None`: it holds both kinds of quotes, or a line break, and cannot be said.
+/// A value for a diagnostic command's argument (`name=value`): in quotes, as HotSpot's
+/// `DCmdArgIter` takes them apart. `None`: it holds both kinds of quotes, or a line break, and
+/// cannot be said.
 pub fn quoted(value: &str) -> Option<String> {
     let quote = ['"', '\''].into_iter().find(|quote| !value.contains(*quote))?;
     (!value.contains(['\n', '\r', '\0'])).then(|| format!("{quote}{value}{quote}"))

@@ -1,4 +1,5 @@
-//! Locks that threads wait for, as they lie in the memory of the JVM: whose they are, and the class of what is locked.
+//! Locks that threads wait for, as they lie in the memory of the JVM: whose they are, and the class
+//! of what is locked.
 //!
 //! ```text
 //!   synchronized          JavaThread ──_current_pending_monitor──▶ ObjectMonitor ──_owner──▶ a thread
@@ -6,8 +7,8 @@
 //!   java.util.concurrent  JavaThread ──▶ java.lang.Thread ──parkBlocker──▶ object ──▶ class
 //!                                                                            └──exclusiveOwnerThread──▶ Thread ──eetop──▶ JavaThread
 //! ```
-//! What is read of a thread is true only while it waits: an eBPF program does that ([`LockConstants`] tells it where). This
-//! module finds the places and names what was found.
+//! What is read of a thread is true only while it waits: an eBPF program does that
+//! ([`LockConstants`] tells it where). This module finds the places and names what was found.
 
 use std::collections::HashMap;
 
@@ -26,8 +27,8 @@ const MOST_CLASSES: usize = 4096;
 const MOST_ASKED: usize = 64;
 /// A monitor refers to its object by a handle since JDK 16 (JDK-8247281), before directly.
 const FIRST_WITH_HANDLES: u32 = 16;
-/// An owner that is not told: the lock was inflated by who waits for it, and its owner has not noticed yet
-/// (`ObjectMonitor::ANONYMOUS_OWNER`).
+/// An owner that is not told: the lock was inflated by who waits for it, and its owner has not
+/// noticed yet (`ObjectMonitor::ANONYMOUS_OWNER`).
 const ANONYMOUS: u64 = 1;
 /// Objects that a thread can have locked so (`LockStack::CAPACITY` is 8).
 const MOST_LOCKED: u32 = 16;
@@ -111,7 +112,8 @@ pub struct Waiting {
 /// A Java thread as an owner of locks may be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnerKeys {
-    /// Its number as an owner of monitors (JDK 24 on); a carrier has that of the thread which it carries.
+    /// Its number as an owner of monitors (JDK 24 on); a carrier has that of the thread which it
+    /// carries.
     pub owner_id: Option<u64>,
     /// Its own number in Java (`Thread.threadId()`); 0: not known.
     pub number: u64,
@@ -218,14 +220,14 @@ impl Locks {
         Ok(self.class(vm, header)?.name == "jdk.internal.misc.CarrierThread")
     }
 
-    /// The way from a thread to the virtual thread that it carries, where the JDK needs one (before 25): told by a thread that carries
-    /// one at this moment.
+    /// The way from a thread to the virtual thread that it carries, where the JDK needs one (before
+    /// 25): told by a thread that carries one at this moment.
     pub fn continuation<M: Memory>(&mut self, vm: &Vm<M>, thread: u64) -> Option<ContinuationConstants> {
         continuation::find(vm, &self.layout, &mut self.oops, thread).ok().flatten()
     }
 
-    /// What a thread waits for, as the program in the kernel reads it. True only of a thread that is known to sleep all the
-    /// while.
+    /// What a thread waits for, as the program in the kernel reads it. True only of a thread that
+    /// is known to sleep all the while.
     pub fn waiting<M: Memory>(&self, vm: &Vm<M>, at: &LockConstants, thread: u64) -> Result<Option<Waiting>> {
         let memory = &vm.memory;
         let word = |object: u64, offset: u32| memory.read_u64(object.wrapping_add(u64::from(offset)));
@@ -261,8 +263,9 @@ impl Locks {
         Ok(Some(found))
     }
 
-    /// Which of some threads, by id and address, has locked the object of the monitor that a thread waits for without a monitor:
-    /// who was there before the monitor does not stand in it until it looks at the lock again (JDK 21 on).
+    /// Which of some threads, by id and address, has locked the object of the monitor that a thread
+    /// waits for without a monitor: who was there before the monitor does not stand in it until it
+    /// looks at the lock again (JDK 21 on).
     pub fn holder<M: Memory>(
         &self,
         vm: &Vm<M>,
@@ -315,7 +318,8 @@ impl Locks {
         Ok(OwnerKeys { owner_id, number, stack: (base.saturating_sub(size), base) })
     }
 
-    /// A number that changes whenever a thread starts or ends; `None` where it is not told (before JDK 16).
+    /// A number that changes whenever a thread starts or ends; `None` where it is not told (before
+    /// JDK 16).
     pub fn list_of_threads<M: Memory>(&self, vm: &Vm<M>) -> Option<u64> {
         self.layout.list.and_then(|list| list.read_u64(&vm.memory).ok())
     }
@@ -326,8 +330,8 @@ impl Locks {
     }
 }
 
-/// "package.Class" of "package/Class", "java.lang.Object[]" of "[Ljava/lang/Object;". What makes a hidden class unique
-/// stays away.
+/// "package.Class" of "package/Class", "java.lang.Object[]" of "[Ljava/lang/Object;". What makes a
+/// hidden class unique stays away.
 pub(crate) fn external_name(internal: &str) -> String {
     let element = internal.trim_start_matches('[');
     let dimensions = internal.len() - element.len();

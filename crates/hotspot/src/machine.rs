@@ -1,8 +1,8 @@
-//! What depends on the processor and is not exported by the JVM. x86-64 is all there is now; another processor is
-//! another set of these figures.
+//! What depends on the processor and is not exported by the JVM. x86-64 is all there is now;
+//! another processor is another set of these figures.
 
-/// Slots of an interpreted frame, in words from the frame pointer, and the registers that stand for them in the
-/// youngest frame (src/hotspot/cpu/x86/frame_x86.hpp).
+/// Slots of an interpreted frame, in words from the frame pointer, and the registers that stand for
+/// them in the youngest frame (src/hotspot/cpu/x86/frame_x86.hpp).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterpreterFrame {
     /// The caller's frame pointer.
@@ -17,12 +17,14 @@ pub struct InterpreterFrame {
     pub method: i32,
     /// Pointer to the locals.
     pub locals: i32,
-    /// Pointer to the current bytecode. In the youngest frame r13 is newer: the interpreter stores it at calls only.
+    /// Pointer to the current bytecode. In the youngest frame r13 is newer: the interpreter stores
+    /// it at calls only.
     pub bytecode: i32,
 }
 
 impl InterpreterFrame {
-    /// Of a release. JDK 9 put the mirror between method and profile (JDK-8154580), which moved what lies below.
+    /// Of a release. JDK 9 put the mirror between method and profile (JDK-8154580), which moved
+    /// what lies below.
     pub fn of(feature: u32) -> Self {
         let shift = i32::from(feature >= 9);
         Self {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use crate::{Error, Result};
 
-/// Mappings that are read at most: `vm.max_map_count` is 65530 by default, some hosts raise it tenfold.
+/// Mappings that are read at most: `vm.max_map_count` is 65530 by default, some hosts raise it
+/// tenfold.
 const MOST_MAPPINGS: usize = 1 << 20;
 
 /// One mapping of a process.
@@ -24,11 +25,13 @@ pub struct Mapping {
     pub executable: bool,
     /// Where in the file it begins, bytes.
     pub offset: u64,
-    /// Device of the file, as the kernel encodes it for user space (`makedev(major, minor)`); 0 without a file.
+    /// Device of the file, as the kernel encodes it for user space (`makedev(major, minor)`); 0
+    /// without a file.
     pub device: u64,
     /// Inode of the file; 0 without one.
     pub inode: u64,
-    /// The file as the process names it (in its mount namespace), "[heap]", "[vdso]" and the like, or empty.
+    /// The file as the process names it (in its mount namespace), "[heap]", "[vdso]" and the like,
+    /// or empty.
     pub path: String,
     /// The file was deleted or replaced since it was mapped.
     pub deleted: bool,
@@ -45,9 +48,10 @@ impl Mapping {
         self.path.rsplit('/').next().unwrap_or("")
     }
 
-    /// The places where the mapped file can be opened from outside, best first: the kernel's own handle on it, which
-    /// outlives a deletion but needs CAP_CHECKPOINT_RESTORE (or root), then its path in the mount namespace of the
-    /// process, which may by now be another file: compare device and inode.
+    /// The places where the mapped file can be opened from outside, best first: the kernel's own
+    /// handle on it, which outlives a deletion but needs CAP_CHECKPOINT_RESTORE (or root), then its
+    /// path in the mount namespace of the process, which may by now be another file: compare device
+    /// and inode.
     pub fn files(&self, pid: u32) -> [PathBuf; 2] {
         let handle = format!("/proc/{pid}/map_files/{:x}-{:x}", self.start, self.end);
         [PathBuf::from(handle), PathBuf::from(format!("/proc/{pid}/root{}", self.path))]
@@ -103,7 +107,8 @@ fn line(line: &str) -> Option<Mapping> {
         offset,
         device,
         inode,
-        // The kernel writes a newline within a path as "\012" and nothing else (mangle_path in fs/seq_file.c).
+        // The kernel writes a newline within a path as "\012" and nothing else (mangle_path in
+        // fs/seq_file.c).
         path: path.replace("\\012", "\n"),
         deleted,
     })

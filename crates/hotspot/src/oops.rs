@@ -1,8 +1,8 @@
 //! Objects of the Java heap, as far as names of threads need them.
 //!
-//! The collector may move an object while it is read: what comes out is checked (a string's class must be
-//! `java.lang.String`) and otherwise given up, never guessed. How a reference looks depends on the collector and on
-//! flags: compressed (32 bits), plain, or with the colours of ZGC.
+//! The collector may move an object while it is read: what comes out is checked (a string's class
+//! must be `java.lang.String`) and otherwise given up, never guessed. How a reference looks depends
+//! on the collector and on flags: compressed (32 bits), plain, or with the colours of ZGC.
 
 use std::collections::HashMap;
 
@@ -58,7 +58,8 @@ impl Oops {
             compressed_klass: flags.get("UseCompressedClassPointers").is_none()
                 || flags.is_on("UseCompressedClassPointers"),
             compact_headers: flags.is_on("UseCompactObjectHeaders"),
-            // Generational ZGC came in JDK 21, as the only one in 24. Before, all colours of an address were mapped.
+            // Generational ZGC came in JDK 21, as the only one in 24. Before, all colours of an
+            // address were mapped.
             coloured: flags.is_on("UseZGC") && (vm.release.feature >= 24 || flags.is_on("ZGenerational")),
             oop_base: layout.oop_base.read_u64(memory)?,
             oop_shift: shift(layout.oop_shift.read(memory)?, "shift of compressed oops")?,
@@ -85,7 +86,8 @@ impl Oops {
         })
     }
 
-    /// Generational ZGC: the address begins above the one bit that is set of bits 12 to 15 (zAddress.hpp).
+    /// Generational ZGC: the address begins above the one bit that is set of bits 12 to 15
+    /// (zAddress.hpp).
     fn uncoloured(&self, oop: u64) -> u64 {
         match (oop >> 12) & 0xf {
             _ if !self.coloured => oop,
@@ -97,7 +99,8 @@ impl Oops {
     /// The class of an object: a `Klass*`.
     fn klass(&self, memory: &impl Memory, oop: u64) -> Result<u64> {
         let narrow = if self.compact_headers {
-            // A mark word that a lock displaced does not hold it; the caller sees that this is no class.
+            // A mark word that a lock displaced does not hold it; the caller sees that this is no
+            // class.
             memory.read_u64(oop)? >> COMPACT_KLASS_SHIFT
         } else if self.compressed_klass {
             u64::from(memory.read_u32(self.layout.narrow_klass.of(oop))?)
@@ -163,7 +166,8 @@ impl Oops {
         read_symbol(memory, &self.names, self.names.klass_name.read_u64(memory, klass)?)
     }
 
-    /// The reference in a field that a class of this name declares, of an object of it or of a subclass.
+    /// The reference in a field that a class of this name declares, of an object of it or of a
+    /// subclass.
     pub(crate) fn reference(
         &mut self,
         memory: &impl Memory,
@@ -234,8 +238,8 @@ impl Oops {
                 jvm: format!("JDK {}", self.feature),
             });
         };
-        // Six numbers a field: flags, name, signature, initial value, offset << 2 | tag in two halves
-        // (src/hotspot/share/oops/fieldInfo.hpp).
+        // Six numbers a field: flags, name, signature, initial value, offset << 2 | tag in two
+        // halves (src/hotspot/share/oops/fieldInfo.hpp).
         let array = fields.read_u64(memory, klass)?;
         let count = (count.read_u64(memory, klass)? as usize).min(MOST_FIELDS);
         let bytes = memory.read_bytes(self.layout.shorts.of(array), count * 12)?;
@@ -248,8 +252,9 @@ impl Oops {
         Err(no_field(field, klass))
     }
 
-    /// The same where fields are a stream: counts of own and of injected ones; each is name, signature, offset, access,
-    /// flags, and one number more for flags 0, 2 and 4 (fieldInfo.hpp since JDK 21).
+    /// The same where fields are a stream: counts of own and of injected ones; each is name,
+    /// signature, offset, access, flags, and one number more for flags 0, 2 and 4 (fieldInfo.hpp
+    /// since JDK 21).
     fn streamed_offset(
         &self,
         memory: &impl Memory,

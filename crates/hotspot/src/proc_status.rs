@@ -1,4 +1,5 @@
-//! What the kernel tells of a process: `/proc/PID/status` and `stat` (proc_pid_status(5), proc_pid_stat(5)).
+//! What the kernel tells of a process: `/proc/PID/status` and `stat` (proc_pid_status(5),
+//! proc_pid_stat(5)).
 
 use std::fs;
 use std::io;
@@ -25,7 +26,8 @@ pub struct ProcStatus {
     pub caught_signals: u64,
     /// Its threads.
     pub threads: u32,
-    /// When it started, clock ticks since boot: with the pid, what tells it from a later process of that number.
+    /// When it started, clock ticks since boot: with the pid, what tells it from a later process of
+    /// that number.
     pub start_ticks: u64,
 }
 
@@ -99,7 +101,8 @@ pub fn uptime_s(start_ticks: u64) -> f64 {
     (now_s - start_ticks as f64 / ticks_per_second).max(0.0)
 }
 
-/// Field 22 of `stat`. The command, field 2, may hold blanks and parentheses: what follows its last ')' counts.
+/// Field 22 of `stat`. The command, field 2, may hold blanks and parentheses: what follows its last
+/// ')' counts.
 fn start_ticks(stat: &str) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }

@@ -1,8 +1,9 @@
-//! Files of a process as it sees them: through `/proc/PID/root`, in its mount namespace and below its root.
+//! Files of a process as it sees them: through `/proc/PID/root`, in its mount namespace and below
+//! its root.
 //!
-//! A container is not trusted. Its `/tmp` may be a link to `/etc`, which must mean the container's and never ours: paths
-//! are resolved within the root (`openat2` with `RESOLVE_IN_ROOT`, Linux 5.6); where that is missing, no link is
-//! followed.
+//! A container is not trusted. Its `/tmp` may be a link to `/etc`, which must mean the container's
+//! and never ours: paths are resolved within the root (`openat2` with `RESOLVE_IN_ROOT`, Linux
+//! 5.6); where that is missing, no link is followed.
 
 use std::os::fd::OwnedFd;
 
@@ -30,12 +31,14 @@ impl Root {
         }
     }
 
-    /// Opens one of its files or folders, by its absolute path in the process' view. No device, no pipe is waited for.
+    /// Opens one of its files or folders, by its absolute path in the process' view. No device, no
+    /// pipe is waited for.
     pub fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let inside = path.trim_start_matches('/');
         let opened = match openat2(&self.fd, inside, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
-            // Old kernels have no openat2, and some containers' filters refuse what they do not know.
+            // Old kernels have no openat2, and some containers' filters refuse what they do not
+            // know.
             Err(Errno::NOSYS | Errno::PERM) => self.open_without_links(inside, flags),
             opened => opened,
         };

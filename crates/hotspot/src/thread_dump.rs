@@ -17,12 +17,13 @@ pub struct DumpedThread {
     pub java_id: Option<u64>,
     /// Whether it is a daemon.
     pub daemon: bool,
-    /// `java.lang.Thread.State`: "RUNNABLE", "BLOCKED (on object monitor)", "TIMED_WAITING (sleeping)"; empty for
-    /// threads of the JVM itself.
+    /// `java.lang.Thread.State`: "RUNNABLE", "BLOCKED (on object monitor)", "TIMED_WAITING
+    /// (sleeping)"; empty for threads of the JVM itself.
     pub state: String,
     /// Its frames, innermost first: "java.lang.Thread.sleep(Native Method)".
     pub frames: Vec<String>,
-    /// What it holds and waits for, in the order of the frames: "- locked <0x…> (a java.lang.Object)".
+    /// What it holds and waits for, in the order of the frames: "- locked <0x…> (a
+    /// java.lang.Object)".
     pub locks: Vec<String>,
 }
 
@@ -36,8 +37,8 @@ pub struct ThreadDump {
 }
 
 impl Attach {
-    /// The JVM stops all threads at a safepoint, prints them, and lets them go on: some milliseconds for hundreds of
-    /// threads.
+    /// The JVM stops all threads at a safepoint, prints them, and lets them go on: some
+    /// milliseconds for hundreds of threads.
     pub fn thread_dump(&self) -> Result<ThreadDump> {
         Ok(ThreadDump::parse(&self.execute("threaddump", &["-l"])?))
     }
@@ -79,8 +80,9 @@ impl DumpedThread {
     }
 }
 
-/// `"main" #1 [4712] prio=5 os_prio=0 cpu=45.20ms elapsed=3.10s tid=0x… nid=4712 waiting on condition [0x…]`: `nid` is
-/// hexadecimal until JDK 18. A name may hold quotes: the last one before the numbers ends it.
+/// `"main" #1 [4712] prio=5 os_prio=0 cpu=45.20ms elapsed=3.10s tid=0x… nid=4712 waiting on condition [0x…]`:
+/// `nid` is hexadecimal until JDK 18. A name may hold quotes: the last one before the numbers ends
+/// it.
 fn header(line: &str) -> Option<DumpedThread> {
     let rest = line.strip_prefix('"')?;
     let numbers = rest.rfind(" tid=0x")?;

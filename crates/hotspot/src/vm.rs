@@ -9,8 +9,8 @@ use crate::memory::{Memory, ProcessMemory};
 use crate::release::Release;
 use crate::vm_structs::VmStructs;
 
-/// A HotSpot JVM whose tables were read. What is built on it (code cache, symbols, threads, flags) looks its own fields
-/// up, so that a field which one of them misses does not take the others away.
+/// A HotSpot JVM whose tables were read. What is built on it (code cache, symbols, threads, flags)
+/// looks its own fields up, so that a field which one of them misses does not take the others away.
 #[derive(Clone, Debug)]
 pub struct Vm<M = Arc<ProcessMemory>> {
     /// Its memory.

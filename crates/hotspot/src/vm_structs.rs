@@ -1,9 +1,9 @@
-//! The tables in which HotSpot describes its own data: `gHotSpotVMStructs`, `…Types`, `…IntConstants`,
-//! `…LongConstants` (src/hotspot/share/runtime/vmStructs.hpp, made for the serviceability agent and exported by every
-//! build since JDK 6).
+//! The tables in which HotSpot describes its own data: `gHotSpotVMStructs`, `…Types`,
+//! `…IntConstants`, `…LongConstants` (src/hotspot/share/runtime/vmStructs.hpp, made for the
+//! serviceability agent and exported by every build since JDK 6).
 //!
-//! They are walked in the live process, whose pointers are relocated. The tables are told to be of the JVM but come
-//! from memory that anyone may have written: strides, rows and names are bounded.
+//! They are walked in the live process, whose pointers are relocated. The tables are told to be of
+//! the JVM but come from memory that anyone may have written: strides, rows and names are bounded.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,8 @@ const PAGES: usize = 512;
 /// A row of the table of fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldEntry {
-    /// Its C++ type as written in the table: "int", "u2", "Method*"; empty where the table has none.
+    /// Its C++ type as written in the table: "int", "u2", "Method*"; empty where the table has
+    /// none.
     pub type_name: String,
     /// Where it is.
     pub place: Place,

@@ -1,9 +1,9 @@
 //! The Java frames of a thread that has left Java, walked from outside.
 //!
-//! A thread in native code or in the JVM left an anchor behind: stack pointer, pc and frame pointer of its youngest Java
-//! frame. From there frames are complete, so that no prologue or epilogue has to be told apart. It is what the unwinder
-//! in the kernel is checked against when it attaches: when this walk reaches the thread's root, the constants that both
-//! use are right for this JVM.
+//! A thread in native code or in the JVM left an anchor behind: stack pointer, pc and frame pointer
+//! of its youngest Java frame. From there frames are complete, so that no prologue or epilogue has
+//! to be told apart. It is what the unwinder in the kernel is checked against when it attaches:
+//! when this walk reaches the thread's root, the constants that both use are right for this JVM.
 //!
 //! ```text
 //!   interpreted:  [fp+8] return address, [fp] caller's fp, slots below (see `machine`)
@@ -18,7 +18,8 @@ use crate::{Error, Result, Vm};
 
 /// Frames walked at most.
 const MOST_FRAMES: usize = 4096;
-/// Slot of the `JavaCallWrapper*` in an entry frame where it is not exported (`entry_frame_call_wrapper_offset`).
+/// Slot of the `JavaCallWrapper*` in an entry frame where it is not exported
+/// (`entry_frame_call_wrapper_offset`).
 const CALL_WRAPPER_SLOT: i64 = -6;
 
 /// A frame that was walked.
@@ -70,8 +71,8 @@ pub struct Walk {
     pub end: WalkEnd,
 }
 
-/// Walks the Java frames of a thread from its anchor. The thread must stay where it is: one that went on meanwhile gives
-/// an error or a walk that does not reach its root.
+/// Walks the Java frames of a thread from its anchor. The thread must stay where it is: one that
+/// went on meanwhile gives an error or a walk that does not reach its root.
 pub fn walk<M: Memory>(
     vm: &Vm<M>,
     code: &CodeCache,
@@ -171,7 +172,8 @@ fn sized_sender(
     Ok(sender_sp)
 }
 
-/// What Java called before the entry frame at `fp`; `None`: nothing, this is how the thread entered Java.
+/// What Java called before the entry frame at `fp`; `None`: nothing, this is how the thread entered
+/// Java.
 fn anchor_of_entry<M: Memory>(vm: &Vm<M>, constants: &UnwindConstants, fp: u64) -> Result<Option<Anchor>> {
     let memory = &vm.memory;
     let slot = vm.structs.constant("frame::entry_frame_call_wrapper_offset").unwrap_or(CALL_WRAPPER_SLOT);

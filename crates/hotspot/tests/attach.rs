@@ -1,4 +1,5 @@
-//! Real JVMs of every release, asked through the attach protocol: alone, as another user's, in namespaces.
+//! Real JVMs of every release, asked through the attach protocol: alone, as another user's, in
+//! namespaces.
 
 #![allow(clippy::unwrap_used)]
 
@@ -90,7 +91,8 @@ fn root_asks_the_jvm_of_another_user_and_stays_root() {
             continue;
         }
         let jvm = Jvm::of(command, &jdk);
-        // What a killed JVM of root's with the same number leaves: in a sticky folder the JVM cannot replace it.
+        // What a killed JVM of root's with the same number leaves: in a sticky folder the JVM
+        // cannot replace it.
         let socket = format!("/tmp/.java_pid{}", jvm.pid());
         let _ = std::fs::remove_file(&socket);
         drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
@@ -121,7 +123,8 @@ fn a_jvm_in_namespaces_of_its_own_is_asked_by_its_own_number_in_its_own_tmp() {
             return;
         }
         let Some(classes) = classes() else { return };
-        // Its own /tmp hides ours, with the classes in it; the launcher wants to name the folder that it is in.
+        // Its own /tmp hides ours, with the classes in it; the launcher wants to name the folder
+        // that it is in.
         if env!("CARGO_TARGET_TMPDIR").starts_with("/tmp/") {
             fathom_testing::skip("this checkout lies in /tmp, which the JVM's own would hide");
             return;

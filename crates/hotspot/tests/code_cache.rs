@@ -32,7 +32,8 @@ fn every_address_of_every_blob_leads_back_to_it() {
                     [blob.address, blob.code_begin, (blob.address + blob.code_end) / 2, blob.code_end - 1];
                 for pc in inside.into_iter().filter(|pc| blob.holds(*pc)) {
                     let found = code.find(&vm.memory, pc).unwrap();
-                    // Compiled code may be freed while it is looked at; what is there must be right.
+                    // Compiled code may be freed while it is looked at; what is there must be
+                    // right.
                     assert!(
                         found.as_ref().is_none_or(|found| found == blob),
                         "{}: {pc:#x}: {blob:?} is not {found:?}",

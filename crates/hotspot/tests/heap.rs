@@ -23,7 +23,8 @@ fn the_reserved_heap_is_as_large_as_it_may_get_and_mapped() {
             let all = maps::read(jvm.pid()).unwrap();
             assert!(all.iter().any(|m| m.start == heap.start && m.writable), "{what}");
             if let Some(classes) = bounds.classes {
-                // Objects of the archive are mapped into the heap, classes of it into the class space.
+                // Objects of the archive are mapped into the heap, classes of it into the class
+                // space.
                 let archive =
                     |m: &&maps::Mapping| m.path.ends_with("classes.jsa") && !heap.contains(&m.start);
                 for part in all.iter().filter(archive) {

@@ -29,7 +29,8 @@ enum Meanwhile {
     Collects,
 }
 
-/// Memory of a JVM to which something happens between the reading of its regions and the walk through them.
+/// Memory of a JVM to which something happens between the reading of its regions and the walk
+/// through them.
 struct Eventful {
     truth: Arc<ProcessMemory>,
     jvm: RefCell<Jvm>,
@@ -103,7 +104,8 @@ fn each(check: impl Fn(&Jdk, &str)) {
     }
     for jdk in jdks() {
         for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC"] {
-            // The regions of G1 and the generations of Serial are among the tables of later releases only.
+            // The regions of G1 and the generations of Serial are among the tables of later
+            // releases only.
             if jdk.release > 8 || collector.contains("Parallel") {
                 check(&jdk, collector);
             }

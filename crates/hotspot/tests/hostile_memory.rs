@@ -1,4 +1,5 @@
-//! A JVM that lies: memory that is damaged at random is read to an end, without a panic and within bounds.
+//! A JVM that lies: memory that is damaged at random is read to an end, without a panic and within
+//! bounds.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -20,7 +21,8 @@ use jvm::Jvm;
 
 /// No table of a JVM that is read at once is larger.
 const LARGEST_READ: usize = 8 << 20;
-/// Reads after which a reader counts as hanging. The longest list (of code) may have half a million elements.
+/// Reads after which a reader counts as hanging. The longest list (of code) may have half a million
+/// elements.
 const MOST_READS: u64 = 8_000_000;
 
 /// Memory of which some reads are damaged.

@@ -1,4 +1,5 @@
-//! Names of Java frames of live JVMs, held against the JVM's own thread dump and its list of compiled methods.
+//! Names of Java frames of live JVMs, held against the JVM's own thread dump and its list of
+//! compiled methods.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -124,7 +125,8 @@ fn stacks_of_threads_that_stand_still_are_those_of_the_thread_dump() {
         assert_eq!(types[..2], [FrameType::Inlined; 2], "{}: {warm:?}", jdk.release);
         assert!(matches!(types[2], FrameType::C2 | FrameType::C1), "{}: {warm:?}", jdk.release);
         assert!(mixed["cold-wait"].iter().any(|frame| frame.frame_type == FrameType::Interpreted));
-        // The code that relied on there being one `Shape` was given up while it ran; its frame is told all the same.
+        // The code that relied on there being one `Shape` was given up while it ran; its frame is
+        // told all the same.
         let given_up = &mixed["given up"];
         let measure = given_up.iter().find(|frame| &*frame.name == "Known.measure").unwrap();
         assert!(matches!(measure.frame_type, FrameType::C2 | FrameType::C1), "{}: {given_up:?}", jdk.release);
@@ -210,7 +212,8 @@ fn methods_of_all_compiled_code_are_those_of_the_codelist() {
             let (told_name, signature) = name.split_at(name.find('(').unwrap());
             assert_eq!(found, without_address(told_name) + signature, "{}", vm.release);
             agree += 1;
-            // Every pc that the compiler described leads to frames, the last of which is the method itself.
+            // Every pc that the compiler described leads to frames, the last of which is the method
+            // itself.
             let mut pc = blob.code_begin;
             while pc < blob.code_end {
                 let frames = symbols.compiled(blob.address, id, pc).unwrap();

@@ -13,7 +13,8 @@ use fathom_hotspot::threads::{ThreadState, Threads};
 use fathom_recording::Role;
 use jvm::Jvm;
 
-/// Name by kernel id: `"main" #1 prio=5 … nid=0x1a2b …`, since JDK 21 `nid=6699` and `"main" #1 [6699] …`.
+/// Name by kernel id: `"main" #1 prio=5 … nid=0x1a2b …`, since JDK 21 `nid=6699` and
+/// `"main" #1 [6699] …`.
 fn dumped(text: &str) -> BTreeMap<u32, String> {
     let lines = text.lines().filter_map(|line| {
         let (name, rest) = line.strip_prefix('"')?.rsplit_once('"')?;

@@ -1,4 +1,5 @@
-//! Virtual threads of live JVMs: what they wait in is told from outside, for all that the program started.
+//! Virtual threads of live JVMs: what they wait in is told from outside, for all that the program
+//! started.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 

@@ -1,5 +1,6 @@
-//! Counts the pauses that the readers see in each file named: pauses, seconds, longest, full ones, lines not
-//! understood. `scripts/count-corpus.sh` holds these figures against an independent count.
+//! Counts the pauses that the readers see in each file named: pauses, seconds, longest, full ones,
+//! lines not understood. `scripts/count-corpus.sh` holds these figures against an independent
+//! count.
 
 use std::fs::File;
 use std::io::BufReader;

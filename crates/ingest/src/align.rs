@@ -4,16 +4,20 @@
 //!
 //! 1. by hand (`--align`, [`by_hand`]);
 //! 2. its stamps are wall-clock time;
-//! 3. it counts from the start of a JVM, and some source of that JVM knows when that was: unified logging's
-//!    `uptime`, LogCompilation's `stamp`, JDK 8's leading seconds and PrintCompilation's first column share one zero
-//!    (the VM's elapsed counter), so one date beside one of them places all of them. Which files tell of one JVM is
-//!    found by [`same_jvm`]. A flight recording of the same collections is such a date as well ([`collections`]);
-//! 4. when something else is in wall-clock time: the file was last written when its last line was, if that puts it
-//!    beside the others;
-//! 5. a table that counts from a start of its own: by correlation with what the JVMs did ([`correlation`]);
-//! 6. not at all. It keeps its own stamps, [`Placement::uncertainty_ns`] is `None`, and the user is told.
+//! 3. it counts from the start of a JVM, and some source of that JVM knows when that was: unified
+//!    logging's `uptime`, LogCompilation's `stamp`, JDK 8's leading seconds and PrintCompilation's
+//!    first column share one zero (the VM's elapsed counter), so one date beside one of them places
+//!    all of them. Which files tell of one JVM is found by [`same_jvm`]. A flight recording of the
+//!    same collections is such a date as well ([`collections`]);
+//! 4. when something else is in wall-clock time: the file was last written when its last line was,
+//!    if that puts it beside the others;
+//! 5. a table that counts from a start of its own: by correlation with what the JVMs did
+//!    ([`correlation`]);
+//! 6. not at all. It keeps its own stamps, [`Placement::uncertainty_ns`] is `None`, and the user is
+//!    told.
 //!
-//! When nothing is in wall-clock time, everything stays on seconds since the start of the first JVM.
+//! When nothing is in wall-clock time, everything stays on seconds since the start of the first
+//! JVM.
 
 mod activity;
 mod by_correlation;
@@ -33,7 +37,8 @@ use crate::inputs::{InputsError, Report};
 use by_hand::{ByHand, Move};
 pub use twice_told::leave_out_twice_told;
 
-/// How far the time at which a file was written may be off its last line: buffers are flushed within a second.
+/// How far the time at which a file was written may be off its last line: buffers are flushed
+/// within a second.
 const MTIME_UNCERTAINTY_NS: i64 = SECOND_NS;
 
 /// Places the sources from `first_new` on.
@@ -81,8 +86,8 @@ impl Clock<'_> {
         self.placements.get(&index).or_else(|| if index < self.first_new { before() } else { None })
     }
 
-    /// When the clock of a process showed zero, by any source that knows, the surest first: epoch nanoseconds,
-    /// uncertainty, and how.
+    /// When the clock of a process showed zero, by any source that knows, the surest first: epoch
+    /// nanoseconds, uncertainty, and how.
     fn zero_of(&self, process: u32) -> Option<Anchor> {
         let of_process =
             self.recording.sources.iter().enumerate().filter(|(_, source)| {
@@ -120,8 +125,8 @@ impl Clock<'_> {
         }
     }
 
-    /// Moves what the user names: what has wall-clock time of its own by so much, anything else so much after the
-    /// start of the first JVM.
+    /// Moves what the user names: what has wall-clock time of its own by so much, anything else so
+    /// much after the start of the first JVM.
     fn by_hand(&mut self, by_hand: &[ByHand]) {
         for ByHand { source, shift, argument } in by_hand {
             let own = self.placements.get(source).map(|placed| placed.offset_ns);
@@ -138,7 +143,8 @@ impl Clock<'_> {
         }
     }
 
-    /// When the first JVM (else the first other source in wall-clock time) started, for a source placed by hand.
+    /// When the first JVM (else the first other source in wall-clock time) started, for a source
+    /// placed by hand.
     fn start(&self, except: usize) -> Option<i64> {
         let others = 0..self.recording.sources.len();
         let placed: Vec<_> = others
@@ -164,8 +170,8 @@ impl Clock<'_> {
         }
     }
 
-    /// Takes the time at which a file was written for that of its last line, when there is something in wall-clock
-    /// time that it then lies beside.
+    /// Takes the time at which a file was written for that of its last line, when there is
+    /// something in wall-clock time that it then lies beside.
     fn by_modification(&mut self, report: &Report) {
         let Some((from, to)) = self.wall_covers() else { return };
         for i in self.open() {
@@ -196,7 +202,8 @@ impl Clock<'_> {
 
     /// Without any wall-clock time the clock is that of the first JVM, else of the first source.
     fn by_being_the_only_one(&mut self) {
-        // What was placed by hand so much after the start of a JVM that knows no wall-clock time waits for that JVM.
+        // What was placed by hand so much after the start of a JVM that knows no wall-clock time
+        // waits for that JVM.
         let known = (0..self.recording.sources.len())
             .any(|i| self.placement(i).is_some_and(|p| p.is_known() && (p.wall || i < self.first_new)));
         if known {
@@ -220,7 +227,8 @@ impl Clock<'_> {
         }
     }
 
-    /// What cannot be related to the rest keeps its own stamps, and that is said, once for all runs in a file.
+    /// What cannot be related to the rest keeps its own stamps, and that is said, once for all runs
+    /// in a file.
     fn leave_the_rest(&mut self, warnings: &mut Vec<String>) {
         let mut told: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
         for i in self.open() {

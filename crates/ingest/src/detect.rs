@@ -5,7 +5,8 @@ use crate::{Confidence, FORMATS, Format};
 /// How much of the first line is shown of content that nobody knows, characters.
 const SHOWN: usize = 60;
 
-/// The formats that take `head` for their own, the surest first; of equals the one that stands first in the list.
+/// The formats that take `head` for their own, the surest first; of equals the one that stands
+/// first in the list.
 pub(crate) fn candidates(head: &[u8]) -> Vec<&'static dyn Format> {
     let mut sure: Vec<_> = FORMATS.iter().map(|f| (f.sniff(head), *f)).collect();
     sure.retain(|(confidence, _)| *confidence > Confidence(0));
@@ -13,13 +14,14 @@ pub(crate) fn candidates(head: &[u8]) -> Vec<&'static dyn Format> {
     sure.into_iter().map(|(_, format)| format).collect()
 }
 
-/// Whether content is no text: a reader of text may still find a line in it that looks like one of its own.
+/// Whether content is no text: a reader of text may still find a line in it that looks like one of
+/// its own.
 pub(crate) fn is_binary(head: &[u8]) -> bool {
     head.contains(&0) || by_magic(head).is_some()
 }
 
-/// Whether a line was written as text: at most a tenth of it are control characters or were no UTF-8. A name from
-/// memory that was overwritten may stand in a line of text.
+/// Whether a line was written as text: at most a tenth of it are control characters or were no
+/// UTF-8. A name from memory that was overwritten may stand in a line of text.
 pub(crate) fn is_text(line: &str) -> bool {
     let strange = line.chars().filter(|c| *c == '\u{fffd}' || (c.is_control() && !c.is_whitespace())).count();
     strange * 10 <= line.chars().count()
@@ -84,7 +86,8 @@ fn by_text(head: &[u8]) -> Option<&'static str> {
     )
 }
 
-/// `gperftools/docs/cpuprofile-fileformat.html`: words of the machine, 0, 3, 0, the period, 0; a heap profile is text.
+/// `gperftools/docs/cpuprofile-fileformat.html`: words of the machine, 0, 3, 0, the period, 0; a
+/// heap profile is text.
 fn is_of_gperftools(head: &[u8]) -> bool {
     let word =
         |i: usize| head.get(8 * i..).and_then(<[u8]>::first_chunk).map(|b: &[u8; 8]| u64::from_le_bytes(*b));

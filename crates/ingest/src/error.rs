@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-/// An input that could not be used at all. Damage within a file is not an error: it is counted in its source.
+/// An input that could not be used at all. Damage within a file is not an error: it is counted in
+/// its source.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// It could not be opened or read.

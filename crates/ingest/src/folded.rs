@@ -1,12 +1,13 @@
-//! Folded stacks: what `stackcollapse-*.pl`, inferno, async-profiler's `-o collapsed` and many others write.
+//! Folded stacks: what `stackcollapse-*.pl`, inferno, async-profiler's `-o collapsed` and many
+//! others write.
 //!
 //! ```text
 //! [worker-6 tid=32734];java/lang/Thread.run_[j];LockStorm.hotSection_[j];__schedule_[k] 42
 //! └ thread (async-profiler -t)  └ frames, the root first, with what kind of code they are    └ weight
 //! ```
 //!
-//! One sample a line, of no moment: there is no time in it. What the weight counts the format does not tell either, so
-//! samples are of kind "event".
+//! One sample a line, of no moment: there is no time in it. What the weight counts the format does
+//! not tell either, so samples are of kind "event".
 
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{
@@ -52,7 +53,8 @@ impl Format for Folded {
                 deep += u32::from(stack.contains(';'));
             }
         }
-        // A table parted by semicolons has cells of numbers; a stack has words, and some stack has more than one.
+        // A table parted by semicolons has cells of numbers; a stack has words, and some stack has
+        // more than one.
         let surely = ours > 0 && ours * 10 >= all * 9 && deep * 2 >= all;
         Confidence(if surely { 70 } else { 0 })
     }
@@ -163,7 +165,8 @@ impl<'s> Out<'s> {
     }
 }
 
-/// Name and id of the thread that a root names: `[worker-6 tid=32734]`, `[tid=32734]`, `java-32656/32734`.
+/// Name and id of the thread that a root names: `[worker-6 tid=32734]`, `[tid=32734]`,
+/// `java-32656/32734`.
 fn thread(root: &str) -> Option<(&str, Option<i64>)> {
     if let Some(inside) = root.strip_prefix('[').and_then(|r| r.strip_suffix(']')) {
         let (name, tid) = inside.rsplit_once("tid=")?;

@@ -1,7 +1,8 @@
 //! Everything that the user named, read into one recording: the way in for the command line.
 //!
-//! paths → items ([`crate::open`]) → format ([`crate::detect`]) → its reader → one clock ([`crate::align`]).
-//! One bad input among good ones is told and the rest is used; when nothing can be used, that is an error.
+//! paths → items ([`crate::open`]) → format ([`crate::detect`]) → its reader → one clock
+//! ([`crate::align`]). One bad input among good ones is told and the rest is used; when nothing can
+//! be used, that is an error.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -172,7 +173,8 @@ pub fn read_inputs(
     Ok(report)
 }
 
-/// Leaves out what is named a second time, also by another path: read twice, every figure would be twice as large.
+/// Leaves out what is named a second time, also by another path: read twice, every figure would be
+/// twice as large.
 fn once(items: &mut Vec<Item>, report: &mut Report) {
     let mut seen = HashSet::new();
     items.retain(|item| {
@@ -189,8 +191,8 @@ fn once(items: &mut Vec<Item>, report: &mut Report) {
     });
 }
 
-/// Logs of a JVM that are most likely one under two names: as many lines, bytes and records over the same length of
-/// time. They are read all the same, for only their owner can tell.
+/// Logs of a JVM that are most likely one under two names: as many lines, bytes and records over
+/// the same length of time. They are read all the same, for only their owner can tell.
 fn copies(recording: &Recording, first_new: usize) -> Vec<String> {
     let told = |s: &&Source| s.process.is_some() && s.records > 0;
     let length_ns = |s: &Source| s.covers_ns.map(|(from, to)| to.saturating_sub(from));
@@ -210,7 +212,8 @@ fn copies(recording: &Recording, first_new: usize) -> Vec<String> {
     warnings
 }
 
-/// Items whose names make them parts of one rotated set, put together; in the order in which the first of each came.
+/// Items whose names make them parts of one rotated set, put together; in the order in which the
+/// first of each came.
 fn sets(items: Vec<Item>) -> Vec<Vec<Item>> {
     let mut sets: Vec<Vec<Item>> = Vec::new();
     let mut by_base: HashMap<String, usize> = HashMap::new();
@@ -229,7 +232,8 @@ fn sets(items: Vec<Item>) -> Vec<Vec<Item>> {
     sets
 }
 
-/// Reads a set as one input where its files are all of one format, and of one that rotates; else each alone.
+/// Reads a set as one input where its files are all of one format, and of one that rotates; else
+/// each alone.
 fn read_set(set: Vec<Item>, opener: &Opener, recording: &mut Recording, report: &mut Report) {
     let numbered = |item: &Item| rotation::part_of(&item.name).1 != Part::Base;
     let (parts, alone) = match set.len() > 1 && set.iter().any(numbered) {

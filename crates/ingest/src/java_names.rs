@@ -1,7 +1,7 @@
 //! Names of classes, methods and native functions in one spelling, whatever tool wrote them.
 //!
-//! "package.Class.method" without signature; lambda and other hidden classes without what makes each of them unique,
-//! so that a million of them are one frame; C++ and Rust demangled.
+//! "package.Class.method" without signature; lambda and other hidden classes without what makes
+//! each of them unique, so that a million of them are one frame; C++ and Rust demangled.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,8 @@ pub(crate) fn class(name: &str) -> String {
     without_address(name).replace('/', ".")
 }
 
-/// A class as it is written in Java: "[B" is "byte[]", "[Ljava.lang.String;" is "java.lang.String[]".
+/// A class as it is written in Java: "[B" is "byte[]", "[Ljava.lang.String;" is
+/// "java.lang.String[]".
 pub(crate) fn class_as_written(name: &str) -> String {
     // A class has 255 dimensions at most (JVMS 4.4.1).
     let dimensions = name.bytes().take_while(|byte| *byte == b'[').count().min(255);
@@ -35,15 +36,16 @@ pub(crate) fn method(name: &str) -> Cow<'_, str> {
     if may_have_address(name) || name.contains('$') { without_address(name) } else { Cow::Borrowed(name) }
 }
 
-/// Whether "0x" is in a name: nearly all have none, and to look for two bytes is quicker than to look for a text.
+/// Whether "0x" is in a name: nearly all have none, and to look for two bytes is quicker than to
+/// look for a text.
 fn may_have_address(name: &str) -> bool {
     name.as_bytes().windows(2).any(|two| two == b"0x")
 }
 
 /// Takes the address out of the name of a hidden class, and the number out of a lambda's.
 ///
-/// `Main$$Lambda$14/0x0000000800c03000` up to JDK 17 or so, `Main$$Lambda/0x000001bc01000400` since, with `+` or `.` for
-/// the slash in flight recordings and stack traces.
+/// `Main$$Lambda$14/0x0000000800c03000` up to JDK 17 or so, `Main$$Lambda/0x000001bc01000400`
+/// since, with `+` or `.` for the slash in flight recordings and stack traces.
 fn without_address(name: &str) -> Cow<'_, str> {
     let mut name = Cow::Borrowed(name);
     while may_have_address(&name)

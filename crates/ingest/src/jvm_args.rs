@@ -1,8 +1,10 @@
-//! Figures in a JVM's command line. Secrets are masked by [`fathom_recording::secrets`] before a recording keeps it.
+//! Figures in a JVM's command line. Secrets are masked by [`fathom_recording::secrets`] before a
+//! recording keeps it.
 
 pub(crate) use fathom_recording::secrets::masked;
 
-/// The value of a size option such as `-XX:ReservedCodeCacheSize=240m`, bytes; the last one counts, as in the JVM.
+/// The value of a size option such as `-XX:ReservedCodeCacheSize=240m`, bytes; the last one counts,
+/// as in the JVM.
 pub(crate) fn size_bytes(args: &str, option: &str) -> Option<u64> {
     let value = args.split_whitespace().rev().find_map(|word| word.strip_prefix(option))?;
     let unit = match value.bytes().last()?.to_ascii_lowercase() {

@@ -1,8 +1,9 @@
 //! Files into a recording: one module a format, formats told by content and not by name.
 //!
-//! A format implements [`Format`] and stands in [`FORMATS`], one line each. Readers are strict about nothing and
-//! honest about everything: a line is taken, known to be of no interest, or counted as unknown and kept as a sample.
-//! Input is hostile: no reader panics, hangs, or holds more than a bounded part of a file.
+//! A format implements [`Format`] and stands in [`FORMATS`], one line each. Readers are strict
+//! about nothing and honest about everything: a line is taken, known to be of no interest, or
+//! counted as unknown and kept as a sample. Input is hostile: no reader panics, hangs, or holds
+//! more than a bounded part of a file.
 
 mod access_log;
 mod align;

@@ -1,15 +1,16 @@
 //! Lines of a stream, in bounded memory.
 //!
-//! One buffer, no allocation per line. A line longer than [`MAX_LINE`] is handed over cut, its rest skipped: a file
-//! that is one gigabyte without a line break costs one buffer.
+//! One buffer, no allocation per line. A line longer than [`MAX_LINE`] is handed over cut, its rest
+//! skipped: a file that is one gigabyte without a line break costs one buffer.
 
 use std::io::{self, Read};
 
-/// The longest line that is handed over whole. LogCompilation's `<args>` with a long class path is the longest
-/// honest line that we know (some 100 kB).
+/// The longest line that is handed over whole. LogCompilation's `<args>` with a long class path is
+/// the longest honest line that we know (some 100 kB).
 pub const MAX_LINE: usize = 1 << 20;
 
-/// How much is read at a time. 256 kB keeps system calls below 1% of the time at 1 GB/s and stays in L2.
+/// How much is read at a time. 256 kB keeps system calls below 1% of the time at 1 GB/s and stays
+/// in L2.
 const CHUNK: usize = 256 << 10;
 
 /// A line without its line break.
@@ -53,8 +54,8 @@ impl Lines {
         }
     }
 
-    /// The next line; `None` at the end. A read error ends the lines and is kept in [`Lines::failure`]: what was
-    /// read up to there counts.
+    /// The next line; `None` at the end. A read error ends the lines and is kept in
+    /// [`Lines::failure`]: what was read up to there counts.
     #[allow(clippy::should_implement_trait, reason = "a lending iterator cannot be an Iterator")]
     pub fn next(&mut self) -> Option<Line<'_>> {
         let mut searched = 0;
@@ -83,7 +84,8 @@ impl Lines {
         }
     }
 
-    /// The content as bytes, from where the lines have come. A read error ends it like its end and is kept in
+    /// The content as bytes, from where the lines have come. A read error ends it like its end and
+    /// is kept in
     /// [`Lines::failure`].
     pub fn content(&mut self) -> impl Read + use<'_> {
         Content(self)

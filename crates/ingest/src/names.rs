@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::Recording;
 
-/// Shortens the names of the sources from `first` on, of their segments, and of processes that are named after them.
+/// Shortens the names of the sources from `first` on, of their segments, and of processes that are
+/// named after them.
 pub fn shorten(recording: &mut Recording, first: usize) {
     let mut full: BTreeSet<String> = BTreeSet::new();
     for (i, source) in recording.sources.iter().enumerate() {
-        // Names of sources that were there before stay, and keep new ones from becoming equal to them.
+        // Names of sources that were there before stay, and keep new ones from becoming equal to
+        // them.
         full.insert(source.name.clone());
         if i >= first {
             full.extend(source.segments.iter().map(|segment| segment.name.clone()));

@@ -1,8 +1,9 @@
 //! From a path to a stream of lines: files, standard input, packed or plain.
 //!
-//! What the user names becomes [`Item`]s: one for a plain or packed file, one for each member of a zip archive, one
-//! for each file of a directory. An item can be opened more than once unless it is a stream (standard input, a
-//! pipe); that is what lets a rotated set be put in order before it is read.
+//! What the user names becomes [`Item`]s: one for a plain or packed file, one for each member of a
+//! zip archive, one for each file of a directory. An item can be opened more than once unless it is
+//! a stream (standard input, a pipe); that is what lets a rotated set be put in order before it is
+//! read.
 
 pub(crate) mod rotation;
 mod text;
@@ -24,7 +25,8 @@ use zip::Member;
 
 use crate::{IngestError, Lines};
 
-/// Told how many bytes of how many have been read, packed ones; the total is 0 while it is not known (a stream).
+/// Told how many bytes of how many have been read, packed ones; the total is 0 while it is not
+/// known (a stream).
 pub type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// Counts what is read from disk, over all inputs.
@@ -47,7 +49,8 @@ impl Meter {
     }
 }
 
-/// A directory or an archive with more files than this is not gone through: a mistaken `/` would take hours.
+/// A directory or an archive with more files than this is not gone through: a mistaken `/` would
+/// take hours.
 pub(crate) const MOST_FILES: usize = 10_000;
 
 /// Where the bytes of an item are.
@@ -153,7 +156,8 @@ impl Opener {
     }
 }
 
-/// The items that a path on the command line names: one, or what is in the directory or the archive.
+/// The items that a path on the command line names: one, or what is in the directory or the
+/// archive.
 pub(crate) fn expand(path: &Path, limit: Expansion) -> Result<Vec<Item>, IngestError> {
     let error = |cause| IngestError::Io { path: path.to_owned(), cause };
     let name = path.display().to_string();
@@ -181,7 +185,8 @@ fn is_zip(path: &Path) -> io::Result<bool> {
     Ok(packing == Packing::Zip)
 }
 
-/// The regular files of a directory, in order of their names. What is in directories within it is not looked at.
+/// The regular files of a directory, in order of their names. What is in directories within it is
+/// not looked at.
 fn directory(path: &Path, limit: Expansion) -> Result<Vec<Item>, IngestError> {
     let error = |cause| IngestError::Io { path: path.to_owned(), cause };
     let mut files: Vec<PathBuf> = Vec::new();

@@ -1,12 +1,13 @@
 //! Tables of throughput or latency: what benchmarks and monitoring scripts print.
 //!
-//! CSV, TSV, semicolons, bars or blanks between the cells; with a header or without; instances as columns or as rows
-//! (time, instance, value); stamps as seconds, milli-, micro- or nanoseconds since a start or the epoch, or as
-//! dates. What the columns are is told in [`shape`] and [`words`], how counts become rates in [`ticks`]. Lines
-//! that are no rows (output of the JVM above the table, a broken row) are counted as skipped.
+//! CSV, TSV, semicolons, bars or blanks between the cells; with a header or without; instances as
+//! columns or as rows (time, instance, value); stamps as seconds, milli-, micro- or nanoseconds
+//! since a start or the epoch, or as dates. What the columns are is told in [`shape`] and
+//! [`words`], how counts become rates in [`ticks`]. Lines that are no rows (output of the JVM above
+//! the table, a broken row) are counted as skipped.
 //!
-//! Limits: a cell with a line break in quotes is not read as one; dates without a zone are taken for UTC; a log with
-//! free text on every line is no table.
+//! Limits: a cell with a line break in quotes is not read as one; dates without a zone are taken
+//! for UTC; a log with free text on every line is no table.
 
 mod rows;
 mod shape;
@@ -58,7 +59,8 @@ impl Format for Table {
     }
 }
 
-/// Reads rows into series; a table that starts over (a second run appended to the file) becomes a second source.
+/// Reads rows into series; a table that starts over (a second run appended to the file) becomes a
+/// second source.
 struct Reader<'a> {
     shape: &'a Shape,
     name: &'a str,
@@ -150,8 +152,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a row begins a new run: a table since a start is back at its beginning, for an instance that has
-    /// been further already.
+    /// Whether a row begins a new run: a table since a start is back at its beginning, for an
+    /// instance that has been further already.
     fn starts_over(&self, stamp_ns: i64, key: &(String, String)) -> bool {
         let Some(run) = &self.run else { return false };
         let begin = self.shape.first_ns.saturating_add(self.shape.tick_ns / 2);

@@ -33,7 +33,8 @@ impl Tally {
         }
     }
 
-    /// The same of a line of a sort that can be told: the first of each sort is kept, with how many there are.
+    /// The same of a line of a sort that can be told: the first of each sort is kept, with how many
+    /// there are.
     pub fn unknown_of(&mut self, sort: &[u8], number: u64, bytes: &[u8]) {
         self.skipped += 1;
         let known = self.sorts.iter().find(|(known, _)| known == sort);

@@ -1,11 +1,12 @@
-//! Lines in which a JVM says that it is in trouble, wherever it prints them: on its standard output past any log, between
-//! the records of an old one, or under a tag of a unified one. Each becomes an event of kind `jvm.warning`.
+//! Lines in which a JVM says that it is in trouble, wherever it prints them: on its standard output
+//! past any log, between the records of an old one, or under a tag of a unified one. Each becomes
+//! an event of kind `jvm.warning`.
 
 /// How much of a line is kept, characters.
 const TEXT: usize = 200;
 
-/// How many of them, and of warnings, are kept of one run. A JVM that warns a hundred thousand times says no more than
-/// one that warns ten thousand times.
+/// How many of them, and of warnings, are kept of one run. A JVM that warns a hundred thousand
+/// times says no more than one that warns ten thousand times.
 pub(crate) const MOST: u64 = 10_000;
 
 /// Lines that begin so, spaces in front removed.
@@ -25,8 +26,8 @@ const BEGINNINGS: [&[u8]; 9] = [
     b"Exception <a 'java/lang/OutOfMemoryError'",
 ];
 
-/// What the JVM complains of in a line, when it does: cut to what is kept of it. An error is given without what the
-/// application printed in front of it, so that the same error is the same text.
+/// What the JVM complains of in a line, when it does: cut to what is kept of it. An error is given
+/// without what the application printed in front of it, so that the same error is the same text.
 pub(crate) fn said_in(line: &[u8]) -> Option<String> {
     let line = line.trim_ascii();
     let from = if BEGINNINGS.iter().any(|words| line.starts_with(words)) {
@@ -37,7 +38,8 @@ pub(crate) fn said_in(line: &[u8]) -> Option<String> {
     Some(text(line.get(from..)?))
 }
 
-/// What the parallel collector of JDK 6 to 8 says within a record of a full collection, on its line.
+/// What the parallel collector of JDK 6 to 8 says within a record of a full collection, on its
+/// line.
 pub(crate) fn limit_in(line: &[u8]) -> Option<String> {
     let at = memchr::memmem::find(line, b"GCTimeLimit")?;
     let from = memchr::memmem::rfind(line.get(..at)?, b"GC time ")?;
@@ -47,8 +49,8 @@ pub(crate) fn limit_in(line: &[u8]) -> Option<String> {
     Some(text(words.split(|b| *b == b',' || *b == b'[').next().unwrap_or(words)))
 }
 
-/// Whether the class is named as what was thrown: by itself or with its message, and not as a class of which something is
-/// logged, or in the text of a flag.
+/// Whether the class is named as what was thrown: by itself or with its message, and not as a class
+/// of which something is logged, or in the text of a flag.
 fn is_error(line: &[u8], at: usize) -> bool {
     let after = line.get(at + "java.lang.OutOfMemoryError".len()..).unwrap_or_default();
     let before = line.get(..at).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Logs of JVMs that run now: every JDK that this machine has, every collector of each, read and counted again by
-//! another method.
+//! Logs of JVMs that run now: every JDK that this machine has, every collector of each, read and
+//! counted again by another method.
 //!
-//! The oracle knows nothing of records: it takes the lines that say "Pause" and end in "ms", and leaves out those
-//! whose stretch of time lies within that of the next one.
+//! The oracle knows nothing of records: it takes the lines that say "Pause" and end in "ms", and
+//! leaves out those whose stretch of time lies within that of the next one.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -90,8 +90,9 @@ fn check(log: &Path, name: &str, seen: &mut Seen) {
     eprintln!("{name}: {} pauses, {:.3} s, {} stalls", read.0, read.1 as f64 / 1e6, stalls);
 }
 
-/// Count, sum and maximum of the pauses in microseconds, by stretches of time: each closing line tells when it ended
-/// (its number) and which collections it may hold (those with a later id, closed right before it, not longer).
+/// Count, sum and maximum of the pauses in microseconds, by stretches of time: each closing line
+/// tells when it ended (its number) and which collections it may hold (those with a later id,
+/// closed right before it, not longer).
 fn by_another_method(text: &str) -> (usize, i64, i64) {
     let mut pauses: Vec<(u64, i64, String)> = Vec::new();
     for line in text.lines().filter(|l| l.ends_with("ms") && l.contains(" Pause ")) {
@@ -196,7 +197,8 @@ fn run(jdk: &Jdk, options: &[&str], log: &Path, classes: &Path) -> bool {
     if !available.is_ok_and(|output| output.status.success()) {
         return false;
     }
-    // Epsilon never collects: it ends with an error when the heap is full, and its log is whole all the same.
+    // Epsilon never collects: it ends with an error when the heap is full, and its log is whole all
+    // the same.
     let status = Command::new(&jdk.java)
         .args(options)
         .args(["-Xmx200m", "-cp"])

@@ -1,5 +1,5 @@
-//! The reader of JDK 6–8 GC logs: golden tests on logs of a real JDK 8 and on a written one full of traps, and what
-//! must hold for any input.
+//! The reader of JDK 6–8 GC logs: golden tests on logs of a real JDK 8 and on a written one full of
+//! traps, and what must hold for any input.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,7 +17,8 @@ fn read(bytes: &[u8]) -> Recording {
     let lines = Lines::new(Box::new(std::io::Cursor::new(bytes.to_vec())));
     let mut input = Input { name: "gc.log".to_owned(), modified: None, lines };
     let mut recording = Recording::new();
-    // An error says that there was no record; the recording is then empty, and that is judged by the test.
+    // An error says that there was no record; the recording is then empty, and that is judged by
+    // the test.
     let _ = reader().read(&mut input, &mut recording);
     recording.seal();
     recording
@@ -352,7 +353,8 @@ fn labels(recording: &Recording, kind: &str, key: &str) -> Vec<String> {
     recording.spans_of(kind).map(of).map(|found: Vec<String>| found.join(", ")).collect()
 }
 
-/// A phase of the concurrent thread ends within the full collection that takes its place, and prints a later stamp there.
+/// A phase of the concurrent thread ends within the full collection that takes its place, and
+/// prints a later stamp there.
 const CONCURRENT_MODE_FAILURE: &str = "\
 100.000: [GC 100.001: [ParNew: 18874K->2096K(18874K), 0.2000000 secs] 109623K->98424K(207618K), 0.2001000 secs] [Times: user=0.9 sys=0.01, real=0.2 secs]
 200.000: [Full GC 200.000: [CMS210.500: [CMS-concurrent-sweep: 12.000/14.000 secs] [Times: user=41.93 sys=0.01, real=14.0 secs]
@@ -435,8 +437,8 @@ java.lang.OutOfMemoryError: GC overhead limit exceeded
     assert_eq!(recording.sources[0].skipped, 0);
 }
 
-/// G1 counts the objects of each class behind the record of a full collection, and within its stop: the CPU line, which
-/// comes last, has both.
+/// G1 counts the objects of each class behind the record of a full collection, and within its stop:
+/// the CPU line, which comes last, has both.
 #[test]
 fn a_class_histogram_after_a_full_collection_is_part_of_its_stop() {
     let log = "2021-10-07T10:05:34.135+0100: 69302.241: [Full GC (System.gc()) 2021-10-07T10:05:34.135+0100: 69302.241: \

@@ -1,6 +1,7 @@
 //! A real JDK 8 under every collector and flag set, read by us and counted by another program.
 //!
-//! Skips, and says so, where there is no JDK 8 (`scripts/jdk8.sh` brings one), no javac or no Python.
+//! Skips, and says so, where there is no JDK 8 (`scripts/jdk8.sh` brings one), no javac or no
+//! Python.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 

@@ -1,5 +1,5 @@
-//! Real JVMs record themselves and write a GC log that knows no wall-clock time: the recording must say what the JDK's own
-//! tool says, and both files must be one picture.
+//! Real JVMs record themselves and write a GC log that knows no wall-clock time: the recording must
+//! say what the JDK's own tool says, and both files must be one picture.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
@@ -44,7 +44,8 @@ fn summary(home: &Path, file: &Path) -> BTreeMap<String, u64> {
     text.lines().filter_map(row).collect()
 }
 
-/// The innermost frames of the samples as `jfr print` tells them; as text, it would leave methods out that the JVM calls hidden.
+/// The innermost frames of the samples as `jfr print` tells them; as text, it would leave methods
+/// out that the JVM calls hidden.
 fn printed_tops(home: &Path, file: &Path) -> BTreeMap<String, u64> {
     let mut command = Command::new(home.join("bin/jfr"));
     command.args(["print", "--json", "--events", "jdk.ExecutionSample", "--stack-depth", "1"]);
@@ -72,7 +73,8 @@ fn tops(recording: &Recording) -> BTreeMap<String, u64> {
     tops
 }
 
-/// A method's name without what makes a hidden class unique: "java.lang.invoke.LambdaForm$MH+0x00007f.invoke".
+/// A method's name without what makes a hidden class unique:
+/// "java.lang.invoke.LambdaForm$MH+0x00007f.invoke".
 fn without_address(name: &str) -> String {
     let Some((class, method)) = name.rsplit_once('.') else { return name.to_owned() };
     let class = class.split("+0x").next().unwrap_or(class);

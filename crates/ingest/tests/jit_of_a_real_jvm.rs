@@ -1,4 +1,5 @@
-//! A real JVM writes all its JIT logs at once: they must agree. And one is killed: what it left must be read.
+//! A real JVM writes all its JIT logs at once: they must agree. And one is killed: what it left
+//! must be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -72,8 +73,8 @@ struct Told {
 /// What a log tells by compile id.
 type Compilations = BTreeMap<i64, Told>;
 
-/// Tier and method of the compilations that a recording tells of. Stale tasks (nobody wants them any more when their
-/// turn comes) are in LogCompilation alone.
+/// Tier and method of the compilations that a recording tells of. Stale tasks (nobody wants them
+/// any more when their turn comes) are in LogCompilation alone.
 fn compilations(recording: &Recording) -> Compilations {
     let failures = recording.spans_of(kind::JIT_FAILURE);
     let stale: BTreeSet<_> =
@@ -217,8 +218,8 @@ fn what_a_killed_jvm_leaves_is_joined_to_tasks_and_waits() {
         let processes: BTreeSet<_> = joined.spans_of(kind::JIT_COMPILE).map(|s| s.process()).collect();
         let queue: BTreeSet<_> = joined.spans_of(kind::JIT_QUEUE).map(|s| s.process()).collect();
         assert_eq!((processes.len(), &processes), (1, &queue), "JDK {feature}: one JVM");
-        // Known is every wait whose task is in a thread's file; tasks still queued are in none, nor are those in
-        // the last block of a file, which was lost.
+        // Known is every wait whose task is in a thread's file; tasks still queued are in none, nor
+        // are those in the last block of a file, which was lost.
         let keys = |kind| joined.spans_of(kind).map(|s| s.key()).collect::<BTreeSet<_>>();
         let both = keys(kind::JIT_QUEUE).intersection(&keys(kind::JIT_COMPILE)).count();
         let mut waits = joined.spans_of(kind::JIT_QUEUE);

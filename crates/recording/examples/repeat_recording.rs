@@ -1,9 +1,12 @@
-//! Repeats a recording with its rows moved on in time, to see what an hour of the same service costs.
+//! Repeats a recording with its rows moved on in time, to see what an hour of the same service
+//! costs.
 //!
-//!     cargo run --release -p fathom-recording --example repeat_recording -- run.fathom 55 hour.fathom
+//!     cargo run --release -p fathom-recording --example repeat_recording -- run.fathom 55
+//!     hour.fathom
 //!
-//! Processes, threads, stacks and series are the same ones in each repetition, and what lasts longer than the recording is cut
-//! at its end, so that the rows are those of one service that goes on. Clocks and facts stay as they are.
+//! Processes, threads, stacks and series are the same ones in each repetition, and what lasts
+//! longer than the recording is cut at its end, so that the rows are those of one service that goes
+//! on. Clocks and facts stay as they are.
 
 use std::path::Path;
 use std::process::ExitCode;

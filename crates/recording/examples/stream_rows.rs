@@ -1,9 +1,10 @@
 //! Streams many rows through the writer and says how fast, and how much memory it took.
 //!
-//!     cargo run --release -p fathom-recording --example stream_rows -- 20000000 2000000 /tmp/big.fathom
+//!     cargo run --release -p fathom-recording --example stream_rows -- 20000000 2000000
+//!     /tmp/big.fathom
 //!
-//! The bound that the writer keeps is 128 MB of resident memory with 50,000 stacks, whatever the number of rows; this ends with status 1
-//! when it is passed.
+//! The bound that the writer keeps is 128 MB of resident memory with 50,000 stacks, whatever the
+//! number of rows; this ends with status 1 when it is passed.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

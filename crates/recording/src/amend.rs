@@ -1,4 +1,5 @@
-//! Corrections of spans, once a second source tells more of the same things. Before [`Recording::seal`].
+//! Corrections of spans, once a second source tells more of the same things. Before
+//! [`Recording::seal`].
 
 use crate::once::Change;
 use crate::spans::NONE;
@@ -17,7 +18,8 @@ impl Recording {
         self.spans.figures.set(span.index(), key, value)
     }
 
-    /// Takes spans out. Ids of those behind them change; a child of one that is taken out loses its parent.
+    /// Takes spans out. Ids of those behind them change; a child of one that is taken out loses its
+    /// parent.
     pub fn remove_spans(&mut self, mut remove: impl FnMut(&Span<'_>) -> bool) {
         let gone: Vec<bool> =
             (0..self.spans.len()).map(|i| remove(&self.span_at(SpanId(i as u32)))).collect();

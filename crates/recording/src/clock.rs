@@ -1,8 +1,9 @@
 //! One clock: nanoseconds since the Unix epoch, `i64`.
 //!
-//! A source stamps its records on a clock of its own. While it is read, its rows carry that clock's nanoseconds;
-//! when all sources are known, each is *placed* once by an offset ([`crate::Recording::place`]). How sure the
-//! placement is stands in [`Placement`] and is shown to the user; what could not be placed says so.
+//! A source stamps its records on a clock of its own. While it is read, its rows carry that clock's
+//! nanoseconds; when all sources are known, each is *placed* once by an offset
+//! ([`crate::Recording::place`]). How sure the placement is stands in [`Placement`] and is shown to
+//! the user; what could not be placed says so.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +28,9 @@ pub fn seconds(ns: i64) -> f64 {
 pub enum ClockBasis {
     /// Wall-clock time: nanoseconds since the epoch.
     Epoch,
-    /// Seconds since the JVM's elapsed counter started: unified logging's `uptime`, LogCompilation's `stamp`,
-    /// JDK 8's leading seconds and PrintCompilation's first column all share this zero.
+    /// Seconds since the JVM's elapsed counter started: unified logging's `uptime`,
+    /// LogCompilation's `stamp`, JDK 8's leading seconds and PrintCompilation's first column all
+    /// share this zero.
     JvmUptime,
     /// Seconds since some start that the file does not name (a benchmark's tick column).
     SinceStart,
@@ -44,23 +46,24 @@ pub struct Placement {
     pub wall: bool,
     /// What was added to the source's own stamps, in nanoseconds.
     pub offset_ns: i64,
-    /// How far the placement may be off, in nanoseconds; `None` when nothing relates the source to the recording's
-    /// clock: it then keeps its own stamps, see [`Placement::is_known`].
+    /// How far the placement may be off, in nanoseconds; `None` when nothing relates the source to
+    /// the recording's clock: it then keeps its own stamps, see [`Placement::is_known`].
     pub uncertainty_ns: Option<i64>,
-    /// In words, how the offset was found: "date stamp next to uptime in 3,200 lines", "by hand (--align)".
+    /// In words, how the offset was found: "date stamp next to uptime in 3,200 lines", "by hand
+    /// (--align)".
     pub how: String,
 }
 
 impl Placement {
-    /// Whether the source is on the recording's clock. Times of one that is not must not be held against those of
-    /// other sources.
+    /// Whether the source is on the recording's clock. Times of one that is not must not be held
+    /// against those of other sources.
     pub fn is_known(&self) -> bool {
         self.uncertainty_ns.is_some()
     }
 }
 
-/// A known pair of a source's own time and wall-clock time: the epoch nanoseconds at which the source's clock
-/// showed zero.
+/// A known pair of a source's own time and wall-clock time: the epoch nanoseconds at which the
+/// source's clock showed zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Anchor {
     /// Epoch nanoseconds of the source clock's zero.

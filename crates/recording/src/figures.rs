@@ -1,10 +1,11 @@
-//! The figures of all spans, small: a 4 GB GC log has a million pauses with some forty figures each.
+//! The figures of all spans, small: a 4 GB GC log has a million pauses with some forty figures
+//! each.
 //!
-//! Two facts make them small. Spans of a kind have mostly the same keys in the same order, so that a span keeps the
-//! id of its *shape* (a list of keys that is stored once) in place of the keys. And most figures are counts, whole
-//! kilobytes, or times printed in thousandths, which one word of 32 bits holds exactly in one of three [forms](form);
-//! any other takes two. Which form a figure has is told by bits in front of a span's values. No bit of a figure is
-//! lost by it.
+//! Two facts make them small. Spans of a kind have mostly the same keys in the same order, so that
+//! a span keeps the id of its *shape* (a list of keys that is stored once) in place of the keys.
+//! And most figures are counts, whole kilobytes, or times printed in thousandths, which one word of
+//! 32 bits holds exactly in one of three [forms](form); any other takes two. Which form a figure
+//! has is told by bits in front of a span's values. No bit of a figure is lost by it.
 
 use std::collections::HashMap;
 
@@ -35,13 +36,14 @@ struct Shape {
     keys: Box<[StrId]>,
     /// The smallest key.
     first: u32,
-    /// Where each key from the smallest to the largest is in the list, [`NOWHERE`] where it is not: asked for of every
-    /// span of a recording. Empty for the shapes that are too many or too wide for it, which are searched.
+    /// Where each key from the smallest to the largest is in the list, [`NOWHERE`] where it is not:
+    /// asked for of every span of a recording. Empty for the shapes that are too many or too wide
+    /// for it, which are searched.
     places: Box<[u16]>,
 }
 
-/// How many shapes have `places`, and how far apart their keys may be. A log has a few dozen shapes of words that
-/// were among its first; each takes two bytes for each key between.
+/// How many shapes have `places`, and how far apart their keys may be. A log has a few dozen shapes
+/// of words that were among its first; each takes two bytes for each key between.
 const PLACED: (usize, usize) = (256, 2048);
 const NOWHERE: u16 = u16::MAX;
 
@@ -73,7 +75,8 @@ const FORMS: usize = u32::BITS as usize / 2;
 
 /// How a figure is written.
 mod form {
-    /// The bits of an `f32`: whole numbers up to 2²⁴, and larger ones that are multiples of powers of two.
+    /// The bits of an `f32`: whole numbers up to 2²⁴, and larger ones that are multiples of powers
+    /// of two.
     pub(super) const SHORT: u32 = 0b00;
     /// Thousandths, as an `i32`: 12.3 ms, 0.06 s.
     pub(super) const THOUSANDTHS: u32 = 0b01;
@@ -94,8 +97,8 @@ impl Figures {
         self.push_values(shape, figures.map(|(_, value)| value));
     }
 
-    /// Adds the figures of the next span with keys that are still text. They are probably those of span `like`, which
-    /// is cheaper to see than to look each of them up.
+    /// Adds the figures of the next span with keys that are still text. They are probably those of
+    /// span `like`, which is cheaper to see than to look each of them up.
     pub(crate) fn push_texts(&mut self, figures: &[(&str, f64)], like: Option<usize>, strings: &mut Strings) {
         let is_like = |i: &usize| {
             let model = self.keys_of(*i);
@@ -204,7 +207,8 @@ impl Figures {
                 self.words[at] = word;
             }
             (_, None) => {
-                // It has outgrown its word: the span's words are written anew at the end, the old ones are lost.
+                // It has outgrown its word: the span's words are written anew at the end, the old
+                // ones are lost.
                 let mut values: Vec<f64> = self.of(i).map(|(_, value)| value).collect();
                 values[n] = value;
                 self.start.set(i, self.words.len() as u64);
@@ -269,7 +273,8 @@ impl Figures {
         self.words[start + n / FORMS] >> (2 * (n % FORMS)) & form::WIDE
     }
 
-    /// Where the `n`th figure of span `i` is: behind those before it and as many words more as they have wide ones.
+    /// Where the `n`th figure of span `i` is: behind those before it and as many words more as they
+    /// have wide ones.
     fn place(&self, i: usize, n: usize) -> usize {
         let start = self.start_of(i);
         let wide = |forms: u32| (forms & forms >> 1 & form::LOWER).count_ones();

@@ -1,8 +1,10 @@
-//! What a recording is of, in words that hold outside of it: rows of many recordings can lie in one table.
+//! What a recording is of, in words that hold outside of it: rows of many recordings can lie in one
+//! table.
 //!
-//! All ids within a recording ([`crate::ProcessId`] …) are its own. Host, boot, container, service and version are what
-//! the rows of one machine are told from those of another by. What was not seen is `None`, never made up: a recording
-//! of log files has no host unless the user names it, and one of an older fathom has nothing of this at all.
+//! All ids within a recording ([`crate::ProcessId`] …) are its own. Host, boot, container, service
+//! and version are what the rows of one machine are told from those of another by. What was not
+//! seen is `None`, never made up: a recording of log files has no host unless the user names it,
+//! and one of an older fathom has nothing of this at all.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -84,13 +86,15 @@ impl Identity {
         Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Whether a text is an id as [`Self::new_recording_id`] makes them: it becomes part of file names.
+    /// Whether a text is an id as [`Self::new_recording_id`] makes them: it becomes part of file
+    /// names.
     pub fn is_recording_id(text: &str) -> bool {
         text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
     }
 
-    /// Derives the name of the service from the processes, where nothing better has told it: the name that all JVMs of
-    /// the recording have in common. A recording of several programs has none.
+    /// Derives the name of the service from the processes, where nothing better has told it: the
+    /// name that all JVMs of the recording have in common. A recording of several programs has
+    /// none.
     pub fn derive_service(&mut self, processes: &[Process]) {
         if self.service.is_some() {
             return;
@@ -123,7 +127,8 @@ impl Identity {
         self.labels.retain(|key, value| other.labels.get(key) == Some(value));
     }
 
-    /// Of a file from somebody else: an id that is none is an error, and texts are cut and made plain.
+    /// Of a file from somebody else: an id that is none is an error, and texts are cut and made
+    /// plain.
     pub fn checked(mut self) -> Result<Self, String> {
         if let Some(id) = self.recording.as_ref().filter(|id| !Self::is_recording_id(id)) {
             return Err(format!("the recording's id is not 32 hexadecimal digits: {}", plain(id)));

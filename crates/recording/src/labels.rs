@@ -1,4 +1,5 @@
-//! The labels of all spans, small: pauses of one cause have the same ones, which are then kept once.
+//! The labels of all spans, small: pauses of one cause have the same ones, which are then kept
+//! once.
 
 use crate::{StrId, Strings};
 
@@ -14,7 +15,8 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    /// Adds the labels of the next span. They may be those of span `like`, which takes no memory then.
+    /// Adds the labels of the next span. They may be those of span `like`, which takes no memory
+    /// then.
     pub(crate) fn push_texts(&mut self, labels: &[(&str, &str)], like: Option<usize>, strings: &mut Strings) {
         let same = |(known, new): (&(StrId, StrId), &(&str, &str))| {
             strings.is(known.0, new.0) && strings.is(known.1, new.1)

@@ -6,9 +6,10 @@
 //! | spans | something that lasted, on a thread, a process or the host |
 //! | series | a number over time |
 //!
-//! with the dictionaries of strings, frames, stacks, threads, processes and sources. `ingest` and `capture` write
-//! one through [`Sink`]; `diagnose` and `render` read a [`Recording`]. The words used in it are in [`vocabulary`]; what it
-//! is on disk is in `disk` (feature `disk`, on by default).
+//! with the dictionaries of strings, frames, stacks, threads, processes and sources. `ingest` and
+//! `capture` write one through [`Sink`]; `diagnose` and `render` read a [`Recording`]. The words
+//! used in it are in [`vocabulary`]; what it is on disk is in `disk` (feature `disk`, on by
+//! default).
 
 mod amend;
 mod append;

@@ -1,8 +1,10 @@
-//! Columns of numbers that are nearly all small or absent, which a large recording pays for row by row.
+//! Columns of numbers that are nearly all small or absent, which a large recording pays for row by
+//! row.
 
 use std::ops::Range;
 
-/// Numbers in 32 bits each as long as all of them fit, and in 64 from the first one on that does not.
+/// Numbers in 32 bits each as long as all of them fit, and in 64 from the first one on that does
+/// not.
 #[derive(Clone, Debug)]
 pub(crate) enum Narrow {
     /// All fit so far.
@@ -96,7 +98,8 @@ impl Narrow {
 /// "None" in a column of ids.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Ids that most recordings have few or none of: what lies behind the last one is [`NONE`] and takes no memory.
+/// Ids that most recordings have few or none of: what lies behind the last one is [`NONE`] and
+/// takes no memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sparse(Vec<u32>);
 

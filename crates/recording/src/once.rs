@@ -1,16 +1,17 @@
 //! Each fact once.
 //!
-//! A log says more of a collection than the JVM's probes do (phases, sizes, CPU time), the probes more than a flight
-//! recording; where several are there, every sum over the table would count twice. The record of the one that says
-//! most stays, with its own stamps, so that its phases fit into it. It takes over what only the other knew, and names
-//! the other in the label `also_in`.
+//! A log says more of a collection than the JVM's probes do (phases, sizes, CPU time), the probes
+//! more than a flight recording; where several are there, every sum over the table would count
+//! twice. The record of the one that says most stays, with its own stamps, so that its phases fit
+//! into it. It takes over what only the other knew, and names the other in the label `also_in`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::vocabulary::{kind, label, source};
 use crate::{ProcessId, Recording, Source, SourceId, Span, SpanId, StrId, Strings, ThreadId};
 
-/// The source format of the collector that reads the JVM's probes, and that of the collector of locks.
+/// The source format of the collector that reads the JVM's probes, and that of the collector of
+/// locks.
 const PROBES: &str = source::JVM_EVENTS;
 const LOCKS: &str = source::LOCKS;
 /// That of a flight recording.
@@ -25,15 +26,18 @@ const OF_FLIGHT: [&str; 2] = [kind::GC_CONCURRENT, kind::VM_OPERATION];
 /// What a flight recording has that the collector of locks has as well.
 const OF_LOCKS: [&str; 3] = [kind::LOCK_MONITOR, kind::LOCK_WAIT, kind::LOCK_PARK];
 
-/// A stop that was longer than the log has it by as much stays as the probes saw it, and not as the log has it: before JDK 13
-/// the log's clock starts behind the first line of a stop and ends before the last, and it is in writing those that the JVM may
-/// hang (`RuntimeService`, runtimeService.cpp). Stamps and probes differ by less than a time slice.
+/// A stop that was longer than the log has it by as much stays as the probes saw it, and not as the
+/// log has it: before JDK 13 the log's clock starts behind the first line of a stop and ends before
+/// the last, and it is in writing those that the JVM may hang (`RuntimeService`,
+/// runtimeService.cpp). Stamps and probes differ by less than a time slice.
 const LONGER_NS: i64 = 20_000_000;
 /// How far the stamps of one collection may be apart in two sources.
 const STRAY_NS: i64 = 100_000_000;
-/// How far the stamps of one stop may be apart, where a log counts milliseconds of a clock that is known to within two.
+/// How far the stamps of one stop may be apart, where a log counts milliseconds of a clock that is
+/// known to within two.
 const STAMP_NS: i64 = 5_000_000;
-/// So many of the records that began last before the end of another are looked at for the one that is the same.
+/// So many of the records that began last before the end of another are looked at for the one that
+/// is the same.
 const NEAR: usize = 64;
 
 /// A span that may be in another source too.
@@ -59,8 +63,8 @@ pub(crate) enum Change {
 }
 
 impl Recording {
-    /// Puts the records that several sources have of the same collection, stop, compilation or wait together to one.
-    /// Before [`Recording::seal`]; a no-op where no two sources can have the same.
+    /// Puts the records that several sources have of the same collection, stop, compilation or wait
+    /// together to one. Before [`Recording::seal`]; a no-op where no two sources can have the same.
     pub fn tell_once(&mut self) {
         let kinds = kinds(&self.sources);
         if kinds.is_empty() {
@@ -192,8 +196,8 @@ pub(crate) fn changes(facts: &[Fact], sources: &[Source], strings: &mut Strings)
                 let times = watched.get(&(process, *source)).into_iter().flatten();
                 times.into_iter().any(|(from, to)| (*from..=*to).contains(&middle))
             };
-            // What a log or the probes have any of they have all of, while they watched. A flight recording has collections
-            // and compilations that a log need not have.
+            // What a log or the probes have any of they have all of, while they watched. A flight
+            // recording has collections and compilations that a log need not have.
             let all = (what == kind::SAFEPOINT || (rank(fact) == 1 && WHOLE.contains(&what)))
                 && tellers.iter().any(|(of, source)| *of < rank(fact) && covers(source));
             if partner.is_some() || all {
@@ -213,7 +217,8 @@ fn partner<'f>(group: &[&'f Fact], fact: &Fact, better: &dyn Fn(&Fact) -> bool) 
     like.max_by_key(|other| (other.shared_ns(fact), std::cmp::Reverse(other.id))).copied()
 }
 
-/// Stops that the probes saw last longer than a log of the same JVM has it, with what the log has of each.
+/// Stops that the probes saw last longer than a log of the same JVM has it, with what the log has
+/// of each.
 fn longer<'f>(group: &[&'f Fact], rank: &dyn Fn(&Fact) -> u8) -> Vec<(&'f Fact, Vec<&'f Fact>)> {
     let (probed, logged): (Vec<&Fact>, Vec<&Fact>) =
         group.iter().filter(|fact| rank(fact) < 2).partition(|fact| rank(fact) == 1);

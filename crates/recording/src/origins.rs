@@ -1,5 +1,5 @@
-//! Where each row of a table comes from: a span's process and source, a sample's kind besides. A recording has few of them that
-//! differ, so that each is kept once.
+//! Where each row of a table comes from: a span's process and source, a sample's kind besides. A
+//! recording has few of them that differ, so that each is kept once.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,15 +1,17 @@
 //! What each process of a recording is called, so that no two JVMs go by one name.
 //!
-//! A JVM is called by its main class. Where several of one main class are there, replicas or members of a cluster, each is
-//! called by the class without its package, the part of its arguments that tells it from the others, and its pid:
-//! "StartUp db2 2 [pid 1234]". Other processes keep the name of their program, also where many run the same.
+//! A JVM is called by its main class. Where several of one main class are there, replicas or
+//! members of a cluster, each is called by the class without its package, the part of its arguments
+//! that tells it from the others, and its pid: "StartUp db2 2 [pid 1234]". Other processes keep the
+//! name of their program, also where many run the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::vocabulary::fact;
 use crate::{ClockBasis, Process, ProcessId, Recording, Source};
 
-/// Characters of arguments in a name: what is longer is a path or a list, of which the pid tells as well.
+/// Characters of arguments in a name: what is longer is a path or a list, of which the pid tells as
+/// well.
 const ARGUMENTS: usize = 40;
 /// What stands for a value that was masked, which tells nothing.
 const MASKED: &str = "***";
@@ -41,14 +43,16 @@ impl ProcessNames {
 }
 
 impl Recording {
-    /// What a process is called, which is no other JVM's name. Before [`Recording::seal`], and of a process that was added
-    /// after it, the name that it was given; empty for one that is not there.
+    /// What a process is called, which is no other JVM's name. Before [`Recording::seal`], and of a
+    /// process that was added after it, the name that it was given; empty for one that is not
+    /// there.
     pub fn process_name(&self, id: ProcessId) -> &str {
         let given = || self.processes.get(id.index()).map_or("", |process| process.name.as_str());
         self.names.get(id).unwrap_or_else(given)
     }
 
-    /// When a process started, nanoseconds on the recording's clock, where a source counts from there.
+    /// When a process started, nanoseconds on the recording's clock, where a source counts from
+    /// there.
     pub fn process_started_ns(&self, id: ProcessId) -> Option<i64> {
         let own = |source: &&Source| {
             source.process == Some(id.0)
@@ -59,7 +63,8 @@ impl Recording {
     }
 }
 
-/// Of each namesake the arguments that not all of them have: the program's own, else the properties that it was given.
+/// Of each namesake the arguments that not all of them have: the program's own, else the properties
+/// that it was given.
 fn telling(processes: &[Process], members: &[usize]) -> Vec<String> {
     let words = |key: &str, wanted: fn(&str) -> Option<&str>| -> Vec<Vec<String>> {
         let of = |i: &usize| processes[*i].fact(key).unwrap_or_default();
@@ -88,8 +93,8 @@ fn differing(all: &[Vec<String>]) -> Vec<String> {
     all.iter().map(of).collect()
 }
 
-/// Of each namesake what no other has: "pid 1234"; with the file that tells of it where pids are unknown or, of several
-/// machines, equal; with its row where that is no difference either.
+/// Of each namesake what no other has: "pid 1234"; with the file that tells of it where pids are
+/// unknown or, of several machines, equal; with its row where that is no difference either.
 fn marks(processes: &[Process], sources: &[Source], members: &[usize]) -> Vec<String> {
     let pid = |i: &usize| processes[*i].pid.map(|pid| format!("pid {pid}"));
     let file = |i: &usize| {

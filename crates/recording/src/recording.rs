@@ -1,7 +1,8 @@
 //! A recording in memory: what readers fill, what rules and views read.
 //!
-//! Life of one: readers push rows stamped on their own clocks → [`Recording::place`] moves each source onto the one
-//! clock → [`Recording::seal`] sorts the index → it is read. On disk it is Parquet; see [`crate::disk`].
+//! Life of one: readers push rows stamped on their own clocks → [`Recording::place`] moves each
+//! source onto the one clock → [`Recording::seal`] sorts the index → it is read. On disk it is
+//! Parquet; see [`crate::disk`].
 
 mod span;
 
@@ -18,11 +19,12 @@ use crate::vocabulary::sample;
 use crate::{FrameId, ProcessId, SeriesId, SourceId, SpanId, StackId, StrId, ThreadId};
 pub use span::Span;
 
-/// How many spans back one of the same kind is looked for, which probably has the same figures: a pause, its safepoint
-/// and what is concurrent with them take turns.
+/// How many spans back one of the same kind is looked for, which probably has the same figures: a
+/// pause, its safepoint and what is concurrent with them take turns.
 const MODELS: usize = 4;
 
-/// Where readers and collectors write. [`Recording`] keeps rows in memory; the disk writer spools them.
+/// Where readers and collectors write. [`Recording`] keeps rows in memory; the disk writer spools
+/// them.
 ///
 /// Times handed over are on the source's own clock.
 pub trait Sink {
@@ -36,7 +38,8 @@ pub trait Sink {
     fn process_mut(&mut self, id: ProcessId) -> &mut Process;
     /// The id of a thread, adding it when it is new. A thread is told by process, tid and name.
     fn thread(&mut self, process: ProcessId, tid: Option<i64>, name: &str, role: crate::Role) -> ThreadId;
-    /// Gives a thread another name: one that is seen before it has named itself is called as its maker.
+    /// Gives a thread another name: one that is seen before it has named itself is called as its
+    /// maker.
     fn rename_thread(&mut self, id: ThreadId, name: &str, role: crate::Role);
     /// Adds a span. A `t1_ns` before `t0_ns` is raised to it.
     fn span(&mut self, row: &SpanRow<'_>) -> SpanId;
@@ -169,7 +172,8 @@ impl Sink for Recording {
 
     fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
         let node = StackNode { parent, frame };
-        // A stack's nodes were mostly added one behind the other, and the first that has a caller is the one that counts.
+        // A stack's nodes were mostly added one behind the other, and the first that has a caller
+        // is the one that counts.
         let next = parent.map(|parent| StackId(parent.0.wrapping_add(1)));
         if let Some(next) = next.filter(|next| self.stacks.get(next.index()) == Some(&node)) {
             return next;
@@ -199,9 +203,11 @@ impl Recording {
         Self::default()
     }
 
-    /// Memory of spans and samples, frames and stacks and the strings of all, bytes, as far as it grows with them.
+    /// Memory of spans and samples, frames and stacks and the strings of all, bytes, as far as it
+    /// grows with them.
     pub(crate) fn bytes(&self) -> usize {
-        // A row of a dictionary stands in its list and in the index by which it is found, a third of whose places are free.
+        // A row of a dictionary stands in its list and in the index by which it is found, a third
+        // of whose places are free.
         let rows = 3 * (self.frames.len() * size_of::<Frame>() + self.stacks.len() * size_of::<StackNode>());
         self.strings.bytes() + self.spans.bytes() + self.samples.bytes() + rows
     }
@@ -213,7 +219,8 @@ impl Recording {
         self.samples.shrink();
     }
 
-    /// Adds a thread as a row of its own, also beside one that is equal (processes that were merged leave such).
+    /// Adds a thread as a row of its own, also beside one that is equal (processes that were merged
+    /// leave such).
     pub(crate) fn add_thread(&mut self, thread: Thread) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
         self.thread_ids.entry(thread.clone()).or_insert(id);
@@ -237,7 +244,8 @@ impl Recording {
         id
     }
 
-    /// Adds `offset_ns` to every time of one source (spans, series, samples, what it covers), saturating.
+    /// Adds `offset_ns` to every time of one source (spans, series, samples, what it covers),
+    /// saturating.
     ///
     /// Callers set the source's [`crate::Placement`] to say why.
     pub fn place(&mut self, source: SourceId, offset_ns: i64) {
@@ -265,8 +273,8 @@ impl Recording {
         }
     }
 
-    /// Moves everything of process `from` to process `into`, when two files turn out to tell of one JVM.
-    /// `from` keeps its row, with name and facts moved over where `into` has none of its own.
+    /// Moves everything of process `from` to process `into`, when two files turn out to tell of one
+    /// JVM. `from` keeps its row, with name and facts moved over where `into` has none of its own.
     pub fn merge_process(&mut self, from: ProcessId, into: ProcessId) {
         if from == into {
             return;
@@ -299,8 +307,8 @@ impl Recording {
         }
     }
 
-    /// Sorts the index by which spans are found and tells JVMs of one name apart. Call once after the last row and the
-    /// last placement.
+    /// Sorts the index by which spans are found and tells JVMs of one name apart. Call once after
+    /// the last row and the last placement.
     pub fn seal(&mut self) {
         self.names = ProcessNames::of(&self.processes, &self.sources);
         self.by_kind.clear();
@@ -310,7 +318,8 @@ impl Recording {
         let t0 = &self.spans.t0_ns;
         for ids in self.by_kind.values_mut() {
             if !ids.is_sorted_by_key(|id| t0[id.index()]) {
-                // The stable sort takes what threads wrote one after another as the rows in order that they are.
+                // The stable sort takes what threads wrote one after another as the rows in order
+                // that they are.
                 let mut by_start: Vec<(i64, SpanId)> = ids.iter().map(|id| (t0[id.index()], *id)).collect();
                 by_start.sort_by_key(|(t0_ns, _)| *t0_ns);
                 ids.iter_mut().zip(by_start).for_each(|(id, (_, sorted))| *id = sorted);
@@ -350,15 +359,16 @@ impl Recording {
         kinds
     }
 
-    /// The kind of samples that tells what ran on CPUs: time where it was sampled by time, else cycles; `None` where there
-    /// are neither.
+    /// The kind of samples that tells what ran on CPUs: time where it was sampled by time, else
+    /// cycles; `None` where there are neither.
     pub fn on_cpu_kind(&self) -> Option<StrId> {
         // The word alone may be there without a sample: some other kind of thing is called so.
         let has_samples = |kind: &StrId| self.samples.kinds().any(|of| of == *kind);
         sample::ON_CPU.iter().filter_map(|kind| self.strings.find(kind)).find(has_samples)
     }
 
-    /// Gives one figure of this recording's spans. For loops over many: its word is looked up once for all of them.
+    /// Gives one figure of this recording's spans. For loops over many: its word is looked up once
+    /// for all of them.
     pub fn figure_of(&self, key: &str) -> impl Fn(&Span<'_>) -> Option<f64> + Copy + use<> {
         let key = self.strings.find(key);
         move |span| span.spans().figures.get(span.id.index(), key?)
@@ -379,8 +389,9 @@ impl Recording {
         Span { recording: self, id }
     }
 
-    /// First and last time of anything that is on the recording's clock, nanoseconds. A source that nothing relates
-    /// to it ([`crate::Placement::is_known`]) would stretch it by decades; it counts only when no other is there.
+    /// First and last time of anything that is on the recording's clock, nanoseconds. A source that
+    /// nothing relates to it ([`crate::Placement::is_known`]) would stretch it by decades; it
+    /// counts only when no other is there.
     pub fn covers_ns(&self) -> Option<(i64, i64)> {
         let known: Vec<bool> = self.sources.iter().map(|s| s.placement.is_known()).collect();
         let none_is = !known.contains(&true);

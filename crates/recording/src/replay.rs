@@ -1,4 +1,5 @@
-//! A recording in memory played into a sink: rows that were read later join those that were streamed.
+//! A recording in memory played into a sink: rows that were read later join those that were
+//! streamed.
 
 use std::collections::HashMap;
 
@@ -6,10 +7,11 @@ use crate::spans::NONE;
 use crate::{ProcessId, Recording, SampleRow, Sink, SourceId, SpanId, SpanRow, StackId, ThreadId};
 
 impl Recording {
-    /// Plays all rows that touch `[from_ns, to_ns)` into a sink, with the ids that they get there. Processes become
-    /// what `process` says; facts that those do not have yet are added to them. Spans that only watch
-    /// ([`crate::vocabulary::kind::RUN`]) are cut at both ends, all others stay whole. Times must be on the sink's clock. A
-    /// source tells of what was played of it: so many records, and nothing covered where all of it lies outside.
+    /// Plays all rows that touch `[from_ns, to_ns)` into a sink, with the ids that they get there.
+    /// Processes become what `process` says; facts that those do not have yet are added to them.
+    /// Spans that only watch ([`crate::vocabulary::kind::RUN`]) are cut at both ends, all others
+    /// stay whole. Times must be on the sink's clock. A source tells of what was played of it: so
+    /// many records, and nothing covered where all of it lies outside.
     ///
     /// Returns how many rows were played.
     pub fn replay(

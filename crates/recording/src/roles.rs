@@ -1,8 +1,8 @@
 //! What a thread is for, by its name: the one place that knows HotSpot's names.
 //!
-//! Names are those that HotSpot of JDK 8 to 25 gives (`compileBroker.cpp`, `vmThread.cpp`, the collectors' sources) and
-//! those of the Java threads that it and its class library start. The kernel keeps 15 bytes of a name
-//! ("C2 CompilerThre"), so a name is known whole and cut.
+//! Names are those that HotSpot of JDK 8 to 25 gives (`compileBroker.cpp`, `vmThread.cpp`, the
+//! collectors' sources) and those of the Java threads that it and its class library start. The
+//! kernel keeps 15 bytes of a name ("C2 CompilerThre"), so a name is known whole and cut.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +26,8 @@ pub enum Role {
 const KEPT: usize = 15;
 /// How names of compiler threads begin; a number follows.
 const JIT: &[&str] = &["C1 Compiler", "C2 Compiler", "JVMCI Compiler", "JVMCI-native Co", "Graal Compiler"];
-/// How names of the collectors' threads begin; most have a number or what the thread does behind it. Serial has none: it
-/// runs on the VM thread. None of them is a Java thread.
+/// How names of the collectors' threads begin; most have a number or what the thread does behind
+/// it. Serial has none: it runs on the VM thread. None of them is a Java thread.
 const GC: &[&str] = &[
     "GC Thread#",
     "GC task thread#",
@@ -86,9 +86,10 @@ const VM_NAMES: &[&str] = &[
 ];
 
 impl Role {
-    /// What a thread of a JVM is for. `java` says whether it is a Java thread, where that is known: an application may
-    /// name its threads as it likes, so that one of them is never a collector's, and what is neither the JVM's nor a
-    /// Java thread is [`Role::Other`]. Where it is not known, what is none of the JVM's is the application's.
+    /// What a thread of a JVM is for. `java` says whether it is a Java thread, where that is known:
+    /// an application may name its threads as it likes, so that one of them is never a collector's,
+    /// and what is neither the JVM's nor a Java thread is [`Role::Other`]. Where it is not known,
+    /// what is none of the JVM's is the application's.
     pub fn of_named(name: &str, java: Option<bool>) -> Self {
         let begins = |beginnings: &[&str]| beginnings.iter().any(|known| name.starts_with(known));
         let cut = |whole: &str| name.len() >= KEPT && whole.starts_with(name);

@@ -1,4 +1,5 @@
-//! Samples: a stack seen at a moment, standing for a weight; with the dictionaries of frames and stacks.
+//! Samples: a stack seen at a moment, standing for a weight; with the dictionaries of frames and
+//! stacks.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,11 @@
-//! Secrets in a JVM's command line and properties, masked so that a recording or a screen can be shown to somebody else.
+//! Secrets in a JVM's command line and properties, masked so that a recording or a screen can be
+//! shown to somebody else.
 //!
-//! All that begins with a JVM's arguments goes through here. What is masked is told by the name in front of the `=`:
-//! `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, the options of agents
-//! (`-javaagent:apm.jar=token=…,host=…`) and the parameters of URLs (`…?user=u&password=…`); and in a URL by its place, behind the
-//! user's name (`jdbc:mysql://u:…@host/db`, `jdbc:oracle:thin:u/…@host`).
+//! All that begins with a JVM's arguments goes through here. What is masked is told by the name in
+//! front of the `=`: `-Ddb.password=…`, `-Djavax.net.ssl.trustStorePassword=…`, the options of
+//! agents (`-javaagent:apm.jar=token=…,host=…`) and the parameters of URLs (`…?user=u&password=…`);
+//! and in a URL by its place, behind the user's name (`jdbc:mysql://u:…@host/db`,
+//! `jdbc:oracle:thin:u/…@host`).
 //!
 //! Limit: a secret under an innocent name (`-Dx=hunter2`) is not known as one.
 
@@ -12,8 +14,8 @@ const SECRET: [&str; 8] = ["password", "passwd", "passphrase", "secret", "token"
 
 /// The arguments with the values of secrets replaced by "***".
 ///
-/// The logs print arguments with spaces between and no quotes, so that a value may go on behind a space: what
-/// follows a secret up to the next word that begins with `-` is dropped with it.
+/// The logs print arguments with spaces between and no quotes, so that a value may go on behind a
+/// space: what follows a secret up to the next word that begins with `-` is dropped with it.
 pub fn masked(args: &str) -> String {
     let mut out = String::with_capacity(args.len());
     let mut in_secret = false;
@@ -40,7 +42,8 @@ fn names_the_next(word: &str) -> bool {
 /// What ends the user and the host of a URL.
 const BEHIND_HOST: [char; 5] = ['/', '?', '#', ';', ','];
 
-/// A text with the passwords in its URLs replaced by "***": what stands between the user's name and the `@`.
+/// A text with the passwords in its URLs replaced by "***": what stands between the user's name and
+/// the `@`.
 pub fn masked_urls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -61,9 +64,9 @@ pub fn masked_urls(text: &str) -> String {
     masked_oracle(out)
 }
 
-/// Where the password stands in a URL without its scheme: from the colon behind the user to the last `@`, as a password that
-/// was not encoded may hold both `@` and `/`. A path with an `@` behind a password is masked with it, rather than a password
-/// be shown in part.
+/// Where the password stands in a URL without its scheme: from the colon behind the user to the
+/// last `@`, as a password that was not encoded may hold both `@` and `/`. A path with an `@`
+/// behind a password is masked with it, rather than a password be shown in part.
 fn password_in(url: &str) -> Option<(usize, usize)> {
     let url = &url[..url.find(char::is_whitespace).unwrap_or(url.len())];
     // Another URL of a list begins behind the last comma before its scheme.
@@ -84,8 +87,9 @@ fn password_in(url: &str) -> Option<(usize, usize)> {
 /// Names of users are shorter, and tokens longer.
 const TOKEN_FROM: usize = 16;
 
-/// Where a token stands alone before the host, as `https://TOKEN@host`: a long name without a password is one on the web, and
-/// elsewhere where it has digits among its letters, as names of accounts hardly have.
+/// Where a token stands alone before the host, as `https://TOKEN@host`: a long name without a
+/// password is one on the web, and elsewhere where it has digits among its letters, as names of
+/// accounts hardly have.
 fn token_in(url: &str, is_web: bool) -> Option<(usize, usize)> {
     let end = url.find(BEHIND_HOST).unwrap_or(url.len());
     let name = &url[..url[..end].rfind('@')?];
@@ -118,8 +122,8 @@ fn mask_word(word: &str, out: &mut String) -> bool {
         out.push_str(&rest[..=at]);
         if is_secret(&name[name_from..]) {
             out.push_str("***");
-            // Agents take lists of options: the next one stands behind a comma. A comma within a secret must not
-            // lay its rest open, so that what follows counts only as "name=value".
+            // Agents take lists of options: the next one stands behind a comma. A comma within a
+            // secret must not lay its rest open, so that what follows counts only as "name=value".
             if let Some(end) = value.find(['&', ';']).filter(|_| is_parameter) {
                 rest = &value[end..];
                 continue;
@@ -145,7 +149,8 @@ pub fn is_secret(name: &str) -> bool {
     is_pass || SECRET.iter().any(|part| name.contains(part))
 }
 
-/// The same of arguments that are told apart, as `/proc/PID/cmdline` has them: a value ends where its argument ends.
+/// The same of arguments that are told apart, as `/proc/PID/cmdline` has them: a value ends where
+/// its argument ends.
 pub fn masked_argument(argument: &str) -> String {
     let mut out = String::with_capacity(argument.len());
     mask_word(&masked_urls(argument), &mut out);
@@ -157,9 +162,9 @@ const PROGRAM_ARGUMENTS: usize = 8;
 /// Characters of an argument of a program: keys and tokens are longer than names of members.
 const PROGRAM_ARGUMENT: usize = 32;
 
-/// What may be kept of the arguments of a program itself, to tell members of a cluster apart: the first ones that are
-/// short, without values that a name before them calls secret (`--password=x`, `--password x`) and without addresses that
-/// name a user (`db://user:word@host`).
+/// What may be kept of the arguments of a program itself, to tell members of a cluster apart: the
+/// first ones that are short, without values that a name before them calls secret (`--password=x`,
+/// `--password x`) and without addresses that name a user (`db://user:word@host`).
 pub fn program_arguments<'a>(arguments: impl Iterator<Item = &'a str>) -> String {
     let mut kept: Vec<String> = Vec::new();
     let mut in_secret = false;

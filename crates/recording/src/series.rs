@@ -8,7 +8,8 @@ use crate::{ProcessId, SourceId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeriesKind {
-    /// Events per second over each point's interval, already divided by the elapsed time. Adds up over instances.
+    /// Events per second over each point's interval, already divided by the elapsed time. Adds up
+    /// over instances.
     Rate,
     /// A level at a moment or over an interval (bytes, a queue's length). Adds up over instances.
     Gauge,

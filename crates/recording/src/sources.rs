@@ -26,7 +26,8 @@ pub struct Source {
     pub bytes: u64,
     /// Lines read.
     pub lines: u64,
-    /// Files that it was put together from, in order, when it is a rotated set: see [`Source::position`].
+    /// Files that it was put together from, in order, when it is a rotated set: see
+    /// [`Source::position`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<Segment>,
     /// Records taken into the recording.
@@ -47,8 +48,8 @@ pub struct Source {
     /// What its CPU samples were taken by, when it takes any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
-    /// First and last time that it covers, nanoseconds on its own clock until it is placed, then on the
-    /// recording's.
+    /// First and last time that it covers, nanoseconds on its own clock until it is placed, then on
+    /// the recording's.
     pub covers_ns: Option<(i64, i64)>,
 }
 
@@ -61,7 +62,8 @@ pub struct Sampling {
     pub unit: String,
     /// Samples a second that were asked for, of each processor while it is busy.
     pub rate_hz: u32,
-    /// What lies between two samples, in the unit; `None` where the kernel keeps the rate by moving it.
+    /// What lies between two samples, in the unit; `None` where the kernel keeps the rate by moving
+    /// it.
     pub period: Option<u64>,
 }
 
@@ -101,7 +103,8 @@ pub struct UnknownLine {
     pub line: u64,
     /// Its first characters.
     pub text: String,
-    /// How many lines of this source are like it: that many of its skipped ones. 1 where lines are not compared.
+    /// How many lines of this source are like it: that many of its skipped ones. 1 where lines are
+    /// not compared.
     #[serde(default = "one")]
     pub alike: u64,
 }
@@ -121,7 +124,8 @@ pub struct Check {
     pub detail: String,
 }
 
-/// Something that a live collector was asked for and could not see: a blind spot of the recording, not an error.
+/// Something that a live collector was asked for and could not see: a blind spot of the recording,
+/// not an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
     /// What is missing: "safepoints of the JVM (pid 4711)".

@@ -1,7 +1,8 @@
 //! The spans table: everything that lasted from `t0` to `t1`. An event at a moment has `t0 == t1`.
 //!
-//! Column by column in memory, because a 4 GB GC log becomes millions of rows. Figures (numbers) and labels (strings)
-//! hang on a span as short lists ([`crate::figures`], [`crate::labels`]); their keys are the words of
+//! Column by column in memory, because a 4 GB GC log becomes millions of rows. Figures (numbers)
+//! and labels (strings) hang on a span as short lists ([`crate::figures`], [`crate::labels`]);
+//! their keys are the words of
 //! [`crate::vocabulary`].
 
 use crate::figures::Figures;
@@ -16,7 +17,8 @@ use crate::{ProcessId, SourceId, SpanId, StackId, StrId, ThreadId};
 pub struct SpanRow<'a> {
     /// What kind of thing lasted: one of [`crate::vocabulary::kind`].
     pub kind: &'a str,
-    /// Its own name, in the field's words: "Pause Young (Normal)", "G1CollectForAllocation", a method.
+    /// Its own name, in the field's words: "Pause Young (Normal)", "G1CollectForAllocation", a
+    /// method.
     pub name: &'a str,
     /// Start, nanoseconds on the source's clock.
     pub t0_ns: i64,
@@ -26,7 +28,8 @@ pub struct SpanRow<'a> {
     pub process: ProcessId,
     /// The thread that it happened on, where that is known.
     pub thread: Option<ThreadId>,
-    /// The stack of that thread: where it waited or what it ran, as the kind says; where that was seen.
+    /// The stack of that thread: where it waited or what it ran, as the kind says; where that was
+    /// seen.
     pub stack: Option<StackId>,
     /// The source that told it.
     pub source: SourceId,

@@ -1,5 +1,5 @@
-//! How many of a recording's CPU samples of Java threads have a stack that reaches the thread's root, and why the others
-//! do not.
+//! How many of a recording's CPU samples of Java threads have a stack that reaches the thread's
+//! root, and why the others do not.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ pub struct StackCensus {
     pub java_whole: u64,
     /// Java samples whose stack does not, by the reason for which it was cut.
     pub cut_by_reason: BTreeMap<String, u64>,
-    /// Other samples whose stack does not, by reason: native threads, the JVM's own threads, other processes.
+    /// Other samples whose stack does not, by reason: native threads, the JVM's own threads, other
+    /// processes.
     pub other_cut_by_reason: BTreeMap<String, u64>,
 }
 

@@ -1,7 +1,7 @@
 //! The dictionary: each distinct string once, referred to by a dense id.
 //!
-//! Kept in one arena, so that a hundred thousand method names cost their bytes and not a hundred thousand
-//! allocations.
+//! Kept in one arena, so that a hundred thousand method names cost their bytes and not a hundred
+//! thousand allocations.
 
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
@@ -23,8 +23,8 @@ const FREE: u32 = u32::MAX;
 impl Strings {
     /// The id of `text`, adding it when it is new.
     ///
-    /// The arena holds at most 4 GiB; a string that would pass that is mapped to the empty string's id rather
-    /// than growing without bound (hostile input).
+    /// The arena holds at most 4 GiB; a string that would pass that is mapped to the empty string's
+    /// id rather than growing without bound (hostile input).
     pub fn intern(&mut self, text: &str) -> StrId {
         if (self.ends.len() + 1) * 4 > self.slots.len() * 3 {
             self.grow();
@@ -115,8 +115,8 @@ impl Strings {
     }
 }
 
-/// Whether two texts are the same, by their first and last few bytes, which overlap in between: words are some twenty bytes
-/// long, and that is quicker than a call.
+/// Whether two texts are the same, by their first and last few bytes, which overlap in between:
+/// words are some twenty bytes long, and that is quicker than a call.
 #[inline]
 fn same(a: &[u8], b: &[u8]) -> bool {
     fn ends<const N: usize>(a: &[u8], b: &[u8]) -> bool {

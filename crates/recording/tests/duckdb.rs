@@ -1,5 +1,5 @@
-//! A recording is read by DuckDB and pandas as it is: what they compute is what is in it, and every example of
-//! docs/recording-format.md runs.
+//! A recording is read by DuckDB and pandas as it is: what they compute is what is in it, and every
+//! example of docs/recording-format.md runs.
 //!
 //! The engines come from PyPI into `target/tmp`; where that cannot be, the tests say SKIPPED.
 
@@ -17,8 +17,9 @@ use common::Filled;
 use fathom_recording::{Check, Overwrite, Recording, Sink, SpanId, SpanRow, StackId, write};
 use serde_json::{Value, json};
 
-/// Runs what comes on standard input, `{"sql": […], "python": […]}`, in the directory of the recording; prints the
-/// rows of each query and, after each piece of Python, the value that it gave `result`.
+/// Runs what comes on standard input, `{"sql": […], "python": […]}`, in the directory of the
+/// recording; prints the rows of each query and, after each piece of Python, the value that it gave
+/// `result`.
 const RUN: &str = r#"
 import json, sys, duckdb
 work = json.load(sys.stdin)

@@ -1,5 +1,5 @@
-//! Recordings that are damaged, foreign or made to do harm: an error that names the file, never a panic, never a
-//! file outside of the place, never memory without bound.
+//! Recordings that are damaged, foreign or made to do harm: an error that names the file, never a
+//! panic, never a file outside of the place, never memory without bound.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -45,7 +45,8 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// How many changes to try per file; more in a long run: `FATHOM_MUTATIONS=5000 cargo test --release`.
+/// How many changes to try per file; more in a long run:
+/// `FATHOM_MUTATIONS=5000 cargo test --release`.
 fn mutations() -> u64 {
     std::env::var("FATHOM_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
 }
@@ -320,7 +321,8 @@ fn a_packed_recording_that_is_cut_short_or_damaged_is_refused_or_read_and_never_
         let mut bytes = whole.clone();
         mutate(&mut bytes, &mut filled);
         fs::write(&packed, &bytes).unwrap();
-        // Only that it returns counts; damage in the data of a table can go unnoticed, as Parquet pages have no sum.
+        // Only that it returns counts; damage in the data of a table can go unnoticed, as Parquet
+        // pages have no sum.
         let _ = open(&packed);
     }
 }

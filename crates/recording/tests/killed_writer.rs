@@ -1,4 +1,5 @@
-//! A writer that is killed leaves a recording that opens, says that it is cut, and has every row that was saved.
+//! A writer that is killed leaves a recording that opens, says that it is cut, and has every row
+//! that was saved.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it fails")]
 

@@ -1,7 +1,8 @@
 //! A page of flame graphs of a made-up recording: `synthetic_flame SAMPLES METHODS > page.html`.
 //!
-//! For the browser test and for measuring how the page opens and moves. Stacks are 8 to 40 deep; in the second half one
-//! method takes three times as long, which the comparison of both halves has to find. Names try to break out of the page.
+//! For the browser test and for measuring how the page opens and moves. Stacks are 8 to 40 deep; in
+//! the second half one method takes three times as long, which the comparison of both halves has to
+//! find. Names try to break out of the page.
 
 use std::io::{BufWriter, Write};
 

@@ -1,10 +1,13 @@
-//! A report of a made-up recording: `synthetic_report SPANS POINTS SAMPLES > page.html`, or the recording itself:
-//! `synthetic_report SPANS POINTS SAMPLES OUT.fathom`. With `many` instead of a path it is a page of fifty slow windows on the wall
-//! clock, without an account of the loss, whose headline is as long as those of real findings.
+//! A report of a made-up recording: `synthetic_report SPANS POINTS SAMPLES > page.html`, or the
+//! recording itself: `synthetic_report SPANS POINTS SAMPLES OUT.fathom`. With `many` instead of a
+//! path it is a page of fifty slow windows on the wall clock, without an account of the loss, whose
+//! headline is as long as those of real findings.
 //!
-//! For the browser test and for measuring how the page opens and moves with a recording of a given size: half of the
-//! spans are compilations, the rest GC pauses, safepoints and deoptimisations; the points are three clients' throughput
-//! with a dip in the middle; samples are of 24 threads and 20,000 stacks, one of which grows in the dip. Names try to break out of the page, because names of a real input may.
+//! For the browser test and for measuring how the page opens and moves with a recording of a given
+//! size: half of the spans are compilations, the rest GC pauses, safepoints and deoptimisations;
+//! the points are three clients' throughput with a dip in the middle; samples are of 24 threads and
+//! 20,000 stacks, one of which grows in the dip. Names try to break out of the page, because names
+//! of a real input may.
 
 use std::io::{BufWriter, Write};
 
@@ -48,7 +51,8 @@ fn main() -> std::io::Result<()> {
     out.flush()
 }
 
-/// The same verdict over fifty windows, without an account, with a headline that says all that its finding does.
+/// The same verdict over fifty windows, without an account, with a headline that says all that its
+/// finding does.
 fn many(mut diagnosis: Diagnosis) -> Diagnosis {
     let window = |i: i64| Window { from_ns: i * 12 * S, to_ns: (i * 12 + 3) * S };
     diagnosis.windows.slow = (0..50).map(window).collect();
@@ -198,7 +202,8 @@ fn fill_points(recording: &mut Recording, points: i64) {
     }
 }
 
-/// Stacks as a service has them: a thread's loop, then frames of which few are common and most are rare.
+/// Stacks as a service has them: a thread's loop, then frames of which few are common and most are
+/// rare.
 fn stacks(recording: &mut Recording, random: &mut Numbers, wanted: i64) -> Vec<StackId> {
     const TYPES: [FrameType; 8] = [
         FrameType::C2,
@@ -273,7 +278,8 @@ fn fill_samples(recording: &mut Recording, samples: i64) {
     }
 }
 
-/// A worker that waits for another, which waits for a disk; the second holds a lock whose name tries to break out.
+/// A worker that waits for another, which waits for a disk; the second holds a lock whose name
+/// tries to break out.
 fn chain() -> Chain {
     let link = |thread: Option<&str>, what: &str, ms: f64, end: Option<End>, next: Vec<Link>| Link {
         thread: thread.map(str::to_owned),

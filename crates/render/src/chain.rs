@@ -1,4 +1,5 @@
-//! Wait-for chains and the parts of stops in words: a few lines below a finding, whole trees for `fathom chain`.
+//! Wait-for chains and the parts of stops in words: a few lines below a finding, whole trees for
+//! `fathom chain`.
 
 use fathom_diagnose::chain::{Chain, End, Link, Stop, StopPart};
 use fathom_diagnose::quantity;
@@ -182,8 +183,8 @@ impl Page {
     }
 }
 
-/// The links behind one that wait in the same way, each for the next, for most of its time: a thing handed on from thread to
-/// thread is said once.
+/// The links behind one that wait in the same way, each for the next, for most of its time: a thing
+/// handed on from thread to thread is said once.
 fn in_a_row(link: &Link) -> Vec<&Link> {
     std::iter::successors(alike(link), |link| alike(link)).collect()
 }

@@ -1,8 +1,9 @@
 //! The report: one HTML page with everything in it, written as a stream.
 //!
-//! The page itself is built from `ui/` (`npm --prefix ui run build`) and lies ready in `assets/report.html`, so that
-//! building fathom needs no Node. It carries a content security policy by which nothing is loaded from anywhere; the
-//! data stands in script elements of types that no browser runs.
+//! The page itself is built from `ui/` (`npm --prefix ui run build`) and lies ready in
+//! `assets/report.html`, so that building fathom needs no Node. It carries a content security
+//! policy by which nothing is loaded from anywhere; the data stands in script elements of types
+//! that no browser runs.
 
 use std::io::{self, Write};
 
@@ -69,7 +70,8 @@ pub fn parts(diagnosis: &Diagnosis, recording: &Recording) -> io::Result<Parts> 
     Ok(parts)
 }
 
-/// The samples of some windows alone, in full where a browser can bear them; threads have the numbers of [`parts`].
+/// The samples of some windows alone, in full where a browser can bear them; threads have the
+/// numbers of [`parts`].
 pub fn samples_within(recording: &Recording, index: &SampleIndex, windows: &[Window]) -> io::Result<Vec<u8>> {
     let range = recording.covers_ns().unwrap_or((0, 0));
     let samples =

@@ -21,7 +21,8 @@ const FACT: usize = 4_000;
 /// Names of a family of series that are listed.
 const FAMILY_NAMES: usize = 6;
 
-/// The recording described, as text of at most so many columns, 100 at most; with `all` series one by one, else by family.
+/// The recording described, as text of at most so many columns, 100 at most; with `all` series one
+/// by one, else by family.
 pub fn text(recording: &Recording, columns: usize, all: bool) -> String {
     let mut out = Sheet::new(columns);
     out.push_str(&summary(recording));
@@ -59,7 +60,8 @@ fn summary(recording: &Recording) -> String {
     format!("{covers}\n{} from {from}\n", rows.join(", "))
 }
 
-/// What it is of, where anything of that is known: recordings of the first fathoms and files say nothing.
+/// What it is of, where anything of that is known: recordings of the first fathoms and files say
+/// nothing.
 fn identity(out: &mut Sheet, identity: &Identity) {
     if *identity == Identity::default() {
         return;
@@ -238,7 +240,8 @@ struct Family<'a> {
     points: usize,
 }
 
-/// Series by the first word of their names ("disk.io.read" is of disk), with how many there are of what.
+/// Series by the first word of their names ("disk.io.read" is of disk), with how many there are of
+/// what.
 fn families(out: &mut Sheet, recording: &Recording) {
     let mut families: BTreeMap<&str, Family<'_>> = BTreeMap::new();
     for series in &recording.series {
@@ -310,7 +313,8 @@ fn weights(recording: &Recording) -> Vec<(&str, usize, i64)> {
     recording.sample_kinds().into_iter().map(|(kind, count)| (kind, count, sum(kind))).collect()
 }
 
-/// How many stacks reach the roots of their threads; nothing where there are no CPU samples with stacks.
+/// How many stacks reach the roots of their threads; nothing where there are no CPU samples with
+/// stacks.
 fn stacks(out: &mut Sheet, census: &StackCensus) {
     if census.samples == 0 {
         return;
@@ -336,7 +340,8 @@ fn stacks(out: &mut Sheet, census: &StackCensus) {
     section(out, "Stacks that do not reach their root", &rows);
 }
 
-/// What no reader understood: how many lines of each source, with examples. Empty where everything was understood.
+/// What no reader understood: how many lines of each source, with examples. Empty where everything
+/// was understood.
 pub fn not_understood(recording: &Recording) -> String {
     let mut out = String::new();
     for source in recording.sources.iter().filter(|s| !s.unknown.is_empty()) {

@@ -1,7 +1,9 @@
-//! A diagnosis as JSON, the form for machines (`--json`; the schema is described in docs/diagnosis-json.md).
+//! A diagnosis as JSON, the form for machines (`--json`; the schema is described in
+//! docs/diagnosis-json.md).
 //!
-//! Nothing is lost: characters that a terminal or a page would obey are written as `\u` escapes, which every reader
-//! of JSON turns back. The same form, with `<`, `>` and `&` escaped as well, stands inside the HTML report.
+//! Nothing is lost: characters that a terminal or a page would obey are written as `\u` escapes,
+//! which every reader of JSON turns back. The same form, with `<`, `>` and `&` escaped as well,
+//! stands inside the HTML report.
 
 use std::io::{self, Write};
 
@@ -48,7 +50,8 @@ pub(crate) fn write_inside_html<T: Serialize>(value: &T, out: &mut impl Write) -
 /// Writes as `within` does, but escapes characters of strings that are not safe to show.
 struct Safe<F> {
     within: F,
-    /// Whether `<`, `>` and `&` are escaped too, so that no string can end a script element or open a comment.
+    /// Whether `<`, `>` and `&` are escaped too, so that no string can end a script element or open
+    /// a comment.
     markup: bool,
 }
 

@@ -1,4 +1,5 @@
-//! `fathom ledger` in the terminal: what each group of threads spent the window on, as bars that add up.
+//! `fathom ledger` in the terminal: what each group of threads spent the window on, as bars that
+//! add up.
 
 use fathom_diagnose::quantity;
 use fathom_diagnose::thread_ledger::{GroupLedger, Spent, ThreadLedger};

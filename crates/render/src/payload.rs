@@ -4,9 +4,9 @@
 //! u32 (little endian) length of the header · header (JSON) · columns, one after the other
 //! ```
 //!
-//! Columns hold what is big: times as differences, small numbers, 32-bit floats. Measured on made-up recordings this
-//! is a third of the same data as JSON, and a browser unpacks it with what it has (`DecompressionStream`). Read by
-//! ui/src/payload.ts.
+//! Columns hold what is big: times as differences, small numbers, 32-bit floats. Measured on
+//! made-up recordings this is a third of the same data as JSON, and a browser unpacks it with what
+//! it has (`DecompressionStream`). Read by ui/src/payload.ts.
 
 use std::io::{self, Write};
 
@@ -50,8 +50,9 @@ impl Columns {
         self.column("varint", values, varint)
     }
 
-    /// Whole numbers below 2^32 that follow no order: all lowest bytes, then all next ones, as many as are needed. Where
-    /// few numbers are common and these are small, upper bytes hold little; deflate finds that only when they are apart.
+    /// Whole numbers below 2^32 that follow no order: all lowest bytes, then all next ones, as many
+    /// as are needed. Where few numbers are common and these are small, upper bytes hold little;
+    /// deflate finds that only when they are apart.
     pub(crate) fn planes(&mut self, values: &[u32]) -> ColumnId {
         let most = values.iter().copied().max().unwrap_or(0);
         let bytes = (4 - most.leading_zeros() / 8).max(1);
@@ -115,7 +116,8 @@ impl Columns {
     }
 }
 
-/// The nearest number of 17 significant bits, five digits: the other bits are noise, and noise does not pack.
+/// The nearest number of 17 significant bits, five digits: the other bits are noise, and noise does
+/// not pack.
 fn rounded(value: f32) -> f32 {
     const LEFT_OUT: u32 = 7;
     if !value.is_finite() {

@@ -1,14 +1,15 @@
 //! Text from an input, made safe to print.
 //!
-//! A log can hold anything: escape sequences that retitle or recolour a terminal, carriage returns that overwrite
-//! the line before, direction marks that turn text around ("Trojan Source", CVE-2021-42574). All text that comes
-//! from an input goes through [`printable`] on its way to a terminal. JSON and HTML escape by rules of their own.
+//! A log can hold anything: escape sequences that retitle or recolour a terminal, carriage returns
+//! that overwrite the line before, direction marks that turn text around ("Trojan Source",
+//! CVE-2021-42574). All text that comes from an input goes through [`printable`] on its way to a
+//! terminal. JSON and HTML escape by rules of their own.
 
 use std::borrow::Cow;
 
-/// `text` with every character that is not simply shown replaced by a visible escape: `\n`, `\t`, `\x1b`,
-/// `\u{202e}`. Text without such characters is handed back as it is. A backslash stays one: the result is for
-/// reading, not for parsing.
+/// `text` with every character that is not simply shown replaced by a visible escape: `\n`, `\t`,
+/// `\x1b`, `\u{202e}`. Text without such characters is handed back as it is. A backslash stays one:
+/// the result is for reading, not for parsing.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_active) {
         return Cow::Borrowed(text);
@@ -27,9 +28,9 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Whether a terminal would do something other than show the character: C0 and C1 controls, the line and
-/// paragraph separators, direction marks and other invisible format characters (Unicode 16, category Cf, as far
-/// as they stand outside of scripts), variation tags.
+/// Whether a terminal would do something other than show the character: C0 and C1 controls, the
+/// line and paragraph separators, direction marks and other invisible format characters (Unicode
+/// 16, category Cf, as far as they stand outside of scripts), variation tags.
 pub(crate) fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,5 +1,5 @@
-//! Tables of the terminal: one look, and never wider than the terminal, from 60 columns on. A table whose columns do not fit is
-//! written row by row, each figure with its name.
+//! Tables of the terminal: one look, and never wider than the terminal, from 60 columns on. A table
+//! whose columns do not fit is written row by row, each figure with its name.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
@@ -9,8 +9,8 @@ use fathom_diagnose::quantity;
 use crate::printable;
 use crate::text::{left, right, width, wrap};
 
-/// Columns that a text may take: what a mail and a ticket hold; on a narrower terminal as many as it has, and never fewer than a
-/// name and its figure need.
+/// Columns that a text may take: what a mail and a ticket hold; on a narrower terminal as many as
+/// it has, and never fewer than a name and its figure need.
 pub const WIDEST: usize = 100;
 const NARROWEST: usize = 60;
 /// Columns of a figure's name and of its value; the rest is for what it means.
@@ -47,7 +47,8 @@ impl Sheet {
     }
 }
 
-/// A text whose lines that are longer than so many columns (60 at least) go on below their beginning.
+/// A text whose lines that are longer than so many columns (60 at least) go on below their
+/// beginning.
 pub fn fit(text: &str, columns: usize) -> String {
     let columns = columns.max(NARROWEST);
     let mut out = String::with_capacity(text.len());
@@ -68,7 +69,8 @@ pub fn fit(text: &str, columns: usize) -> String {
     out
 }
 
-/// A table with a header. The first column is text, those named in `left` are too, the others are figures.
+/// A table with a header. The first column is text, those named in `left` are too, the others are
+/// figures.
 pub(crate) fn table(header: &[&str], left: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -128,7 +130,8 @@ impl Text for String {
     }
 }
 
-/// The lines of a table with its columns side by side; `None` where they do not fit, or leave too little for a text.
+/// The lines of a table with its columns side by side; `None` where they do not fit, or leave too
+/// little for a text.
 fn beside_each_other(table: &Table, room: usize) -> Option<Vec<String>> {
     let mut table = table.clone();
     table.set_width(u16::try_from(room).unwrap_or(u16::MAX));
@@ -146,7 +149,8 @@ fn beside_each_other(table: &Table, room: usize) -> Option<Vec<String>> {
     (!is_squeezed && lines.iter().all(|line| width(line) <= room)).then_some(lines)
 }
 
-/// The rows of a table one below the other: the first cell, and below it the others with their names.
+/// The rows of a table one below the other: the first cell, and below it the others with their
+/// names.
 fn row_by_row(table: &Table, room: usize) -> Vec<String> {
     let names: Vec<String> =
         table.header().into_iter().flat_map(|row| row.cell_iter().map(|c| c.content())).collect();
@@ -256,8 +260,8 @@ pub(crate) fn lengths(d: &Distribution) -> [String; 6] {
     [quantity::count(d.count as f64), total, p50, p95, p99, max]
 }
 
-/// Text from an input, shortened in its middle to `limit` characters: a method keeps its class's beginning and its
-/// name, which are at the ends.
+/// Text from an input, shortened in its middle to `limit` characters: a method keeps its class's
+/// beginning and its name, which are at the ends.
 pub(crate) fn shortened(text: &str, limit: usize) -> String {
     let shown = printable(text);
     let length = shown.chars().count();

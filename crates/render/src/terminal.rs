@@ -1,8 +1,9 @@
-//! The verdict on a terminal: one screen that answers what took the time, how sure that is, what proves it, what to
-//! do and how to check; then what was ruled out, what could not be seen, and where the time went.
+//! The verdict on a terminal: one screen that answers what took the time, how sure that is, what
+//! proves it, what to do and how to check; then what was ruled out, what could not be seen, and
+//! where the time went.
 //!
-//! Composed several times with ever fewer details until it fits a screen; what was folded is counted and said.
-//! Colour only helps the eye: every word and figure stands there without it.
+//! Composed several times with ever fewer details until it fits a screen; what was folded is
+//! counted and said. Colour only helps the eye: every word and figure stands there without it.
 
 mod account;
 mod detail;
@@ -21,7 +22,8 @@ use crate::printable::printable;
 use crate::text::{cut, width, wrap};
 use crate::units;
 
-/// Lines that a screen is taken to hold. Laptops show 45 to 60; below that people scroll in any case.
+/// Lines that a screen is taken to hold. Laptops show 45 to 60; below that people scroll in any
+/// case.
 const SCREEN_LINES: usize = 52;
 /// Narrower than this, columns of figures would no longer fit beside their words.
 const MIN_WIDTH: usize = 60;
@@ -44,8 +46,9 @@ pub struct TerminalOptions {
 }
 
 impl TerminalOptions {
-    /// As standard output allows: colour only on a terminal that is not "dumb" and when NO_COLOR is unset or empty
-    /// (no-color.org); signs beyond ASCII unless the locale names another character set.
+    /// As standard output allows: colour only on a terminal that is not "dumb" and when NO_COLOR is
+    /// unset or empty (no-color.org); signs beyond ASCII unless the locale names another character
+    /// set.
     pub fn detect() -> Self {
         let set = |key: &str| std::env::var(key).ok().filter(|v| !v.is_empty());
         let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
@@ -151,7 +154,8 @@ impl Page {
         }
     }
 
-    /// What a slow window begins with, and how many marks there are besides. It is when, and not why.
+    /// What a slow window begins with, and how many marks there are besides. It is when, and not
+    /// why.
     fn marks(&mut self, diagnosis: &Diagnosis, most: usize) {
         let began = diagnosis.marks.iter().filter_map(|mark| Some((mark, mark.began.as_ref()?)));
         for (mark, began) in began.clone().take(most) {
@@ -182,7 +186,8 @@ impl Page {
         }
     }
 
-    /// What could not be seen, and below each how to see it: whole sentences, for half a flag is of no use.
+    /// What could not be seen, and below each how to see it: whole sentences, for half a flag is of
+    /// no use.
     fn not_seen(&mut self, diagnosis: &Diagnosis, limit: usize) {
         let spots = &diagnosis.blind_spots;
         if spots.is_empty() {
@@ -194,7 +199,8 @@ impl Page {
         }
     }
 
-    /// A list of name, text and source. What is shown is shown whole: a figure that is cut off misleads.
+    /// A list of name, text and source. What is shown is shown whole: a figure that is cut off
+    /// misleads.
     fn list(&mut self, title: &str, rows: Vec<(&str, &str, &str)>, limit: usize) {
         if rows.is_empty() {
             return;

@@ -34,8 +34,8 @@ pub fn cut(text: &str, columns: usize, ellipsis: &str) -> String {
     format!("{}{ellipsis}", kept.trim_end())
 }
 
-/// The text broken into lines of at most `columns` at spaces; a word that is longer than a line is broken inside.
-/// At least one line comes back.
+/// The text broken into lines of at most `columns` at spaces; a word that is longer than a line is
+/// broken inside. At least one line comes back.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = vec![String::new()];

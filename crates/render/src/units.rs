@@ -25,7 +25,8 @@ pub fn moment(at_ns: i64, zero_ns: i64) -> String {
     format!("{} s", decimals(at_s, if at_s.abs() < 10.0 { 3 } else { 1 }))
 }
 
-/// A window as moments since `zero_ns`, with the digits that its length calls for: "29.2 s to 94.4 s", "93.812 s to 93.840 s".
+/// A window as moments since `zero_ns`, with the digits that its length calls for: "29.2 s to 94.4
+/// s", "93.812 s to 93.840 s".
 pub fn window(from_ns: i64, to_ns: i64, zero_ns: i64) -> String {
     let digits = match to_ns.saturating_sub(from_ns) {
         ns if ns >= 1_000_000_000 => 1,
@@ -37,7 +38,8 @@ pub fn window(from_ns: i64, to_ns: i64, zero_ns: i64) -> String {
     format!("{} s to {} s", at(from_ns), at(to_ns))
 }
 
-/// What relative times count from, in words, with the wall clock's time where the recording knows it.
+/// What relative times count from, in words, with the wall clock's time where the recording knows
+/// it.
 pub fn counted_from(zero: &fathom_diagnose::Zero) -> String {
     let clock = wall_clock(zero.at_ns).filter(|_| zero.wall);
     format!("times count from {}{}", zero.is, clock.map_or(String::new(), |at| format!(", {at}")))

@@ -1,4 +1,5 @@
-//! What came of a fix, in the terminal: the verdict, each cause, what was gained, what is new, what cannot be told.
+//! What came of a fix, in the terminal: the verdict, each cause, what was gained, what is new, what
+//! cannot be told.
 
 use std::fmt::Write;
 

@@ -1,7 +1,8 @@
 //! What a test run left out or had to try again.
 //!
-//! A test that cannot run on this machine passes, and the test harness hides what a passing test prints. So each skip and each
-//! second attempt is a line in one file, which `make test` prints at its end; and where everything should run, a skip is a failure.
+//! A test that cannot run on this machine passes, and the test harness hides what a passing test
+//! prints. So each skip and each second attempt is a line in one file, which `make test` prints at
+//! its end; and where everything should run, a skip is a failure.
 //!
 //! | environment variable | what it does |
 //! |---|---|
@@ -13,7 +14,8 @@ use std::io::Write;
 /// Says that a test, or a part of it, does not run here and why. The caller returns afterwards.
 ///
 /// # Panics
-/// When `FATHOM_MAY_SKIP` names a file of permitted reasons and this is none of them, or when that file cannot be read.
+/// When `FATHOM_MAY_SKIP` names a file of permitted reasons and this is none of them, or when that
+/// file cannot be read.
 #[track_caller]
 pub fn skip(why: &str) {
     let why = one_line(why);
@@ -43,8 +45,8 @@ fn may_skip(list: &str, why: &str) -> bool {
     reasons.into_iter().any(|reason| why.contains(reason))
 }
 
-/// One line to the file of notes and to standard error. The harness captures what `eprintln!` prints, but not what is written to
-/// the stream itself.
+/// One line to the file of notes and to standard error. The harness captures what `eprintln!`
+/// prints, but not what is written to the stream itself.
 fn note(what: &str, why: &str) {
     let thread = std::thread::current();
     let line = format!("{what}: {}: {why}\n", thread.name().unwrap_or("a test"));

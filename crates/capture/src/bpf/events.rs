@@ -1,7 +1,7 @@
 //! The two ring buffers of an object: its events, and the stacks that belong to them.
 //!
-//! The program sends the stack first, then the event with the stack's stamp; here the events are read first, so that the stack
-//! of each is there by then.
+//! The program sends the stack first, then the event with the stack's stamp; here the events are
+//! read first, so that the stack of each is there by then.
 
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
@@ -25,14 +25,16 @@ pub(crate) struct Events<E> {
     stacks: Ring<(Stamp, Record)>,
     /// Stacks that wait for their event.
     waiting: HashMap<Stamp, Record>,
-    /// Tables and names, shared with the other collectors that take stacks; without it there are none.
+    /// Tables and names, shared with the other collectors that take stacks; without it there are
+    /// none.
     engine: Option<SharedEngine>,
     /// Of each, taken in one turn and kept.
     most: usize,
 }
 
 impl<E: 'static> Events<E> {
-    /// Over the maps of a loaded object. `parse` reads an event; at most `most` are taken in one turn.
+    /// Over the maps of a loaded object. `parse` reads an event; at most `most` are taken in one
+    /// turn.
     pub(crate) fn over(
         events: &dyn MapCore,
         samples: &dyn MapCore,

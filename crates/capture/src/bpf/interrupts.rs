@@ -1,8 +1,9 @@
-//! What interrupts a processor, remembered by programs on the tracepoints of interrupts: without them, whoever a timer, the disk or
-//! the network interrupted would pass for the waker of the thread that they woke (`bpf/interrupts.h`).
+//! What interrupts a processor, remembered by programs on the tracepoints of interrupts: without
+//! them, whoever a timer, the disk or the network interrupted would pass for the waker of the
+//! thread that they woke (`bpf/interrupts.h`).
 //!
-//! Each of the programs stores a word; what one costs is in `docs/benchmarks.md`. They are loaded apart from those that ask, which go
-//! on where a kernel lacks a tracepoint or refuses them.
+//! Each of the programs stores a word; what one costs is in `docs/benchmarks.md`. They are loaded
+//! apart from those that ask, which go on where a kernel lacks a tracepoint or refuses them.
 
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -23,7 +24,8 @@ const NO_THREAD: u32 = 1 << 31;
 /// What is not seen where the programs cannot be loaded.
 const WHAT: &str = "what woke threads where no thread did: whoever was interrupted is named";
 
-/// What a kernel may lack. Of the last one, what was sent to this host is told to come from the network.
+/// What a kernel may lack. Of the last one, what was sent to this host is told to come from the
+/// network.
 const PARTS: [Part; 5] = [
     Part {
         tracepoint: "hrtimer_expire_entry",

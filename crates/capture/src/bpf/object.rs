@@ -1,5 +1,5 @@
-//! What every object of `bpf/` goes through before it is loaded: a place, the tables that it shares with the others, and the
-//! parts that this kernel has no tracepoints for.
+//! What every object of `bpf/` goes through before it is loaded: a place, the tables that it shares
+//! with the others, and the parts that this kernel has no tracepoints for.
 
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
@@ -34,8 +34,9 @@ pub(crate) fn place() -> &'static mut MaybeUninit<OpenObject> {
     Box::leak(Box::new(MaybeUninit::uninit()))
 }
 
-/// Lets an object walk stacks by the tables of an engine, and see the processes in `targets`, the map that all objects of a
-/// recording share. Without them it has empty ones of its own. Room for its stacks is made by the size of the machine.
+/// Lets an object walk stacks by the tables of an engine, and see the processes in `targets`, the
+/// map that all objects of a recording share. Without them it has empty ones of its own. Room for
+/// its stacks is made by the size of the machine.
 pub(crate) fn share(
     object: &mut OpenObject,
     engine: Option<&SharedEngine>,
@@ -65,7 +66,8 @@ pub(crate) fn share(
     Ok(())
 }
 
-/// Room for the stacks of events between two turns: some thousand stacks for each four processors. A power of two.
+/// Room for the stacks of events between two turns: some thousand stacks for each four processors.
+/// A power of two.
 fn stack_bytes(processors: u32) -> u32 {
     (processors.next_power_of_two() / 4).clamp(1, 8) << 20
 }
@@ -80,7 +82,8 @@ pub(crate) struct Part {
     pub(crate) what: &'static str,
 }
 
-/// Leaves out what this kernel has no tracepoint for, and says what is not seen then. `remedy`: which kernel has it.
+/// Leaves out what this kernel has no tracepoint for, and says what is not seen then. `remedy`:
+/// which kernel has it.
 pub(crate) fn leave_out(
     object: &mut OpenObject,
     kernel: &Btf<'_>,

@@ -1,4 +1,5 @@
-//! Where fathom's own programs lie in the kernel: what a target spends in them is fathom's doing and not its own, and is named so.
+//! Where fathom's own programs lie in the kernel: what a target spends in them is fathom's doing
+//! and not its own, and is named so.
 
 use std::collections::HashSet;
 

@@ -1,9 +1,10 @@
-//! System calls on their way in and out, switches and wakings of threads: one program on each of the four tracepoints, which jumps
-//! to those of the collectors.
+//! System calls on their way in and out, switches and wakings of threads: one program on each of
+//! the four tracepoints, which jumps to those of the collectors.
 //!
-//! Seven programs on the tracepoints of system calls cost each call of the host twice what two cost, though five of them look at a
-//! few calls only (`bpf/calls.h` and `bpf/switches.h` have the order in which programs are reached, `docs/benchmarks.md` the
-//! figures). Where the jumps do not work, collectors hang their programs on the tracepoints themselves.
+//! Seven programs on the tracepoints of system calls cost each call of the host twice what two
+//! cost, though five of them look at a few calls only (`bpf/calls.h` and `bpf/switches.h` have the
+//! order in which programs are reached, `docs/benchmarks.md` the figures). Where the jumps do not
+//! work, collectors hang their programs on the tracepoints themselves.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -24,8 +25,8 @@ use skeleton::{RelaySkel, RelaySkelBuilder};
 pub(crate) const WAITS: u32 = 512;
 /// The one that counts every call, always the last: `CALL_SLOT_EVERY`.
 pub(crate) const EVERY: u32 = 513;
-/// Of switches and wakings, the program that tells of waits, and the one behind it that tells of locks: `SWITCH_SLOT_WAITS`,
-/// `SWITCH_SLOT_LOCKS`.
+/// Of switches and wakings, the program that tells of waits, and the one behind it that tells of
+/// locks: `SWITCH_SLOT_WAITS`, `SWITCH_SLOT_LOCKS`.
 pub(crate) const SWITCH_WAITS: u32 = 0;
 pub(crate) const SWITCH_LOCKS: u32 = 1;
 
@@ -65,7 +66,8 @@ impl Relay {
         Ok(Rc::new(Self { loaded, roots: RefCell::default() }))
     }
 
-    /// Prepares an object that is not loaded yet: `programs` of it are reached from here, and not attached with the others.
+    /// Prepares an object that is not loaded yet: `programs` of it are reached from here, and not
+    /// attached with the others.
     pub(crate) fn take_over(&self, object: &mut OpenObject, programs: &[&str]) -> Result<()> {
         for mut map in object.maps_mut() {
             match map.name().to_str() {
@@ -88,9 +90,10 @@ impl Relay {
         Ok(())
     }
 
-    /// Hands what is met to a program until what is returned is dropped. `slots`: numbers of calls, [`WAITS`] or [`EVERY`]; of
-    /// switches and wakings [`SWITCH_WAITS`] or [`SWITCH_LOCKS`]. An error if one of them leads to another program: that one would be
-    /// told no more, and nobody would notice.
+    /// Hands what is met to a program until what is returned is dropped. `slots`: numbers of calls,
+    /// [`WAITS`] or [`EVERY`]; of switches and wakings [`SWITCH_WAITS`] or [`SWITCH_LOCKS`]. An
+    /// error if one of them leads to another program: that one would be told no more, and nobody
+    /// would notice.
     pub(crate) fn hand(self: &Rc<Self>, program: BorrowedFd<'_>, way: Way, slots: &[u32]) -> Result<Handed> {
         let roots = &mut *self.roots.borrow_mut();
         let root = &mut roots[way as usize];

@@ -1,19 +1,22 @@
 //! Maps of a program read as a whole.
 //!
-//! libbpf-rs takes a batch that is not full for the last one, and the kernel ends one before a bucket that has no room in it any more: of
-//! a map that is read in several batches, all behind the first bucket of two or more entries at an end of a batch may be left out, and
-//! nobody says so. So there is one batch, with room for all.
+//! libbpf-rs takes a batch that is not full for the last one, and the kernel ends one before a
+//! bucket that has no room in it any more: of a map that is read in several batches, all behind the
+//! first bucket of two or more entries at an end of a batch may be left out, and nobody says so. So
+//! there is one batch, with room for all.
 
 use libbpf_rs::{BatchedMapIter, MapCore, MapFlags, Result};
 
-/// Entries beyond those that a map may have: others are made behind the place that is read, while they are given back before it.
+/// Entries beyond those that a map may have: others are made behind the place that is read, while
+/// they are given back before it.
 const MARGIN: u32 = 1024;
 
 fn room(map: &(impl MapCore + ?Sized)) -> u32 {
     map.max_entries().saturating_add(MARGIN)
 }
 
-/// All entries of a hash: keys and values. One that is made or given back meanwhile is among them, or not.
+/// All entries of a hash: keys and values. One that is made or given back meanwhile is among them,
+/// or not.
 pub(crate) fn entries(map: &(impl MapCore + ?Sized)) -> Result<BatchedMapIter<'_>> {
     map.lookup_batch(room(map), MapFlags::ANY, MapFlags::ANY)
 }

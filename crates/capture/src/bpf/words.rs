@@ -1,4 +1,5 @@
-//! Numbers and names in the records of the programs, byte by byte: what is cut off is `None`, never a panic.
+//! Numbers and names in the records of the programs, byte by byte: what is cut off is `None`, never
+//! a panic.
 
 /// A `__u64` at an offset.
 pub(crate) fn long(bytes: &[u8], at: usize) -> Option<u64> {

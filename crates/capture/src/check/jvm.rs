@@ -20,7 +20,8 @@ pub struct JvmCheck {
     pub items: Vec<Item>,
 }
 
-/// Looks at a JVM. `ask` it, too: attach to it and try its flight recorder, which a mere look does not.
+/// Looks at a JVM. `ask` it, too: attach to it and try its flight recorder, which a mere look does
+/// not.
 pub fn jvm(jvm: Jvm, ask: bool) -> JvmCheck {
     let mut items = match &jvm.kind {
         Kind::HotSpot { .. } => vec![tables(jvm.pid)],

@@ -1,8 +1,10 @@
-//! What the kernel says about itself: files of `/proc` and `/sys`, each with the document that defines it.
+//! What the kernel says about itself: files of `/proc` and `/sys`, each with the document that
+//! defines it.
 
 use std::fs;
 
-/// Number of the pid namespace that a machine begins with (`PROC_PID_INIT_INO`, include/linux/proc_ns.h).
+/// Number of the pid namespace that a machine begins with (`PROC_PID_INIT_INO`,
+/// include/linux/proc_ns.h).
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 /// The running kernel's release, "6.18.44", and its first two numbers.
@@ -21,8 +23,8 @@ pub(crate) fn setting(name: &str) -> Option<i64> {
 /// Where the kernel tells of it.
 pub(super) const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
-/// What the kernel is locked down for: "none", "integrity", "confidentiality" (kernel_lockdown(7)). `None`: it cannot be.
-/// `file`: [`LOCKDOWN`].
+/// What the kernel is locked down for: "none", "integrity", "confidentiality" (kernel_lockdown(7)).
+/// `None`: it cannot be. `file`: [`LOCKDOWN`].
 pub(super) fn lockdown(file: &str) -> Option<String> {
     chosen(&read(file)?)
 }
@@ -51,7 +53,8 @@ pub(super) fn hides_processes() -> bool {
     })
 }
 
-/// Whether addresses of kernel functions are shown to this process: else frames of the kernel have no names.
+/// Whether addresses of kernel functions are shown to this process: else frames of the kernel have
+/// no names.
 pub(super) fn shows_kernel_symbols() -> bool {
     use std::io::{BufRead, BufReader};
     let Ok(file) = fs::File::open("/proc/kallsyms") else { return false };

@@ -91,8 +91,9 @@ fn why_refused() -> String {
 const CONFIDENTIALITY: &str = "confidentiality";
 const UNLOCK: &str = "boot with lockdown=integrity, or without; on the kernel's command line, or where Secure Boot asks for it";
 
-/// A locked kernel loads programs and refuses the functions by which they read (`LOCKDOWN_BPF_READ_KERNEL`, security/security.c),
-/// so that a trial with a program that reads nothing would not tell.
+/// A locked kernel loads programs and refuses the functions by which they read
+/// (`LOCKDOWN_BPF_READ_KERNEL`, security/security.c), so that a trial with a program that reads
+/// nothing would not tell.
 fn locked_down(file: &str) -> Item {
     let item = Item::works("lockdown", "kernel lockdown", Engine::Ebpf, "does not stand in the way");
     if kernel::lockdown(file).as_deref() != Some(CONFIDENTIALITY) {
@@ -304,7 +305,8 @@ mod tests {
 
     #[test]
     fn an_unmounted_list_of_tracepoints_keeps_no_collector_from_anything() {
-        // As root the list is read without a mount; without it only probes that are named by hand are lost.
+        // As root the list is read without a mount; without it only probes that are named by hand
+        // are lost.
         let item = tracepoints();
         assert!(rustix::process::geteuid().is_root() <= (item.state == State::Works), "{item:?}");
         assert!(item.state == State::Works || item.loss.contains("named by hand"), "{item:?}");

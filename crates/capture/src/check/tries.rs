@@ -1,9 +1,11 @@
-//! What can only be known by trying: loading a program, opening an event. Nothing of it is attached or left.
+//! What can only be known by trying: loading a program, opening an event. Nothing of it is attached
+//! or left.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Types of programs that fathom's collectors are (`enum bpf_prog_type`, linux/bpf.h): uprobes and USDT are kprobes to it.
+/// Types of programs that fathom's collectors are (`enum bpf_prog_type`, linux/bpf.h): uprobes and
+/// USDT are kprobes to it.
 pub(super) const PROGRAM_TYPES: [(&str, u32); 3] = [
     ("perf_event", libbpf_sys::BPF_PROG_TYPE_PERF_EVENT),
     ("tracepoint", libbpf_sys::BPF_PROG_TYPE_TRACEPOINT),
@@ -14,8 +16,8 @@ pub(super) const PROGRAM_TYPES: [(&str, u32); 3] = [
 pub(super) fn load_program(kind: u32) -> io::Result<()> {
     // `r0 = 0; exit` (linux/bpf.h: BPF_ALU64 | BPF_MOV | BPF_K, BPF_JMP | BPF_EXIT).
     let code = [instruction(0xb7), instruction(0x95)];
-    // SAFETY: the name and the licence end with NUL, the instructions are two, and options may be null; the kernel copies
-    // all of it.
+    // SAFETY: the name and the licence end with NUL, the instructions are two, and options may be
+    // null; the kernel copies all of it.
     let fd = unsafe {
         libbpf_sys::bpf_prog_load(
             kind,
@@ -60,8 +62,9 @@ struct EventAttributes {
 const DISABLED: u64 = 1;
 const FLAG_CLOEXEC: libc::c_ulong = 8;
 
-/// Asks for a probe in a file without a name: who may not set probes is refused before the kernel looks for the file
-/// (`perf_uprobe_event_init`, kernel/events/core.c), and for everybody else there is nothing to set it in.
+/// Asks for a probe in a file without a name: who may not set probes is refused before the kernel
+/// looks for the file (`perf_uprobe_event_init`, kernel/events/core.c), and for everybody else
+/// there is nothing to set it in.
 pub(super) fn may_set_uprobes(kind: u32) -> io::Result<()> {
     match open_event(kind, 0) {
         Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) => Err(error),
@@ -95,8 +98,8 @@ pub(super) fn open_event(kind: u32, config: u64) -> io::Result<()> {
     owned(fd).map(drop)
 }
 
-/// How many breakpoints of the first processor can be had, up to so many, and what was said to the next one. They are not
-/// enabled, and given back.
+/// How many breakpoints of the first processor can be had, up to so many, and what was said to the
+/// next one. They are not enabled, and given back.
 pub(super) fn free_breakpoints(most: usize) -> (usize, Option<io::Error>) {
     // Somewhere in this process' own code; what is not enabled stops nobody.
     let address = free_breakpoints as *const () as u64;
@@ -110,7 +113,8 @@ pub(super) fn free_breakpoints(most: usize) -> (usize, Option<io::Error>) {
     (held.len(), None)
 }
 
-/// The descriptor that a call gave, or the error. libbpf gives it negated, the C library as `errno`.
+/// The descriptor that a call gave, or the error. libbpf gives it negated, the C library as
+/// `errno`.
 fn owned(fd: i64) -> io::Result<OwnedFd> {
     match i32::try_from(fd) {
         // SAFETY: the kernel has just made it for us.

@@ -21,7 +21,8 @@ pub enum SoftwareEvent {
 }
 /// Bit of `exclude_idle`: a processor that has nothing to do is not woken up.
 const EXCLUDE_IDLE: u64 = 1 << 7;
-/// Bit of `freq`: what is called the period is a rate, and the kernel chooses the period that keeps it.
+/// Bit of `freq`: what is called the period is a rate, and the kernel chooses the period that keeps
+/// it.
 const FREQUENCY: u64 = 1 << 10;
 /// `PERF_EVENT_IOC_PERIOD`.
 const SET_PERIOD: libc::c_ulong = 0x4008_2404;
@@ -59,8 +60,9 @@ pub fn cpu_clock(cpu: u32, period_ns: u64) -> std::io::Result<OwnedFd> {
     open(SOFTWARE, CPU_CLOCK, period_ns, EXCLUDE_IDLE, cpu)
 }
 
-/// Cycles of a processor, as many for each sample as keep to `rate_hz` while it is busy. A processor that is halted counts
-/// none, so that `exclude_idle`, which not every driver of counters takes, is not asked for.
+/// Cycles of a processor, as many for each sample as keep to `rate_hz` while it is busy. A
+/// processor that is halted counts none, so that `exclude_idle`, which not every driver of counters
+/// takes, is not asked for.
 pub fn cycles(cpu: u32, rate_hz: u32) -> std::io::Result<OwnedFd> {
     open(HARDWARE, CYCLES, rate_hz.into(), FREQUENCY, cpu)
 }
@@ -79,9 +81,9 @@ pub fn every(event: BorrowedFd<'_>, period: u64) -> std::io::Result<()> {
     }
 }
 
-/// Each execution of a user instruction at an address on a processor, by whatever process; not counting until it is
-/// enabled. Takes one of the processor's registers for breakpoints (four on x86-64): where none is left, the error is
-/// `ENOSPC`.
+/// Each execution of a user instruction at an address on a processor, by whatever process; not
+/// counting until it is enabled. Takes one of the processor's registers for breakpoints (four on
+/// x86-64): where none is left, the error is `ENOSPC`.
 pub fn breakpoint(address: u64, cpu: u32) -> std::io::Result<OwnedFd> {
     let attributes = Attributes {
         kind: BREAKPOINT,
@@ -120,7 +122,8 @@ fn open(kind: u32, config: u64, period: u64, flags: u64, cpu: u32) -> std::io::R
 fn open_as(mut attributes: Attributes, cpu: u32) -> std::io::Result<OwnedFd> {
     attributes.size = size_of::<Attributes>() as u32;
     let (every_process, cpu, no_group) = (-1, cpu as libc::c_int, -1);
-    // SAFETY: the kernel reads as many bytes of the attributes as they say, which outlive the call, and writes nothing.
+    // SAFETY: the kernel reads as many bytes of the attributes as they say, which outlive the call,
+    // and writes nothing.
     let fd = unsafe {
         libc::syscall(libc::SYS_perf_event_open, &attributes, every_process, cpu, no_group, CLOEXEC)
     };

@@ -38,8 +38,8 @@ fn refused(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
 }
 
 impl Program {
-    /// Loads it onto the tables of an engine. `all`: every process is sampled, and not those in `targets` only (a map of its own
-    /// without one).
+    /// Loads it onto the tables of an engine. `all`: every process is sampled, and not those in
+    /// `targets` only (a map of its own without one).
     pub fn load(all: bool, engine: SharedEngine, targets: Option<&MapHandle>) -> Result<Self, Unavailable> {
         crate::bpf::silence();
         let mut open = CpuSkelBuilder::default().open(place()).map_err(refused("opening"))?;

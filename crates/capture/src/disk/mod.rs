@@ -1,7 +1,9 @@
-//! Disks: requests of the whole host by device, kind and issuer; what of writing to files holds threads up.
+//! Disks: requests of the whole host by device, kind and issuer; what of writing to files holds
+//! threads up.
 //!
-//! `bpf/disk.bpf.c` counts every request from its making to its completion; here the sums become series once a second,
-//! and what took long spans: requests, commits of a journal, rounds of writeback, `fsync` and the like with stack and file.
+//! `bpf/disk.bpf.c` counts every request from its making to its completion; here the sums become
+//! series once a second, and what took long spans: requests, commits of a journal, rounds of
+//! writeback, `fsync` and the like with stack and file.
 
 mod program;
 mod record;
@@ -35,8 +37,8 @@ pub const ENTRY: Entry = Entry {
     make: |_: &Settings| Box::new(Disk::default()),
 };
 
-/// What took as long is told one by one, nanoseconds, where the user did not say: a disk with moving parts takes ten
-/// milliseconds for any request.
+/// What took as long is told one by one, nanoseconds, where the user did not say: a disk with
+/// moving parts takes ten milliseconds for any request.
 const MIN_NS: u64 = 10_000_000;
 /// How often sums are told.
 const SECOND_NS: i64 = 1_000_000_000;
@@ -162,7 +164,8 @@ impl Disk {
                 ];
                 let labels = [device, (label::ISSUER, event.comm.as_str())];
                 let name = op_name(event.number);
-                // It is no time of the thread that issued it, which may do something else meanwhile.
+                // It is no time of the thread that issued it, which may do something else
+                // meanwhile.
                 span(event, kind::DISK_REQUEST, name, (process, None), None, &figures, &labels, cx);
             }
             What::Commit => {

@@ -22,10 +22,11 @@ use skeleton::{DiskSkel, DiskSkelBuilder};
 
 /// What cannot be seen without it.
 const WHAT: &str = "requests to disks";
-/// Slow requests told one by one for each processor and tenth of a second, and files: a disk that is slow for everybody is told by sums.
+/// Slow requests told one by one for each processor and tenth of a second, and files: a disk that
+/// is slow for everybody is told by sums.
 const MOST: u32 = 50;
-/// A file of which as much is written back at once is told by itself, however short it took: the kernel hands requests over
-/// and waits for none of them.
+/// A file of which as much is written back at once is told by itself, however short it took: the
+/// kernel hands requests over and waits for none of them.
 const LARGE_BYTES: u64 = 4 << 20;
 /// Records taken in one turn; what is left waits in the kernel's buffers.
 const MOST_RECORDS: usize = 20_000;
@@ -83,8 +84,8 @@ fn failed(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
 }
 
 impl Program {
-    /// Loads and attaches them, with what this kernel does not have. With an engine they walk by its tables; `targets`: the
-    /// map of them that all programs of the recording share.
+    /// Loads and attaches them, with what this kernel does not have. With an engine they walk by
+    /// its tables; `targets`: the map of them that all programs of the recording share.
     pub(super) fn start(
         whole_host: bool,
         min_ns: u64,
@@ -195,8 +196,8 @@ fn entries(map: &dyn MapCore) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
     entries.into_iter()
 }
 
-/// Where `pause` is among the arguments of the tracepoint `balance_dirty_pages`: kernels from 6.15 on have eight, behind
-/// the one of all tracepoints, and earlier ones twelve; 0: another number.
+/// Where `pause` is among the arguments of the tracepoint `balance_dirty_pages`: kernels from 6.15
+/// on have eight, behind the one of all tracepoints, and earlier ones twelve; 0: another number.
 fn pause_argument(kernel: &Btf<'_>) -> u32 {
     let arguments = || {
         let name = kernel.type_by_name::<Typedef<'_>>("btf_trace_balance_dirty_pages")?;

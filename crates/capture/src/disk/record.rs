@@ -40,7 +40,8 @@ pub(super) struct Event {
     pub(super) name: String,
 }
 
-/// A file that was written back: `struct disk_file`. `bytes`, `inode`, `dev` and the moments of the event are its own.
+/// A file that was written back: `struct disk_file`. `bytes`, `inode`, `dev` and the moments of the
+/// event are its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WrittenFile {
     pub(super) event: Event,
@@ -48,8 +49,8 @@ pub(super) struct WrittenFile {
     pub(super) writer: Option<(u32, String)>,
     /// Whether it is the block device itself: a file system's metadata.
     pub(super) metadata: bool,
-    /// From the root of its file system, "/srv/logs/gc.log"; "…/gc.log" where the beginning is missing, empty for a file
-    /// that has no name; a name that was cut ends in "…".
+    /// From the root of its file system, "/srv/logs/gc.log"; "…/gc.log" where the beginning is
+    /// missing, empty for a file that has no name; a name that was cut ends in "…".
     pub(super) path: String,
 }
 
@@ -94,7 +95,8 @@ pub(super) fn op_name(op: u32) -> &'static str {
     ["read", "write", "flush", "discard"].get(op as usize).copied().unwrap_or("other")
 }
 
-/// Why the kernel writes back: `enum wb_reason` (include/linux/backing-dev-defs.h), as it prints them.
+/// Why the kernel writes back: `enum wb_reason` (include/linux/backing-dev-defs.h), as it prints
+/// them.
 pub(super) fn reason_name(reason: u32) -> &'static str {
     let names = [
         "background",

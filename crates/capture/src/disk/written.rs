@@ -1,4 +1,5 @@
-//! Files that the page cache writes back: large and slow ones one by one, all of them in sums by who wrote to them last.
+//! Files that the page cache writes back: large and slow ones one by one, all of them in sums by
+//! who wrote to them last.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,9 @@
 //! Control groups of the recorded processes: CPU quota and throttling, memory and its limit.
 //!
-//! A limit may stand on any group above the process' own (a pod's, a slice's), and its throttling is counted where it
-//! stands: the process' own group is told, and every one above it that limits something. Both hierarchies, v1 and v2
-//! (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst); what a group does not have is not told.
+//! A limit may stand on any group above the process' own (a pod's, a slice's), and its throttling
+//! is counted where it stands: the process' own group is told, and every one above it that limits
+//! something. Both hierarchies, v1 and v2 (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst);
+//! what a group does not have is not told.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ struct Mounts(HashMap<String, PathBuf>);
 impl Mounts {
     fn read() -> Self {
         let mut mounts = HashMap::new();
-        // "36 35 0:31 / /sys/fs/cgroup/cpu rw,… - cgroup cgroup rw,cpu,cpuacct" (proc_pid_mountinfo(5)).
+        // "36 35 0:31 / /sys/fs/cgroup/cpu rw,… - cgroup cgroup rw,cpu,cpuacct"
+        // (proc_pid_mountinfo(5)).
         for line in procfs::read_to_string("/proc/self/mountinfo").unwrap_or_default().lines() {
             let Some((mount, options)) = line.split_once(" - ") else { continue };
             let Some(place) = mount.split(' ').nth(4) else { continue };
@@ -52,7 +54,8 @@ impl Mounts {
         Self(mounts)
     }
 
-    /// Directories of a process' groups, below the mounts: its own and those above, without the roots.
+    /// Directories of a process' groups, below the mounts: its own and those above, without the
+    /// roots.
     fn groups_of(&self, pid: i32) -> Vec<(PathBuf, bool)> {
         let mut found = Vec::new();
         let text = procfs::read_to_string(procfs::path(pid, "cgroup")).unwrap_or_default();

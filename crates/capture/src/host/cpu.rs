@@ -6,7 +6,8 @@ use super::{HostSource, Unavailable};
 use crate::points::{Counter, Gauge, Points};
 use crate::procfs::{Repeated, ticks_per_second};
 
-/// Processors that are told one by one; of more, only the first so many. Nobody looks at a thousand lanes.
+/// Processors that are told one by one; of more, only the first so many. Nobody looks at a thousand
+/// lanes.
 const MAX_CPUS: usize = 256;
 
 /// The source.
@@ -102,7 +103,8 @@ impl HostSource for Cpu {
     }
 }
 
-/// user nice system idle iowait irq softirq steal guest guest_nice, ticks. Guest time is within user.
+/// user nice system idle iowait irq softirq steal guest guest_nice, ticks. Guest time is within
+/// user.
 fn one_cpu(cpus: &mut Vec<OneCpu>, number: usize, values: &str, points: &mut Points<'_, '_>) {
     if number >= MAX_CPUS {
         return;

@@ -1,6 +1,7 @@
 //! Disks: `/proc/diskstats` (Documentation/admin-guide/iostats.rst).
 //!
-//! Whole devices only: a partition's numbers are within its device's. Devices that never had a request are left out.
+//! Whole devices only: a partition's numbers are within its device's. Devices that never had a
+//! request are left out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -62,8 +63,8 @@ impl HostSource for Disks {
     fn read(&mut self, points: &mut Points<'_, '_>) {
         let text = self.stats.as_mut().and_then(Repeated::read).unwrap_or_default();
         for line in text.lines() {
-            // major minor name, then: reads, merged, sectors, ms; writes, merged, sectors, ms; in flight, busy ms,
-            // weighted ms; discards (4.18), flushes (5.5).
+            // major minor name, then: reads, merged, sectors, ms; writes, merged, sectors, ms; in
+            // flight, busy ms, weighted ms; discards (4.18), flushes (5.5).
             let mut words = line.split_ascii_whitespace().skip(2);
             let Some(name) = words.next() else { continue };
             let mut n = [0_u64; 17];
@@ -107,7 +108,8 @@ impl HostSource for Disks {
     }
 }
 
-/// Whether it is a device and no partition: those have a directory of their own. Slashes in names are '!' there.
+/// Whether it is a device and no partition: those have a directory of their own. Slashes in names
+/// are '!' there.
 fn is_device(name: &str) -> bool {
     let skipped = name.starts_with("ram") || name.starts_with("zram");
     !skipped && Path::new("/sys/block").join(name.replace('/', "!")).is_dir()

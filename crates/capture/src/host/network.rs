@@ -61,7 +61,8 @@ impl HostSource for Network {
         let text = self.dev.as_mut().and_then(Repeated::read).unwrap_or_default();
         for line in text.lines().skip(2) {
             let Some((name, numbers)) = line.split_once(':') else { continue };
-            // Received: bytes packets errs drop fifo frame compressed multicast; sent: bytes packets errs drop …
+            // Received: bytes packets errs drop fifo frame compressed multicast; sent: bytes
+            // packets errs drop …
             let mut n = [0_u64; 12];
             n.iter_mut().zip(numbers.split_ascii_whitespace()).for_each(|(n, w)| *n = w.parse().unwrap_or(0));
             let name = name.trim();

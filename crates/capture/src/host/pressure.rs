@@ -1,6 +1,7 @@
 //! Pressure stall information: `/proc/pressure/{cpu,memory,io}` (Documentation/accounting/psi.rst).
 //!
-//! `total` is used and not the averages: it counts microseconds, and averages over 10 s hide what lasted one.
+//! `total` is used and not the averages: it counts microseconds, and averages over 10 s hide what
+//! lasted one.
 
 use fathom_recording::vocabulary::live;
 

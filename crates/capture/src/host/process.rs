@@ -1,4 +1,5 @@
-//! The recorded processes: `/proc/PID/{stat,status,io,schedstat,fd}` (fs/proc/array.c, fs/proc/base.c).
+//! The recorded processes: `/proc/PID/{stat,status,io,schedstat,fd}` (fs/proc/array.c,
+//! fs/proc/base.c).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use crate::points::{Counter, Gauge, Points};
 use crate::procfs::{self, Repeated, Stat, ticks_per_second};
 use crate::{Target, TargetEvent, target::Change};
 
-/// Processes that are told one by one, those that joined first; the others are in `process.cpu` when they take much.
+/// Processes that are told one by one, those that joined first; the others are in `process.cpu`
+/// when they take much.
 const MAX_PROCESSES: usize = 64;
 
 /// The source.
@@ -92,7 +94,8 @@ impl One {
         points.counter(&mut series.minor, stat.minor_faults);
         points.counter(&mut series.major, stat.major_faults);
         points.gauge(&mut series.threads, stat.threads as f64);
-        // The size of a process' fd directory is the number of its descriptors from 6.2 on (fs/proc/fd.c).
+        // The size of a process' fd directory is the number of its descriptors from 6.2 on
+        // (fs/proc/fd.c).
         let fds = std::fs::metadata(procfs::path(pid, "fd")).ok().map(|info| info.len()).filter(|n| *n > 0);
         fds.into_iter().for_each(|fds| points.gauge(&mut series.fds, fds as f64));
         for line in self.status.as_mut().and_then(Repeated::read).unwrap_or_default().lines() {

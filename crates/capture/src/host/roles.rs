@@ -1,7 +1,8 @@
 //! CPU time of each recorded JVM's threads by what they are for: application, GC, JIT, VM.
 //!
-//! Only the JVM's own threads are read one by one, some tens; what is left of the process' time is the application's,
-//! however many threads it has. Threads that end between two readings count as the application's.
+//! Only the JVM's own threads are read one by one, some tens; what is left of the process' time is
+//! the application's, however many threads it has. Threads that end between two readings count as
+//! the application's.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,7 +17,8 @@ use crate::target::{Change, Target};
 
 /// JVMs that are told.
 const MAX_JVMS: usize = 16;
-/// Threads whose names are asked for at a reading: a JVM with thousands is found out over some readings.
+/// Threads whose names are asked for at a reading: a JVM with thousands is found out over some
+/// readings.
 const NAMES_AT_ONCE: usize = 256;
 /// Readings after which names are asked for again.
 const NAMES_AGAIN: u32 = 8;
@@ -35,7 +37,8 @@ pub struct Roles {
 struct Jvm {
     process: ProcessId,
     stat: Option<Repeated>,
-    /// Threads of the JVM's own, with their role's place in [`OWN`] and what they had used at the last reading.
+    /// Threads of the JVM's own, with their role's place in [`OWN`] and what they had used at the
+    /// last reading.
     own: HashMap<i32, (usize, Repeated, u64)>,
     /// All threads whose names are known.
     known: HashSet<i32>,

@@ -1,7 +1,8 @@
-//! The processes that take most of the processors, recorded or not: `/proc/PID/stat` of all of them.
+//! The processes that take most of the processors, recorded or not: `/proc/PID/stat` of all of
+//! them.
 //!
-//! One small read for each process of the machine. When that takes more than a fixed share of a processor, it is done less
-//! often, down to once in [`SLOWEST`].
+//! One small read for each process of the machine. When that takes more than a fixed share of a
+//! processor, it is done less often, down to once in [`SLOWEST`].
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -71,7 +72,8 @@ impl HostSource for Top {
                 told.insert((*pid, *start));
             }
         }
-        // One that was among them and is not now is told as it is, or a gap would look like not knowing.
+        // One that was among them and is not now is told as it is, or a gap would look like not
+        // knowing.
         for (key, gauge) in self.series.iter_mut().filter(|(key, _)| !told.contains(key)) {
             let ticks =
                 busy.iter().find(|(_, pid, start)| (*pid, *start) == *key).map_or(0, |(ticks, ..)| *ticks);

@@ -1,8 +1,8 @@
 //! Flight recordings put together: the chunks of several files, each once, in one file.
 //!
-//! A recording is a row of chunks, each of which can be read alone (JDK's `ChunkHeader`): magic, version, size, positions,
-//! then when it began, nanoseconds since the epoch. Two recordings that run at the same time hold the same chunks for that
-//! time, byte for byte.
+//! A recording is a row of chunks, each of which can be read alone (JDK's `ChunkHeader`): magic,
+//! version, size, positions, then when it began, nanoseconds since the epoch. Two recordings that
+//! run at the same time hold the same chunks for that time, byte for byte.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -26,7 +26,8 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// An empty one in a file that has no name and goes away with its last descriptor, also when fathom is killed.
+    /// An empty one in a file that has no name and goes away with its last descriptor, also when
+    /// fathom is killed.
     pub fn new(most_bytes: u64) -> io::Result<Self> {
         Ok(Self { file: tempfile::tempfile()?, bytes: 0, seen: BTreeSet::new(), most_bytes, refused: 0 })
     }
@@ -36,8 +37,9 @@ impl Chunks {
         self.seen.len() as u64
     }
 
-    /// Appends the chunks of a file that are not there yet. What is no chunk ends it. A chunk that was never finished,
-    /// because its JVM was killed, is taken when `unfinished` ones are, as far as it goes.
+    /// Appends the chunks of a file that are not there yet. What is no chunk ends it. A chunk that
+    /// was never finished, because its JVM was killed, is taken when `unfinished` ones are, as far
+    /// as it goes.
     pub fn append(&mut self, from: &mut File, unfinished: bool) -> io::Result<()> {
         let end = from.seek(SeekFrom::End(0))?;
         let mut at = 0;

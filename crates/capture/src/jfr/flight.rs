@@ -6,8 +6,8 @@
 //!   slice 3                          ├─ …     are the same chunks, which are kept once
 //! ```
 //!
-//! A JVM that ends in order writes its slice itself (`dumponexit`). Of one that was killed, what its recorder had put into
-//! its repository is read from there.
+//! A JVM that ends in order writes its slice itself (`dumponexit`). Of one that was killed, what
+//! its recorder had put into its repository is read from there.
 
 use std::fs::File;
 use std::io;
@@ -27,9 +27,11 @@ use super::folder::{Folder, clear_left, names, open_written};
 use super::settings::configuration;
 use crate::Unavailable;
 
-/// How long a slice lasts when nobody stops it: what a killed fathom leaves behind ends by itself after that.
+/// How long a slice lasts when nobody stops it: what a killed fathom leaves behind ends by itself
+/// after that.
 const SLICE: Duration = Duration::from_secs(30);
-/// When the next slice is started. Each costs the JVM two rotations of its recording, some 20 ms of its recorder's thread.
+/// When the next slice is started. Each costs the JVM two rotations of its recording, some 20 ms of
+/// its recorder's thread.
 const RENEW: Duration = Duration::from_secs(20);
 /// How often it is looked whether the JVM is still there.
 const LOOK: Duration = Duration::from_millis(250);
@@ -234,7 +236,8 @@ fn unavailable(pid: u32, error: &Error) -> Unavailable {
     Unavailable { what: what(pid), why: error.to_string(), remedy: remedy.into() }
 }
 
-/// Stops the recordings that a killed fathom left running in a JVM: those of ours whose folder nobody holds.
+/// Stops the recordings that a killed fathom left running in a JVM: those of ours whose folder
+/// nobody holds.
 fn stop_left(attach: &Attach, held: &[String]) -> Result<(), Error> {
     let told = attach.jcmd("JFR.check")?;
     for name in left(&told, held) {
@@ -244,8 +247,9 @@ fn stop_left(attach: &Attach, held: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Names of our recordings in the answer to JFR.check, `Recording 1: name=fathom-0123-1 duration=30s (running)`, other
-/// than those of a fathom that lives.
+/// Names of our recordings in the answer to JFR.check,
+/// `Recording 1: name=fathom-0123-1 duration=30s (running)`, other than those of a fathom that
+/// lives.
 fn left(told: &str, held: &[String]) -> Vec<String> {
     let names = told.split_whitespace().filter_map(|word| word.strip_prefix("name="));
     let names = names.map(|name| name.trim_matches('"')).filter(|name| name.starts_with(NAME));
@@ -256,8 +260,8 @@ fn left(told: &str, held: &[String]) -> Vec<String> {
     ours.map(str::to_owned).collect()
 }
 
-/// Where a JVM's recorder keeps its chunks: a folder that the JVM makes in its temporary folder at its first recording and
-/// removes at its end, unless it is killed.
+/// Where a JVM's recorder keeps its chunks: a folder that the JVM makes in its temporary folder at
+/// its first recording and removes at its end, unless it is killed.
 struct Repository {
     parent: OwnedFd,
     fd: OwnedFd,
@@ -280,7 +284,8 @@ impl Repository {
         Some(Self { parent, fd, name: name.to_owned(), uid: attach.status().uid })
     }
 
-    /// Takes the chunks that a killed JVM left, also the one that it was writing, and removes them with their folder.
+    /// Takes the chunks that a killed JVM left, also the one that it was writing, and removes them
+    /// with their folder.
     fn salvage(self, chunks: &mut Chunks) {
         let mut files: Vec<String> =
             names(&self.fd).into_iter().filter(|name| name.ends_with(".jfr")).collect();

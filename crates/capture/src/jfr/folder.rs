@@ -1,7 +1,9 @@
-//! The folder in a JVM's `/tmp` into which it writes for us: 0700, of the JVM's user, gone when the recording is over.
+//! The folder in a JVM's `/tmp` into which it writes for us: 0700, of the JVM's user, gone when the
+//! recording is over.
 //!
-//! Its lock is held as long as fathom lives, and goes with it however it ends: a folder that nobody holds was left by a
-//! fathom that was killed, and the next one clears it away. Locks work across namespaces, process ids do not.
+//! Its lock is held as long as fathom lives, and goes with it however it ends: a folder that nobody
+//! holds was left by a fathom that was killed, and the next one clears it away. Locks work across
+//! namespaces, process ids do not.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -99,7 +101,8 @@ pub(super) fn clear_left(attach: &Attach) -> std::io::Result<Vec<String>> {
     Ok(held)
 }
 
-/// A file that a JVM wrote into a folder: a regular one of its own user, with no other name, no link followed.
+/// A file that a JVM wrote into a folder: a regular one of its own user, with no other name, no
+/// link followed.
 pub(super) fn open_written(folder: &OwnedFd, file: &str, uid: u32) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let fd = openat(folder, file, flags, Mode::empty()).ok()?;

@@ -1,14 +1,18 @@
-//! The JFR engine: what a JVM's own flight recorder tells, for users who may not load eBPF programs.
+//! The JFR engine: what a JVM's own flight recorder tells, for users who may not load eBPF
+//! programs.
 //!
-//! The recorder is switched on through the attach protocol, by the JVM's own user or by root, with settings of ours; what
-//! it wrote is read behind the recording by the reader of flight recordings, as any other file. No flag, no agent.
+//! The recorder is switched on through the attach protocol, by the JVM's own user or by root, with
+//! settings of ours; what it wrote is read behind the recording by the reader of flight recordings,
+//! as any other file. No flag, no agent.
 //!
-//! What it sees: Java stacks, waits, locks, I/O of Java code, collections, safepoints, compilations. What it does not:
-//! native and kernel frames, threads of the JVM itself, why a thread was off the CPU.
+//! What it sees: Java stacks, waits, locks, I/O of Java code, collections, safepoints,
+//! compilations. What it does not: native and kernel frames, threads of the JVM itself, why a
+//! thread was off the CPU.
 //!
-//! What it leaves: nothing of ours in the JVM or on disk, also when fathom is killed (see [`flight`], [`folder`]). While it
-//! runs, another recording of the same JVM gets its events too: HotSpot takes the sum of all settings. What stays as after
-//! any flight recording: threads of the recorder, and classes that it has instrumented.
+//! What it leaves: nothing of ours in the JVM or on disk, also when fathom is killed (see
+//! [`flight`], [`folder`]). While it runs, another recording of the same JVM gets its events too:
+//! HotSpot takes the sum of all settings. What stays as after any flight recording: threads of the
+//! recorder, and classes that it has instrumented.
 
 mod chunks;
 mod flight;
@@ -68,7 +72,8 @@ impl Flying {
 
 impl Collector for Jfr {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
-        // JVMs that were asked for by their ids are known now: when none of them can be recorded, nothing is.
+        // JVMs that were asked for by their ids are known now: when none of them can be recorded,
+        // nothing is.
         let Selection::Pids(pids) = cx.targets.selection() else { return Ok(()) };
         let mut why = None;
         for pid in pids.clone() {

@@ -1,10 +1,12 @@
-//! What a JVM's flight recorder is asked to record: a configuration of our own (`.jfc`), the same for JDK 8 to 25.
+//! What a JVM's flight recorder is asked to record: a configuration of our own (`.jfc`), the same
+//! for JDK 8 to 25.
 //!
-//! A JDK leaves out events and settings that it does not know. Thresholds are low, because what one looks for is the rare
-//! long one, and stacks are taken where a wait would not be understood without. Left out on purpose: events that hold
-//! secrets (`InitialSystemProperty`, `InitialEnvironmentVariable`), and those that cost an application that does much of it:
-//! an event for each exception (asked for only where the JDK limits their rate, from 25), an event for each new TLAB (JDK
-//! 8 to 15 have no sampled allocations).
+//! A JDK leaves out events and settings that it does not know. Thresholds are low, because what one
+//! looks for is the rare long one, and stacks are taken where a wait would not be understood
+//! without. Left out on purpose: events that hold secrets (`InitialSystemProperty`,
+//! `InitialEnvironmentVariable`), and those that cost an application that does much of it: an event
+//! for each exception (asked for only where the JDK limits their rate, from 25), an event for each
+//! new TLAB (JDK 8 to 15 have no sampled allocations).
 
 use std::fmt::Write;
 
@@ -29,8 +31,8 @@ use Take::{All, Chunk, Every, Over, OverWithStack, RateWithStack};
 
 /// The events, in the order of JDK's `metadata.xml`.
 const EVENTS: &[(&str, Take)] = &[
-    // Threads and waits. A monitor that is fought over is waited for in short pieces; sleeping, waiting and parking are
-    // what idle threads do all the time.
+    // Threads and waits. A monitor that is fought over is waited for in short pieces; sleeping,
+    // waiting and parking are what idle threads do all the time.
     ("jdk.ThreadStart", All),
     ("jdk.ThreadEnd", All),
     ("jdk.ThreadSleep", OverWithStack(10)),

@@ -5,8 +5,9 @@
 //!   ├──── reach_ns (with cleanup) ───┤├──────────── at_ns ─────────────────┤├──── leave_ns ────┤
 //! ```
 //!
-//! All of that is told by the VM thread, in order. Compilations are told by the compiler threads, each for itself. After
-//! a loss whatever is open is forgotten, because its end may be among what was lost.
+//! All of that is told by the VM thread, in order. Compilations are told by the compiler threads,
+//! each for itself. After a loss whatever is open is forgotten, because its end may be among what
+//! was lost.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +77,8 @@ impl Compile {
         let compiler = record.text(0).to_lowercase();
         let [_, tier, osr_bci, _] = record.numbers;
         let mut figures = Vec::new();
-        // C1 compiles for tiers 1 to 3, and the probe does not say for which; a function's task does.
+        // C1 compiles for tiers 1 to 3, and the probe does not say for which; a function's task
+        // does.
         if tier > 0 {
             figures.push((figure::TIER, tier as f64));
             figures.extend((osr_bci >= 0).then_some((figure::OSR_BCI, osr_bci as f64)));
@@ -107,8 +109,8 @@ impl Assembly {
         self.compiles.clear();
     }
 
-    /// Writes what has not ended by the end of the recording. Only compilations are worth it: the longest ones are
-    /// those that are cut.
+    /// Writes what has not ended by the end of the recording. Only compilations are worth it: the
+    /// longest ones are those that are cut.
     pub fn finish(&mut self, cx: &mut Context<'_>) {
         self.tell_unfinished(cx);
         self.compiles.clear();
@@ -157,8 +159,8 @@ impl Assembly {
             }
             Kind::OperationEnd => self.operation_end(record, cx),
             Kind::SafepointEnd => self.safepoint_end(record, cx),
-            // ZGC's driver threads tell of whole cycles through the same probes: a pause is told by the thread that
-            // stopped the others.
+            // ZGC's driver threads tell of whole cycles through the same probes: a pause is told by
+            // the thread that stopped the others.
             Kind::GcBegin if self.is_in_operation(record) => self.gc_begin(record),
             Kind::GcEnd if self.is_in_operation(record) => self.gc_end(record, cx),
             Kind::GcBegin | Kind::GcEnd => {}
@@ -294,7 +296,8 @@ impl Assembly {
         self.write(cx, kind, name, (t_ns, t_ns), Some(thread), &[], &[]);
     }
 
-    /// The probe knows the whole name of its thread, which the kernel cuts; the thread itself tells of it.
+    /// The probe knows the whole name of its thread, which the kernel cuts; the thread itself tells
+    /// of it.
     fn thread_event(&self, cx: &mut Context<'_>, kind: &str, record: &Record) {
         let name = record.text(0);
         let thread = cx.targets.thread_of(&self.target, record.tid, Some(&name), cx.sink);
@@ -335,8 +338,8 @@ impl Assembly {
     }
 }
 
-/// Why a collection was made, of a record with causes. Some operations are done with theirs before the probe fires, which then
-/// is the last one.
+/// Why a collection was made, of a record with causes. Some operations are done with theirs before
+/// the probe fires, which then is the last one.
 fn cause(record: &Record) -> Option<String> {
     [record.text(0), record.text(1)].into_iter().find(|cause| !cause.is_empty() && cause != "No GC")
 }
@@ -360,8 +363,8 @@ enum Part {
     Old,
 }
 
-/// Sizes of the heap's parts before and after. A pool that this collection did not tell of stays as it was last known
-/// before it; after it, it is not known any more (a young collection promotes).
+/// Sizes of the heap's parts before and after. A pool that this collection did not tell of stays as
+/// it was last known before it; after it, it is not known any more (a young collection promotes).
 fn heap_figures(gc: &Gc, known: &BTreeMap<String, i64>) -> Vec<(&'static str, f64)> {
     let mut figures = Vec::new();
     let sum = |pools: &BTreeMap<String, i64>, wanted: &dyn Fn(&str) -> bool| {

@@ -1,9 +1,10 @@
 //! How often probes may be hit before they are taken off.
 //!
-//! A hit costs the target some microseconds (a trap, ten on a nested virtual machine). At the limit it loses one percent
-//! of one processor there. Bursts are what is interesting (a JVM that starts loads thousands of classes), hence an
-//! average over some seconds; what keeps on is taken off for a while that doubles each time, and is as long as it takes until
-//! there was no more than the limit on average.
+//! A hit costs the target some microseconds (a trap, ten on a nested virtual machine). At the limit
+//! it loses one percent of one processor there. Bursts are what is interesting (a JVM that starts
+//! loads thousands of classes), hence an average over some seconds; what keeps on is taken off for
+//! a while that doubles each time, and is as long as it takes until there was no more than the
+//! limit on average.
 
 use std::time::{Duration, Instant};
 
@@ -52,8 +53,8 @@ impl Default for Budget {
     }
 }
 
-/// What is on again after a pause; where that failed, nothing, and that `what` is not seen any more, unless the process has
-/// ended meanwhile.
+/// What is on again after a pause; where that failed, nothing, and that `what` is not seen any
+/// more, unless the process has ended meanwhile.
 pub fn put_back<T: Default>(
     attached: Result<T, String>,
     pid: i32,

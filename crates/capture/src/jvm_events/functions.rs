@@ -1,13 +1,15 @@
-//! A libjvm that was built without probes, but still has its symbols: VM operations, safepoints, compilations and loaded
-//! classes by its functions.
+//! A libjvm that was built without probes, but still has its symbols: VM operations, safepoints,
+//! compilations and loaded classes by its functions.
 //!
-//! `VM_Operation::evaluate` runs one operation, `SafepointSynchronize::begin` and `end` enclose a safepoint,
-//! `CompileBroker::invoke_compiler_on_method` compiles what a task says, `ClassLoadingService::notify_class_loaded` is where
-//! the probe of a class would be; all are functions of their own in JDK 11 to 25. What an operation is called, its virtual
-//! table tells: `_ZTV` and the class' name, less "VM_", is what the probe would have told (`VM_Operation::name`). Collections
-//! are told by their operations, with their causes as the JVM's counters have them at the end, and without sizes. Methods and
-//! classes are named when the event is taken in, some tenths of a second later: what was unloaded by then has no name and is
-//! left out, which is also why unloading is not told.
+//! `VM_Operation::evaluate` runs one operation, `SafepointSynchronize::begin` and `end` enclose a
+//! safepoint, `CompileBroker::invoke_compiler_on_method` compiles what a task says,
+//! `ClassLoadingService::notify_class_loaded` is where the probe of a class would be; all are
+//! functions of their own in JDK 11 to 25. What an operation is called, its virtual table tells:
+//! `_ZTV` and the class' name, less "VM_", is what the probe would have told
+//! (`VM_Operation::name`). Collections are told by their operations, with their causes as the JVM's
+//! counters have them at the end, and without sizes. Methods and classes are named when the event
+//! is taken in, some tenths of a second later: what was unloaded by then has no name and is left
+//! out, which is also why unloading is not told.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -34,7 +36,8 @@ pub struct Function {
     pub tells: Tells,
 }
 
-/// What a function tells of its first argument, or of the JVM. The values are in its cookie (`bpf/jvm_events.bpf.c`).
+/// What a function tells of its first argument, or of the JVM. The values are in its cookie
+/// (`bpf/jvm_events.bpf.c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
     /// Nothing.
@@ -88,8 +91,9 @@ const CLASS_FUNCTIONS: [Function; 1] = [function(
     Tells::Address,
 )];
 
-/// The native side of `Thread.start` (`JVM_StartThread`, src/hotspot/share/prims/jvm.cpp, JDK 8 to 25): from the call to where
-/// the new thread is let go. No probe tells of it, and every libjvm exports it.
+/// The native side of `Thread.start` (`JVM_StartThread`, src/hotspot/share/prims/jvm.cpp, JDK 8 to
+/// 25): from the call to where the new thread is let go. No probe tells of it, and every libjvm
+/// exports it.
 pub const START_FUNCTIONS: [Function; 2] = [
     function(Kind::StartReturned, "JVM_StartThread", true, Tells::Nothing),
     function(Kind::StartCalled, "JVM_StartThread", false, Tells::Nothing),
@@ -151,7 +155,8 @@ impl Names {
         self.objects.as_ref()
     }
 
-    /// Puts into a record what the probe would have told. Whether it is worth having: an event without a name is none.
+    /// Puts into a record what the probe would have told. Whether it is worth having: an event
+    /// without a name is none.
     pub fn complete(&mut self, record: &mut Record) -> bool {
         match record.kind {
             Kind::OperationBegin => {
@@ -183,7 +188,8 @@ impl Names {
     }
 }
 
-/// Virtual tables of operations that are kept at most; a JDK has some two hundred classes that are called VM_….
+/// Virtual tables of operations that are kept at most; a JDK has some two hundred classes that are
+/// called VM_….
 const MOST: usize = 4096;
 
 /// Names of operations by the address that their objects begin with.

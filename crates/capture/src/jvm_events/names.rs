@@ -1,8 +1,9 @@
 //! What the JVM's logs call what its probes tell of.
 
-/// Parts of names of VM operations that are pauses of a collector, with what a GC log calls the pause; the first that is
-/// found decides (`vmOperation.hpp`, the collectors' `*VMOperations.hpp`, zGeneration.cpp, JDK 8 to 25). The probes do not
-/// tell mixed collections and concurrent starts from plain young ones.
+/// Parts of names of VM operations that are pauses of a collector, with what a GC log calls the
+/// pause; the first that is found decides (`vmOperation.hpp`, the collectors' `*VMOperations.hpp`,
+/// zGeneration.cpp, JDK 8 to 25). The probes do not tell mixed collections and concurrent starts
+/// from plain young ones.
 const PAUSES: [(&str, &str); 24] = [
     ("Degenerated", "Pause Degenerated GC"),
     ("FullGC", "Pause Full"),
@@ -49,13 +50,14 @@ pub fn pause(operation: &str, full: bool) -> String {
     }
 }
 
-/// "java.lang.String.indexOf" of "java/lang/String" and "indexOf", as the readers of JIT logs have it: overloads count as
-/// copies of a name.
+/// "java.lang.String.indexOf" of "java/lang/String" and "indexOf", as the readers of JIT logs have
+/// it: overloads count as copies of a name.
 pub fn method(class: &str, name: &str) -> String {
     format!("{}.{name}", self::class(class))
 }
 
-/// "java.lang.String" of "java/lang/String". The number of a hidden class keeps its slash, as in the JVM's logs.
+/// "java.lang.String" of "java/lang/String". The number of a hidden class keeps its slash, as in
+/// the JVM's logs.
 pub fn class(class: &str) -> String {
     let mut name = String::with_capacity(class.len());
     let mut chars = class.chars().peekable();

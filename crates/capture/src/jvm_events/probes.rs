@@ -237,7 +237,8 @@ impl Loaded {
         told.is_ok() && !places.contains(&0)
     }
 
-    /// Attaches a group to a process. Nothing stays attached after an error; the error says which probe.
+    /// Attaches a group to a process. Nothing stays attached after an error; the error says which
+    /// probe.
     pub fn attach(&mut self, group: &Group, pid: i32, slot: u32) -> Result<Vec<Link>, String> {
         let library = library_of(pid).ok_or("it has no libjvm")?;
         let program = self.object.progs_mut().find(|program| program.name() == "jvm_probe");
@@ -259,7 +260,8 @@ impl Loaded {
 }
 
 impl Loaded {
-    /// Attaches to functions of a JVM whose library has no probes. Nothing stays attached after an error.
+    /// Attaches to functions of a JVM whose library has no probes. Nothing stays attached after an
+    /// error.
     pub fn attach_functions(
         &mut self,
         functions: &[Function],
@@ -283,8 +285,8 @@ impl Loaded {
     }
 }
 
-/// The library as this process can open it: through the target's root, as it may live in a container, or through its
-/// map when the file was replaced since.
+/// The library as this process can open it: through the target's root, as it may live in a
+/// container, or through its map when the file was replaced since.
 pub fn library_of(pid: i32) -> Option<PathBuf> {
     let path = jvm_library(pid)?;
     let inside = procfs::path(pid, "root").join(path.strip_prefix("/").ok()?);

@@ -58,7 +58,8 @@ impl Record {
         Some(record)
     }
 
-    /// The bytes of the first string: of an object, where a function was called with one; empty when they could not be read.
+    /// The bytes of the first string: of an object, where a function was called with one; empty
+    /// when they could not be read.
     pub fn object(&self) -> &[u8] {
         let (length, bytes) = &self.strings[0];
         &bytes[..usize::from(*length).min(STRING_BYTES)]

@@ -77,15 +77,17 @@ pub(super) struct Event {
     pub(super) waited: Waited,
     /// Thread id of the owner, if the owner is a thread; 0: not told.
     pub(super) owner_tid: u32,
-    /// Whether the thread did something else since the wait before (slept for something else, read or wrote, ran for longer than
-    /// the lock's own function does): it had got what it waited for then.
+    /// Whether the thread did something else since the wait before (slept for something else, read
+    /// or wrote, ran for longer than the lock's own function does): it had got what it waited for
+    /// then.
     pub(super) apart: bool,
     /// What it was for was read when it was over, and its owner is not told.
     pub(super) later: bool,
 }
 
 impl Event {
-    /// An event from the bytes of the ring buffer or of the map of waits; `None` when they are none, or no wait.
+    /// An event from the bytes of the ring buffer or of the map of waits; `None` when they are
+    /// none, or no wait.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..SIZE)?;
         let long = |at: usize| words::long(bytes, at);

@@ -12,8 +12,8 @@ use super::event::{Event, Waited};
 use crate::clock::monotonic_ns;
 use crate::procfs::{self, Stat};
 
-/// Reading the threads may take this part of one processor's time at most: the next time is so many times later as it
-/// took.
+/// Reading the threads may take this part of one processor's time at most: the next time is so many
+/// times later as it took.
 const REST: u32 = 10;
 /// How often where nothing tells that there are new ones.
 const SELDOM: Duration = Duration::from_millis(500);
@@ -42,7 +42,8 @@ pub(super) struct Jvm {
     names: HashMap<u32, String>,
     /// Those of them that carry virtual threads.
     carriers: HashSet<u32>,
-    /// Whether the JVM's ids of threads are those that this process has for them (not in a container of its own).
+    /// Whether the JVM's ids of threads are those that this process has for them (not in a
+    /// container of its own).
     same_ids: bool,
 }
 
@@ -146,7 +147,8 @@ impl Jvm {
         self.locks.waiting(&self.vm, &self.constants, address).ok().flatten()
     }
 
-    /// Who holds the monitor that a thread waits for and that does not say so itself. The thread must be asleep all the while.
+    /// Who holds the monitor that a thread waits for and that does not say so itself. The thread
+    /// must be asleep all the while.
     pub(super) fn holder(&self, waiter: u32) -> Option<u32> {
         let threads = self.threads();
         let (_, address) = threads.iter().find(|(tid, _)| *tid == waiter)?;
@@ -158,8 +160,8 @@ impl Jvm {
         self.by_address.iter().map(|(address, tid)| (*tid, *address)).collect()
     }
 
-    /// The class of the lock of a wait; `None` when it could not be read: the object moved at that moment, or the class
-    /// was unloaded.
+    /// The class of the lock of a wait; `None` when it could not be read: the object moved at that
+    /// moment, or the class was unloaded.
     pub(super) fn class(&mut self, event: &Event) -> Option<LockClass> {
         if event.header == [0, 0] {
             return None;
@@ -177,8 +179,8 @@ impl Jvm {
             Waited::Park => class?.exclusive_owner.and(told),
             Waited::Monitor if Locks::is_anonymous(event.owner) => None,
             Waited::Monitor => {
-                // The C library gives the stack of a thread that has ended to the next one: the owner is the last that
-                // had started when the wait began.
+                // The C library gives the stack of a thread that has ended to the next one: the
+                // owner is the last that had started when the wait began.
                 let by = |is: &dyn Fn(&OwnerKeys) -> bool| {
                     let had_started = |known: &Known| known.since_ns <= event.off_ns;
                     let fits = self.keys.iter().filter(|(_, known)| is(&known.keys) && had_started(known));
@@ -214,8 +216,8 @@ impl Jvm {
         self.keys.iter().find(|(_, known)| known.keys.number == number).map(|(tid, _)| *tid)
     }
 
-    /// The way to virtual threads, where the JDK needs one, once a thread was seen that carries one: looks for such a thread for
-    /// so long.
+    /// The way to virtual threads, where the JDK needs one, once a thread was seen that carries
+    /// one: looks for such a thread for so long.
     pub(super) fn find_continuation(&mut self, most: Duration) -> Option<ContinuationConstants> {
         let carriers: Vec<u64> = self
             .by_address
@@ -247,8 +249,8 @@ impl Jvm {
     }
 }
 
-/// When a thread started, monotonic nanoseconds, rounded down to a tick; 0 when it is gone. Ticks count from boot, with the time
-/// that the machine was suspended.
+/// When a thread started, monotonic nanoseconds, rounded down to a tick; 0 when it is gone. Ticks
+/// count from boot, with the time that the machine was suspended.
 fn started_ns(tid: u32) -> u64 {
     let line = procfs::read_to_string(procfs::path(tid.cast_signed(), "stat"));
     let Some(stat) = line.and_then(|line| Stat::parse(&line)) else { return 0 };

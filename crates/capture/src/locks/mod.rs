@@ -1,21 +1,25 @@
-//! Locks: for which one each thread waits, of which class it is, and who holds it; told from outside, without a flag or a
-//! probe in the JVM.
+//! Locks: for which one each thread waits, of which class it is, and who holds it; told from
+//! outside, without a flag or a probe in the JVM.
 //!
-//! `bpf/locks.bpf.c` reads it out of the JVM's memory when a thread goes to sleep in `futex()`: the monitor that it wants to enter,
-//! the object in whose `wait` it is, the blocker that it is parked for, or the mutex of the C library. Here that gets
-//! names and becomes spans with the times of the scheduler: [`kind::LOCK_MONITOR`], [`kind::LOCK_WAIT`],
+//! `bpf/locks.bpf.c` reads it out of the JVM's memory when a thread goes to sleep in `futex()`: the
+//! monitor that it wants to enter, the object in whose `wait` it is, the blocker that it is parked
+//! for, or the mutex of the C library. Here that gets names and becomes spans with the times of the
+//! scheduler: [`kind::LOCK_MONITOR`], [`kind::LOCK_WAIT`],
 //! [`kind::LOCK_PARK`], [`kind::LOCK_NATIVE`].
 //!
-//! Virtual threads leave their carriers while they wait, and are no threads of the kernel's: [`virtual_threads`] follows them, and
+//! Virtual threads leave their carriers while they wait, and are no threads of the kernel's:
+//! [`virtual_threads`] follows them, and
 //! [`virtual_samples`] looks at them now and then while they switch too often for that.
 //!
-//! Limits. A thread that spins and gets the lock did not wait. A virtual thread that
-//! cannot leave its carrier (`synchronized` until JDK 23) has that told to wait. Of a lock that a virtual thread held
-//! the owner is told as the carrier that it was on. The owner is who held the lock when the wait began; where the lock does not tell (a monitor that was
-//! inflated just now), it is who woke the waiting thread, which is who left it last. The C library's mutexes are told,
-//! conditions are not: they are waits for work as well. A thread that sleeps thousands of times a second is not asked each time
-//! what for (`bpf/locks.h`): of its long waits, the lock is read at the end, and who held it while it lasts, from outside, once it
-//! has lasted [`OUTLASTS_NS`]; of those between, who woke the thread is told as the owner.
+//! Limits. A thread that spins and gets the lock did not wait. A virtual thread that cannot leave
+//! its carrier (`synchronized` until JDK 23) has that told to wait. Of a lock that a virtual thread
+//! held the owner is told as the carrier that it was on. The owner is who held the lock when the
+//! wait began; where the lock does not tell (a monitor that was inflated just now), it is who woke
+//! the waiting thread, which is who left it last. The C library's mutexes are told, conditions are
+//! not: they are waits for work as well. A thread that sleeps thousands of times a second is not
+//! asked each time what for (`bpf/locks.h`): of its long waits, the lock is read at the end, and
+//! who held it while it lasts, from outside, once it has lasted [`OUTLASTS_NS`]; of those between,
+//! who woke the thread is told as the owner.
 
 mod event;
 mod jvm;
@@ -65,11 +69,13 @@ pub const ENTRY: Entry = Entry {
     make: |settings: &Settings| Box::new(LockWaits::new(settings)),
 };
 
-/// Waits as long are told, unless the caller wants others: nanoseconds, and the least that may be asked for.
+/// Waits as long are told, unless the caller wants others: nanoseconds, and the least that may be
+/// asked for.
 const MIN_NS: u64 = 1_000_000;
 const LEAST_NS: u64 = 10_000;
-/// Waits of one thread for one lock with less between them are one: it was woken, and another was faster. HotSpot also looks after
-/// its monitors now and then, each second at last (`ObjectMonitor::EnterI` until JDK 22), and sleeps on.
+/// Waits of one thread for one lock with less between them are one: it was woken, and another was
+/// faster. HotSpot also looks after its monitors now and then, each second at last
+/// (`ObjectMonitor::EnterI` until JDK 22), and sleeps on.
 const GAP_NS: u64 = 500_000;
 /// How long a wait is kept back to see whether it goes on.
 const KEPT_NS: u64 = 100_000_000;
@@ -77,7 +83,8 @@ const KEPT_NS: u64 = 100_000_000;
 const MOST_EVENTS: usize = 100_000;
 /// A wait of a thread that was not asked is looked into when it has lasted as long: nanoseconds.
 const OUTLASTS_NS: u64 = 20_000_000;
-/// To look for such waits may take this part of one processor's time at most, and is done so often at most.
+/// To look for such waits may take this part of one processor's time at most, and is done so often
+/// at most.
 const LOOK_REST: u32 = 100;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A JVM that starts is looked at again so often and for so long.
@@ -92,7 +99,8 @@ const MOST_FRESH: usize = 256;
 const SYS_FUTEX: u32 = 202;
 /// How `/proc/PID/task/TID/syscall` tells of it.
 const FUTEX: &str = "202 ";
-/// A thread that is not among Java's after so long is none of them; `NO_JAVA_THREAD` of bpf/locks.bpf.c tells so.
+/// A thread that is not among Java's after so long is none of them; `NO_JAVA_THREAD` of
+/// bpf/locks.bpf.c tells so.
 const NO_JAVA_THREAD_AFTER: Duration = Duration::from_secs(1);
 const NO_JAVA_THREAD: u64 = 1;
 
@@ -110,7 +118,8 @@ struct LockWaits {
     unknown: HashMap<u32, Instant>,
     /// The last wait of each thread, which may go on.
     open: HashMap<u32, Event>,
-    /// What threads that were not asked wait for, as read from outside: since when, and for which lock, if any.
+    /// What threads that were not asked wait for, as read from outside: since when, and for which
+    /// lock, if any.
     found: HashMap<u32, (u64, Option<Waiting>)>,
     next_look: Instant,
     /// Waits of which the owner is not known, as their threads were not asked.
@@ -176,8 +185,8 @@ impl LockWaits {
         let _ = loaded.maps.lock_jvms.update(&pid.to_ne_bytes(), &bytes, MapFlags::ANY);
     }
 
-    /// Tells the program of threads that wait already: it would hear of them only when they have got the lock, and of those
-    /// that wait for each other never.
+    /// Tells the program of threads that wait already: it would hear of them only when they have
+    /// got the lock, and of those that wait for each other never.
     fn tell_waits(&self, pid: u32) {
         let Some(jvm) = self.jvms.get(&pid) else { return };
         for (tid, address) in jvm.threads() {
@@ -231,7 +240,8 @@ impl LockWaits {
             fresh.extend(known);
             !settled && known.is_none()
         });
-        // One that went to sleep before it was known may not wake up again. Where threads come by the hundred, the last ones.
+        // One that went to sleep before it was known may not wake up again. Where threads come by
+        // the hundred, the last ones.
         for (thread, address) in fresh.into_iter().rev().take(MOST_FRESH) {
             self.tell_wait(thread, address);
         }
@@ -260,7 +270,8 @@ impl LockWaits {
         self.virtual_threads.take(self.min_ns, &mut self.jvms, cx);
     }
 
-    /// Threads that sleep, were not asked what for, and have done so for long enough to be looked into.
+    /// Threads that sleep, were not asked what for, and have done so for long enough to be looked
+    /// into.
     fn unasked(&self, now_ns: u64, outlasts_ns: u64) -> Vec<Unasked> {
         let Some(loaded) = &self.loaded else { return Vec::new() };
         let map = &loaded.maps.waits;
@@ -269,7 +280,8 @@ impl LockWaits {
         sleeping.filter(|thread| now_ns.saturating_sub(thread.off_ns) >= outlasts_ns).collect()
     }
 
-    /// What such a thread waits for: `None` when it is no lock, or when the thread has woken meanwhile.
+    /// What such a thread waits for: `None` when it is no lock, or when the thread has woken
+    /// meanwhile.
     fn look_into(&self, thread: Unasked) -> Option<Waiting> {
         let jvm = self.jvms.get(&thread.pid)?;
         let waiting = jvm.waiting(jvm.address(thread.tid)?)?;
@@ -336,8 +348,8 @@ impl LockWaits {
         };
         self.open.get(&event.tid).filter(of).is_some_and(|last| {
             let gap_ns = event.off_ns.saturating_sub(last.on_ns);
-            // A thread that nobody woke was not given the monitor, however long it took to get a CPU and to look. Where it got it
-            // all the same it went on to something else.
+            // A thread that nobody woke was not given the monitor, however long it took to get a
+            // CPU and to look. Where it got it all the same it went on to something else.
             let by_time = || last.waited == Waited::Monitor && !self.is_of(last.pid, last.waker);
             !event.apart && (gap_ns < GAP_NS || (gap_ns < KEPT_NS && by_time()))
         })

@@ -1,4 +1,5 @@
-//! A wait for a lock as a span: of which class the lock is, who held it, who woke the thread that waited.
+//! A wait for a lock as a span: of which class the lock is, who held it, who woke the thread that
+//! waited.
 
 use fathom_recording::vocabulary::{figure, label};
 use fathom_recording::{SpanRow, StackId};
@@ -36,7 +37,8 @@ impl LockWaits {
             jvm.exclusive_owner = offset;
             self.tell_jvm(event.pid);
         }
-        // Who woke it has left the lock; of conditions and the like it is not the owner of anything.
+        // Who woke it has left the lock; of conditions and the like it is not the owner of
+        // anything.
         let has_owner = match event.waited {
             Waited::Monitor | Waited::Native => true,
             Waited::Park => offset > 0,

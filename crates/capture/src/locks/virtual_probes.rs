@@ -1,4 +1,5 @@
-//! The program that follows virtual threads, `bpf/virtual_locks.bpf.c`, and the functions of libjvm that it hangs on.
+//! The program that follows virtual threads, `bpf/virtual_locks.bpf.c`, and the functions of libjvm
+//! that it hangs on.
 
 use std::path::PathBuf;
 
@@ -19,8 +20,9 @@ use skeleton::VirtualLocksSkelBuilder;
 
 /// What cannot be seen without it.
 pub(super) const WHAT: &str = "which locks virtual threads wait for";
-/// Functions of libjvm, by how their mangled names begin (src/hotspot/share/runtime/objectMonitor.hpp, continuation.hpp,
-/// continuationFreezeThaw.cpp, JDK 25): freeze and thaw are templates, with an instance for each collector.
+/// Functions of libjvm, by how their mangled names begin
+/// (src/hotspot/share/runtime/objectMonitor.hpp, continuation.hpp, continuationFreezeThaw.cpp, JDK
+/// 25): freeze and thaw are templates, with an instance for each collector.
 const MONITOR_FUNCTIONS: [&str; 5] = [
     "_ZN13ObjectMonitor21vthread_monitor_enterE",
     "_ZN13ObjectMonitor14vthread_epilogE",

@@ -1,12 +1,14 @@
-//! Waits of virtual threads that no probe follows: where each of them waits is read out of the JVM's memory some times a second.
+//! Waits of virtual threads that no probe follows: where each of them waits is read out of the
+//! JVM's memory some times a second.
 //!
 //! ```text
 //!   looks at a thread      1        2        3        4
 //!   where it waits         A        A        B        -
 //!   span written         ├─── A ────────┼─── B ───┤            borders in the middle between two looks
 //! ```
-//! So the spans of many threads add up to the number that wait at a time; the length of a single short wait is not known. Of very
-//! many threads a part is looked at in each round, in turns, and what is seen of one stands until its next turn.
+//! So the spans of many threads add up to the number that wait at a time; the length of a single
+//! short wait is not known. Of very many threads a part is looked at in each round, in turns, and
+//! what is seen of one stands until its next turn.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -101,7 +103,8 @@ impl Samples {
         self.failed.is_some() && !std::mem::replace(&mut self.is_reported, true)
     }
 
-    /// Looks at threads when it is time. `wanted` tells which waits nobody else tells. What is returned is over.
+    /// Looks at threads when it is time. `wanted` tells which waits nobody else tells. What is
+    /// returned is over.
     pub(super) fn look(
         &mut self,
         (pid, vm): (u32, &Vm),

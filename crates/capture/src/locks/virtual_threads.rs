@@ -1,12 +1,15 @@
-//! Locks that virtual threads wait for: `bpf/virtual_locks.bpf.c` hangs on functions of libjvm through which a virtual thread leaves
-//! its carrier and comes back, where libjvm has the names of its own functions; loaded only once a JVM has virtual threads.
+//! Locks that virtual threads wait for: `bpf/virtual_locks.bpf.c` hangs on functions of libjvm
+//! through which a virtual thread leaves its carrier and comes back, where libjvm has the names of
+//! its own functions; loaded only once a JVM has virtual threads.
 //!
-//! Locks of `java.util.concurrent` from JDK 21 on, monitors from JDK 25 on: until JDK 23 a virtual thread that waits for one holds on to
-//! its carrier, which is told. JDK 24 was not tried; what its libjvm may lack is said.
+//! Locks of `java.util.concurrent` from JDK 21 on, monitors from JDK 25 on: until JDK 23 a virtual
+//! thread that waits for one holds on to its carrier, which is told. JDK 24 was not tried; what its
+//! libjvm may lack is said.
 //!
-//! A hit costs what a trap costs, so that both groups of probes have a budget: what monitors need is hit where a virtual thread waits
-//! for one; what `java.util.concurrent` needs is hit some seven times (measured) whenever one leaves its carrier and comes back, to sleep
-//! and to read, too: its frames come back one by one.
+//! A hit costs what a trap costs, so that both groups of probes have a budget: what monitors need
+//! is hit where a virtual thread waits for one; what `java.util.concurrent` needs is hit some seven
+//! times (measured) whenever one leaves its carrier and comes back, to sleep and to read, too: its
+//! frames come back one by one.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -39,7 +42,8 @@ const TOLD_APART: usize = 10_000;
 const FIRST_TO_STAY_CURRENT: u32 = 25;
 /// The first in which it leaves its carrier for a monitor (JEP 491).
 const FIRST_TO_LEAVE_FOR_MONITORS: u32 = 24;
-/// A virtual thread at work is looked for for so long and so often, where several JVMs have none in turn; after a while less often.
+/// A virtual thread at work is looked for for so long and so often, where several JVMs have none in
+/// turn; after a while less often.
 const LOOK: Duration = Duration::from_millis(1);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -75,7 +79,8 @@ pub(super) struct VirtualThreads {
     loaded: Option<VirtualLocksSkel<'static>>,
     events: Option<Events<Wait>>,
     followed: HashMap<u32, Followed>,
-    /// JVMs of which no virtual thread was seen at work, as is needed to follow them: since when that is looked for, and when next.
+    /// JVMs of which no virtual thread was seen at work, as is needed to follow them: since when
+    /// that is looked for, and when next.
     looking: HashMap<u32, (Instant, Instant)>,
     /// JVMs whose virtual threads cannot be followed.
     given_up: HashSet<u32>,
@@ -106,7 +111,8 @@ impl VirtualThreads {
         }
     }
 
-    /// Whether it is known how to get to the virtual thread that a thread carries; not yet where none was seen at work.
+    /// Whether it is known how to get to the virtual thread that a thread carries; not yet where
+    /// none was seen at work.
     fn find_way(&mut self, pid: u32, jvm: &mut Jvm) -> Result<bool, String> {
         if jvm.feature() >= FIRST_TO_STAY_CURRENT {
             return Ok(true);
@@ -160,7 +166,8 @@ impl VirtualThreads {
         Ok(())
     }
 
-    /// Attaches to a JVM. What is returned: why monitors cannot be followed, where they cannot and the rest can.
+    /// Attaches to a JVM. What is returned: why monitors cannot be followed, where they cannot and
+    /// the rest can.
     fn attach(&mut self, pid: u32, jvm: &Jvm) -> Result<Option<String>, String> {
         let loaded = self.loaded.as_ref().ok_or("no program")?;
         let mut followed = Followed { monitors: Group::new(), yields: Group::new() };
@@ -247,8 +254,8 @@ impl VirtualThreads {
         }
     }
 
-    /// Reads where virtual threads wait for what no probe tells of, and writes what is over of it: all waits while probes are off, and sleep
-    /// and sockets, which have no lock, at any time.
+    /// Reads where virtual threads wait for what no probe tells of, and writes what is over of it:
+    /// all waits while probes are off, and sleep and sockets, which have no lock, at any time.
     pub(super) fn sample(&mut self, jvms: &mut HashMap<u32, Jvm>, cx: &mut Context<'_>) {
         let mut over = Vec::new();
         for (pid, samples) in &mut self.samples {
@@ -335,7 +342,8 @@ impl VirtualThreads {
         let owner_name = match (owner_tid.and_then(|tid| jvm.name(tid)), number) {
             (Some(name), _) => Some(name.to_owned()),
             (None, Some(number)) if self.told_apart.contains(&(event.pid, number)) => Some(name_of(number)),
-            // The JDK numbers all its threads in one row: this may be one of the platform that has just started.
+            // The JDK numbers all its threads in one row: this may be one of the platform that has
+            // just started.
             (None, Some(number)) => Some(format!("thread #{number}")),
             (None, None) => None,
         };
@@ -446,7 +454,8 @@ impl VirtualThreads {
         new
     }
 
-    /// Waits for locks without their stack, and waits for work that are not told, as there were too many.
+    /// Waits for locks without their stack, and waits for work that are not told, as there were too
+    /// many.
     pub(super) fn limits(&self) -> (u64, u64) {
         (self.count(2), self.count(3))
     }
@@ -480,20 +489,4 @@ fn unseen(what: &str, pid: u32, why: String) -> Unavailable {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_is_read_with_the_number_of_its_thread_and_not_without() {
-        let mut bytes = vec![0_u8; NUMBER_AT + 8];
-        bytes[0] = 7;
-        bytes[68] = 1;
-        bytes[NUMBER_AT] = 31;
-        let wait = Wait::parse(&bytes).unwrap();
-        assert_eq!(
-            (wait.event.off_ns, wait.number, name_of(wait.number).as_str()),
-            (7, 31, "virtual thread #31")
-        );
-        assert!(Wait::parse(&bytes[..NUMBER_AT]).is_none());
-    }
-}
+mod tests;

@@ -11,10 +11,11 @@ use super::record::{Numbers, What};
 use crate::collector::Context;
 use crate::points::{Gauge, Points};
 
-/// Faults of a thread in a mapping and second from which on they are told by themselves; those of threads with fewer are
-/// put together, so that rows stay in proportion to what happens.
+/// Faults of a thread in a mapping and second from which on they are told by themselves; those of
+/// threads with fewer are put together, so that rows stay in proportion to what happens.
 const OWN_ROW: u64 = 100;
-/// Seconds without a fault after which a thread's count in a mapping is forgotten: mostly both are gone.
+/// Seconds without a fault after which a thread's count in a mapping is forgotten: mostly both are
+/// gone.
 const FORGOTTEN: u32 = 3;
 /// Series that are told.
 const MOST_SERIES: usize = 4096;
@@ -57,7 +58,8 @@ impl Stretch {
 }
 
 impl Told {
-    /// Tells what came since the last time; how many faults a second. `one_in`: how many a fault that was counted stands for.
+    /// Tells what came since the last time; how many faults a second. `one_in`: how many a fault
+    /// that was counted stands for.
     pub(super) fn tell(
         &mut self,
         program: &Program,
@@ -162,7 +164,8 @@ impl Told {
         faults
     }
 
-    /// Keeps what is known of faults that were timed, the newer the more, for stretches in which none is.
+    /// Keeps what is known of faults that were timed, the newer the more, for stretches in which
+    /// none is.
     fn remember(&mut self, by_mapping: &HashMap<Place, (Numbers, Numbers)>) {
         if self.timed.len() >= MOST_SHAPES {
             self.timed.clear();
@@ -178,8 +181,9 @@ impl Told {
         }
     }
 
-    /// What tells how long faults took: they themselves, if enough of them were timed; or what is known of those in their mapping,
-    /// themselves among them; or, where none was ever timed, of those of their process.
+    /// What tells how long faults took: they themselves, if enough of them were timed; or what is
+    /// known of those in their mapping, themselves among them; or, where none was ever timed, of
+    /// those of their process.
     fn shape(&self, numbers: Numbers, place: &Place) -> Numbers {
         if numbers.timed >= numbers.faults().min(ENOUGH_TIMED) {
             return numbers;

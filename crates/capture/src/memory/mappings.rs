@@ -1,7 +1,8 @@
 //! What a mapping is for, as far as its process' address space and its JVM tell.
 //!
-//! The kernel's program tells of each fault where its mapping begins and ends, its rights and its file. The rest is in
-//! `/proc/PID/maps`, which is read again when a mapping is new to it, and in the JVM's own tables.
+//! The kernel's program tells of each fault where its mapping begins and ends, its rights and its
+//! file. The rest is in `/proc/PID/maps`, which is read again when a mapping is new to it, and in
+//! the JVM's own tables.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -14,8 +15,9 @@ use fathom_recording::vocabulary::fault;
 use super::record::FaultMapping;
 use crate::unwind::SharedEngine;
 
-/// The share of the time that the mappings of a process are read for at most: a JVM's take a millisecond, and a program that maps
-/// memory a thousand times a second would be read a thousand times.
+/// The share of the time that the mappings of a process are read for at most: a JVM's take a
+/// millisecond, and a program that maps memory a thousand times a second would be read a thousand
+/// times.
 const SHARE: u32 = 50;
 /// How often it is looked whether a JVM can be read yet.
 const TRY_EVERY: Duration = Duration::from_millis(300);
@@ -23,7 +25,8 @@ const TRY_EVERY: Duration = Duration::from_millis(300);
 const MOST_NAMES: usize = 200;
 /// Mappings of more are [`OTHER_FILES`].
 const OTHER_FILES: &str = "other files";
-/// `HEAP_MAX_SIZE` of the C library's allocator (malloc/arena.c): what its arenas reserve, and are aligned to.
+/// `HEAP_MAX_SIZE` of the C library's allocator (malloc/arena.c): what its arenas reserve, and are
+/// aligned to.
 const ARENA: u64 = 64 << 20;
 /// A stack is smaller, unless it has grown into one with what lies beside it.
 const LARGEST_STACK: u64 = 1 << 30;
@@ -64,8 +67,8 @@ impl Mappings {
         self.processes.values_mut().for_each(|space| space.next = None);
     }
 
-    /// What an address is in, in the words of the vocabulary. `address`: of a fault; the mapping's start where many
-    /// are counted together.
+    /// What an address is in, in the words of the vocabulary. `address`: of a fault; the mapping's
+    /// start where many are counted together.
     pub(super) fn name(
         &mut self,
         pid: u32,
@@ -145,9 +148,9 @@ impl Space {
         }
     }
 
-    /// Where the class space lies in what compressed pointers reach: the mappings from its base on without a hole, up to the end of what
-    /// the JVM reserved and has not used yet. Pointers reach 4 GB, and where the base is no low address, the C library's blocks
-    /// lie within that.
+    /// Where the class space lies in what compressed pointers reach: the mappings from its base on
+    /// without a hole, up to the end of what the JVM reserved and has not used yet. Pointers reach
+    /// 4 GB, and where the base is no low address, the C library's blocks lie within that.
     fn class_space(&self, reached: &Range<u64>) -> Range<u64> {
         let mut mappings: Vec<&Mapping> = self.all.iter().filter(|m| reached.contains(&m.start)).collect();
         mappings.sort_unstable_by_key(|m| m.start);
@@ -167,7 +170,8 @@ impl Space {
         reached.start..reserved.unwrap_or(end)
     }
 
-    /// Whether what lies behind a mapping completes it to an arena of the C library: it is reserved without rights.
+    /// Whether what lies behind a mapping completes it to an arena of the C library: it is reserved
+    /// without rights.
     fn reserves_arena(&self, area: &Range<u64>) -> bool {
         let end = area.start + ARENA;
         area.end == end
@@ -198,7 +202,8 @@ impl Space {
         self.all.iter().find(holds)
     }
 
-    /// The path of a file: of the mapping, or of any other of the same file, also one that is gone by now.
+    /// The path of a file: of the mapping, or of any other of the same file, also one that is gone
+    /// by now.
     fn path(&mut self, pid: u32, mapping: &FaultMapping) -> Option<String> {
         let file = (mapping.inode, mapping.name.clone());
         if let Some(path) = self.files.get(&file) {
@@ -220,7 +225,8 @@ impl Space {
     }
 }
 
-/// A mapping that is listed, as a fault would have found it. Whether it is shared does not stand there: it is taken to be.
+/// A mapping that is listed, as a fault would have found it. Whether it is shared does not stand
+/// there: it is taken to be.
 fn listed(mapping: &Mapping, sp: u64) -> FaultMapping {
     let rights = if mapping.writable { VM_WRITE } else { 0 };
     FaultMapping {

@@ -1,12 +1,14 @@
-//! Memory: page faults of the targets by thread and mapping, with sampled stacks; what holds their threads up for memory.
+//! Memory: page faults of the targets by thread and mapping, with sampled stacks; what holds their
+//! threads up for memory.
 //!
 //! ```text
 //!   page-faults-min, -maj ──▶ bpf/memory.bpf.c ─┬─ counts by thread and mapping ──▶ counts: once a second ──▶ recording
 //!   reclaim, compaction,                        └─ one fault in n with its stack, stalls that are long ──▶ samples, spans
 //!   mmap_lock, OOM, mmap …
 //! ```
-//! Every fault that the kernel counts for a process is counted here too, and timed, up to the rate of a storm ([`pace`]). The
-//! stack of one in n is taken, n following the rate, so that a storm of faults costs no more stacks than a breeze.
+//! Every fault that the kernel counts for a process is counted here too, and timed, up to the rate
+//! of a storm ([`pace`]). The stack of one in n is taken, n following the rate, so that a storm of
+//! faults costs no more stacks than a breeze.
 
 mod counts;
 mod mappings;
@@ -51,7 +53,8 @@ const SECOND_NS: i64 = 1_000_000_000;
 const SHORTEST_NS: i64 = 200_000_000;
 /// How often the offsets of faults within their pages are told.
 const OFFSETS_NS: i64 = 10_000_000_000;
-/// Faults that are not timed without a storm: those under way when it begins, and of threads whose slots were taken.
+/// Faults that are not timed without a storm: those under way when it begins, and of threads whose
+/// slots were taken.
 const SOME_UNTIMED: u64 = 1000;
 /// Bytes of a page that one figure of the offsets stands for: a cache line.
 const LINE: u64 = 64;
@@ -290,7 +293,8 @@ impl Memory {
         cx.source_mut().records += 1;
     }
 
-    /// The record without the innermost frames of the kernel that are the tracing itself; `None`: there are none.
+    /// The record without the innermost frames of the kernel that are the tracing itself; `None`:
+    /// there are none.
     fn without_our_own(record: &[u8], sample: &Sample<'_>) -> Option<Vec<u8>> {
         let symbols = KernelSymbols::get();
         let own = |pc: &u64| {

@@ -1,19 +1,22 @@
 //! How many faults are looked at: each of an ordinary number, some of a storm.
 //!
-//! To count a fault takes some 0.1 µs, and as much again to time it: nothing at ten thousand a second, and a twentieth of a
-//! processor or more at three hundred thousand. In a storm one in so many is therefore counted that some [`COUNTED`] a second are, for
-//! all of them, and faults are timed in one second of [`TIMED_OF`].
+//! To count a fault takes some 0.1 µs, and as much again to time it: nothing at ten thousand a
+//! second, and a twentieth of a processor or more at three hundred thousand. In a storm one in so
+//! many is therefore counted that some [`COUNTED`] a second are, for all of them, and faults are
+//! timed in one second of [`TIMED_OF`].
 
 /// Faults a second of all targets from which on it is a storm, and below which it is none any more.
 const STORM: f64 = 60_000.0;
 const CALM: f64 = 30_000.0;
-/// A storm is looked for so often: nanoseconds. Waiting for the second to end, it would take a twentieth of a processor until then.
+/// A storm is looked for so often: nanoseconds. Waiting for the second to end, it would take a
+/// twentieth of a processor until then.
 pub(super) const SOON_NS: i64 = 100_000_000;
 /// Faults a second that are counted in a storm, give or take a factor of two.
 const COUNTED: f64 = 20_000.0;
 /// One in so many is counted at most.
 const MOST_ONE_IN: u64 = 1023;
-/// In a storm they are timed in one second of so many, the first time soon: what they took before it is known.
+/// In a storm they are timed in one second of so many, the first time soon: what they took before
+/// it is known.
 const TIMED_OF: u32 = 8;
 const FIRST_TIMED: u32 = 3;
 
@@ -38,12 +41,14 @@ impl Pace {
     /// All of them.
     pub(super) const EACH: Look = Look { one_in: 1, timed: true };
 
-    /// Whether there are so many faults a second, all of a sudden, that what to look at should be asked for at once.
+    /// Whether there are so many faults a second, all of a sudden, that what to look at should be
+    /// asked for at once.
     pub(super) fn is_sudden(&self, rate: f64) -> bool {
         self.one_in == 0 && rate > STORM
     }
 
-    /// What to look at from now on, once a second or when it is sudden; `rate`: faults a second since the last time.
+    /// What to look at from now on, once a second or when it is sudden; `rate`: faults a second
+    /// since the last time.
     pub(super) fn next(&mut self, rate: f64) -> Look {
         let was = self.one_in > 0;
         if rate <= if was { CALM } else { STORM } {

@@ -23,7 +23,8 @@ use skeleton::{MemorySkel, MemorySkelBuilder};
 
 /// What cannot be seen without it.
 pub(super) const WHAT: &str = "page faults";
-/// Samples of faults for each processor and tenth of a second: 200 stacks a second take some 0.3% of it.
+/// Samples of faults for each processor and tenth of a second: 200 stacks a second take some 0.3%
+/// of it.
 const SAMPLES_A_WINDOW: u32 = 20;
 /// Records taken in one turn; what is left waits in the kernel's buffer.
 const MOST_RECORDS: usize = 50_000;
@@ -89,8 +90,8 @@ fn failed(step: &'static str) -> impl Fn(libbpf_rs::Error) -> Unavailable {
 }
 
 impl Program {
-    /// Loads and attaches them, with what this kernel does not have. With an engine they walk by its tables; `targets`: the
-    /// map of them that all programs of the recording share.
+    /// Loads and attaches them, with what this kernel does not have. With an engine they walk by
+    /// its tables; `targets`: the map of them that all programs of the recording share.
     pub(super) fn start(
         whole_host: bool,
         min_ns: u64,
@@ -162,7 +163,8 @@ impl Program {
         self.loaded.links = skeleton::MemoryLinks::default();
     }
 
-    /// Faults a second of the last window of each processor (`struct budget` of `bpf/memory_faults.h`), or fewer.
+    /// Faults a second of the last window of each processor (`struct budget` of
+    /// `bpf/memory_faults.h`), or fewer.
     pub(super) fn rate_now(&self, now_ns: i64) -> f64 {
         let map = &self.loaded.maps.budgets;
         let budgets = map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
@@ -233,7 +235,8 @@ impl Program {
         counted(&self.loaded.maps.calls)
     }
 
-    /// Locks of a target's address space by others: pid and by whom, how many and how many to write.
+    /// Locks of a target's address space by others: pid and by whom, how many and how many to
+    /// write.
     pub(super) fn foreign(&self) -> Vec<Counted> {
         counted(&self.loaded.maps.foreign)
     }

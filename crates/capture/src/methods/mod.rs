@@ -5,9 +5,10 @@
 //!      ▲                  │ asked anew every few milliseconds: compiled again ──▶ breakpoint moves
 //!      └── code cache: methods that are meant, and where they are inlined ──▶ not counted, listed
 //! ```
-//! Nothing is loaded into the JVM and nothing of it is changed: no flag, no agent, no code. What a breakpoint costs it costs
-//! at each call, a trap into the kernel, so that methods that are called too often are let go of.
-//! Breakpoints hang on descriptors of this process: however it ends, they end with it.
+//! Nothing is loaded into the JVM and nothing of it is changed: no flag, no agent, no code. What a
+//! breakpoint costs it costs at each call, a trap into the kernel, so that methods that are called
+//! too often are let go of. Breakpoints hang on descriptors of this process: however it ends, they
+//! end with it.
 
 mod followed;
 mod pattern;
@@ -30,18 +31,20 @@ use program::{BREAKPOINTS, Program, WHAT};
 pub use report::{CallsOf, MethodReport, NotCounted, Report, Standing, Untimed};
 use timing::Timing;
 
-/// New compiled code is looked for so often: code that was compiled since then may hold a method that is meant, or inline it.
+/// New compiled code is looked for so often: code that was compiled since then may hold a method
+/// that is meant, or inline it.
 const SURVEY: Duration = Duration::from_secs(2);
 /// Callers and threads are named so often: code that is freed meanwhile cannot be named any more.
 const NAMES: Duration = Duration::from_millis(250);
-/// How often it is looked whether methods are called too often. A breakpoint takes some microseconds, so that in this time
-/// even the hottest method is called some ten thousand times.
+/// How often it is looked whether methods are called too often. A breakpoint takes some
+/// microseconds, so that in this time even the hottest method is called some ten thousand times.
 const GUARD: Duration = Duration::from_millis(50);
 /// The rate is that of so long: a burst is no reason.
 const RATE_OF: Duration = Duration::from_millis(250);
 /// Where all breakpoints were taken by others, it is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
-/// Methods followed at most. More match a pattern that is too wide to be of use with four breakpoints.
+/// Methods followed at most. More match a pattern that is too wide to be of use with four
+/// breakpoints.
 const MOST_METHODS: usize = 256;
 
 /// What is asked for.
@@ -170,7 +173,8 @@ impl Watch {
         std::mem::take(&mut self.news)
     }
 
-    /// Follows the code of the methods, and looks whether they are called too often. To be called every few milliseconds.
+    /// Follows the code of the methods, and looks whether they are called too often. To be called
+    /// every few milliseconds.
     pub fn turn(&mut self) {
         let now = Instant::now();
         self.follow(now);
@@ -217,7 +221,8 @@ impl Watch {
                 continue;
             }
             let before = followed.code;
-            // Where a class was unloaded, or the process has ended, nothing can be read; other code may lie at the address.
+            // Where a class was unloaded, or the process has ended, nothing can be read; other code
+            // may lie at the address.
             let read = self.entries.current(followed.method, before);
             let is_given_up = matches!(read, Ok(None)) && before.is_some();
             let code = read.ok().flatten();
@@ -391,8 +396,8 @@ impl Watch {
         report
     }
 
-    /// Names of compiled methods that are called as what is asked for, of whatever class: what may have been meant where
-    /// nothing is found.
+    /// Names of compiled methods that are called as what is asked for, of whatever class: what may
+    /// have been meant where nothing is found.
     pub fn similar(&mut self) -> Vec<String> {
         let mut engine = self.engine.borrow_mut();
         let Some(jvm) = engine.code.get_mut(self.pid).and_then(|known| known.jvm.as_mut()) else {

@@ -1,4 +1,5 @@
-//! How methods are asked for: `package.Class::method`, with `*` for anything and a descriptor where it matters.
+//! How methods are asked for: `package.Class::method`, with `*` for anything and a descriptor where
+//! it matters.
 
 use std::str::FromStr;
 

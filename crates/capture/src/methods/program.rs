@@ -1,9 +1,10 @@
 //! The program in the kernel, and the breakpoints that it runs at.
 //!
-//! A breakpoint is an event of each processor and not of each thread: a new thread is watched from its first instruction
-//! on, a thousand of them cost no more than one, and nothing is written into the context of the target's threads. What
-//! another process executes at the same address is seen too, and told apart by the program; code caches lie where the
-//! kernel's randomness put them, so that in practice only a child that the JVM has just forked could.
+//! A breakpoint is an event of each processor and not of each thread: a new thread is watched from
+//! its first instruction on, a thousand of them cost no more than one, and nothing is written into
+//! the context of the target's threads. What another process executes at the same address is seen
+//! too, and told apart by the program; code caches lie where the kernel's randomness put them, so
+//! that in practice only a child that the JVM has just forked could.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
@@ -25,7 +26,8 @@ pub const BREAKPOINTS: usize = 4;
 /// Entries that can be armed one after the other: `MOST_ENTRIES` there.
 pub const MOST_ENTRIES: u32 = 2048;
 
-/// Parts of a power of two that times are counted in, and all of these buckets: `TIME_PARTS` and `TIME_BUCKETS` there.
+/// Parts of a power of two that times are counted in, and all of these buckets: `TIME_PARTS` and
+/// `TIME_BUCKETS` there.
 const TIME_PARTS: usize = 4;
 const TIME_BUCKETS: usize = 40 * TIME_PARTS;
 
@@ -113,12 +115,14 @@ pub struct Times {
     pub sum_ns: u64,
     /// The longest.
     pub max_ns: u64,
-    /// How many took so many nanoseconds or more, and less than the next bucket says; those with any.
+    /// How many took so many nanoseconds or more, and less than the next bucket says; those with
+    /// any.
     pub buckets: Vec<(u64, u64)>,
 }
 
 impl Times {
-    /// So many of a thousand took no longer, to the width of a bucket: a fifth at most. 0 where none was timed.
+    /// So many of a thousand took no longer, to the width of a bucket: a fifth at most. 0 where
+    /// none was timed.
     pub fn per_mille(&self, of: u64) -> u64 {
         let rank = (self.count * of).div_ceil(1000).max(1);
         let mut seen = 0;
@@ -181,7 +185,8 @@ impl Program {
         self.slots.iter().take(of).position(Option::is_none)
     }
 
-    /// Sets a breakpoint on every processor. `ENOSPC`: somebody else has taken one of theirs, a debugger, say.
+    /// Sets a breakpoint on every processor. `ENOSPC`: somebody else has taken one of theirs, a
+    /// debugger, say.
     pub fn arm(&mut self, slot: usize, armed: &Armed) -> io::Result<()> {
         self.disarm(slot);
         let cpus = perf_event::online();
@@ -208,8 +213,8 @@ impl Program {
         self.skel.maps.armed.update(&slot, &armed.bytes(), MapFlags::ANY).map_err(io::Error::other)
     }
 
-    /// Takes a breakpoint away; how often the processors stopped at it, which is what the program has counted unless the
-    /// kernel could not run it.
+    /// Takes a breakpoint away; how often the processors stopped at it, which is what the program
+    /// has counted unless the kernel could not run it.
     pub fn disarm(&mut self, slot: usize) -> Option<u64> {
         let armed = self.slots.get_mut(slot)?.take()?;
         let stopped_at = armed.events.iter().map(|event| perf_event::end(event.as_fd()).ok()).sum();

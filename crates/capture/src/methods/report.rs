@@ -62,16 +62,18 @@ pub struct MethodReport {
     pub standing: Standing,
     /// Calls.
     pub calls: u64,
-    /// Calls that met code that had just been replaced: they went on to newer code or to the interpreter, and are not in
-    /// `calls` unless they were seen there.
+    /// Calls that met code that had just been replaced: they went on to newer code or to the
+    /// interpreter, and are not in `calls` unless they were seen there.
     pub replaced: u64,
-    /// Calls whose caller and thread are not known: there was no room for them, or the kernel could not run the program.
+    /// Calls whose caller and thread are not known: there was no room for them, or the kernel could
+    /// not run the program.
     pub not_kept: u64,
     /// Executions at the same addresses by other processes, not in `calls`.
     pub elsewhere: u64,
     /// How long it was counted.
     pub watched: Duration,
-    /// How long it was not, from the first count on: interpreted, between two compilations, or let go of.
+    /// How long it was not, from the first count on: interpreted, between two compilations, or let
+    /// go of.
     pub unwatched: Duration,
     /// How many compilations were watched.
     pub compilations: usize,
@@ -81,7 +83,8 @@ pub struct MethodReport {
     pub threads: Vec<CallsOf>,
     /// How long calls took, by caller, most timed first; empty where that is not measured.
     pub times: Vec<(String, Times)>,
-    /// Callers of whose calls none was timed, and why, most calls first; empty where that is not measured.
+    /// Callers of whose calls none was timed, and why, most calls first; empty where that is not
+    /// measured.
     pub untimed: Vec<Untimed>,
     /// What is not counted.
     pub not_counted: NotCounted,

@@ -1,9 +1,11 @@
-//! How long calls take: one breakpoint goes from caller to caller, and stands where their calls return to.
+//! How long calls take: one breakpoint goes from caller to caller, and stands where their calls
+//! return to.
 //!
-//! A call that is entered with this return address is timed until its thread comes by there with the stack as it was.
-//! All calls from the place are timed while the breakpoint stands there, so that long ones are as likely as short ones, but
-//! for those that are still under way when it moves on. Calls from the interpreter are not: all of them return to the same
-//! few addresses. A call that ends by an exception returns elsewhere and is left out.
+//! A call that is entered with this return address is timed until its thread comes by there with
+//! the stack as it was. All calls from the place are timed while the breakpoint stands there, so
+//! that long ones are as likely as short ones, but for those that are still under way when it moves
+//! on. Calls from the interpreter are not: all of them return to the same few addresses. A call
+//! that ends by an exception returns elsewhere and is left out.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -165,7 +167,8 @@ impl Watch {
         let may_be = |place: &Place| timing.places.contains_key(place) || timing.places.len() < MOST_PLACES;
         let called = called.filter(|(place, more)| *more > 0 && may_be(place));
         let last = |place: &Place| timing.places.get(place).map(|timed| timed.last);
-        // Never timed comes first, then longest ago; of those that were never timed, the one that calls most.
+        // Never timed comes first, then longest ago; of those that were never timed, the one that
+        // calls most.
         let chosen: Option<(Place, u64)> =
             called.min_by_key(|(place, more)| (last(place), std::cmp::Reverse(*more)));
         match (chosen, timing.now) {
@@ -182,7 +185,8 @@ impl Watch {
 
     fn time(&mut self, place: Place, now: Instant) {
         let WalkedFrame::Compiled { nmethod, compile_id, pc } = place.caller else { return };
-        // Code that was replaced meanwhile is not called from any more, and other code may lie there.
+        // Code that was replaced meanwhile is not called from any more, and other code may lie
+        // there.
         if !self.entries.is_there(nmethod, compile_id) {
             return;
         }

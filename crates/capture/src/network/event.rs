@@ -87,7 +87,8 @@ impl Again {
     }
 }
 
-/// What getaddrinfo(3) returned, in its words: glibc's and musl's netdb.h agree on these. `None`: it succeeded.
+/// What getaddrinfo(3) returned, in its words: glibc's and musl's netdb.h agree on these. `None`:
+/// it succeeded.
 pub(super) fn lookup_error(result: i32) -> Option<String> {
     Some(match result {
         0 => return None,

@@ -6,10 +6,12 @@
 //!   tracepoint tcp_retransmit_skb, summed up by connection, once a second ──────────────▶ net.retransmit
 //! ```
 //!
-//! Waits for peers once connected are system calls (`syscalls`) and waits of the scheduler (`sched`). Questions that a
-//! resolver left unanswered are seen in the long `poll` of a look-up, where `syscalls` runs too.
+//! Waits for peers once connected are system calls (`syscalls`) and waits of the scheduler
+//! (`sched`). Questions that a resolver left unanswered are seen in the long `poll` of a look-up,
+//! where `syscalls` runs too.
 //!
-//! What cannot be seen: names that Java resolves itself (Netty's resolver, JNDI), and TLS, which in Java is Java code.
+//! What cannot be seen: names that Java resolves itself (Netty's resolver, JNDI), and TLS, which in
+//! Java is Java code.
 
 mod event;
 mod resolver;
@@ -58,7 +60,8 @@ const MOST_STACKS: u32 = 500;
 const MOST_EVENTS: usize = 50_000;
 /// How often segments that were sent again are asked for.
 const SECOND: Duration = Duration::from_secs(1);
-/// How long a C library is waited for in a process that has just begun, and how often it is looked for.
+/// How long a C library is waited for in a process that has just begun, and how often it is looked
+/// for.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -77,7 +80,8 @@ struct Network {
     loaded: Option<NetworkSkel<'static>>,
     links: Vec<Link>,
     events: Option<Events<Event>>,
-    /// Look-ups that are told the next time, with their stacks: by then what `syscalls` saw of them is known.
+    /// Look-ups that are told the next time, with their stacks: by then what `syscalls` saw of them
+    /// is known.
     held: Vec<(Event, Option<StackId>)>,
     sockets: Sockets,
     next_again: Option<Instant>,
@@ -229,8 +233,8 @@ impl Network {
         taken_off.into_iter().for_each(|pid| self.forget_lookups(pid));
     }
 
-    /// Forgets the look-ups under way of a process whose probes were taken off: their ends will not be seen, and must not be
-    /// taken from later ones.
+    /// Forgets the look-ups under way of a process whose probes were taken off: their ends will not
+    /// be seen, and must not be taken from later ones.
     fn forget_lookups(&self, pid: i32) {
         let Some(map) = self.loaded.as_ref().map(|loaded| &loaded.maps.lookups) else { return };
         let keys: Vec<_> = map.keys().collect();

@@ -1,7 +1,8 @@
 //! Where `getaddrinfo` begins and returns in the C library that a process has mapped.
 //!
-//! A return is caught at the return instructions themselves. A return probe (uretprobe) would put the kernel's address in
-//! the place of the caller's, and the stack of every sample and wait within the look-up would end there.
+//! A return is caught at the return instructions themselves. A return probe (uretprobe) would put
+//! the kernel's address in the place of the caller's, and the stack of every sample and wait within
+//! the look-up would end there.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -13,8 +14,8 @@ use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, ReadCache};
 
 use crate::procfs;
 
-/// The function. Both glibc and musl export it, and nothing else resolves names in a JVM (Inet4AddressImpl.c and
-/// Inet6AddressImpl.c of the JDK).
+/// The function. Both glibc and musl export it, and nothing else resolves names in a JVM
+/// (Inet4AddressImpl.c and Inet6AddressImpl.c of the JDK).
 pub(super) const FUNCTION: &str = "getaddrinfo";
 /// Larger functions are not looked into; glibc's has 8 KB.
 const LARGEST: u64 = 64 << 10;
@@ -37,8 +38,8 @@ pub(super) fn find(pid: i32) -> Result<Option<Resolver>, String> {
     Ok(Some(Resolver { library, returns }))
 }
 
-/// The C library of a line of /proc/PID/maps, as this process can open it: through the root of the process, as it may
-/// live in a container, or through its map, when the file was replaced since.
+/// The C library of a line of /proc/PID/maps, as this process can open it: through the root of the
+/// process, as it may live in a container, or through its map, when the file was replaced since.
 fn library(pid: i32, line: &str) -> Option<PathBuf> {
     let path = line.get(line.find('/')?..)?;
     let name = path.rsplit('/').next()?;

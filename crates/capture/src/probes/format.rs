@@ -1,4 +1,5 @@
-//! The record of a tracepoint: its fields by name, as its `format` file tells them (Documentation/trace/events.rst).
+//! The record of a tracepoint: its fields by name, as its `format` file tells them
+//! (Documentation/trace/events.rst).
 
 use crate::bpf::words::text;
 
@@ -82,7 +83,8 @@ impl Field {
     }
 }
 
-/// "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;", but not those that all tracepoints have.
+/// "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;", but not those that all tracepoints
+/// have.
 fn field(line: &str) -> Option<Field> {
     let mut parts = line.trim().split(';').map(str::trim);
     let declared = parts.next()?.strip_prefix("field:")?;

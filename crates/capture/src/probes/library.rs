@@ -15,7 +15,8 @@ const LARGEST: u64 = 1 << 30;
 /// Symbols that are looked at.
 const MOST_SYMBOLS: usize = 4 << 20;
 
-/// The file of a library that a process maps, as this process can open it: it may live in a container, or be deleted.
+/// The file of a library that a process maps, as this process can open it: it may live in a
+/// container, or be deleted.
 pub(crate) fn find(pid: i32, library: &str) -> Result<PathBuf, String> {
     let maps = procfs::read_to_string(procfs::path(pid, "maps")).ok_or("its mappings cannot be read")?;
     let mut names = Vec::new();
@@ -42,7 +43,8 @@ pub(crate) fn find(pid: i32, library: &str) -> Result<PathBuf, String> {
     Err(format!("it does not map {library}{close}"))
 }
 
-/// Where a function lies in a file: bytes from its beginning. The error tells functions with like names.
+/// Where a function lies in a file: bytes from its beginning. The error tells functions with like
+/// names.
 pub(super) fn function(file: &Path, symbol: &str) -> Result<u64, String> {
     with_elf(file, |elf| {
         let is_same = |name: &str| name.split('@').next() == Some(symbol);
@@ -63,7 +65,8 @@ pub(super) fn function(file: &Path, symbol: &str) -> Result<u64, String> {
     })
 }
 
-/// Where the functions lie whose names in the file begin in each of these ways: those of a template are many.
+/// Where the functions lie whose names in the file begin in each of these ways: those of a template
+/// are many.
 pub(crate) fn beginning_with(file: &Path, ways: &[&str]) -> Result<Vec<Vec<u64>>, String> {
     with_elf(file, |elf| {
         let mut found = vec![Vec::new(); ways.len()];
@@ -87,7 +90,8 @@ fn with_elf<T>(file: &Path, read: impl FnOnce(&Elf<'_>) -> Result<T, String>) ->
     if opened.metadata().map_or(0, |info| info.len()) > LARGEST {
         return Err("it is too large a file".into());
     }
-    // SAFETY: the mapping is only read; a file that is cut meanwhile ends this process, as it ends the one that runs it.
+    // SAFETY: the mapping is only read; a file that is cut meanwhile ends this process, as it ends
+    // the one that runs it.
     let bytes = unsafe { memmap2::Mmap::map(&opened) }.map_err(failed)?;
     let elf = ElfFile64::parse(&*bytes).map_err(|error| format!("it is no library: {error}"))?;
     read(&elf)

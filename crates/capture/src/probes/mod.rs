@@ -1,8 +1,10 @@
-//! Probes that a user asks for ([`Spec`]): calls of a function of a library, USDT probes, tracepoints of the kernel; each
-//! hit with its arguments and its stack, as a span of kind [`kind::PROBE`].
+//! Probes that a user asks for ([`Spec`]): calls of a function of a library, USDT probes,
+//! tracepoints of the kernel; each hit with its arguments and its stack, as a span of kind
+//! [`kind::PROBE`].
 //!
-//! They cost what a trap costs (a microsecond, ten on a nested virtual machine; a tracepoint a fraction of it), at every hit, whether it
-//! is shown or not: what is hit 100,000 times a second slows the target down. Nothing stays attached when fathom ends.
+//! They cost what a trap costs (a microsecond, ten on a nested virtual machine; a tracepoint a
+//! fraction of it), at every hit, whether it is shown or not: what is hit 100,000 times a second
+//! slows the target down. Nothing stays attached when fathom ends.
 
 mod event;
 mod format;
@@ -56,8 +58,9 @@ pub const ENTRY: Entry = Entry {
 /// Events taken in one turn; what is left waits in the kernel's buffer.
 const MOST_EVENTS: usize = 50_000;
 
-/// The slow path of an allocation (src/hotspot/share/gc/shared/allocTracer.hpp, JDK 11 to 25: `Klass*`, address, size of the
-/// buffer, size of the object, thread; without the third for one outside of a buffer), and which argument is the size.
+/// The slow path of an allocation (src/hotspot/share/gc/shared/allocTracer.hpp, JDK 11 to 25:
+/// `Klass*`, address, size of the buffer, size of the object, thread; without the third for one
+/// outside of a buffer), and which argument is the size.
 const ALLOCATIONS: [(&str, usize); 2] =
     [("AllocTracer::send_allocation_in_new_tlab", 2), ("AllocTracer::send_allocation_outside_tlab", 2)];
 
@@ -307,7 +310,8 @@ fn arguments(event: &Event, figures: &mut Vec<(String, f64)>, labels: &mut Vec<(
     figures.extend(event.result.map(|result| (figure::RESULT.to_owned(), returned(result))));
 }
 
-/// What a function returned, as a signed number: of one that returns an `int`, only the lower half is told.
+/// What a function returned, as a signed number: of one that returns an `int`, only the lower half
+/// is told.
 fn returned(result: u64) -> f64 {
     let is_int = result >> 32 == 0;
     if is_int { f64::from((result as u32).cast_signed()) } else { result.cast_signed() as f64 }

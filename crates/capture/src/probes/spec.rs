@@ -29,7 +29,8 @@ pub enum Spec {
         /// "sched_process_fork".
         name: String,
     },
-    /// Allocations of a JVM as far as it takes its slow path: a new buffer for a thread, or an object outside of one.
+    /// Allocations of a JVM as far as it takes its slow path: a new buffer for a thread, or an
+    /// object outside of one.
     Alloc,
 }
 

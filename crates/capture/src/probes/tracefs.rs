@@ -1,5 +1,5 @@
-//! The kernel's list of tracepoints. It need not be mounted: a mount of one's own that hangs on a descriptor does as well,
-//! and nobody else sees it.
+//! The kernel's list of tracepoints. It need not be mounted: a mount of one's own that hangs on a
+//! descriptor does as well, and nobody else sees it.
 
 use std::fs::File;
 use std::io::Read;

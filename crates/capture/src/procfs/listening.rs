@@ -1,5 +1,5 @@
-//! Ports on which a process' network namespace listens: a connection whose own port is one of them was accepted, for the kernel
-//! gives none of them to a connection that is made.
+//! Ports on which a process' network namespace listens: a connection whose own port is one of them
+//! was accepted, for the kernel gives none of them to a connection that is made.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -10,7 +10,8 @@ const MOST: usize = 4096;
 /// TCP_LISTEN of include/net/tcp_states.h, as /proc/net/tcp prints it.
 const LISTEN: &str = "0A";
 
-/// The ports of `/proc/PID/net/tcp` and `tcp6` that are listened on; none where these cannot be read.
+/// The ports of `/proc/PID/net/tcp` and `tcp6` that are listened on; none where these cannot be
+/// read.
 pub fn ports(pid: i32) -> HashSet<u16> {
     let mut ports = HashSet::new();
     for name in ["net/tcp", "net/tcp6"] {

@@ -1,4 +1,5 @@
-//! Where file systems are mounted, as this process sees it: `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+//! Where file systems are mounted, as this process sees it: `/proc/self/mountinfo`
+//! (proc_pid_mountinfo(5)).
 
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,9 @@ struct Mount {
 }
 
 impl Mounts {
-    /// The path by which this process reaches a file of a file system: `within` is its path from the file system's root,
-    /// with a slash in front. `None` where the file system, or that part of it, is mounted nowhere.
+    /// The path by which this process reaches a file of a file system: `within` is its path from
+    /// the file system's root, with a slash in front. `None` where the file system, or that part of
+    /// it, is mounted nowhere.
     pub fn path(&mut self, device: (u32, u32), within: &str) -> Option<String> {
         if let Some(path) = self.known(device, within) {
             return Some(path);

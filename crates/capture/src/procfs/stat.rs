@@ -1,4 +1,5 @@
-//! `/proc/PID/stat` and `/proc/PID/task/TID/stat`: one line, fields by position, the second one in parentheses.
+//! `/proc/PID/stat` and `/proc/PID/task/TID/stat`: one line, fields by position, the second one in
+//! parentheses.
 
 use super::{path, read_to_string};
 
@@ -33,7 +34,8 @@ impl Stat {
         Self::parse(&read_to_string(path(pid, "stat"))?)
     }
 
-    /// Fields after the command, which may itself contain blanks and parentheses: its end is the last one.
+    /// Fields after the command, which may itself contain blanks and parentheses: its end is the
+    /// last one.
     pub fn parse(line: &str) -> Option<Self> {
         let (_, fields) = line.rsplit_once(") ")?;
         let mut stat = Self::default();

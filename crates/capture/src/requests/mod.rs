@@ -1,16 +1,18 @@
-//! Requests that a JVM answers: how many, and how long from the first bytes of each to the first of its answer, by what comes and goes
-//! over the connections that it accepted.
+//! Requests that a JVM answers: how many, and how long from the first bytes of each to the first of
+//! its answer, by what comes and goes over the connections that it accepted.
 //!
 //! ```text
 //!   tracepoint sock_recv_length ─▶ a request has begun on its connection ─┐
 //!   tracepoint sock_send_length ─▶ it is answered ────────────────────────┴─▶ process.requests, process.request-time, twice a second
 //! ```
 //!
-//! What threads do for a request is seen elsewhere. This time belongs to no thread: a request that stands in a queue, or whose answer is
-//! held back until a timer fires, takes as long as one that a thread works on.
+//! What threads do for a request is seen elsewhere. This time belongs to no thread: a request that
+//! stands in a queue, or whose answer is held back until a timer fires, takes as long as one that a
+//! thread works on.
 //!
-//! What cannot be seen: how long a request waits in the kernel before the JVM reads it. Several requests at a time over one connection
-//! (HTTP/2, pipelines) count as one until the next answer. A server that sends without being asked is not counted.
+//! What cannot be seen: how long a request waits in the kernel before the JVM reads it. Several
+//! requests at a time over one connection (HTTP/2, pipelines) count as one until the next answer. A
+//! server that sends without being asked is not counted.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};

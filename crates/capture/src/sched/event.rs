@@ -2,6 +2,7 @@
 
 use crate::bpf::interrupts::Waker;
 use crate::bpf::words;
+use syscalls::Sysno;
 
 /// Frames of the kernel in an event.
 const KERNEL_FRAMES: usize = 32;
@@ -9,7 +10,8 @@ const KERNEL_FRAMES: usize = 32;
 const SIZE: usize = KERNEL_AT + 8 * KERNEL_FRAMES;
 /// Where they begin.
 const KERNEL_AT: usize = 136;
-/// Where `struct thread` of `bpf/sched.bpf.c` has when it was switched out and made, and in which state.
+/// Where `struct thread` of `bpf/sched.bpf.c` has when it was switched out and made, and in which
+/// state.
 const OFF_AT: usize = 0;
 const BORN_AT: usize = 8;
 const STATE_AT: usize = 28;
@@ -38,8 +40,8 @@ pub(super) fn off_ns(thread: &[u8]) -> Option<u64> {
     (off_ns != 0).then_some(off_ns)
 }
 
-/// When a `struct thread` was made, else switched out for the first time that was seen; `None`: it is on a CPU, since nobody knows
-/// when.
+/// When a `struct thread` was made, else switched out for the first time that was seen; `None`: it
+/// is on a CPU, since nobody knows when.
 pub(super) fn seen_from_ns(thread: &[u8]) -> Option<u64> {
     let born_ns = words::long(thread, BORN_AT)?;
     Some(born_ns).filter(|ns| *ns != 0).or_else(|| off_ns(thread))
@@ -153,7 +155,8 @@ impl Event {
         self.kind == 2
     }
 
-    /// Whether what the thread did from [`Event::off_ns`] to [`Event::on_ns`] is not known, as a switch was not seen.
+    /// Whether what the thread did from [`Event::off_ns`] to [`Event::on_ns`] is not known, as a
+    /// switch was not seen.
     pub(super) fn is_missed(&self) -> bool {
         self.kind == 3
     }
@@ -174,6 +177,11 @@ fn state_name(state: u32) -> &'static str {
         s if s & (4 | 8) != 0 => "stopped",
         _ => "other",
     }
+}
+
+/// What a system call is called.
+pub(super) fn syscall_name(number: i32) -> Option<&'static str> {
+    Sysno::new(usize::try_from(number).ok()?).map(|call| call.name())
 }
 
 #[cfg(test)]

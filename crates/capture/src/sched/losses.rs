@@ -26,8 +26,9 @@ impl Sched {
         self.loaded.as_ref().map_or(0, |loaded| counted(&loaded.maps.losses, 5))
     }
 
-    /// Switches that were not seen are losses where they are many. What their thread did around each is left open anyway, and a kernel may
-    /// hide some threads from all who trace it, and with them the switches from them to others (`tell_missed` in `bpf/sched.bpf.c`).
+    /// Switches that were not seen are losses where they are many. What their thread did around
+    /// each is left open anyway, and a kernel may hide some threads from all who trace it, and with
+    /// them the switches from them to others (`tell_missed` in `bpf/sched.bpf.c`).
     pub(super) fn count_missed(&self, cx: &mut Context<'_>) {
         let missed = self.missed().saturating_sub(self.missed_before);
         let source = cx.source_mut();
@@ -36,7 +37,8 @@ impl Sched {
         }
     }
 
-    /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches begin anew.
+    /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches
+    /// begin anew.
     pub(super) fn count_losses(&mut self, cx: &mut Context<'_>) {
         let Some(loaded) = &self.loaded else { return };
         let lost: u64 = (0..2_u32).map(|which| counted(&loaded.maps.losses, which)).sum();

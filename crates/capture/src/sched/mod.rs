@@ -1,9 +1,11 @@
-//! The scheduler: when each thread of the targets was off a CPU, why, and for how long it waited to get one.
+//! The scheduler: when each thread of the targets was off a CPU, why, and for how long it waited to
+//! get one.
 //!
-//! `bpf/sched.bpf.c` sums up in the kernel; here waits become rows: those from [`MIN_NS`] on a span each
-//! ([`kind::SCHED_OFF`]), shorter ones samples that stand for all of them since the last. A thread's [`kind::SCHED_WATCHED`]
-//! says from when to when nothing of it was missed, so that what is not waiting was running. Starts of a JVM's threads are put
-//! together from what the program sees of them and what the JVM's probes tell ([`crate::starts`]): [`kind::THREAD_STARTUP`].
+//! `bpf/sched.bpf.c` sums up in the kernel; here waits become rows: those from [`MIN_NS`] on a span
+//! each ([`kind::SCHED_OFF`]), shorter ones samples that stand for all of them since the last. A
+//! thread's [`kind::SCHED_WATCHED`] says from when to when nothing of it was missed, so that what
+//! is not waiting was running. Starts of a JVM's threads are put together from what the program
+//! sees of them and what the JVM's probes tell ([`crate::starts`]): [`kind::THREAD_STARTUP`].
 
 mod event;
 mod load;
@@ -34,7 +36,7 @@ use crate::procfs::Stat;
 use crate::target::Change;
 use crate::unwind::asleep;
 use crate::{TargetEvent, procfs};
-use event::{Event, Untold, asleep_since, off_ns, seen_from_ns};
+use event::{Event, Untold, asleep_since, off_ns, seen_from_ns, syscall_name};
 use load::load;
 use start_event::{Part, StartEvent};
 use starts::{write_start, write_starts};
@@ -56,10 +58,13 @@ pub const ENTRY: Entry = Entry {
     make: |_: &Settings| Box::new(Sched::default()),
 };
 
-/// Waits as long are told one by one, nanoseconds, unless the settings say otherwise. What is shorter is told once it adds up to as much, so that a
-/// thread that switches a million times a second is told of at most a thousand times; and where waits are many, longer ones are (`bpf/pace.h`).
+/// Waits as long are told one by one, nanoseconds, unless the settings say otherwise. What is
+/// shorter is told once it adds up to as much, so that a thread that switches a million times a
+/// second is told of at most a thousand times; and where waits are many, longer ones are
+/// (`bpf/pace.h`).
 const MIN_NS: u64 = 1_000_000;
-/// Who ran instead is told of waits for a CPU as long: shorter ones are the time that a switch takes.
+/// Who ran instead is told of waits for a CPU as long: shorter ones are the time that a switch
+/// takes.
 const INSTEAD_NS: u64 = 100_000;
 /// Switches not seen that are told as losses: more than one in so many records.
 const MISSED_ONE_IN: u64 = 1000;
@@ -93,7 +98,8 @@ struct Sched {
     lost: u64,
     /// The same of parts of starts.
     lost_starts: u64,
-    /// Switches that were not seen before the recording began: processors reach the programs one after the other.
+    /// Switches that were not seen before the recording began: processors reach the programs one
+    /// after the other.
     missed_before: u64,
     attached_ns: u64,
 }
@@ -127,7 +133,8 @@ impl Collector for Sched {
                 Ok(())
             };
             let making = [Sysno::clone, Sysno::clone3].map(|call| call.id().cast_unsigned());
-            // Calls that make threads come by a slot of their own: those of a hot thread may be counted before the other.
+            // Calls that make threads come by a slot of their own: those of a hot thread may be
+            // counted before the other.
             hand(programs.on_sys_exit.as_fd(), Way::Out, &[WAITS, making[0], making[1]])?;
             hand(programs.on_waking.as_fd(), Way::Waking, &[SWITCH_WAITS])?;
             hand(programs.on_switch.as_fd(), Way::Switch, &[SWITCH_WAITS])?;
@@ -154,7 +161,8 @@ impl Collector for Sched {
     fn target(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {
         let pid = event.target.pid.cast_unsigned();
         if matches!(event.change, Change::Exec | Change::Gone) {
-            // What is still on its way belongs to what the process was. What breaks down is told by the next turn.
+            // What is still on its way belongs to what the process was. What breaks down is told by
+            // the next turn.
             let _ = self.drain(cx);
             self.unwatch_process(pid, event.at_ns, cx);
             let of_it = cx.shared.starts.take_all(Some(pid), |_| event.target.jvm);
@@ -175,8 +183,9 @@ impl Collector for Sched {
             });
             return;
         }
-        // Its threads are watched from now on. One that sleeps has been off the CPU since before; the kernel's program
-        // knows only what it has seen, and is told so. Where it has seen more meanwhile, that holds.
+        // Its threads are watched from now on. One that sleeps has been off the CPU since before;
+        // the kernel's program knows only what it has seen, and is told so. Where it has seen more
+        // meanwhile, that holds.
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let thread = asleep_since(now_ns, loaded.maps.threads.value_size() as usize);
         let tids = procfs::tasks(event.target.pid);
@@ -243,7 +252,8 @@ impl Collector for Sched {
 }
 
 impl Sched {
-    /// Watches a thread, unless it is watched already. `comm`: its name at the kernel, where that is known.
+    /// Watches a thread, unless it is watched already. `comm`: its name at the kernel, where that
+    /// is known.
     fn watch(&mut self, pid: u32, tid: u32, comm: Option<&str>, since_ns: u64, cx: &mut Context<'_>) {
         if self.threads.contains_key(&tid) {
             return;
@@ -257,14 +267,15 @@ impl Sched {
             .insert(tid, Watched { pid, process, thread, since_ns, last_ns: since_ns, migrations: 0 });
     }
 
-    /// Ends the watch of all threads of a process that is gone, or is another program from `until_ns` on: those that are
-    /// left of it belong to another row of the recording.
+    /// Ends the watch of all threads of a process that is gone, or is another program from
+    /// `until_ns` on: those that are left of it belong to another row of the recording.
     fn unwatch_process(&mut self, pid: u32, until_ns: u64, cx: &mut Context<'_>) {
         let of_it = self.threads.iter().filter(|(_, watched)| watched.pid == pid);
         let of_it: Vec<(u32, u64)> = of_it.map(|(tid, watched)| (*tid, watched.last_ns)).collect();
         for (tid, last_ns) in of_it {
             self.unwatch(tid, until_ns.max(last_ns), cx);
-            // Exec leaves the first thread alone, whatever its number was; what the program knows of it goes on.
+            // Exec leaves the first thread alone, whatever its number was; what the program knows
+            // of it goes on.
             if let (true, Some(loaded)) = (tid != pid, &self.loaded) {
                 let _ = loaded.maps.threads.delete(&tid.to_ne_bytes());
             }
@@ -281,8 +292,8 @@ impl Sched {
     }
 
     fn take(&mut self, event: &Event, cx: &mut Context<'_>) {
-        // A thread that was made while recording: from then on; of another one that nobody has told of, from its first
-        // wait on.
+        // A thread that was made while recording: from then on; of another one that nobody has told
+        // of, from its first wait on.
         let first_ns = [event.born_ns, event.off_ns, event.on_ns].into_iter().find(|ns| *ns > 0).unwrap_or(0);
         self.watch(event.pid, event.tid, Some(&event.comm), first_ns.max(self.attached_ns), cx);
         let Some(mut watched) = self.threads.remove(&event.tid) else { return };
@@ -304,7 +315,8 @@ impl Sched {
             let ends = (event.off_ns.max(watched.since_ns), event.on_ns);
             self.span(kind::SCHED_OFF, event.state(), &watched, ends, stack, &figures, &labels, cx);
         }
-        // Short waits have no stack of their own but that of the call that ended the count: the same, mostly.
+        // Short waits have no stack of their own but that of the call that ended the count: the
+        // same, mostly.
         let owed_at_ns = if event.is_missed() { event.off_ns } else { event.on_ns };
         owed(&watched, (event.owed_ns, event.owed_runq_ns), owed_at_ns, stack, cx);
         cx.source_mut().records += 1;
@@ -342,8 +354,8 @@ impl Sched {
         }
     }
 
-    /// Threads that sleep at the end, as the kernel still has them: from when they were switched out, or from the
-    /// start of the watch for those that never ran.
+    /// Threads that sleep at the end, as the kernel still has them: from when they were switched
+    /// out, or from the start of the watch for those that never ran.
     fn still_off(&mut self, now_ns: u64, cx: &mut Context<'_>) {
         let mut off: HashMap<u32, Option<u64>> = HashMap::new();
         let mut untold: Vec<(u32, u64)> = Vec::new();
@@ -482,8 +494,4 @@ fn owed(
             cx.sink.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
         }
     }
-}
-
-fn syscall_name(number: i32) -> Option<&'static str> {
-    Sysno::new(usize::try_from(number).ok()?).map(|call| call.name())
 }

@@ -9,7 +9,8 @@ const SIZE: usize = 56;
 /// Which part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The parent was in `clone`; the stamp of its stack, 0: none, and whether a wait has the same one.
+    /// The parent was in `clone`; the stamp of its stack, 0: none, and whether a wait has the same
+    /// one.
     Cloned { stack_ns: u64, is_shared: bool },
     /// The child ran for the first time.
     Ran,

@@ -1,4 +1,5 @@
-//! Who woke a thread, in words: the name of a thread, or what a timer, a device or a softirq is called.
+//! Who woke a thread, in words: the name of a thread, or what a timer, a device or a softirq is
+//! called.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,11 +10,13 @@ use fathom_recording::vocabulary::{interrupt, label};
 use crate::bpf::interrupts::Waker;
 use crate::procfs;
 
-/// Names of threads that wake others are remembered for so long: names change, and a waker wakes a thousand times a second.
+/// Names of threads that wake others are remembered for so long: names change, and a waker wakes a
+/// thousand times a second.
 const NAMES_FOR: Duration = Duration::from_secs(1);
 /// Names remembered at most.
 const MOST_NAMES: usize = 4096;
-/// How the kernel's own threads that handle the interrupt of a device are called (kernel/irq/manage.c): "irq/36-nvme0q1".
+/// How the kernel's own threads that handle the interrupt of a device are called
+/// (kernel/irq/manage.c): "irq/36-nvme0q1".
 const INTERRUPT_THREAD: &str = "irq/";
 
 /// Label and text of a waker.
@@ -55,7 +58,8 @@ fn named(waker: Waker) -> Option<Named> {
     }
 }
 
-/// Name and number of a thread. Where a kernel handles interrupts in threads, those stand for their device.
+/// Name and number of a thread. Where a kernel handles interrupts in threads, those stand for their
+/// device.
 fn thread(tid: u32) -> Option<Named> {
     let name = procfs::read_to_string(procfs::path(tid.cast_signed(), "comm"))?;
     let name = name.trim_end();

@@ -77,8 +77,8 @@ impl Watch {
     }
 }
 
-/// Passes a signal on to the command, so that one that runs under fathom can be ended as if it did not. Whether there
-/// is a command. Ctrl-C of a terminal has reached it already.
+/// Passes a signal on to the command, so that one that runs under fathom can be ended as if it did
+/// not. Whether there is a command. Ctrl-C of a terminal has reached it already.
 fn ask_to_end(targets: &mut Targets, signal: Signal) -> bool {
     let Some(command) = targets.command() else { return false };
     let by_terminal = signal == Signal::INT && rustix::termios::isatty(rustix::stdio::stdin());

@@ -20,7 +20,8 @@ pub(super) fn check_event(settings: &Settings, engine: Engine) -> Result<(), Cap
     event.check(settings.frequency_hz).map_err(CaptureError::NotHere)
 }
 
-/// The engine that is used, and why not the better one. An error: the one that was asked for cannot be used.
+/// The engine that is used, and why not the better one. An error: the one that was asked for cannot
+/// be used.
 pub(super) fn choose_engine(settings: &Settings) -> Result<(Engine, Vec<Unavailable>), CaptureError> {
     match (settings.engine, privileges::ebpf()) {
         (Some(Engine::Jfr), _) => Ok((Engine::Jfr, Vec::new())),

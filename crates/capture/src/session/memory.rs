@@ -1,12 +1,13 @@
-//! Whether there is memory enough for a recording where fathom's own control group limits it: the kernel ends what needs more, and a
-//! recording with it.
+//! Whether there is memory enough for a recording where fathom's own control group limits it: the
+//! kernel ends what needs more, and a recording with it.
 
 use std::path::{Path, PathBuf};
 
 use crate::Unavailable;
 use crate::procfs;
 
-/// What a recording takes, tables in the kernel included, bytes: some processes take 85 to 110 MB, a host with 45 JVMs 239 MB (measured).
+/// What a recording takes, tables in the kernel included, bytes: some processes take 85 to 110 MB,
+/// a host with 45 JVMs 239 MB (measured).
 const SOME: u64 = 128 << 20;
 const HOST: u64 = 256 << 20;
 
@@ -26,8 +27,9 @@ pub(super) fn too_little(whole_host: bool) -> Option<Unavailable> {
     })
 }
 
-/// Bytes that fathom may still take: what the host has available, or its control groups leave, whichever is less. What the page cache has of
-/// files that were not touched of late can be given up, and counts as left.
+/// Bytes that fathom may still take: what the host has available, or its control groups leave,
+/// whichever is less. What the page cache has of files that were not touched of late can be given
+/// up, and counts as left.
 pub fn left() -> Option<u64> {
     let meminfo = procfs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = meminfo.lines().find_map(|line| {
@@ -38,7 +40,8 @@ pub fn left() -> Option<u64> {
     available.into_iter().chain(room(&groups, Path::new("/sys/fs/cgroup"))).min()
 }
 
-/// Bytes that a process may still take, by its groups as `/proc/self/cgroup` has them and where these are mounted.
+/// Bytes that a process may still take, by its groups as `/proc/self/cgroup` has them and where
+/// these are mounted.
 fn room(groups: &str, mounted: &Path) -> Option<u64> {
     let unified = groups
         .lines()

@@ -1,4 +1,5 @@
-//! Where a session writes: a recording on disk, a ring that keeps the latest, or whoever shows rows as they come.
+//! Where a session writes: a recording on disk, a ring that keeps the latest, or whoever shows rows
+//! as they come.
 
 use fathom_recording::{RecordingError, Sink, Writer};
 
@@ -7,7 +8,8 @@ pub trait Output: Sink {
     /// The end of a turn: what is kept back goes out when it is due. An error ends the session.
     fn checkpoint(&mut self) -> Result<(), RecordingError>;
 
-    /// Whether what has not ended yet is to be told as it is now ([`crate::Collector::tell_unfinished`]). Asked for behind each
+    /// Whether what has not ended yet is to be told as it is now
+    /// ([`crate::Collector::tell_unfinished`]). Asked for behind each
     /// [`Output::checkpoint`].
     fn wants_unfinished(&mut self) -> bool {
         false
@@ -16,7 +18,8 @@ pub trait Output: Sink {
     /// All collectors have told it.
     fn has_unfinished(&mut self) {}
 
-    /// Whether the ids of frames and stacks that were handed out are to be forgotten. Asked for as above.
+    /// Whether the ids of frames and stacks that were handed out are to be forgotten. Asked for as
+    /// above.
     fn wants_new_names(&self) -> bool {
         false
     }

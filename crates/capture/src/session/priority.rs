@@ -1,12 +1,14 @@
-//! The recorder's turn comes when it is due, also on a machine that has more to do than it can: what waits in the kernel's buffers
-//! is lost when it waits too long, and a thread that nobody has looked at yet is not known.
+//! The recorder's turn comes when it is due, also on a machine that has more to do than it can:
+//! what waits in the kernel's buffers is lost when it waits too long, and a thread that nobody has
+//! looked at yet is not known.
 
 use rustix::process::nice;
 
 /// How much sooner, in steps of `nice(2)`. The recorder needs a few hundredths of a processor.
 const STEPS: i32 = 10;
 
-/// While this is held, the calling thread goes before those of usual priority. What it starts meanwhile inherits that.
+/// While this is held, the calling thread goes before those of usual priority. What it starts
+/// meanwhile inherits that.
 pub struct Raised(bool);
 
 impl Raised {

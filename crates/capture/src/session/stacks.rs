@@ -1,5 +1,5 @@
-//! What all stacks are walked by: made and kept up to date by the session, whichever collectors run, as waits, calls and faults have
-//! stacks as well as CPU samples.
+//! What all stacks are walked by: made and kept up to date by the session, whichever collectors
+//! run, as waits, calls and faults have stacks as well as CPU samples.
 
 use super::Session;
 use super::output::Output;
@@ -8,7 +8,8 @@ use crate::target::{Change, TargetEvent, Targets};
 use crate::unwind;
 
 impl Session {
-    /// Makes the tables, where a collector runs that takes stacks, and reads the processes that are there.
+    /// Makes the tables, where a collector runs that takes stacks, and reads the processes that are
+    /// there.
     pub(super) fn make_stacks(&mut self, writer: &mut dyn Output) {
         let takes_stacks =
             |entry: &crate::Entry| entry.engine == Engine::Ebpf && self.settings.wants(entry, self.engine);

@@ -16,8 +16,8 @@ impl Session {
         if self.engine == Engine::Ebpf { self.targets.watch_births() } else { Ok(()) }
     }
 
-    /// Waits for the next turn, or for something to happen (`births`: the kernel's news too). Whether a target may have
-    /// ended.
+    /// Waits for the next turn, or for something to happen (`births`: the kernel's news too).
+    /// Whether a target may have ended.
     pub(super) fn wait(&self, signals: &Signals, timeout: Duration, births: bool) -> bool {
         let targets: Vec<BorrowedFd<'_>> = self.targets.pidfds().collect();
         let wakes = self.running.iter().filter(|r| r.works).filter_map(|r| r.collector.wake());
@@ -31,7 +31,8 @@ impl Session {
         fds.iter().skip(1).take(targets.len()).any(|fd| !fd.revents().is_empty())
     }
 
-    /// Tells collectors what became of the targets: by the kernel's news, and by a look at all processes.
+    /// Tells collectors what became of the targets: by the kernel's news, and by a look at all
+    /// processes.
     pub(super) fn news(&mut self, writer: &mut dyn Output, scan: bool) {
         let mut events = std::mem::take(&mut self.events);
         self.targets.hear(writer, &mut events);

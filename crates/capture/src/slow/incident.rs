@@ -94,7 +94,8 @@ impl Incident {
         now_ns.saturating_sub(self.t0_ns.max(self.not_before_ns)) > longest.saturating_add(self.after_ns)
     }
 
-    /// "2026-11-21T20-15-03Z-stop": sorts by time, in UTC, without letters that file systems dislike.
+    /// "2026-11-21T20-15-03Z-stop": sorts by time, in UTC, without letters that file systems
+    /// dislike.
     pub fn name(&self) -> String {
         format!("{}-{}", stamp(self.t0_ns), self.word)
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// A length of time as people write it: "60s", "5m", "1h", "500ms", "250us", "90" (seconds); never nothing.
+/// A length of time as people write it: "60s", "5m", "1h", "500ms", "250us", "90" (seconds); never
+/// nothing.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let how = || "write 60s, 5m, 1h or 500ms".to_owned();
     let text = text.trim();
@@ -20,7 +21,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     if length.is_zero() { Err("it must last longer than nothing".into()) } else { Ok(length) }
 }
 
-/// A number of bytes as people write it: "1GB", "512MB", "64k"; a number alone is of megabytes. Powers of 1024.
+/// A number of bytes as people write it: "1GB", "512MB", "64k"; a number alone is of megabytes.
+/// Powers of 1024.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let how = || "write 512MB or 2GB".to_owned();
     let text = text.trim();

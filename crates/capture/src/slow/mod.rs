@@ -7,12 +7,14 @@
 //!                  Incident ── nothing slow for `after` ──┴──▶ Store's thread: NAME/…-stop.fathom, the oldest are dropped
 //! ```
 //!
-//! An incident that is near the one before is the same one, as long as that is not yet written. One that goes on for longer than
-//! [`LONGEST`] is written in parts. Memory: the ring's bound, as much again while an incident is written, and what lives at
+//! An incident that is near the one before is the same one, as long as that is not yet written. One
+//! that goes on for longer than
+//! [`LONGEST`] is written in parts. Memory: the ring's bound, as much again while an incident is
+//! written, and what lives at
 //! the same time (threads, processes, mappings).
 //!
-//! What is slow is seen when it has ended. What never ends (a deadlock) is no trigger; it stands in the incidents of others, as it
-//! is when they are written.
+//! What is slow is seen when it has ended. What never ends (a deadlock) is no trigger; it stands in
+//! the incidents of others, as it is when they are written.
 
 mod incident;
 pub mod limit;
@@ -36,11 +38,14 @@ use trigger::{Slow, Trigger, Watch};
 
 /// How long an incident may go on before it is written; the next one begins where it ends.
 pub const LONGEST: Duration = Duration::from_secs(60);
-/// How long after its end an incident is written: collectors tell of what has ended some turns later.
+/// How long after its end an incident is written: collectors tell of what has ended some turns
+/// later.
 const SETTLE_NS: i64 = 1_000_000_000;
-/// Rows are kept for so much longer than `before`: something as long is still there from its beginning when it has ended.
+/// Rows are kept for so much longer than `before`: something as long is still there from its
+/// beginning when it has ended.
 const HELD_NS: i64 = LONGEST.as_nanos() as i64;
-/// An incident ends early when the ring is so full, of a hundred: what it is about must not be dropped meanwhile.
+/// An incident ends early when the ring is so full, of a hundred: what it is about must not be
+/// dropped meanwhile.
 const NEARLY_FULL: usize = 85;
 /// Threads, processes and series that are known before it is looked which of them are over.
 const MANY_KNOWN: usize = 4096;

@@ -1,12 +1,14 @@
-//! Incidents on disk: written on a thread of its own, so that collectors are drained meanwhile; the oldest give way.
+//! Incidents on disk: written on a thread of its own, so that collectors are drained meanwhile; the
+//! oldest give way.
 //!
 //! ```text
 //!   NAME/2026-11-21T20-15-03Z-stop.fathom      whole incidents only
 //!   NAME/.unfinished/                          the one that is being written; locked by the fathom that writes
 //! ```
 //!
-//! An incident is moved to its place when it is whole and there is room for it: a fathom that is killed leaves whole ones and what
-//! the next one clears away. Nothing is removed but incidents, told by their names and by being recordings.
+//! An incident is moved to its place when it is whole and there is room for it: a fathom that is
+//! killed leaves whole ones and what the next one clears away. Nothing is removed but incidents,
+//! told by their names and by being recordings.
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;

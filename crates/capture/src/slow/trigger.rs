@@ -92,7 +92,8 @@ impl Slow {
     }
 }
 
-/// Looks at what comes in. What it is shown was not told before, and rows are told when they have ended.
+/// Looks at what comes in. What it is shown was not told before, and rows are told when they have
+/// ended.
 pub trait Watch {
     /// A span.
     fn span(&mut self, _row: &SpanRow<'_>, _limit: Limit, _ring: &Ring) -> Option<Slow> {

@@ -1,9 +1,9 @@
 //! Files with the symbols that were split off a library when it was packaged.
 //!
-//! They are found by build id, as gdb does: `/usr/lib/debug/.build-id/ab/cdef….debug`. Both this machine's folder and
-//! that of the process's own file system (a container) are looked into. The older way by name and checksum
-//! (`.gnu_debuglink`) would need to read all of a file to know that it is the right one, so such a file is taken only
-//! when its build id says so too.
+//! They are found by build id, as gdb does: `/usr/lib/debug/.build-id/ab/cdef….debug`. Both this
+//! machine's folder and that of the process's own file system (a container) are looked into. The
+//! older way by name and checksum (`.gnu_debuglink`) would need to read all of a file to know that
+//! it is the right one, so such a file is taken only when its build id says so too.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;

@@ -4,9 +4,11 @@ use std::fmt;
 
 use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 
-/// Longest mangled name that is looked into; real ones with many templates reach some thousand bytes.
+/// Longest mangled name that is looked into; real ones with many templates reach some thousand
+/// bytes.
 const LONGEST_MANGLED: usize = 4096;
-/// Longest name made. A mangled name refers back to its own parts, so that a short one can stand for a huge one.
+/// Longest name made. A mangled name refers back to its own parts, so that a short one can stand
+/// for a huge one.
 const LONGEST_NAME: usize = 1024;
 /// Nesting of types that is followed, while parsing and while writing.
 const DEEPEST: u32 = 96;
@@ -15,8 +17,8 @@ const DEEPEST: u32 = 96;
 const CLONES: &[&str] =
     &[".part.", ".constprop.", ".isra.", ".lto_priv.", ".cold", ".llvm.", ".localalias", ".artificial."];
 
-/// The name of a function: C++ and Rust demangled, without parameters, return type, hash, symbol version and what the
-/// compiler appended to a copy of it. What cannot be demangled stays as it is.
+/// The name of a function: C++ and Rust demangled, without parameters, return type, hash, symbol
+/// version and what the compiler appended to a copy of it. What cannot be demangled stays as it is.
 pub fn demangle(symbol: &str) -> String {
     let name = without_clones(symbol.split('@').next().unwrap_or(symbol));
     if name.len() > LONGEST_MANGLED {
@@ -32,7 +34,8 @@ pub fn demangle(symbol: &str) -> String {
     if !name.starts_with("_Z") {
         return cut(name);
     }
-    // Of a thunk, which only adjusts `this`, the method that it goes on to (Itanium C++ ABI, 5.1.4.4).
+    // Of a thunk, which only adjusts `this`, the method that it goes on to (Itanium C++ ABI,
+    // 5.1.4.4).
     let target = match name.get(..4) {
         Some("_ZTh") => name.splitn(3, '_').nth(2).map(|rest| format!("_Z{rest}")),
         Some("_ZTv") => name.splitn(4, '_').nth(3).map(|rest| format!("_Z{rest}")),

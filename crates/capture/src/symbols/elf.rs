@@ -13,7 +13,8 @@ use rustc_hash::FxHashMap;
 
 use super::demangle::demangle;
 
-/// Larger tables of symbols, and of their names, are not read. libjvm.so with all its symbols has 2 and 5 MB.
+/// Larger tables of symbols, and of their names, are not read. libjvm.so with all its symbols has 2
+/// and 5 MB.
 const LARGEST_TABLE: u64 = 128 << 20;
 /// Sections of a file that is looked into.
 const MOST_SECTIONS: u32 = 1 << 16;
@@ -25,7 +26,8 @@ const LONGEST_SYMBOL: usize = 4096;
 const LONGEST_SIZELESS: u64 = 64 << 10;
 /// Longest build id; 20 bytes are usual.
 const LONGEST_BUILD_ID: usize = 64;
-/// Larger sections of notes are not looked into; real ones have some 100 bytes, libjvm's with its probes 60 KB.
+/// Larger sections of notes are not looked into; real ones have some 100 bytes, libjvm's with its
+/// probes 60 KB.
 const LARGEST_NOTES: u64 = 1 << 20;
 
 /// A function: 16 bytes, so that libjvm's 50,000 cost less than their names.
@@ -68,8 +70,8 @@ impl ElfFacts {
 }
 
 impl ElfFunctions {
-    /// Reads a file: the full table of symbols where it has one, or the exported ones. `None`: it is no 64-bit
-    /// little-endian ELF file that can be read.
+    /// Reads a file: the full table of symbols where it has one, or the exported ones. `None`: it
+    /// is no 64-bit little-endian ELF file that can be read.
     pub fn read(file: &File) -> Option<(Self, ElfFacts)> {
         Self::parse(&ReadCache::new(file.try_clone().ok()?))
     }
@@ -147,8 +149,8 @@ impl ElfFunctions {
         Some(true)
     }
 
-    /// By address; of several names of one function the one that people use: with a size, with few leading underscores,
-    /// short.
+    /// By address; of several names of one function the one that people use: with a size, with few
+    /// leading underscores, short.
     fn sort(&mut self) {
         let names = std::mem::take(&mut self.names);
         let rank = |function: &Function| {
@@ -160,7 +162,8 @@ impl ElfFunctions {
         let better = |a: &Function, b: &Function| {
             rank(a).cmp(&rank(b)).then_with(|| c_string(&names, a.name).cmp(c_string(&names, b.name)))
         };
-        // Most addresses have one name: looking at names for those, too, took a tenth of a second for a libjvm.
+        // Most addresses have one name: looking at names for those, too, took a tenth of a second
+        // for a libjvm.
         self.functions.sort_by(|a, b| a.address.cmp(&b.address).then_with(|| better(a, b)));
         self.functions.dedup_by_key(|function| function.address);
         self.functions.shrink_to_fit();

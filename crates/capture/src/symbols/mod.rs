@@ -1,11 +1,12 @@
-//! Names of native functions by address: of libraries, of the vDSO, of what their packagers split off.
+//! Names of native functions by address: of libraries, of the vDSO, of what their packagers split
+//! off.
 //!
 //! ```text
 //!   pid, pc ──▶ mapping ──▶ file (opened when it was first seen) ──▶ its own address ──▶ function ──▶ demangled
 //! ```
-//! Files are opened when a mapping is learned and not when a name is asked for, so that a process may end, delete its
-//! files and take its container with it before its stacks are named. A table of symbols is read when the first name of
-//! a file is asked for, once for all processes that map it.
+//! Files are opened when a mapping is learned and not when a name is asked for, so that a process
+//! may end, delete its files and take its container with it before its stacks are named. A table of
+//! symbols is read when the first name of a file is asked for, once for all processes that map it.
 
 mod debug_file;
 mod demangle;
@@ -25,15 +26,16 @@ pub use elf::{ElfFacts, ElfFunctions};
 
 use debug_file::open_regular;
 
-/// Files kept open until their symbols are asked for; a JVM maps some 40. More are opened when they are needed.
+/// Files kept open until their symbols are asked for; a JVM maps some 40. More are opened when they
+/// are needed.
 const MOST_OPEN: usize = 256;
 /// Bytes of symbols kept. libjvm with all its symbols takes 4 MB.
 const MOST_BYTES: usize = 96 << 20;
 /// The vDSO has one or two pages.
 const LARGEST_VDSO: u64 = 64 << 10;
 
-/// Which file it is, whoever maps it. On overlay file systems a mapping and `stat` tell different devices, so this is
-/// what the mapping tells, for files that were deleted too.
+/// Which file it is, whoever maps it. On overlay file systems a mapping and `stat` tell different
+/// devices, so this is what the mapping tells, for files that were deleted too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     File { device: u64, inode: u64 },
@@ -47,7 +49,8 @@ pub struct NativeFrame {
     pub frame_type: FrameType,
     /// Its function; where none is known, the module in brackets: "[libz.so.1]".
     pub name: Arc<str>,
-    /// Name of the file without its folders: "libjvm.so", "[vdso]"; "[anon]" of memory without a file.
+    /// Name of the file without its folders: "libjvm.so", "[vdso]"; "[anon]" of memory without a
+    /// file.
     pub module: Arc<str>,
     /// Whether the function is known.
     pub known: bool,
@@ -327,7 +330,8 @@ mod tests {
         };
         let (mut functions, facts) = ElfFunctions::read(&File::open(&library).unwrap()).unwrap();
         assert!(facts.has_symtab && facts.build_id.len() == 20 && functions.len() > 30_000);
-        // Each function by its first address: one of the names that nm has for it, demangled by binutils.
+        // Each function by its first address: one of the names that nm has for it, demangled by
+        // binutils.
         let output = std::process::Command::new("sh")
             .args(["-c", "nm \"$0\" | grep -i ' [tw] ' | c++filt -p", &library])
             .output()

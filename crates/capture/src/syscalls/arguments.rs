@@ -1,4 +1,5 @@
-//! Arguments of calls in words: flags, operations, advice. Values: the kernel's uapi headers, on x86-64.
+//! Arguments of calls in words: flags, operations, advice. Values: the kernel's uapi headers, on
+//! x86-64.
 
 use super::calls::{Call, Flags};
 

@@ -1,7 +1,8 @@
-//! The catalogue of system calls: where the arguments that matter stand, and whether a long call is told.
+//! The catalogue of system calls: where the arguments that matter stand, and whether a long call is
+//! told.
 //!
-//! Sources: the prototypes in include/linux/syscalls.h of the kernel, in the order of the arguments. A call that is not in
-//! the list is told by its name alone.
+//! Sources: the prototypes in include/linux/syscalls.h of the kernel, in the order of the
+//! arguments. A call that is not in the list is told by its name alone.
 
 use syscalls::Sysno;
 
@@ -11,7 +12,8 @@ use crate::near::near;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Tell {
-    /// Only counted: a thread waits in it by choice, and the scheduler's spans tell of its waits already.
+    /// Only counted: a thread waits in it by choice, and the scheduler's spans tell of its waits
+    /// already.
     Never = 0,
     /// Unless it is on a descriptor that only tells of events.
     Files = 1,
@@ -251,7 +253,8 @@ pub(super) fn number(name: &str) -> Option<u16> {
     u16::try_from(name.parse::<Sysno>().ok()?.id()).ok()
 }
 
-/// Refuses the name of a call that Linux does not have on this machine, with those that may have been meant.
+/// Refuses the name of a call that Linux does not have on this machine, with those that may have
+/// been meant.
 ///
 /// # Errors
 /// A sentence for the user.
@@ -263,8 +266,8 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Err(format!("there is no system call {name:?} on this machine{}", near(name, "", &names)))
 }
 
-/// What the program in the kernel is told of a call: `struct call_shape`. `wanted`: names that the user asked for, which
-/// are told alone and whatever they are on.
+/// What the program in the kernel is told of a call: `struct call_shape`. `wanted`: names that the
+/// user asked for, which are told alone and whatever they are on.
 pub(super) fn shape(number: u16, wanted: Option<&[u16]>) -> [u8; 8] {
     let plain = Call { tell: Tell::Files, ..call(Sysno::read) };
     let call = find(number).unwrap_or(&plain);

@@ -1,4 +1,5 @@
-//! What the program in the kernel tells of a long call: `struct call_event` of `bpf/syscalls.h`, byte by byte.
+//! What the program in the kernel tells of a long call: `struct call_event` of `bpf/syscalls.h`,
+//! byte by byte.
 
 use crate::bpf::words;
 use crate::peers::Ends;
@@ -45,7 +46,8 @@ pub(super) struct Event {
 /// An open file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct File {
-    /// As `/proc/PID/fd` would show it: a path, "pipe:[123]", "anon_inode:[eventpoll]"; the name of a Unix socket.
+    /// As `/proc/PID/fd` would show it: a path, "pipe:[123]", "anon_inode:[eventpoll]"; the name of
+    /// a Unix socket.
     pub(super) name: String,
     pub(super) is_socket: bool,
 }

@@ -1,25 +1,29 @@
-//! System calls: all of a target's counted and summed in the kernel, long ones told one by one with what they were on.
+//! System calls: all of a target's counted and summed in the kernel, long ones told one by one with
+//! what they were on.
 //!
 //! ```text
 //!   raw_syscalls tracepoints ─▶ bpf/syscalls.bpf.c ─┬─▶ totals by thread, call and end ── once a second ─▶ syscall.totals
 //!                                                   └─▶ calls from MIN_NS on, user stack ── ring buffers ─▶ syscall
 //! ```
 //!
-//! A file is named in the kernel at the moment at which the call returns: a descriptor may stand for another file a
-//! moment later. Calls in which a thread waits by choice (futex, epoll, sleeping) are only counted: the scheduler's spans
-//! tell of those waits already, with their stacks.
+//! A file is named in the kernel at the moment at which the call returns: a descriptor may stand
+//! for another file a moment later. Calls in which a thread waits by choice (futex, epoll,
+//! sleeping) are only counted: the scheduler's spans tell of those waits already, with their
+//! stacks.
 //!
-//! Calls that are not over when the recording ends are told with their time so far, of what the kernel still knows of them: a
-//! program walks over all threads then. Of those, a `poll` of a socket is left to the scheduler's spans.
+//! Calls that are not over when the recording ends are told with their time so far, of what the
+//! kernel still knows of them: a program walks over all threads then. Of those, a `poll` of a
+//! socket is left to the scheduler's spans.
 //!
-//! Of threads that live for milliseconds, by the thousand, the kernel keeps no entries of their own: their calls are told as those of the
-//! threads of their process that have ended.
+//! Of threads that live for milliseconds, by the thousand, the kernel keeps no entries of their
+//! own: their calls are told as those of the threads of their process that have ended.
 //!
 //! What cannot be seen: what goes around system calls (io_uring, mapped files, the vdso's clocks).
 
 mod arguments;
 mod calls;
 mod event;
+mod figures;
 mod totals;
 
 pub use calls::check_name;
@@ -31,11 +35,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::kind;
 use fathom_recording::{SpanRow, StackId};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle};
-use syscalls::{Errno, Sysno};
+use syscalls::Sysno;
 
 use crate::TargetEvent;
 use crate::bpf::events::Events;
@@ -49,6 +53,7 @@ use crate::questions::Question;
 use crate::target::Change;
 use crate::unwind::{SharedEngine, asleep};
 use event::{Event, Kind};
+use figures::Told;
 use totals::Totals;
 
 skeleton!("syscalls");
@@ -69,7 +74,8 @@ pub const ENTRY: Entry = Entry {
 
 /// Calls as long are told one by one, nanoseconds, unless the settings say otherwise.
 const MIN_NS: u64 = 1_000_000;
-/// Calls recorded with a stack, per second per CPU: an unwind takes some ten microseconds, so that they are at most 2% of it.
+/// Calls recorded with a stack, per second per CPU: an unwind takes some ten microseconds, so that
+/// they are at most 2% of it.
 const MOST_STACKS: u32 = 2_000;
 /// Calls told, a second and processor.
 const MOST_TOLD: u32 = 20_000;
@@ -83,19 +89,22 @@ const STRETCH: Duration = Duration::from_secs(1);
 const LONG_STRETCH: Duration = Duration::from_secs(10);
 /// Rows of a stretch from which on they are told less often.
 const MANY_ROWS: usize = 2_000;
-/// Threads that ended in a stretch, of some ten entries each, after which they are told sooner, and how soon: those of a program whose
-/// threads live for milliseconds are told by process from so many on (`bpf/call_folds.h`), and those of a thousand children one by one.
+/// Threads that ended in a stretch, of some ten entries each, after which they are told sooner, and
+/// how soon: those of a program whose threads live for milliseconds are told by process from so
+/// many on (`bpf/call_folds.h`), and those of a thousand children one by one.
 const MANY_ENDED: usize = 1_000;
 const SHORT_STRETCH: Duration = Duration::from_millis(500);
 /// Bytes of a path that is read from a thread's memory.
 const MOST_PATH: usize = 256;
-/// How long the ports that a process listens on are taken for known, and of how many processes at most.
+/// How long the ports that a process listens on are taken for known, and of how many processes at
+/// most.
 const LISTENING_FOR: Duration = Duration::from_secs(10);
 const MOST_LISTENERS: usize = 1024;
 /// Numbers of calls that the program tells apart: `MOST_CALLS`.
 const NUMBERS: u16 = 512;
 
-/// Whether long calls of a name are told one by one, and not only counted; `None`: there is no such call.
+/// Whether long calls of a name are told one by one, and not only counted; `None`: there is no such
+/// call.
 pub(crate) fn is_told(name: &str) -> Option<bool> {
     calls::number(name).map(|number| calls::shape(number, None)[0] != calls::Tell::Never as u8)
 }
@@ -264,7 +273,8 @@ impl Syscalls {
         self.count_losses(cx);
     }
 
-    /// How many rows of threads that live there were: those of threads that have ended come once, however long a stretch is.
+    /// How many rows of threads that live there were: those of threads that have ended come once,
+    /// however long a stretch is.
     fn tell_totals(&mut self, cx: &mut Context<'_>) -> usize {
         let Some(loaded) = &self.loaded else { return 0 };
         let maps = &loaded.maps;
@@ -274,7 +284,8 @@ impl Syscalls {
         of_living
     }
 
-    /// Calls of threads that hang in them. Nobody walks those in the kernel: their stacks are read from outside.
+    /// Calls of threads that hang in them. Nobody walks those in the kernel: their stacks are read
+    /// from outside.
     fn tell_all_unfinished(&mut self, events: &[Event], cx: &mut Context<'_>) {
         let mut by_process: HashMap<i32, HashSet<u32>> = HashMap::new();
         for event in events {
@@ -397,63 +408,8 @@ fn path_argument(event: &Event) -> Option<String> {
     Some(String::from_utf8_lossy(path).into_owned())
 }
 
-/// Figures and labels of a call.
-struct Told {
-    figures: Vec<(&'static str, f64)>,
-    labels: Vec<(&'static str, String)>,
-}
-
-impl Told {
-    fn of(event: &Event, accepted: bool) -> Self {
-        let call = calls::find(event.number);
-        let argument = |index: usize| event.arguments.get(index).copied();
-        let failed = (-4095..0).contains(&event.result);
-        let mut figures = Vec::new();
-        if !event.unfinished {
-            figures.push((figure::RESULT, if failed { -1.0 } else { event.result as f64 }));
-        }
-        let asked = call.and_then(|call| argument(call.bytes?));
-        let moved = call.is_some_and(|call| call.moves) && !failed && !event.unfinished;
-        figures.extend(moved.then_some((figure::BYTES, event.result as f64)));
-        figures.extend(asked.map(|bytes| (figure::REQUESTED_BYTES, bytes as f64)));
-        let mut labels = Vec::new();
-        if failed {
-            let number = event.result.unsigned_abs() as i32;
-            let name = Errno::new(number).name().map_or_else(|| restarts(number), str::to_owned);
-            labels.push((label::ERROR, name));
-        }
-        let name = event.file.as_ref().map_or("", |file| file.name.as_str());
-        let peer = event.ends.peer(name).or_else(|| event.ends.listens());
-        if event.ends.is_socket() {
-            labels.extend(peer.map(|peer| (label::PEER, peer)));
-            labels.extend(event.ends.own().map(|own| (label::OWN, own.to_string())));
-            labels.extend(accepted.then(|| (label::ACCEPTED, "yes".to_owned())));
-        } else if let Some(path) = event.file.as_ref().map(|file| &file.name).or(event.path.as_ref()) {
-            labels.push((label::PATH, path.clone()));
-        }
-        let memory = call.and_then(|call| argument(call.memory?));
-        labels.extend(memory.map(|address| (label::ADDRESS, format!("{address:#x}"))));
-        let flags = call.and_then(|call| arguments::flags(call, &event.arguments));
-        labels.extend(flags.map(|flags| (label::FLAGS, flags)));
-        if event.began_later {
-            labels.push((
-                label::CUT,
-                "began somewhat later: its thread makes too many calls to time them all".into(),
-            ));
-        }
-        let cut = match (event.began_before, event.unfinished) {
-            (true, true) => Some("began before the recording, which ended before it"),
-            (true, false) => Some("began before the recording"),
-            (false, true) => Some("the recording ended"),
-            (false, false) => None,
-        };
-        labels.extend(cut.map(|why| (label::CUT, why.to_owned())));
-        Self { figures, labels }
-    }
-}
-
-/// Errors that the kernel keeps to itself (include/linux/errno.h): the call was interrupted and is made again, or returns
-/// EINTR.
+/// Errors that the kernel keeps to itself (include/linux/errno.h): the call was interrupted and is
+/// made again, or returns EINTR.
 fn restarts(number: i32) -> String {
     match number {
         512 => "ERESTARTSYS".to_owned(),
@@ -464,8 +420,8 @@ fn restarts(number: i32) -> String {
     }
 }
 
-/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables. `walks`: with the one that
-/// looks at all threads.
+/// Loads the programs; attaching them is the caller's. With an engine they walk by its tables.
+/// `walks`: with the one that looks at all threads.
 fn load(
     whole_host: bool,
     settings: &Settings,

@@ -1,7 +1,10 @@
-//! What the program in the kernel has counted: read as it grows, told as spans of a stretch of time.
+//! What the program in the kernel has counted: read as it grows, told as spans of a stretch of
+//! time.
 //!
-//! Where there is much of it, threads that end add what they counted to their process (`bpf/call_folds.h`), which is told as calls of
-//! [`ENDED_THREADS`]. What was told of such a thread before is taken off there: a sum may be read before what was added to it, or the other
+//! Where there is much of it, threads that end add what they counted to their process
+//! (`bpf/call_folds.h`), which is told as calls of
+//! [`ENDED_THREADS`]. What was told of such a thread before is taken off there: a sum may be read
+//! before what was added to it, or the other
 //! way round, and is told by the next reading then.
 
 use std::collections::{HashMap, HashSet};
@@ -21,21 +24,23 @@ const LENGTHS: usize = 40;
 const ENDS: u16 = 3;
 /// Bytes of `struct call_total`.
 const TOTAL: usize = 48 + 4 * LENGTHS;
-/// Entries, of the 65,536 that the kernel has room for, from which on threads that are gone are looked for.
+/// Entries, of the 65,536 that the kernel has room for, from which on threads that are gone are
+/// looked for.
 const CROWDED: usize = 32_768;
 
 /// `OF_ENDED`: in the place of a thread's id, the threads of a process that have ended.
 const OF_ENDED: u32 = 1 << 31;
 /// The name that those have in the recording.
 const ENDED_THREADS: &str = "threads that have ended";
-/// In `entries`, where the kernel is told how many were given back, from how many on threads that end are put together, and where it
-/// says how many were.
+/// In `entries`, where the kernel is told how many were given back, from how many on threads that
+/// end are put together, and where it says how many were.
 const GIVEN_BACK: u32 = 1;
 const FOLDS_FROM: u32 = 2;
 const FOLDED: u32 = 3;
 /// A quarter of what there is room for.
 const MANY_ENTRIES: i64 = 16_384;
-/// Threads that end in a second from which on all of them are put together: of some ten calls each, their rows would be most of a recording.
+/// Threads that end in a second from which on all of them are put together: of some ten calls each,
+/// their rows would be most of a recording.
 const MANY_ENDED: f64 = 200.0;
 
 /// A thread, a call, and how it ended: `struct call_key`.
@@ -133,13 +138,14 @@ impl Total {
     }
 }
 
-/// Writes a number of `entries`. One that is not told keeps the kernel from putting threads together, or has it do so sooner.
+/// Writes a number of `entries`. One that is not told keeps the kernel from putting threads
+/// together, or has it do so sooner.
 fn put(entries: &impl MapCore, which: u32, number: i64) {
     let _ = entries.update(&which.to_ne_bytes(), &number.to_ne_bytes(), MapFlags::ANY);
 }
 
-/// Adds the calls that processors have kept (`struct call_run` of `bpf/call_runs.h`) to their totals, when nothing is counted
-/// any more.
+/// Adds the calls that processors have kept (`struct call_run` of `bpf/call_runs.h`) to their
+/// totals, when nothing is counted any more.
 pub(super) fn add_kept(runs: &impl MapCore, totals: &impl MapCore) {
     let kept = runs.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
     for (key, pid, calls) in kept.iter().filter_map(|run| kept_of(run)) {
@@ -206,8 +212,8 @@ impl Row {
         (self.ns + self.coarse_ns) as f64
     }
 
-    /// How long the others took: on average as long as those; where none was timed, as long as those before this stretch, `before`
-    /// (calls, nanoseconds).
+    /// How long the others took: on average as long as those; where none was timed, as long as
+    /// those before this stretch, `before` (calls, nanoseconds).
     fn untimed_ns(&self, before: (u64, u64)) -> f64 {
         let (timed, ns) = if self.timed > 0 { (self.timed, self.ns) } else { before };
         let mean_ns = if timed > 0 { ns as f64 / timed as f64 } else { 0.0 };
@@ -238,8 +244,9 @@ impl Row {
     }
 }
 
-/// What is left of the untimed calls' time for each thread, as a factor: in a stretch no thread is in calls for longer than the stretch. A
-/// timed call within which its thread lost the CPU would else stand for a thousand such.
+/// What is left of the untimed calls' time for each thread, as a factor: in a stretch no thread is
+/// in calls for longer than the stretch. A timed call within which its thread lost the CPU would
+/// else stand for a thousand such.
 fn factors<'r>(rows: impl Iterator<Item = (u32, &'r Row, f64)>, stretch_ns: f64) -> HashMap<u32, f64> {
     let mut sums: HashMap<u32, (f64, f64)> = HashMap::new();
     // Those that have ended are many, one after the other and side by side.
@@ -276,7 +283,8 @@ impl Totals {
         put(entries, FOLDS_FROM, MANY_ENTRIES);
     }
 
-    /// Tells the kernel what was given back, and from how many entries on it is to put threads that end together.
+    /// Tells the kernel what was given back, and from how many entries on it is to put threads that
+    /// end together.
     fn set_limits(&mut self, entries: &impl MapCore, ended: usize, (since_ns, now_ns): (i64, i64)) {
         let read = entries.lookup(&FOLDED.to_ne_bytes(), MapFlags::ANY).ok().flatten();
         let folded = read.and_then(|bytes| words::long(&bytes, 0)).unwrap_or(0).cast_signed();
@@ -292,15 +300,16 @@ impl Totals {
         self.untimed
     }
 
-    /// Calls of a thread that were timed so far, however they ended, and how long they took, nanoseconds.
+    /// Calls of a thread that were timed so far, however they ended, and how long they took,
+    /// nanoseconds.
     fn timed(&self, tid: u32, number: u16) -> (u64, u64) {
         let of_end = |end| self.last.get(&Key { tid, number, end });
         (0..ENDS).filter_map(of_end).fold((0, 0), |(timed, ns), total| (timed + total.timed, ns + total.ns))
     }
 
-    /// Reads what was counted and tells it, one span a thread and call that was made. `ended`: threads that are gone,
-    /// with their names, of which the kernel's entries are given back. How many rows there were, and how many of them were of threads
-    /// that live.
+    /// Reads what was counted and tells it, one span a thread and call that was made. `ended`:
+    /// threads that are gone, with their names, of which the kernel's entries are given back. How
+    /// many rows there were, and how many of them were of threads that live.
     pub(super) fn tell(
         &mut self,
         (map, entries): (&impl MapCore, &impl MapCore),
@@ -310,7 +319,8 @@ impl Totals {
         let now_ns = cx.clock.epoch_now_ns();
         let since_ns = self.read_ns.replace(now_ns).unwrap_or(now_ns);
         let mut rows: HashMap<(u32, u16), Row> = HashMap::new();
-        // An entry that was made while we read may be missed, or seen twice: it is told the next time, or not again.
+        // An entry that was made while we read may be missed, or seen twice: it is told the next
+        // time, or not again.
         let Ok(read) = whole::entries(map) else { return (0, 0) };
         let parse = |(key, value): (Vec<u8>, Vec<u8>)| Some((Key::parse(&key)?, Total::parse(&value)?));
         let read: Vec<(Key, Total)> = read.filter_map(parse).collect();
@@ -337,7 +347,8 @@ impl Totals {
             let thread = self.thread(process, (row.pid, *tid), ended.get(tid).map(String::as_str), cx);
             write((process, thread), *number, (row, total_ns), (since_ns, now_ns), cx);
         }
-        // The end of a thread may be among what was lost; on a machine where thousands start, its entries would fill the map.
+        // The end of a thread may be among what was lost; on a machine where thousands start, its
+        // entries would fill the map.
         let is_crowded = self.last.len() >= CROWDED;
         if !ended.is_empty() || is_crowded {
             let mut gone_of: HashMap<u32, bool> = ended.keys().map(|tid| (*tid, true)).collect();

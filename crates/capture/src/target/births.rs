@@ -1,5 +1,6 @@
-//! News of processes as they happen, from the kernel (`bpf/births.bpf.c`): forks and execs of what is recorded. Looking at
-//! `/proc` a few times a second, the other way, sees nothing of a child that lives for milliseconds.
+//! News of processes as they happen, from the kernel (`bpf/births.bpf.c`): forks and execs of what
+//! is recorded. Looking at `/proc` a few times a second, the other way, sees nothing of a child
+//! that lives for milliseconds.
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::BorrowedFd;
@@ -60,8 +61,8 @@ pub(super) struct Births {
     /// The ids of all that is recorded. Children enter themselves.
     pub targets: MapHandle,
     seen_lost: u64,
-    /// Names by process as last told, of the last stretch and of the one before: what a process did may come in after
-    /// the news of it were acted upon.
+    /// Names by process as last told, of the last stretch and of the one before: what a process did
+    /// may come in after the news of it were acted upon.
     names: [HashMap<i32, String>; 2],
     loaded: BirthsSkel<'static>,
 }

@@ -6,8 +6,8 @@
 //!          attach everything ── release ───────────┘
 //! ```
 //!
-//! `std::process::Command::spawn` returns only after exec, hence the thread. The child holds the same signals and
-//! descriptors as if it had been started by a shell.
+//! `std::process::Command::spawn` returns only after exec, hence the thread. The child holds the
+//! same signals and descriptors as if it had been started by a shell.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Error, ErrorKind, Read, Write};
@@ -50,9 +50,10 @@ impl Command {
         let mut command = std::process::Command::new(program);
         command.args(arguments);
         let parents_end = go.as_raw_fd();
-        // SAFETY: between fork and exec only async-signal-safe calls are made: close, getpid, write, read, and the
-        // construction of an error from a code. The closure owns the child's ends; `parents_end` is open in the
-        // child, as this process keeps it until the child was released.
+        // SAFETY: between fork and exec only async-signal-safe calls are made: close, getpid,
+        // write, read, and the construction of an error from a code. The closure owns the child's
+        // ends; `parents_end` is open in the child, as this process keeps it until the child was
+        // released.
         unsafe {
             command.pre_exec(move || hold_here(parents_end, &tell_pid, &wait_go));
         }
@@ -118,7 +119,8 @@ impl Command {
     /// Passes a signal on to it.
     pub fn signal(&self, signal: Signal) {
         if let (State::Running(_), Some(pid)) = (&self.state, Pid::from_raw(self.pid)) {
-            // It may have ended meanwhile; it is not reaped before `ended`, so the id is still its own.
+            // It may have ended meanwhile; it is not reaped before `ended`, so the id is still its
+            // own.
             let _ = kill_process(pid, signal);
         }
     }
@@ -134,10 +136,12 @@ impl Drop for Command {
     }
 }
 
-/// In the child: tells its id and waits for the byte that lets it go on, or for the end of the parent.
+/// In the child: tells its id and waits for the byte that lets it go on, or for the end of the
+/// parent.
 fn hold_here(parents_end: i32, tell_pid: &OwnedFd, wait_go: &OwnedFd) -> std::io::Result<()> {
-    // SAFETY: `parents_end` is the child's copy of the pipe's writing end, which nothing else in the child uses; with
-    // it open, the end of the parent would not be noticed. The buffers are alive and of the given length.
+    // SAFETY: `parents_end` is the child's copy of the pipe's writing end, which nothing else in
+    // the child uses; with it open, the end of the parent would not be noticed. The buffers are
+    // alive and of the given length.
     let released = unsafe {
         libc::close(parents_end);
         let pid = libc::getpid().to_ne_bytes();

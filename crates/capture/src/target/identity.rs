@@ -27,7 +27,8 @@ pub struct Identity {
     pub readable: bool,
     /// Its program file, which exec changes.
     exe: Option<PathBuf>,
-    /// Its command, which exec changes too (not every exec is into another file: the java launcher starts itself anew).
+    /// Its command, which exec changes too (not every exec is into another file: the java launcher
+    /// starts itself anew).
     arguments: Vec<String>,
 }
 
@@ -99,15 +100,16 @@ fn readable(maps: &std::fs::File) -> bool {
     maps.read_at(&mut [0; 64], 0).is_ok()
 }
 
-/// Whether a process is a JVM. A child that a JVM has forked and that has not replaced itself by another program yet maps all that the JVM
-/// does, and is none: such children live for milliseconds where programs are started.
+/// Whether a process is a JVM. A child that a JVM has forked and that has not replaced itself by
+/// another program yet maps all that the JVM does, and is none: such children live for milliseconds
+/// where programs are started.
 pub fn is_jvm(pid: i32, stat: &Stat) -> bool {
     let is_copy = || stat.flags & FORKED_WITHOUT_EXEC != 0 && jvm_library(stat.ppid).is_some();
     jvm_library(pid).is_some() && !is_copy()
 }
 
-/// The HotSpot library that a process has mapped, as its map names it. OpenJ9 has a library of that name too, in a
-/// folder of its own beside the one of its `libj9vm`.
+/// The HotSpot library that a process has mapped, as its map names it. OpenJ9 has a library of that
+/// name too, in a folder of its own beside the one of its `libj9vm`.
 pub fn jvm_library(pid: i32) -> Option<PathBuf> {
     let maps = procfs::read_to_string(procfs::path(pid, "maps"))?;
     if maps.contains("/libj9vm") {

@@ -46,7 +46,8 @@ impl NamePattern {
 }
 
 impl Selection {
-    /// A cgroup by its directory, or by its path below `/sys/fs/cgroup` (of any controller on cgroup v1).
+    /// A cgroup by its directory, or by its path below `/sys/fs/cgroup` (of any controller on
+    /// cgroup v1).
     pub fn cgroup(path: &Path) -> Result<Self, CaptureError> {
         let relative = path.strip_prefix("/").unwrap_or(path);
         let controllers =

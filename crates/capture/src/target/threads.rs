@@ -9,25 +9,28 @@ use fathom_recording::{ProcessId, Role, Sink, ThreadId};
 
 use crate::procfs;
 
-/// Rows that are remembered; a machine that makes more threads than this in one recording gets further rows for those
-/// that it has forgotten, which costs room and nothing else.
+/// Rows that are remembered; a machine that makes more threads than this in one recording gets
+/// further rows for those that it has forgotten, which costs room and nothing else.
 const MAX_THREADS: usize = 262_144;
 
-/// Rows from which on it is looked which threads have ended, and again whenever they have doubled: in a recording of days ids
-/// are given anew, and a new thread is not the one that had its id before.
+/// Rows from which on it is looked which threads have ended, and again whenever they have doubled:
+/// in a recording of days ids are given anew, and a new thread is not the one that had its id
+/// before.
 const MANY_THREADS: usize = 4096;
 
-/// How often a JVM's threads are read anew for names that are not known yet: one that starts a thousand threads a second
-/// must not be read a thousand times.
+/// How often a JVM's threads are read anew for names that are not known yet: one that starts a
+/// thousand threads a second must not be read a thousand times.
 const REFRESH: Duration = Duration::from_millis(250);
-/// Where there are many, the next time is so many times later as it took (40 threads take 1.5 ms, 5000 take 180 ms) ...
+/// Where there are many, the next time is so many times later as it took (40 threads take 1.5 ms,
+/// 5000 take 180 ms) ...
 const REST: u32 = 20;
 /// ... but not later than this: a new thread's name is waited for no longer than [`SETTLES`].
 const LATEST: Duration = Duration::from_secs(1);
 /// JVMs whose tables are kept, some 280 KB each: to look them up takes 3 ms.
 const MOST_READERS: usize = 32;
 
-/// How long a thread may take to name itself: until then it is called as its maker, and its row is looked at again.
+/// How long a thread may take to name itself: until then it is called as its maker, and its row is
+/// looked at again.
 const SETTLES: Duration = Duration::from_secs(2);
 
 /// Rows of threads by process row and thread id.
@@ -51,8 +54,8 @@ struct Unsettled {
 struct Known {
     /// In full.
     name: String,
-    /// Whether it is a Java thread. Told of the process' first thread, which is the launcher's; another may be one whose
-    /// id the JVM does not have yet.
+    /// Whether it is a Java thread. Told of the process' first thread, which is the launcher's;
+    /// another may be one whose id the JVM does not have yet.
     is_java: Option<bool>,
 }
 
@@ -61,7 +64,8 @@ struct Names {
     /// Not to be read anew before.
     next: Instant,
     by_tid: HashMap<u32, Known>,
-    /// Of a JVM that has told a name with it: one that has just begun does not have all that it takes.
+    /// Of a JVM that has told a name with it: one that has just begun does not have all that it
+    /// takes.
     reader: Option<Reader>,
 }
 
@@ -73,8 +77,8 @@ struct Reader {
 }
 
 impl Threads {
-    /// The row of a thread, made when there is none, with the name that the kernel has for it. `jvm`: whether its
-    /// process is a JVM, whose threads' names say what they are for.
+    /// The row of a thread, made when there is none, with the name that the kernel has for it.
+    /// `jvm`: whether its process is a JVM, whose threads' names say what they are for.
     pub fn row(
         &mut self,
         sink: &mut dyn Sink,
@@ -115,7 +119,8 @@ impl Threads {
         }
         match jvm.then(|| self.known(process, pid, tid)).flatten() {
             Some(Known { name, is_java }) => self.put(sink, process, tid, &name, jvm, is_java),
-            // A thread is called as its maker until it names itself: what it is called now, while it lives, is better.
+            // A thread is called as its maker until it names itself: what it is called now, while
+            // it lives, is better.
             None => {
                 let name = name_of(pid, tid).unwrap_or_else(|| comm.to_owned());
                 self.put_unsettled(sink, process, tid, name, jvm)
@@ -137,7 +142,8 @@ impl Threads {
         row
     }
 
-    /// Gives the row of a young thread the name that it has got meanwhile. `comm`: the kernel's, where that is told.
+    /// Gives the row of a young thread the name that it has got meanwhile. `comm`: the kernel's,
+    /// where that is told.
     fn settle(
         &mut self,
         sink: &mut dyn Sink,

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::shared::Shared;
 
-/// A stretch is not given out anew before this: a program that began to read it has ended long before.
+/// A stretch is not given out anew before this: a program that began to read it has ended long
+/// before.
 const REST: Duration = Duration::from_millis(500);
 
 /// An array of `T`, shared with the kernel, or in memory for tests.
@@ -31,7 +32,8 @@ impl<T: Shared> Arena<T> {
         let bytes = capacity as usize * size_of::<T>();
         let flags = rustix::mm::MapFlags::SHARED;
         let access = rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice; the kernel refuses more than the map holds.
+        // SAFETY: a new mapping at an address of the kernel's choice; the kernel refuses more than
+        // the map holds.
         let memory = unsafe { rustix::mm::mmap(std::ptr::null_mut(), bytes, access, flags, map, 0) }?;
         let memory = Backing::Shared { memory: memory.cast(), bytes };
         Ok(Self { memory, capacity, top: 0, free: Vec::new() })
@@ -46,14 +48,16 @@ impl<T: Shared> Arena<T> {
     pub fn as_slice(&self) -> &[T] {
         match &self.memory {
             Backing::Owned(all) => all,
-            // SAFETY: `top` entries within what is mapped; programs only read there, and `put` needs us exclusively.
+            // SAFETY: `top` entries within what is mapped; programs only read there, and `put`
+            // needs us exclusively.
             Backing::Shared { memory, .. } => unsafe {
                 std::slice::from_raw_parts(*memory, self.top as usize)
             },
         }
     }
 
-    /// Writes values into a stretch of their own and gives its first index; `None`: there is no room.
+    /// Writes values into a stretch of their own and gives its first index; `None`: there is no
+    /// room.
     pub fn put(&mut self, values: &[T]) -> Option<u32> {
         let length = u32::try_from(values.len()).ok()?;
         let first = self.take(length)?;
@@ -66,8 +70,8 @@ impl<T: Shared> Arena<T> {
                 all[first as usize..end].copy_from_slice(values);
             }
             Backing::Shared { memory, .. } => {
-                // SAFETY: `take` gives stretches within `capacity`, which is mapped; nobody else writes there, and the
-                // programs that may read it do not rely on what they read.
+                // SAFETY: `take` gives stretches within `capacity`, which is mapped; nobody else
+                // writes there, and the programs that may read it do not rely on what they read.
                 unsafe { memory.add(first as usize).copy_from_nonoverlapping(values.as_ptr(), values.len()) };
             }
         }

@@ -1,7 +1,8 @@
 //! Java stacks of threads that sleep, read from outside.
 //!
-//! Programs in the kernel walk the thread that runs. One that sleeps from before a recording until behind it never does, and
-//! is the one that somebody looks for: it hangs. Its last Java frame is where it left Java ([`fathom_hotspot::walk`]).
+//! Programs in the kernel walk the thread that runs. One that sleeps from before a recording until
+//! behind it never does, and is the one that somebody looks for: it hangs. Its last Java frame is
+//! where it left Java ([`fathom_hotspot::walk`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +18,8 @@ const MOST_THREADS: usize = 4096;
 /// Between Java and the kernel.
 const NOT_WALKED: &str = "[native frames not walked]";
 
-/// Stacks of the threads that are asked for and that have left Java, by their ids as fathom sees them. A thread that goes
-/// on while it is read has none.
+/// Stacks of the threads that are asked for and that have left Java, by their ids as fathom sees
+/// them. A thread that goes on while it is read has none.
 pub fn stacks(jvm: &mut Jvm, tids: &HashSet<u32>, sink: &mut dyn Sink) -> HashMap<u32, StackId> {
     let mut found = HashMap::new();
     let Some(threads) = &mut jvm.threads else { return found };

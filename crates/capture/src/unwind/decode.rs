@@ -1,9 +1,10 @@
 //! Unwind rows of machine code without tables: the stubs and the interpreter of a JVM.
 //!
-//! Stubs are written by hand in HotSpot's assembler and have no `.eh_frame`, but they are simple: they push, subtract
-//! from the stack pointer, keep a frame pointer, call, and undo it. Following their instructions from each entry tells,
-//! at every one of them, how far the return address is. Where that cannot be told (a stack that is aligned without a
-//! frame pointer), the row says so and the programs fall back on the size of the blob's frame.
+//! Stubs are written by hand in HotSpot's assembler and have no `.eh_frame`, but they are simple:
+//! they push, subtract from the stack pointer, keep a frame pointer, call, and undo it. Following
+//! their instructions from each entry tells, at every one of them, how far the return address is.
+//! Where that cannot be told (a stack that is aligned without a frame pointer), the row says so and
+//! the programs fall back on the size of the blob's frame.
 //!
 //! ```text
 //!   entry: return address on top ─▶ push, sub, enter … ─▶ state at each instruction ─▶ rows where it changes
@@ -24,7 +25,8 @@ use super::shared::RowKind;
 /// Code that is followed at most; the stubs of JDK 25 have some 100 KB.
 const MOST_BYTES: usize = 4 << 20;
 
-/// What is known before an instruction. Distances are from the caller's stack pointer ("cfa") downwards, bytes.
+/// What is known before an instruction. Distances are from the caller's stack pointer ("cfa")
+/// downwards, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     /// cfa − rsp; `None`: not known.
@@ -52,8 +54,8 @@ impl State {
             },
             Some(_) => return unsupported,
         };
-        // A frame pointer is surer: the call stub pushes as many words as its method has parameters, in a loop, and adapters
-        // give back a stack that they have aligned.
+        // A frame pointer is surer: the call stub pushes as many words as its method has
+        // parameters, in a loop, and adapters give back a stack that they have aligned.
         match (self.depth, self.frame) {
             (_, Some(cfa)) => RowAt { at, kind: RowKind::Fp, fp, cfa },
             (Some(cfa), _) if cfa >= 8 => RowAt { at, kind: RowKind::Sp, fp, cfa },
@@ -66,9 +68,9 @@ impl State {
     }
 }
 
-/// Rows of `code`, which lies at `begin`. `entries`: addresses that are entered by calls, where known.
-/// `frame_bytes`: the size of the frame at calls where the blob tells it: some blobs are entered by jumps with nothing
-/// on the stack yet, which that puts right.
+/// Rows of `code`, which lies at `begin`. `entries`: addresses that are entered by calls, where
+/// known. `frame_bytes`: the size of the frame at calls where the blob tells it: some blobs are
+/// entered by jumps with nothing on the stack yet, which that puts right.
 pub fn rows_of_code(code: &[u8], begin: u64, entries: &[u64], frame_bytes: Option<i32>) -> Vec<RowAt> {
     let code = &code[..code.len().min(MOST_BYTES)];
     let mut sweep = Sweep { code, begin, states: BTreeMap::new(), info: InstructionInfoFactory::new() };
@@ -255,7 +257,8 @@ impl Sweep<'_> {
             }
             Mnemonic::Enter => *state = State { depth: None, frame: None, saved: None, lost: true },
             _ => {
-                // Whatever else writes to the two registers leaves them unknown; calls come back as they went.
+                // Whatever else writes to the two registers leaves them unknown; calls come back as
+                // they went.
                 if matches!(i.flow_control(), FlowControl::Next) && i.code() != Code::INVALID {
                     for used in self.info.info(i).used_registers() {
                         let writes = matches!(
@@ -290,7 +293,8 @@ mod tests {
 
     #[test]
     fn a_frame_is_followed_from_its_entry_through_a_call_to_its_return() {
-        // push rbp; mov rbp, rsp; sub rsp, 32; call +0; leave; ret; int3; sub rsp, 24; mov [rsp+16], rbp; ret
+        // push rbp; mov rbp, rsp; sub rsp, 32; call +0; leave; ret; int3; sub rsp, 24; mov
+        // [rsp+16], rbp; ret
         let code = [
             0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0xe8, 0, 0, 0, 0, 0xc9, 0xc3, 0xcc, 0x48, 0x83,
             0xec, 0x18, 0x48, 0x89, 0x6c, 0x24, 0x10, 0xc3,

@@ -1,8 +1,8 @@
 //! Unwind rows of an ELF file from its `.eh_frame` (x86-64 psABI, DWARF 5 section 6.4).
 //!
-//! Compilers use few of the rules that there are: the caller's stack pointer is the stack or frame pointer and a number,
-//! the return address lies below it, rbp is saved or not. Rows say that much; what is beyond (a handful of functions in
-//! libgcc, ld.so and libc) is marked as not supported.
+//! Compilers use few of the rules that there are: the caller's stack pointer is the stack or frame
+//! pointer and a number, the return address lies below it, rbp is saved or not. Rows say that much;
+//! what is beyond (a handful of functions in libgcc, ld.so and libc) is marked as not supported.
 
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EndianSlice, LittleEndian, Operation, Register, RegisterRule,
@@ -19,8 +19,8 @@ type Eh<'a> = EhFrame<Slice<'a>>;
 /// Rows of one file at most: the largest known (a browser) has two million.
 const MOST_ROWS: usize = 1 << 23;
 
-/// The rows of a file, by its own addresses, in no order. What cannot be read is left out: a hole in the table shows
-/// as such where a stack meets it.
+/// The rows of a file, by its own addresses, in no order. What cannot be read is left out: a hole
+/// in the table shows as such where a stack meets it.
 pub fn rows_of_elf<'data, R: ReadRef<'data>>(elf: &object::File<'data, R>) -> Vec<RowAt> {
     let mut rows = Vec::new();
     let Some(section) = elf.section_by_name(".eh_frame") else { return rows };
@@ -94,7 +94,8 @@ fn rule(
     }
 }
 
-/// The two expressions in use: entries of the PLT, and functions that align their stack and keep where it was.
+/// The two expressions in use: entries of the PLT, and functions that align their stack and keep
+/// where it was.
 fn of_expression(
     expression: &UnwindExpression<usize>,
     fde: &gimli::FrameDescriptionEntry<Slice<'_>>,

@@ -50,7 +50,8 @@ impl Opened {
         }
         let [handle, path] = mapping.files(pid);
         let by_handle = File::open(&handle).ok();
-        // On overlay file systems the device of a mapping is not the one that stat tells: the inode has to do.
+        // On overlay file systems the device of a mapping is not the one that stat tells: the inode
+        // has to do.
         let same = |file: &File| file.metadata().is_ok_and(|m| m.ino() == mapping.inode && m.is_file());
         let by_path = || File::open(&path).ok().filter(same);
         let file = by_handle.or_else(by_path)?;
@@ -92,7 +93,8 @@ fn read<'a, R: ReadRef<'a>>(elf: &object::File<'a, R>) -> Option<(Paged, Segment
     Some((Paged::new(rows, begin, end + 1), segments))
 }
 
-/// Where a program begins nobody called it. Older start files say nothing of `_start`, which is some 40 bytes long.
+/// Where a program begins nobody called it. Older start files say nothing of `_start`, which is
+/// some 40 bytes long.
 fn end_at_entry(rows: &mut Vec<RowAt>, entry: u64) {
     const LENGTH: u64 = 48;
     let is_told = rows.iter().rfind(|row| row.at <= entry).is_some_and(|row| row.kind != RowKind::None);

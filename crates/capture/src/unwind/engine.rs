@@ -1,6 +1,7 @@
 //! What all collectors that take stacks share: one set of tables in the kernel, one set of names.
 //!
-//! The session makes it and keeps it up to date; the programs of the collectors are loaded onto its maps.
+//! The session makes it and keeps it up to date; the programs of the collectors are loaded onto its
+//! maps.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -56,7 +57,8 @@ impl Engine {
         Rc::new(RefCell::new(Self { code, stacks, maps, generations, generation: 0 }))
     }
 
-    /// A process came, or became another program: its stacks can be walked when this returns. Names of its code are
+    /// A process came, or became another program: its stacks can be walked when this returns. Names
+    /// of its code are
     /// [`Engine::learn`]t afterwards, which takes longer.
     pub fn renew(&mut self, pid: i32, is_jvm: bool) {
         self.generation += 1;
@@ -70,7 +72,8 @@ impl Engine {
         self.generations.remove(&pid);
     }
 
-    /// The stack of a sample, with the process read anew where the walk ended for what was not known of it.
+    /// The stack of a sample, with the process read anew where the walk ended for what was not
+    /// known of it.
     pub fn stack(&mut self, sample: &Sample<'_>, is_jvm: bool, sink: &mut dyn Sink) -> Option<StackId> {
         let pid = sample.head.pid as i32;
         if wants_refresh(sample.head.reason) && self.code.refresh(pid, is_jvm) {

@@ -1,16 +1,18 @@
 //! Where the interpreter has no whole frame: rows for the entries of methods and for their returns.
 //!
-//! Everywhere else a frame of the interpreter is told by the frame pointer. An entry takes the return address off the
-//! stack to make room for locals, puts it back and builds the frame; a return undoes the frame and jumps. Both are
-//! generated from the same few lines for all kinds of methods (`TemplateInterpreterGenerator::generate_normal_entry`,
-//! `generate_fixed_frame`, `InterpreterMacroAssembler::remove_activation` of src/hotspot/cpu/x86), so that they are found
+//! Everywhere else a frame of the interpreter is told by the frame pointer. An entry takes the
+//! return address off the stack to make room for locals, puts it back and builds the frame; a
+//! return undoes the frame and jumps. Both are generated from the same few lines for all kinds of
+//! methods (`TemplateInterpreterGenerator::generate_normal_entry`, `generate_fixed_frame`,
+//! `InterpreterMacroAssembler::remove_activation` of src/hotspot/cpu/x86), so that they are found
 //! by their instructions:
 //!
 //! ```text
 //!   entry:   …; pop rax; lea r14, [rsp + 8 rcx - 8]; locals …; push rax; push rbp; mov rbp, rsp; push r13; …; push rbx
 //!   return:  mov rbx, [rbp - 8]; …; leave; pop R; mov rsp, rbx; …; jmp R
 //! ```
-//! r13 is the caller's stack pointer during an entry, rbx the method; rbx is the caller's stack pointer in a return.
+//! r13 is the caller's stack pointer during an entry, rbx the method; rbx is the caller's stack
+//! pointer in a return.
 
 use fathom_hotspot::code_cache::Codelet;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, Register};
@@ -27,7 +29,8 @@ const BUILD: [u8; 5] = [0x50, 0x55, 0x48, 0x8b, 0xec];
 const DROP: [u8; 3] = [0x48, 0x8b, 0xe3];
 /// mov rsp, r13.
 const LEAVE: [u8; 3] = [0x49, 0x8b, 0xe5];
-/// Instructions between the frame pointer and the method's slot, or between a frame's end and its jump, at most.
+/// Instructions between the frame pointer and the method's slot, or between a frame's end and its
+/// jump, at most.
 const MOST_INSTRUCTIONS: usize = 48;
 
 /// Numbers of registers as instructions have them.
@@ -87,8 +90,8 @@ fn entry(bytes: &[u8], begin: u64, rows: &mut Vec<RowAt>) {
     }
 }
 
-/// The entry of a method that the interpreter computes by itself, such as `Math.sin`: no frame, the return address below
-/// what it pushes; it ends with `pop R; mov rsp, r13; jmp R`.
+/// The entry of a method that the interpreter computes by itself, such as `Math.sin`: no frame, the
+/// return address below what it pushes; it ends with `pop R; mov rsp, r13; jmp R`.
 fn intrinsic(bytes: &[u8], begin: u64, rows: &mut Vec<RowAt>) {
     let followed = rows_of_code(bytes, begin, &[], None);
     let known = followed.into_iter().filter(|row| row.kind == RowKind::Sp);

@@ -160,8 +160,8 @@ pub fn shared(constants: &UnwindConstants) -> Result<JvmCode> {
     Ok(shared)
 }
 
-/// C2 jumps to it with the pc that threw in rdx, which its first instruction pushes and its last ones have there again
-/// (`OptoRuntime::generate_exception_blob`).
+/// C2 jumps to it with the pc that threw in rdx, which its first instruction pushes and its last
+/// ones have there again (`OptoRuntime::generate_exception_blob`).
 const EXCEPTION_BLOB: &str = "ExceptionBlob";
 /// Numbers of registers as instructions have them.
 const RDX: i8 = 2;
@@ -177,9 +177,11 @@ const MOST_STUBS: usize = 900;
 /// A stub larger than this is none; the largest of JDK 25 has some 100 KB.
 const LARGEST_STUB: u64 = 1 << 20;
 
-/// Follows the code of stubs and interpreter: where the stubs are, and the rows of all. What cannot be read has none.
+/// Follows the code of stubs and interpreter: where the stubs are, and the rows of all. What cannot
+/// be read has none.
 fn rows_of_stubs(memory: &impl Memory, code: &CodeCache) -> (Vec<(u64, u64)>, Paged) {
-    // Stubs lie in the heap that the interpreter is in; the others hold compiled methods, by the ten thousands.
+    // Stubs lie in the heap that the interpreter is in; the others hold compiled methods, by the
+    // ten thousands.
     let mut heap = code.clone();
     heap.heaps.retain(|heap| heap.holds(code.interpreter.0));
     let is_stub = |blob: &&Blob| {
@@ -196,7 +198,8 @@ fn rows_of_stubs(memory: &impl Memory, code: &CodeCache) -> (Vec<(u64, u64)>, Pa
         let of_blob = rows_of_code(&bytes, blob.code_begin, &[blob.code_begin], frame_bytes);
         let throws = blob.name == EXCEPTION_BLOB;
         rows.extend(of_blob.into_iter().map(|row| match row.kind {
-            // Before it has its frame, and when it has given it back: no return address is on the stack.
+            // Before it has its frame, and when it has given it back: no return address is on the
+            // stack.
             _ if throws && row.at == blob.code_begin => throwing(row.at),
             RowKind::Unsupported if throws => throwing(row.at),
             _ => row,

@@ -1,8 +1,9 @@
-//! Stacks that the program in the kernel could not walk and sent as they lie in memory (`bpf/keep.h`): walked here, by the same
-//! unwinder, when more is known of their process.
+//! Stacks that the program in the kernel could not walk and sent as they lie in memory
+//! (`bpf/keep.h`): walked here, by the same unwinder, when more is known of their process.
 //!
-//! A JVM that starts maps its libraries and makes its code cache and its stubs within some tens of milliseconds. Whoever
-//! reads it from outside is later than that, and much later on a machine without an idle processor.
+//! A JVM that starts maps its libraries and makes its code cache and its stubs within some tens of
+//! milliseconds. Whoever reads it from outside is later than that, and much later on a machine
+//! without an idle processor.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -71,8 +72,8 @@ impl Kept {
         })
     }
 
-    /// Walks it with what is known now. `memory`: of the process, for what is not on the stack; without it, the walk of Java
-    /// frames ends early.
+    /// Walks it with what is known now. `memory`: of the process, for what is not on the stack;
+    /// without it, the walk of Java frames ends early.
     pub fn walk(&self, tables: &Tables<'_>, memory: Option<&ProcessMemory>) -> Walked {
         let mut then = Then { kept: self, memory };
         let (walked, frames) = walk(tables, &self.registers, self.pc, &mut then);

@@ -1,4 +1,5 @@
-//! Makes the tables in the kernel that all programs of a recording walk stacks by (`bpf/tables.bpf.c`).
+//! Makes the tables in the kernel that all programs of a recording walk stacks by
+//! (`bpf/tables.bpf.c`).
 
 use std::os::fd::AsFd;
 

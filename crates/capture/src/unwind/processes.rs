@@ -1,4 +1,5 @@
-//! The code of each process that is followed: kept as its mappings change, in the arrays that the programs read.
+//! The code of each process that is followed: kept as its mappings change, in the arrays that the
+//! programs read.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -19,19 +20,21 @@ use super::user_mode;
 
 /// Mappings of one process at most: the programs' search has 12 steps.
 const MOST_MAPPINGS: usize = 2048;
-/// A process is not read again before this: an address that no mapping holds may come from a stack that is damaged,
-/// each time anew.
+/// A process is not read again before this: an address that no mapping holds may come from a stack
+/// that is damaged, each time anew.
 const SHORTEST: Duration = Duration::from_millis(200);
-/// The same of a JVM that starts: it maps libraries one after the other, and each turn in which it runs unread cuts stacks.
+/// The same of a JVM that starts: it maps libraries one after the other, and each turn in which it
+/// runs unread cuts stacks.
 const SHORTEST_WHILE_IT_STARTS: Duration = Duration::from_millis(15);
 /// It does so for so long after it was read first.
 const STARTS_FOR: Duration = Duration::from_secs(3);
-/// A JVM that was read while it started is read anew so long after: it makes stubs and code heaps in steps, and the compilers'
-/// when they are first used.
+/// A JVM that was read while it started is read anew so long after: it makes stubs and code heaps
+/// in steps, and the compilers' when they are first used.
 const AGAIN: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(3), Duration::from_secs(15)];
 /// A JVM of this age has all of them.
 const SETTLED: Duration = Duration::from_secs(20);
-/// When so many kept stacks in a row could not be walked later either, no more are kept, until something changes.
+/// When so many kept stacks in a row could not be walked later either, no more are kept, until
+/// something changes.
 const MOST_IN_VAIN: u32 = 200;
 /// Files that nobody maps any more are looked for so often.
 const SWEEP: Duration = Duration::from_secs(10);
@@ -121,7 +124,8 @@ pub struct CodeOfProcesses {
     publish: Box<dyn Publish>,
     swept: Instant,
     versions: u64,
-    /// Whether stacks that cannot be walked are kept for later of JVMs only: of a whole host, too much would be.
+    /// Whether stacks that cannot be walked are kept for later of JVMs only: of a whole host, too
+    /// much would be.
     pub keeps_of_jvms_only: bool,
 }
 
@@ -219,8 +223,8 @@ impl CodeOfProcesses {
         }
     }
 
-    /// Reads a process (again), unless that was done just now. `is_jvm`: its HotSpot library is mapped. Whether what
-    /// the programs know of it changed.
+    /// Reads a process (again), unless that was done just now. `is_jvm`: its HotSpot library is
+    /// mapped. Whether what the programs know of it changed.
     pub fn refresh(&mut self, pid: i32, is_jvm: bool) -> bool {
         let just_now = |known: &Known| {
             let starts = known.is_jvm && known.jvm_since.is_none_or(|since| since.elapsed() < STARTS_FOR);
@@ -259,11 +263,13 @@ impl CodeOfProcesses {
         let mut jvm_since = old.as_ref().and_then(|old| old.jvm_since);
         let (mut jvm, mut jvm_error) = (old.as_mut().and_then(|old| old.jvm.take()), None);
         let mut jvm_slot = old.as_ref().and_then(|old| old.jvm_slot);
-        // What a newer reading takes the place of; programs may be reading it until the newer one is published.
+        // What a newer reading takes the place of; programs may be reading it until the newer one
+        // is published.
         let mut replaced = None;
         if (jvm.is_none() || due) && is_jvm {
             match Jvm::open(pid as u32, &mut self.tables) {
-                // Its stubs are not made yet, which callers are told by; Java code does not run before they are.
+                // Its stubs are not made yet, which callers are told by; Java code does not run
+                // before they are.
                 Ok(opened) if opened.shared.call_stub_return == 0 && is_starting(pid) => {
                     opened.table().into_iter().for_each(|table| self.tables.release(table));
                     jvm_error = Some("it had just begun to start".into());
@@ -344,7 +350,8 @@ fn is_starting(pid: i32) -> bool {
     age(pid).is_some_and(|age| age < SETTLED)
 }
 
-/// The entries of a process for the programs: its mappings, with the code cache of its JVM laid over them.
+/// The entries of a process for the programs: its mappings, with the code cache of its JVM laid
+/// over them.
 fn entries(code: &[Code], jvm: Option<&Jvm>) -> Vec<CodeMapping> {
     let mut entries: Vec<CodeMapping> = Vec::new();
     for Code { mapping, table } in code {

@@ -213,7 +213,8 @@ pub struct StackSample {
     pub weight: u64,
 }
 
-/// Types of which every pattern of bytes that the programs read was written by us, and that may be copied as bytes.
+/// Types of which every pattern of bytes that the programs read was written by us, and that may be
+/// copied as bytes.
 ///
 /// # Safety
 /// Implemented for `repr(C)` types without padding and without pointers.
@@ -240,6 +241,7 @@ const _: () = {
 
 /// A shared value as its bytes.
 pub fn bytes_of<T: Shared>(value: &T) -> &[u8] {
-    // SAFETY: `Shared` types have no padding, so that all their bytes are initialised; the slice borrows `value`.
+    // SAFETY: `Shared` types have no padding, so that all their bytes are initialised; the slice
+    // borrows `value`.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
 }

@@ -1,4 +1,5 @@
-//! The unwinder of the programs (`bpf/unwind.h`), compiled for this process: for stacks that were kept, and for tests.
+//! The unwinder of the programs (`bpf/unwind.h`), compiled for this process: for stacks that were
+//! kept, and for tests.
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
@@ -79,7 +80,8 @@ thread_local! {
 fn with_current<T>(ask: impl FnOnce(&mut dyn Surroundings) -> T) -> Option<T> {
     // Taken while it is used, so that there are never two references to it.
     let surroundings = CURRENT.take()?;
-    // SAFETY: set by `walk` on this thread from a reference that outlives the call of the C side, from which this is called.
+    // SAFETY: set by `walk` on this thread from a reference that outlives the call of the C side,
+    // from which this is called.
     let answer = ask(unsafe { &mut *surroundings });
     CURRENT.set(Some(surroundings));
     Some(answer)
@@ -98,8 +100,8 @@ extern "C" fn looked_at(page: u32) {
     with_current(|surroundings| surroundings.looked_at(page));
 }
 
-/// Walks from registers (numbered as instructions have them) and a pc: the head of the sample with its reason, and two words a
-/// frame, leaf first.
+/// Walks from registers (numbered as instructions have them) and a pc: the head of the sample with
+/// its reason, and two words a frame, leaf first.
 pub fn walk(
     tables: &Tables<'_>,
     registers: &[u64; 16],
@@ -121,13 +123,15 @@ pub fn walk(
     let mut sample = StackSample::default();
     let mut frames = vec![[0u64; 2]; MOST_FRAMES];
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: only the lifetime is changed; the pointer is taken back below, before the reference ends.
+    // SAFETY: only the lifetime is changed; the pointer is taken back below, before the reference
+    // ends.
     let current: *mut (dyn Surroundings + 'static) = unsafe {
         std::mem::transmute::<&mut dyn Surroundings, &mut (dyn Surroundings + 'static)>(surroundings)
     };
     CURRENT.set(Some(current));
-    // SAFETY: all that is handed over outlives the call and is as large as the C side says (`MOST_FRAMES`, 16 registers); what
-    // it is called back with does not unwind but by a panic, which ends the process at the border of the language.
+    // SAFETY: all that is handed over outlives the call and is as large as the C side says
+    // (`MOST_FRAMES`, 16 registers); what it is called back with does not unwind but by a panic,
+    // which ends the process at the border of the language.
     unsafe {
         fathom_walk(&user_mode, &tables.process, registers.as_ptr(), pc, &mut sample, frames.as_mut_ptr());
     }

@@ -1,4 +1,5 @@
-//! The unwinder's C compiled for user space, and real JVMs to run it on: what the tests without privileges share.
+//! The unwinder's C compiled for user space, and real JVMs to run it on: what the tests without
+//! privileges share.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -43,7 +44,8 @@ impl Surroundings for OfTheTest {
     }
 }
 
-/// Walks from registers (as instructions number them) and a pc: the head of the sample, and the walked frames.
+/// Walks from registers (as instructions number them) and a pc: the head of the sample, and the
+/// walked frames.
 pub fn walk(tables: &Tables<'_>, registers: &[u64; 16], pc: u64) -> (StackSample, Vec<[u64; 2]>) {
     user_mode::walk(tables, registers, pc, &mut OfTheTest)
 }
@@ -79,7 +81,8 @@ fn ptrace(request: libc::c_uint, tid: i32, data: *mut c_void) -> bool {
     unsafe { libc::ptrace(request, tid, std::ptr::null_mut::<c_void>(), data) == 0 }
 }
 
-/// Stops a thread, gives its registers (as instructions number them) and its pc to `look`, lets it go on.
+/// Stops a thread, gives its registers (as instructions number them) and its pc to `look`, lets it
+/// go on.
 pub fn stopped(tid: i32, look: impl FnOnce(&[u64; 16], u64)) {
     // SAFETY: a plain struct of integers.
     let mut r: libc::user_regs_struct = unsafe { std::mem::zeroed() };

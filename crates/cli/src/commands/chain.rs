@@ -12,7 +12,8 @@ use crate::exit::Outcome;
 use crate::inputs::{InputArgs, told};
 use crate::output::{print, print_json};
 
-/// Memory that a pattern may take when compiled, bytes: one that is written by hand takes thousands.
+/// Memory that a pattern may take when compiled, bytes: one that is written by hand takes
+/// thousands.
 const LARGEST_PATTERN: usize = 1 << 20;
 /// Narrower or wider lines do not read well.
 const WIDTHS: (usize, usize) = (60, 140);
@@ -42,7 +43,8 @@ pub struct Args {
     /// Only threads whose name matches a regular expression
     #[arg(long, value_name = "RE")]
     thread: Option<String>,
-    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
+    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
+    /// 22:00:23..22:00:45
     #[arg(long, value_name = "WINDOW")]
     window: Option<WindowSpec>,
     /// How many threads, those held up most beyond the usual

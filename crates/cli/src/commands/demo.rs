@@ -12,7 +12,8 @@ use crate::inputs::InputArgs;
 use crate::jdk::{self, Jdk};
 use crate::verdict::print_verdict;
 
-/// The oldest release that the demo runs on: `-Xlog` came with 9, and 11 is the oldest that still gets updates.
+/// The oldest release that the demo runs on: `-Xlog` came with 9, and 11 is the oldest that still
+/// gets updates.
 const OLDEST: u32 = 11;
 
 /// Arguments of `fathom demo`.

@@ -13,7 +13,8 @@ use crate::output::{print, print_json};
 use crate::verdict::print_verdict;
 use crate::windows::WindowArgs;
 
-/// What says nothing beside single operations, which are taken from the whole recording and shown without marks.
+/// What says nothing beside single operations, which are taken from the whole recording and shown
+/// without marks.
 const WHOLE_RUN_ONLY: [&str; 6] = ["fail_on", "all", "slow", "base", "mark", "marks"];
 
 /// Arguments of `fathom diagnose`.
@@ -29,15 +30,16 @@ pub struct Args {
     /// As JSON (schema fathom.diagnosis/2, docs/diagnosis-json.md)
     #[arg(long)]
     json: bool,
-    /// Everything that is otherwise folded to a screen: all findings, evidence, figures that rule out, windows; the JSON form has
-    /// it anyway
+    /// Everything that is otherwise folded to a screen: all findings, evidence, figures that rule
+    /// out, windows; the JSON form has it anyway
     #[arg(long, conflicts_with = "json")]
     all: bool,
-    /// End with status 1 when a finding is at least this sure (proven, likely, consistent-with) or is by one of
-    /// these rules; a list with commas
+    /// End with status 1 when a finding is at least this sure (proven, likely, consistent-with) or
+    /// is by one of these rules; a list with commas
     #[arg(long, value_name = "CONFIDENCE|RULE,…", value_delimiter = ',')]
     fail_on: Vec<Watched>,
-    /// Explain the slowest operations beside the ordinary ones instead: a share (1%) or a number (20)
+    /// Explain the slowest operations beside the ordinary ones instead: a share (1%) or a number
+    /// (20)
     #[arg(long, value_name = "N|N%", conflicts_with_all = WHOLE_RUN_ONLY, conflicts_with = "op")]
     slowest: Option<Amount>,
     /// The kind of operations, with --slowest: the name of an event, a probe or a request

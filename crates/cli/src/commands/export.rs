@@ -43,15 +43,16 @@ pub struct Args {
     /// A profile for each thread (folded, speedscope)
     #[arg(long)]
     per_thread: bool,
-    /// A file for each kind of samples, NAME-KIND.csv for NAME.csv: kinds overlap in time (a wait for a lock is a wait, too), and
-    /// a sum over several counts it twice
+    /// A file for each kind of samples, NAME-KIND.csv for NAME.csv: kinds overlap in time (a wait
+    /// for a lock is a wait, too), and a sum over several counts it twice
     #[arg(long)]
     per_kind: bool,
-    /// Suffixes for types of frames as async-profiler writes them: _[j] C2, _[1] C1, _[i] inlined, _[0] interpreted,
-    /// _[k] kernel (folded)
+    /// Suffixes for types of frames as async-profiler writes them: _[j] C2, _[1] C1, _[i] inlined,
+    /// _[0] interpreted, _[k] kernel (folded)
     #[arg(long)]
     annotated: bool,
-    /// The file to write; `-` for standard output. One that is there is replaced; it can be read by you alone
+    /// The file to write; `-` for standard output. One that is there is replaced; it can be read by
+    /// you alone
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }

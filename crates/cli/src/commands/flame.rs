@@ -44,7 +44,8 @@ pub struct Args {
     inputs: InputArgs,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Hold against another window (20s..110s) or another recording or file; give both for a window of the other
+    /// Hold against another window (20s..110s) or another recording or file; give both for a window
+    /// of the other
     #[arg(long, value_name = "WINDOW|INPUT")]
     diff: Vec<Against>,
     /// What makes the two sides comparable
@@ -65,8 +66,8 @@ pub struct Args {
     /// What the table of --top, or the frames of --json, are sorted by [default: self]
     #[arg(long, value_name = "BY")]
     by: Option<By>,
-    /// Where it goes; the ending says what: .html, .svg, .folded (`-`: folded on standard output). A file that is there is
-    /// replaced; it can be read by you alone [default: flame.html]
+    /// Where it goes; the ending says what: .html, .svg, .folded (`-`: folded on standard output).
+    /// A file that is there is replaced; it can be read by you alone [default: flame.html]
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["top", "json"])]
     output: Option<PathBuf>,
     /// As JSON (schema fathom.flame/1): frames and tree
@@ -197,7 +198,8 @@ impl Args {
         }
     }
 
-    /// The other side of a comparison. Another recording becomes part of this one, told apart by its sources.
+    /// The other side of a comparison. Another recording becomes part of this one, told apart by
+    /// its sources.
     fn base(&self, recording: &mut Recording, selection: &mut Selection) -> Result<Option<Base>> {
         if self.diff.is_empty() {
             return Ok(None);
@@ -245,8 +247,8 @@ impl Against {
     }
 }
 
-/// The graphs of some kinds: all of them, or the first. A kind that nobody asked for by name and that has no sample in
-/// the selection is passed over.
+/// The graphs of some kinds: all of them, or the first. A kind that nobody asked for by name and
+/// that has no sample in the selection is passed over.
 fn draw(
     recording: &Recording,
     kinds: &[String],

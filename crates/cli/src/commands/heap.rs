@@ -38,8 +38,8 @@ pub struct Args {
     /// The dump; two of them: what grew from the first to the second
     #[arg(value_name = "DUMP", num_args = 1..=2, required_unless_present = "pid")]
     dumps: Vec<PathBuf>,
-    /// What is in the heap of this JVM, by class, without stopping it (G1, Parallel, Serial); with --dump it is dumped
-    /// first, and stands meanwhile
+    /// What is in the heap of this JVM, by class, without stopping it (G1, Parallel, Serial); with
+    /// --dump it is dumped first, and stands meanwhile
     #[arg(short, long, value_name = "PID", conflicts_with = "dumps")]
     pid: Option<u32>,
     /// Where the dump of the JVM goes
@@ -72,8 +72,8 @@ pub struct Args {
     /// anybody's data
     #[arg(long, requires = "object", conflicts_with_all = ["class", "paths"])]
     show_values: bool,
-    /// As JSON; with --every a line each time (schemas fathom.heap/1, fathom.heap-class/1, fathom.heap-object/1,
-    /// fathom.heap-paths/1, fathom.heap-growth/1, fathom.heap-live/1)
+    /// As JSON; with --every a line each time (schemas fathom.heap/1, fathom.heap-class/1,
+    /// fathom.heap-object/1, fathom.heap-paths/1, fathom.heap-growth/1, fathom.heap-live/1)
     #[arg(long)]
     json: bool,
 }

@@ -23,7 +23,8 @@ never as zero.",
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
-    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
+    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
+    /// 22:00:23..22:00:45
     #[arg(long, value_name = "WINDOW")]
     window: Option<WindowSpec>,
     /// As JSON (schema fathom.jit/1)

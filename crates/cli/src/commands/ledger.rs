@@ -34,7 +34,8 @@ strace or a GC log each tells its part.",
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
-    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times, 22:00:23..22:00:45
+    /// Only an interval of time: FROM..TO in seconds, 115s..125s, or clock times,
+    /// 22:00:23..22:00:45
     #[arg(long, value_name = "WINDOW")]
     window: Option<WindowSpec>,
     /// An interval of time to compare it with
@@ -43,8 +44,9 @@ pub struct Args {
     /// How threads are put together
     #[arg(long, value_enum, default_value_t = Grouping::Role)]
     by: Grouping,
-    /// Count spans as operations, by kind or KIND=NAME (syscall=sendto, probe=uprobe:libshop.so:serve; `fathom info` lists
-    /// kinds) [default: the series of throughput, if there is one]
+    /// Count spans as operations, by kind or KIND=NAME (syscall=sendto,
+    /// probe=uprobe:libshop.so:serve; `fathom info` lists kinds) [default: the series of
+    /// throughput, if there is one]
     #[arg(long, value_name = "SPANS")]
     per: Option<Per>,
     /// All groups, however many there are, and all of their categories

@@ -56,10 +56,12 @@ pub struct Args {
     /// Callers and threads printed of a method; the last line sums up the others
     #[arg(long, value_name = "N", default_value_t = 8)]
     top: usize,
-    /// Calls a second, of all methods together, above which the one that is called most is let go of
+    /// Calls a second, of all methods together, above which the one that is called most is let go
+    /// of
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_rate: u64,
-    /// Measure how long calls take as well, from one caller after the other, a second each; three methods at a time then
+    /// Measure how long calls take as well, from one caller after the other, a second each; three
+    /// methods at a time then
     #[arg(long)]
     times: bool,
     /// As JSON, one line each time, the totals last (schema fathom.method/1)

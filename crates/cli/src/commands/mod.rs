@@ -46,9 +46,11 @@ pub struct Cli {
 pub enum Command {
     /// Record a running JVM, a set of processes, the host, or a command
     Record(record::Args),
-    /// One kind of event of a process, live: waits, stops, collections, compilations, with stacks and a summary
+    /// One kind of event of a process, live: waits, stops, collections, compilations, with stacks
+    /// and a summary
     Trace(trace::Args),
-    /// Calls of Java methods, live, by caller and thread, counted by hardware breakpoints with nothing loaded into the JVM
+    /// Calls of Java methods, live, by caller and thread, counted by hardware breakpoints with
+    /// nothing loaded into the JVM
     Method(method::Args),
     /// The verdict: what took the time, the proof, what was ruled out, the remedy
     Diagnose(diagnose::Args),
@@ -56,17 +58,20 @@ pub enum Command {
     Report(report::Args),
     /// Samples as a flame graph or a table of frames: one recording, or two windows compared
     Flame(flame::Args),
-    /// The same from a server on this machine: for large recordings, and for one that is being written
+    /// The same from a server on this machine: for large recordings, and for one that is being
+    /// written
     Serve(serve::Args),
     /// Metrics of garbage collection and safepoints, each with what it means and whether it is fine
     Gc(gc::Args),
     /// Metrics of the JIT compilers, each with what it means and whether it is fine
     Jit(jit::Args),
-    /// Who keeps what in a heap dump: the largest holders, the ways that lead to them, classes, waste
+    /// Who keeps what in a heap dump: the largest holders, the ways that lead to them, classes,
+    /// waste
     Heap(heap::Args),
     /// What threads spent a window on: every millisecond attributed to one category
     Ledger(ledger::Args),
-    /// What threads waited for, link by link to what runs or lies outside; stops of the JVM cut into their parts
+    /// What threads waited for, link by link to what runs or lies outside; stops of the JVM cut
+    /// into their parts
     Chain(chain::Args),
     /// Which of several commands is faster, or what changed between two recordings, beyond noise
     Compare(compare::Args),
@@ -74,13 +79,15 @@ pub enum Command {
     Verify(verify::Args),
     /// What differs between the flags of two JVMs, who set it, and what it is for
     Flags(flags::Args),
-    /// Rows of many recordings in one place, and questions to them, answered by DuckDB or ClickHouse
+    /// Rows of many recordings in one place, and questions to them, answered by DuckDB or
+    /// ClickHouse
     Fleet(fleet::Args),
     /// What is in a recording or in files: sources, time covered, losses, checks
     Info(info::Args),
     /// Files of any known format into a recording
     Import(import::Args),
-    /// Samples, spans and series in other programs' formats: pprof, speedscope, Firefox Profiler, Perfetto, CSV …
+    /// Samples, spans and series in other programs' formats: pprof, speedscope, Firefox Profiler,
+    /// Perfetto, CSV …
     Export(export::Args),
     /// A recording as one file to send
     Pack(pack::Args),

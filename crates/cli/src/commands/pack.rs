@@ -89,7 +89,8 @@ pub struct UnpackArgs {
     /// The packed recording
     #[arg(value_name = "FILE")]
     packed: PathBuf,
-    /// The recording to write [default: the name that it was packed under, in the current directory]
+    /// The recording to write [default: the name that it was packed under, in the current
+    /// directory]
     #[arg(short, long, value_name = "NAME.fathom")]
     output: Option<PathBuf>,
     /// Replace a recording that is there

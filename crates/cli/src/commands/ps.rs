@@ -117,7 +117,8 @@ fn hidden_row(hidden: &Hidden, users: &Users) -> Vec<String> {
     vec![hidden.pid.to_string(), users.name(hidden.uid), told("?"), told("?"), told("?"), told("?"), main]
 }
 
-/// The short id of its container; "yes" where it has namespaces of its own and no id tells of a container.
+/// The short id of its container; "yes" where it has namespaces of its own and no id tells of a
+/// container.
 fn container(jvm: &Jvm) -> String {
     match &jvm.confinement.container {
         Some(id) => id.chars().take(ID_SHOWN).collect(),

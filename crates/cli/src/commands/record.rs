@@ -45,7 +45,8 @@ pub struct Args {
     /// Record processes whose main class, jar or command matches a regular expression, now or later
     #[arg(long, value_name = "RE")]
     name: Option<String>,
-    /// Record the processes of a control group and of those below it; a directory, or a path below /sys/fs/cgroup
+    /// Record the processes of a control group and of those below it; a directory, or a path below
+    /// /sys/fs/cgroup
     #[arg(long, value_name = "PATH")]
     cgroup: Option<PathBuf>,
     /// Record the whole host
@@ -60,8 +61,8 @@ pub struct Args {
     /// CPU samples a second and processor [default: 99]
     #[arg(short = 'F', long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: Option<u32>,
-    /// What takes a CPU sample: cpu-clock (time; works everywhere), or cycles that the processor counts (weights are
-    /// cycles; refused with exit status 3 where the machine counts none)
+    /// What takes a CPU sample: cpu-clock (time; works everywhere), or cycles that the processor
+    /// counts (weights are cycles; refused with exit status 3 where the machine counts none)
     #[arg(long, value_enum, default_value_t = EventName::CpuClock)]
     event: EventName,
     /// The recording to write [default: NAME-DATE-TIME.fathom]
@@ -70,7 +71,8 @@ pub struct Args {
     /// Replace a recording that is there
     #[arg(long, conflicts_with = "on_slow")]
     force: bool,
-    /// Switch a collector on that is off by default (see the list below); may be given several times
+    /// Switch a collector on that is off by default (see the list below); may be given several
+    /// times
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     with: Vec<String>,
     /// Leave a collector out; may be given several times
@@ -79,11 +81,12 @@ pub struct Args {
     /// Tell waits and system calls from this time on one by one: 10ms, 500us [default: 1ms]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     min: Option<Duration>,
-    /// How the JVM is looked into: ebpf (root, or CAP_BPF and CAP_PERFMON), jfr (the JVM's own user), auto: the best
-    /// that works
+    /// How the JVM is looked into: ebpf (root, or CAP_BPF and CAP_PERFMON), jfr (the JVM's own
+    /// user), auto: the best that works
     #[arg(long, value_enum, default_value_t = EngineName::Auto)]
     engine: EngineName,
-    /// End the recording when it has grown to this size: 4GB, 512MB, a number alone is of MB [default: 4GB]. With
+    /// End the recording when it has grown to this size: 4GB, 512MB, a number alone is of MB
+    /// [default: 4GB]. With
     /// --on-slow: what all incidents may take together, then the oldest are dropped [default: 1GB]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     max_size: Option<u64>,
@@ -244,8 +247,8 @@ impl Args {
         Ok(())
     }
 
-    /// Writes the marks, once it is known what was recorded: a file of them may have grown meanwhile. What is wrong with them
-    /// does not cost the recording; it is said.
+    /// Writes the marks, once it is known what was recorded: a file of them may have grown
+    /// meanwhile. What is wrong with them does not cost the recording; it is said.
     fn mark(&self, covers_ns: (i64, i64), writer: &mut Writer) -> Vec<String> {
         if !self.marks.is_given() {
             return Vec::new();
@@ -355,7 +358,8 @@ fn say_ended(summary: &Summary) {
     }
 }
 
-/// Says a line. A terminal that went away must not end a recording, nor one that is not read hold it up.
+/// Says a line. A terminal that went away must not end a recording, nor one that is not read hold
+/// it up.
 pub(super) fn say(text: &str) {
     onlooker::tell(&format!("fathom: {}\n", fathom_render::printable(text)));
 }

@@ -29,7 +29,8 @@ pub struct Args {
     windows: WindowArgs,
     #[command(flatten)]
     marks: MarkArgs,
-    /// Where the page goes; `-` for standard output. A file that is there is replaced; it can be read by you alone
+    /// Where the page goes; `-` for standard output. A file that is there is replaced; it can be
+    /// read by you alone
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 }

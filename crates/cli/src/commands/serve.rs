@@ -1,4 +1,5 @@
-//! `fathom serve`: the report of recordings that are too large for a page, or still being written, in a browser.
+//! `fathom serve`: the report of recordings that are too large for a page, or still being written,
+//! in a browser.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -34,7 +35,8 @@ pub struct Args {
     /// Port to listen on; 0 takes a free one
     #[arg(long, default_value_t = 8421)]
     port: u16,
-    /// Address to listen on. Another one than this machine's own lets everybody in who can reach it and learns the key
+    /// Address to listen on. Another one than this machine's own lets everybody in who can reach it
+    /// and learns the key
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     bind: IpAddr,
     /// No key in the address: whoever can connect may read. Only on this machine's own address

@@ -31,7 +31,8 @@ mod summary;
 /// How probes on functions of the kernel begin with others: bpftrace, perf, bcc.
 const OF_THE_KERNEL: [&str; 7] = ["kprobe:", "kretprobe:", "kfunc:", "kretfunc:", "fentry:", "fexit:", "k:"];
 
-/// What collectors tell one by one by themselves, or a little less. Shorter ones are told where --min asks for them.
+/// What collectors tell one by one by themselves, or a little less. Shorter ones are told where
+/// --min asks for them.
 const TOLD_NS: u128 = 1_000_000;
 
 /// Arguments of `fathom trace`.
@@ -66,7 +67,8 @@ pub struct Args {
     /// Frames printed of a stack; 0: none
     #[arg(long, value_name = "FRAMES", default_value_t = 24)]
     depth: usize,
-    /// Events printed in a second at most; all are counted; 0: the summary alone [default: 20; with --json all]
+    /// Events printed in a second at most; all are counted; 0: the summary alone [default: 20; with
+    /// --json all]
     #[arg(long, value_name = "N")]
     rate: Option<u64>,
     /// Write a recording of the time as well, for fathom diagnose, report, flame
@@ -327,7 +329,8 @@ fn check_kind(pid: i32, probe: &Probe) -> Result<()> {
     Err(Environment(text).into())
 }
 
-/// Each thing that is not seen as a sentence. What is said of one process is not said again of its children.
+/// Each thing that is not seen as a sentence. What is said of one process is not said again of its
+/// children.
 fn in_words(unseen: &[Unavailable]) -> Vec<String> {
     let mut said = BTreeSet::new();
     let anew = unseen.iter().filter(|unseen| said.insert((&unseen.why, &unseen.remedy)));

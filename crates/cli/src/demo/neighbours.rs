@@ -1,9 +1,10 @@
-//! How much of the processors other programs took while the demo ran: on a busy machine its own fault can drown.
+//! How much of the processors other programs took while the demo ran: on a busy machine its own
+//! fault can drown.
 
 use std::time::{Duration, Instant};
 
-/// Beyond this share of all processors taken by others, a run of the demo may be about them: a throughput that others halve varies
-/// by more than the dip that the demo makes.
+/// Beyond this share of all processors taken by others, a run of the demo may be about them: a
+/// throughput that others halve varies by more than the dip that the demo makes.
 const MATTERS: f64 = 0.25;
 
 /// The processors' and our own time when a run began.
@@ -19,8 +20,8 @@ impl Neighbours {
         Self { begun: Instant::now(), all: busy(), own: children() }
     }
 
-    /// What others took since, in words, where it may have hidden the demo's own fault; `None` where it did not, or where the
-    /// kernel does not say.
+    /// What others took since, in words, where it may have hidden the demo's own fault; `None`
+    /// where it did not, or where the kernel does not say.
     pub fn warning(&self) -> Option<String> {
         let all = busy()?.checked_sub(self.all?)?;
         let own = children()?.checked_sub(self.own?)?;
@@ -40,7 +41,8 @@ fn warning(all: Duration, own: Duration, there: Duration) -> Option<String> {
     })
 }
 
-/// Time that the processors spent on anything but idling, stolen time included: the first line of /proc/stat (proc(5)).
+/// Time that the processors spent on anything but idling, stolen time included: the first line of
+/// /proc/stat (proc(5)).
 fn busy() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/stat").ok()?;
     let fields: Vec<u64> =
@@ -50,7 +52,8 @@ fn busy() -> Option<Duration> {
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }
 
-/// CPU time of the children that were waited for: utime and stime of children in /proc/self/stat (proc(5), fields 16 and 17).
+/// CPU time of the children that were waited for: utime and stime of children in /proc/self/stat
+/// (proc(5), fields 16 and 17).
 fn children() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
     let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace().skip(13);

@@ -1,5 +1,5 @@
-//! Connections to the server, few and none idle for long: whoever can connect, with or without the key, must neither use up the
-//! descriptors of this process nor keep a reader out.
+//! Connections to the server, few and none idle for long: whoever can connect, with or without the
+//! key, must neither use up the descriptors of this process nor keep a reader out.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,12 +15,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// Connections at a time. A browser opens six to one host; for a further one the connection that has been idle longest is closed.
+/// Connections at a time. A browser opens six to one host; for a further one the connection that
+/// has been idle longest is closed.
 const MOST: usize = 64;
-/// A connection on which nothing moves for so long is closed. The page asks again at least every few seconds while it follows a
-/// recording, and a browser opens a new connection when it needs one.
+/// A connection on which nothing moves for so long is closed. The page asks again at least every
+/// few seconds while it follows a recording, and a browser opens a new connection when it needs
+/// one.
 const IDLE: Duration = Duration::from_secs(20);
-/// How long to wait after a failure to accept that has nothing to do with one connection (no descriptors left).
+/// How long to wait after a failure to accept that has nothing to do with one connection (no
+/// descriptors left).
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// A listener that holds [`MOST`] connections and closes those that are idle.
@@ -94,7 +97,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Passes on what a read or a write gave, and ends the connection where that waits for too long.
+    /// Passes on what a read or a write gave, and ends the connection where that waits for too
+    /// long.
     fn watched<T>(&mut self, polled: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if polled.is_ready() {
             self.moved_ms.store(since(self.begun), Ordering::Relaxed);

@@ -1,7 +1,9 @@
-//! Who may ask: whoever knows the key, under this server's own name, and not on behalf of another site.
+//! Who may ask: whoever knows the key, under this server's own name, and not on behalf of another
+//! site.
 //!
-//! A page of another site can make a browser send requests here. Its `Origin` is its own, so it is refused; it may have its
-//! name resolve to this machine (DNS rebinding), then `Host` is that name, and it is refused; and it does not know the key.
+//! A page of another site can make a browser send requests here. Its `Origin` is its own, so it is
+//! refused; it may have its name resolve to this machine (DNS rebinding), then `Host` is that name,
+//! and it is refused; and it does not know the key.
 
 use std::fs::File;
 use std::io::Read;
@@ -40,7 +42,8 @@ impl Guard {
     pub fn admit<'a>(&self, headers: &HeaderMap, path: &'a str) -> Result<&'a str, StatusCode> {
         let text = |name: header::HeaderName| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
         let ours = |host: &str| {
-            // One that listens on every address is called by names that it does not know; the key is what protects it.
+            // One that listens on every address is called by names that it does not know; the key
+            // is what protects it.
             self.address.ip().is_unspecified()
                 || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
         };

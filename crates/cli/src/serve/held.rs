@@ -1,4 +1,5 @@
-//! What is served: the inputs, read and diagnosed, and read again while one of them is still being written.
+//! What is served: the inputs, read and diagnosed, and read again while one of them is still being
+//! written.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,11 +14,12 @@ use crate::inputs::InputArgs;
 use crate::marks::MarkArgs;
 use crate::windows::WindowArgs;
 
-/// A recording that grows is looked at this often, and no more of the time is spent on reading it than on waiting.
+/// A recording that grows is looked at this often, and no more of the time is spent on reading it
+/// than on waiting.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
-/// A recording that has grown within this time is taken to be still under way; its recorder writes every second or so. Beyond it
-/// the recording was cut off, or its recorder was stopped.
+/// A recording that has grown within this time is taken to be still under way; its recorder writes
+/// every second or so. Beyond it the recording was cut off, or its recorder was stopped.
 const UNDER_WAY: Duration = Duration::from_secs(20);
 
 /// A version of the data.
@@ -49,7 +51,8 @@ impl Held {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads again in the background whenever a recording that is being written has grown, until it is finished.
+    /// Reads again in the background whenever a recording that is being written has grown, until it
+    /// is finished.
     pub fn follow(&self) {
         let held = self.clone();
         if !held.now().recording.cut {
@@ -62,7 +65,8 @@ impl Held {
                 let there = stamp(&held.inputs.0.inputs);
                 let ended = held.now().under_way && !is_under_way(&there);
                 if there != seen || ended {
-                    // While its files are being moved into place it cannot be read; the next look will find it.
+                    // While its files are being moved into place it cannot be read; the next look
+                    // will find it.
                     match read(&held.inputs, held.now().version + 1) {
                         Ok(data) => {
                             seen = there;

@@ -7,8 +7,8 @@
 //! GET /KEY/samples/FROM..TO,FROM..TO    samples of these windows in full, nanoseconds on the recording's clock
 //! ```
 //!
-//! Everything else is refused. Requests are handled one after the other on one thread: there is one reader, and the work of
-//! an answer is bounded by what a browser bears.
+//! Everything else is refused. Requests are handled one after the other on one thread: there is one
+//! reader, and the work of an answer is bounded by what a browser bears.
 
 mod connections;
 mod guard;

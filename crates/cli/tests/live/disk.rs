@@ -29,8 +29,9 @@ impl Disk {
         None
     }
 
-    /// Holds whoever writes to it up for as long as what it returns is kept; `None`, loudly, where that cannot be. Who is held up cannot
-    /// even be killed: so it is kept behind the program, to be let go of first, also by a test that fails.
+    /// Holds whoever writes to it up for as long as what it returns is kept; `None`, loudly, where
+    /// that cannot be. Who is held up cannot even be killed: so it is kept behind the program, to
+    /// be let go of first, also by a test that fails.
     pub fn freeze(&self) -> Option<Frozen<'_>> {
         if succeeds(Command::new("fsfreeze").arg("-f").arg(&self.place)) {
             return Some(Frozen(self));
@@ -39,7 +40,8 @@ impl Disk {
         None
     }
 
-    /// Holds whoever writes to it back until what it wrote is on the disk, but for a little; whether that can be.
+    /// Holds whoever writes to it back until what it wrote is on the disk, but for a little;
+    /// whether that can be.
     pub fn hold_writers_back(&self) -> bool {
         let device = Command::new("mountpoint").arg("-d").arg(&self.place).output();
         let device = device.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

@@ -38,8 +38,8 @@ pub fn of(releases: &[u64]) -> Vec<(u64, PathBuf)> {
     found
 }
 
-/// Compiles programs into a folder, for a release and all later ones; the home of the JDK that did so, or `None`, loudly, without
-/// a compiler.
+/// Compiles programs into a folder, for a release and all later ones; the home of the JDK that did
+/// so, or `None`, loudly, without a compiler.
 pub fn compile(dir: &Path, release: u64, programs: &[&str]) -> Option<PathBuf> {
     // The compiler of JDK 8 does not know of --release.
     let compiler = listed().into_iter().find(|(release, _, compiles)| *compiles && *release >= 11);
@@ -58,7 +58,8 @@ pub fn compile(dir: &Path, release: u64, programs: &[&str]) -> Option<PathBuf> {
 /// What a test that is tried again has passed so far.
 #[derive(Default)]
 struct Tries {
-    /// Calls of [`each`] in this try: a test may go over its JDKs several times, for different things.
+    /// Calls of [`each`] in this try: a test may go over its JDKs several times, for different
+    /// things.
     calls: usize,
     /// JDKs that passed, by the call that handed them out.
     passed: Vec<(usize, PathBuf)>,
@@ -78,7 +79,8 @@ pub fn begin_another_try() {
     TRIES.with_borrow_mut(|tries| tries.calls = 0);
 }
 
-/// Hands out JDKs one by one, without those on which an earlier try of the test has passed. One has passed when the next is asked for.
+/// Hands out JDKs one by one, without those on which an earlier try of the test has passed. One has
+/// passed when the next is asked for.
 pub fn each(jdks: Vec<(u64, PathBuf)>) -> impl Iterator<Item = (u64, PathBuf)> {
     let (call, passed) = TRIES.with_borrow_mut(|tries| {
         tries.calls += 1;

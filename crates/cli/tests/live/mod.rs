@@ -1,6 +1,6 @@
-//! What the tests with live JVMs share: fathom and what it answers, the JDKs of this machine and programs of `tests/java` on
-//! them, a recording that is under way, what came of it, and a disk that can be frozen. What a machine cannot do is told with
-//! SKIPPED.
+//! What the tests with live JVMs share: fathom and what it answers, the JDKs of this machine and
+//! programs of `tests/java` on them, a recording that is under way, what came of it, and a disk
+//! that can be frozen. What a machine cannot do is told with SKIPPED.
 
 #![allow(dead_code, reason = "each test is compiled with all of it, and uses a part")]
 
@@ -43,17 +43,19 @@ pub fn said(output: &Output) -> String {
 /// Tests that measure run beside each other; one that is tried again runs alone.
 static MEASURING: RwLock<()> = RwLock::new(());
 
-/// Runs a test that measures what takes how long. A busy machine takes its time from the program, from fathom and from the test,
-/// where none of them looks: what fails is tried twice more, loudly, when no other such test runs beside it.
+/// Runs a test that measures what takes how long. A busy machine takes its time from the program,
+/// from fathom and from the test, where none of them looks: what fails is tried twice more, loudly,
+/// when no other such test runs beside it.
 ///
-/// A test that goes over several JDKs with [`jdks::each`] tries again only those on which it has not passed yet: each JDK must pass
-/// in one of three tries, and need not be lucky in the same one as all others.
+/// A test that goes over several JDKs with [`jdks::each`] tries again only those on which it has
+/// not passed yet: each JDK must pass in one of three tries, and need not be lucky in the same one
+/// as all others.
 pub fn patiently(test: impl Fn()) {
     tries("it", test);
 }
 
-/// Runs such a test with one JDK after the other, each of them patiently: where all had to succeed in one attempt, the misfortunes
-/// of all would add up. What fails with one JDK each time fails.
+/// Runs such a test with one JDK after the other, each of them patiently: where all had to succeed
+/// in one attempt, the misfortunes of all would add up. What fails with one JDK each time fails.
 pub fn with_each(jdks: Vec<(u64, PathBuf)>, test: impl Fn(u64, &Path)) {
     for (release, home) in jdks {
         tries(&format!("JDK {release}"), || test(release, &home));

@@ -55,7 +55,8 @@ impl Drop for Running {
     }
 }
 
-/// What a process prints, by lines. It is read as it comes, so that the process never waits for the test.
+/// What a process prints, by lines. It is read as it comes, so that the process never waits for the
+/// test.
 pub struct Lines {
     from: Receiver<String>,
     said: Vec<String>,
@@ -85,7 +86,8 @@ impl Lines {
         self.line_by(Instant::now() + PATIENCE)
     }
 
-    /// The first line of this sort, which may have been read already; `None` where there is none to the end.
+    /// The first line of this sort, which may have been read already; `None` where there is none to
+    /// the end.
     pub fn until(&mut self, is: impl Fn(&str) -> bool) -> Option<String> {
         if let Some(line) = self.said.iter().find(|line| is(line)) {
             return Some(line.clone());

@@ -18,7 +18,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts a command, and comes back when it says `begun`; where it ends before, with its exit code and all that it said.
+    /// Starts a command, and comes back when it says `begun`; where it ends before, with its exit
+    /// code and all that it said.
     pub fn start(command: &mut Command, begun: &str) -> Result<Self, (Option<i32>, String)> {
         let mut process = Running::start(command.stderr(Stdio::piped()));
         let err = Lines::of(process.0.stderr.take().unwrap());

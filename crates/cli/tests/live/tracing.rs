@@ -41,8 +41,8 @@ pub fn names(event: &Value) -> Vec<&str> {
     event["stack"].as_array().unwrap().iter().map(|frame| frame["name"].as_str().unwrap()).collect()
 }
 
-/// Traces a program of ours while it does what it does: lines that it said, events, summary; `None`, loudly, where eBPF is
-/// not allowed.
+/// Traces a program of ours while it does what it does: lines that it said, events, summary;
+/// `None`, loudly, where eBPF is not allowed.
 pub fn while_it_runs(
     dir: &Path,
     jvm: &mut Talking,

@@ -1,12 +1,13 @@
-//! What became of each cause: found again by rule and culprit, ruled out, or not to be seen in AFTER.
+//! What became of each cause: found again by rule and culprit, ruled out, or not to be seen in
+//! AFTER.
 
 use fathom_diagnose::{Confidence, Diagnosis, Finding, Layer, Status, quantity};
 use serde::Serialize;
 
 use super::New;
 
-/// Costs that differ by less than this, relatively, are the same: what a cause costs in two runs of the same program with the
-/// same fault in it differs by a tenth to a fifth.
+/// Costs that differ by less than this, relatively, are the same: what a cause costs in two runs of
+/// the same program with the same fault in it differs by a tenth to a fifth.
 const ALIKE: f64 = 0.25;
 /// Share of the time that something must be seen for, to be missed where it is not.
 const SEEN: f64 = 0.8;
@@ -135,7 +136,8 @@ fn compared(was: Option<Cost>, is: Option<Cost>) -> State {
     }
 }
 
-/// Whether two findings are of one cause: the same rule and the same culprit, whatever numbers and addresses are in its words.
+/// Whether two findings are of one cause: the same rule and the same culprit, whatever numbers and
+/// addresses are in its words.
 fn is_same(a: &Finding, b: &Finding) -> bool {
     a.rule == b.rule && words(&a.culprit) == words(&b.culprit)
 }
@@ -146,7 +148,8 @@ fn words(text: &str) -> Vec<&str> {
     parts.filter(|part| !part.is_empty() && !part.contains(|c: char| c.is_ascii_digit())).collect()
 }
 
-/// A finding that is not in AFTER: gone where AFTER rules it out, or shows all that BEFORE did and loses nothing.
+/// A finding that is not in AFTER: gone where AFTER rules it out, or shows all that BEFORE did and
+/// loses nothing.
 fn not_found(found: &Finding, [before, after]: [&Diagnosis; 2]) -> (State, String) {
     if let Some(why) = blind(after, found) {
         return (State::NotKnown, why);

@@ -18,9 +18,11 @@ pub struct Gain {
     pub before: f64,
     /// After.
     pub after: f64,
-    /// After divided by before, with the ends of its interval of 95%; absent where stretches of the two cannot be tested.
+    /// After divided by before, with the ends of its interval of 95%; absent where stretches of the
+    /// two cannot be tested.
     pub ratio: Option<[f64; 3]>,
-    /// What the findings of BEFORE promise for it, after divided by before; absent where they say nothing of it.
+    /// What the findings of BEFORE promise for it, after divided by before; absent where they say
+    /// nothing of it.
     pub predicted: Option<f64>,
     /// The same in words.
     pub words: String,
@@ -35,8 +37,9 @@ pub(super) fn gains(before: &Diagnosis, compared: &RecordingsReport) -> Vec<Gain
     SHOWN.iter().filter_map(found).map(|(id, m)| gain(id, m, predicted(before, m, covers_s))).collect()
 }
 
-/// By how much operations would rise without the causes: they would go on at the usual rate in the time that was lost to them.
-/// Stops would take less by what the dearest cause of the collector costs: causes of stops may share the same ones.
+/// By how much operations would rise without the causes: they would go on at the usual rate in the
+/// time that was lost to them. Stops would take less by what the dearest cause of the collector
+/// costs: causes of stops may share the same ones.
 fn predicted(before: &Diagnosis, measure: &Measure, covers_s: f64) -> Option<f64> {
     if measure.id == "gc.stopped" {
         // Rules about collections, whichever layer holds them up: a disk, a processor.

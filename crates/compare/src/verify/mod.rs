@@ -1,4 +1,5 @@
-//! Whether a fix helped: the diagnosis of what was recorded before it, held against that of what was recorded after.
+//! Whether a fix helped: the diagnosis of what was recorded before it, held against that of what
+//! was recorded after.
 //!
 //! ```text
 //! before ─▶ diagnose ─▶ findings ─┐
@@ -7,10 +8,11 @@
 //!        └─▶ recordings::compare ─▶ throughput, pauses: what was gained (gains.rs) ──────────────────────┘
 //! ```
 //!
-//! A cause is gone only where AFTER was able to show it and rules it out; what AFTER did not look at is not known.
+//! A cause is gone only where AFTER was able to show it and rules it out; what AFTER did not look
+//! at is not known.
 //!
-//! Limits. One run of each tells of these two runs. A cause is known again by its rule and its culprit: one that moved to
-//! another place is gone there and new here.
+//! Limits. One run of each tells of these two runs. A cause is known again by its rule and its
+//! culprit: one that moved to another place is gone there and new here.
 
 mod causes;
 mod gains;
@@ -35,7 +37,8 @@ const MARGIN: f64 = 0.01;
 const DECIDES: f64 = 0.2;
 /// What costs at least this part of the cause that is gone has taken its place.
 const TOOK_ITS_PLACE: f64 = 0.5;
-/// AFTER did less than this part of what BEFORE did: the cause may not have had the occasion to act.
+/// AFTER did less than this part of what BEFORE did: the cause may not have had the occasion to
+/// act.
 const LESS_LOAD: f64 = 0.5;
 
 /// The one word.

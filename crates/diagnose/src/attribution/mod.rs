@@ -1,4 +1,5 @@
-//! What a wait is attributed to: what the thread did that ended it, meanwhile, and what that waited for in turn, to the end.
+//! What a wait is attributed to: what the thread did that ended it, meanwhile, and what that waited
+//! for in turn, to the end.
 //!
 //! ```text
 //! worker-3 parked in Pool.borrow, 20–80 ms ── woken by worker-7, which meanwhile
@@ -6,19 +7,23 @@
 //!     50–80 ms  was in read() from the peer                                ▶ the peer: 60 ms, the pool: on the way
 //! ```
 //!
-//! Time is conserved: the pieces of a wait add up to its length, whatever is known of them (the redistribution of Zhou et al.,
-//! "wPerf", OSDI 2018). A piece ends where a thread runs, sleeps, waits for a device or for something outside, where nobody knows who
-//! ended a wait, or where the way leads back to a thread that it came from.
+//! Time is conserved: the pieces of a wait add up to its length, whatever is known of them (the
+//! redistribution of Zhou et al., "wPerf", OSDI 2018). A piece ends where a thread runs, sleeps,
+//! waits for a device or for something outside, where nobody knows who ended a wait, or where the
+//! way leads back to a thread that it came from.
 //!
-//! A thread that was without work until somebody brought it what is waited for explains nothing of the time before: that is followed to who
-//! brought it, and to the network where that is a thread that waits for something to happen on any of its connections. Not so where a
-//! worker takes from a queue what a colleague of its pool gives back: that one had a request of its own.
+//! A thread that was without work until somebody brought it what is waited for explains nothing of
+//! the time before: that is followed to who brought it, and to the network where that is a thread
+//! that waits for something to happen on any of its connections. Not so where a worker takes from a
+//! queue what a colleague of its pool gives back: that one had a request of its own.
 //!
-//! A wait for an answer over a connection of this host is one for the thread at the other end: who sends there wakes the receiver up itself,
-//! also from another recorded process. A thread that waits for the next request meanwhile has no work.
+//! A wait for an answer over a connection of this host is one for the thread at the other end: who
+//! sends there wakes the receiver up itself, also from another recorded process. A thread that
+//! waits for the next request meanwhile has no work.
 //!
-//! Limits. Short waits that the recorder summed up name nobody who ended them. A lock's wait is attributed to the thread that released it;
-//! who held it before that one is followed as far as that one waited for it.
+//! Limits. Short waits that the recorder summed up name nobody who ended them. A lock's wait is
+//! attributed to the thread that released it; who held it before that one is followed as far as
+//! that one waited for it.
 
 pub(crate) mod segments;
 #[cfg(test)]
@@ -37,7 +42,8 @@ use crate::intervals::Intervals;
 use crate::waits::Heading;
 use segments::Segment;
 
-/// Threads that follow each other at most: a queue of waiters is as long as the pool that shares what they wait for.
+/// Threads that follow each other at most: a queue of waiters is as long as the pool that shares
+/// what they wait for.
 const MOST_DEPTH: usize = 48;
 /// Pieces of one wait at most; what is left of it is attributed to the wait itself.
 const MOST_PIECES: usize = 64;
@@ -50,7 +56,8 @@ pub(crate) struct Step<'a> {
     pub(crate) other: Option<Pool<'a>>,
 }
 
-/// A pool of threads, by the name of one of them without its number, and by the name of its process.
+/// A pool of threads, by the name of one of them without its number, and by the name of its
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Pool<'a> {
     pub(crate) name: &'a str,
@@ -106,13 +113,14 @@ impl<'c, 'a> Attribution<'c, 'a> {
         Self { chains, segments: FxHashMap::default(), places: Places::of_recording(recording) }
     }
 
-    /// The thread that ended a time off the CPU, where that was a wait for one: for a lock, a hand-over, or the other end of a connection of
-    /// this host.
+    /// The thread that ended a time off the CPU, where that was a wait for one: for a lock, a
+    /// hand-over, or the other end of a connection of this host.
     pub(crate) fn ended_by(&self, thread: ThreadId, key: &Key<'a>, span: &Span<'_>) -> Option<ThreadId> {
         segments::ended_by(self.chains, thread, key, span)
     }
 
-    /// What a thread's wait between two moments is attributed to: pieces without overlap that cover it.
+    /// What a thread's wait between two moments is attributed to: pieces without overlap that cover
+    /// it.
     pub(crate) fn of_wait(
         &mut self,
         thread: ThreadId,
@@ -130,13 +138,15 @@ impl<'c, 'a> Attribution<'c, 'a> {
         walk.pieces
     }
 
-    /// What a thread did between two moments, and whether the one that waited for it did so in a queue.
+    /// What a thread did between two moments, and whether the one that waited for it did so in a
+    /// queue.
     fn meanwhile(&mut self, walk: &mut Walk<'a>, (thread, queues): (ThreadId, bool), from: i64, to: i64) {
         if walk.on_the_way.len() >= MOST_DEPTH || walk.on_the_way.contains(&thread) {
             return walk.ends(from, to);
         }
         let other = Some(Pool::of(self.chains, thread)).filter(|pool| *pool != walk.own);
-        // What a colleague was given to do is a request of its own: it gave back what it had taken for that, and who had that before is not known.
+        // What a colleague was given to do is a request of its own: it gave back what it had taken
+        // for that, and who had that before is not known.
         let waiter = walk.on_the_way.last().filter(|_| queues);
         let is_colleague =
             waiter.is_some_and(|waiter| Pool::of(self.chains, *waiter) == Pool::of(self.chains, thread));
@@ -146,9 +156,10 @@ impl<'c, 'a> Attribution<'c, 'a> {
         let end = segments.partition_point(|segment| segment.from < to).max(first);
         let mut at = from;
         let within = &segments[first..end];
-        // What a thread did before it was last without work was for others: until then the work that is waited for had not come, and its time
-        // is that of whoever brought it.
-        // Of a rest that goes on for longer than the wait, nothing was brought for that: the thread had done its part before.
+        // What a thread did before it was last without work was for others: until then the work
+        // that is waited for had not come, and its time is that of whoever brought it. Of a rest
+        // that goes on for longer than the wait, nothing was brought for that: the thread had done
+        // its part before.
         let last = within.iter().rposition(|segment| segment.rests && segment.to <= to);
         if let Some(rest) = last.map(|last| &within[last]) {
             let brought = rest.to;
@@ -174,7 +185,8 @@ impl<'c, 'a> Attribution<'c, 'a> {
                 at = end;
                 continue;
             }
-            // Who waits for a message of a thread that itself waits for this one's answer has nothing to do.
+            // Who waits for a message of a thread that itself waits for this one's answer has
+            // nothing to do.
             let back = segment.ended_by.is_some_and(|other| walk.on_the_way.contains(&other));
             if segment.key.heading == Heading::Network && back {
                 walk.ends(begin, end);
@@ -222,7 +234,8 @@ impl Walk<'_> {
     }
 }
 
-/// Whether what ends such a wait may be a thread that can be followed. A thread without work waits for whoever brings some.
+/// Whether what ends such a wait may be a thread that can be followed. A thread without work waits
+/// for whoever brings some.
 pub(crate) fn is_followed(heading: Heading) -> bool {
     use Heading::{Lock, Monitor, NativeLock, Network, Waiting};
     matches!(heading, Monitor | Lock | NativeLock | Waiting | Network)

@@ -1,4 +1,5 @@
-//! A thread's life as a row of segments: what it did from when to when, and who ended it where that was a wait for a thread.
+//! A thread's life as a row of segments: what it did from when to when, and who ended it where that
+//! was a wait for a thread.
 
 use fathom_recording::vocabulary::{interrupt, label, sample};
 use fathom_recording::{Span, ThreadId};
@@ -10,7 +11,8 @@ use crate::growth::parts::{Key, named_at};
 use crate::growth::places::Places;
 use crate::waits::Heading;
 
-/// How far a CPU sample may lie from running time that it tells of, nanoseconds: two periods at the usual 99 Hz.
+/// How far a CPU sample may lie from running time that it tells of, nanoseconds: two periods at the
+/// usual 99 Hz.
 const NEAR_NS: i64 = 20_000_000;
 
 /// Something that a thread did.
@@ -58,7 +60,8 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             let mut key =
                 Key { heading, place: places.of(span.stack()), target: named_at(&named, span).unwrap_or("") };
             let mut ended_by = ended_by(chains, thread, &key, span);
-            // Who waits for this thread waits for what it is told of: an answer that comes over one of its connections.
+            // Who waits for this thread waits for what it is told of: an answer that comes over one
+            // of its connections.
             if rests && selects(span) {
                 selected_in = Some(key.place);
                 (key.heading, ended_by) = (Heading::Network, None);
@@ -78,8 +81,9 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             }));
         });
         let left = own.without(&crate::intervals::Intervals::of(told));
-        // What is left are waits too short to be told one by one: of a thread that selects, those for its connections; of one that nearly always
-        // gets its work from the same thread, those for that one.
+        // What is left are waits too short to be told one by one: of a thread that selects, those
+        // for its connections; of one that nearly always gets its work from the same thread, those
+        // for that one.
         let key = match selected_in {
             Some(place) => Key { heading: Heading::Network, place, target: "" },
             None => Key { heading, place: "", target: "" },
@@ -101,7 +105,8 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
     segments
 }
 
-/// Whether a time off the CPU is one in which a thread waits for something to happen on any of its connections, and something did.
+/// Whether a time off the CPU is one in which a thread waits for something to happen on any of its
+/// connections, and something did.
 fn selects(span: &Span<'_>) -> bool {
     let calls = ["epoll_wait", "epoll_pwait", "epoll_pwait2"];
     let happened =

@@ -13,7 +13,8 @@ const BORROW: [&str; 3] = [
     "java.util.concurrent.LinkedTransferQueue.tryTransfer",
     "shop.Pool.borrow",
 ];
-/// Reads of an answer from this host and from another one: what the connection's frame is called decides the peer.
+/// Reads of an answer from this host and from another one: what the connection's frame is called
+/// decides the peer.
 const READ: [&str; 2] = ["sun.nio.ch.NioSocketImpl.read", "shop.Pool.call"];
 const READ_FROM_AFAR: [&str; 2] = ["sun.nio.ch.NioSocketImpl.read", "shop.Remote.call"];
 const SELECT: [&str; 2] = ["sun.nio.ch.EPollSelectorImpl.doSelect", "rpc.Client.loop"];
@@ -161,7 +162,8 @@ fn a_wait_for_a_thread_without_work_is_not_charged_to_its_idleness() {
 
 #[test]
 fn a_wait_for_an_answer_that_a_selector_receives_comes_to_the_network_whatever_its_threads_did_before() {
-    // Worker 0 asks; 1 completes the answers, which 2 receives for it from somewhere else. Before, both did things for others.
+    // Worker 0 asks; 1 completes the answers, which 2 receives for it from somewhere else. Before,
+    // both did things for others.
     let recording = recording(&[
         vec![(100, 200, &ANSWER, Some(1))],
         vec![(100, 120, &REST, Some(3)), (120, 150, &SLEEP, None), (150, 195, &REST, Some(2))],

@@ -1,8 +1,9 @@
 //! Who had the CPUs while a thread that could run waited for one.
 //!
-//! The machine's figures say what each process ran for, second by second: a wait's time is divided among the processes in
-//! proportion to what they ran in its second. The switch that ends a wait names a thread too, but only the last of those that
-//! ran meanwhile, often one that ran for a moment; it is named where the machine was not watched.
+//! The machine's figures say what each process ran for, second by second: a wait's time is divided
+//! among the processes in proportion to what they ran in its second. The switch that ends a wait
+//! names a thread too, but only the last of those that ran meanwhile, often one that ran for a
+//! moment; it is named where the machine was not watched.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ use super::{End, Link};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
-/// What ran for less than this part of a second's CPU time is not named: a machine has dozens of processes that do a little.
+/// What ran for less than this part of a second's CPU time is not named: a machine has dozens of
+/// processes that do a little.
 const LEAST: f64 = 0.02;
 
 /// What processes ran for, by the machine's figures.
@@ -87,8 +89,9 @@ impl Runners {
         Self { ticks }
     }
 
-    /// Moments in which a thread of a process waited divided among those who ran in them, in proportion to what each ran in the same
-    /// second: without overlap, and without a rest but for what no figure covers. What the thread itself `ran` does not count.
+    /// Moments in which a thread of a process waited divided among those who ran in them, in
+    /// proportion to what each ran in the same second: without overlap, and without a rest but for
+    /// what no figure covers. What the thread itself `ran` does not count.
     pub(crate) fn divide(
         &self,
         moments: &Intervals,

@@ -9,8 +9,9 @@ use super::Chains;
 use crate::waits::place::{NO_PLACE, place};
 
 impl Chains<'_> {
-    /// Threads that wait for each other, each with the lock that it waits for, when the recording ended; `None` where there
-    /// are none. Only waits that had not ended count: they alone are known to stand at the same time.
+    /// Threads that wait for each other, each with the lock that it waits for, when the recording
+    /// ended; `None` where there are none. Only waits that had not ended count: they alone are
+    /// known to stand at the same time.
     pub(crate) fn deadlock(&self, jvm: ProcessId) -> Option<Vec<(ThreadId, String)>> {
         let locks = [kind::LOCK_MONITOR, kind::LOCK_PARK, kind::LOCK_NATIVE];
         let open = locks

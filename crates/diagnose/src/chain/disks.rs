@@ -23,8 +23,9 @@ struct Work<'a> {
 pub(super) type Seen<'a> = (Vec<(i64, i64)>, Option<Span<'a>>);
 
 impl<'a> Walk<'_, 'a> {
-    /// What storage did in some moments of a thread that waited for it: its own process' requests, else the commit of a
-    /// journal, a round of writeback, the thread being throttled, else whatever requests there were.
+    /// What storage did in some moments of a thread that waited for it: its own process' requests,
+    /// else the commit of a journal, a round of writeback, the thread being throttled, else
+    /// whatever requests there were.
     pub(super) fn disk_links(&mut self, thread: ThreadId, moments: &Intervals) -> Vec<Link> {
         let row = &self.chains.recording.threads[thread.index()];
         let (process, name) = (row.process, self.chains.recording.strings.get(row.name));
@@ -139,5 +140,6 @@ fn words(span: &Span<'_>) -> String {
     }
 }
 
-/// A request that takes a disk longer than finding its place does: 256 KB are a millisecond at 250 MB/s.
+/// A request that takes a disk longer than finding its place does: 256 KB are a millisecond at 250
+/// MB/s.
 const LARGE_BYTES: f64 = 262_144.0;

@@ -1,4 +1,5 @@
-//! What one thread did in some moments: the headings of the ledger, each told by the record that knows most of it.
+//! What one thread did in some moments: the headings of the ledger, each told by the record that
+//! knows most of it.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,8 @@ const STORAGE: [&str; 11] = [
     "submit_bio",
     "swap_",
 ];
-/// How the kernel waits until a file system is thawed (include/linux/fs.h, `sb_start_write`, on percpu-rwsem).
+/// How the kernel waits until a file system is thawed (include/linux/fs.h, `sb_start_write`, on
+/// percpu-rwsem).
 const FROZEN: [&str; 2] = ["percpu_rwsem_wait", "__percpu_down_read"];
 
 /// A thing that a thread did.
@@ -181,8 +183,8 @@ impl<'a> Chains<'a> {
         Doing { heading: Heading::Running, what, moments, span: None, stack, next: ends(EndKey::Running) }
     }
 
-    /// Time off the CPU under one heading, told by the locks it waited for, by calls that name a file or a peer, and by the
-    /// switches themselves.
+    /// Time off the CPU under one heading, told by the locks it waited for, by calls that name a
+    /// file or a peer, and by the switches themselves.
     fn off_the_cpu(&self, thread: ThreadId, heading: Heading, own: Intervals, found: &mut Found<'a>) {
         if heading == Heading::Frozen {
             let next = ends(end_of(heading));
@@ -312,7 +314,8 @@ impl<'a> Chains<'a> {
         Some(self.storage(heading, what, self.switched_out(thread, span).or(span.stack())))
     }
 
-    /// The stack of a wait; where its own record has none, as of one that had begun before the recording, that at which its thread sleeps.
+    /// The stack of a wait; where its own record has none, as of one that had begun before the
+    /// recording, that at which its thread sleeps.
     pub(crate) fn stack_of(&self, span: &Span<'_>) -> Option<StackId> {
         span.stack().or_else(|| self.switched_out(span.thread()?, span))
     }
@@ -421,7 +424,8 @@ impl<'a> Chains<'a> {
         by_name.get(&(process, name)).copied().flatten()
     }
 
-    /// The thread of the same process that ended the wait, as the switch at the end of a span tells.
+    /// The thread of the same process that ended the wait, as the switch at the end of a span
+    /// tells.
     pub(crate) fn woken_by(&self, thread: ThreadId, span: &Span<'_>) -> Option<ThreadId> {
         let waker = self.waker(thread, span)?;
         let process = |id: ThreadId| self.recording.threads[id.index()].process;
@@ -451,7 +455,8 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// What ended a wait for another thread where none did: a time that was up tells nothing of who was waited for in vain.
+/// What ended a wait for another thread where none did: a time that was up tells nothing of who was
+/// waited for in vain.
 fn ended_by_interrupt(switch: &Span<'_>) -> Next {
     match switch.label(label::INTERRUPT) {
         None | Some(interrupt::TIMER) => ends(EndKey::Unknown),

@@ -10,20 +10,22 @@ use super::{Chain, Chains, End, Link, Monitor};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
-/// What was done while a lock was held: by whom, where only one did it, by one of them, and the thing itself.
+/// What was done while a lock was held: by whom, where only one did it, by one of them, and the
+/// thing itself.
 type Held<'a> = (Option<ThreadId>, ThreadId, Doing<'a>);
 
 /// What a link says of whoever held the lock at the moment.
 const HOLDERS: &str = "its holders, in turn";
 
 impl<'a> Chains<'a> {
-    /// The moments of a thread's life that the ledger charges to a heading; `None` when nothing is known of it.
+    /// The moments of a thread's life that the ledger charges to a heading; `None` when nothing is
+    /// known of it.
     pub(crate) fn under(&self, thread: ThreadId, heading: Heading) -> Option<Intervals> {
         Some(self.moments.by_heading(thread, &self.stacks)?[heading.index()].clone())
     }
 
-    /// The stacks with which a thread waited under a heading in some moments, with nanoseconds: switches one by one, then
-    /// what is left by the sums of short waits.
+    /// The stacks with which a thread waited under a heading in some moments, with nanoseconds:
+    /// switches one by one, then what is left by the sums of short waits.
     pub(crate) fn stacks_under(
         &self,
         thread: ThreadId,
@@ -64,7 +66,8 @@ impl<'a> Chains<'a> {
         by_heading[Heading::Idle.index()].within(from, to).next().map(|(idle, _)| idle)
     }
 
-    /// A chain from a thread that waits for a lock to what those did who held it, each only while it held it.
+    /// A chain from a thread that waits for a lock to what those did who held it, each only while
+    /// it held it.
     pub(crate) fn of_lock(
         &self,
         thread: ThreadId,
@@ -97,7 +100,8 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// A lock has one holder at a time: each moment is the first's who is told to have held it then; and what is left.
+/// A lock has one holder at a time: each moment is the first's who is told to have held it then;
+/// and what is left.
 pub(super) fn shared_out(
     holders: &[(ThreadId, Intervals)],
     moments: &Intervals,
@@ -115,8 +119,9 @@ pub(super) fn shared_out(
 }
 
 impl<'a> Walk<'_, 'a> {
-    /// What those did who held a lock one after another, put together by what they did, and what that waited for. Who waits
-    /// for the lock itself does not hold it: such moments are added to `left`, those in which nobody is known to.
+    /// What those did who held a lock one after another, put together by what they did, and what
+    /// that waited for. Who waits for the lock itself does not hold it: such moments are added to
+    /// `left`, those in which nobody is known to.
     pub(super) fn of_holders(
         &mut self,
         held: &[(ThreadId, Intervals)],

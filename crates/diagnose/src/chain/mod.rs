@@ -9,14 +9,18 @@
 //!                                                                └─ runs, sleeps, a peer, unknown: the end
 //! ```
 //!
-//! A chain is a tree. Every link stands for moments of the victim; those of a link are split over its next links without
-//! overlap and without a rest, so that the time of a chain's ends adds up to that of the victim (the redistribution of
-//! Zhou et al., "wPerf", OSDI 2018). What is not known is a link that says so.
+//! A chain is a tree. Every link stands for moments of the victim; those of a link are split over
+//! its next links without overlap and without a rest, so that the time of a chain's ends adds up to
+//! that of the victim (the redistribution of Zhou et al., "wPerf", OSDI 2018). What is not known is
+//! a link that says so.
 //!
-//! Where a lock changes hands while it is waited for, what its holders did is added up over the wait ([`turns`]).
+//! Where a lock changes hands while it is waited for, what its holders did is added up over the
+//! wait ([`turns`]).
 //!
-//! Limits. Of many objects locked at one place, who held one when a wait began stands for the whole wait. Who woke a thread is taken to be what a thread that waits for no lock waited for. Where
-//! a recording could not see interrupts, a timer that fires while a thread of the same process runs looks like that thread. Peers are not followed into other recordings.
+//! Limits. Of many objects locked at one place, who held one when a wait began stands for the whole
+//! wait. Who woke a thread is taken to be what a thread that waits for no lock waited for. Where a
+//! recording could not see interrupts, a timer that fires while a thread of the same process runs
+//! looks like that thread. Peers are not followed into other recordings.
 
 mod cpus;
 mod deadlock;
@@ -82,9 +86,11 @@ pub struct Link {
     pub tid: Option<i64>,
     /// Its process; empty where it is not known.
     pub process: String,
-    /// What its time is charged to, as in the ledger of threads; `None` for a device and for what was not followed.
+    /// What its time is charged to, as in the ledger of threads; `None` for a device and for what
+    /// was not followed.
     pub heading: Option<Heading>,
-    /// What it did, in words: "waiting for shop.Cart that worker-7 held", "in write() on /var/log/app.log".
+    /// What it did, in words: "waiting for shop.Cart that worker-7 held", "in write() on
+    /// /var/log/app.log".
     pub what: String,
     /// Of the victim's time, milliseconds.
     pub ms: f64,
@@ -199,7 +205,8 @@ impl<'a> Chains<'a> {
         &self.stacks
     }
 
-    /// What windows were spent on by the application's threads of a JVM; worked out when it is first asked for.
+    /// What windows were spent on by the application's threads of a JVM; worked out when it is
+    /// first asked for.
     pub(crate) fn spent(
         &self,
         jvm: ProcessId,
@@ -240,9 +247,9 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// The application's threads that were held up in a window, each with how long, milliseconds; those first that were so most above
-    /// `base`, or, without one, most beyond what they always wait. Time that a thread spends running, asleep by choice or
-    /// without work does not count.
+    /// The application's threads that were held up in a window, each with how long, milliseconds;
+    /// those first that were so most above `base`, or, without one, most beyond what they always
+    /// wait. Time that a thread spends running, asleep by choice or without work does not count.
     pub fn victims(&self, window: Window, base: &[Window]) -> Vec<(ThreadId, f64)> {
         let base_ms: f64 = base.iter().map(|w| w.length_ns() as f64 / 1e6).sum();
         let scale = if base_ms > 0.0 { window.length_ns() as f64 / 1e6 / base_ms } else { 0.0 };
@@ -311,13 +318,14 @@ impl<'a> Chains<'a> {
         self.moments.by_heading(thread, &self.stacks)
     }
 
-    /// What a thread waited for in a window, without the time in which it ran, slept or had no work.
+    /// What a thread waited for in a window, without the time in which it ran, slept or had no
+    /// work.
     pub fn of_victim(&self, thread: ThreadId, window: Window) -> Chain {
         self.during(thread, &self.held_up(thread, window))
     }
 
-    /// What threads did in moments of each of them, in words with milliseconds, the longest first, and how much of it was
-    /// off the CPU. They held a monitor meanwhile where one is given.
+    /// What threads did in moments of each of them, in words with milliseconds, the longest first,
+    /// and how much of it was off the CPU. They held a monitor meanwhile where one is given.
     pub(crate) fn did(
         &self,
         moments: &[(ThreadId, Intervals)],
@@ -351,8 +359,9 @@ impl<'a> Chains<'a> {
         (name, row.tid, self.recording.process_name(row.process).to_owned())
     }
 
-    /// Frames of a stack, innermost first. Of what lies within the first Java method only the innermost frame says what it is: the
-    /// kernel's and the JVM's others would take the place of the methods that led there.
+    /// Frames of a stack, innermost first. Of what lies within the first Java method only the
+    /// innermost frame says what it is: the kernel's and the JVM's others would take the place of
+    /// the methods that led there.
     fn frames(&self, stack: Option<StackId>) -> Vec<String> {
         let mut all: Vec<(&str, FrameType)> = Vec::new();
         let mut at = stack;

@@ -1,5 +1,5 @@
-//! What the threads of a JVM spent some windows on, and who had the processors meanwhile: sums that several rules share, kept
-//! with the chains.
+//! What the threads of a JVM spent some windows on, and who had the processors meanwhile: sums that
+//! several rules share, kept with the chains.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ pub(crate) struct Spent<'a> {
     pub(crate) throttled_ms: f64,
     /// When any of them had none left: wall time.
     pub(crate) any_throttled_ms: f64,
-    /// Application threads that had work and waited for none of the others: those above, and what lies outside. Who waits
-    /// for another thread waits for what that one spends its time on.
+    /// Application threads that had work and waited for none of the others: those above, and what
+    /// lies outside. Who waits for another thread waits for what that one spends its time on.
     pub(crate) active_ms: f64,
     /// When any of them had: wall time.
     pub(crate) any_active_ms: f64,

@@ -6,10 +6,11 @@
 //!                                       └ the VM thread writes the log ┘ (wherever it lies: a part of its own)
 //! ```
 //!
-//! The times are those of the safepoint's record (live probes, the GC log, JFR). Who came last is told by JFR, or by the
-//! switches: whoever is switched out in `SafepointSynchronize::block` last before all stood. Where nobody is seen to block
-//! near the end (a thread that leaves Java stands without blocking), it is who was on a CPU, waited for one or was in a page
-//! fault for most of the time.
+//! The times are those of the safepoint's record (live probes, the GC log, JFR). Who came last is
+//! told by JFR, or by the switches: whoever is switched out in `SafepointSynchronize::block` last
+//! before all stood. Where nobody is seen to block near the end (a thread that leaves Java stands
+//! without blocking), it is who was on a CPU, waited for one or was in a page fault for most of the
+//! time.
 
 use std::collections::BTreeMap;
 
@@ -24,17 +25,20 @@ use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::waits::log_write::{VM_THREAD, log_writes};
 
-/// The last thread is in when it blocks so shortly before all stood, as a part of the time that it took, and in any case
-/// within a millisecond: the VM thread looks again and again, with growing pauses (safepoint.cpp, `back_off`).
+/// The last thread is in when it blocks so shortly before all stood, as a part of the time that it
+/// took, and in any case within a millisecond: the VM thread looks again and again, with growing
+/// pauses (safepoint.cpp, `back_off`).
 const NEAR_END: f64 = 0.1;
 const NEAR_END_NS: i64 = 1_000_000;
 /// Who was busy for as much of the time is taken to be the last where nobody was seen to block.
 const MOST_OF_IT: f64 = 0.5;
 /// Stops for which the last thread is looked for in one chain: the longest.
 const LOOKED_AT: usize = 100;
-/// Records that one stop may have: the pause and the safepoint around it, of the log and of the live probes.
+/// Records that one stop may have: the pause and the safepoint around it, of the log and of the
+/// live probes.
 const RECORDS_OF_A_STOP: usize = 4;
-/// The VM thread was woken by who asks for an operation at most so long before it begins, nanoseconds.
+/// The VM thread was woken by who asks for an operation at most so long before it begins,
+/// nanoseconds.
 const ASKED_NS: i64 = 20_000_000;
 
 /// A stop of a JVM, cut into parts.
@@ -71,7 +75,8 @@ pub struct StopPart {
     pub part: Part,
     /// In words.
     pub words: &'static str,
-    /// When it begins, nanoseconds. Writes of the log may lie within another part, which is interrupted by them.
+    /// When it begins, nanoseconds. Writes of the log may lie within another part, which is
+    /// interrupted by them.
     pub from_ns: i64,
     /// When it ends.
     pub to_ns: i64,
@@ -85,7 +90,8 @@ pub struct StopPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// From the request time to safepoint, with the cleanup where the record does not tell it apart.
+    /// From the request time to safepoint, with the cleanup where the record does not tell it
+    /// apart.
     Reach,
     /// The operation.
     Operation,
@@ -132,7 +138,8 @@ impl<'a> Chains<'a> {
             .filter(|span| span.process() == jvm && touches(span))
             .map(|span| (span.t0_ns(), span.t1_ns()))
             .collect();
-        // Of a log with a million stops only the longest are cut; a stop may stand in a few records.
+        // Of a log with a million stops only the longest are cut; a stop may stand in a few
+        // records.
         let few = most.saturating_mul(RECORDS_OF_A_STOP);
         if few < spans.len() {
             spans.select_nth_unstable_by_key(few, |(from, to)| std::cmp::Reverse(to.saturating_sub(*from)));
@@ -177,8 +184,8 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Stops of a JVM that touch some moments, in order of time. What two sources tell of is one: that of the record which
-    /// tells its parts, else the longer one.
+    /// Stops of a JVM that touch some moments, in order of time. What two sources tell of is one:
+    /// that of the record which tells its parts, else the longer one.
     fn cuts(&self, jvm: ProcessId, moments: &Intervals) -> Vec<Cut<'a>> {
         let kinds = [kind::SAFEPOINT, kind::GC_PAUSE].into_iter();
         let spans = kinds.flat_map(|kind| self.recording.spans_of(kind)).filter(|span| {
@@ -228,8 +235,8 @@ impl<'a> Chains<'a> {
         (row.process == jvm && asker != vm).then(|| self.named(asker).0)
     }
 
-    /// Whether a thread waits for an operation that it has asked for: it holds nobody up, and blocks for the safepoint only when it
-    /// happens to wake up meanwhile.
+    /// Whether a thread waits for an operation that it has asked for: it holds nobody up, and
+    /// blocks for the safepoint only when it happens to wake up meanwhile.
     fn has_asked(&self, stack: Option<StackId>) -> bool {
         let mut at = stack;
         while let Some(node) = at.and_then(|id| self.recording.stacks.get(id.index())) {
@@ -261,7 +268,8 @@ impl<'a> Chains<'a> {
         let mut busy: Option<(i64, i64, ThreadId)> = None;
         for thread in self.moments.threads().filter(java) {
             let off = self.moments.off(thread);
-            // One that blocks a moment after all stood came back from native code, and held nobody up.
+            // One that blocks a moment after all stood came back from native code, and held nobody
+            // up.
             let first = off.partition_point(|span| span.t0_ns() < from_ns);
             let within = off[first..].iter().take_while(|span| span.t0_ns() <= to_ns);
             let blocks = |stack| self.stacks.heading(stack) == Heading::Stopped && !self.has_asked(stack);
@@ -386,7 +394,8 @@ impl<'a> Walk<'_, 'a> {
         links
     }
 
-    /// What the thread behind a part of a stop did in its moments: the last thread until it stood, and the VM thread.
+    /// What the thread behind a part of a stop did in its moments: the last thread until it stood,
+    /// and the VM thread.
     fn part_links(
         &mut self,
         jvm: ProcessId,
@@ -399,8 +408,8 @@ impl<'a> Walk<'_, 'a> {
             return vm.map_or_else(Vec::new, |vm| self.thread_links(vm, moments));
         }
         let Some(last) = last else { return Vec::new() };
-        // Within one stop, what comes after the last thread stood is the VM thread's; of many stops put together, all
-        // of it is that thread's.
+        // Within one stop, what comes after the last thread stood is the VM thread's; of many stops
+        // put together, all of it is that thread's.
         let one = moments.stretches().last().is_some_and(|end| {
             moments.stretches().first().is_some_and(|first| (first.0..=end.1).contains(&last.until_ns))
         });

@@ -154,8 +154,8 @@ fn three_locks_in_a_row_lead_to_the_call_in_which_the_last_owner_hangs() {
     assert_eq!(chain.links[0].next[0].next[0].stack[0], "io_schedule");
 }
 
-/// Three threads hold a monitor for a second each, one after another, and sleep in it; the victim waits for all of them. A wait
-/// tells of the owner at its beginning alone.
+/// Three threads hold a monitor for a second each, one after another, and sleep in it; the victim
+/// waits for all of them. A wait tells of the owner at its beginning alone.
 fn convoy() -> World {
     let mut world = World::of(&[
         ("a", Role::App),

@@ -34,8 +34,9 @@ impl<'a> Chains<'a> {
         off[first..].iter().take_while(move |span| span.t0_ns() < to)
     }
 
-    /// Times that a thread was off the CPU which touch some moments, in order, each with its number from the first one that may
-    /// and its parts that lie in them. Of a virtual thread, whose switches are nothing that the kernel knows of: its waits, kind by kind.
+    /// Times that a thread was off the CPU which touch some moments, in order, each with its number
+    /// from the first one that may and its parts that lie in them. Of a virtual thread, whose
+    /// switches are nothing that the kernel knows of: its waits, kind by kind.
     pub(crate) fn off_within(
         &self,
         thread: ThreadId,
@@ -99,7 +100,8 @@ impl<'a> Chains<'a> {
         named
     }
 
-    /// Short waits of a thread that were summed up, in order of time: category and sample, whose weight is the sum up to its time.
+    /// Short waits of a thread that were summed up, in order of time: category and sample, whose
+    /// weight is the sum up to its time.
     pub(crate) fn short_waits(&self, thread: ThreadId) -> impl Iterator<Item = (Heading, &Taken)> {
         let [off, queued] =
             [sample::OFF_CPU, sample::RUN_QUEUE].map(|kind| self.recording.strings.find(kind));

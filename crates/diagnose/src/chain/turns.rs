@@ -1,7 +1,8 @@
 //! Who held the locks of a recording when, from all the waits for each of them.
 //!
-//! One wait tells who held the lock when it began. In a convoy that is the first of many: the others are told by the waits of
-//! the other threads, as the rules on locks add them up ([`crate::lock_turns`]).
+//! One wait tells who held the lock when it began. In a convoy that is the first of many: the
+//! others are told by the waits of the other threads, as the rules on locks add them up
+//! ([`crate::lock_turns`]).
 
 use fathom_recording::{ProcessId, Span, SpanId, StackId, ThreadId};
 use rustc_hash::FxHashMap;
@@ -70,8 +71,8 @@ impl Turns {
         self.own.push((heading, own));
     }
 
-    /// A lock that changed hands: the waits for it, the methods that wait, who held it when, and what it is called. A monitor is held
-    /// within these methods.
+    /// A lock that changed hands: the waits for it, the methods that wait, who held it when, and
+    /// what it is called. A monitor is held within these methods.
     pub(crate) fn add<'w, 'p>(
         &mut self,
         (process, heading): (ProcessId, Heading),
@@ -90,7 +91,8 @@ impl Turns {
 }
 
 impl Walk<'_, '_> {
-    /// What those did who held a lock in some moments, one after another, put together by what they did.
+    /// What those did who held a lock in some moments, one after another, put together by what they
+    /// did.
     pub(super) fn in_turn(&mut self, lock: usize, moments: &Intervals) -> Vec<Link> {
         let chains = self.chains;
         let Some(turn) = chains.turns.locks.get(lock) else { return Vec::new() };

@@ -1,7 +1,8 @@
 //! What a thread did while it held a monitor.
 //!
-//! Short waits are known by their sums alone, which the ledger spreads over all that a thread did. A monitor is held within the
-//! method that took it: of the sums only those tell what a holder did whose stacks lie within such a method.
+//! Short waits are known by their sums alone, which the ledger spreads over all that a thread did.
+//! A monitor is held within the method that took it: of the sums only those tell what a holder did
+//! whose stacks lie within such a method.
 
 use std::collections::BTreeMap;
 
@@ -49,8 +50,8 @@ impl<'a> Chains<'a> {
         doings
     }
 
-    /// Short waits of a thread within the methods that take a monitor, by heading and what they were, nanoseconds. Those for
-    /// the monitor itself are left out.
+    /// Short waits of a thread within the methods that take a monitor, by heading and what they
+    /// were, nanoseconds. Those for the monitor itself are left out.
     fn short_waits_within(
         &self,
         thread: ThreadId,

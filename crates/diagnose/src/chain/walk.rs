@@ -8,7 +8,8 @@ use super::{Chains, End, Link, lesser, position};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
-/// Threads that follow each other. Chains of real programs are three or four long; a longer one is a queue.
+/// Threads that follow each other. Chains of real programs are three or four long; a longer one is
+/// a queue.
 const MOST_DEPTH: usize = 12;
 /// Things followed at one link; the others are put together.
 const MOST_NEXT: usize = 5;

@@ -1,4 +1,5 @@
-//! What a verdict could not see: sources that nobody gave, time that nobody recorded, records that were lost.
+//! What a verdict could not see: sources that nobody gave, time that nobody recorded, records that
+//! were lost.
 
 use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::{ProcessId, Recording};
@@ -73,8 +74,8 @@ pub(super) fn unrecorded(chosen: &Chosen) -> Option<BlindSpot> {
     })
 }
 
-/// What the collectors of a live recording could not see, as they said themselves, and what they lost. What they summed
-/// up on purpose is there, only not one by one.
+/// What the collectors of a live recording could not see, as they said themselves, and what they
+/// lost. What they summed up on purpose is there, only not one by one.
 pub(super) fn uncollected(recording: &Recording) -> impl Iterator<Item = BlindSpot> {
     let lost = recording.sources.iter().filter_map(|source| {
         sight::too_lossy(source).map(|lost| BlindSpot {
@@ -86,7 +87,8 @@ pub(super) fn uncollected(recording: &Recording) -> impl Iterator<Item = BlindSp
     lost.chain(unseen_of(recording))
 }
 
-/// Whether something that a source did not list is in its sums: then nothing is missing, and there is nothing to do.
+/// Whether something that a source did not list is in its sums: then nothing is missing, and there
+/// is nothing to do.
 pub fn is_summed(unseen: &fathom_recording::Unseen) -> bool {
     unseen.remedy.starts_with(NOTHING_TO_DO)
 }

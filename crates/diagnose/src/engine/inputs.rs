@@ -41,7 +41,8 @@ pub(super) fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<St
         for check in source.checks.iter().filter(|check| !check.holds) {
             warn(format!("self-check failed: {}: {}", check.claim, check.detail));
         }
-        // Some lines of the application among those of the JVM are usual; many are another log, or another format.
+        // Some lines of the application among those of the JVM are usual; many are another log, or
+        // another format.
         if source.skipped.saturating_mul(10) >= source.lines.max(1) && source.skipped > 0 {
             let [skipped, lines] = [source.skipped, source.lines].map(|n| crate::quantity::count(n as f64));
             warn(format!("{skipped} of {lines} lines were not understood; fathom info shows some of them"));

@@ -10,8 +10,8 @@ use crate::{Diagnosis, Options, diagnose};
 
 const S: i64 = 1_000_000_000;
 
-/// Two replicas for a minute; in the last 20 s four threads of each queue for a monitor of their own, and the throughput of
-/// both together falls to a fifth.
+/// Two replicas for a minute; in the last 20 s four threads of each queue for a monitor of their
+/// own, and the throughput of both together falls to a fifth.
 fn replicas(with_series: bool) -> Recording {
     let mut built = Built::jvm("17", "G1", 60.0);
     for (pid, args) in [(11, "db1 1"), (12, "db2 2")] {

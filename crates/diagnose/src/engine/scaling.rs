@@ -1,4 +1,5 @@
-//! A diagnosis takes time in proportion to its input: a log of 400 MB is read in the hope that it ends.
+//! A diagnosis takes time in proportion to its input: a log of 400 MB is read in the hope that it
+//! ends.
 
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::{fact, figure, kind};
@@ -12,7 +13,8 @@ const TIMES: u32 = 8;
 /// What the larger one may take, times the smaller: linear is 8, with a sort 11, quadratic 64.
 const MOST: f64 = 20.0;
 
-/// A log of G1 that is stopped much throughout, so that all of it is judged, with all that rules look at: safepoints, CPU times, phases, sizes, failures, cycles, some stops that stand out.
+/// A log of G1 that is stopped much throughout, so that all of it is judged, with all that rules
+/// look at: safepoints, CPU times, phases, sizes, failures, cycles, some stops that stand out.
 fn log(pauses: u32) -> Recording {
     let mut built = Built::jvm("17", "G1", f64::from(pauses));
     built.fact(fact::HEAP_MAX_BYTES, "1073741824").fact(fact::GC_WORKERS, "4");
@@ -40,7 +42,8 @@ fn log(pauses: u32) -> Recording {
     built.sealed()
 }
 
-/// What this thread has run for, in the kernel's ticks of 10 ms: other programs on the machine do not count.
+/// What this thread has run for, in the kernel's ticks of 10 ms: other programs on the machine do
+/// not count.
 fn ran_ticks() -> Option<f64> {
     let told = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
     // Behind the name, which may hold anything, the 12th and 13th are user and system time.

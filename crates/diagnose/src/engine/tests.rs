@@ -1,4 +1,5 @@
-//! Whole verdicts on recordings put together by hand: which windows, what is found, what is called healthy.
+//! Whole verdicts on recordings put together by hand: which windows, what is found, what is called
+//! healthy.
 
 use fathom_recording::vocabulary::source::SESSION;
 use fathom_recording::vocabulary::{fact, figure, kind, live, series};
@@ -23,8 +24,9 @@ fn throughput(built: &mut Built) -> SeriesId {
     })
 }
 
-/// 20 minutes of throughput a second, which falls to a tenth for 15 s of each minute, with lock waits of 30 threads in
-/// all of these times, of which a recording has only what begins in `recorded`.
+/// 20 minutes of throughput a second, which falls to a tenth for 15 s of each minute, with lock
+/// waits of 30 threads in all of these times, of which a recording has only what begins in
+/// `recorded`.
 fn convoy(recorded: (i64, i64), with_series: bool) -> Recording {
     let slow = |s: i64| s % 60 >= 45;
     let mut built = Built::jvm("17", "G1", 0.0);

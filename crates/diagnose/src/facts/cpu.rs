@@ -4,7 +4,8 @@ super::metrics! {
     /// Time that threads of the application waited for a CPU, and the time for which they ran.
     THREADS_WAITING = "threads-waiting-for-cpu",
         "application threads: {value} waiting for a CPU, {running} running, {active} in all in which they had work[; in the base {baseline} waiting for a CPU, {baseline-running} running, {baseline-active} in all in which they had work]";
-    /// CPUs that the application kept busy, and those that the JVM's own threads and other processes did.
+    /// CPUs that the application kept busy, and those that the JVM's own threads and other
+    /// processes did.
     CPUS_BUSY = "cpus-busy",
         "processors kept busy: {value} by application threads, {gc} by the JVM's collector, {jit} by its compilers, {others} by other processes[; in the base {baseline} by application threads, {baseline-gc} by the JVM's collector, {baseline-jit} by its compilers, {baseline-others} by other processes]";
     /// Who took CPUs from the application.

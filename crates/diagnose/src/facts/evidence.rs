@@ -27,7 +27,8 @@ pub struct Evidence {
     pub stack: Option<StackId>,
 }
 
-/// A file or a collector of `fathom record`, with the line or the number of records that a fact was read from.
+/// A file or a collector of `fathom record`, with the line or the number of records that a fact was
+/// read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The file or collector; a file of a rotated set by its own name.

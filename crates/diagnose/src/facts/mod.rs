@@ -1,8 +1,10 @@
-//! What a finding rests on, as data: a metric with its value and baseline, further quantities and names, and where they
-//! were recorded. The sentences that people read are made from this data by one template a metric.
+//! What a finding rests on, as data: a metric with its value and baseline, further quantities and
+//! names, and where they were recorded. The sentences that people read are made from this data by
+//! one template a metric.
 //!
-//! A rule states facts and writes no sentence about them: `pauses::KERNEL_TIME.is(Value::seconds(1.2)).with("user", …)`.
-//! The catalogue of all metrics, one file a subject, is printed in docs/evidence.md. JSON has the data and the sentence.
+//! A rule states facts and writes no sentence about them:
+//! `pauses::KERNEL_TIME.is(Value::seconds(1.2)).with("user", …)`. The catalogue of all metrics, one
+//! file a subject, is printed in docs/evidence.md. JSON has the data and the sentence.
 
 mod evidence;
 mod sentence;
@@ -22,9 +24,10 @@ pub use value::{Unit, Value};
 pub struct Metric {
     /// Stable, in kebab-case; empty for text that is no metric.
     pub id: &'static str,
-    /// A template: `{value}`, `{baseline}` and `{detail}` stand for quantities and names, `{detail|pause|pauses}` for a
-    /// number with its noun, `{detail?was|were}` for the noun or verb alone, `{list*; }` for a list with its separator. What
-    /// stands within `[ ]` is left out where it names a quantity that is not known.
+    /// A template: `{value}`, `{baseline}` and `{detail}` stand for quantities and names,
+    /// `{detail|pause|pauses}` for a number with its noun, `{detail?was|were}` for the noun or verb
+    /// alone, `{list*; }` for a list with its separator. What stands within `[ ]` is left out where
+    /// it names a quantity that is not known.
     pub words: &'static str,
 }
 

@@ -1,6 +1,7 @@
 //! The sentence of a fact: its metric's template, filled with its values.
 //!
-//! Names come from the recording and may hold anything: they are put in as they are and never read as a template.
+//! Names come from the recording and may hold anything: they are put in as they are and never read
+//! as a template.
 
 use super::{Fact, Value};
 

@@ -124,7 +124,8 @@ impl Value {
         }
     }
 
-    /// As it stands in a sentence, with so many digits behind the point where the sentence asks for them.
+    /// As it stands in a sentence, with so many digits behind the point where the sentence asks for
+    /// them.
     pub(super) fn words(&self, digits: Option<usize>, between: &str) -> String {
         match (self, digits) {
             (Self::Number(n, _), Some(digits)) => format!("{n:.digits$}"),

@@ -1,4 +1,5 @@
-//! What of the loss operations spent on what: the cost that rules take for causes that the attribution knows better than they do.
+//! What of the loss operations spent on what: the cost that rules take for causes that the
+//! attribution knows better than they do.
 
 use fathom_recording::ProcessId;
 
@@ -8,7 +9,8 @@ use crate::waits::Heading;
 
 /// The loss by what operations took longer for, in the JVM in which they did so most.
 ///
-/// Empty where operations are not counted, where no loss was measured, and where operations did not take longer.
+/// Empty where operations are not counted, where no loss was measured, and where operations did not
+/// take longer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attributed {
     jvm: Option<ProcessId>,
@@ -17,8 +19,8 @@ pub(crate) struct Attributed {
 }
 
 impl Attributed {
-    /// What of the loss a JVM's operations lost to a heading, milliseconds. For locks: all of the waits for them, whatever the holders did
-    /// meanwhile.
+    /// What of the loss a JVM's operations lost to a heading, milliseconds. For locks: all of the
+    /// waits for them, whatever the holders did meanwhile.
     pub(crate) fn ms(&self, jvm: ProcessId, heading: Heading) -> f64 {
         match self.jvm == Some(jvm) {
             true => self.ms.get(heading.index()).copied().unwrap_or(0.0),
@@ -48,7 +50,8 @@ impl Growth<'_> {
 }
 
 impl Growth<'_> {
-    /// What of the loss operations spent in page faults, with what their CPU time is credited with; milliseconds.
+    /// What of the loss operations spent in page faults, with what their CPU time is credited with;
+    /// milliseconds.
     pub(crate) fn of_page_faults(&self, case: &Case<'_>) -> f64 {
         let in_faults = |g: &&Grown<'_>| matches!(g.key.heading, Heading::KernelFault | Heading::PageFault);
         let took: f64 = self.worked().filter(in_faults).map(Grown::by).sum();

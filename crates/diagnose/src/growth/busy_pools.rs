@@ -1,4 +1,5 @@
-//! Pools whose threads always have work: what is handed to one of them waits for its turn, wherever that is queued.
+//! Pools whose threads always have work: what is handed to one of them waits for its turn, wherever
+//! that is queued.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +20,12 @@ const RUNNERS: [&str; 5] = [
     "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run",
     "org.jboss.threads.EnhancedQueueExecutor$ThreadBody.run",
 ];
-/// The share of their time for which threads that always have work may be without: between two tasks they look for the next one.
+/// The share of their time for which threads that always have work may be without: between two
+/// tasks they look for the next one.
 const WITHOUT_WORK: f64 = 0.03;
-/// The share of it that running and waiting for a CPU may take: beyond that the CPUs are the limit, and not the number of threads. The same
-/// for sleeping, which is the way of tasks that never end, and for what nobody saw.
+/// The share of it that running and waiting for a CPU may take: beyond that the CPUs are the limit,
+/// and not the number of threads. The same for sleeping, which is the way of tasks that never end,
+/// and for what nobody saw.
 const OTHER: f64 = 0.5;
 /// What of the work of all threads a pool must do to be named.
 const MOST: f64 = 0.5;
@@ -49,8 +52,8 @@ impl Spent<'_> {
     }
 }
 
-/// That the pool that does most of the work always had some, in words; `None` where there is no such pool. `work_ms`: what all threads
-/// of the JVM spent on work.
+/// That the pool that does most of the work always had some, in words; `None` where there is no
+/// such pool. `work_ms`: what all threads of the JVM spent on work.
 pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<String> {
     let chains = case.chains();
     let slow = Intervals::of_windows(&case.slow);
@@ -128,7 +131,8 @@ mod tests {
 
     const TASK: &str = "java.util.concurrent.ThreadPoolExecutor.runWorker";
 
-    /// Ten seconds of threads of a pool: `busy_ms` of each tenth of a second in a wait, the rest without work.
+    /// Ten seconds of threads of a pool: `busy_ms` of each tenth of a second in a wait, the rest
+    /// without work.
     fn said(threads: usize, frames: &[&str], wait: &str, busy_ms: f64) -> Option<String> {
         let mut built = Built::jvm("17", "G1", 10.0);
         for thread in (0..threads).map(|i| format!("web-{i}")) {

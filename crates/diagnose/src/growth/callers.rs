@@ -1,5 +1,5 @@
-//! From where a part of an operation's time is called, where that is new: the method at which the change begins, above the one that the
-//! time is spent in.
+//! From where a part of an operation's time is called, where that is new: the method at which the
+//! change begins, above the one that the time is spent in.
 
 use fathom_recording::{FrameType, Recording, StackId};
 use rustc_hash::FxHashMap;
@@ -20,10 +20,12 @@ pub(super) fn frames_of(recording: &Recording, stack: StackId) -> impl Iterator<
 
 /// Share of a part's slow time that must have a caller on its stack.
 const CALLED_MOSTLY: f64 = 0.8;
-/// What a method may take in the base of what it takes now, per operation, and be new: one that is called a hundred times as often is not.
+/// What a method may take in the base of what it takes now, per operation, and be new: one that is
+/// called a hundred times as often is not.
 const CALLED_BEFORE: f64 = 0.002;
 
-/// Time of an operation by the methods of the application on its stacks, slow and in the base, of all that grew or not.
+/// Time of an operation by the methods of the application on its stacks, slow and in the base, of
+/// all that grew or not.
 pub(super) struct Callers<'a> {
     recording: &'a Recording,
     by_method: FxHashMap<&'a str, (f64, f64)>,
@@ -53,14 +55,15 @@ impl<'a> Callers<'a> {
         self.by_method.get(method).is_some_and(|(slow, base)| *base <= CALLED_BEFORE * *slow)
     }
 
-    /// The nearest method from which most of a part's time was called: a new one, else whichever it is, for the method that the time is spent in
-    /// may be one through which all calls go.
+    /// The nearest method from which most of a part's time was called: a new one, else whichever it
+    /// is, for the method that the time is spent in may be one through which all calls go.
     pub(super) fn of_parts(&self, parts: &[&Part<'a>], per: &Per, place: &str) -> Option<&'a str> {
         self.new_one(parts, per, place).or_else(|| self.nearest(parts, per, |name| name != place))
     }
 
-    /// The nearest method of the application from which most of a part's slow time was called, and which took hardly any time before.
-    /// `None` where the part's own method is new, or it is called from where it always was.
+    /// The nearest method of the application from which most of a part's slow time was called, and
+    /// which took hardly any time before. `None` where the part's own method is new, or it is
+    /// called from where it always was.
     pub(super) fn new_one(&self, parts: &[&Part<'a>], per: &Per, place: &str) -> Option<&'a str> {
         if self.is_new(place) {
             return None;
@@ -68,7 +71,8 @@ impl<'a> Callers<'a> {
         self.nearest(parts, per, |name| self.is_new(name))
     }
 
-    /// The nearest method that is on the stacks of most of some parts' slow time and that may be it.
+    /// The nearest method that is on the stacks of most of some parts' slow time and that may be
+    /// it.
     fn nearest(&self, parts: &[&Part<'a>], per: &Per, may: impl Fn(&str) -> bool) -> Option<&'a str> {
         // How much of the time each was called for, and how far away it is at most.
         let mut calls: FxHashMap<&'a str, (f64, usize)> = FxHashMap::default();
@@ -92,7 +96,8 @@ pub(super) fn an_operation(ms: &[f64; FRAMES], per: &Per) -> (f64, f64) {
     (rate(ms[0] + ms[1], per.by[0] + per.by[1]), rate(ms[BASE], per.by[BASE]))
 }
 
-/// The application's methods of a stack, each once, the innermost first. The JVM makes up the names of lambdas' classes anew in each run.
+/// The application's methods of a stack, each once, the innermost first. The JVM makes up the names
+/// of lambdas' classes anew in each run.
 pub(super) fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
     use FrameType::{C1, C2, Inlined, Interpreted};
     let mut methods: Vec<&str> = Vec::new();

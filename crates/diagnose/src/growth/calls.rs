@@ -1,8 +1,9 @@
-//! Calls of the kernel that operations make more of: a query for each row of a list, a log written byte by byte, a directory listed
-//! again and again.
+//! Calls of the kernel that operations make more of: a query for each row of a list, a log written
+//! byte by byte, a directory listed again and again.
 //!
-//! Each of the calls takes as long as ever, so what grows is spread over running, waiting for the network and the disk, in the
-//! methods that call and in those that answer. Together they are one cause: more calls.
+//! Each of the calls takes as long as ever, so what grows is spread over running, waiting for the
+//! network and the disk, in the methods that call and in those that answer. Together they are one
+//! cause: more calls.
 //!
 //! ```text
 //! system calls of application threads, counted each second ─▶ an operation's, slow beside base ─▶ the call that grew
@@ -20,8 +21,9 @@ use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Layer, quantity};
 
-/// What an application asks the kernel for, by what belongs together: where one of these calls is made for each row of a list, so are the
-/// others. Calls by which a thread waits for another one, for memory or for the time follow from how the program goes, and rise with contention.
+/// What an application asks the kernel for, by what belongs together: where one of these calls is
+/// made for each row of a list, so are the others. Calls by which a thread waits for another one,
+/// for memory or for the time follow from how the program goes, and rise with contention.
 const FAMILIES: [&[&str]; 5] = [
     // A request is written and its answer read.
     &[
@@ -56,11 +58,13 @@ const TIMES: f64 = 3.0;
 const MORE: f64 = 3.0;
 /// The same a second, where operations are not counted.
 const MORE_PER_S: f64 = 100.0;
-/// How many times as many the threads must make in a second: a thread that polls makes as many as ever, however few operations there are.
+/// How many times as many the threads must make in a second: a thread that polls makes as many as
+/// ever, however few operations there are.
 const MORE_A_SECOND: f64 = 1.2;
 /// How many times as long a part must take to be the calls' doing.
 const PART_TIMES: f64 = 2.0;
-/// Share of a part's time in which its stacks must be in the call for the part to be the calls' doing.
+/// Share of a part's time in which its stacks must be in the call for the part to be the calls'
+/// doing.
 const IN_THE_CALL: f64 = 0.25;
 
 /// A call that operations make more of.
@@ -78,7 +82,8 @@ pub(super) struct Calls<'a> {
     by_thread: FxHashMap<ThreadId, [f64; FRAMES]>,
 }
 
-/// The call of each family of which an operation, or a second, makes most more; none where calls are not counted.
+/// The call of each family of which an operation, or a second, makes most more; none where calls
+/// are not counted.
 pub(super) fn grown<'a>(
     case: &Case<'a>,
     jvm: ProcessId,
@@ -125,8 +130,9 @@ pub(super) fn grown<'a>(
     grown
 }
 
-/// Takes the connections that were recorded one by one for the calls of connect(), where they are more: recordings
-/// in which calls of threads that live for milliseconds were lost have most of them there.
+/// Takes the connections that were recorded one by one for the calls of connect(), where they are
+/// more: recordings in which calls of threads that live for milliseconds were lost have most of
+/// them there.
 fn more_connects<'a>(
     case: &Case<'a>,
     jvm: ProcessId,
@@ -168,7 +174,8 @@ fn family_of(name: &str) -> Option<&'static [&'static str]> {
 }
 
 impl<'a> Calls<'a> {
-    /// Whether a part of the time is the doing of such calls: it grew, and its stacks are in the call for a good part of it.
+    /// Whether a part of the time is the doing of such calls: it grew, and its stacks are in the
+    /// call for a good part of it.
     pub(super) fn make(&self, recording: &Recording, grown: &Grown<'_>) -> bool {
         let could = grown.key.heading.is_running()
             || matches!(grown.key.heading, Heading::Network | Heading::Disk | Heading::RunQueue);
@@ -206,7 +213,8 @@ impl<'a> Calls<'a> {
 }
 
 impl<'a> Growth<'a> {
-    /// The finding that operations make more calls; `made`: the parts of their time that are these calls' doing.
+    /// The finding that operations make more calls; `made`: the parts of their time that are these
+    /// calls' doing.
     pub(super) fn more_calls(
         &self,
         case: &Case<'_>,

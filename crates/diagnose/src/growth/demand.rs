@@ -1,4 +1,5 @@
-//! Fewer operations, none of which took longer on average: less was asked for, or what asks waits elsewhere. That is no slowness of this JVM.
+//! Fewer operations, none of which took longer on average: less was asked for, or what asks waits
+//! elsewhere. That is no slowness of this JVM.
 //!
 //! ```text
 //! threads' time = what operations take + time without work ─▶ fewer operations, each as long as ever: the rest is time without work
@@ -17,11 +18,13 @@ use crate::{
 /// The id of the finding.
 pub const DEMAND_RULE: &str = "less-demand";
 
-/// How many times of its usual time an operation may take and be as long as ever: throughput itself is noisier.
+/// How many times of its usual time an operation may take and be as long as ever: throughput itself
+/// is noisier.
 const AS_EVER: f64 = 1.15;
 /// What the title says of operations that took as long as ever.
 const AS_LONG: &str = "on average each took no longer";
-/// What all operations together may take longer, as a share of the loss, for most of it to be no slowness of theirs.
+/// What all operations together may take longer, as a share of the loss, for most of it to be no
+/// slowness of theirs.
 const HARDLY: f64 = 0.5;
 /// What the rate of operations must fall to, of what is usual.
 const FELL: f64 = 0.9;
@@ -30,8 +33,8 @@ const VIRTUAL: &str = "virtual threads";
 /// How it begins where nothing but these was missed.
 const SHORT: &str = "single short waits";
 const VIRTUAL_THREAD: &str = "java.lang.VirtualThread.run";
-/// Parts of the names of the threads that end the sleep of virtual threads: JDK 21 to 24, and from JDK 25 on
-/// (java.lang.VirtualThread, java.util.concurrent.DelayScheduler).
+/// Parts of the names of the threads that end the sleep of virtual threads: JDK 21 to 24, and from
+/// JDK 25 on (java.lang.VirtualThread, java.util.concurrent.DelayScheduler).
 const TIMERS: [&str; 2] = ["VirtualThread-unparker", "delayScheduler"];
 /// How often such a thread must have woken up at least for more to be told from chance.
 const FEW: f64 = 20.0;
@@ -39,10 +42,12 @@ const FEW: f64 = 20.0;
 const UNSEEN: f64 = 0.1;
 
 impl Growth<'_> {
-    /// That less was asked for; `None` where operations are not counted, took longer, or too much of the time was not seen.
+    /// That less was asked for; `None` where operations are not counted, took longer, or too much
+    /// of the time was not seen.
     pub(crate) fn less_demand(&self, case: &Case<'_>) -> Option<Finding> {
         let (slow, base) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
-        // Operations that hardly take any time may take half as long again without anybody waiting for that.
+        // Operations that hardly take any time may take half as long again without anybody waiting
+        // for that.
         let hardly = self.most_share(case) < HARDLY;
         let as_ever = base > 0.0 && (slow <= AS_EVER * base || hardly);
         let seen = self.unseen <= UNSEEN
@@ -64,7 +69,8 @@ impl Growth<'_> {
     }
 }
 
-/// Whether virtual threads were at work whose waits nobody saw: without their carriers the kernel knows nothing of them.
+/// Whether virtual threads were at work whose waits nobody saw: without their carriers the kernel
+/// knows nothing of them.
 fn hides_virtual_threads(recording: &Recording) -> bool {
     let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
     let is_virtual = |frame: &Frame| recording.strings.get(frame.name).starts_with(VIRTUAL_THREAD);
@@ -72,8 +78,9 @@ fn hides_virtual_threads(recording: &Recording) -> bool {
         && recording.frames.iter().any(is_virtual)
 }
 
-/// That more virtual threads were woken after a time than usual, where their sleep is not recorded: sleeping, they are on no thread of the
-/// kernel, and no record of a lock shows them; the thread that ends their sleep does.
+/// That more virtual threads were woken after a time than usual, where their sleep is not recorded:
+/// sleeping, they are on no thread of the kernel, and no record of a lock shows them; the thread
+/// that ends their sleep does.
 pub(crate) fn unseen_sleeps(case: &Case<'_>, jvm: ProcessId) -> Option<BlindSpot> {
     let (recording, chains) = (case.recording, case.chains());
     if sleeps_are_recorded(recording, jvm) {
@@ -114,7 +121,8 @@ fn sleeps_are_recorded(recording: &Recording, jvm: ProcessId) -> bool {
         .any(|span| span.thread().is_some_and(is_virtual))
 }
 
-/// The same by the operations' latency, where a series tells it; `None` where it rose, or none does.
+/// The same by the operations' latency, where a series tells it; `None` where it rose, or none
+/// does.
 pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress) -> Option<Finding> {
     // The typical tick: a single operation of a quiet second may take any time.
     let typical = |windows: &[Window]| {
@@ -130,7 +138,8 @@ pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress
     finding(case, process, (AS_LONG, &took), "what threads did was not seen", &latency.measured_on)
 }
 
-/// Whether fewer operations were begun at all: where as many were, and more of them failed, no less was asked for.
+/// Whether fewer operations were begun at all: where as many were, and more of them failed, no less
+/// was asked for.
 fn fell(case: &Case<'_>) -> bool {
     let rate = |windows: &[Window]| {
         let counted = windows.iter().map(|w| thread_ledger::operations(case.recording, *w).unwrap_or(0.0));

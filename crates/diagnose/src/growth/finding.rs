@@ -25,20 +25,23 @@ impl<'a> Growth<'a> {
     ) -> Finding {
         let (per, threads, jvm) = (&self.per, self.threads, self.jvm);
         let Grown { key, part, .. } = lead.part;
-        // Without a measured loss, that threads do something else is no loss yet.
-        // Code that runs as much as it always does, while fewer operations are done, may do other work.
+        // Without a measured loss, that threads do something else is no loss yet. Code that runs as
+        // much as it always does, while fewer operations are done, may do other work.
         let as_ever = key.heading.is_running() && !lead.part.runs_more;
-        // Threads that always sleep between operations, and now sleep for longer: that may be all that is asked of them.
+        // Threads that always sleep between operations, and now sleep for longer: that may be all
+        // that is asked of them.
         let paced = key.heading == Heading::Sleep && lead.part.base >= PACE * lead.part.slow;
         let rule = if paced { PACE_RULE } else { RULE };
-        // Of windows that somebody chose, without a series, it is not known that anything was lost in them.
+        // Of windows that somebody chose, without a series, it is not known that anything was lost
+        // in them.
         let is_lost = case.loss.lost_ms > 0.0;
         let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced && is_lost;
         let what = words::doing(key);
         // Who waits for it: as the waits were followed, else as they grew together.
         let way = lead.part.way();
         let waiting = way.as_ref().and_then(|way| way.first()).map(|step| (part.threads.len(), step.key));
-        // Where it is known who woke threads, one that takes from a queue and is called idle has no work; else it may wait for a thing.
+        // Where it is known who woke threads, one that takes from a queue and is called idle has no
+        // work; else it may wait for a thing.
         let by_wakers = || case.recording.spans_of(kind::SCHED_OFF).any(|s| s.label(label::WAKER).is_some());
         let waits = |g: &&&Grown<'_>| g.key.heading != Heading::Idle || !by_wakers();
         let mut behind_it = lead.behind.iter().filter(waits).peekable();
@@ -78,7 +81,8 @@ impl<'a> Growth<'a> {
                 .at(part.longest.map(|(_, _, from, _)| from)),
             );
         }
-        // Each new connection takes a round trip and whatever the peer does to accept it, and waits on it follow from that.
+        // Each new connection takes a round trip and whatever the peer does to accept it, and waits
+        // on it follow from that.
         let connects = self.calls.iter().find(|c| c.connects() && key.heading == Heading::Network);
         evidence.extend(connects.map(|calls| {
             Evidence::summed("connections and system calls, counted", words::connections(calls))
@@ -100,7 +104,8 @@ impl<'a> Growth<'a> {
                     &lead.part.cause,
                     way.as_ref(),
                     case.jvm_name(jvm),
-                    // Where threads are counted, those that wait for a CPU to run the same count as well.
+                    // Where threads are counted, those that wait for a CPU to run the same count as
+                    // well.
                     lead.part.slow + if per.each.is_counted() { 0.0 } else { lead.part.credit.max(0.0) },
                     lead.part.base,
                     per.each
@@ -146,7 +151,8 @@ impl<'a> Growth<'a> {
 }
 
 impl Grown<'_> {
-    /// The row that it is in the evidence of a finding. `own`: the name of the JVM whose threads are not called another's.
+    /// The row that it is in the evidence of a finding. `own`: the name of the JVM whose threads
+    /// are not called another's.
     pub(super) fn evidence(&self, own: &str, each: Each) -> Evidence {
         let text = format!(
             "{}: {}, by {}",
@@ -158,7 +164,8 @@ impl Grown<'_> {
     }
 }
 
-/// Whether most of a wait is one in which a carrier stands with its virtual thread, so that no other one gets on.
+/// Whether most of a wait is one in which a carrier stands with its virtual thread, so that no
+/// other one gets on.
 fn pins(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
     if key.heading.is_running() || matches!(key.heading, Heading::RunQueue | Heading::Idle) {
         return false;
@@ -173,7 +180,8 @@ fn pins(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
         }
         false
     };
-    // A virtual thread that has left its carrier is a thread of its own here, without an id at the kernel.
+    // A virtual thread that has left its carrier is a thread of its own here, without an id at the
+    // kernel.
     let on_carriers = part.threads.iter().all(|id| case.recording.threads[id.index()].tid.is_some());
     let (mut all, mut carried) = (0.0, 0.0);
     for (stack, ms) in &part.by_stack {

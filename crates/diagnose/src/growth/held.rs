@@ -1,5 +1,5 @@
-//! Requests that are answered late while no thread works on them or waits for them: they stand in a queue, in a timer, in a buffer that
-//! is not flushed, or in a future that nobody completes.
+//! Requests that are answered late while no thread works on them or waits for them: they stand in a
+//! queue, in a timer, in a buffer that is not flushed, or in a future that nobody completes.
 //!
 //! ```text
 //! first bytes of a request read ──▶ … ──▶ first bytes of its answer sent      what the collector of requests counts
@@ -23,7 +23,8 @@ pub const HELD_RULE: &str = "answers-held-back";
 const FEW: f64 = 20.0;
 /// How many times as long as usual a request must take.
 const LONGER: f64 = 1.5;
-/// What of the time that requests take longer threads may spend more on them: beyond that they are not held back, but worked on or waited for.
+/// What of the time that requests take longer threads may spend more on them: beyond that they are
+/// not held back, but worked on or waited for.
 const BY_THREADS: f64 = 0.5;
 /// Calls by which an answer is sent.
 const SENDS: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
@@ -65,7 +66,8 @@ fn points(series: &Series) -> impl Iterator<Item = (i64, i64, f64)> {
 }
 
 impl Growth<'_> {
-    /// That answers are held back; `None` where requests were not counted, are answered as soon as ever, or threads spend more on them.
+    /// That answers are held back; `None` where requests were not counted, are answered as soon as
+    /// ever, or threads spend more on them.
     pub(crate) fn held_back(&self, case: &Case<'_>) -> Option<Finding> {
         let lost_ms = case.loss.lost_ms;
         let slow = Answered::of(case.recording, self.jvm, &case.slow)?;
@@ -156,8 +158,8 @@ fn sender(case: &Case<'_>, jvm: ProcessId) -> Option<(String, f64)> {
     (all > 0.0 && calls >= MOST * all).then(|| (thread.to_owned(), calls / all))
 }
 
-/// Where nothing tells when it was slow: how long requests take, where threads work on them or wait for them for less than half of that.
-/// `work_ms`: what all threads spent on work.
+/// Where nothing tells when it was slow: how long requests take, where threads work on them or wait
+/// for them for less than half of that. `work_ms`: what all threads spent on work.
 pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<String> {
     let answered = Answered::of(case.recording, jvm, &case.slow)?;
     let each = work_ms / answered.count;
@@ -180,7 +182,8 @@ mod tests {
     use super::*;
     use crate::built::{Built, whole_run};
 
-    /// A minute in which eight requests a tenth of a second are answered, in the middle third after `slow_ms` and else after 5 ms.
+    /// A minute in which eight requests a tenth of a second are answered, in the middle third after
+    /// `slow_ms` and else after 5 ms.
     fn service(slow_ms: f64) -> Built {
         let mut built = Built::jvm("25", "G1", 60.0);
         let jvm = built.jvm;

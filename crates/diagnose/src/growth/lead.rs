@@ -13,12 +13,14 @@ pub(super) struct Lead<'g, 'a> {
     pub(super) throughout: f64,
 }
 
-/// What grew most; what queues behind it, where it is a resource that some thread waits for nearly all the time.
+/// What grew most; what queues behind it, where it is a resource that some thread waits for nearly
+/// all the time.
 pub(super) fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<Lead<'g, 'a>> {
     let slow_ns = Intervals::of_windows(&case.slow).length_ns().max(1) as f64;
     let throughout =
         |g: &Grown<'_>| Intervals::of(g.part.moments.iter().copied()).length_ns() as f64 / slow_ns;
-    // That threads were blocked, on what nobody saw, names no cause: it stays with what is not explained.
+    // That threads were blocked, on what nobody saw, names no cause: it stays with what is not
+    // explained.
     let names_a_cause = |g: &&'g Grown<'a>| !matches!(g.key.heading, Heading::Idle | Heading::Blocked);
     let mut grew = grown.iter().copied().filter(|g| g.by() > 0.0).filter(names_a_cause);
     let first = grew.next()?;
@@ -29,8 +31,8 @@ pub(super) fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<L
     };
     let waits = |g: &&'g Grown<'a>| on_threads(g.key.heading) && g.holds && g.by() > 0.0;
     let behind: Vec<_> = grown.iter().copied().filter(waits).collect();
-    // Each thread that waits behind another one waits about as long as that one does: what waits grew by is no more than that many times
-    // what is waited for.
+    // Each thread that waits behind another one waits about as long as that one does: what waits
+    // grew by is no more than that many times what is waited for.
     let threads = behind.iter().map(|g| g.part.threads.len()).max().unwrap_or(0) as f64;
     let waited: f64 = behind.iter().filter(|g| g.key.heading != Heading::Idle).map(|g| g.by()).sum();
     if waited > TIMES * threads * root.by() {

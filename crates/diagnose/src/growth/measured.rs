@@ -1,4 +1,5 @@
-//! What operations took longer for: the time of threads in slow windows and base, divided by operations.
+//! What operations took longer for: the time of threads in slow windows and base, divided by
+//! operations.
 
 use fathom_recording::ProcessId;
 
@@ -87,7 +88,8 @@ pub(super) fn halves(moments: &Intervals) -> (Intervals, Intervals) {
     (Intervals::of(first), Intervals::of(second))
 }
 
-/// Operations in each frame, where a series or the recording itself counts them in all; else milliseconds.
+/// Operations in each frame, where a series or the recording itself counts them in all; else
+/// milliseconds.
 pub(super) fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
     let counted = frames.each_ref().map(|moments| {
         let windows = moments.windows();

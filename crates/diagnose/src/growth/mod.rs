@@ -7,19 +7,22 @@
 //!                                                                  └─ another thread: who waits behind it
 //! ```
 //!
-//! Threads that wait for each other multiply a delay: of 24 workers that share four connections, 20 wait for those that
-//! wait for the peer. So a wait for a thread is attributed to what the thread that ended it did meanwhile
-//! ([`crate::attribution`]). Where the recording does not say who ended the waits and they grew most, the resource that some
-//! thread waited for during nearly all of the slow time is the cause, and the others wait behind it. Where no resource is,
-//! the wait itself is reported.
+//! Threads that wait for each other multiply a delay: of 24 workers that share four connections, 20
+//! wait for those that wait for the peer. So a wait for a thread is attributed to what the thread
+//! that ended it did meanwhile ([`crate::attribution`]). Where the recording does not say who ended
+//! the waits and they grew most, the resource that some thread waited for during nearly all of the
+//! slow time is the cause, and the others wait behind it. Where no resource is, the wait itself is
+//! reported.
 //!
-//! Limits. The base must be there and seen by the same sources. Of several JVMs only that in which most grew is looked at.
+//! Limits. The base must be there and seen by the same sources. Of several JVMs only that in which
+//! most grew is looked at.
 
 mod attributed;
 pub(crate) mod busy_pools;
 mod callers;
 mod calls;
 pub(crate) mod demand;
+mod each;
 mod finding;
 pub(crate) mod held;
 mod lead;
@@ -45,6 +48,7 @@ use crate::waits::Heading;
 use crate::{Case, Confidence, Finding, RuledOut, merge, quantity};
 pub(crate) use attributed::Attributed;
 use calls::Calls;
+use each::{Each, Per};
 use lead::{Lead, lead};
 use measured::grown;
 use parts::{BASE, Cause, FRAMES, Key, Part};
@@ -57,8 +61,8 @@ pub const PACE_RULE: &str = "slower-pace";
 /// The id where operations make more calls of the kernel, each of which takes as long as ever.
 pub const CALLS_RULE: &str = "more-calls";
 
-/// What an operation must have grown by to be told, as a share of what it takes in the base: below, it is the noise that
-/// throughput itself has.
+/// What an operation must have grown by to be told, as a share of what it takes in the base: below,
+/// it is the noise that throughput itself has.
 const GREW: f64 = 0.2;
 /// What of the growth a part must make up to be called the cause.
 const LEADS: f64 = 0.25;
@@ -70,15 +74,18 @@ const MOST: f64 = 0.5;
 const THROUGHOUT: f64 = 0.5;
 /// How many times of its usual time a part must take to be likely, in both halves of the slow time.
 const TIMES: f64 = 1.5;
-/// What sleeping must usually take of what it takes now to be the pace of the work, and not a delay that came.
+/// What sleeping must usually take of what it takes now to be the pace of the work, and not a delay
+/// that came.
 const PACE: f64 = 0.25;
-/// How many times of its usual CPU time an operation must need for its waiting for a CPU to follow from that.
+/// How many times of its usual CPU time an operation must need for its waiting for a CPU to follow
+/// from that.
 const MORE_CPU: f64 = 1.3;
 /// How many times of its usual share of the wall time code must run to run more.
 const MORE: f64 = 1.1;
 /// What the half of the slow time with less of a part must have of the other half's.
 const FAIR: f64 = 0.2;
-/// What of the growth a part that is new must make up to be reported beside a cause that explains most of it.
+/// What of the growth a part that is new must make up to be reported beside a cause that explains
+/// most of it.
 const NEW_LEADS: f64 = 0.02;
 /// How many times of its usual time a part must take to be new.
 const NEW_TIMES: f64 = 10.0;
@@ -96,7 +103,8 @@ struct Grown<'a> {
     slow: f64,
     /// The same in the base.
     base: f64,
-    /// What it is credited with beside its own growth, in the same unit; negative where another part is credited with it.
+    /// What it is credited with beside its own growth, in the same unit; negative where another
+    /// part is credited with it.
     credit: f64,
     /// Whether it takes [`TIMES`] as long in each half of the slow time.
     holds: bool,
@@ -113,13 +121,15 @@ impl Grown<'_> {
 }
 
 impl<'a> Grown<'a> {
-    /// The way on which most of it came in the slow time; `None` where most of it are times of threads that waited for no other one.
+    /// The way on which most of it came in the slow time; `None` where most of it are times of
+    /// threads that waited for no other one.
     fn way(&self) -> Option<Path<'a>> {
         way_of(&self.part)
     }
 }
 
-/// The way on which most of a part came in the slow time; `None` where most of it are times of threads that waited for no other one.
+/// The way on which most of a part came in the slow time; `None` where most of it are times of
+/// threads that waited for no other one.
 fn way_of<'a>(part: &Part<'a>) -> Option<Path<'a>> {
     let slow = |ms: &[f64; FRAMES]| ms[0] + ms[1];
     let ways = part.ways.iter();
@@ -131,42 +141,9 @@ fn way_of<'a>(part: &Part<'a>) -> Option<Path<'a>> {
 pub(crate) struct Explained {
     pub(crate) findings: Vec<Finding>,
     pub(crate) left: Vec<Left>,
-    /// Share of the growth that is what the holder of a lock did meanwhile, which a finding about the lock tells of.
+    /// Share of the growth that is what the holder of a lock did meanwhile, which a finding about
+    /// the lock tells of.
     pub(crate) of_holders: f64,
-}
-
-/// What amounts are an amount of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Each {
-    /// An operation that a series counts.
-    Operation,
-    /// A request that the recording counts.
-    Request,
-    /// An exchange that the recording counts.
-    Exchange,
-    /// A millisecond of wall time, where neither is counted: amounts are threads at a time.
-    Moment,
-}
-
-impl Each {
-    fn is_counted(self) -> bool {
-        self != Self::Moment
-    }
-
-    /// "operation".
-    fn noun(self) -> &'static str {
-        match self {
-            Self::Exchange => "exchange",
-            Self::Request => "request",
-            _ => "operation",
-        }
-    }
-}
-
-/// What amounts are divided by.
-struct Per {
-    each: Each,
-    by: [f64; FRAMES],
 }
 
 /// What an operation's time grew by in the JVM in which it grew most.
@@ -196,13 +173,15 @@ impl<'a> Growth<'a> {
         of_each.max_by(|a, b| a.all().total_cmp(&b.all()))
     }
 
-    /// Whether operations took longer by more than noise does, and by enough to be why there were fewer.
+    /// Whether operations took longer by more than noise does, and by enough to be why there were
+    /// fewer.
     pub(crate) fn grew(&self, case: &Case<'_>) -> bool {
         self.took_longer(least_growth(case)) && self.most_ms(case) >= LEADS * lost_ms(case)
     }
 
-    /// What of the loss the growth can explain at most, milliseconds: while operations are lost, somebody waits for one that takes longer, so
-    /// that what all of them took longer is no less than the time that was lost.
+    /// What of the loss the growth can explain at most, milliseconds: while operations are lost,
+    /// somebody waits for one that takes longer, so that what all of them took longer is no less
+    /// than the time that was lost.
     fn most_ms(&self, case: &Case<'_>) -> f64 {
         lost_ms(case).min(self.all() * (self.per.by[0] + self.per.by[1]))
     }
@@ -215,8 +194,8 @@ impl<'a> Growth<'a> {
     /// Whether operations took longer by more than a share.
     fn took_longer(&self, least: f64) -> bool {
         let usual: f64 = self.worked().map(|g| g.base).sum();
-        // Work that only moved from one method or peer to another made no operation longer. Where operations are not counted, the
-        // parts of threads' time always add up to the same.
+        // Work that only moved from one method or peer to another made no operation longer. Where
+        // operations are not counted, the parts of threads' time always add up to the same.
         let grew = match self.per.each.is_counted() {
             true => self.worked().map(|g| g.slow - g.base).sum(),
             false => self.all(),
@@ -239,8 +218,9 @@ impl<'a> Growth<'a> {
         self.worked().filter(|g| !on_threads(g.key.heading)).map(Grown::by).sum::<f64>() + self.of_holders
     }
 
-    /// Cuts findings about resources to what the resource's part of an operation grew by: that application threads waited long for a CPU,
-    /// or were long in page faults, explains a loss only as far as they did so more than usual for each operation.
+    /// Cuts findings about resources to what the resource's part of an operation grew by: that
+    /// application threads waited long for a CPU, or were long in page faults, explains a loss only
+    /// as far as they did so more than usual for each operation.
     ///
     /// Returns what is left with too little to matter, with the figure that says so.
     pub(crate) fn limit(&self, case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOut> {
@@ -286,7 +266,8 @@ impl<'a> Growth<'a> {
         too_small
     }
 
-    /// Whether operations hardly did so in the baseline, and it is nothing that follows from waiting for others.
+    /// Whether operations hardly did so in the baseline, and it is nothing that follows from
+    /// waiting for others.
     fn is_new(&self, grown: &Grown<'_>) -> bool {
         use Heading::{Disk, Dns, Network, Sleep};
         let heading = grown.key.heading;
@@ -303,8 +284,9 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Credits running time with what waiting for a CPU grew by beyond what findings say of others that took CPUs, where operations need
-    /// more CPU time: threads that run longer wait longer, for each other and for their next turn.
+    /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
+    /// that took CPUs, where operations need more CPU time: threads that run longer wait longer,
+    /// for each other and for their next turn.
     pub(crate) fn credit_running(&mut self, findings: &[Finding]) {
         let runs = || self.grown.iter().filter(|g| g.key.heading.is_running());
         let queues = || self.grown.iter().filter(|g| g.key.heading == Heading::RunQueue);
@@ -344,8 +326,9 @@ impl<'a> Growth<'a> {
             .any(|finding| finding.process_id == self.jvm && (of_rule(finding.rule) || of_starts(finding)))
     }
 
-    /// Credits findings about locks with what the holders did meanwhile in their own time: what others wait for takes the holder as long, and
-    /// is the same cause. No longer than the others wait, though: what a thread does while nobody waits is its own.
+    /// Credits findings about locks with what the holders did meanwhile in their own time: what
+    /// others wait for takes the holder as long, and is the same cause. No longer than the others
+    /// wait, though: what a thread does while nobody waits is its own.
     pub(crate) fn credit_holders(&mut self, findings: &[Finding]) {
         let mut waited: BTreeMap<Key<'a>, f64> = BTreeMap::new();
         for g in self.grown.iter().filter(|g| g.cause.by_lock && self.is_told(g, findings)) {
@@ -362,8 +345,9 @@ impl<'a> Growth<'a> {
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
     }
 
-    /// `most` findings of what grew most at most, where findings of rules explain `explained` of the loss. `by_change`: the slow windows are
-    /// those in which threads spent their time differently, and whether that was a loss is not known.
+    /// `most` findings of what grew most at most, where findings of rules explain `explained` of
+    /// the loss. `by_change`: the slow windows are those in which threads spent their time
+    /// differently, and whether that was a loss is not known.
     pub(crate) fn findings(
         &self,
         case: &Case<'a>,
@@ -425,7 +409,8 @@ impl<'a> Growth<'a> {
             let (cause, is_resource) = (lead.part.cause, !lead.behind.is_empty());
             left.retain(|g| g.cause != cause && !(is_resource && on_threads(g.key.heading)));
         }
-        // What is small beside the cause and new: a second change, which stays when the first is undone.
+        // What is small beside the cause and new: a second change, which stays when the first is
+        // undone.
         if self.per.each.is_counted() && case.loss.lost_ms > 0.0 && !by_change {
             // Threads that sleep or wait in a method run in it, too.
             let is_own =
@@ -448,8 +433,9 @@ impl<'a> Growth<'a> {
     }
 }
 
-/// By which share operations must have taken longer: [`GREW`], or half of what made them fewer where that is less than a dip. Fewer by a
-/// sixth took longer by a fifth, where somebody always waits for one.
+/// By which share operations must have taken longer: [`GREW`], or half of what made them fewer
+/// where that is less than a dip. Fewer by a sixth took longer by a fifth, where somebody always
+/// waits for one.
 fn least_growth(case: &Case<'_>) -> f64 {
     let lost = case.loss.lost_ms / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE);
     match lost > 0.0 && lost < GREW {
@@ -458,8 +444,9 @@ fn least_growth(case: &Case<'_>) -> f64 {
     }
 }
 
-/// Whether threads spend no more of their time in a wait than usual, and as much as ever on other things: fewer operations are each charged
-/// with more of it, and it makes none of them fewer. What makes threads do less takes time from all else that they do.
+/// Whether threads spend no more of their time in a wait than usual, and as much as ever on other
+/// things: fewer operations are each charged with more of it, and it makes none of them fewer. What
+/// makes threads do less takes time from all else that they do.
 fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> bool {
     let waits = !key.heading.is_running() && !matches!(key.heading, Heading::RunQueue | Heading::Throttled);
     let threads = part.threads.len().max(1) as f64;
@@ -469,7 +456,8 @@ fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> boo
     waits && slow <= MORE * base && others >= 1.0 / MORE
 }
 
-/// What was lost. In windows that the user gave, or that were found on what threads do, that is not known, but at most all of their time.
+/// What was lost. In windows that the user gave, or that were found on what threads do, that is not
+/// known, but at most all of their time.
 fn lost_ms(case: &Case<'_>) -> f64 {
     if case.loss.lost_ms > 0.0 { case.loss.lost_ms } else { Case::length_ms(&case.slow) }
 }

@@ -1,5 +1,5 @@
-//! What the application's threads of a JVM spent their time on, slow beside base: by heading, by the method of the
-//! application in which they were, and by what they waited for by name.
+//! What the application's threads of a JVM spent their time on, slow beside base: by heading, by
+//! the method of the application in which they were, and by what they waited for by name.
 //!
 //! ```text
 //! thread, its moments by heading ─┬─ running ──▶ by CPU samples: the application's method
@@ -7,10 +7,13 @@
 //!                                               └─ the rest ──────────▶ by heading alone
 //! ```
 //!
-//! Waits for threads are attributed to what those threads did meanwhile ([`crate::attribution`]), to the end.
+//! Waits for threads are attributed to what those threads did meanwhile ([`crate::attribution`]),
+//! to the end.
 //!
-//! The parts of a thread add up to its time in the windows: they are the moments of the ledger of threads, cut further.
+//! The parts of a thread add up to its time in the windows: they are the moments of the ledger of
+//! threads, cut further.
 
+mod reached;
 mod running;
 
 use std::hash::{Hash, Hasher};
@@ -23,9 +26,11 @@ use crate::attribution::{Attribution, Path, Piece, Pool, is_followed, lives_of_p
 use crate::chain::Chains;
 use crate::intervals::Intervals;
 use crate::waits::{Heading, record};
+use reached::{is_reached, reached};
 use running::{Ran, ms_of, on_cpu, running, sampled};
 
-/// Windows that are held against each other: the first half of the slow time, the second half, the base.
+/// Windows that are held against each other: the first half of the slow time, the second half, the
+/// base.
 pub(super) const FRAMES: usize = 3;
 /// The base among them.
 pub(super) const BASE: usize = 2;
@@ -34,14 +39,17 @@ pub(super) const BASE: usize = 2;
 const ALIKE: f64 = 0.1;
 /// What waiting for time-outs must usually take of what it takes now to be a habit.
 const HABIT: f64 = 0.25;
-/// A pool that runs as much as this part of what the busiest one does is one of those that do the operations.
+/// A pool that runs as much as this part of what the busiest one does is one of those that do the
+/// operations.
 const WORKS: f64 = 0.25;
 /// What of the time the busiest pool must run for pools to be told apart by how much they run.
 const HARDLY: f64 = 0.01;
-/// Waits of all threads that are followed at most, by heading and frame, and of one thread at least: a fair part of very many.
+/// Waits of all threads that are followed at most, by heading and frame, and of one thread at
+/// least: a fair part of very many.
 const MOST_FOLLOWED: usize = 60_000;
 const LEAST_FOLLOWED: usize = 40;
-/// Shares of the work, which are rounded to per cents and held against no baseline, need so many times fewer.
+/// Shares of the work, which are rounded to per cents and held against no baseline, need so many
+/// times fewer.
 const FEWER: usize = 5;
 /// Share of what a thread did while others waited for it from which on it is counted as theirs.
 const REACHED: f64 = 0.5;
@@ -62,7 +70,8 @@ pub(crate) struct Key<'a> {
 
 impl PartialEq for Key<'_> {
     fn eq(&self, other: &Self) -> bool {
-        // Words of a recording stand in it once: the same ones are mostly seen to be so without looking at them.
+        // Words of a recording stand in it once: the same ones are mostly seen to be so without
+        // looking at them.
         let same = |a: &str, b: &str| std::ptr::eq(a, b) || a == b;
         self.heading == other.heading && same(self.place, other.place) && same(self.target, other.target)
     }
@@ -78,7 +87,8 @@ impl Hash for Key<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Cause<'a> {
     pub(super) key: Key<'a>,
-    /// The pool whose threads do so, where it is another one than that of the threads that wait for them.
+    /// The pool whose threads do so, where it is another one than that of the threads that wait for
+    /// them.
     pub(super) other: Option<Pool<'a>>,
     /// Whether a lock stands between.
     pub(super) by_lock: bool,
@@ -111,7 +121,8 @@ pub(super) struct Part<'a> {
     pub(super) ended: [usize; FRAMES],
     /// Of the longest time: how long, nanoseconds, whose, from when to when.
     pub(super) longest: Option<(i64, ThreadId, i64, i64)>,
-    /// Whether it is that of threads of a pool that was not there in the base, and that do no operations.
+    /// Whether it is that of threads of a pool that was not there in the base, and that do no
+    /// operations.
     pub(super) is_new: bool,
     /// Waits that were followed, by frame: a fair part of all where there are many.
     followed: Vec<(usize, Piece<'a>)>,
@@ -150,8 +161,8 @@ impl<'a> Part<'a> {
         base >= HABIT * (self.ms[0] + self.ms[1]) / slow_ms
     }
 
-    /// Whether a thread spends the same part of its time so whatever the operations do: a reader without a message, a timer's
-    /// thread. Fewer operations would each be charged with more of it.
+    /// Whether a thread spends the same part of its time so whatever the operations do: a reader
+    /// without a message, a timer's thread. Fewer operations would each be charged with more of it.
     fn is_background(&self, lengths_ms: &[f64; FRAMES]) -> bool {
         let slow_ms = (lengths_ms[0] + lengths_ms[1]).max(f64::MIN_POSITIVE);
         let base_ms = lengths_ms[BASE].max(f64::MIN_POSITIVE);
@@ -162,7 +173,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The time of one thread under one key, split by what it is attributed to: as much in all as the key has.
+/// The time of one thread under one key, split by what it is attributed to: as much in all as the
+/// key has.
 fn attributed<'a>(key: Key<'a>, mut part: Part<'a>, thread: ThreadId) -> Vec<(Cause<'a>, Part<'a>)> {
     let mut sums = [0_i64; FRAMES];
     let length = |from: i64, to: i64| to.saturating_sub(from).max(0);
@@ -219,7 +231,8 @@ pub(super) struct Parts<'a> {
 pub(super) enum Kept {
     /// That of all application threads.
     All,
-    /// Without what is the same however many operations there are: where times are to be divided by their number.
+    /// Without what is the same however many operations there are: where times are to be divided by
+    /// their number.
     OfOperations,
     /// That of threads of pools which run, and what they wait for.
     AtWork,
@@ -284,8 +297,9 @@ pub(super) fn of<'a>(
                 ran.entry((place, stack, thread)).or_default()[frame] += weight;
             }
         }
-        // Who does operations and sleeps between them does fewer the longer it sleeps, and may sleep nearly all the time.
-        // A thread that does none and sleeps as much as ever, in fewer and longer turns, has a pace of its own.
+        // Who does operations and sleeps between them does fewer the longer it sleeps, and may
+        // sleep nearly all the time. A thread that does none and sleeps as much as ever, in fewer
+        // and longer turns, has a pace of its own.
         let is_new = lives.get(&pool).is_some_and(|life| is_new(life, &frames[BASE]));
         let stays = |key: &Key<'_>, part: &Part<'_>| match key.heading {
             Heading::Sleep => works || !without_background || !is_alike(&part.ms, &lengths_ms),
@@ -320,30 +334,11 @@ fn is_new(life: &Intervals, base: &Intervals) -> bool {
     (life.and(base).length_ns() as f64) < WAS_THERE * base.length_ns() as f64
 }
 
-/// Whether a thread of the JDK's own waits for its next turn, without any method of the application on its stack: a timer, a cleaner, a carrier
-/// of virtual threads. No operation waits there.
+/// Whether a thread of the JDK's own waits for its next turn, without any method of the application
+/// on its stack: a timer, a cleaner, a carrier of virtual threads. No operation waits there.
 fn is_of_jdk_alone(key: &Key<'_>) -> bool {
     use Heading::{NativeLock, Sleep, TimedWait, Waiting};
     matches!(key.heading, TimedWait | Sleep | Waiting | NativeLock) && is_of_jdk(key.place)
-}
-
-/// Slow milliseconds of what threads of a pool did while others waited for them.
-type Reached<'a> = FxHashMap<(Pool<'a>, Key<'a>), f64>;
-
-fn reached<'a>(all: &[(Pool<'a>, Cause<'a>, Part<'a>)]) -> Reached<'a> {
-    let mut reached = Reached::default();
-    for (_, cause, part) in all {
-        if let Some(other) = cause.other {
-            *reached.entry((other, cause.key)).or_default() += part.ms[0] + part.ms[1];
-        }
-    }
-    reached
-}
-
-/// Whether what a thread does is what others wait for: their waits count it already, once for each of them.
-fn is_reached(reached: &Reached<'_>, pool: Pool<'_>, cause: &Cause<'_>, part: &Part<'_>) -> bool {
-    let by_waits = reached.get(&(pool, cause.key)).copied().unwrap_or(0.0);
-    cause.other.is_none() && by_waits >= REACHED * (part.ms[0] + part.ms[1]) && by_waits > 0.0
 }
 
 /// Whether a share of time is the same in the slow time and in the base.
@@ -353,8 +348,9 @@ fn is_alike(ms: &[f64; FRAMES], lengths_ms: &[f64; FRAMES]) -> bool {
     (slow - base).abs() <= ALIKE * slow.max(base)
 }
 
-/// The pools whose threads do the operations: those that run as much as a fair part of what the busiest one does, and do so more or less
-/// with the operations. One that runs as much as ever, however many operations there are, does none of them.
+/// The pools whose threads do the operations: those that run as much as a fair part of what the
+/// busiest one does, and do so more or less with the operations. One that runs as much as ever,
+/// however many operations there are, does none of them.
 fn at_work<'a>(
     chains: &Chains<'a>,
     application: &[ThreadId],
@@ -397,8 +393,8 @@ type ByKey<'a> = FxHashMap<Key<'a>, Part<'a>>;
 type ByCause<'a> = FxHashMap<Cause<'a>, Part<'a>>;
 
 #[allow(clippy::too_many_arguments, reason = "one step of the cut")]
-/// Time of one thread under one heading, by the times that it was off the CPU; what none of them covers, by the
-/// heading alone.
+/// Time of one thread under one heading, by the times that it was off the CPU; what none of them
+/// covers, by the heading alone.
 fn off<'a>(
     parts: &mut ByKey<'a>,
     (places, attribution, chains): (&mut Places<'a>, &mut Attribution<'_, 'a>, &Chains<'a>),

@@ -7,7 +7,8 @@ use crate::chain::Chains;
 use crate::thread_ledger::Taken;
 use crate::waits::Heading;
 
-/// Within which time short waits are summed up, nanoseconds: a thread's that wait often are told after a tenth of a second.
+/// Within which time short waits are summed up, nanoseconds: a thread's that wait often are told
+/// after a tenth of a second.
 pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
 /// Whether a method is one of the JDK's.
 pub(crate) fn is_of_jdk(name: &str) -> bool {
@@ -17,7 +18,8 @@ pub(crate) fn is_of_jdk(name: &str) -> bool {
 /// The beginning of the methods that every thread's Java code is below.
 const RUN: &str = "java.lang.Thread.run";
 
-/// Packages of the JDK and of what it is made of: the method that called into them is the application's.
+/// Packages of the JDK and of what it is made of: the method that called into them is the
+/// application's.
 const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", "jdk/"];
 
 /// Whether a method is one of a queue of `java.util.concurrent`.
@@ -60,13 +62,14 @@ impl<'a> Places<'a> {
         chains.short_waits(thread).map(of).collect()
     }
 
-    /// The innermost method of a stack that is not the JDK's; the outermost Java method where all are, below the thread's own; empty without
-    /// any.
+    /// The innermost method of a stack that is not the JDK's; the outermost Java method where all
+    /// are, below the thread's own; empty without any.
     pub(crate) fn of(&mut self, stack: Option<StackId>) -> &'a str {
         stack.map_or("", |stack| self.known(stack).0)
     }
 
-    /// Whether the application's innermost method takes something from a queue of the JDK, or hands something over in one.
+    /// Whether the application's innermost method takes something from a queue of the JDK, or hands
+    /// something over in one.
     pub(crate) fn queues(&mut self, stack: Option<StackId>) -> bool {
         stack.is_some_and(|stack| self.known(stack).1)
     }

@@ -1,4 +1,5 @@
-//! Whether a wait for the network is one for room to send: the other side takes in slowly what is written.
+//! Whether a wait for the network is one for room to send: the other side takes in slowly what is
+//! written.
 
 use fathom_recording::FrameType::{C1, C2, Inlined, Interpreted, Kernel};
 use fathom_recording::{Recording, StackId};
@@ -6,10 +7,12 @@ use fathom_recording::{Recording, StackId};
 use super::parts::Part;
 use crate::Case;
 
-/// Functions of the kernel in which a thread sends (net/ipv4/tcp.c, net/core/stream.c, net/socket.c).
+/// Functions of the kernel in which a thread sends (net/ipv4/tcp.c, net/core/stream.c,
+/// net/socket.c).
 const SENDS: [&str; 5] =
     ["sk_stream_wait_memory", "tcp_sendmsg_locked", "tcp_sendmsg", "sock_sendmsg", "sock_write_iter"];
-/// Java methods around the wait that are looked at: from the wait to the call that the application made.
+/// Java methods around the wait that are looked at: from the wait to the call that the application
+/// made.
 const AROUND: usize = 14;
 /// Packages of locks and queues, in which whoever waits for a selector waits.
 const WAITS: [&str; 3] = ["java.util.concurrent.", "jdk.internal.misc.", "java.lang.Object.wait"];
@@ -45,7 +48,8 @@ fn writes(recording: &Recording, stack: Option<StackId>) -> Option<&str> {
     None
 }
 
-/// A method that only writes. One that is called `send…` may wait for the answer as well: in that the kernel alone tells.
+/// A method that only writes. One that is called `send…` may wait for the answer as well: in that
+/// the kernel alone tells.
 fn is_writing(method: &str) -> bool {
     ["write", "flush", "transferTo"].iter().any(|begin| method.starts_with(begin))
 }

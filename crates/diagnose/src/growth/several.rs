@@ -1,5 +1,6 @@
-//! Waits for one resource that is spread over several things of a kind: files of a log that are all written to one disk, connections to
-//! one service. None of them grew much by itself, and together they are the cause.
+//! Waits for one resource that is spread over several things of a kind: files of a log that are all
+//! written to one disk, connections to one service. None of them grew much by itself, and together
+//! they are the cause.
 //!
 //! ```text
 //! waiting for the disk at a.log in Log.append  ─┐
@@ -17,7 +18,8 @@ const LARGEST: f64 = 0.6;
 const NAMED: usize = 3;
 const WORTH_NAMING: f64 = 0.05;
 
-/// Joins waits that differ in what they wait for by name, then waits for the disk that differ in the method, where none of them is most of it.
+/// Joins waits that differ in what they wait for by name, then waits for the disk that differ in
+/// the method, where none of them is most of it.
 pub(super) fn joined<'a>(grown: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
     let by_name = join(grown, |cause| Cause { key: Key { target: "", ..cause.key }, ..*cause });
     join(by_name, |cause| match cause.key.heading {
@@ -61,12 +63,13 @@ fn of_group<'a>(cause: Cause<'a>, mut parts: Vec<Grown<'a>>) -> Vec<Grown<'a>> {
     vec![whole]
 }
 
-/// Whether a whole takes so many times as long in each half of the slow time as in the base; see [`super::TIMES`].
+/// Whether a whole takes so many times as long in each half of the slow time as in the base; see
+/// [`super::TIMES`].
 pub(super) fn holds(ms: &[f64; FRAMES], by: &[f64; FRAMES], lengths_ms: &[f64; FRAMES]) -> bool {
     let at = |frame: usize| ms[frame] / by[frame].max(f64::MIN_POSITIVE);
     let (less, more) = (at(0).min(at(1)), at(0).max(at(1)));
-    // Both halves have a fair part of it, for each operation or of the time (in one half hardly any may be done): a single long wait in one of
-    // them does not hold.
+    // Both halves have a fair part of it, for each operation or of the time (in one half hardly any
+    // may be done): a single long wait in one of them does not hold.
     let of_time = |frame: usize| ms[frame] / lengths_ms[frame].max(f64::MIN_POSITIVE);
     let is_fair =
         less >= super::FAIR * more || of_time(0).min(of_time(1)) >= super::FAIR * of_time(0).max(of_time(1));

@@ -1,5 +1,6 @@
-//! CPU time that grew in many methods below one: a query that scans a table, a parser, a template engine. Each of the innermost methods has
-//! a small part of it; what they have in common is who calls them.
+//! CPU time that grew in many methods below one: a query that scans a table, a parser, a template
+//! engine. Each of the innermost methods has a small part of it; what they have in common is who
+//! calls them.
 //!
 //! ```text
 //! samples of running time that grew ─▶ time of an operation below each method of the application ─▶ the innermost one below which
@@ -29,7 +30,8 @@ pub(super) struct Spread<'g, 'a> {
     caller: Option<&'a str>,
     /// The parts that lie below it.
     pub(super) parts: Vec<&'g Grown<'a>>,
-    /// Milliseconds an operation below it, or an average number of threads, slow and in the base, as far as threads ran on a CPU.
+    /// Milliseconds an operation below it, or an average number of threads, slow and in the base,
+    /// as far as threads ran on a CPU.
     slow: f64,
     base: f64,
 }
@@ -41,7 +43,8 @@ impl Spread<'_, '_> {
     }
 }
 
-/// Of a method: slow and base time below it, and how far from the innermost method it stands, weighted by slow time.
+/// Of a method: slow and base time below it, and how far from the innermost method it stands,
+/// weighted by slow time.
 #[derive(Clone, Copy, Default)]
 struct Below {
     slow: f64,
@@ -50,7 +53,8 @@ struct Below {
 }
 
 impl<'a> Growth<'a> {
-    /// The innermost method below which most of what running time grew by lies; `None` where one part alone makes up most of that.
+    /// The innermost method below which most of what running time grew by lies; `None` where one
+    /// part alone makes up most of that.
     pub(super) fn spread<'g>(&self, case: &Case<'a>, left: &[&'g Grown<'a>]) -> Option<Spread<'g, 'a>> {
         let running: Vec<&'g Grown<'a>> =
             left.iter().copied().filter(|g| g.key.heading.is_running() && g.by() > 0.0).collect();
@@ -87,8 +91,8 @@ impl<'a> Growth<'a> {
         (spread.parts.len() > 1 && spread.by() >= WIDER * largest).then_some(spread)
     }
 
-    /// The nearest method of the program's own package that most of the time below a method was called from, by its main class; else the nearest
-    /// one of any other package.
+    /// The nearest method of the program's own package that most of the time below a method was
+    /// called from, by its main class; else the nearest one of any other package.
     fn called_from(&self, case: &Case<'a>, parts: &[&Grown<'a>], method: &str) -> Option<&'a str> {
         let main = case.recording.processes.get(self.jvm.index()).map_or("", |p| p.name.as_str());
         let own = product(main);
@@ -182,7 +186,8 @@ fn class_of(method: &str) -> &str {
     method.rsplit_once('.').map_or("", |(class, _)| class)
 }
 
-/// Whose code a class is, by the first two parts of its package: "org.h2" of "org.h2.mvstore.Cursor".
+/// Whose code a class is, by the first two parts of its package: "org.h2" of
+/// "org.h2.mvstore.Cursor".
 fn product(class: &str) -> &str {
     let package = class.rsplit_once('.').map_or("", |(package, _)| package);
     package.match_indices('.').nth(1).map_or(package, |(at, _)| &package[..at])

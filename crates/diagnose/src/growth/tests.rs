@@ -32,7 +32,8 @@ pub(super) const READ: [(&str, FrameType); 3] = [
     ("shop.Pool.call", FrameType::C2),
 ];
 
-/// A service of which every switch of a minute was seen, and the operations of every second. The 20 seconds from the 20th on are slow.
+/// A service of which every switch of a minute was seen, and the operations of every second. The 20
+/// seconds from the 20th on are slow.
 pub(super) struct Service {
     pub(super) built: Built,
 }
@@ -108,7 +109,8 @@ impl Service {
         });
     }
 
-    /// A thread that is off the CPU for the first part of each 100 ms, so many milliseconds usually and while it is slow.
+    /// A thread that is off the CPU for the first part of each 100 ms, so many milliseconds usually
+    /// and while it is slow.
     pub(super) fn off(
         &mut self,
         thread: ThreadId,
@@ -314,7 +316,8 @@ pub(super) fn a_query_for_each_row_is_told_as_more_calls_from_where_they_are_mad
 
 #[test]
 pub(super) fn a_wait_behind_others_takes_no_more_than_each_of_them_waits() {
-    // Two threads wait for a batch, and another one reads for most of the time: what it reads cannot be what they wait for so much longer.
+    // Two threads wait for a batch, and another one reads for most of the time: what it reads
+    // cannot be what they wait for so much longer.
     const BATCH: [(&str, FrameType); 3] = [
         ("futex_wait", FrameType::Kernel),
         ("java.util.concurrent.CompletableFuture.get", FrameType::C2),

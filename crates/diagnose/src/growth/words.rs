@@ -23,11 +23,12 @@ pub(super) fn is_of(heading: Heading, rule: &str) -> bool {
     beginnings.iter().any(|beginning| rule.starts_with(beginning))
 }
 
-/// Whether a rule speaks of a resource under a heading: its finding explains no more than those resources grew by. A collector or a lock acts
-/// in other ways, too.
+/// Whether a rule speaks of a resource under a heading: its finding explains no more than those
+/// resources grew by. A collector or a lock acts in other ways, too.
 pub(super) fn is_resource_of(heading: Heading, rule: &str) -> bool {
     let beginnings: &[&str] = match heading {
-        // Code that is not compiled yet runs longer, also at the other end of a connection; compilers take CPUs.
+        // Code that is not compiled yet runs longer, also at the other end of a connection;
+        // compilers take CPUs.
         Heading::RunQueue | Heading::Throttled => &["cpu-", "jit-"],
         Heading::Network => &["jit-"],
         Heading::Dns => &["dns-"],
@@ -118,13 +119,15 @@ pub(super) fn done_by(cause: &Cause<'_>, own: &str) -> String {
     format!("{}{}", doing(&cause.key), of(cause.other, own))
 }
 
-/// The steps of a way, from who waits to what that comes to: "… in shop.Orders.book ← asleep for a time in shop.Audit.trail (auditor)".
+/// The steps of a way, from who waits to what that comes to: "… in shop.Orders.book ← asleep for a
+/// time in shop.Audit.trail (auditor)".
 pub(super) fn way(way: &Path<'_>, own: &str) -> String {
     let step = |step: &crate::attribution::Step<'_>| format!("{}{}", doing(&step.key), of(step.other, own));
     way.iter().map(step).collect::<Vec<_>>().join(" ← ")
 }
 
-/// Whose threads, where they are of another pool than those that wait for them, and of which process, where that is not `own`.
+/// Whose threads, where they are of another pool than those that wait for them, and of which
+/// process, where that is not `own`.
 fn of(pool: Option<Pool<'_>>, own: &str) -> String {
     let Some(pool) = pool.filter(|pool| !pool.name.is_empty()) else { return String::new() };
     match pool.process == own {
@@ -140,7 +143,8 @@ fn over(way: Option<&Path<'_>>) -> String {
     peer.map_or(String::new(), |step| format!(" at the other end of {}", step.key.target))
 }
 
-/// What is waited for where the way ends at a thread that selects: the answer comes over a connection of that thread.
+/// What is waited for where the way ends at a thread that selects: the answer comes over a
+/// connection of that thread.
 pub(super) fn event_for(cause: &Cause<'_>, way: Option<&Path<'_>>, own: &str) -> Option<String> {
     let first = way?.first()?;
     let selects = cause.key.heading == Heading::Network && cause.key.target.is_empty();
@@ -221,7 +225,8 @@ pub(super) fn take_in_faster() -> Remedy {
     }
 }
 
-/// The line of a finding about running time that grew in many methods below one; `named`: the innermost ones of most of it.
+/// The line of a finding about running time that grew in many methods below one; `named`: the
+/// innermost ones of most of it.
 pub(super) fn spread(
     method: &str,
     caller: Option<&str>,

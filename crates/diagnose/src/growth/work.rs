@@ -1,5 +1,5 @@
-//! What the threads that do a JVM's operations spend their time on, where there is no baseline to compare with: by what they wait for in the
-//! end, and by the method that runs.
+//! What the threads that do a JVM's operations spend their time on, where there is no baseline to
+//! compare with: by what they wait for in the end, and by the method that runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,16 @@ use crate::{Case, Finding, RuledOut, quantity};
 const METHODS: usize = 2;
 const NAMED: f64 = 0.15;
 
-/// What of the waits that differ in the peer or the file alone the largest must make up to stand for itself.
+/// What of the waits that differ in the peer or the file alone the largest must make up to stand
+/// for itself.
 const LARGEST: f64 = 0.6;
 /// Ports from here on are given to who connects (`ip_local_port_range` of Linux begins there).
 const CHOSEN: u16 = 32_768;
-/// So many clients at least are told by their ports: a server of a test may listen at such a port, too.
+/// So many clients at least are told by their ports: a server of a test may listen at such a port,
+/// too.
 const SEVERAL: usize = 3;
-/// What of the work waiting for CPUs must make up for others on them to be a cause, where nothing tells what was lost.
+/// What of the work waiting for CPUs must make up for others on them to be a cause, where nothing
+/// tells what was lost.
 const LEADS: f64 = 0.25;
 
 /// A part of the work of a JVM's threads.
@@ -38,7 +41,8 @@ pub(crate) struct Work {
     runs: bool,
 }
 
-/// Takes findings about taken CPUs out where no loss was measured and waiting for a CPU is a small part of the work, with the figure that says so.
+/// Takes findings about taken CPUs out where no loss was measured and waiting for a CPU is a small
+/// part of the work, with the figure that says so.
 pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOut> {
     if case.loss.lost_ms > 0.0 || !case.whole_run {
         return Vec::new();
@@ -93,8 +97,8 @@ fn below<'a>(case: &Case<'a>, parts: &Parts<'a>, ran_ms: f64) -> Option<&'a str>
     most.min_by(|a, b| away(a.1).total_cmp(&away(b.1)).then_with(|| a.0.cmp(b.0))).map(|(name, _)| name)
 }
 
-/// Whether peers are clients, whose next request a thread waits for: several, each with a port of its own that the kernel chose for it. Whoever is
-/// called has one port for all who call.
+/// Whether peers are clients, whose next request a thread waits for: several, each with a port of
+/// its own that the kernel chose for it. Whoever is called has one port for all who call.
 fn are_clients<'t>(targets: impl Iterator<Item = &'t str>) -> bool {
     let mut ports = BTreeSet::new();
     for target in targets {
@@ -106,7 +110,8 @@ fn are_clients<'t>(targets: impl Iterator<Item = &'t str>) -> bool {
     ports.len() >= SEVERAL
 }
 
-/// What a thread waits for: an answer or room to send over a connection, where it waits for a thread that selects.
+/// What a thread waits for: an answer or room to send over a connection, where it waits for a
+/// thread that selects.
 fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> String {
     if cause.key.heading == Heading::Network {
         if let Some(sender) = sending::sender(case, part) {
@@ -119,8 +124,9 @@ fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> St
     words::done_by(cause, own)
 }
 
-/// The parts of a JVM's work in the slow windows, the largest first; empty where switches of threads were not recorded. Threads of pools that
-/// hardly run are left out unless others wait for them: a timer, a thread that reads its console.
+/// The parts of a JVM's work in the slow windows, the largest first; empty where switches of
+/// threads were not recorded. Threads of pools that hardly run are left out unless others wait for
+/// them: a timer, a thread that reads its console.
 pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     let all = Intervals::of_windows(&case.slow);
     let (first, second) = super::measured::halves(&all);

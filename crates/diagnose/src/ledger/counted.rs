@@ -1,8 +1,10 @@
-//! A JVM's stops by its counters (`jvm.gc.time`, `jvm.safepoint.time`, `jvm.safepoint.sync`): how much of each second, where
-//! no record of a single stop tells. JVMs without probes have nothing else (JDK 8 of Debian).
+//! A JVM's stops by its counters (`jvm.gc.time`, `jvm.safepoint.time`, `jvm.safepoint.sync`): how
+//! much of each second, where no record of a single stop tells. JVMs without probes have nothing
+//! else (JDK 8 of Debian).
 //!
 //! HotSpot counts a safepoint from its request to its end, the time time to safepoint within
-//! (`RuntimeService::record_safepoint_end`), and a collection by its pauses, which lie in safepoints.
+//! (`RuntimeService::record_safepoint_end`), and a collection by its pauses, which lie in
+//! safepoints.
 
 use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording, Series};

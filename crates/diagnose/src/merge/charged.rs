@@ -10,13 +10,16 @@ use crate::intervals::Intervals;
 use crate::rules::yields;
 use crate::{Case, Evidence, Fact, Finding, quantity};
 
-/// Ranks findings by what they cost and takes away what a finding before it has already been charged with.
+/// Ranks findings by what they cost and takes away what a finding before it has already been
+/// charged with.
 ///
-/// A finding claims its stretches with a density, cost / length of its stretches, at most 1: a pause claims all of
-/// its time, a burst of compilation that costs half of a dip half of every moment of it. A later finding of the same
-/// process loses what earlier ones claim of its own stretches. Over all findings the shares of the loss add up to at
-/// most 1; what is beyond is cut from the later ones. Whoever loses says so in `why_confidence`; what is then left with
-/// too little to matter is no finding of its own, and is named as the other explanation where the time was charged.
+/// A finding claims its stretches with a density, cost / length of its stretches, at most 1: a
+/// pause claims all of its time, a burst of compilation that costs half of a dip half of every
+/// moment of it. A later finding of the same process loses what earlier ones claim of its own
+/// stretches. Over all findings the shares of the loss add up to at most 1; what is beyond is cut
+/// from the later ones. Whoever loses says so in `why_confidence`; what is then left with too
+/// little to matter is no finding of its own, and is named as the other explanation where the time
+/// was charged.
 pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> {
     share_out(&mut findings, case.loss.lost_ms);
     by_cost(&mut findings);
@@ -80,8 +83,9 @@ pub(crate) fn rank(mut findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> 
     kept
 }
 
-/// Shares the loss out among the JVMs that show one cause, where together they would explain more than all of it: replicas
-/// do the same at the same time, and none of them is the other explanation of another one's.
+/// Shares the loss out among the JVMs that show one cause, where together they would explain more
+/// than all of it: replicas do the same at the same time, and none of them is the other explanation
+/// of another one's.
 pub(super) fn share_out(findings: &mut [Finding], lost_ms: f64) {
     let mut costs: BTreeMap<&'static str, BTreeMap<ProcessId, f64>> = BTreeMap::new();
     for finding in findings.iter().filter(|_| lost_ms > 0.0) {
@@ -114,7 +118,8 @@ pub(super) struct Claim {
     pub(super) density: f64,
 }
 
-/// When a finding acted. Where stretches are joined for the timeline, what lies between them is not the finding's.
+/// When a finding acted. Where stretches are joined for the timeline, what lies between them is not
+/// the finding's.
 pub(super) fn acts(finding: &Finding) -> Intervals {
     match finding.acts.is_empty() {
         true => Intervals::of_windows(&finding.windows),
@@ -135,7 +140,8 @@ pub(super) fn density(cost_ms: f64, stretches: &Intervals) -> f64 {
     if length_ms > 0.0 { (cost_ms / length_ms).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// Findings of several frames together explain no more than the loss: what is beyond is cut from those further down.
+/// Findings of several frames together explain no more than the loss: what is beyond is cut from
+/// those further down.
 pub(crate) fn limit_shares(findings: &mut [Finding]) {
     let mut left = 1.0_f64;
     for share in findings.iter_mut().filter_map(|finding| finding.share.as_mut()) {

@@ -7,8 +7,8 @@ use crate::intervals::Intervals;
 use crate::sight::Sights;
 use crate::{BlindSpot, COVERED, Case, Confidence, Judgement, MATTERS_SHARE, Rule, Sight, quantity};
 
-/// What a rule says of a JVM, judged on what is covered of what it needs to see: a finding says how much that is, and a
-/// cause that was looked for in too little is not ruled out.
+/// What a rule says of a JVM, judged on what is covered of what it needs to see: a finding says how
+/// much that is, and a cause that was looked for in too little is not ruled out.
 pub(super) fn judge<'a>(case: &Case<'a>, sights: &Sights<'a>, rule: &dyn Rule, jvm: ProcessId) -> Judgement {
     if !rule.of_any_program() && is_no_jvm(case.recording, jvm) {
         return Judgement::NotApplicable;
@@ -52,7 +52,8 @@ pub(super) fn judge<'a>(case: &Case<'a>, sights: &Sights<'a>, rule: &dyn Rule, j
     }
 }
 
-/// Whether a process is known not to be a JVM: `fathom record` looks for the JVM's library, other inputs may not tell.
+/// Whether a process is known not to be a JVM: `fathom record` looks for the JVM's library, other
+/// inputs may not tell.
 pub(crate) fn is_no_jvm(recording: &Recording, process: ProcessId) -> bool {
     let live = recording.sources.iter().any(|source| source.format == SESSION);
     live && recording.processes.get(process.index()).is_some_and(|row| !row.jvm)
@@ -93,7 +94,8 @@ pub(super) fn not_known(
     })
 }
 
-/// A rule that found nothing in samples of the CPU, where so few were taken that they could have missed what matters.
+/// A rule that found nothing in samples of the CPU, where so few were taken that they could have
+/// missed what matters.
 pub(super) fn too_few_samples(
     case: &Case<'_>,
     sights: &Sights<'_>,

@@ -14,9 +14,10 @@ pub(super) const USUAL_SHARE: f64 = 0.05;
 const FOLLOW_FROM_A_LEAK: [&str; 5] =
     ["gc-evacuation-failure", "gc-heap-too-small", "gc-allocation-stall", "out-of-memory", "jvm-stopped"];
 
-/// What a finding weighs in the order of findings, milliseconds. A cause that explains a fifth of what is only summed up
-/// beside it, or of threads that sleep longer between operations, is the better answer. So is one beside other programs on the processors, where no loss was measured: many
-/// machines are shared all the time, and what is usual there is not known.
+/// What a finding weighs in the order of findings, milliseconds. A cause that explains a fifth of
+/// what is only summed up beside it, or of threads that sleep longer between operations, is the
+/// better answer. So is one beside other programs on the processors, where no loss was measured:
+/// many machines are shared all the time, and what is usual there is not known.
 pub(crate) fn weight_ms(finding: &Finding) -> f64 {
     let usual = finding.share.is_none() && finding.rule == CpuTakenByOthers.id();
     let weight = if usual {
@@ -35,8 +36,8 @@ pub(super) fn is_about_stops(finding: &Finding) -> bool {
     beginnings.iter().any(|beginning| finding.rule.starts_with(beginning))
 }
 
-/// Dearest first; of equally dear ones the surest, then in the order of the rules. What is only the sum of stops gives way to what explains
-/// them, and not to what has nothing to do with stops.
+/// Dearest first; of equally dear ones the surest, then in the order of the rules. What is only the
+/// sum of stops gives way to what explains them, and not to what has nothing to do with stops.
 pub(crate) fn by_cost(findings: &mut [Finding]) {
     let stops_are_explained = findings.iter().any(is_about_stops);
     let weight_ms = |finding: &Finding| match yields(finding.rule) && !stops_are_explained {

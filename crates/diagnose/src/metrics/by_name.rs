@@ -1,5 +1,5 @@
-//! Something kept per name of many spans: a long log has few names and many spans, so that a name is compared as text
-//! once and not once a span.
+//! Something kept per name of many spans: a long log has few names and many spans, so that a name
+//! is compared as text once and not once a span.
 
 use std::collections::HashMap;
 

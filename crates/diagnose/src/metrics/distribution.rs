@@ -1,8 +1,8 @@
 //! How lengths are distributed: count, total, mean and percentiles.
 //!
-//! Percentiles are by **nearest rank**: the smallest value that at least that share of all values does not exceed.
-//! Every percentile shown is therefore a pause that took place and can be looked up, and p99.9 of a hundred pauses
-//! is the longest one rather than a number between two of them.
+//! Percentiles are by **nearest rank**: the smallest value that at least that share of all values
+//! does not exceed. Every percentile shown is therefore a pause that took place and can be looked
+//! up, and p99.9 of a hundred pauses is the longest one rather than a number between two of them.
 
 use serde::Serialize;
 
@@ -49,8 +49,9 @@ impl Distribution {
     }
 }
 
-/// Values in order. Whole numbers are compared in one instruction each, and the bits of floating-point numbers are in the
-/// order of their values when those of negative ones are turned around, as `f64::total_cmp` does for each comparison.
+/// Values in order. Whole numbers are compared in one instruction each, and the bits of
+/// floating-point numbers are in the order of their values when those of negative ones are turned
+/// around, as `f64::total_cmp` does for each comparison.
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let turn = |bits: i64| bits ^ ((bits >> 63) as u64 >> 1) as i64;
     let mut keys: Vec<i64> = values.map(|value| turn(value.to_bits() as i64)).collect();
@@ -58,7 +59,8 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     keys.into_iter().map(|key| f64::from_bits(turn(key) as u64)).collect()
 }
 
-/// The value at a rank given in thousandths, so that no rounding of 0.95 × 20 decides; 0 without values.
+/// The value at a rank given in thousandths, so that no rounding of 0.95 × 20 decides; 0 without
+/// values.
 fn nearest_rank(sorted: &[f64], permille: usize) -> f64 {
     let rank = (sorted.len() * permille).div_ceil(1000);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)

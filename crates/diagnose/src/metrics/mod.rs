@@ -1,8 +1,10 @@
 //! Metrics of a JVM, each with what it means and whether it is fine here.
 //!
-//! Other tools print sixty figures and leave it to the reader to know which one to look at. Here a figure carries
-//! one line on its meaning and a [`Grade`] with its reason; where a grade would be a guess it is
-//! [`Grade::NotJudged`], with the reason for that. A metric describes; it never names a cause. That is what rules do.
+//! Other tools print sixty figures and leave it to the reader to know which one to look at. Here a
+//! figure carries one line on its meaning and a [`Grade`] with its reason; where a grade would be a
+//! guess it is
+//! [`Grade::NotJudged`], with the reason for that. A metric describes; it never names a cause. That
+//! is what rules do.
 
 mod by_name;
 mod distribution;
@@ -19,7 +21,8 @@ use crate::quantity;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// No judgement: the figure says nothing for itself, or what is needed to judge it was not logged.
+    /// No judgement: the figure says nothing for itself, or what is needed to judge it was not
+    /// logged.
     NotJudged,
     /// Nothing to do.
     Fine,

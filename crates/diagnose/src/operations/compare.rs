@@ -27,8 +27,8 @@ const UNSEEN: f64 = 0.2;
 /// What time is attributed to, whether a lock stood between, and the pool that did it.
 type Cause<'a> = (Key<'a>, Option<Pool<'a>>, bool);
 
-/// A cause as a row of the table reads. Causes that read the same are one row: pools of one name in two JVMs, headings
-/// with the same words, a wait for a thread with and without a lock on the way.
+/// A cause as a row of the table reads. Causes that read the same are one row: pools of one name in
+/// two JVMs, headings with the same words, a wait for a thread with and without a lock on the way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row<'a> {
     words: &'static str,

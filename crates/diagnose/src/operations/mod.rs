@@ -1,4 +1,5 @@
-//! Why single operations were slow: the slowest of a kind beside the ordinary ones, and one of them along its thread.
+//! Why single operations were slow: the slowest of a kind beside the ordinary ones, and one of them
+//! along its thread.
 //!
 //! ```text
 //! spans with a begin and an end ─▶ kinds (pick.rs) ─▶ each operation in pieces (pieces.rs)
@@ -8,11 +9,13 @@
 //! between p25 and p75 ─────┘
 //! ```
 //!
-//! Pieces are those of the ledger of threads, and waits for threads are attributed as the verdict does
-//! ([`crate::attribution`]). The pieces of an operation add up to its length; what nobody saw is a piece that says so.
+//! Pieces are those of the ledger of threads, and waits for threads are attributed as the verdict
+//! does ([`crate::attribution`]). The pieces of an operation add up to its length; what nobody saw
+//! is a piece that says so.
 //!
-//! Limits. An operation lies on one thread: work that it hands to another thread is told only while its own thread waits for
-//! that. An access log names no thread: of its requests only the stops of the JVM are told.
+//! Limits. An operation lies on one thread: work that it hands to another thread is told only while
+//! its own thread waits for that. An access log names no thread: of its requests only the stops of
+//! the JVM are told.
 
 mod compare;
 mod pick;
@@ -154,7 +157,8 @@ pub struct Piece {
     pub place: String,
     /// A peer, a file or a lock's class; empty where nothing names one.
     pub counterpart: String,
-    /// Who ended the wait, and what that thread did meanwhile, step by step to the end; empty where nobody was followed.
+    /// Who ended the wait, and what that thread did meanwhile, step by step to the end; empty where
+    /// nobody was followed.
     pub behind: Vec<String>,
 }
 

@@ -12,7 +12,8 @@ use super::Operation;
 /// Kinds of spans that stand for work of the application, with the word that ids begin with.
 const KINDS: [(&str, &str); 3] =
     [(kind::EVENT, "event"), (kind::PROBE, "probe"), (kind::OPERATION, "request")];
-/// The largest part of all operations that can be called slow: the others begin with the 75th percentile.
+/// The largest part of all operations that can be called slow: the others begin with the 75th
+/// percentile.
 const MOST_SLOW: f64 = 0.25;
 /// Fewer operations have no ordinary ones to hold the slow ones against.
 const LEAST: usize = 8;

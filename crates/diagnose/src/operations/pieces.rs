@@ -1,4 +1,5 @@
-//! An operation in pieces: what its thread did, in order of time, each wait with what it is attributed to.
+//! An operation in pieces: what its thread did, in order of time, each wait with what it is
+//! attributed to.
 
 use std::rc::Rc;
 
@@ -199,7 +200,8 @@ impl<'c, 'a> Cut<'c, 'a> {
         Rc::clone(own)
     }
 
-    /// Stops between two moments, of which a request without a thread knows the most that can be known.
+    /// Stops between two moments, of which a request without a thread knows the most that can be
+    /// known.
     fn stopped(&mut self, from: i64, to: i64) -> Vec<Segment<'a>> {
         if self.coarse {
             return Vec::new();

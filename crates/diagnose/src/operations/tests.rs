@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::built::Built;
 
-/// A hundred requests a tenth of a second apart: 10 ms each, the 50th 90 ms, 80 of which wait for the monitor that the
-/// sleeper holds.
+/// A hundred requests a tenth of a second apart: 10 ms each, the 50th 90 ms, 80 of which wait for
+/// the monitor that the sleeper holds.
 fn shop(slow_waits: bool) -> Recording {
     let mut built = Built::jvm("17", "G1", 20.0);
     for at in 0..100_i32 {

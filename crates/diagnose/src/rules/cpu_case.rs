@@ -1,4 +1,5 @@
-//! CPU time of a JVM in the slow windows beside the base, by what a rule looks for in sampled stacks.
+//! CPU time of a JVM in the slow windows beside the base, by what a rule looks for in sampled
+//! stacks.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,8 @@ const MOSTLY_WAITS: f64 = 2.0;
 pub(super) struct Seen<'a> {
     /// "java.math.BigInteger.modPow".
     pub(super) name: &'a str,
-    /// What compiled the code that ran: for a method that was inlined, that of the method which it is part of.
+    /// What compiled the code that ran: for a method that was inlined, that of the method which it
+    /// is part of.
     pub(super) by: FrameType,
 }
 
@@ -44,8 +46,8 @@ pub(super) struct Cpu<'c, 'a> {
 }
 
 impl<'c, 'a> Cpu<'c, 'a> {
-    /// Of a JVM. `find` gets the frames of a stack, the innermost first, and says what of it counts. `None`: no sample shows which
-    /// Java code ran.
+    /// Of a JVM. `find` gets the frames of a stack, the innermost first, and says what of it
+    /// counts. `None`: no sample shows which Java code ran.
     pub(super) fn of(
         case: &'c Case<'a>,
         jvm: ProcessId,
@@ -99,9 +101,9 @@ impl<'c, 'a> Cpu<'c, 'a> {
         if self.all_ms > 0.0 { self.ms(which) / self.all_ms } else { 0.0 }
     }
 
-    /// What it costs in wall time, milliseconds: the time above the base's, by as many threads as share it evenly. Where threads
-    /// wait for processors all along, what runs takes as many times as long; where they do so in the slow windows only, that is
-    /// another cause.
+    /// What it costs in wall time, milliseconds: the time above the base's, by as many threads as
+    /// share it evenly. Where threads wait for processors all along, what runs takes as many times
+    /// as long; where they do so in the slow windows only, that is another cause.
     pub(super) fn cost_ms(&self, which: impl Fn(&str) -> bool) -> f64 {
         let mut by_thread: BTreeMap<Option<ThreadId>, f64> = BTreeMap::new();
         for ((thread, _), ms) in self.slow.iter().filter(|((_, found), _)| which(found)) {
@@ -124,8 +126,8 @@ impl<'c, 'a> Cpu<'c, 'a> {
         format!(", {}, and {} with its waits for a CPU", quantity::millis(ms), quantity::millis(cost_ms))
     }
 
-    /// What `which` picks costs, milliseconds of wall time, where that is worth a finding; else the figure that rules it out, begun with
-    /// `what` it is that took CPU time.
+    /// What `which` picks costs, milliseconds of wall time, where that is worth a finding; else the
+    /// figure that rules it out, begun with `what` it is that took CPU time.
     pub(super) fn worth(&self, what: &str, which: impl Fn(&str) -> bool + Copy) -> Result<f64, Judgement> {
         let (case, cost_ms) = (self.case, self.cost_ms(which));
         let measured_loss = !case.whole_run || case.loss.lost_ms > 0.0;
@@ -171,7 +173,8 @@ impl<'c, 'a> Cpu<'c, 'a> {
         dearest_first(by)
     }
 
-    /// Where the figures come from, and from how many samples: a share of n of them is sure to about its 1/√n.
+    /// Where the figures come from, and from how many samples: a share of n of them is sure to
+    /// about its 1/√n.
     pub(super) fn source(&self) -> String {
         let name = self.case.recording.sources.get(self.source.index()).map_or("", |s| s.name.as_str());
         format!("{name} ({})", quantity::plural(self.samples, "sample", "samples"))
@@ -187,7 +190,8 @@ pub(super) fn unseen(rule: &dyn Rule) -> Judgement {
     )
 }
 
-/// How many threads share something evenly: (Σx)² / Σx², so that n that have as much each are n, and one that has nearly all is one.
+/// How many threads share something evenly: (Σx)² / Σx², so that n that have as much each are n,
+/// and one that has nearly all is one.
 pub(crate) fn sharing<'s>(parts: impl Iterator<Item = &'s f64> + Clone) -> f64 {
     let (all, squares): (f64, f64) = (parts.clone().sum(), parts.map(|part| part * part).sum());
     if squares > 0.0 { (all * all / squares).max(1.0) } else { 1.0 }

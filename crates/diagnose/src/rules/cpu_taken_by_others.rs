@@ -13,13 +13,16 @@ use crate::{Case, Confidence, Finding, Judgement, Layer, Rule};
 
 use evidence::{evidence, recorder};
 
-/// What it must cost of the time looked at where no loss was measured, as a share of it: a fifth is what a dip is at least, and
-/// on a machine that has no processor to spare somebody always waits a little.
+/// What it must cost of the time looked at where no loss was measured, as a share of it: a fifth is
+/// what a dip is at least, and on a machine that has no processor to spare somebody always waits a
+/// little.
 const UNMEASURED_SHARE: f64 = 0.2;
-/// Part of a loss below which it is no likely cause of it, and what it must cost to be a proven one, milliseconds.
+/// Part of a loss below which it is no likely cause of it, and what it must cost to be a proven
+/// one, milliseconds.
 const FAIR_PART: f64 = 0.25;
 const PROVES_MS: f64 = 500.0;
-/// By what the share of their time that threads wait for a CPU must be above the base, where there is one.
+/// By what the share of their time that threads wait for a CPU must be above the base, where there
+/// is one.
 const WAITS_LONGER: f64 = 0.02;
 /// Takers that are named.
 const NAMED: usize = 3;
@@ -76,7 +79,8 @@ impl Rule for CpuTakenByOthers {
         let cost_ms = cost_ms * cpu.part_of_more(taken.all_ms());
         let unmeasured = case.loss.lost_ms <= 0.0;
         let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
-        // Others take more as well where threads leave the processors to them, for they wait for something else.
+        // Others take more as well where threads leave the processors to them, for they wait for
+        // something else.
         let waited = cpu.base.as_ref().map_or(0.0, |base| base.waiting_share());
         let waits_longer = cpu.base.is_none() || cpu.slow.waiting_share() >= waited + WAITS_LONGER;
         if case.matters(cost_ms) && cost_ms >= least_ms && waits_longer {
@@ -132,7 +136,8 @@ impl Taken {
         Self { others_ms, jvms_ms, collector_ms, counted: true, by }
     }
 
-    /// Where nobody counted the processes' CPU time: by who ran at the end of each wait, which is a sample of who had the CPU.
+    /// Where nobody counted the processes' CPU time: by who ran at the end of each wait, which is a
+    /// sample of who had the CPU.
     fn by_last_runners(cpu: &Processors<'_, '_>) -> Self {
         let recording = cpu.case.recording;
         let by: Vec<(String, f64)> = (last_runners(cpu.case, cpu.jvm).into_iter())
@@ -165,7 +170,8 @@ impl Taken {
     }
 }
 
-/// Whether a thread of a JVM has that name, but for a number at its end, as far as the kernel keeps names.
+/// Whether a thread of a JVM has that name, but for a number at its end, as far as the kernel keeps
+/// names.
 fn is_own(recording: &Recording, jvm: ProcessId, name: &str) -> bool {
     let own = |thread: &&fathom_recording::Thread| thread.process == jvm;
     recording.threads.iter().filter(own).any(|t| recording.strings.get(t.name).starts_with(name))
@@ -230,7 +236,8 @@ fn found(rule: &dyn Rule, cpu: &Processors<'_, '_>, taken: &Taken, cost_ms: f64)
                        longer meanwhile; nothing in it is slow by itself."
         .into();
     finding.evidence = evidence(cpu, taken);
-    // Over a whole run it slows all down that runs then, whatever else is wrong, and charges none of it for itself.
+    // Over a whole run it slows all down that runs then, whatever else is wrong, and charges none
+    // of it for itself.
     if !case.whole_run {
         finding.windows.clone_from(&case.slow);
     }

@@ -1,4 +1,5 @@
-//! `cpu-throttled-by-cgroup`: threads can run and may not, because their control group has used up its quota.
+//! `cpu-throttled-by-cgroup`: threads can run and may not, because their control group has used up
+//! its quota.
 
 use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording};
@@ -83,7 +84,8 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The group that was throttled most, of a recording of one JVM; of many it is not known whose it is.
+    /// The group that was throttled most, of a recording of one JVM; of many it is not known whose
+    /// it is.
     fn of(case: &Case<'a>, jvm: ProcessId) -> Option<Self> {
         let recording: &'a Recording = case.recording;
         let others = recording.processes.iter().enumerate().any(|(i, p)| p.jvm && i != jvm.index());
@@ -258,7 +260,8 @@ mod tests {
 
     #[test]
     fn no_more_is_charged_than_the_time_in_which_any_thread_was_throttled() {
-        // Workers that have work for four seconds of twenty, and are throttled for nine tenths of it.
+        // Workers that have work for four seconds of twenty, and are throttled for nine tenths of
+        // it.
         let mut built = Built::jvm("17", "G1", 20.0);
         for worker in ["a", "b", "c"] {
             built.watched(worker, 20.0);

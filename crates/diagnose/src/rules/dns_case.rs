@@ -11,7 +11,8 @@ use crate::waits::Heading;
 
 /// Why no look-up can have been slow.
 pub(super) const NOBODY_ASKED: &str = "no name was looked up";
-/// Calls in which a resolver's client waits for an answer until a time-out; they return 0 when it has passed (poll(2), select(2)).
+/// Calls in which a resolver's client waits for an answer until a time-out; they return 0 when it
+/// has passed (poll(2), select(2)).
 const AWAITS: [&str; 7] =
     ["poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
 /// How a thread waits for the look-up of another one.
@@ -29,7 +30,8 @@ pub(super) fn is_unanswered(span: &Span<'_>) -> bool {
     span.kind() == kind::NET_DNS && span.label(label::CUT).is_some()
 }
 
-/// What the title of a finding adds where some of its look-ups were not over when the recording was.
+/// What the title of a finding adds where some of its look-ups were not over when the recording
+/// was.
 pub(super) fn of_which(unanswered: usize, all: usize) -> String {
     match unanswered {
         0 => String::new(),
@@ -56,15 +58,16 @@ pub(super) fn is_lock(span: &Span<'_>) -> bool {
     LOCKS.contains(&span.kind())
 }
 
-/// Look-ups with the waits of threads that want a name for which another thread already asks: those wait at a lock of the JDK.
+/// Look-ups with the waits of threads that want a name for which another thread already asks: those
+/// wait at a lock of the JDK.
 pub(super) fn with_those_behind<'c, 'a>(lookups: Waits<'c, 'a>) -> Waits<'c, 'a> {
     let chains = lookups.case.chains();
     let is_behind = |span: &Span<'a>| chains.stacks().heading(span.stack()) == Heading::Dns;
     LOCKS.into_iter().fold(lookups, |waits, kind| waits.and_of(kind, is_behind))
 }
 
-/// Questions to resolvers outside of any recorded look-up: those of look-ups that began before the recording, or while they were
-/// not watched.
+/// Questions to resolvers outside of any recorded look-up: those of look-ups that began before the
+/// recording, or while they were not watched.
 pub(super) struct Questions {
     lookups: FxHashMap<Option<ThreadId>, Intervals>,
     any_lost: bool,

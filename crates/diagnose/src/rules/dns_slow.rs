@@ -10,8 +10,8 @@ use crate::facts::{Value, waits as facts};
 use crate::waits::Heading;
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
-/// A look-up that takes as long is slow, milliseconds: a resolver near by answers within some, one far away within
-/// a hundred.
+/// A look-up that takes as long is slow, milliseconds: a resolver near by answers within some, one
+/// far away within a hundred.
 const SLOW_MS: f64 = 100.0;
 /// Look-ups cited.
 const CITED: usize = 3;

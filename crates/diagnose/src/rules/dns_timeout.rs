@@ -9,7 +9,8 @@ use super::wait_case::{Waits, unseen};
 use crate::facts::{Value, waits as facts};
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
-/// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise, milliseconds.
+/// resolv.conf(5): how long a server is waited for unless `options timeout:` says otherwise,
+/// milliseconds.
 const DEFAULT_TIMEOUT_MS: f64 = 5_000.0;
 /// How exactly a wait keeps to it, milliseconds: a busy machine is late by some tens.
 const EXACT_MS: f64 = 250.0;
@@ -102,7 +103,8 @@ impl Rule for DnsTimeout {
         let alone = waits.slow.iter().filter(|w| w.span.kind() == kind::SYSCALL).count();
         let behind = waits.slow.iter().filter(|w| dns_case::is_lock(&w.span)).count();
         let lost = of_lookups + alone as f64;
-        // Of look-ups that began before the recording, their questions are known, not how many they are.
+        // Of look-ups that began before the recording, their questions are known, not how many they
+        // are.
         let who = if alone + behind > 0 {
             quantity::plural(waits.threads(), "thread", "threads")
         } else {
@@ -172,7 +174,8 @@ mod tests {
         assert_eq!(figure, "1 look-up, none as long as a multiple of 5 s; the longest took 4.10 s");
     }
 
-    /// Two threads ask a resolver that answers nobody; their look-ups began before the recording, or had not ended with it.
+    /// Two threads ask a resolver that answers nobody; their look-ups began before the recording,
+    /// or had not ended with it.
     #[test]
     fn look_ups_that_begin_before_the_recording_or_end_after_it_are_not_answered() {
         let mut built = Built::jvm("17", "G1", 10.0);

@@ -1,4 +1,5 @@
-//! Page faults of a JVM in the slow windows beside the base: how many, in which mapping, by whom, how long.
+//! Page faults of a JVM in the slow windows beside the base: how many, in which mapping, by whom,
+//! how long.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +49,8 @@ pub(super) struct Faults<'c, 'a> {
 }
 
 impl<'c, 'a> Faults<'c, 'a> {
-    /// Of a JVM. `None`: neither were faults counted, nor is there a CPU sample that shows the kernel.
+    /// Of a JVM. `None`: neither were faults counted, nor is there a CPU sample that shows the
+    /// kernel.
     pub(super) fn of(case: &'c Case<'a>, jvm: ProcessId) -> Option<Self> {
         let timed = |s: &fathom_recording::Span<'_>| s.figure(figure::FAULT_NS).is_some_and(|ns| ns > 0.0);
         let recording: &'a Recording = case.recording;
@@ -70,9 +72,9 @@ impl<'c, 'a> Faults<'c, 'a> {
         add_up(self.base.values())
     }
 
-    /// What the faults cost in wall time, milliseconds: for the application's threads and for the collector's the time
-    /// above the base's, by as many threads as share it evenly. Threads of the one wait for those of the other, so that
-    /// both costs add up.
+    /// What the faults cost in wall time, milliseconds: for the application's threads and for the
+    /// collector's the time above the base's, by as many threads as share it evenly. Threads of the
+    /// one wait for those of the other, so that both costs add up.
     pub(super) fn cost_ms(&self) -> f64 {
         let cost = |collector: bool| {
             let of = |map: &BTreeMap<Place<'a>, Sum>| {
@@ -87,12 +89,14 @@ impl<'c, 'a> Faults<'c, 'a> {
             self.case.excess_ms(slow.values().sum(), base.values().sum()) / sharing(slow.values())
         };
         let shared = (cost(false) + cost(true)).min(Case::length_ms(&self.case.slow));
-        // What operations took longer for is known better than by how threads share the time evenly.
+        // What operations took longer for is known better than by how threads share the time
+        // evenly.
         let by_operations = |heading| self.case.attributed.ms(self.jvm, heading);
         shared.max(by_operations(Heading::KernelFault) + by_operations(Heading::PageFault))
     }
 
-    /// Mappings by the time above the base's that faults in them took, the dearest first, with the sum of each.
+    /// Mappings by the time above the base's that faults in them took, the dearest first, with the
+    /// sum of each.
     pub(super) fn mappings(&self) -> Vec<(&'a str, Sum, f64)> {
         let of = |map: &BTreeMap<Place<'a>, Sum>| {
             let mut by: BTreeMap<&'a str, Sum> = BTreeMap::new();
@@ -134,8 +138,9 @@ impl<'c, 'a> Faults<'c, 'a> {
         all
     }
 
-    /// Whose code touched a mapping (any, where that is not known), by sampled stacks: the application's method, else
-    /// any Java method, else the function; the share of each, the largest first.
+    /// Whose code touched a mapping (any, where that is not known), by sampled stacks: the
+    /// application's method, else any Java method, else the function; the share of each, the
+    /// largest first.
     pub(super) fn touched_by(&self, mapping: Option<&str>) -> Vec<(&'a str, f64)> {
         let recording: &'a Recording = self.case.recording;
         let stacks = ByStack::by_frames(recording);

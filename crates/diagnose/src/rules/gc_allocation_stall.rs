@@ -1,4 +1,5 @@
-//! `gc-allocation-stall`: threads wait for a concurrent collector that cannot free memory as fast as they allocate.
+//! `gc-allocation-stall`: threads wait for a concurrent collector that cannot free memory as fast
+//! as they allocate.
 
 use fathom_recording::Span;
 use fathom_recording::vocabulary::{fact, kind};
@@ -9,7 +10,8 @@ use crate::facts::{Value, pauses};
 use crate::failures::was_asked_for;
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
-/// One stall from which on a request notices, milliseconds: ZGC and Shenandoah are chosen for pauses below one.
+/// One stall from which on a request notices, milliseconds: ZGC and Shenandoah are chosen for
+/// pauses below one.
 const STALL_MS: f64 = 10.0;
 /// Findings cite as many stalls.
 const CITED: usize = 3;
@@ -83,13 +85,14 @@ impl Rule for GcAllocationStall {
     }
 }
 
-/// Shenandoah finished a cycle, or did a whole collection, with the application stopped because it ran out of room.
+/// Shenandoah finished a cycle, or did a whole collection, with the application stopped because it
+/// ran out of room.
 fn is_degenerated(pause: &Pause<'_>) -> bool {
     pause.span.name().contains("Degenerated")
 }
 
-/// Whether a pause of Shenandoah or ZGC did what should have been done beside the application: a degenerated collection,
-/// and a full one that nobody asked for.
+/// Whether a pause of Shenandoah or ZGC did what should have been done beside the application: a
+/// degenerated collection, and a full one that nobody asked for.
 fn is_late(pause: &Pause<'_>) -> bool {
     is_degenerated(pause) || (pause.labelled_full() && !was_asked_for(pause))
 }

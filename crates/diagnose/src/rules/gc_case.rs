@@ -1,4 +1,5 @@
-//! A JVM's collections as the GC rules weigh them: those of the slow windows beside those of the base.
+//! A JVM's collections as the GC rules weigh them: those of the slow windows beside those of the
+//! base.
 
 use fathom_recording::vocabulary::{fact, kind};
 use fathom_recording::{ProcessId, Span};
@@ -17,17 +18,19 @@ const MARKED: usize = 50;
 /// How many records a finding cites.
 const CITED: usize = 3;
 
-/// What a rule that goes by samples asks of a whole run in which no series and no stop shows anything slow, as a share of
-/// its wall time. What such a run would reach without it nobody knows, so more is asked than of a measured loss.
+/// What a rule that goes by samples asks of a whole run in which no series and no stop shows
+/// anything slow, as a share of its wall time. What such a run would reach without it nobody knows,
+/// so more is asked than of a measured loss.
 pub(crate) const WHOLE_RUN_SHARE: f64 = 0.10;
-/// How long before a slow window a failed collection may lie whose consequence the window is, nanoseconds: the full
-/// collection after it comes within seconds.
+/// How long before a slow window a failed collection may lie whose consequence the window is,
+/// nanoseconds: the full collection after it comes within seconds.
 const LEAD_NS: i64 = 10_000_000_000;
-/// Slow windows that are stops for as much of their time were picked for that: a share of them says nothing.
+/// Slow windows that are stops for as much of their time were picked for that: a share of them says
+/// nothing.
 const PICKED: f64 = 0.8;
 
-/// Collections from which on a share of time can be told: a log that is a fragment of two or three records is
-/// nothing but pauses.
+/// Collections from which on a share of time can be told: a log that is a fragment of two or three
+/// records is nothing but pauses.
 pub(crate) const SEVERAL: usize = 5;
 
 /// The collections of one JVM of a case.
@@ -42,12 +45,14 @@ pub(crate) struct GcCase<'c, 'a> {
     longest_slow_ns: i64,
     /// Those that touch a base window.
     base: Vec<Pause<'a>>,
-    /// Whether the slow windows are but the longest stops of a JVM that is hardly stopped, none of them for long.
+    /// Whether the slow windows are but the longest stops of a JVM that is hardly stopped, none of
+    /// them for long.
     quiet: bool,
 }
 
 impl<'c, 'a> GcCase<'c, 'a> {
-    /// The collections of a JVM. Without any trace of collections the judgement is that nothing can be told.
+    /// The collections of a JVM. Without any trace of collections the judgement is that nothing can
+    /// be told.
     pub(crate) fn of(case: &'c Case<'a>, jvm: ProcessId, rule: &dyn Rule) -> Result<Self, Judgement> {
         let all = collections::pauses(case.recording, jvm, None);
         let known = |key| case.recording.processes.get(jvm.index()).and_then(|p| p.fact(key)).is_some();
@@ -70,7 +75,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
         Ok(Self { case, jvm, all, slow, longest_slow_ns, base, quiet })
     }
 
-    /// The pauses of the slow windows that touch an interval, and few others: asked for each of as many stops.
+    /// The pauses of the slow windows that touch an interval, and few others: asked for each of as
+    /// many stops.
     pub(crate) fn slow_beside(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &Pause<'a>> + Clone {
         let earliest_ns = from_ns.saturating_sub(self.longest_slow_ns);
         let first = self.slow.partition_point(|p| p.span.t0_ns() < earliest_ns);
@@ -83,8 +89,9 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self.base.iter().filter(|p| which(p)).copied().collect()
     }
 
-    /// Time in the slow windows of the pauses that `which` picks, above as much base time, milliseconds. What the JVM
-    /// waited in them for a write of its log is not theirs: the collection would have been as short without it.
+    /// Time in the slow windows of the pauses that `which` picks, above as much base time,
+    /// milliseconds. What the JVM waited in them for a write of its log is not theirs: the
+    /// collection would have been as short without it.
     pub(crate) fn excess_ms(&self, which: impl Fn(&Pause<'a>) -> bool) -> f64 {
         let writes = log_writes(self.case.recording, self.jvm);
         let writes = Intervals::of(writes.iter().map(|write| (write.t0_ns(), write.t1_ns())));
@@ -99,8 +106,9 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self.case.excess_ms(time(&self.slow, &self.case.slow), time(&self.base, &self.case.base))
     }
 
-    /// Whether a cost is worth a finding, see [`Case::matters`]. Of windows that were picked for being stops it is always a
-    /// good part: where the JVM is hardly stopped, and never for long, the ordinary work of its collector is none.
+    /// Whether a cost is worth a finding, see [`Case::matters`]. Of windows that were picked for
+    /// being stops it is always a good part: where the JVM is hardly stopped, and never for long,
+    /// the ordinary work of its collector is none.
     pub(crate) fn matters(&self, cost_ms: f64) -> bool {
         !self.quiet && self.case.matters(cost_ms)
     }
@@ -136,8 +144,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
             && stops.and(&slow).length_ms() >= PICKED * slow.length_ms()
     }
 
-    /// The pauses in which a failure is to be looked for: all where only the stops tell what was slow, else those of the
-    /// slow windows with what came just before them.
+    /// The pauses in which a failure is to be looked for: all where only the stops tell what was
+    /// slow, else those of the slow windows with what came just before them.
     pub(crate) fn told(&self) -> impl Iterator<Item = &Pause<'a>> {
         let is_told = self.is_told();
         self.all.iter().filter(move |p| is_told(p))
@@ -161,8 +169,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
         Intervals::of_windows(&self.case.slow).touches(pause.span.t0_ns(), pause.span.t1_ns())
     }
 
-    /// The windows that shares of time are told of: the slow ones, or the whole run where those were picked for being
-    /// stops.
+    /// The windows that shares of time are told of: the slow ones, or the whole run where those
+    /// were picked for being stops.
     pub(crate) fn shared_of(&self) -> Vec<Window> {
         let run = self.picked().then(|| burden::moments(self.case.recording, self.jvm).windows());
         run.filter(|windows| !windows.is_empty()).unwrap_or_else(|| self.case.slow.clone())
@@ -181,7 +189,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
         stop_ms >= LONG_MS && Case::stands_out(stop_ms, usual_ms)
     }
 
-    /// Share of the windows of [`Self::shared_of`] in which the JVM was stopped by pauses that `which` picks.
+    /// Share of the windows of [`Self::shared_of`] in which the JVM was stopped by pauses that
+    /// `which` picks.
     pub(crate) fn stopped_share(&self, which: impl Fn(&Pause<'a>) -> bool) -> f64 {
         let windows = self.shared_of();
         let stretches = self.all.iter().filter(|p| which(p)).map(|p| (p.span.t0_ns(), p.span.t1_ns()));
@@ -199,8 +208,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
         self.case.recording.processes.get(self.jvm.index())?.fact(key)
     }
 
-    /// The collector, as far as its records tell where nothing names it: one with concurrent work in the old generation is
-    /// G1 when it says so, else CMS.
+    /// The collector, as far as its records tell where nothing names it: one with concurrent work
+    /// in the old generation is G1 when it says so, else CMS.
     pub(crate) fn collector(&self) -> Option<&'a str> {
         let says_g1 = |p: &Pause<'_>| p.cause().is_some_and(|cause| cause.starts_with("G1 "));
         self.fact(fact::COLLECTOR).or_else(|| {
@@ -280,8 +289,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
     }
 }
 
-/// Stretches for the timeline, in order of time. Where there are many, those closest together become one, so that a
-/// cause that acts all the time is one long stretch.
+/// Stretches for the timeline, in order of time. Where there are many, those closest together
+/// become one, so that a cause that acts all the time is one long stretch.
 pub(crate) fn stretches<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<Window> {
     marked(windows_of(spans))
 }
@@ -327,8 +336,8 @@ pub(crate) fn most<'p, 'a>(
     most.into_iter().map(|(_, pause)| pause).collect()
 }
 
-/// Whether pauses are several, or one of them is long in itself: a fragment of a log is nothing but pauses, and its
-/// shares of time say nothing.
+/// Whether pauses are several, or one of them is long in itself: a fragment of a log is nothing but
+/// pauses, and its shares of time say nothing.
 pub(crate) fn several_or_long(pauses: &[Pause<'_>]) -> bool {
     pauses.len() >= SEVERAL || pauses.iter().any(|p| p.ms() >= LONG_STOP_MS)
 }

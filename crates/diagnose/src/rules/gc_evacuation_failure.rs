@@ -1,4 +1,5 @@
-//! `gc-evacuation-failure`: a collection finds no room to copy survivors to, or CMS is overtaken by allocation.
+//! `gc-evacuation-failure`: a collection finds no room to copy survivors to, or CMS is overtaken by
+//! allocation.
 
 use fathom_recording::vocabulary::{fact, figure};
 
@@ -143,7 +144,8 @@ fn found(
     let mut finding = gc.finding(rule, gc.named(cost_ms), cost_ms, &both);
     let plural = |n| quantity::plural(n, "full collection", "full collections");
     let mut then = String::new();
-    // A young collection that failed and became a full one; those that are called full say so themselves.
+    // A young collection that failed and became a full one; those that are called full say so
+    // themselves.
     let became = |p: &&Pause<'_>| {
         let said = failures::of(p, collector).contains(&failures::FULL) || p.span.name().contains("Full");
         p.labelled_full() && !said
@@ -169,7 +171,8 @@ fn found(
             .into();
     let had_room = cut.is_empty() && had_room(gc, &both);
     if had_room {
-        // The log names no failure, and the heap had room: what was full is something else, as the permanent generation.
+        // The log names no failure, and the heap had room: what was full is something else, as the
+        // permanent generation.
         finding.confidence = Confidence::ConsistentWith;
         finding.why_confidence =
             "the log shows the collections, and that the heap had room; why they were made it does not name"
@@ -216,7 +219,8 @@ fn found(
     finding
 }
 
-/// Whether no collection names a failure of its own, and the heap was known to have room before each of them.
+/// Whether no collection names a failure of its own, and the heap was known to have room before
+/// each of them.
 fn had_room(gc: &GcCase<'_, '_>, pauses: &[Pause<'_>]) -> bool {
     let has_room = |p: &Pause<'_>| {
         let before = p.span.figure(figure::HEAP_BEFORE_BYTES).zip(gc.heap_max_bytes());

@@ -1,4 +1,5 @@
-//! `gc-explicit`: somebody asks for full collections: `System.gc()`, jcmd, a heap histogram or dump, an agent.
+//! `gc-explicit`: somebody asks for full collections: `System.gc()`, jcmd, a heap histogram or
+//! dump, an agent.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,9 @@ use crate::collections::Pause;
 use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, LONG_STOP_MS, Layer, Remedy, Rule, quantity};
 
-/// Distance of the collections that RMI's distributed collector asks for (`sun.rmi.dgc.server.gcInterval`, one hour
-/// by default), seconds, and how exactly they keep to it.
+/// Distance of the collections that RMI's distributed collector asks for
+/// (`sun.rmi.dgc.server.gcInterval`, one hour by default), seconds, and how exactly they keep to
+/// it.
 const RMI_S: (f64, f64) = (3_600.0, 0.02);
 /// Collections closer together than this follow the heap's filling and no timer, seconds.
 const TIMER_S: f64 = 60.0;
@@ -20,11 +22,13 @@ const TIMER_S: f64 = 60.0;
 const REGULAR: f64 = 0.75;
 /// From how many on a period is told.
 const PERIODIC: usize = 3;
-/// Calls as close as this that come in bunches are typical of direct memory running out: `Bits.reserveMemory` calls
-/// `System.gc()` and sleeps 1, 2, 4 … ms up to 512 ms before it gives up, seconds.
+/// Calls as close as this that come in bunches are typical of direct memory running out:
+/// `Bits.reserveMemory` calls `System.gc()` and sleeps 1, 2, 4 … ms up to 512 ms before it gives
+/// up, seconds.
 const BUNCHED_S: f64 = 2.0;
 
-/// Frames below which somebody asks: the call itself, and the JDK's own when a direct buffer finds no room.
+/// Frames below which somebody asks: the call itself, and the JDK's own when a direct buffer finds
+/// no room.
 const ASKS: [&str; 2] = ["java.lang.System.gc", "java.lang.Runtime.gc"];
 const DIRECT: &str = "java.nio.Bits.reserveMemory";
 /// The JDK's own methods on the way to a direct buffer: who wants one calls them.
@@ -107,7 +111,8 @@ enum Initiator {
     Timer,
 }
 
-/// Who asked, as stacks of the JVM's threads in the slow windows show it: whether direct memory had run out, and whose code.
+/// Who asked, as stacks of the JVM's threads in the slow windows show it: whether direct memory had
+/// run out, and whose code.
 fn asker<'a>(gc: &GcCase<'_, 'a>) -> Option<(bool, Option<&'a str>)> {
     let recording: &'a Recording = gc.case.recording;
     ASKS.iter().chain([&DIRECT]).find_map(|name| recording.strings.find(name))?;
@@ -172,7 +177,8 @@ fn initiator(pause: &Pause<'_>) -> Option<Initiator> {
     })
 }
 
-/// The distance that collections keep to, seconds: most of their gaps are within [`RMI_S`] of their median.
+/// The distance that collections keep to, seconds: most of their gaps are within [`RMI_S`] of their
+/// median.
 fn regular_s(pauses: &[Pause<'_>]) -> Option<f64> {
     let starts: Vec<f64> = pauses.iter().map(|p| p.span.t0_ns() as f64 / 1e9).collect();
     let gaps: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -1,4 +1,5 @@
-//! `gc-first-touch`: early collections are slow because the kernel hands out the heap's memory while they run.
+//! `gc-first-touch`: early collections are slow because the kernel hands out the heap's memory
+//! while they run.
 
 use fathom_recording::vocabulary::{fact, figure};
 
@@ -7,14 +8,16 @@ use crate::collections::Pause;
 use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
-/// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping, seconds. Measured when
-/// huge pages were zeroed within pauses: 0.16 to 0.34 s.
+/// Kernel time of a pause from which on it is no rounding (steps of 10 ms) and no bookkeeping,
+/// seconds. Measured when huge pages were zeroed within pauses: 0.16 to 0.34 s.
 const SYS_S: f64 = 0.1;
-/// And as a share of the pause's length: of one that waits for memory from swap it is less than a hundredth.
+/// And as a share of the pause's length: of one that waits for memory from swap it is less than a
+/// hundredth.
 const SYS_SHARE: f64 = 0.1;
 /// Share of the kernel-heavy pause time that must lie before the heap has been used once.
 const EARLY: f64 = 0.8;
-/// The heap counts as used once when its use before a collection first reached this share of its highest.
+/// The heap counts as used once when its use before a collection first reached this share of its
+/// highest.
 const USED_ONCE: f64 = 0.9;
 /// Kernel share of the CPU time of later pauses up to which they are free of the trouble.
 const LATER_SYS: f64 = 0.25;
@@ -98,14 +101,14 @@ impl Rule for GcFirstTouch {
     }
 }
 
-/// Whether a pause is long because of the kernel's work: more than the collector's own, and not next to nothing of its
-/// length, which would be a pause that waited.
+/// Whether a pause is long because of the kernel's work: more than the collector's own, and not
+/// next to nothing of its length, which would be a pause that waited.
 pub(super) fn kernel_heavy(pause: &Pause<'_>) -> bool {
     pause.cpu().is_some_and(|c| c.sys_s >= SYS_S && c.sys_s > c.user_s && c.sys_s >= SYS_SHARE * c.real_s)
 }
 
-/// The part of a pause that the kernel took: its length by the kernel's share of its CPU time, and no more than the kernel
-/// worked in it, all threads added up. Milliseconds.
+/// The part of a pause that the kernel took: its length by the kernel's share of its CPU time, and
+/// no more than the kernel worked in it, all threads added up. Milliseconds.
 pub(super) fn kernel_part_ms(pause: &Pause<'_>) -> f64 {
     let part = |c: crate::collections::Cpu| (pause.ms() * c.sys_s / c.cpu_s()).min(c.sys_s * 1e3);
     pause.cpu().filter(|c| c.cpu_s() > 0.0).map_or(0.0, part)

@@ -16,41 +16,45 @@ use crate::{Case, Confidence, Finding, Judgement, Layer, MATTERS_SHARE, Remedy, 
 
 /// Share of the time stopped by collections for lack of room.
 const STOPPED: f64 = MATTERS_SHARE;
-/// Live set as a share of the heap. A collector's work per byte allocated goes with live / (heap − live): 2.3 at 70%,
-/// 9 at 90%.
+/// Live set as a share of the heap. A collector's work per byte allocated goes with live / (heap −
+/// live): 2.3 at 70%, 9 at 90%.
 const LIVE: f64 = 0.70;
-/// Old generation in use after full collections, as a share of what it has room for: nothing more can be promoted. It can be
-/// so full in a heap that is not, where the young generation has the room.
+/// Old generation in use after full collections, as a share of what it has room for: nothing more
+/// can be promoted. It can be so full in a heap that is not, where the young generation has the
+/// room.
 const OLD_FULL: f64 = 0.9;
-/// The same where full collections follow each other as closely as [`CLOSE_S`]: the parallel collector makes one as soon as what
-/// is usually promoted would no longer fit.
+/// The same where full collections follow each other as closely as [`CLOSE_S`]: the parallel
+/// collector makes one as soon as what is usually promoted would no longer fit.
 const OLD_SHORT: f64 = 0.75;
 /// Full collections from which on that is told, and of which the last ones are taken.
 const FULL_ONES: usize = 3;
 /// Full collections from which on they are said to follow each other closely.
 const MANY_CLOSE: usize = 10;
-/// A heap that takes less than this of its maximum may still grow, and a full old generation is no limit to it: it is made
-/// larger when it is short …
+/// A heap that takes less than this of its maximum may still grow, and a full old generation is no
+/// limit to it: it is made larger when it is short …
 const GROWN: f64 = 0.75;
 /// … unless as many full collections …
 const MANY_FULL: usize = 100;
-/// … leave its capacity the same, but for so much: then something else holds it where it is (`-Xmn`, `-XX:NewRatio`, memory).
+/// … leave its capacity the same, but for so much: then something else holds it where it is
+/// (`-Xmn`, `-XX:NewRatio`, memory).
 const SAME_ROOM: f64 = 0.05;
-/// Young collections closer together than this, median, seconds, are too many for any pause to be short enough …
+/// Young collections closer together than this, median, seconds, are too many for any pause to be
+/// short enough …
 const CLOSE_S: f64 = 0.5;
-/// … and the young generation is to blame when it is no larger than this share of the heap: the default is a third
-/// (`NewRatio=2`), G1 gives 5 to 60%.
+/// … and the young generation is to blame when it is no larger than this share of the heap: the
+/// default is a third (`NewRatio=2`), G1 gives 5 to 60%.
 const YOUNG: f64 = 0.15;
 /// Readings of the live set from which on it counts as known where it is what rules the cause out.
 const LIVE_READINGS: usize = 3;
-/// Young collections as close together as this, median, seconds, are many for any young generation: a larger heap might have
-/// fewer, so the part of the heap that it is rules nothing out.
+/// Young collections as close together as this, median, seconds, are many for any young generation:
+/// a larger heap might have fewer, so the part of the heap that it is rules nothing out.
 const VERY_CLOSE_S: f64 = 0.1;
 /// Young collections up to which the young generation cannot be to blame.
 const FEW_YOUNG: usize = 2;
 
-/// Allocation per second and processor beyond which it is the application that allocates too much: whoever does
-/// something with what it allocates rarely gets there, and writing it alone takes a good part of a processor.
+/// Allocation per second and processor beyond which it is the application that allocates too much:
+/// whoever does something with what it allocates rarely gets there, and writing it alone takes a
+/// good part of a processor.
 const FLOOD_PER_CPU: f64 = 1024.0 * 1024.0 * 1024.0;
 
 /// The rule.
@@ -119,7 +123,8 @@ impl Rule for GcHeapTooSmall {
             return no_cause(self, &gc, stopped, live, generation.as_ref(), grows);
         }
         let room = Room { tight, old, young };
-        // Of a full old generation come full collections alone: young ones beside them have room enough.
+        // Of a full old generation come full collections alone: young ones beside them have room
+        // enough.
         let (stopped, cost_ms) = (gc.stopped_share(|p| room.is_short(p)), gc.excess_ms(|p| room.is_short(p)));
         if stopped < STOPPED || !gc.matters(cost_ms) {
             return gc.ruled_out(format!(
@@ -140,7 +145,8 @@ impl Rule for GcHeapTooSmall {
     }
 }
 
-/// Whether a pause took place because memory for new objects ran out, and not for another reason that it names.
+/// Whether a pause took place because memory for new objects ran out, and not for another reason
+/// that it names.
 fn for_room(pause: &Pause<'_>) -> bool {
     const OTHER: [&str; 10] = [
         "System",
@@ -158,8 +164,8 @@ fn for_room(pause: &Pause<'_>) -> bool {
     !waited(pause) && pause.cause().is_none_or(|cause| !OTHER.iter().any(|other| cause.starts_with(other)))
 }
 
-/// What is said where collections take much of the time and nothing is known to be too small: ruled out only by figures of
-/// both, the live set and the young generation.
+/// What is said where collections take much of the time and nothing is known to be too small: ruled
+/// out only by figures of both, the live set and the young generation.
 fn no_cause(
     rule: &dyn Rule,
     gc: &GcCase<'_, '_>,
@@ -230,7 +236,8 @@ struct Young {
     share: f64,
     /// The median interval of its collections, seconds.
     interval_s: f64,
-    /// Whether its collections ran out of room: a full heap leaves none for a young generation (`gc-evacuation-failure`).
+    /// Whether its collections ran out of room: a full heap leaves none for a young generation
+    /// (`gc-evacuation-failure`).
     ran_out: bool,
 }
 
@@ -257,8 +264,8 @@ impl Young {
     }
 }
 
-/// The old generation as full collections leave it and what it has room for, bytes, where it is full: the median of the
-/// last ones.
+/// The old generation as full collections leave it and what it has room for, bytes, where it is
+/// full: the median of the last ones.
 fn old_full(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
     let full = gc.slow.iter().rev().filter(|p| p.collected_old() && for_room(p));
     let sizes = |p: &Pause<'_>| {
@@ -274,8 +281,8 @@ fn old_full(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
     (last.len() >= FULL_ONES && left >= limit * room && room > 0.0).then_some((left, room))
 }
 
-/// What the heap takes and what it may, bytes, where it may still grow: a full collection that finds the old generation
-/// short makes it larger.
+/// What the heap takes and what it may, bytes, where it may still grow: a full collection that
+/// finds the old generation short makes it larger.
 fn may_grow(gc: &GcCase<'_, '_>) -> Option<(f64, f64)> {
     let most = gc.heap_max_bytes()?;
     let full = gc.slow.iter().rev().filter(|p| p.collected_old() && for_room(p));
@@ -398,7 +405,8 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
     finding
 }
 
-/// How many times as much is allocated per second as in the base windows, when that is a good deal more.
+/// How many times as much is allocated per second as in the base windows, when that is a good deal
+/// more.
 fn allocation_grew(gc: &GcCase<'_, '_>) -> Option<f64> {
     let rate = |windows: &[crate::Window]| {
         let bytes: f64 = windows.iter().map(|w| allocated(gc, *w)).sum();
@@ -409,7 +417,8 @@ fn allocation_grew(gc: &GcCase<'_, '_>) -> Option<f64> {
     (times >= 1.5).then_some(times)
 }
 
-/// Bytes allocated between the collections of a window: heap before each, less heap after the one before it.
+/// Bytes allocated between the collections of a window: heap before each, less heap after the one
+/// before it.
 fn allocated(gc: &GcCase<'_, '_>, window: crate::Window) -> f64 {
     let sizes = gc.all.iter().filter(|p| (window.from_ns..window.to_ns).contains(&p.span.t0_ns()));
     let sizes: Vec<_> = sizes

@@ -7,8 +7,8 @@ use crate::collections::Pause;
 use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
-/// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of objects starts
-/// cycles by occupancy; in a run built for it 85 of 85 were started so.
+/// Share of the concurrent cycles that must be started by humongous allocation. A healthy mix of
+/// objects starts cycles by occupancy; in a run built for it 85 of 85 were started so.
 const STARTS: f64 = 0.3;
 /// From how many cycles on a share is told.
 const CYCLES: usize = 3;

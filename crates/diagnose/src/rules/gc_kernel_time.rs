@@ -1,4 +1,5 @@
-//! `gc-kernel-time`: collections spend their time in the kernel, and not because the heap is touched for the first time.
+//! `gc-kernel-time`: collections spend their time in the kernel, and not because the heap is
+//! touched for the first time.
 
 use fathom_recording::vocabulary::fact;
 

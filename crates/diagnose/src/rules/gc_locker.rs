@@ -1,4 +1,5 @@
-//! `gc-locker`: native code holds arrays, and collections have to wait for it or to leave regions in place.
+//! `gc-locker`: native code holds arrays, and collections have to wait for it or to leave regions
+//! in place.
 
 use fathom_recording::vocabulary::{fact, figure, kind};
 use fathom_recording::{ProcessId, Recording, Span, StackId, ThreadId};
@@ -12,40 +13,42 @@ use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule, Window, quantity};
 
-/// Share of collections that must be initiated by the locker. Now and then one is usual wherever compression or
-/// native I/O runs; in a test built for it 90% were.
+/// Share of collections that must be initiated by the locker. Now and then one is usual wherever
+/// compression or native I/O runs; in a test built for it 90% were.
 const SHARE: f64 = 0.05;
 /// Since then G1 pins regions instead of holding collections back (JEP 423).
 const PINNING_JDK: f64 = 22.0;
-/// Since then a collection of Parallel and Serial waits for native code before it stops the JVM, and `GCLocker Initiated GC`
-/// is gone (JDK-8192647).
+/// Since then a collection of Parallel and Serial waits for native code before it stops the JVM,
+/// and `GCLocker Initiated GC` is gone (JDK-8192647).
 const WAITING_JDK: f64 = 25.0;
-/// HotSpot's functions in which a thread waits for native code that holds arrays: the beginnings of their names (JDK 8's with
-/// an underscore).
+/// HotSpot's functions in which a thread waits for native code that holds arrays: the beginnings of
+/// their names (JDK 8's with an underscore).
 const WAITING_IN: [&str; 2] = ["GCLocker::", "GC_locker::"];
-/// A collection that the locker initiated came too early by as much of eden as was empty, beside the fullest of the run; where
-/// the log does not tell, all of it counts.
+/// A collection that the locker initiated came too early by as much of eden as was empty, beside
+/// the fullest of the run; where the log does not tell, all of it counts.
 fn early(pause: &Pause<'_>, fullest: f64) -> f64 {
     eden_share(pause).filter(|_| fullest > 0.0).map_or(1.0, |share| (1.0 - share / fullest).clamp(0.0, 1.0))
 }
 
-/// How full collections of the run find eden at most, as a share of the young generation. Where the locker initiated all of
-/// them none shows how full it gets: at least [`EDEN`].
+/// How full collections of the run find eden at most, as a share of the young generation. Where the
+/// locker initiated all of them none shows how full it gets: at least [`EDEN`].
 fn fullest(gc: &GcCase<'_, '_>) -> f64 {
     let most = gc.all.iter().filter_map(eden_share).fold(0.0, f64::max);
     let by_others = gc.all.iter().any(|p| p.is_young() && !held(p) && eden_share(p).is_some());
     if by_others || most <= 0.0 { most } else { most.max(EDEN) }
 }
 
-/// What the kernel took of a pause that is long because of it ([`super::gc_kernel_time`]), milliseconds.
+/// What the kernel took of a pause that is long because of it ([`super::gc_kernel_time`]),
+/// milliseconds.
 fn of_the_kernel_ms(pause: &Pause<'_>) -> f64 {
     if kernel_heavy(pause) { kernel_part_ms(pause) } else { 0.0 }
 }
 
-/// The least part of the young generation that is eden, rather than survivors: Parallel begins with six eighths of it
-/// (`InitialSurvivorRatio=8`), Serial has eight tenths (`SurvivorRatio=8`).
+/// The least part of the young generation that is eden, rather than survivors: Parallel begins with
+/// six eighths of it (`InitialSurvivorRatio=8`), Serial has eight tenths (`SurvivorRatio=8`).
 const EDEN: f64 = 0.75;
-/// Eden as full as this before a collection that the locker initiated means that there was nothing to collect.
+/// Eden as full as this before a collection that the locker initiated means that there was nothing
+/// to collect.
 const EMPTY: f64 = 0.1;
 
 /// The rule.
@@ -91,9 +94,9 @@ impl Rule for GcLocker {
         let share = if young > 0 { by_locker.len() as f64 / young as f64 } else { 0.0 };
         let usual = gc.usual_ms(|p| p.is_young() && !held(p));
         let fullest = fullest(&gc);
-        // One that found eden full, or objects pinned, was due anyway; only what came too early or took longer is lost. What
-        // the kernel takes of a pause it takes whoever asked for the collection.
-        // One in which an allocation failed for it was not.
+        // One that found eden full, or objects pinned, was due anyway; only what came too early or
+        // took longer is lost. What the kernel takes of a pause it takes whoever asked for the
+        // collection. One in which an allocation failed for it was not.
         let gave_up: Vec<_> =
             case.recording.spans_of(kind::JVM_WARNING).filter(|w| gave_up(w, jvm)).collect();
         let cost = |pauses: &[Pause<'_>]| -> f64 {
@@ -142,7 +145,8 @@ impl Rule for GcLocker {
     }
 }
 
-/// Time for which application threads were off the CPU below [`WAITING_IN`], without stops of the JVM.
+/// Time for which application threads were off the CPU below [`WAITING_IN`], without stops of the
+/// JVM.
 #[derive(Default)]
 struct Blocked {
     threads: Vec<(ThreadId, f64)>,
@@ -181,7 +185,8 @@ impl Blocked {
         blocked
     }
 
-    /// Wall time above as much base time: a mean over the threads that waited, which wait beside one another.
+    /// Wall time above as much base time: a mean over the threads that waited, which wait beside
+    /// one another.
     fn cost_ms(&self, case: &Case<'_>) -> f64 {
         case.excess_ms(self.ms, self.base_ms) / self.threads.len().max(1) as f64
     }
@@ -223,7 +228,8 @@ fn is_below(recording: &Recording, stack: Option<StackId>) -> bool {
     false
 }
 
-/// Whether the JVM says that it could not allocate because of native code: it collects everything, or gives up.
+/// Whether the JVM says that it could not allocate because of native code: it collects everything,
+/// or gives up.
 fn gave_up(warning: &Span<'_>, jvm: ProcessId) -> bool {
     let words = ["GC locker: Trying a full collection", "Retried waiting for GCLocker too often"];
     warning.process() == jvm && words.iter().any(|words| warning.name().contains(words))
@@ -234,8 +240,8 @@ fn held(pause: &Pause<'_>) -> bool {
         || (pause.flag(figure::EVACUATION_FAILURE) && only_pinned(pause))
 }
 
-/// How full a collection of the young generation found it; `None` where the log does not tell, or the whole heap was
-/// collected.
+/// How full a collection of the young generation found it; `None` where the log does not tell, or
+/// the whole heap was collected.
 fn eden_share(pause: &Pause<'_>) -> Option<f64> {
     let f = |key| pause.span.figure(key);
     let eden = f(figure::EDEN_BEFORE_BYTES).or(f(figure::YOUNG_BEFORE_BYTES));

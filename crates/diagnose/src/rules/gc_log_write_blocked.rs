@@ -1,8 +1,10 @@
-//! `gc-log-write-blocked`: the JVM waits in `write()` for its own log while all threads are stopped.
+//! `gc-log-write-blocked`: the JVM waits in `write()` for its own log while all threads are
+//! stopped.
 //!
-//! Unified logging takes a line's stamp before it writes the line, and most lines of a collection are written inside
-//! the pause. A write that blocks (dirty-page throttling, a frozen or slow file system, a pipe whose reader sleeps)
-//! therefore shows as a gap between two lines in which nobody used a processor.
+//! Unified logging takes a line's stamp before it writes the line, and most lines of a collection
+//! are written inside the pause. A write that blocks (dirty-page throttling, a frozen or slow file
+//! system, a pipe whose reader sleeps) therefore shows as a gap between two lines in which nobody
+//! used a processor.
 
 mod finding;
 mod gaps;
@@ -18,8 +20,8 @@ use super::log_write;
 use crate::intervals::Intervals;
 use crate::{Case, Judgement, Layer, Rule, quantity};
 
-/// A write that does not block takes some tens of microseconds; stops in which the log was written for less than this have nothing
-/// to tell, milliseconds.
+/// A write that does not block takes some tens of microseconds; stops in which the log was written
+/// for less than this have nothing to tell, milliseconds.
 const WRITTEN_MS: f64 = 1.0;
 
 /// Where the kernel timed writes for as much of a gap, they are what filled it.
@@ -99,7 +101,8 @@ impl Rule for GcLogWriteBlocked {
             ),
             call: Some((call, how)),
         }));
-        // A gap must be long to be told from a wait for a processor; a call that was timed counts in pieces of any length.
+        // A gap must be long to be told from a wait for a processor; a call that was timed counts
+        // in pieces of any length.
         let counts = |w: &Wait<'_>| w.idle && (w.ms >= GAP_MS || w.call.is_some());
         let (long, short): (Vec<_>, Vec<_>) = waits.into_iter().partition(counts);
         let usual_ms =

@@ -1,4 +1,5 @@
-//! `gc-metaspace`: collections because class memory reached its threshold, though the heap had room.
+//! `gc-metaspace`: collections because class memory reached its threshold, though the heap had
+//! room.
 
 use fathom_recording::vocabulary::{fact, figure, kind};
 
@@ -71,7 +72,8 @@ fn for_metaspace(pause: &Pause<'_>) -> bool {
     pause.cause().is_some_and(|cause| causes.iter().any(|begins| cause.starts_with(begins)))
 }
 
-/// Whether class memory was at its limit, so that even soft references were cleared for it; an OutOfMemoryError is next.
+/// Whether class memory was at its limit, so that even soft references were cleared for it; an
+/// OutOfMemoryError is next.
 fn is_last_resort(pause: &Pause<'_>) -> bool {
     let causes = ["Metadata GC Clear Soft References", "Last ditch", "Permanent Generation Full"];
     pause.cause().is_some_and(|cause| causes.iter().any(|begins| cause.starts_with(begins)))

@@ -7,12 +7,14 @@ use crate::collections::Pause;
 use crate::facts::{Value, pauses};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
-/// Share of young collections after which the survivor spaces are overrun: the threshold falls to 1 although more is
-/// allowed. Below one half it is a burst now and then; measured in a run built for it: 77% of 985.
+/// Share of young collections after which the survivor spaces are overrun: the threshold falls to 1
+/// although more is allowed. Below one half it is a burst now and then; measured in a run built for
+/// it: 77% of 985.
 const COLLAPSED: f64 = 0.5;
 /// Growth of the old generation in a young collection as a share of what it freed.
 const PROMOTED: f64 = 0.10;
-/// How much of the old generation a collection of it must free for the promoted to have been garbage.
+/// How much of the old generation a collection of it must free for the promoted to have been
+/// garbage.
 const GARBAGE: f64 = 0.5;
 /// Young collections that the shares are taken of, at least.
 const COLLECTIONS: usize = 10;
@@ -125,7 +127,8 @@ fn cleans_old(pause: &Pause<'_>) -> bool {
     (pause.collected_old() || pause.is_mixed()) && !pause.cause().is_some_and(asked)
 }
 
-/// The largest share of the old generation that one collection of it, or a series of mixed ones, freed.
+/// The largest share of the old generation that one collection of it, or a series of mixed ones,
+/// freed.
 fn garbage(pauses: &[Pause<'_>]) -> f64 {
     let old = |p: &Pause<'_>, key, heap, young| {
         p.span.figure(key).or_else(|| Some(p.span.figure(heap)? - p.span.figure(young)?))

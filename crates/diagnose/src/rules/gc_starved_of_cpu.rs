@@ -10,21 +10,22 @@ use crate::intervals::Intervals;
 use crate::waits::log_write::log_writes;
 use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule, quantity};
 
-/// CPU ÷ (wall × workers) over the long pauses. A quiet machine gives 0.6 to 0.95; below one half the workers waited
-/// longer than they worked. Measured on two processors with a load of 20: 0.15.
+/// CPU ÷ (wall × workers) over the long pauses. A quiet machine gives 0.6 to 0.95; below one half
+/// the workers waited longer than they worked. Measured on two processors with a load of 20: 0.15.
 const STARVED: f64 = 0.5;
-/// What the workers would have reached on a quiet machine: the lower end of what was measured there, so that the
-/// cost is not overstated.
+/// What the workers would have reached on a quiet machine: the lower end of what was measured
+/// there, so that the cost is not overstated.
 const USUAL: f64 = 0.6;
 /// Fewer long pauses than this are chance, unless they amount to something.
 const PAUSES: usize = 5;
-/// A stretch of a pause outside its phases that is as large is not work slowed down but a stall of the VM thread
-/// (`gc-log-write-blocked`), milliseconds and share of the pause.
+/// A stretch of a pause outside its phases that is as large is not work slowed down but a stall of
+/// the VM thread (`gc-log-write-blocked`), milliseconds and share of the pause.
 const OUTSIDE: (f64, f64) = (200.0, 0.5);
 /// Part of a pause that writes of the log may take in which it still tells of processors.
 const WRITTEN: f64 = 0.2;
-/// Time to reach a safepoint for an operation that is no collection: threads that poll within microseconds are late
-/// only when they have no processor. In milliseconds, and in how many operations.
+/// Time to reach a safepoint for an operation that is no collection: threads that poll within
+/// microseconds are late only when they have no processor. In milliseconds, and in how many
+/// operations.
 const LATE: (f64, usize) = (10.0, 3);
 /// Share of swap left free below which swapping is a likely reason too.
 const SWAP_FREE: f64 = 0.95;
@@ -123,7 +124,8 @@ fn is_work(pause: &Pause<'_>) -> bool {
     !stalled && !kernel
 }
 
-/// What is said where no pause is long enough to judge: what the CPU figures were, and why they tell nothing.
+/// What is said where no pause is long enough to judge: what the CPU figures were, and why they
+/// tell nothing.
 fn no_long_pause(gc: &GcCase<'_, '_>) -> String {
     let no = "no pause of 50 ms or more in which the collector was at work";
     let told: Vec<Cpu> = gc.slow.iter().filter_map(Pause::cpu).collect();
@@ -149,19 +151,21 @@ pub(super) fn waited(pause: &Pause<'_>) -> bool {
     pause.cpu().is_some_and(|cpu| cpu.real_s >= CPU_MIN_REAL_S && used_little(cpu))
 }
 
-/// Whether writes of the log took so much of a pause that what is left would not be short of CPU time.
+/// Whether writes of the log took so much of a pause that what is left would not be short of CPU
+/// time.
 fn is_written(pause: &Pause<'_>, writes: &Intervals) -> bool {
     let written_ms = writes.length_within_ns(pause.span.t0_ns(), pause.span.t1_ns()) as f64 / 1e6;
     written_ms > WRITTEN * pause.ms()
 }
 
-/// Workers that could have run at once, as the log says; one where it says nothing, which can only understate the
-/// waiting.
+/// Workers that could have run at once, as the log says; one where it says nothing, which can only
+/// understate the waiting.
 fn workers(pause: &Pause<'_>) -> f64 {
     pause.cpu().and_then(|c| c.workers).unwrap_or(1.0)
 }
 
-/// How much longer a pause took than its CPU time would have taken on a quiet machine, milliseconds.
+/// How much longer a pause took than its CPU time would have taken on a quiet machine,
+/// milliseconds.
 fn wasted_ms(pause: &Pause<'_>) -> f64 {
     let cpu_s = pause.cpu().map_or(0.0, |c| c.cpu_s());
     (pause.ms() - cpu_s * 1e3 / (workers(pause) * USUAL)).max(0.0)

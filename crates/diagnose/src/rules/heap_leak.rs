@@ -1,5 +1,5 @@
-//! `heap-leak`: what the application holds on to grows without end; with a heap dump beside the log, who holds it, and with samples
-//! of allocations, where it is allocated.
+//! `heap-leak`: what the application holds on to grows without end; with a heap dump beside the
+//! log, who holds it, and with samples of allocations, where it is allocated.
 
 mod allocated;
 mod direct;

@@ -12,11 +12,12 @@ use crate::{BlindSpot, Case, Evidence, Fact, Judgement, Origin, Remedy, Rule, Wi
 pub(crate) const JIT_LOG: &str = "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation -XX:LogFile=jit.xml \
                                   (with less in it: -Xlog:jit+compilation=debug, JDK 8: -XX:+PrintCompilation)";
 
-/// The first so many nanoseconds of a JVM are its start-up, in which everything is compiled for the first time.
-/// Measured: a server of 23 MB of LogCompilation was done with most of it after 6 CPU seconds; on a busy machine
-/// with two processors that is half a minute.
+/// The first so many nanoseconds of a JVM are its start-up, in which everything is compiled for the
+/// first time. Measured: a server of 23 MB of LogCompilation was done with most of it after 6 CPU
+/// seconds; on a busy machine with two processors that is half a minute.
 pub(crate) const START_UP_NS: i64 = 30_000_000_000;
-/// The usual level kept for this long, nanoseconds: what the application does all the time is compiled by then.
+/// The usual level kept for this long, nanoseconds: what the application does all the time is
+/// compiled by then.
 const SETTLED_NS: i64 = 5_000_000_000;
 
 /// A compile task: when it was asked for, started and done, as far as the log tells.
@@ -116,8 +117,8 @@ impl<'c, 'a> JitCase<'c, 'a> {
         runs.map(|s| s.t0_ns()).min()
     }
 
-    /// When its start-up had ended for certain: [`START_UP_NS`] after the start, or once a series of progress has been at
-    /// its usual level for [`SETTLED_NS`].
+    /// When its start-up had ended for certain: [`START_UP_NS`] after the start, or once a series
+    /// of progress has been at its usual level for [`SETTLED_NS`].
     pub(crate) fn warm_ns(&self) -> Option<i64> {
         let start = self.start_ns()?;
         let mut left_ns = SETTLED_NS;
@@ -135,7 +136,8 @@ impl<'c, 'a> JitCase<'c, 'a> {
         Some(start.saturating_add(START_UP_NS).min(settled))
     }
 
-    /// Share of windows in which threads of a compiler ("c1", "c2") were at work, of as many threads as were seen.
+    /// Share of windows in which threads of a compiler ("c1", "c2") were at work, of as many
+    /// threads as were seen.
     pub(crate) fn busy_share(&self, compiler: &str, windows: &[Window]) -> f64 {
         let mut threads: FxHashMap<_, Vec<(i64, i64)>> = FxHashMap::default();
         let spans = self.case.recording.spans_of(kind::JIT_COMPILE).filter(|s| s.process() == self.jvm);

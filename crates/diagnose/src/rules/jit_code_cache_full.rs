@@ -1,4 +1,5 @@
-//! `jit-code-cache-full`: no room for compiled code, so hot methods stay interpreted or are compiled again and again.
+//! `jit-code-cache-full`: no room for compiled code, so hot methods stay interpreted or are
+//! compiled again and again.
 
 use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{ProcessId, Span};
@@ -11,11 +12,11 @@ use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Lay
 
 /// So many events of a full code cache are not an accident of one large compilation.
 const MIN_EVENTS: usize = 3;
-/// The sweeper (JDK ≤ 19), and a collection to unload code (JDK ≥ 20), run every few minutes where there is room. More
-/// than one a second …
+/// The sweeper (JDK ≤ 19), and a collection to unload code (JDK ≥ 20), run every few minutes where
+/// there is room. More than one a second …
 const SWEEPS_PER_S: f64 = 1.0;
-/// … over ten seconds is a storm, nanoseconds. Measured with a cache too small, no warning either time: 205 sweeps in
-/// 22 s on JDK 17, 22 collections in 24 s on JDK 25, eleven of them within ten.
+/// … over ten seconds is a storm, nanoseconds. Measured with a cache too small, no warning either
+/// time: 205 sweeps in 22 s on JDK 17, 22 collections in 24 s on JDK 25, eleven of them within ten.
 const STORM_NS: i64 = 10_000_000_000;
 /// Compilations that gave up for want of room or of a compiler.
 const GAVE_UP: [&str; 2] = ["CodeCache is full", "compilation is disabled"];
@@ -120,7 +121,8 @@ impl<'a> Seen<'a> {
         begins.into_iter().flatten().min()
     }
 
-    /// The first sweep, or collection for the code cache's sake, of ten seconds with more than one a second.
+    /// The first sweep, or collection for the code cache's sake, of ten seconds with more than one
+    /// a second.
     fn storm(&self) -> Option<i64> {
         let enough = (SWEEPS_PER_S * STORM_NS as f64 / 1e9) as usize;
         let mut starts: Vec<i64> = self.sweeps.iter().chain(&self.collections).map(Span::t0_ns).collect();
@@ -223,7 +225,8 @@ fn evidence(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Vec<Evidence> {
     evidence
 }
 
-/// Compile tasks before and after the compiler was switched off: an empty queue is what tells it from a burst.
+/// Compile tasks before and after the compiler was switched off: an empty queue is what tells it
+/// from a burst.
 fn quiet_after(case: &Case<'_>, jvm: ProcessId, seen: &Seen<'_>) -> Option<Evidence> {
     let begin = seen.disabled.as_ref()?.t0_ns();
     let jit = JitCase::read(case, jvm);

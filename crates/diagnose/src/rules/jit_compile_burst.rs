@@ -1,4 +1,5 @@
-//! `jit-compile-burst`: a code path becomes hot all at once, and runs slow until its methods are compiled.
+//! `jit-compile-burst`: a code path becomes hot all at once, and runs slow until its methods are
+//! compiled.
 
 mod burst;
 mod evidence;
@@ -79,7 +80,8 @@ impl Rule for JitCompileBurst {
                 (plural(most, "task", "tasks"), plural(jit.tasks.len(), "compile task", "compile tasks"));
             let told = format!("{tasks}, at most {most} a second, {after:.0} s after the start");
             let busy = case.compile_ms(jvm, &case.slow) / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE);
-            // Where nobody says when it was slow, a burst may have been: unless compilers were hardly busy.
+            // Where nobody says when it was slow, a burst may have been: unless compilers were
+            // hardly busy.
             if case.loss.measured_on.is_empty() && busy >= crate::MATTERS_SHARE {
                 return Judgement::CannotTell(crate::BlindSpot {
                     what: format!(
@@ -136,9 +138,10 @@ impl Rule for JitCompileBurst {
     }
 }
 
-/// What samples and switches show of bursts, with the most that these can have cost there, milliseconds. The mean of a long
-/// window hides what a burst did to a part of it, as one that other things slow down, too: so the bursts are judged in their
-/// densest parts as well as in all of their stretches, as far as there are samples enough, and the part that shows more tells.
+/// What samples and switches show of bursts, with the most that these can have cost there,
+/// milliseconds. The mean of a long window hides what a burst did to a part of it, as one that
+/// other things slow down, too: so the bursts are judged in their densest parts as well as in all
+/// of their stretches, as far as there are samples enough, and the part that shows more tells.
 fn support<'a>(
     jit: &JitCase<'_, 'a>,
     bursts: &[Burst<'a>],

@@ -1,5 +1,5 @@
-//! `jit-deopt-loop`: the same methods are compiled, found to rest on a wrong assumption, thrown away and compiled
-//! again.
+//! `jit-deopt-loop`: the same methods are compiled, found to rest on a wrong assumption, thrown
+//! away and compiled again.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,15 +15,17 @@ use crate::{Case, Confidence, Evidence, Finding, Judgement, Layer, Rule};
 
 /// Code of one method thrown away so often is a loop; warm-up does it once or twice a method.
 const LOOP: usize = 5;
-/// All over the slow windows, invalidations a second that are a storm. While javac warmed up there were five.
+/// All over the slow windows, invalidations a second that are a storm. While javac warmed up there
+/// were five.
 const STORM_PER_S: f64 = 20.0;
-/// A method runs slow from the invalidation until its next code is installed, at most this long for one round: a
-/// method that is never compiled again has ceased to be hot.
+/// A method runs slow from the invalidation until its next code is installed, at most this long for
+/// one round: a method that is never compiled again has ceased to be hot.
 const ROUND_MAX_NS: i64 = 5_000_000_000;
 /// Reason of an invalidation that only frees code which was made not entrant before.
 const ZOMBIE: &str = "zombie";
-/// Compilations of one method in the slow windows that are a loop by themselves: three tiers, each for some class loaders or
-/// overloads, and again when the first code was made on a wrong guess, stay below it.
+/// Compilations of one method in the slow windows that are a loop by themselves: three tiers, each
+/// for some class loaders or overloads, and again when the first code was made on a wrong guess,
+/// stay below it.
 const AGAIN: usize = 20;
 /// The format of LogCompilation files, as their reader names it.
 const LOG_COMPILATION: &str = "log-compilation";
@@ -105,9 +107,10 @@ pub(crate) fn in_a_loop<'a>(jit: &JitCase<'_, 'a>) -> HashSet<&'a str> {
     thrown_away.map(|(method, _)| method).chain(again).collect()
 }
 
-/// Methods that are compiled again and again: nobody compiles what is still there, so their code was thrown away each time,
-/// whether anybody saw that or not. Where a LogCompilation file has each time that code was thrown away, that is counted
-/// instead; else the loads of its class: classes of one name that many loaders load have a method of that name each.
+/// Methods that are compiled again and again: nobody compiles what is still there, so their code
+/// was thrown away each time, whether anybody saw that or not. Where a LogCompilation file has each
+/// time that code was thrown away, that is counted instead; else the loads of its class: classes of
+/// one name that many loaders load have a method of that name each.
 struct Again<'a> {
     /// With how often, the most first.
     methods: Vec<(&'a str, usize)>,
@@ -116,8 +119,9 @@ struct Again<'a> {
 }
 
 impl<'a> Again<'a> {
-    /// Of the slow windows, after start-up. A method has one compilation a tier and a place to enter its loops at; class loaders
-    /// and overloads of one name have as many each, which is what [`AGAIN`] leaves room for.
+    /// Of the slow windows, after start-up. A method has one compilation a tier and a place to
+    /// enter its loops at; class loaders and overloads of one name have as many each, which is what
+    /// [`AGAIN`] leaves room for.
     fn of(jit: &JitCase<'_, 'a>) -> Self {
         if sees_invalidations(jit) {
             return Self { methods: Vec::new(), stretches: Intervals::default() };
@@ -147,7 +151,8 @@ impl<'a> Again<'a> {
     }
 }
 
-/// How often classes were loaded, by name: loaders that come and go load one each, and each has methods of its own.
+/// How often classes were loaded, by name: loaders that come and go load one each, and each has
+/// methods of its own.
 fn copies<'a>(jit: &JitCase<'_, 'a>) -> HashMap<&'a str, usize> {
     let mut copies: HashMap<&'a str, usize> = HashMap::new();
     let loads = jit.case.recording.spans_of(kind::CLASS_LOAD).filter(|s| s.process() == jit.jvm);
@@ -226,7 +231,8 @@ impl<'a> Rounds<'a> {
         let mut methods: BTreeMap<&'a str, Vec<Round<'a>>> = BTreeMap::new();
         let none = Vec::new();
         let mut all = 0;
-        // Code is first made not entrant and later a zombie (JDK ≤ 19): one invalidation, told twice.
+        // Code is first made not entrant and later a zombie (JDK ≤ 19): one invalidation, told
+        // twice.
         let mut seen: HashSet<i64> = HashSet::new();
         for span in case.spans_in(kind::JIT_INVALIDATE, jit.jvm, &case.slow).filter(|s| s.t0_ns() >= warm_ns)
         {
@@ -391,7 +397,8 @@ mod tests {
     use super::*;
     use crate::built::{Built, jit_task, judged};
 
-    /// A method thrown away `rounds` times from 40 s on, a second apart, and made again 0.8 s later.
+    /// A method thrown away `rounds` times from 40 s on, a second apart, and made again 0.8 s
+    /// later.
     fn looping(rounds: usize, reason: &str, at_s: f64) -> Judgement {
         let mut built = Built::jvm("25", "G1", 60.0);
         jit_task(&mut built, "app.A.work()", 1.0, 1.0, 2.0, 4);
@@ -443,7 +450,8 @@ mod tests {
         (0..50).for_each(|i| jit_task(&mut built, "App.price", 40.0 + f64::from(i) * 0.2, 1.0, 20.0, 4));
         assert!(matches!(judged(&JitDeoptLoop, &built.sealed()), Judgement::RuledOut { .. }));
         assert!(matches!(compiled(50, "java.lang.invoke.LambdaForm$MH.invoke"), Judgement::RuledOut { .. }));
-        // Ten loaders, one after another, each with a class of that name, whose method is compiled at five tiers in turn.
+        // Ten loaders, one after another, each with a class of that name, whose method is compiled
+        // at five tiers in turn.
         let loaded = |times: u32| {
             let mut built = Built::jvm("17", "G1", 60.0);
             for i in 0..times {

@@ -14,7 +14,8 @@ const NAMED: usize = 3;
 /// A method that C2 replaces by code of its own.
 struct Intrinsic {
     method: &'static str,
-    /// The flag of the JVM that tells whether it does: on where JDK and processor have what it takes.
+    /// The flag of the JVM that tells whether it does: on where JDK and processor have what it
+    /// takes.
     flag: &'static str,
     /// The first release that does so on x86-64.
     since: u32,
@@ -24,9 +25,10 @@ const fn intrinsic(method: &'static str, flag: &'static str, since: u32) -> Intr
     Intrinsic { method, flag, since }
 }
 
-/// Those that take long enough for the difference to be felt (classfile/vmIntrinsics.hpp; the flags: `disabled_by_jvm_flags` in
-/// vmIntrinsics.cpp; releases: the changes that brought them). Not those whose Java code runs for a reason of its own: the modes
-/// of ciphers, which are replaced for AES only.
+/// Those that take long enough for the difference to be felt (classfile/vmIntrinsics.hpp; the
+/// flags: `disabled_by_jvm_flags` in vmIntrinsics.cpp; releases: the changes that brought them).
+/// Not those whose Java code runs for a reason of its own: the modes of ciphers, which are replaced
+/// for AES only.
 const INTRINSICS: &[Intrinsic] = &[
     intrinsic("java.math.BigInteger.implMontgomeryMultiply", "UseMontgomeryMultiplyIntrinsic", 9),
     intrinsic("java.math.BigInteger.implMontgomerySquare", "UseMontgomerySquareIntrinsic", 9),
@@ -351,7 +353,8 @@ mod tests {
         let (mut marked, mut class, mut method) = (HashSet::new(), "", String::new());
         for line in String::from_utf8_lossy(&output.stdout).lines() {
             // "Classfile jrt:/java.base/java/math/BigInteger.class", "  private static int[] implMulAdd(int[], …);", and below
-            // that the annotations by name, which stand in the table of constants of the class as well.
+            // that the annotations by name, which stand in the table of constants of the class as
+            // well.
             if let Some(file) = line.strip_prefix("Classfile ") {
                 let path = file.split("/java.base/").nth(1).and_then(|path| path.strip_suffix(".class"));
                 let path = path.unwrap_or_else(|| panic!("{file}"));

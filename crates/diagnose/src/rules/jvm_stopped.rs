@@ -1,4 +1,5 @@
-//! `jvm-stopped`: the JVM is stopped for a good part of the time, or for long, and this says where that time went.
+//! `jvm-stopped`: the JVM is stopped for a good part of the time, or for long, and this says where
+//! that time went.
 
 #[cfg(test)]
 mod tests;
@@ -24,11 +25,14 @@ use waited::{on_one_cpu, slow_pace};
 
 /// Sorts of stops, and phases, that are named.
 const NAMED: usize = 3;
-/// Slow windows that are stops for as much of their time were picked for that: a share of them says nothing.
+/// Slow windows that are stops for as much of their time were picked for that: a share of them says
+/// nothing.
 const PICKED: f64 = 0.8;
-/// Stops below a second that are told for standing out: of one or two of them nobody can tell whether they will come again.
+/// Stops below a second that are told for standing out: of one or two of them nobody can tell
+/// whether they will come again.
 const SEVERAL: usize = 3;
-/// CPU time as a share of a pause below which the collector waited for most of it, however few workers it had.
+/// CPU time as a share of a pause below which the collector waited for most of it, however few
+/// workers it had.
 const WAITED: f64 = 0.5;
 /// What of the pauses' time those whose CPU time is known must make up to say so of all.
 const MOSTLY: f64 = 0.5;
@@ -167,7 +171,8 @@ fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
         return None;
     }
     let title = if stopped_ms < PICKED * length_ms {
-        // Stretches that were found for being stopped more than usual, and are more than the stops themselves.
+        // Stretches that were found for being stopped more than usual, and are more than the stops
+        // themselves.
         format!(
             "the JVM is stopped for {} of {} that stand out of its run",
             quantity::share(stopped_ms / length_ms.max(f64::MIN_POSITIVE)),
@@ -213,7 +218,8 @@ struct Sort {
     longest_ms: f64,
 }
 
-/// Stops by name and cause, those that took longest together first. Safepoints are told where no collection fills them.
+/// Stops by name and cause, those that took longest together first. Safepoints are told where no
+/// collection fills them.
 fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(String, Sort)> {
     let mut sorts: BTreeMap<String, Sort> = BTreeMap::new();
     for span in spans {
@@ -231,9 +237,9 @@ fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(String, Sort)> {
     sorts
 }
 
-/// Safepoints that are not those of collections. A safepoint is a collection's where the middle of a pause lies in it: merely to touch
-/// one is not enough, as another safepoint may follow a collection so closely that the times of the log overlap by a few
-/// milliseconds.
+/// Safepoints that are not those of collections. A safepoint is a collection's where the middle of
+/// a pause lies in it: merely to touch one is not enough, as another safepoint may follow a
+/// collection so closely that the times of the log overlap by a few milliseconds.
 fn without_collections<'a>(
     safepoints: impl Iterator<Item = Span<'a>>,
     pauses: &[Pause<'_>],
@@ -321,7 +327,8 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     )];
     let spans = pauses.iter().map(|p| p.span).chain(longest.iter().copied());
     finding.windows = stretches(spans);
-    // A stop begins before its pause and ends after it: what it waits for threads is a part of the cost.
+    // A stop begins before its pause and ends after it: what it waits for threads is a part of the
+    // cost.
     finding.acts = seen.stops.windows();
     finding.stop = case.longest_stop(jvm, &finding.windows);
     finding
@@ -377,8 +384,9 @@ fn phases(pauses: &[Pause<'_>]) -> Option<String> {
     (!told.is_empty()).then(|| format!("phases of these pauses: {}", told.join(", ")))
 }
 
-/// The CPU time of the pauses that are long enough for the log's hundredths of a second to tell it, and whether they waited rather than
-/// worked; that is said only where these are most of the time of all.
+/// The CPU time of the pauses that are long enough for the log's hundredths of a second to tell it,
+/// and whether they waited rather than worked; that is said only where these are most of the time
+/// of all.
 fn cpu(pauses: &[Pause<'_>]) -> Option<String> {
     let told = pauses.iter().filter_map(Pause::cpu).filter(|cpu| cpu.real_s >= CPU_MIN_REAL_S);
     let (times, cpu_s, sys_s, real_s) = told.fold((0, 0.0, 0.0, 0.0), |(n, c, s, r), cpu| {

@@ -1,5 +1,6 @@
-//! A contended lock, told the same way for monitors and for `java.util.concurrent`: which lock, who waits for it, and what
-//! its holders did, added up over all the time in which they held it and others waited.
+//! A contended lock, told the same way for monitors and for `java.util.concurrent`: which lock, who
+//! waits for it, and what its holders did, added up over all the time in which they held it and
+//! others waited.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +21,8 @@ use crate::{Case, Confidence, Finding, Judgement, Rule, quantity};
 const CITED: usize = 3;
 /// Things that holders did that are named in a title.
 const NAMED: usize = 2;
-/// Share of the time for which a lock was waited for of which it must be known what its holders did, for that to be the
-/// story, and of what they did, for one part of it to be most of it.
+/// Share of the time for which a lock was waited for of which it must be known what its holders
+/// did, for that to be the story, and of what they did, for one part of it to be most of it.
 const MOSTLY: f64 = 0.5;
 
 /// What differs between the rules on locks.
@@ -184,7 +185,8 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         _ if deadlock.is_some() => Confidence::Proven,
         // Time that stacks alone charge to a lock: which one it is nothing tells.
         _ if first.class.is_empty() => Confidence::ConsistentWith,
-        // Who holds a lock and gets no CPU makes others wait: the lock is where it shows, and no cause.
+        // Who holds a lock and gets no CPU makes others wait: the lock is where it shows, and no
+        // cause.
         _ if holders.as_ref().is_some_and(Holders::waits_for_a_cpu) => Confidence::ConsistentWith,
         Some(part) if part >= 0.5 && hot => Confidence::Likely,
         Some(_) => Confidence::ConsistentWith,

@@ -18,7 +18,8 @@ pub(crate) const WORDS: LockWords = LockWords {
     own: &["java.util.concurrent.", "jdk.internal.misc.", "sun.misc.Unsafe.", "java.lang.VirtualThread."],
 };
 
-/// What threads of a JVM waited for such locks in the slow windows of a case; `None` where nobody looked.
+/// What threads of a JVM waited for such locks in the slow windows of a case; `None` where nobody
+/// looked.
 pub(crate) fn waits<'c, 'a>(case: &'c Case<'a>, jvm: ProcessId) -> Option<Waits<'c, 'a>> {
     let chains = case.chains();
     let is_lock = |span: &Span<'a>| record::heading(span, chains.stacks()) == Heading::Lock;

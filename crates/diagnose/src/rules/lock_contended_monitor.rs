@@ -14,7 +14,8 @@ pub struct LockContendedMonitor;
 pub(crate) const WORDS: LockWords =
     LockWords { noun: "monitor", kind: kind::LOCK_MONITOR, heading: Heading::Monitor, own: &[] };
 
-/// What threads of a JVM waited for monitors in the slow windows of a case; `None` where nobody looked.
+/// What threads of a JVM waited for monitors in the slow windows of a case; `None` where nobody
+/// looked.
 pub(crate) fn waits<'c, 'a>(case: &'c Case<'a>, jvm: ProcessId) -> Option<Waits<'c, 'a>> {
     Waits::of_locks(case, jvm, (WORDS.kind, WORDS.heading), WORDS.own, |_| true)
 }
@@ -94,7 +95,8 @@ mod tests {
         }
     }
 
-    /// A thread for each request, as virtual ones are: eight at a time, each of which waits for most of its life.
+    /// A thread for each request, as virtual ones are: eight at a time, each of which waits for
+    /// most of its life.
     #[test]
     fn threads_that_live_one_after_another_are_no_more_than_live_at_a_time() {
         let mut built = Built::jvm("25", "G1", 60.0);

@@ -22,21 +22,22 @@ struct Event<'a> {
     at_ns: i64,
     holder: Option<ThreadId>,
     waiter: Option<ThreadId>,
-    /// The method in which the holder took it, where that is known: it is seen on its stacks until it lets go.
+    /// The method in which the holder took it, where that is known: it is seen on its stacks until
+    /// it lets go.
     place: Option<&'a str>,
 }
 
 /// Who held it from a moment on, and the method in which it was taken.
 type Held<'a> = (ThreadId, i64, Option<&'a str>);
 
-/// Who held a lock while somebody waited, as far as the waits tell: the owner at the beginning of each wait, and the thread that
-/// waited from its end on.
+/// Who held a lock while somebody waited, as far as the waits tell: the owner at the beginning of
+/// each wait, and the thread that waited from its end on.
 pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Intervals)> {
     let chains = waits.case.chains();
     let mut events: FxHashMap<Option<StrId>, Vec<Event<'_>>> = FxHashMap::default();
     let mut wanted: FxHashMap<Option<StrId>, Vec<(i64, i64)>> = FxHashMap::default();
-    // A flight recording names who had it last before the waiter got it. That thread may have waited itself when the wait began: who waits for a lock
-    // does not hold it.
+    // A flight recording names who had it last before the waiter got it. That thread may have
+    // waited itself when the wait began: who waits for a lock does not hold it.
     let mut waiting: FxHashMap<ThreadId, Vec<(i64, i64)>> = FxHashMap::default();
     for span in lock.spans(waits).filter(|_| !lock.several) {
         if let Some(thread) = span.thread() {
@@ -96,7 +97,8 @@ struct Releases<'c, 'a> {
     chains: &'c Chains<'a>,
     /// Whether a stack shows Java, and a method.
     within: FxHashMap<(StackId, &'a str), Seen>,
-    /// Whether a method is ever seen on the stacks of who holds the lock: one that takes it for its caller is not.
+    /// Whether a method is ever seen on the stacks of who holds the lock: one that takes it for its
+    /// caller is not.
     ever: FxHashMap<&'a str, bool>,
 }
 
@@ -105,7 +107,8 @@ impl<'c, 'a> Releases<'c, 'a> {
         Self { recording, chains, within: FxHashMap::default(), ever: FxHashMap::default() }
     }
 
-    /// When a thread that took a lock in `place` at `from` is first seen outside of it; `until` where it never is.
+    /// When a thread that took a lock in `place` at `from` is first seen outside of it; `until`
+    /// where it never is.
     fn first(&mut self, thread: ThreadId, place: &'a str, from: i64, until: i64) -> i64 {
         let mut seen: Vec<(i64, Seen)> = Vec::new();
         let mut stacks: Vec<(i64, Option<StackId>)> = Vec::new();
@@ -150,8 +153,9 @@ mod tests {
         }
     }
 
-    /// Three threads that book one after another, each for a second, asleep for 900 ms of it, and meanwhile wait for their turn;
-    /// when one has let go, it computes for a second before it queues again.
+    /// Three threads that book one after another, each for a second, asleep for 900 ms of it, and
+    /// meanwhile wait for their turn; when one has let go, it computes for a second before it
+    /// queues again.
     #[test]
     fn a_holder_is_followed_only_while_it_holds() {
         let mut built = Built::jvm("17", "G1", 60.0);
@@ -181,7 +185,8 @@ mod tests {
         assert!((chain.links[0].next.iter().map(|l| l.ms).sum::<f64>() - chain.ms).abs() < 1.0);
     }
 
-    /// A thread sleeps under the lock; three others wait, each of which a flight recording says that the one that got it before was its owner.
+    /// A thread sleeps under the lock; three others wait, each of which a flight recording says
+    /// that the one that got it before was its owner.
     fn asleep_under_a_lock(
         rule: &dyn crate::Rule,
         kind_of_lock: &'static str,
@@ -226,8 +231,8 @@ mod tests {
         assert!(permit.title.contains("asleep in shop.Prices.refresh 99"), "{}", permit.title);
     }
 
-    /// Two threads take turns. Each computes for 100 ms in the locked method and then sleeps elsewhere, while the other waits on for a third
-    /// one, which never waits itself.
+    /// Two threads take turns. Each computes for 100 ms in the locked method and then sleeps
+    /// elsewhere, while the other waits on for a third one, which never waits itself.
     #[test]
     fn who_is_seen_outside_of_the_locked_method_has_let_go() {
         let mut built = Built::jvm("17", "G1", 60.0);
@@ -256,8 +261,8 @@ mod tests {
         assert!(!text.contains("Client.think"), "{text}");
     }
 
-    /// Two threads take turns; what each does in a second is known by sums alone: it forces a file in the locked method, and sleeps
-    /// longer outside of it.
+    /// Two threads take turns; what each does in a second is known by sums alone: it forces a file
+    /// in the locked method, and sleeps longer outside of it.
     #[test]
     fn of_short_waits_those_within_the_locked_method_tell_what_a_holder_does() {
         let mut built = Built::jvm("17", "G1", 60.0);

@@ -1,9 +1,10 @@
 //! Which waits are for one lock, and who held it when.
 //!
-//! An address is no identity: collections move objects, and the JVM makes a monitor's record anew when threads queue again.
-//! A lock is known by its class and the first method of the application that takes it. Waits at two places are for one lock where
-//! they name one address at the same time. Many objects of one class may be locked at one place: then waits at the same time
-//! name different addresses.
+//! An address is no identity: collections move objects, and the JVM makes a monitor's record anew
+//! when threads queue again. A lock is known by its class and the first method of the application
+//! that takes it. Waits at two places are for one lock where they name one address at the same
+//! time. Many objects of one class may be locked at one place: then waits at the same time name
+//! different addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,8 @@ use crate::chain::Monitor;
 use crate::waits::Heading;
 use crate::waits::place::{NO_PLACE, place};
 
-/// Of waits at the same time, the share that names different objects from which on the place locks many objects.
+/// Of waits at the same time, the share that names different objects from which on the place locks
+/// many objects.
 const SEVERAL: f64 = 1.0 / 3.0;
 
 /// A lock with all waits for it.
@@ -134,7 +136,8 @@ fn last(name: &str, parts: usize) -> &str {
 }
 
 impl Lock {
-    /// As a monitor, of which it is known that it is held within the methods that take it; `None` for other locks.
+    /// As a monitor, of which it is known that it is held within the methods that take it; `None`
+    /// for other locks.
     pub(crate) fn as_monitor(&self, heading: Heading) -> Option<Monitor> {
         let places = self.places.iter().map(|(place, _)| place).filter(|place| *place != NO_PLACE).cloned();
         (heading == Heading::Monitor).then(|| Monitor { heading, places: places.collect() })

@@ -18,8 +18,9 @@ const COVERS: f64 = 0.8;
 /// The words for a writer that the kernel holds back.
 pub(super) const THROTTLED: &str = "throttled, because too much is waiting to be written";
 
-/// What a writer waits for, by functions of the kernel that its stack holds at the switch; the first that is found decides
-/// (Linux 5.10 to 6.18: mm/page-writeback.c, mm/filemap.c, fs/jbd2, fs/super.c).
+/// What a writer waits for, by functions of the kernel that its stack holds at the switch; the
+/// first that is found decides (Linux 5.10 to 6.18: mm/page-writeback.c, mm/filemap.c, fs/jbd2,
+/// fs/super.c).
 const WAITED_FOR: [(&str, &str); 9] = [
     ("balance_dirty_pages", THROTTLED),
     ("folio_wait_writeback", "for a page that is being written back"),
@@ -32,7 +33,8 @@ const WAITED_FOR: [(&str, &str); 9] = [
     ("io_schedule", "for the disk"),
 ];
 
-/// A stop in which the log was written: for how long, milliseconds, the longest write, and that in words.
+/// A stop in which the log was written: for how long, milliseconds, the longest write, and that in
+/// words.
 pub(super) type Written<'a> = (Span<'a>, f64, Span<'a>, String);
 
 /// Stops of a JVM in some windows in which its VM thread wrote the log for so long at least.
@@ -113,8 +115,8 @@ pub(super) enum Kernel<'a> {
     Fault(Span<'a>, String),
 }
 
-/// What the kernel says of `ms` milliseconds of a stop in which nothing was done. An strace does not say whose JVM it
-/// watched: its calls count where no other JVM's would be meant.
+/// What the kernel says of `ms` milliseconds of a stop in which nothing was done. An strace does
+/// not say whose JVM it watched: its calls count where no other JVM's would be meant.
 pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f64) -> Option<Kernel<'a>> {
     // A stop is stamped in milliseconds, and its log is written until after its end.
     let slack_ns = (ms * 1e6 * (1.0 - COVERS)) as i64;
@@ -141,7 +143,8 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     let stacks = ByStack::by_frames(case.recording);
     let vm = |s: &Span<'_>| s.thread().is_some_and(|t| case.recording.threads[t.index()].role == Role::Vm);
     let off = case.recording.spans_of(kind::SCHED_OFF).filter(|s| s.process() == jvm && vm(s) && fills(s));
-    // The JVM's other threads sleep through a stop; the one that does the stop is the one in a call or a fault.
+    // The JVM's other threads sleep through a stop; the one that does the stop is the one in a call
+    // or a fault.
     off.filter_map(|span| match (span.label(label::SYSCALL), stacks.heading(span.stack())) {
         (_, Heading::PageFault) => {
             let text = format!("{} was in a page fault for {}", thread(case, &span), in_kernel(&span));
@@ -189,8 +192,9 @@ fn meanwhile(case: &Case<'_>, write: &Span<'_>) -> String {
     }
 }
 
-/// Whose data kept the device busy to which a JVM's writers were throttled, over the slow windows: a writer waits until as much is
-/// written back, whoever wrote it. `None` where none of its threads was throttled, or nobody counted what was written back.
+/// Whose data kept the device busy to which a JVM's writers were throttled, over the slow windows:
+/// a writer waits until as much is written back, whoever wrote it. `None` where none of its threads
+/// was throttled, or nobody counted what was written back.
 pub(super) fn throttled_beside(case: &Case<'_>, jvm: ProcessId) -> Option<Evidence> {
     let mut devices: BTreeMap<&str, (i64, Span<'_>)> = BTreeMap::new();
     for span in case.spans_in(kind::DISK_THROTTLE, jvm, &case.slow) {

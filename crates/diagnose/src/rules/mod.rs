@@ -47,7 +47,8 @@ use crate::Rule;
 pub(crate) use cpu_taken_by_others::CpuTakenByOthers;
 pub(crate) use heap_leak::HeapLeak;
 
-/// All rules. Of two findings that cost the same and are equally sure, the one listed first comes first.
+/// All rules. Of two findings that cost the same and are equally sure, the one listed first comes
+/// first.
 pub const RULES: &[&dyn Rule] = &[
     &process_stopped::ProcessStopped,
     &jit_compile_burst::JitCompileBurst,

@@ -13,7 +13,8 @@ use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 use fathom_recording::vocabulary::{fact, fault, kind};
 use fathom_recording::{ProcessId, ThreadId};
 
-/// Share of the fetched bytes that must have been given back meanwhile for the one to be blamed on the other.
+/// Share of the fetched bytes that must have been given back meanwhile for the one to be blamed on
+/// the other.
 const GIVEN_BACK: f64 = 0.5;
 
 /// More of the heap than so many times its largest size was fetched: it is given back in between.
@@ -22,8 +23,8 @@ const AGAIN: f64 = 1.2;
 /// Share of the faults from which on writes to protected pages are the story.
 const PROTECTED: f64 = 0.5;
 
-/// Mean length of a fault from which on it waited for something, milliseconds: to find a page takes some microseconds, to zero 2 MB
-/// a tenth of a millisecond or two.
+/// Mean length of a fault from which on it waited for something, milliseconds: to find a page takes
+/// some microseconds, to zero 2 MB a tenth of a millisecond or two.
 const WAITED_MS: f64 = 1.0;
 
 /// Methods and threads that are named.
@@ -131,7 +132,8 @@ impl Rule for PageFaultStorm {
 
 /// Why the dearest mapping is touched, as far as it can be told.
 fn why(faults: &Faults<'_, '_>, mapping: &str, bytes: f64, protect_share: f64, heap_max: Option<f64>) -> Why {
-    // A page of a file that many map is not copied: its file system is asked first, so that it is written back later.
+    // A page of a file that many map is not copied: its file system is asked first, so that it is
+    // written back later.
     let of_file = mapping.starts_with('/');
     if (protect_share >= PROTECTED && !of_file) || mapping.starts_with(fault::PRIVATE_COPY) {
         return Why::Copies;
@@ -294,7 +296,8 @@ fn at_its_limit(case: &Case<'_>, jvm: ProcessId) -> bool {
     case.spans_in(kind::MEMORY_STALL, jvm, &case.slow).any(|stall| stall.name().contains("control group"))
 }
 
-/// What threads of a JVM waited for in page faults of the slow windows, as the chain tells it, with milliseconds.
+/// What threads of a JVM waited for in page faults of the slow windows, as the chain tells it, with
+/// milliseconds.
 fn waited_for(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)> {
     let slow = Intervals::of_windows(&case.slow);
     let threads = case.recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);

@@ -107,7 +107,8 @@ mod tests {
     use super::*;
     use crate::built::{Built, judged};
 
-    /// Four threads that are off the CPU from 10 s to 13 s in a function of the kernel, `standing` of them in that for stopped tasks.
+    /// Four threads that are off the CPU from 10 s to 13 s in a function of the kernel, `standing`
+    /// of them in that for stopped tasks.
     fn recording(standing: usize) -> Recording {
         let mut built = Built::jvm("17", "G1", 60.0);
         let jvm = built.jvm;

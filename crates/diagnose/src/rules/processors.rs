@@ -1,8 +1,9 @@
 //! Who had the processors while threads of a JVM could run and had none.
 //!
-//! A processor that others take is lost to threads that wait for one: they would have run with it. It cannot cost more than
-//! they waited, and with more runnable threads than processors most of them wait, whoever runs: so what counts is what was
-//! taken beyond the base, not how long was waited.
+//! A processor that others take is lost to threads that wait for one: they would have run with it.
+//! It cannot cost more than they waited, and with more runnable threads than processors most of
+//! them wait, whoever runs: so what counts is what was taken beyond the base, not how long was
+//! waited.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -26,7 +27,8 @@ const COVERED: f64 = 0.5;
 /// Into how many pieces moments are cut to be put together.
 const PIECES: i64 = 64;
 
-/// What says nothing of its own: waits for other threads of the JVM, whose time counts, and what nobody saw.
+/// What says nothing of its own: waits for other threads of the JVM, whose time counts, and what
+/// nobody saw.
 const AMONG_THEMSELVES: [Heading; 7] = [
     Heading::Monitor,
     Heading::Lock,
@@ -38,8 +40,8 @@ const AMONG_THEMSELVES: [Heading; 7] = [
 ];
 
 impl Spent<'_> {
-    /// What `of` takes of threads' time in which they had work, as a share: the mean over threads, each by how long it was
-    /// ready to run, so that those that only listen do not count.
+    /// What `of` takes of threads' time in which they had work, as a share: the mean over threads,
+    /// each by how long it was ready to run, so that those that only listen do not count.
     pub(super) fn part(&self, of: impl Fn(ThreadId, &Ready) -> f64) -> f64 {
         let all: f64 = self.threads.values().map(|thread| thread.ready_ms).sum();
         let part = |(id, thread): (&ThreadId, &Ready)| {
@@ -53,7 +55,8 @@ impl Spent<'_> {
         self.part(|_, thread| thread.waiting_ms)
     }
 
-    /// How many times as long as its running time a piece of work takes, as threads that run wait for processors, too.
+    /// How many times as long as its running time a piece of work takes, as threads that run wait
+    /// for processors, too.
     pub(super) fn stretch(&self) -> f64 {
         let ready_ms = self.running_ms + self.waiting_ms + self.throttled_ms;
         if self.running_ms > 0.0 { ready_ms / self.running_ms } else { 1.0 }
@@ -100,7 +103,8 @@ impl<'c, 'a> Processors<'c, 'a> {
         Self { case, jvm, slow: spent(&case.slow), base }
     }
 
-    /// What `of` takes of the slow windows beyond what the same running time took of it in the base, milliseconds.
+    /// What `of` takes of the slow windows beyond what the same running time took of it in the
+    /// base, milliseconds.
     pub(super) fn beyond_usual_ms(&self, of: impl Fn(&Spent<'a>) -> f64) -> f64 {
         let usual = self.base.as_ref().filter(|base| base.running_ms > 0.0);
         let usual = usual.map_or(0.0, |base| of(base) * self.slow.running_ms / base.running_ms);
@@ -112,9 +116,10 @@ impl<'c, 'a> Processors<'c, 'a> {
         self.case.excess_ms(of(&self.slow), self.base.as_deref().map_or(0.0, of))
     }
 
-    /// What was taken of processors that application threads waited for, in wall time, milliseconds: what they would have run
-    /// with it beside what they, and those that compete with them on equal terms, did run; but no more than they waited beyond
-    /// the usual, nor longer than others ran: a thread that wakes up on an idle processor waits for that one, and for nobody.
+    /// What was taken of processors that application threads waited for, in wall time,
+    /// milliseconds: what they would have run with it beside what they, and those that compete with
+    /// them on equal terms, did run; but no more than they waited beyond the usual, nor longer than
+    /// others ran: a thread that wakes up on an idle processor waits for that one, and for nobody.
     pub(super) fn lost_to_ms(&self, taken_ms: f64, running_ms: f64) -> f64 {
         let whole_ms = running_ms + taken_ms;
         let taken = if whole_ms > 0.0 { taken_ms / whole_ms } else { 0.0 };
@@ -123,16 +128,17 @@ impl<'c, 'a> Processors<'c, 'a> {
         (taken.min(self.slow.waiting_share() * beyond) * self.slow.any_active_ms).min(taken_ms)
     }
 
-    /// The part that what was taken makes up of what the processors were asked for more: threads that run more than usual wait longer for
-    /// each other.
+    /// The part that what was taken makes up of what the processors were asked for more: threads
+    /// that run more than usual wait longer for each other.
     pub(super) fn part_of_more(&self, taken_ms: f64) -> f64 {
         let own_ms =
             self.base.as_ref().map_or(0.0, |_| self.above_base_ms(|spent| spent.running_ms).max(0.0));
         taken_ms / (taken_ms + own_ms).max(f64::MIN_POSITIVE)
     }
 
-    /// Time in which application threads were throttled beyond the usual, in wall time, milliseconds: all threads of a group
-    /// stand still together, so that it is no longer than any of them did.
+    /// Time in which application threads were throttled beyond the usual, in wall time,
+    /// milliseconds: all threads of a group stand still together, so that it is no longer than any
+    /// of them did.
     pub(super) fn throttled_ms(&self) -> f64 {
         let all_ms = self.slow.throttled_ms;
         let beyond =
@@ -140,8 +146,8 @@ impl<'c, 'a> Processors<'c, 'a> {
         beyond * (self.slow.throttled_share() * self.slow.length_ms).min(self.slow.any_throttled_ms)
     }
 
-    /// CPU time that other processes took above the base, without their compilers' (a burst of compilations is a cause of
-    /// its own) and without the recorder's, milliseconds.
+    /// CPU time that other processes took above the base, without their compilers' (a burst of
+    /// compilations is a cause of its own) and without the recorder's, milliseconds.
     pub(super) fn taken_by_others_ms(&self) -> Option<f64> {
         self.slow.others_ms?;
         let jvm = self.jvm;
@@ -154,7 +160,8 @@ impl<'c, 'a> Processors<'c, 'a> {
         self.above_base_ms(|s| (s.jvms_ms - s.foreign_jit_ms(self.jvm)).max(0.0))
     }
 
-    /// Other processes by name with how many there were and what they took above the base, milliseconds, the most first.
+    /// Other processes by name with how many there were and what they took above the base,
+    /// milliseconds, the most first.
     pub(super) fn takers(&self) -> Vec<(&'a str, usize, f64)> {
         let usual = |name: &str| {
             self.base.as_ref().and_then(|base| base.by_name.get(name)).map_or(0.0, |(_, ms)| *ms)
@@ -219,8 +226,8 @@ fn spent<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> Spent<'a> {
     spent
 }
 
-/// How long any of the threads had time of some headings in some moments, milliseconds. Put together piece by piece: those of all
-/// threads over hours are many.
+/// How long any of the threads had time of some headings in some moments, milliseconds. Put
+/// together piece by piece: those of all threads over hours are many.
 fn any_ms(threads: &[Rc<ByHeading>], within: &Intervals, of: impl Fn(Heading) -> bool) -> f64 {
     let headings: Vec<Heading> = Heading::ALL.into_iter().filter(|heading| of(*heading)).collect();
     let each_ns = (within.length_ns() / PIECES).max(1);
@@ -305,8 +312,8 @@ fn without_id(instance: &str) -> &str {
     instance.rsplit_once(" (").filter(|(_, id)| id.ends_with(')')).map_or(instance, |(name, _)| name)
 }
 
-/// Who ran at the end of threads' waits for a CPU, by the switch that ended each, with the milliseconds of those waits; the
-/// most first. Threads that differ in number only are one.
+/// Who ran at the end of threads' waits for a CPU, by the switch that ended each, with the
+/// milliseconds of those waits; the most first. Threads that differ in number only are one.
 pub(super) fn last_runners(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)> {
     let threads: BTreeSet<ThreadId> = case.chains().application_threads(jvm).into_iter().collect();
     let mut by: BTreeMap<String, f64> = BTreeMap::new();
@@ -329,7 +336,8 @@ mod tests {
     use crate::built::Built;
     use fathom_recording::FrameType::C2;
 
-    /// Threads begin to run that had nothing to do: of what the processors are asked for more, theirs is a part.
+    /// Threads begin to run that had nothing to do: of what the processors are asked for more,
+    /// theirs is a part.
     #[test]
     fn who_takes_processors_is_charged_beside_threads_that_run_more() {
         let part = |more: usize| {

@@ -1,4 +1,5 @@
-//! `safepoint-slow-to-reach`: threads take long to stop when the JVM asks them to, or long to be let go.
+//! `safepoint-slow-to-reach`: threads take long to stop when the JVM asks them to, or long to be
+//! let go.
 
 #[cfg(test)]
 mod tests;
@@ -18,20 +19,23 @@ use crate::waits::log_write::log_writes;
 use crate::windows::stops::name_of;
 use crate::{BlindSpot, Case, Confidence, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
 
-/// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is back within a time
-/// slice or two of the scheduler (4 to 20 ms).
+/// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is
+/// back within a time slice or two of the scheduler (4 to 20 ms).
 const REACH_MS: f64 = 20.0;
 /// Slow to be let go, milliseconds. Waking the threads takes microseconds each (JDK-8350313).
 const LEAVE_MS: f64 = 10.0;
-/// Operations that do nothing of note themselves: when they are slow to reach too, it is not their doing.
+/// Operations that do nothing of note themselves: when they are slow to reach too, it is not their
+/// doing.
 const TRIVIAL: [&str; 4] = ["Cleanup", "G1PauseCleanup", "ICBufferFull", "Halt"];
-/// Share of all safepoints that are slow to reach, from which it is the machine and not a loop in one thread.
+/// Share of all safepoints that are slow to reach, from which it is the machine and not a loop in
+/// one thread.
 const THROUGHOUT: f64 = 0.3;
-/// Waits for a processor end after a few time slices, milliseconds: with two busy loops for each processor beside the
-/// JVM nearly all threads stopped within 30 ms, the latest within 124 ms. Where slow ones are usually slower than
-/// this, code runs on that does not poll.
+/// Waits for a processor end after a few time slices, milliseconds: with two busy loops for each
+/// processor beside the JVM nearly all threads stopped within 30 ms, the latest within 124 ms.
+/// Where slow ones are usually slower than this, code runs on that does not poll.
 const SLICES_MS: f64 = 150.0;
-/// What keeps a thread from going on to its poll, whatever its code: the cause is that, and has rules of its own.
+/// What keeps a thread from going on to its poll, whatever its code: the cause is that, and has
+/// rules of its own.
 const HELD_BACK: [Heading; 7] = [
     Heading::RunQueue,
     Heading::Throttled,
@@ -131,7 +135,8 @@ impl Rule for SafepointSlowToReach {
     }
 }
 
-/// What the late ones did, as their switches show it: the last thread until it stood, the VM thread until it let go.
+/// What the late ones did, as their switches show it: the last thread until it stood, the VM thread
+/// until it let go.
 struct Late {
     /// What was looked at, milliseconds.
     ms: f64,
@@ -317,7 +322,8 @@ fn found(
         ),
     };
     let mut finding = case.finding(rule, jvm, confidence, cost_ms);
-    // A stop that its window was made around is all of that window, and may be next to nothing of the run.
+    // A stop that its window was made around is all of that window, and may be next to nothing of
+    // the run.
     let run_ms = case.recording.covers_ns().map_or(0.0, |(from, to)| to.saturating_sub(from) as f64 / 1e6);
     let of_run = match run_ms > 0.0 {
         true => format!(", {} of the run in all", share(cost_ms / run_ms)),

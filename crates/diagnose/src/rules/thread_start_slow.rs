@@ -1,4 +1,5 @@
-//! `thread-start-slow`: threads are started while others wait for them, and it takes long until they run.
+//! `thread-start-slow`: threads are started while others wait for them, and it takes long until
+//! they run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +14,8 @@ use crate::waits::Heading;
 use crate::waits::place::java_method;
 use crate::{Case, Confidence, Judgement, Layer, Remedy, Rule, quantity};
 
-/// A start that takes as long is slow, milliseconds: one on a machine with room takes a tenth to a third of one.
+/// A start that takes as long is slow, milliseconds: one on a machine with room takes a tenth to a
+/// third of one.
 const SLOW_MS: f64 = 2.0;
 /// Starts cited.
 const CITED: usize = 3;
@@ -23,7 +25,8 @@ const HAND_ON: [&str; 3] = ["java.lang.", "java.util.concurrent.", "jdk.internal
 /// The rule.
 pub struct ThreadStartSlow;
 
-/// What of a start may take long. The parts are one behind the other, but for the end of `clone()`, when the new thread may run already.
+/// What of a start may take long. The parts are one behind the other, but for the end of `clone()`,
+/// when the new thread may run already.
 #[derive(Clone, Copy)]
 enum Part {
     /// The lock of the address space, held by whoever maps memory or gives it back.
@@ -202,8 +205,8 @@ impl Rule for ThreadStartSlow {
     }
 }
 
-/// Time in which any slow start was under way, above as much of the base's, milliseconds; what an application does before it has
-/// reached its usual level is no measure of what is usual.
+/// Time in which any slow start was under way, above as much of the base's, milliseconds; what an
+/// application does before it has reached its usual level is no measure of what is usual.
 fn wall_ms(case: &Case<'_>, jvm: ProcessId) -> f64 {
     let starts = case.recording.spans_of(kind::THREAD_STARTUP).filter(|span| span.process() == jvm);
     let slow =
@@ -295,7 +298,8 @@ impl<'a> Cutter<'a> {
         let locked = self.locked.within(caller, span);
         let locked = locked.chain(self.locked.within(new, span).filter(|_| new.is_some() && new != caller));
         let locked_ms = Intervals::of(locked.map(|(from, to, _)| (*from, *to))).length_ms();
-        // Between its first turn and Java it may wait for a CPU again: for the caller lets it go on only when it has one.
+        // Between its first turn and Java it may wait for a CPU again: for the caller lets it go on
+        // only when it has one.
         let queued = self.queued.within(new, span).filter(|_| new.is_some());
         let queued_ms = queued.map(|(.., runq_ns)| runq_ns).sum::<f64>() / 1e6;
         let (call, waited) = (ms(figure::CALL_NS), ms(figure::WAITED_NS));
@@ -323,8 +327,8 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// Whether a stack waits for a lock of the JVM where a thread is put on its list or taken from it (`Threads_lock`, in
-/// jvm.cpp and threads.cpp of JDK 8 to 25).
+/// Whether a stack waits for a lock of the JVM where a thread is put on its list or taken from it
+/// (`Threads_lock`, in jvm.cpp and threads.cpp of JDK 8 to 25).
 fn waits_for_the_list(recording: &Recording, stack: StackId) -> bool {
     let (mut lock, mut list, mut at) = (false, false, Some(stack));
     while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {

@@ -1,4 +1,5 @@
-//! `tls-not-resumed`: connections negotiate TLS from scratch, with certificates and keys, instead of resuming a session.
+//! `tls-not-resumed`: connections negotiate TLS from scratch, with certificates and keys, instead
+//! of resuming a session.
 
 use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::kind;
@@ -8,8 +9,9 @@ use super::gc_case::{remedy, summed};
 use crate::facts::{Value, cpu as facts};
 use crate::{Case, Confidence, Finding, Judgement, Layer, Rule, quantity};
 
-/// What is done only where a session is made: certificates are sent, checked and proven, keys exchanged under them. Classes of
-/// the JDK's own TLS (sun.security.ssl) since 11 and 8u261; behind them those of the older 8.
+/// What is done only where a session is made: certificates are sent, checked and proven, keys
+/// exchanged under them. Classes of the JDK's own TLS (sun.security.ssl) since 11 and 8u261; behind
+/// them those of the older 8.
 const IN_FULL: [&str; 14] = [
     "sun.security.ssl.CertificateMessage$",
     "sun.security.ssl.CertificateVerify$",
@@ -34,7 +36,8 @@ const ANY: [&str; 5] = [
     "sun.security.ssl.SSLEngineImpl$DelegatedTask.",
     "sun.security.ssl.TransportContext.kickstart",
 ];
-/// From this share of the time in handshakes on, what only full ones do shows that they are: in those that resume it is nothing.
+/// From this share of the time in handshakes on, what only full ones do shows that they are: in
+/// those that resume it is nothing.
 const SHOWS_FULL: f64 = 0.1;
 const FULL: &str = "in full";
 const OTHER: &str = "other";

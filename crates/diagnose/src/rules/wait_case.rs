@@ -17,8 +17,8 @@ pub(crate) struct Wait<'a> {
     pub(crate) ms: f64,
 }
 
-/// Time of one thread at one place that the ledger of threads charges to a kind of waits and no record of one covers: too
-/// short to be recorded one by one, or begun before the recording.
+/// Time of one thread at one place that the ledger of threads charges to a kind of waits and no
+/// record of one covers: too short to be recorded one by one, or begun before the recording.
 pub(crate) struct Unlisted {
     pub(crate) thread: ThreadId,
     pub(crate) place: String,
@@ -35,15 +35,17 @@ pub(crate) struct Waits<'c, 'a> {
     /// When that was.
     unlisted_moments: Intervals,
     base_ms: f64,
-    /// What of the loss operations spent in such waits, where that is known: threads that take turns in doing the operations wait each for a
-    /// part of the time only, so that an average of their waits is less. 0 where it is not.
+    /// What of the loss operations spent in such waits, where that is known: threads that take
+    /// turns in doing the operations wait each for a part of the time only, so that an average of
+    /// their waits is less. 0 where it is not.
     pub(crate) attributed_ms: f64,
     /// Who would have told of them.
     watcher: Option<&'a Source>,
 }
 
 impl<'c, 'a> Waits<'c, 'a> {
-    /// The spans of a kind that `which` picks. `None`: nobody looked for that kind, as far as the recording tells.
+    /// The spans of a kind that `which` picks. `None`: nobody looked for that kind, as far as the
+    /// recording tells.
     pub(crate) fn of(
         case: &'c Case<'a>,
         jvm: ProcessId,
@@ -87,9 +89,10 @@ impl<'c, 'a> Waits<'c, 'a> {
         self
     }
 
-    /// Waits for locks: what the ledger of threads charges to `heading`, without the time in which the whole JVM was stopped.
-    /// Spans of a kind that `which` picks tell of them one by one, each by as much as the ledger has of it; the rest is
-    /// known by its place alone. `None`: nobody looked.
+    /// Waits for locks: what the ledger of threads charges to `heading`, without the time in which
+    /// the whole JVM was stopped. Spans of a kind that `which` picks tell of them one by one, each
+    /// by as much as the ledger has of it; the rest is known by its place alone. `None`: nobody
+    /// looked.
     pub(crate) fn of_locks(
         case: &'c Case<'a>,
         jvm: ProcessId,
@@ -134,7 +137,8 @@ impl<'c, 'a> Waits<'c, 'a> {
         })
     }
 
-    /// Whether no collector that should have seen all such waits says that it did not. Logs have what was asked of them.
+    /// Whether no collector that should have seen all such waits says that it did not. Logs have
+    /// what was asked of them.
     pub(crate) fn is_whole(&self, kind: &str) -> bool {
         self.watcher.is_some() || collectors(self.case.recording, kind).next().is_none()
     }
@@ -164,7 +168,8 @@ impl<'c, 'a> Waits<'c, 'a> {
         listed.chain(self.unlisted.iter().map(|u| u.thread)).collect()
     }
 
-    /// How many of those lived at a time: a service that makes a thread for each request has many, one after another.
+    /// How many of those lived at a time: a service that makes a thread for each request has many,
+    /// one after another.
     fn at_a_time(&self) -> f64 {
         let slow = Intervals::of_windows(&self.case.slow);
         let whole_ns = slow.length_ns().max(1);
@@ -178,9 +183,9 @@ impl<'c, 'a> Waits<'c, 'a> {
         (lived_ns / whole_ns as f64).max(1.0)
     }
 
-    /// What the waits cost the threads that waited, in wall time: their time above the base's, per thread that lived at a time. What a
-    /// thread would have done meanwhile is taken to be worth what it does otherwise; an upper bound where others did
-    /// its work.
+    /// What the waits cost the threads that waited, in wall time: their time above the base's, per
+    /// thread that lived at a time. What a thread would have done meanwhile is taken to be worth
+    /// what it does otherwise; an upper bound where others did its work.
     pub(crate) fn cost_ms(&self) -> f64 {
         let each = self.case.excess_ms(self.total_ms(), self.base_ms) / self.at_a_time();
         each.max(self.attributed_ms)
@@ -292,8 +297,9 @@ fn locks_in<'a>(
     locks
 }
 
-/// The collector of `fathom record` that tells of a kind of waits, where it was at work for the whole recording and saw
-/// every wait of that kind: then that there are none says that nobody waited.
+/// The collector of `fathom record` that tells of a kind of waits, where it was at work for the
+/// whole recording and saw every wait of that kind: then that there are none says that nobody
+/// waited.
 fn watcher<'a>(recording: &'a Recording, jvm: ProcessId, kind: &str) -> Option<&'a Source> {
     let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
     let whole = |source: &&Source| {
@@ -313,8 +319,9 @@ fn collectors<'a>(recording: &'a Recording, kind: &str) -> impl Iterator<Item = 
     recording.sources.iter().filter(move |source| Some(source.format.as_str()) == format)
 }
 
-/// Whether waits of a kind may be among what a collector says that it could not see. It says as well what of the waits that
-/// it did see it does not know (stacks, owners), what has no more to do with them than the collector, and other processes.
+/// Whether waits of a kind may be among what a collector says that it could not see. It says as
+/// well what of the waits that it did see it does not know (stacks, owners), what has no more to do
+/// with them than the collector, and other processes.
 fn may_hide(unseen: &Unseen, pid: Option<i64>, kind: &str) -> bool {
     let named = unseen.what.split_once("process ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
     if named.is_some_and(|named: i64| pid.is_some_and(|pid| pid != named)) {
@@ -336,8 +343,9 @@ pub(crate) struct Group {
     pub(crate) ms: f64,
 }
 
-/// What threads waited for was not recorded, or not all of it. One wording for all rules, so that it is one row. Where a
-/// collector of `fathom record` looked for it and missed some, another recording by it would not show more.
+/// What threads waited for was not recorded, or not all of it. One wording for all rules, so that
+/// it is one row. Where a collector of `fathom record` looked for it and missed some, another
+/// recording by it would not show more.
 pub(crate) fn unseen(
     rule: &dyn Rule,
     (case, jvm): (&Case<'_>, ProcessId),

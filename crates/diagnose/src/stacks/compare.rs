@@ -1,21 +1,26 @@
-//! Two sets of samples held against each other, node by node and frame by frame, with what is noise.
+//! Two sets of samples held against each other, node by node and frame by frame, with what is
+//! noise.
 //!
-//! **Normalisation.** Windows differ in length and load, so weights are compared per second of wall time, as a share of
-//! all samples, or per completed operation. The base is scaled by the quotient of the two denominators and everything is
-//! shown in the unit of the first side.
+//! **Normalisation.** Windows differ in length and load, so weights are compared per second of wall
+//! time, as a share of
+//! all samples, or per completed operation. The base is scaled by the quotient of the two
+//! denominators and everything is shown in the unit of the first side.
 //!
 //! **Noise.** Two standard errors are found for each side and the larger is taken:
 //!
-//! - by counting: samples arrive as a Poisson process, so the variance of a sum of weights is the sum of their squares
-//!   (at least that of one average sample, so that "none seen" is not "none, for certain");
-//! - by blocks: the window is cut into 8 to 32 stretches of equal length and the figure is computed in each. Work that
-//!   comes in bursts or drifts differs from stretch to stretch by more than counting explains. The variance is that of a
-//!   ratio estimator, Σ(x − r·d)² · B/(B − 1) with figure x and denominator d of each block (Cochran, Sampling Techniques,
-//!   ch. 6), widened by the quotient of Student's and the normal 97.5% quantile for few blocks.
+//! - by counting: samples arrive as a Poisson process, so the variance of a sum of weights is the
+//!   sum of their squares (at least that of one average sample, so that "none seen" is not "none,
+//!   for certain");
+//! - by blocks: the window is cut into 8 to 32 stretches of equal length and the figure is computed
+//!   in each. Work that comes in bursts or drifts differs from stretch to stretch by more than
+//!   counting explains. The variance is that of a ratio estimator, Σ(x − r·d)² · B/(B − 1) with
+//!   figure x and denominator d of each block (Cochran, Sampling Techniques, ch. 6), widened by the
+//!   quotient of Student's and the normal 97.5% quantile for few blocks.
 //!
-//! A frame seen fewer than 5 times on both sides together is not judged. Of the others many are tested at once, so the
-//! limit is set by the procedure of Benjamini and Hochberg (1995): of the frames called different, 5% may be wrong.
-//! Nothing is drawn at random: the same input gives the same verdict.
+//! A frame seen fewer than 5 times on both sides together is not judged. Of the others many are
+//! tested at once, so the limit is set by the procedure of Benjamini and Hochberg (1995): of the
+//! frames called different, 5% may be wrong. Nothing is drawn at random: the same input gives the
+//! same verdict.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -77,7 +82,8 @@ pub struct Errors {
     pub of_self: Vec<f64>,
     /// Of totals.
     pub of_total: Vec<f64>,
-    /// Standard errors from which on a difference of own weights is beyond noise; `None` when none is.
+    /// Standard errors from which on a difference of own weights is beyond noise; `None` when none
+    /// is.
     pub self_limit: Option<f64>,
     /// The same of totals.
     pub total_limit: Option<f64>,
@@ -121,11 +127,13 @@ pub struct Comparison {
     pub frames: Errors,
     /// Samples of the base.
     pub base_samples: usize,
-    /// Blocks that each side was cut into, 0 where there were too few samples and errors are by counting alone.
+    /// Blocks that each side was cut into, 0 where there were too few samples and errors are by
+    /// counting alone.
     pub blocks: (usize, usize),
 }
 
-/// One side: its rows, the nodes in which they end, and completed operations in a window, where they are known.
+/// One side: its rows, the nodes in which they end, and completed operations in a window, where
+/// they are known.
 pub(super) struct Side<'a> {
     pub(super) rows: &'a Rows,
     pub(super) ends: &'a [u32],
@@ -333,8 +341,8 @@ fn between_blocks(
     sum
 }
 
-/// Windows cut into blocks of equal length, in order; a block that reaches over the gap between two windows has two
-/// parts.
+/// Windows cut into blocks of equal length, in order; a block that reaches over the gap between two
+/// windows has two parts.
 fn cut(windows: &[Window], blocks: usize) -> Vec<Vec<Window>> {
     let length: i128 = windows.iter().map(|w| i128::from(w.length_ns())).sum();
     let mut parts: Vec<Vec<Window>> = Vec::with_capacity(blocks);
@@ -378,7 +386,8 @@ mod tests {
         assert_eq!(parts[1], [window(7, 10), window(20, 25)]);
     }
 
-    /// The third largest has p = 0.0093, at most 3/10 of 0.05; the fourth has p = 0.0455, more than 4/10 of it.
+    /// The third largest has p = 0.0093, at most 3/10 of 0.05; the fourth has p = 0.0455, more than
+    /// 4/10 of it.
     #[test]
     fn the_limit_is_that_of_benjamini_and_hochberg() {
         let sizes = [0.3, 2.6, 1.1, 4.0, 0.2, 3.1, 0.9, 2.0, 0.1, 0.5];

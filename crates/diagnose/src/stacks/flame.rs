@@ -150,7 +150,8 @@ fn nothing(recording: &Recording, selection: &Selection, side: &'static str) -> 
     StacksError::Nothing { kind: selection.kind.clone(), side, hint }
 }
 
-/// What would be chosen without the windows: how many, and from when to when, seconds; `None` where that is nothing either.
+/// What would be chosen without the windows: how many, and from when to when, seconds; `None` where
+/// that is nothing either.
 fn beyond(recording: &Recording, selection: &Selection) -> Option<(usize, f64, f64)> {
     if selection.windows.is_empty() {
         return None;
@@ -174,7 +175,8 @@ fn cut_stacks(recording: &Recording) -> Vec<bool> {
     cut
 }
 
-/// Completed operations in a window, by the throughput series of the selection's sources: all instances together.
+/// Completed operations in a window, by the throughput series of the selection's sources: all
+/// instances together.
 fn operations<'a>(recording: &'a Recording, selection: &Selection) -> impl Fn(Window) -> f64 + use<'a> {
     let (from, to) = (selection.sources_from, selection.sources_to);
     let ours = move |source: u32| source >= from && to.is_none_or(|to| source < to);

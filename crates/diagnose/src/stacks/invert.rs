@@ -5,11 +5,12 @@ use rustc_hash::FxHashMap;
 use super::compare::{Comparison, Errors};
 use super::tree::{CallTree, NodeType};
 
-/// Callers of what took less than this share are left out: they would be narrower than a tenth of a pixel, and a tree
-/// of a million nodes would become one of fifty million.
+/// Callers of what took less than this share are left out: they would be narrower than a tenth of a
+/// pixel, and a tree of a million nodes would become one of fifty million.
 const SMALLEST_SHARE: f64 = 1.0 / 20_000.0;
 
-/// Samples that share their last frames: where each ends in the given tree, and how far up its callers it is followed.
+/// Samples that share their last frames: where each ends in the given tree, and how far up its
+/// callers it is followed.
 struct Group {
     node: u32,
     ends: Ends,
@@ -18,8 +19,8 @@ struct Group {
 /// Where samples end, and the caller that has been reached from there.
 type Ends = Vec<(u32, u32)>;
 
-/// A tree, and the comparison with it, from the other end. A node's total is what its leaf took on the way through it.
-/// Standard errors add up as those of independent samples.
+/// A tree, and the comparison with it, from the other end. A node's total is what its leaf took on
+/// the way through it. Standard errors add up as those of independent samples.
 pub fn inverted(tree: &CallTree, comparison: Option<&Comparison>) -> (CallTree, Option<Comparison>) {
     let base = |i: u32| comparison.map_or(0, |c| c.base_self.get(i as usize).copied().unwrap_or(0));
     let scale = comparison.map_or(0.0, |c| c.scale);

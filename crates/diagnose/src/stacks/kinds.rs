@@ -34,7 +34,8 @@ pub struct KindOfStacks {
     pub of_spans: bool,
 }
 
-/// All kinds that have stacks: samples and waits in the order in which they are drawn, then spans by name.
+/// All kinds that have stacks: samples and waits in the order in which they are drawn, then spans
+/// by name.
 pub fn kinds(recording: &Recording) -> Vec<KindOfStacks> {
     let place = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
     let samples = recording.sample_kinds();
@@ -49,7 +50,8 @@ pub fn kinds(recording: &Recording) -> Vec<KindOfStacks> {
         .collect();
     let waits = waits::count(recording);
     if waits > 0 {
-        // Its parts are left out: each says less than the whole, and together they would count twice.
+        // Its parts are left out: each says less than the whole, and together they would count
+        // twice.
         found.retain(|kind| !waits::is_part(&kind.name));
         found.push(KindOfStacks { name: WAITS.into(), unit: "ns", rows: waits, of_spans: true });
     }

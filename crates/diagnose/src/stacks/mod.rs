@@ -1,8 +1,9 @@
 //! Samples with stacks as call trees: what a flame graph and a table of frames are drawn from.
 //!
-//! Anything that carries a stack and a weight can be drawn: samples of any kind, and spans of any kind whose stack was
-//! seen (a wait for a lock, a system call), which weigh what they lasted within the window. All waits of threads are one kind
-//! ([`waits`]): the long ones are spans, of the short ones there are sums.
+//! Anything that carries a stack and a weight can be drawn: samples of any kind, and spans of any
+//! kind whose stack was seen (a wait for a lock, a system call), which weigh what they lasted
+//! within the window. All waits of threads are one kind ([`waits`]): the long ones are spans, of
+//! the short ones there are sums.
 //!
 //! ```text
 //! Selection ──▶ rows ──▶ CallTree ──▶ top (frame by frame)

@@ -26,8 +26,8 @@ pub struct Row {
 pub struct Rows {
     /// In the order of the recording.
     pub rows: Vec<Row>,
-    /// The stretches of time that they are from: the windows as far as a source of such rows covers them and the
-    /// processes were there.
+    /// The stretches of time that they are from: the windows as far as a source of such rows covers
+    /// them and the processes were there.
     pub covered: Vec<Window>,
     /// Rows left out because their weight is negative: no source may say so.
     pub negative: u64,
@@ -103,8 +103,8 @@ impl Rows {
         self.rows.push(Row { t_ns, process, thread, stack, weight });
     }
 
-    /// The windows as far as the sources that tell of such rows cover them; where no source says what it covers, from
-    /// the first row to the last.
+    /// The windows as far as the sources that tell of such rows cover them; where no source says
+    /// what it covers, from the first row to the last.
     fn covered(&self, recording: &Recording, told: &[bool], windows: &[Window]) -> Vec<Window> {
         let sources = recording.sources.iter().zip(told).filter(|(_, told)| **told);
         let mut covers: Vec<Window> = sources
@@ -123,8 +123,9 @@ impl Rows {
         covers.and(&Intervals::of_windows(windows)).windows()
     }
 
-    /// When the first of the chosen processes began, where that is known of each: a recorder that waits for a JVM covers
-    /// time in which there was nothing to see, and which is part of no rate. Never later than the first row.
+    /// When the first of the chosen processes began, where that is known of each: a recorder that
+    /// waits for a JVM covers time in which there was nothing to see, and which is part of no rate.
+    /// Never later than the first row.
     fn began_ns(&self, recording: &Recording) -> Option<i64> {
         let mut starts = vec![None; recording.processes.len()];
         // What counts from the start of a JVM says when that was.

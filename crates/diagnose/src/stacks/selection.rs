@@ -16,9 +16,11 @@ pub struct Selection {
     pub thread: Option<Regex>,
     /// Roles of threads.
     pub roles: Vec<Role>,
-    /// Java packages ("org.example"): only samples with a frame of one of them anywhere in their stack.
+    /// Java packages ("org.example"): only samples with a frame of one of them anywhere in their
+    /// stack.
     pub packages: Vec<String>,
-    /// Sources from this one on, and those before it: tells apart two recordings that were put together.
+    /// Sources from this one on, and those before it: tells apart two recordings that were put
+    /// together.
     pub sources_from: u32,
     /// See `sources_from`.
     pub sources_to: Option<u32>,
@@ -69,7 +71,8 @@ impl Selection {
     }
 }
 
-/// Whether a method "org.example.Orders.total" is in a package, or is of a class, or is the method itself.
+/// Whether a method "org.example.Orders.total" is in a package, or is of a class, or is the method
+/// itself.
 fn is_in(name: &str, package: &str) -> bool {
     let package = package.trim_end_matches(['.', '*']);
     name.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '$']))

@@ -1,4 +1,5 @@
-//! Trees and comparisons of recordings put together by hand, and of samples drawn from known distributions.
+//! Trees and comparisons of recordings put together by hand, and of samples drawn from known
+//! distributions.
 
 use std::collections::BTreeMap;
 
@@ -318,7 +319,8 @@ fn where_nothing_changed_hardly_anything_is_called_different() {
             assert_eq!(c.blocks, (32, 32));
         }
     }
-    // 40 comparisons of 100 frames: where nothing is different, one comparison in twenty may call something.
+    // 40 comparisons of 100 frames: where nothing is different, one comparison in twenty may call
+    // something.
     assert!(wrong <= 4, "{wrong} frames of 4000 were called different");
 }
 
@@ -334,7 +336,8 @@ fn a_frame_that_takes_three_times_as_long_is_found_and_no_other() {
 
 #[test]
 fn bursts_are_noise_that_counting_alone_would_call_a_difference() {
-    // Every method runs in bursts of 2 s, now and then: samples of a burst are one event and not two hundred.
+    // Every method runs in bursts of 2 s, now and then: samples of a burst are one event and not
+    // two hundred.
     let mut made = Made::new(200);
     let mut numbers = Numbers(3);
     for burst in 0..100_i64 {
@@ -403,8 +406,8 @@ fn added_and_vanished_frames_are_in_the_tree_with_nothing_on_the_other_side() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the stacks are, every weight is in the tree once, a total is the sum of what is below, a frame's total
-    /// counts each sample once.
+    /// Whatever the stacks are, every weight is in the tree once, a total is the sum of what is
+    /// below, a frame's total counts each sample once.
     #[test]
     fn weights_are_neither_lost_nor_counted_twice(
         rows in prop::collection::vec((prop::collection::vec(0_u8..5, 0..8), 0_i64..1000, 0_u8..3), 1..60),

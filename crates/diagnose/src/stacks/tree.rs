@@ -1,8 +1,8 @@
 //! The call tree: samples whose callers are the same share a node.
 //!
-//! A method is one node whether it was interpreted, compiled or inlined when it was seen: otherwise warm-up would split
-//! every path into two, and a comparison across a compilation would show one method vanish and another appear. How
-//! much of a node's total each kind took is kept beside it.
+//! A method is one node whether it was interpreted, compiled or inlined when it was seen: otherwise
+//! warm-up would split every path into two, and a comparison across a compilation would show one
+//! method vanish and another appear. How much of a node's total each kind took is kept beside it.
 
 use fathom_recording::{FrameType, Recording, StackId, StrId};
 use rustc_hash::FxHashMap;
@@ -153,10 +153,11 @@ impl CallTree {
         totals
     }
 
-    /// For each node whether a caller of it is the same frame, so that its total is in that one's already.
+    /// For each node whether a caller of it is the same frame, so that its total is in that one's
+    /// already.
     pub fn recursive(&self) -> Vec<bool> {
-        // The nearest caller with the same frame must be looked for up the path; a walk in depth-first order with a
-        // count for each frame finds all of them in one pass.
+        // The nearest caller with the same frame must be looked for up the path; a walk in
+        // depth-first order with a count for each frame finds all of them in one pass.
         let mut recursive = vec![false; self.len()];
         let (first, child) = self.children();
         let mut on_path = vec![0_u32; self.frames.len()];
@@ -240,7 +241,8 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    /// Adds rows to the tree's shape; their weights too when they `weigh`. Returns the node in which each row ends.
+    /// Adds rows to the tree's shape; their weights too when they `weigh`. Returns the node in
+    /// which each row ends.
     pub(super) fn add(&mut self, rows: &[Row], weigh: bool) -> Vec<u32> {
         let mut ends = vec![0_u32; rows.len()];
         let mut groups: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
@@ -271,8 +273,9 @@ impl<'a> Builder<'a> {
         self.tree
     }
 
-    /// The stacks that a group of rows uses, callers first, become nodes below the group's; then weights are added up
-    /// over the stacks, which gives how much of each node's total was of which kind of Java.
+    /// The stacks that a group of rows uses, callers first, become nodes below the group's; then
+    /// weights are added up over the stacks, which gives how much of each node's total was of which
+    /// kind of Java.
     fn add_group(
         &mut self,
         root: u32,
@@ -443,7 +446,8 @@ impl Scratch {
                     break;
                 }
                 used.push(id);
-                // A caller stands before what it calls; what says otherwise is damaged and has no caller.
+                // A caller stands before what it calls; what says otherwise is damaged and has no
+                // caller.
                 at = recording.stacks[id as usize].parent.map(|p| p.0).filter(|p| *p < id);
             }
         }

@@ -1,12 +1,13 @@
-//! All waits of threads as one kind of stacks: the long ones, which are spans, and the sums of the short ones, which are samples.
+//! All waits of threads as one kind of stacks: the long ones, which are spans, and the sums of the
+//! short ones, which are samples.
 //!
 //! ```text
 //! sched.off-cpu   ▐██████████████▒▒▌   asleep, then waiting for a CPU: the first part is a wait for something
 //! off-cpu         ·  ·    ·      ·     short waits, told together once they add up to something
 //! ```
 //!
-//! Either alone says the opposite of the truth where long waits replace short ones. Where nobody watched the switches, the waits that JFR
-//! and others tell of one by one are taken.
+//! Either alone says the opposite of the truth where long waits replace short ones. Where nobody
+//! watched the switches, the waits that JFR and others tell of one by one are taken.
 
 use fathom_recording::vocabulary::{figure, kind, sample};
 use fathom_recording::{Recording, Span};
@@ -37,8 +38,8 @@ pub(super) fn is_part(name: &str) -> bool {
     [kind::SCHED_OFF, SHORT].contains(&name)
 }
 
-/// Waits with stacks, spans and samples, of a recording whose switches were watched: of another, what there is one by one is a kind of
-/// its own each.
+/// Waits with stacks, spans and samples, of a recording whose switches were watched: of another,
+/// what there is one by one is a kind of its own each.
 pub(super) fn count(recording: &Recording) -> usize {
     let spans = recording.spans_of(kind::SCHED_OFF);
     let short = recording.sample_kinds().into_iter().find(|(name, _)| *name == SHORT);

@@ -1,7 +1,7 @@
 //! A bootstrap interval with a fixed seed.
 
-/// Resamples drawn. The 2.5% quantile of 1000 is its 25th value: good to some tenths of a standard error, and a
-/// series of 10,000 ticks still takes milliseconds.
+/// Resamples drawn. The 2.5% quantile of 1000 is its 25th value: good to some tenths of a standard
+/// error, and a series of 10,000 ticks still takes milliseconds.
 const RESAMPLES: usize = 1_000;
 /// The seed. Any number would do; that it is always the same makes the verdict the same every time.
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -15,9 +15,9 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// 95% percentile-bootstrap interval of the mean. Values are drawn one by one, so neighbours are taken as
-/// independent: where they are not the interval is too narrow, which is why nothing is decided by it alone.
-/// `None` with fewer than two values.
+/// 95% percentile-bootstrap interval of the mean. Values are drawn one by one, so neighbours are
+/// taken as independent: where they are not the interval is too narrow, which is why nothing is
+/// decided by it alone. `None` with fewer than two values.
 pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     if values.len() < 2 {
         return None;

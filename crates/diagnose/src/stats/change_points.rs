@@ -1,28 +1,31 @@
 //! Change points of a series: the ticks at which its distribution changes.
 //!
-//! E-divisive (Matteson, James, JASA 2014): the split with the greatest energy distance between both sides, kept
-//! when a test says so, then both sides again. Significance by Mann–Whitney and not by permutations, so that the
-//! result is the same every time (Hunter, ICPE 2023, made the same choice with a t-test).
+//! E-divisive (Matteson, James, JASA 2014): the split with the greatest energy distance between
+//! both sides, kept when a test says so, then both sides again. Significance by Mann–Whitney and
+//! not by permutations, so that the result is the same every time (Hunter, ICPE 2023, made the same
+//! choice with a t-test).
 //!
-//! A dip in the middle has two ends, and a split at one of them leaves the other side mixed: halves that differ too little for
-//! the test. Where no split is significant, the stretch that differs most from what is around it is looked for (circular
-//! binary segmentation, Olshen et al., Biostatistics 2004), by ranks.
+//! A dip in the middle has two ends, and a split at one of them leaves the other side mixed: halves
+//! that differ too little for the test. Where no split is significant, the stretch that differs
+//! most from what is around it is looked for (circular binary segmentation, Olshen et al.,
+//! Biostatistics 2004), by ranks.
 
 use super::mann_whitney;
 
-/// Shortest stretch between change points, ticks. Below five, a rank test cannot tell chance from change at
+/// Shortest stretch between change points, ticks. Below five, a rank test cannot tell chance from
+/// change at
 /// [`P_MAX`].
 const MIN_STRETCH: usize = 5;
-/// p-value up to which a split is kept. Much below 5%, because every split is the best of many and neighbouring
-/// ticks are not independent.
+/// p-value up to which a split is kept. Much below 5%, because every split is the best of many and
+/// neighbouring ticks are not independent.
 const P_MAX: f64 = 0.001;
 /// The same for a stretch with two ends: it is the best of the square of as many.
 const P_MAX_WITHIN: f64 = 1e-6;
 /// Values that the search looks at; it needs their square in steps.
 const MAX_VALUES: usize = 2_000;
 
-/// Indices at which a new level begins, ascending. Long series are looked at in groups of neighbours, so that a
-/// change is found to within `len / 2000` ticks.
+/// Indices at which a new level begins, ascending. Long series are looked at in groups of
+/// neighbours, so that a change is found to within `len / 2000` ticks.
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     let group = values.len().div_ceil(MAX_VALUES).max(1);
     let grouped: Vec<f64> =
@@ -48,14 +51,15 @@ pub fn change_points(values: &[f64]) -> Vec<usize> {
     found.iter().map(|at| at * group).collect()
 }
 
-/// The split with the greatest energy distance, weighted by the lengths of both sides; `None` when too short.
+/// The split with the greatest energy distance, weighted by the lengths of both sides; `None` when
+/// too short.
 fn best_split(values: &[f64]) -> Option<usize> {
     let n = values.len();
     if n < 2 * MIN_STRETCH {
         return None;
     }
-    // Sums of |a - b| over pairs: within the left side, within the right side, across. Moving one value from right
-    // to left changes each by that value's distances to both sides.
+    // Sums of |a - b| over pairs: within the left side, within the right side, across. Moving one
+    // value from right to left changes each by that value's distances to both sides.
     let distance = |i: usize, range: std::ops::Range<usize>| -> f64 {
         values[range].iter().map(|v| (v - values[i]).abs()).sum()
     };
@@ -83,8 +87,8 @@ fn best_split(values: &[f64]) -> Option<usize> {
     best.map(|(_, split)| split)
 }
 
-/// The stretch within, with something before and behind it, whose ranks differ most from those around it; `None` when too
-/// short.
+/// The stretch within, with something before and behind it, whose ranks differ most from those
+/// around it; `None` when too short.
 fn best_within(values: &[f64]) -> Option<(usize, usize)> {
     let n = values.len();
     if n < 3 * MIN_STRETCH {
@@ -92,8 +96,9 @@ fn best_within(values: &[f64]) -> Option<(usize, usize)> {
     }
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    // Sums of ranks from the first on, each above the mean rank: a stretch's is the difference of two. Ties get ranks in the
-    // order of time, which moves a sum by little; the test has them right.
+    // Sums of ranks from the first on, each above the mean rank: a stretch's is the difference of
+    // two. Ties get ranks in the order of time, which moves a sum by little; the test has them
+    // right.
     let mut ranks = vec![0.0; n];
     for (rank, i) in order.iter().enumerate() {
         ranks[*i] = rank as f64 - (n - 1) as f64 / 2.0;

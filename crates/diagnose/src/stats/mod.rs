@@ -1,9 +1,10 @@
-//! The little statistics that windows and rules stand on: order statistics that one wild value cannot move, a rank
-//! test, a bootstrap with a fixed seed, change points. All of it is deterministic: the same recording gives the
-//! same verdict.
+//! The little statistics that windows and rules stand on: order statistics that one wild value
+//! cannot move, a rank test, a bootstrap with a fixed seed, change points. All of it is
+//! deterministic: the same recording gives the same verdict.
 //!
-//! The functions are written here because the crate for statistics (`statrs`) has distributions and moments, and
-//! neither rank tests with ties nor change points. Tests hold them against values of scipy.
+//! The functions are written here because the crate for statistics (`statrs`) has distributions and
+//! moments, and neither rank tests with ties nor change points. Tests hold them against values of
+//! scipy.
 
 mod bootstrap;
 mod change_points;
@@ -13,7 +14,8 @@ pub use bootstrap::{Interval, mean_interval};
 pub use change_points::change_points;
 pub use rank_test::mann_whitney;
 
-/// How many standard deviations of a normal distribution one median absolute deviation is: 1 / Φ⁻¹(3/4).
+/// How many standard deviations of a normal distribution one median absolute deviation is: 1 /
+/// Φ⁻¹(3/4).
 const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;
 
 /// Values in ascending order, without those that are not numbers.
@@ -23,8 +25,8 @@ pub fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// The value below which a share `q` of sorted values lies, interpolated between neighbours (numpy's default);
-/// `None` without values.
+/// The value below which a share `q` of sorted values lies, interpolated between neighbours
+/// (numpy's default); `None` without values.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let at = q.clamp(0.0, 1.0) * last as f64;
@@ -38,8 +40,8 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     quantile(sorted, 0.5)
 }
 
-/// Standard deviation as the median absolute deviation estimates it: half of the values may be wild without moving
-/// it. `None` without values.
+/// Standard deviation as the median absolute deviation estimates it: half of the values may be wild
+/// without moving it. `None` without values.
 pub fn robust_sigma(values: &[f64]) -> Option<f64> {
     let values = sorted(values.iter().copied());
     let centre = median(&values)?;

@@ -1,12 +1,14 @@
-//! Mann–Whitney's U test: whether one sample tends to be larger than another, whatever their distributions.
+//! Mann–Whitney's U test: whether one sample tends to be larger than another, whatever their
+//! distributions.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Two-sided p-value of Mann–Whitney's U by the normal approximation with correction for ties and continuity
-/// (scipy's `mannwhitneyu(method="asymptotic")`). 1 where nothing can be said: an empty side, or all values equal.
+/// Two-sided p-value of Mann–Whitney's U by the normal approximation with correction for ties and
+/// continuity (scipy's `mannwhitneyu(method="asymptotic")`). 1 where nothing can be said: an empty
+/// side, or all values equal.
 ///
-/// The approximation is good from about eight values on each side; below that it is conservative enough for our
-/// thresholds, which also ask for a minimum effect.
+/// The approximation is good from about eight values on each side; below that it is conservative
+/// enough for our thresholds, which also ask for a minimum effect.
 pub fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
     let (n1, n2) = (x.len() as f64, y.len() as f64);
     let mut all: Vec<(f64, bool)> =

@@ -1,5 +1,5 @@
-//! What is recorded of each thread, gathered once: when it was watched, when it was off the CPU, the records that tell of its
-//! waits, its samples.
+//! What is recorded of each thread, gathered once: when it was watched, when it was off the CPU,
+//! the records that tell of its waits, its samples.
 
 use std::collections::BTreeMap;
 
@@ -87,8 +87,9 @@ impl<'a> Book<'a> {
         self.told.push(span);
     }
 
-    /// When the thread lived. Where nobody watched its start, it is taken to live from its first record to its last
-    /// when its switches were watched, and for the whole recording when not: a sampled thread is mostly silent.
+    /// When the thread lived. Where nobody watched its start, it is taken to live from its first
+    /// record to its last when its switches were watched, and for the whole recording when not: a
+    /// sampled thread is mostly silent.
     pub(super) fn alive(&self, covers: (i64, i64)) -> (i64, i64) {
         let (first, last) = self.hull.unwrap_or(covers);
         let watched = !self.watched.is_empty();
@@ -97,8 +98,8 @@ impl<'a> Book<'a> {
         (start.min(first), end.max(last))
     }
 
-    /// Whether nothing is known of it but what it waited for. A virtual thread is no thread of the kernel's: what it does else, its
-    /// carriers are charged with.
+    /// Whether nothing is known of it but what it waited for. A virtual thread is no thread of the
+    /// kernel's: what it does else, its carriers are charged with.
     pub(super) fn is_known_by_waits(&self) -> bool {
         self.watched.is_empty() && self.off.is_empty() && self.samples.is_empty()
     }

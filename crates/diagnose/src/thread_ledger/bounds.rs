@@ -1,9 +1,10 @@
-//! What threads can have run for at most: what the kernel accounts to their process, what the machine has, and what the samples
-//! of all threads of a process bear out.
+//! What threads can have run for at most: what the kernel accounts to their process, what the
+//! machine has, and what the samples of all threads of a process bear out.
 //!
-//! The first two are limits that nothing can exceed, not estimates: of a reading that lies in a window in part, all of it may lie in
-//! that part. The samples of a process are many where those of each of its threads are few: a thousand threads may each have
-//! run for a moment that no sample met, but not all of them. What is above a limit was not seen, and becomes unknown.
+//! The first two are limits that nothing can exceed, not estimates: of a reading that lies in a
+//! window in part, all of it may lie in that part. The samples of a process are many where those of
+//! each of its threads are few: a thousand threads may each have run for a moment that no sample
+//! met, but not all of them. What is above a limit was not seen, and becomes unknown.
 
 use fathom_recording::vocabulary::{kind, live};
 use fathom_recording::{ProcessId, Recording};
@@ -15,9 +16,11 @@ use crate::Window;
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
-/// Processors that a recording tells of one by one at most; of so many it is not known whether there are more.
+/// Processors that a recording tells of one by one at most; of so many it is not known whether
+/// there are more.
 const MOST_CPUS: usize = 256;
-/// What a process' account in ticks of 10 ms, of user and of kernel time, may be off at both ends of a window.
+/// What a process' account in ticks of 10 ms, of user and of kernel time, may be off at both ends
+/// of a window.
 const TICKS_NS: f64 = 40e6;
 
 /// The limits of a recording.
@@ -25,7 +28,8 @@ pub(super) struct Bounds {
     cpus: Option<f64>,
     /// By process: from, to, nanoseconds on CPUs.
     processes: FxHashMap<ProcessId, Vec<(i64, i64, f64)>>,
-    /// When switches of any of its threads were watched: only then can a thread run without a sample.
+    /// When switches of any of its threads were watched: only then can a thread run without a
+    /// sample.
     watched: FxHashMap<ProcessId, Intervals>,
     sampler: Option<Sampler>,
 }
@@ -54,15 +58,16 @@ impl Bounds {
         Self { cpus, processes, watched, sampler }
     }
 
-    /// What all processors can have run of a process' watched threads in a window, but for some moments, nanoseconds.
+    /// What all processors can have run of a process' watched threads in a window, but for some
+    /// moments, nanoseconds.
     fn all_ns(&self, process: ProcessId, window: Window, but_for: &Intervals) -> f64 {
         let Some(watched) = self.watched.get(&process) else { return 0.0 };
         let ns = watched.without(but_for).length_within_ns(window.from_ns, window.to_ns);
         if ns > 0 { self.cpus.map_or(f64::INFINITY, |cpus| cpus * ns as f64) } else { 0.0 }
     }
 
-    /// The time that the samples of a process' threads stand for in a window, where they say that these did not run for as long as it
-    /// looks, nanoseconds.
+    /// The time that the samples of a process' threads stand for in a window, where they say that
+    /// these did not run for as long as it looks, nanoseconds.
     fn sampled_ns(&self, process: ProcessId, window: Window, accounts: &[&mut Account<'_>]) -> Option<f64> {
         let sampler = self.sampler.as_ref()?;
         let samples = accounts.iter().map(|account| account.cpu_samples).sum::<u64>();
@@ -73,7 +78,8 @@ impl Bounds {
         (running as f64 > most).then_some(weight as f64 + rest)
     }
 
-    /// The longest that the threads of a process can have run in a window, nanoseconds; `None` where nothing limits it.
+    /// The longest that the threads of a process can have run in a window, nanoseconds; `None`
+    /// where nothing limits it.
     fn most_ns(&self, process: ProcessId, window: Window) -> Option<f64> {
         let readings = self.processes.get(&process)?;
         let all = |ns: f64| self.cpus.map_or(f64::INFINITY, |cpus| cpus * ns);
@@ -105,7 +111,8 @@ impl Bounds {
     }
 }
 
-/// Takes from the running time of threads what is above a limit, first what no sample bears out, from all in proportion.
+/// Takes from the running time of threads what is above a limit, first what no sample bears out,
+/// from all in proportion.
 fn limit(accounts: &mut [&mut Account<'_>], most_ns: f64) {
     let running: Vec<i64> = accounts.iter().map(|account| account.running_ns()).collect();
     let total: f64 = running.iter().map(|ns| *ns as f64).sum();
@@ -129,7 +136,8 @@ impl Account<'_> {
         Heading::ALL.iter().filter(|h| h.is_running()).map(of).sum()
     }
 
-    /// Moves so much running time, nanoseconds, to the unknown: of each layer in proportion, rounded up so that a limit holds.
+    /// Moves so much running time, nanoseconds, to the unknown: of each layer in proportion,
+    /// rounded up so that a limit holds.
     fn forget(&mut self, ns: f64) {
         let running = self.running_ns();
         if running <= 0 {

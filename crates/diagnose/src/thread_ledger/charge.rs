@@ -32,8 +32,9 @@ pub(super) struct Account<'a> {
     pub(super) sampled_ns: i64,
 }
 
-/// The accounts of all threads that lived in each of many windows, in the order of the threads; every moment is charged once, and
-/// each window takes its part of that. Of threads that were charged before nothing is charged again.
+/// The accounts of all threads that lived in each of many windows, in the order of the threads;
+/// every moment is charged once, and each window takes its part of that. Of threads that were
+/// charged before nothing is charged again.
 pub(super) fn accounts<'a>(
     moments: &Moments<'a>,
     stacks: &ByStack,
@@ -60,7 +61,8 @@ pub(super) fn accounts<'a>(
     accounts
 }
 
-/// Moments of threads by heading, for those who ask for more than sums: each thread is charged once, when it is asked for.
+/// Moments of threads by heading, for those who ask for more than sums: each thread is charged
+/// once, when it is asked for.
 pub(crate) struct Moments<'a> {
     recording: &'a Recording,
     /// What the recording covers.
@@ -70,7 +72,8 @@ pub(crate) struct Moments<'a> {
     charged: RefCell<FxHashMap<ThreadId, Option<Rc<ByHeading>>>>,
 }
 
-/// Moments of one thread by heading, in the order of [`Heading::ALL`]; together those in which it lived.
+/// Moments of one thread by heading, in the order of [`Heading::ALL`]; together those in which it
+/// lived.
 pub(crate) type ByHeading = [Intervals; HEADINGS];
 
 impl<'a> Moments<'a> {
@@ -110,7 +113,8 @@ impl<'a> Moments<'a> {
         Rc::clone(self.stops.borrow_mut().entry(process).or_insert_with(parts))
     }
 
-    /// When a thread lived, as far as that is known: of one that the kernel does not know, from its first record to its last.
+    /// When a thread lived, as far as that is known: of one that the kernel does not know, from its
+    /// first record to its last.
     pub(crate) fn lived(&self, thread: ThreadId) -> Option<(i64, i64)> {
         let book = self.seen.threads.get(&thread)?;
         let is_known = self.recording.threads[thread.index()].tid.is_some() || !book.is_known_by_waits();
@@ -122,7 +126,8 @@ impl<'a> Moments<'a> {
         self.seen.threads.get(&thread).map_or(&[], |book| &book.told)
     }
 
-    /// The same kind by kind, each in order of their beginnings, with whether their ends are in order, too.
+    /// The same kind by kind, each in order of their beginnings, with whether their ends are in
+    /// order, too.
     pub(crate) fn told_rows(
         &self,
         thread: ThreadId,
@@ -167,7 +172,8 @@ const NAMED: [Heading; 5] = [Heading::Disk, Heading::Network, Heading::Dns, Head
 /// Parts of moments of which it is known what was waited for, in the order of their beginnings.
 type Named<'a> = Vec<((i64, i64), Heading, &'a str)>;
 
-/// Names what was waited for in the moments that are asked for; each moment once, by the most telling record.
+/// Names what was waited for in the moments that are asked for; each moment once, by the most
+/// telling record.
 fn named<'a>(book: &Book<'a>, moments: &ByHeading, asked: &Intervals) -> Named<'a> {
     let mut on = Vec::new();
     let mut left = NAMED.map(|heading| (heading, moments[heading.index()].and(asked)));
@@ -186,7 +192,8 @@ fn named<'a>(book: &Book<'a>, moments: &ByHeading, asked: &Intervals) -> Named<'
     on
 }
 
-/// Charges the moments of a thread that were asked for, before samples move any; `None` when it lived in none of them.
+/// Charges the moments of a thread that were asked for, before samples move any; `None` when it
+/// lived in none of them.
 #[allow(clippy::too_many_arguments, reason = "the one place where all of it comes together")]
 fn charge(
     recording: &Recording,
@@ -238,7 +245,8 @@ fn charge(
             let parts = STOPPED.iter().zip(&stops.stopped).filter(|(part, _)| **part != Heading::Stopped);
             parts.for_each(|(part, stop)| charge(*part, &moments.and(stop)));
         }
-        // Who has asked for a stop waits for its end at a lock of the JVM's own, as do those that want memory meanwhile.
+        // Who has asked for a stop waits for its end at a lock of the JVM's own, as do those that
+        // want memory meanwhile.
         if *heading == Heading::NativeLock && role == Role::App {
             STOPPED.iter().zip(&stops.stopped).for_each(|(part, stop)| charge(*part, &moments.and(stop)));
         }
@@ -286,7 +294,8 @@ fn charge(
     }))
 }
 
-/// A window's part of what a thread was charged, with samples counted in; `None` when it did not live then.
+/// A window's part of what a thread was charged, with samples counted in; `None` when it did not
+/// live then.
 fn account<'a>(
     recording: &Recording,
     id: ThreadId,

@@ -1,4 +1,5 @@
-//! What a watched thread did between the waits that are told one by one: short waits, running, or nobody knows.
+//! What a watched thread did between the waits that are told one by one: short waits, running, or
+//! nobody knows.
 //!
 //! ```text
 //! waits told one by one   ▐████▌          ▐██▌                ▐█████▌
@@ -21,12 +22,13 @@ use crate::waits::Heading;
 const PART_NS: i64 = 50_000_000;
 /// Parts of one gap at most.
 const MOST_PARTS: i64 = 20;
-/// Samples by which a true time may lie above what was sampled: three standard deviations of a count, and as many periods more,
-/// for counts so small that they have no normal distribution (without a sample eight periods pass once in 3,000 times).
+/// Samples by which a true time may lie above what was sampled: three standard deviations of a
+/// count, and as many periods more, for counts so small that they have no normal distribution
+/// (without a sample eight periods pass once in 3,000 times).
 const DEVIATIONS: f64 = 3.0;
 const PERIODS: f64 = 8.0;
-/// What the kernel's account of a thread may be behind at each reading: a running thread's is brought up to date at a tick, of which
-/// there are 100 a second at least.
+/// What the kernel's account of a thread may be behind at each reading: a running thread's is
+/// brought up to date at a tick, of which there are 100 a second at least.
 const STALE_NS: i64 = 10_000_000;
 
 /// How CPU samples were taken, where they bear out that a thread ran.
@@ -72,7 +74,8 @@ impl Gap<'_> {
         self.samples.iter().fold(0, |sum: i64, (_, weight)| sum.saturating_add(*weight))
     }
 
-    /// What of it lies in some moments; `None` where nothing does. Most gaps lie in them or outside of them as a whole.
+    /// What of it lies in some moments; `None` where nothing does. Most gaps lie in them or outside
+    /// of them as a whole.
     fn cut(self, moments: &Intervals) -> Option<Self> {
         let ends = self.ran.first()?.0..self.ran.last()?.1;
         let first = moments.stretches().partition_point(|stretch| stretch.1 <= ends.start);
@@ -92,7 +95,8 @@ impl Gap<'_> {
     }
 }
 
-/// All gaps of a thread. A thread that waits often has millions, so that they have no lists of their own.
+/// All gaps of a thread. A thread that waits often has millions, so that they have no lists of
+/// their own.
 #[derive(Default)]
 struct Row {
     gaps: Vec<Place>,
@@ -110,7 +114,8 @@ struct Place {
 }
 
 impl Row {
-    /// The gaps that may lie between two moments: those from the first one on that ends behind `from`, up to `to`.
+    /// The gaps that may lie between two moments: those from the first one on that ends behind
+    /// `from`, up to `to`.
     fn between(&self, from: i64, to: i64) -> impl Iterator<Item = Gap<'_>> {
         let first = self.gaps.partition_point(|gap| gap.ends.1 <= from);
         let near = self.gaps[first..].iter().take_while(move |gap| gap.ends.0 < to);
@@ -134,7 +139,8 @@ pub(super) struct Gaps {
     pub(super) unknown: Intervals,
 }
 
-/// Looks at the gaps of a thread. `heading`: what a sample of short waits says. Samples are in order of time.
+/// Looks at the gaps of a thread. `heading`: what a sample of short waits says. Samples are in
+/// order of time.
 pub(super) fn of(
     book: &Book<'_>,
     kinds: &Kinds,
@@ -238,7 +244,8 @@ fn by_account(book: &Book<'_>, row: &Row, unknown: &mut Vec<(i64, i64)>) -> Inte
     Intervals::of(book.accounts.iter().map(|(from, to, _)| (*from, *to)))
 }
 
-/// Holds the gaps that no account covers to what was sampled in each of them, and in all of them together.
+/// Holds the gaps that no account covers to what was sampled in each of them, and in all of them
+/// together.
 fn by_samples(sampler: &Sampler, accounts: &Intervals, row: &Row, unknown: &mut Vec<(i64, i64)>) {
     let sampled = Intervals::of([sampler.covers]).without(accounts);
     let mut left = Vec::new();

@@ -87,8 +87,8 @@ impl Sum {
     }
 }
 
-/// Puts groups in order: those first that grew most above the base, or, without one, those first whose time changed most over
-/// the parts of the window, and who did more than wait.
+/// Puts groups in order: those first that grew most above the base, or, without one, those first
+/// whose time changed most over the parts of the window, and who did more than wait.
 pub(super) fn rank(
     groups: &mut [GroupLedger],
     recording: &Recording,
@@ -188,8 +188,9 @@ fn spent(window: &Sum, base: Option<&Sum>, operations: (Option<f64>, Option<f64>
     Heading::ALL.into_iter().filter_map(row).collect()
 }
 
-/// Half of the 95% interval of a layer's share: the running time is measured or sampled, its layers are sampled.
-/// Normal approximation of the binomial, at least half a sample's worth so that few samples do not look certain.
+/// Half of the 95% interval of a layer's share: the running time is measured or sampled, its layers
+/// are sampled. Normal approximation of the binomial, at least half a sample's worth so that few
+/// samples do not look certain.
 fn sampling_error(heading: Heading, ms: f64, window: &Sum, all: f64) -> Option<f64> {
     let running = window.running_ms();
     if !heading.is_running() || window.cpu_samples == 0 || running <= 0.0 || all <= 0.0 {
@@ -226,8 +227,8 @@ fn role(role: Role) -> &'static str {
     }
 }
 
-/// A thread's name with each number as `#`: "http-nio-8080-exec-7" is of pool "http-nio-#-exec-#". A digit after a
-/// single letter is part of a name: C1, C2, G1.
+/// A thread's name with each number as `#`: "http-nio-8080-exec-7" is of pool "http-nio-#-exec-#".
+/// A digit after a single letter is part of a name: C1, C2, G1.
 fn pool(name: &str) -> String {
     let mut pool = String::with_capacity(name.len());
     let mut letters = 0;

@@ -11,8 +11,9 @@ use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::waits::stack::ByStack;
 
-/// Moves time by samples: running time out of the unknown where nobody watched the switches, and running time to the layer
-/// that was sampled. Nothing is moved that is not there, so the sum stays.
+/// Moves time by samples: running time out of the unknown where nobody watched the switches, and
+/// running time to the layer that was sampled. Nothing is moved that is not there, so the sum
+/// stays.
 pub(super) fn by_samples(
     recording: &Recording,
     book: &Book<'_>,
@@ -65,7 +66,8 @@ pub(super) fn shift(spent_ns: &mut [i64; HEADINGS], from: Heading, to: Heading, 
     }
 }
 
-/// The layer of a CPU sample: that of its innermost frame; collectors and compilers by their threads.
+/// The layer of a CPU sample: that of its innermost frame; collectors and compilers by their
+/// threads.
 pub(super) fn running(recording: &Recording, stacks: &ByStack, role: Role, sample: &Taken) -> Heading {
     let leaf = sample.stack().and_then(|stack| recording.stacks.get(stack.index()));
     let frame = leaf.and_then(|node| recording.frames.get(node.frame.index()));

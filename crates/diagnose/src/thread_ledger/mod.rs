@@ -1,4 +1,5 @@
-//! The ledger of threads: what every thread spent a window on, charged without overlap and without a rest.
+//! The ledger of threads: what every thread spent a window on, charged without overlap and without
+//! a rest.
 //!
 //! ```text
 //! thread alive ─┬─ switches seen ─┬─ on the run queue ─────────────▶ waiting for a CPU
@@ -11,9 +12,10 @@
 //!                                 └─ the rest ─────▶ unknown
 //! ```
 //!
-//! Each moment is charged once ([`charge`]), so that the headings of a group add up to threads × time to the nanosecond.
-//! What samples move from one heading to another never exceeds what is there. What ran for longer than the kernel accounts
-//! to a thread, to its process or than the machine has processors did not run: nobody saw what it did ([`gaps`], [`bounds`]).
+//! Each moment is charged once ([`charge`]), so that the headings of a group add up to threads ×
+//! time to the nanosecond. What samples move from one heading to another never exceeds what is
+//! there. What ran for longer than the kernel accounts to a thread, to its process or than the
+//! machine has processors did not run: nobody saw what it did ([`gaps`], [`bounds`]).
 
 mod book;
 mod bounds;
@@ -59,8 +61,8 @@ pub struct ThreadLedger {
     pub base_operations: Option<f64>,
     /// By what threads are grouped: "process", "role", "pool", "thread".
     pub by: &'static str,
-    /// The groups, the one first that lost most: that grew most above the base, or whose waiting changed most over the window.
-    /// Idle time does not count.
+    /// The groups, the one first that lost most: that grew most above the base, or whose waiting
+    /// changed most over the window. Idle time does not count.
     pub groups: Vec<GroupLedger>,
 }
 
@@ -104,7 +106,8 @@ pub struct Spent {
     pub base_ms_per_operation: Option<f64>,
     /// Half of the 95% interval of a share that comes from samples, as a share of the group's time.
     pub sampling_error: Option<f64>,
-    /// What of it was waited for, where a record names it: files, peers, hosts, the most costly first; parts of `ms`.
+    /// What of it was waited for, where a record names it: files, peers, hosts, the most costly
+    /// first; parts of `ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<Target>,
 }
@@ -161,8 +164,8 @@ impl Per {
 /// Version of the JSON.
 pub const SCHEMA: &str = "fathom.ledger/1";
 
-/// The ledger of a window, and of a base to hold it against. The whole recording, without a window. Operations are those of
-/// the series of throughput.
+/// The ledger of a window, and of a base to hold it against. The whole recording, without a window.
+/// Operations are those of the series of throughput.
 pub fn thread_ledger(
     recording: &Recording,
     window: Option<Window>,
@@ -210,8 +213,8 @@ pub fn thread_ledger_per(
     }
 }
 
-/// The groups of many windows, without a base, by each of several groupings: what the ledger is over time.
-/// `[window][grouping]` is a list of groups.
+/// The groups of many windows, without a base, by each of several groupings: what the ledger is
+/// over time. `[window][grouping]` is a list of groups.
 pub fn over_time(recording: &Recording, windows: &[Window], by: &[By]) -> Vec<Vec<Vec<GroupLedger>>> {
     grouped(recording, &accounts(recording, windows), by)
 }
@@ -240,8 +243,8 @@ fn grouped(
     accounts.iter().map(|of| by.iter().map(|by| group(of, by)).collect()).collect()
 }
 
-/// The name of the series that counts operations: a throughput that clients tell, else the requests of an access log. Never
-/// both, as they count the same.
+/// The name of the series that counts operations: a throughput that clients tell, else the requests
+/// of an access log. Never both, as they count the same.
 pub(crate) fn counted_as(recording: &Recording) -> &'static str {
     let told =
         |s: &fathom_recording::Series| s.info.kind == SeriesKind::Rate && s.info.name == series::THROUGHPUT;

@@ -1,8 +1,9 @@
-//! In what order threads and groups of threads are shown: by what they lost, not by how long they wait.
+//! In what order threads and groups of threads are shown: by what they lost, not by how long they
+//! wait.
 //!
-//! A thread that reads from a peer all day may be without work, or may wait for an answer: the call is the same. What is the same all
-//! the time explains no slowness, so such waits count by how much they change. Running, locks, disks, stops count as
-//! they are: nobody is in them for want of work.
+//! A thread that reads from a peer all day may be without work, or may wait for an answer: the call
+//! is the same. What is the same all the time explains no slowness, so such waits count by how much
+//! they change. Running, locks, disks, stops count as they are: nobody is in them for want of work.
 
 use crate::waits::Heading;
 use crate::{Window, stats};
@@ -44,7 +45,8 @@ impl Weight {
     }
 }
 
-/// What was spent above as much time of a base, heading by heading: what a group ranks by where there is a base.
+/// What was spent above as much time of a base, heading by heading: what a group ranks by where
+/// there is a base.
 pub(crate) fn growth(spent: impl Iterator<Item = (Heading, f64, f64)>, base_scale: f64) -> f64 {
     let counts = |heading: Heading| !heading.is_idle() && heading != Heading::Unknown;
     spent

@@ -14,7 +14,8 @@ pub struct Watched {
     pub window: Window,
 }
 
-/// When the threads of a recording were watched, by what tells most of them; `None` where nothing tells of any.
+/// When the threads of a recording were watched, by what tells most of them; `None` where nothing
+/// tells of any.
 pub fn watched(recording: &Recording) -> Option<Watched> {
     let extent = |moments: &mut dyn Iterator<Item = (i64, i64)>| {
         let (from_ns, to_ns) = moments.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;

@@ -1,4 +1,5 @@
-//! When a process stood as a whole because it was stopped from outside: by SIGSTOP, a debugger, or the freezer of its cgroup.
+//! When a process stood as a whole because it was stopped from outside: by SIGSTOP, a debugger, or
+//! the freezer of its cgroup.
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Role, Span};
@@ -8,8 +9,8 @@ use super::Heading;
 use super::stack::ByStack;
 use crate::intervals::Intervals;
 
-/// Share of the application's threads that must stand: a debugger may hold a single one, and a thread that nobody lets run is not
-/// stopped before it runs.
+/// Share of the application's threads that must stand: a debugger may hold a single one, and a
+/// thread that nobody lets run is not stopped before it runs.
 const MOST: f64 = 0.5;
 
 /// A process' threads that were stopped from outside.

@@ -1,5 +1,5 @@
-//! The functions that tell what a thread waits for, the most telling first. Names are those of HotSpot 8 to 25, of the JDK's classes, of libraries
-//! with pools of their own and of Linux 4 to 6.
+//! The functions that tell what a thread waits for, the most telling first. Names are those of
+//! HotSpot 8 to 25, of the JDK's classes, of libraries with pools of their own and of Linux 4 to 6.
 
 use super::Heading;
 
@@ -12,7 +12,8 @@ pub(super) enum Layer {
 }
 use Layer::{Java, Kernel, Native};
 
-/// The heading of the methods of queues, as long as nothing says for what something is taken from one.
+/// The heading of the methods of queues, as long as nothing says for what something is taken from
+/// one.
 pub(super) const FROM_QUEUE: Heading = Heading::Idle;
 
 /// The methods of a semaphore: a lock, as long as nothing says that it is a signal. See `queues`.
@@ -20,8 +21,8 @@ pub(super) const PERMIT: &str = "java.util.concurrent.Semaphore.*";
 
 /// The list. A name that ends in `*` is the beginning of one.
 pub(super) const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
-    // kernel/signal.c and kernel/freezer.c: whatever the thread waited for before, it stands until it is let go. `get_signal` takes
-    // the functions in that the compiler inlines into it.
+    // kernel/signal.c and kernel/freezer.c: whatever the thread waited for before, it stands until
+    // it is let go. `get_signal` takes the functions in that the compiler inlines into it.
     (
         Kernel,
         &[
@@ -36,13 +37,15 @@ pub(super) const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
     ),
     // Recordings of other tools; the scheduler's own spans have it as a figure.
     (Kernel, &["throttle_cfs_rq_work", "throttle_cfs_rq"], Heading::Throttled),
-    // Whoever asked for the operation waits for its end in VMThread::execute, and stands still as the others do.
+    // Whoever asked for the operation waits for its end in VMThread::execute, and stands still as
+    // the others do.
     (
         Native,
         &["SafepointSynchronize::block", "SafepointMechanism::*", "VMThread::execute"],
         Heading::Stopped,
     ),
-    // gcLocker.cpp: memory is there only after a collection, which native code that holds an array keeps from beginning.
+    // gcLocker.cpp: memory is there only after a collection, which native code that holds an array
+    // keeps from beginning.
     (Native, &["GCLocker::*", "GC_locker::*"], Heading::AllocationStall),
     (Kernel, &["exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"], Heading::PageFault),
     (Native, &["getaddrinfo", "__GI_getaddrinfo", "getnameinfo", "gethostbyname*"], Heading::Dns),
@@ -57,7 +60,8 @@ pub(super) const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
         &["java.net.Inet4AddressImpl.getHostByAddr", "java.net.Inet6AddressImpl.getHostByAddr"],
         Heading::Dns,
     ),
-    // Of threads that want the same name one asks for it, and the others wait at a lock of its own (JDK 9 and later, JDK 8).
+    // Of threads that want the same name one asks for it, and the others wait at a lock of its own
+    // (JDK 9 and later, JDK 8).
     (
         Java,
         &["java.net.InetAddress$NameServiceAddresses.get", "java.net.InetAddress.checkLookupTable"],
@@ -86,7 +90,8 @@ pub(super) const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
         ],
         Heading::Idle,
     ),
-    // Without work, unless the thread takes a thing that it needs for the work it has: see `queues`.
+    // Without work, unless the thread takes a thing that it needs for the work it has: see
+    // `queues`.
     (
         Java,
         &[

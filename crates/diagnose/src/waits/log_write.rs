@@ -1,8 +1,9 @@
 //! Writes of the JVM to its own log that everybody waits for: those of the VM thread.
 //!
-//! Unified logging writes in the thread that logs (`LogFileStreamOutput::write`, logFileStreamOutput.cpp, JDK 9 on; JDK 8:
-//! `fileStream::write`, ostream.cpp), and the VM thread logs while all others are stopped. Its other writes (a heap
-//! dump, a thread dump) are none: the stack tells, or the path, where the command line names it as a log.
+//! Unified logging writes in the thread that logs (`LogFileStreamOutput::write`,
+//! logFileStreamOutput.cpp, JDK 9 on; JDK 8: `fileStream::write`, ostream.cpp), and the VM thread
+//! logs while all others are stopped. Its other writes (a heap dump, a thread dump) are none: the
+//! stack tells, or the path, where the command line names it as a log.
 
 use fathom_recording::vocabulary::{fact, kind, label};
 use fathom_recording::{ProcessId, Recording, Span, StackId};
@@ -49,8 +50,9 @@ pub(crate) fn log_writes<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Sp
     if writes.is_empty() { by_stops(recording, jvm) } else { writes }
 }
 
-/// Writes of the thread that writes while all others are stopped, where nobody tells the names of threads and files (an strace):
-/// what begins within a stop is the VM thread's, as others are held until it ends.
+/// Writes of the thread that writes while all others are stopped, where nobody tells the names of
+/// threads and files (an strace): what begins within a stop is the VM thread's, as others are held
+/// until it ends.
 fn by_stops<'a>(recording: &'a Recording, jvm: ProcessId) -> Vec<Span<'a>> {
     let nameless: Vec<bool> =
         recording.threads.iter().map(|thread| recording.strings.get(thread.name).is_empty()).collect();
@@ -94,8 +96,9 @@ fn has_logging(recording: &Recording, stack: StackId) -> bool {
     false
 }
 
-/// Whether the command line names a file as a log: "-Xlog:gc*:file=gc.log", "-Xloggc:gc.log". The kernel tells the whole path,
-/// people write less; "%p" and "%t" and the number of a rotated file are not written there.
+/// Whether the command line names a file as a log: "-Xlog:gc*:file=gc.log", "-Xloggc:gc.log". The
+/// kernel tells the whole path, people write less; "%p" and "%t" and the number of a rotated file
+/// are not written there.
 fn is_named(args: &str, path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path);
     let options = args.split_whitespace().filter(|arg| arg.starts_with("-Xlog"));

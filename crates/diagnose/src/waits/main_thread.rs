@@ -1,13 +1,16 @@
-//! Main threads that only keep their JVM alive: after the start they wait for the end of the service, in `Server.join` or on a latch.
+//! Main threads that only keep their JVM alive: after the start they wait for the end of the
+//! service, in `Server.join` or on a latch.
 
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Recording, ThreadId};
 use rustc_hash::FxHashMap;
 
-/// What the JVM calls the thread that runs the main method (`Threads::create_vm`, `create_initial_thread`).
+/// What the JVM calls the thread that runs the main method (`Threads::create_vm`,
+/// `create_initial_thread`).
 const MAIN: &str = "main";
 
-/// Main threads that never ran in the recording and were still waiting at its end. One that waited for work would have had some.
+/// Main threads that never ran in the recording and were still waiting at its end. One that waited
+/// for work would have had some.
 pub(super) fn that_keep_alive(recording: &Recording) -> Vec<ThreadId> {
     // Whether a thread's first wait lasted until the end; none that has a second one.
     let mut only: FxHashMap<ThreadId, bool> = FxHashMap::default();

@@ -1,5 +1,5 @@
-//! What a thread spends its time on: the headings of the ledger of threads, and how a wait is told by its stack
-//! ([`stack`]) or by the record that tells of it ([`record`]).
+//! What a thread spends its time on: the headings of the ledger of threads, and how a wait is told
+//! by its stack ([`stack`]) or by the record that tells of it ([`record`]).
 
 pub(crate) mod frozen;
 mod functions;
@@ -13,7 +13,8 @@ pub(crate) mod stack;
 use fathom_recording::{Recording, Span};
 use serde::Serialize;
 
-/// What a moment of a thread is charged to. A moment has one heading; their order is that in which they are shown.
+/// What a moment of a thread is charged to. A moment has one heading; their order is that in which
+/// they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heading {
@@ -35,7 +36,8 @@ pub enum Heading {
     Kernel,
     /// On a CPU, in the kernel, which handles a page fault of the thread.
     KernelFault,
-    /// On a CPU, in a BPF program of the recorder, which runs in the name of the thread that it watches.
+    /// On a CPU, in a BPF program of the recorder, which runs in the name of the thread that it
+    /// watches.
     Recorder,
     /// On a CPU, and no sample tells in which layer.
     Running,
@@ -65,7 +67,8 @@ pub enum Heading {
     NativeLock,
     /// Waiting for what another thread does: `Object.wait`, a condition, a future, a latch, `join`.
     Waiting,
-    /// Waiting for what another thread does until a moment at the latest, and no thread of the process ended it: the time ran out.
+    /// Waiting for what another thread does until a moment at the latest, and no thread of the
+    /// process ended it: the time ran out.
     TimedWait,
     /// Waiting for a disk, or for the kernel's writing to it.
     Disk,
@@ -75,13 +78,15 @@ pub enum Heading {
     Dns,
     /// In a page fault.
     PageFault,
-    /// Waiting for the lock of its process' address space, in a fault or a call that changes mappings.
+    /// Waiting for the lock of its process' address space, in a fault or a call that changes
+    /// mappings.
     MapLock,
     /// Waiting for another process.
     Child,
     /// In `sleep`, by its own choice.
     Sleep,
-    /// Without work: a pool's thread without a task, a selector or acceptor without an event, the JVM's own threads.
+    /// Without work: a pool's thread without a task, a selector or acceptor without an event, the
+    /// JVM's own threads.
     Idle,
     /// Blocked, and nothing tells on what.
     Blocked,
@@ -180,7 +185,8 @@ impl Heading {
         matches!(self, Self::Sleep | Self::Idle)
     }
 
-    /// Whether a thread without work may wait so: what it waits for may be an answer, or the next request.
+    /// Whether a thread without work may wait so: what it waits for may be an answer, or the next
+    /// request.
     pub fn may_be_idle(self) -> bool {
         matches!(
             self,
@@ -216,7 +222,8 @@ impl<'a> Causes<'a> {
         Self { recording, stacks: stack::ByStack::of(recording) }
     }
 
-    /// The heading of a span of a thread off the CPU. Time on the run queue at its end is not told apart here.
+    /// The heading of a span of a thread off the CPU. Time on the run queue at its end is not told
+    /// apart here.
     pub fn heading(&self, span: &Span<'_>) -> Heading {
         if span.name() == "preempted" && self.stacks.heading(span.stack()) == Heading::Blocked {
             return Heading::RunQueue;

@@ -1,4 +1,5 @@
-//! Where a stack stands in Java: the innermost method, and the place at which the application takes a lock.
+//! Where a stack stands in Java: the innermost method, and the place at which the application takes
+//! a lock.
 
 use fathom_recording::{Recording, StackId};
 
@@ -54,7 +55,8 @@ pub(crate) fn seen_within(recording: &Recording, stack: StackId, method: &str) -
     Seen::Outside
 }
 
-/// The place that a stack takes a lock at: the first method of the application, else of whoever is not the lock itself.
+/// The place that a stack takes a lock at: the first method of the application, else of whoever is
+/// not the lock itself.
 pub(crate) fn place<'a>(recording: &'a Recording, stack: Option<StackId>, own: &[&str]) -> &'a str {
     let of_jdk = |name: &str| JDK.iter().any(|package| name.starts_with(package));
     let of_lock = |name: &str| own.iter().any(|prefix| name.starts_with(prefix));

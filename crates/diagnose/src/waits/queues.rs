@@ -1,7 +1,7 @@
 //! Whether a thread that takes something from a queue is without work, or in the middle of some.
 //!
-//! A worker that takes its next task and a request that takes a connection of a pool stand in the same method of the JDK. What
-//! tells them apart is what others do, not a name:
+//! A worker that takes its next task and a request that takes a connection of a pool stand in the
+//! same method of the JDK. What tells them apart is what others do, not a name:
 //!
 //! ```text
 //! a queue of work      producer ──▶ queue ──▶ worker               who waits is woken by threads that never wait there
@@ -11,16 +11,19 @@
 //!
 //! Where neither is seen (no switch tells who woke a thread), the wait is taken to be one for work.
 //!
-//! A `Semaphore` is as ambiguous: permits that several threads want are a lock, and one that a thread has for itself, for others to
-//! wake it by, is a signal. Of permits different threads wait at one address; of signals each address has a thread of its own.
+//! A `Semaphore` is as ambiguous: permits that several threads want are a lock, and one that a
+//! thread has for itself, for others to wake it by, is a signal. Of permits different threads wait
+//! at one address; of signals each address has a thread of its own.
 
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{FrameId, FrameType, Recording, StackId, StrId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Packages of the JDK: a method of another one is the application's, or that of a library which it brought along.
+/// Packages of the JDK: a method of another one is the application's, or that of a library which it
+/// brought along.
 const JDK: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
-/// Frames by which a wait must lie deeper than where the thread rests: two ways into one queue differ by a method.
+/// Frames by which a wait must lie deeper than where the thread rests: two ways into one queue
+/// differ by a method.
 const DEEPER: usize = 2;
 
 /// How a stack takes from a queue.
@@ -62,8 +65,8 @@ pub(crate) fn is_java(frame_type: FrameType) -> bool {
     matches!(frame_type, FrameType::Interpreted | FrameType::C1 | FrameType::C2 | FrameType::Inlined)
 }
 
-/// Where the application calls a queue: its method, and how many of its and the JDK's methods lie between that and the
-/// thread's root.
+/// Where the application calls a queue: its method, and how many of its and the JDK's methods lie
+/// between that and the thread's root.
 #[derive(Clone, Copy)]
 struct Site {
     method: StrId,
@@ -98,19 +101,21 @@ struct Waiters {
     deeper: usize,
     /// Who waited last at an address.
     last: FxHashMap<StrId, ThreadId>,
-    /// Waits at an address at which the thread itself had waited last, and those at which another one had.
+    /// Waits at an address at which the thread itself had waited last, and those at which another
+    /// one had.
     alone: usize,
     shared: usize,
 }
 
 /// Waits of threads at an address of their own that show a semaphore to be a signal.
 const SIGNALS: usize = 4;
-/// Of the waits at an address that was waited at before, one in so many may be of another thread: collections move objects to where
-/// others were.
+/// Of the waits at an address that was waited at before, one in so many may be of another thread:
+/// collections move objects to where others were.
 const MOVED: usize = 20;
 
 impl Waiters {
-    /// Whether most waits are ended by threads that wait there themselves: each gives back what others take.
+    /// Whether most waits are ended by threads that wait there themselves: each gives back what
+    /// others take.
     fn is_given_back(&self, recording: &Recording) -> bool {
         let tids: FxHashSet<i64> =
             self.threads.iter().filter_map(|id| recording.threads.get(id.index())?.tid).collect();
@@ -208,7 +213,8 @@ mod tests {
     const REST: &[&str] =
         &["java.util.concurrent.ThreadPoolExecutor.getTask", "java.util.concurrent.LinkedBlockingQueue.take"];
 
-    /// Waits of threads 1 to 4 below `frames`: the thread, and who woke it. The heading of the first wait's stack.
+    /// Waits of threads 1 to 4 below `frames`: the thread, and who woke it. The heading of the
+    /// first wait's stack.
     fn heading(waits: &[(i64, &[&str], &str)]) -> Heading {
         let waits =
             waits.iter().map(|(tid, frames, waker)| (*tid, *frames, (label::WAKER, (*waker).to_owned())));

@@ -1,4 +1,5 @@
-//! A wait told by the record that tells of it: what JFR, strace and probes write as spans of a thread.
+//! A wait told by the record that tells of it: what JFR, strace and probes write as spans of a
+//! thread.
 
 use fathom_recording::Span;
 use fathom_recording::vocabulary::lock::is_lock;
@@ -27,17 +28,18 @@ pub(crate) const WAITS: [&str; 16] = [
     kind::SYSCALL,
 ];
 
-/// Headings of records that know better than the stack at the switch, where the two differ: the stack of a thread that waits for
-/// the lock of its address space, or looks for memory, is that of the fault or call in which it does.
+/// Headings of records that know better than the stack at the switch, where the two differ: the
+/// stack of a thread that waits for the lock of its address space, or looks for memory, is that of
+/// the fault or call in which it does.
 pub(crate) const NARROWER: [Heading; 2] = [Heading::MapLock, Heading::MemoryStall];
 
-/// Kinds that name what was waited for, the most telling first: a look-up is made of system calls, and so is what the
-/// program sees as a read of a file.
+/// Kinds that name what was waited for, the most telling first: a look-up is made of system calls,
+/// and so is what the program sees as a read of a file.
 pub(crate) const NAMING: [&str; 6] =
     [kind::NET_DNS, kind::NET_CONNECT, kind::SYSCALL, kind::IO_FILE, kind::IO_SOCKET, kind::NET_TLS];
 
-/// Whether a span of one of [`WAITS`] is a wait of its thread: of a connection that is made without blocking, the thread
-/// may have done something else meanwhile.
+/// Whether a span of one of [`WAITS`] is a wait of its thread: of a connection that is made without
+/// blocking, the thread may have done something else meanwhile.
 pub(crate) fn is_wait(span: &Span<'_>) -> bool {
     span.kind() != kind::NET_CONNECT || span.figure(figure::NONBLOCKING) != Some(1.0)
 }
@@ -95,7 +97,8 @@ fn syscall(span: &Span<'_>) -> Heading {
             Heading::Disk
         }
         _ if span.label(label::PEER).is_some() => Heading::Network,
-        // As /proc names what is no file: a pipe's other end is a process, the others only tell of events.
+        // As /proc names what is no file: a pipe's other end is a process, the others only tell of
+        // events.
         _ if path.starts_with("pipe:") => Heading::Child,
         _ if path.starts_with("anon_inode:") || path.starts_with("/dev/") => Heading::Idle,
         _ if !path.is_empty() => Heading::Disk,

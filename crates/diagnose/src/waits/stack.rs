@@ -1,8 +1,8 @@
 //! A wait told by the stack of the thread that waits.
 //!
-//! One list of functions ([`super::functions`]), the most telling first: the earliest line that any frame of the stack matches decides. A
-//! thread in `ThreadPoolExecutor.getTask` is idle although it is parked, a thread in a page fault under `write()` waits
-//! for the fault. What is not in the list
+//! One list of functions ([`super::functions`]), the most telling first: the earliest line that any
+//! frame of the stack matches decides. A thread in `ThreadPoolExecutor.getTask` is idle although it
+//! is parked, a thread in a page fault under `write()` waits for the fault. What is not in the list
 //! is [`Heading::Blocked`] and shown as such.
 
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
@@ -15,14 +15,16 @@ use super::functions::{PERMIT, TOLD_BY};
 use super::queues::{self, Takes};
 use super::{Heading, main_thread};
 
-/// What a class of a queue is called, and its methods that wait for an element, also in libraries that have queues of their own.
+/// What a class of a queue is called, and its methods that wait for an element, also in libraries
+/// that have queues of their own.
 const QUEUES: [&str; 2] = ["Queue", "Deque"];
 const TAKES: [&str; 3] = ["take", "poll", "dequeue"];
 
 /// Parts of a package's name that tell whose it is.
 const LIBRARY_PARTS: usize = 3;
 
-/// Headings of a recording's stacks, each looked at once. Parents stand before children, so that one pass does it.
+/// Headings of a recording's stacks, each looked at once. Parents stand before children, so that
+/// one pass does it.
 pub(crate) struct ByStack {
     headings: Vec<Heading>,
     /// Stacks with a method of the application.
@@ -39,17 +41,21 @@ pub(crate) struct ByStack {
 
 const NOTHING: u8 = u8::MAX;
 
-/// Functions of the C library that wait until a moment at the latest: those of every timed wait of a JVM on Linux (os_posix.cpp).
+/// Functions of the C library that wait until a moment at the latest: those of every timed wait of
+/// a JVM on Linux (os_posix.cpp).
 const LIMITED: [&str; 3] =
     ["pthread_cond_timedwait*", "__pthread_cond_timedwait*", "pthread_cond_clockwait*"];
-/// The methods by which Java code stays away for a time of its choice, unless a lock or queue of the JDK calls them.
+/// The methods by which Java code stays away for a time of its choice, unless a lock or queue of
+/// the JDK calls them.
 const AWAY: [&str; 2] =
     ["java.util.concurrent.locks.LockSupport.parkNanos", "java.util.concurrent.locks.LockSupport.parkUntil"];
 
-/// A method that waits for work itself, and runs the work as well: a wait that it calls is without work, one deeper in a task is not.
+/// A method that waits for work itself, and runs the work as well: a wait that it calls is without
+/// work, one deeper in a task is not.
 const RESTS: &str = "java.util.TimerThread.mainLoop";
 
-/// What a thread waited for whose waits for another thread were not recorded one by one ([`ByStack::of_unlisted`]).
+/// What a thread waited for whose waits for another thread were not recorded one by one
+/// ([`ByStack::of_unlisted`]).
 #[derive(Clone, Copy)]
 pub(crate) struct Unlisted {
     are_timed: bool,
@@ -87,7 +93,8 @@ impl ByStack {
         by_stack
     }
 
-    /// What the frames tell alone, for those who do not ask about queues: of no record of a wait but its stack.
+    /// What the frames tell alone, for those who do not ask about queues: of no record of a wait
+    /// but its stack.
     pub(crate) fn by_frames(recording: &Recording) -> Self {
         Self::told(recording).0
     }
@@ -115,7 +122,8 @@ impl ByStack {
             let all_are = own.as_ref().map_or(callers_are, |own| callers_are.with(own));
             whose.push(all_are);
             let place = match own {
-                // A library's thread that has nothing of the application on its stack takes its next task.
+                // A library's thread that has nothing of the application on its stack takes its
+                // next task.
                 Some(own) if own.takes && matches!(all_are, Whose::Library(_)) => own.place.min(idle),
                 Some(own) if own.is_away && by_application => own.place.min(sleep),
                 Some(own) if own.is_wait && at_rest => own.place.min(idle),
@@ -155,8 +163,8 @@ impl ByStack {
         self.headings.contains(&heading)
     }
 
-    /// The same of a thread of some role: the JVM's own threads that wait on a lock or for nothing known wait for work, unless they run
-    /// the application's code (a finalizer).
+    /// The same of a thread of some role: the JVM's own threads that wait on a lock or for nothing
+    /// known wait for work, unless they run the application's code (a finalizer).
     pub(crate) fn of_role(&self, stack: Option<StackId>, role: Role) -> Heading {
         let heading = self.heading(stack);
         let waits =
@@ -167,8 +175,9 @@ impl ByStack {
         if waits && is_own && !for_application { Heading::Idle } else { heading }
     }
 
-    /// What a thread waited for that was off the CPU: one that waits until a moment at the latest, and that no thread of its process
-    /// woke, waited until then. Where an interrupt woke it, that tells what the stack leaves open.
+    /// What a thread waited for that was off the CPU: one that waits until a moment at the latest,
+    /// and that no thread of its process woke, waited until then. Where an interrupt woke it, that
+    /// tells what the stack leaves open.
     pub(crate) fn of_switch(&self, span: &Span<'_>, role: Role) -> Heading {
         let heading = self.of_role(span.stack(), role);
         let keeps_alive = || span.thread().is_some_and(|thread| self.keep_alive.contains(&thread));
@@ -190,8 +199,9 @@ impl ByStack {
         if is_of_process { heading } else { Heading::TimedWait }
     }
 
-    /// How the waits for another thread of one thread end of which nobody recorded the end: those that are counted in sums, and those
-    /// known by a record of their lock alone. They end as most of those did that were recorded one by one.
+    /// How the waits for another thread of one thread end of which nobody recorded the end: those
+    /// that are counted in sums, and those known by a record of their lock alone. They end as most
+    /// of those did that were recorded one by one.
     pub(crate) fn of_unlisted(&self, off: &[Span<'_>], role: Role) -> Unlisted {
         let waits = off.iter().filter(|span| self.of_role(span.stack(), role) == Heading::Waiting);
         let ends = waits.map(|span| self.of_switch(span, role) == Heading::TimedWait);
@@ -264,7 +274,8 @@ fn taken_within_tasks(recording: &Recording, (told, whose): (&[u8], &[Whose]), h
         match takes[i] {
             Takes::FromQueue if sites.within_tasks.contains(&method) => *heading = Heading::Waiting,
             Takes::Permit => match sites.signals.get(&method) {
-                // As at its queue: a library's thread with nothing of the application on its stack waits for its next task.
+                // As at its queue: a library's thread with nothing of the application on its stack
+                // waits for its next task.
                 Some(true) if !matches!(whose[i], Whose::Library(_)) => *heading = Heading::Waiting,
                 Some(_) => *heading = Heading::Idle,
                 None => {}
@@ -284,7 +295,8 @@ fn layer(frame_type: FrameType) -> Option<Layer> {
 }
 
 fn place(layer: Option<Layer>, name: &str) -> u8 {
-    // The compiled wrapper of a native method is a stub with the method's name; no C++ name looks like one of Java.
+    // The compiled wrapper of a native method is a stub with the method's name; no C++ name looks
+    // like one of Java.
     let is_of = |of: Layer| Some(of) == layer || (of == Java && layer == Some(Native));
     // Signatures are not part of a name here; some profilers write them.
     let name = name.split('(').next().unwrap_or(name);
@@ -293,8 +305,8 @@ fn place(layer: Option<Layer>, name: &str) -> u8 {
     line.map_or(NOTHING, |line| line as u8)
 }
 
-/// Whether a method is one that takes from a queue of a library's own, by what its class and it are called:
-/// "org.eclipse.jetty.util.BlockingArrayQueue.poll".
+/// Whether a method is one that takes from a queue of a library's own, by what its class and it are
+/// called: "org.eclipse.jetty.util.BlockingArrayQueue.poll".
 fn takes_from_queue(name: &str) -> bool {
     let Some((class, method)) = name.rsplit_once('.') else { return false };
     let class = class.rsplit('.').next().unwrap_or(class);
@@ -302,7 +314,8 @@ fn takes_from_queue(name: &str) -> bool {
     is_queue && !queues::is_jdk(name) && TAKES.iter().any(|beginning| method.starts_with(beginning))
 }
 
-/// The library that a method is of, by its package: "org.eclipse.jetty"; empty for what has no package of two parts.
+/// The library that a method is of, by its package: "org.eclipse.jetty"; empty for what has no
+/// package of two parts.
 fn library(name: &str) -> &str {
     let mut dots = name.match_indices('.').map(|(at, _)| at);
     // Packages begin with small letters; the method and its class are no part of one.

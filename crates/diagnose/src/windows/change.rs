@@ -1,15 +1,18 @@
-//! Slow windows without a series: intervals in which application threads spent their time in another way than usual.
+//! Slow windows without a series: intervals in which application threads spent their time in
+//! another way than usual.
 //!
 //! ```text
 //! threads' time ─▶ by category and method, bin by bin ─▶ one that rises far above its median for some bins: the windows
 //! ```
 //!
-//! Running and waiting for a CPU are one part: code that runs more waits more. That threads ran less than usual, and waited for a CPU instead, is
-//! a part of its own, for others had the CPUs then.
+//! Running and waiting for a CPU are one part: code that runs more waits more. That threads ran
+//! less than usual, and waited for a CPU instead, is a part of its own, for others had the CPUs
+//! then.
 //!
-//! A change is no loss by itself: the work may have changed. So what is found in such windows is never more than consistent with the
-//! evidence unless a rule knows better. Categories that say nothing of what threads wait for (without work, not seen) are left out, and so
-//! is the beginning of the recording, where a program may warm up.
+//! A change is no loss by itself: the work may have changed. So what is found in such windows is
+//! never more than consistent with the evidence unless a rule knows better. Categories that say
+//! nothing of what threads wait for (without work, not seen) are left out, and so is the beginning
+//! of the recording, where a program may warm up.
 
 use std::collections::BTreeMap;
 
@@ -24,32 +27,36 @@ use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Window, quantity, stats};
 
-/// Length of a bin at least, nanoseconds, and how many there are at most: a bin must hold many operations.
+/// Length of a bin at least, nanoseconds, and how many there are at most: a bin must hold many
+/// operations.
 const BIN_NS: i64 = 500_000_000;
 const MOST_BINS: i64 = 240;
 /// Bins of a recording at least: fewer have no usual level.
 const FEWEST_BINS: usize = 16;
 /// Bins that a change lasts at least.
 const LASTS: usize = 3;
-/// By how many threads at a time a part must rise, and by what share of those that are usually held up or run.
+/// By how many threads at a time a part must rise, and by what share of those that are usually held
+/// up or run.
 const RISES_THREADS: f64 = 0.25;
 const RISES_SHARE: f64 = 0.1;
 /// So many threads are enough, however many others wait for whatever they always wait for.
 const RISES_ENOUGH: f64 = 2.0;
-/// By what it must rise above its own usual level, relatively: work that grows by a fifth does so in each of its parts.
+/// By what it must rise above its own usual level, relatively: work that grows by a fifth does so
+/// in each of its parts.
 const RISES_TIMES: f64 = 1.5;
 /// And above its own scatter, in median absolute deviations.
 const RISES_SCATTER: f64 = 6.0;
 
-/// Processors that compilers take of a bin, and how many times their median, while a program warms up; in this first part of the
-/// time at most.
+/// Processors that compilers take of a bin, and how many times their median, while a program warms
+/// up; in this first part of the time at most.
 const WARMS_UP_CPUS: f64 = 0.25;
 const WARMS_UP_TIMES: f64 = 5.0;
 const WARMS_UP_WITHIN: f64 = 1.0 / 3.0;
 /// What of the base must remain without that, as a share.
 const ENOUGH_BASE: f64 = 0.5;
 
-/// What is no change of what threads do: without work, not seen, and stops of all of them, which are windows of their own ([`super::stops`]).
+/// What is no change of what threads do: without work, not seen, and stops of all of them, which
+/// are windows of their own ([`super::stops`]).
 const SAYS_NOTHING: [Heading; 7] = [
     Heading::Unknown,
     Heading::Idle,
@@ -70,8 +77,8 @@ pub(crate) struct Change {
     pub(crate) how: String,
 }
 
-/// The change in which threads of a JVM spent most time in another way; `None` where switches of threads were not recorded, or nothing
-/// changed.
+/// The change in which threads of a JVM spent most time in another way; `None` where switches of
+/// threads were not recorded, or nothing changed.
 pub(crate) fn find<'a>(recording: &'a Recording, chains: &Chains<'a>, jvms: &[ProcessId]) -> Option<Change> {
     let found = jvms.iter().filter_map(|jvm| {
         let watched = recording.spans_of(kind::SCHED_WATCHED).filter(|span| span.process() == *jvm);
@@ -101,7 +108,8 @@ pub(crate) fn find<'a>(recording: &'a Recording, chains: &Chains<'a>, jvms: &[Pr
     Some(Change { slow, base, how })
 }
 
-/// When compilers had come to rest: until then what load brings to a program that has just started would be usual.
+/// When compilers had come to rest: until then what load brings to a program that has just started
+/// would be usual.
 fn settled_ns(recording: &Recording, jvms: &[ProcessId], bins: &Bins) -> i64 {
     let mut compiling = vec![0.0; bins.count];
     for span in recording.spans_of(kind::JIT_COMPILE).filter(|span| jvms.contains(&span.process())) {
@@ -171,11 +179,13 @@ impl Bins {
 /// Time by category and by the application's method, milliseconds bin by bin.
 type ByPart<'a> = BTreeMap<(Heading, &'a str), Vec<f64>>;
 
-/// Rows of [`ByPart`] under way: asked for with each stretch of time, mostly of the part that was asked for before.
+/// Rows of [`ByPart`] under way: asked for with each stretch of time, mostly of the part that was
+/// asked for before.
 struct Rows<'a> {
     bins: usize,
     rows: Vec<(Heading, &'a str, Vec<f64>)>,
-    /// By heading, and where the name of the method stands in memory: a recording has each of its words once.
+    /// By heading, and where the name of the method stands in memory: a recording has each of its
+    /// words once.
     known: FxHashMap<Part, usize>,
     /// What was asked for last.
     last: Option<(Part, usize)>,
@@ -219,7 +229,8 @@ struct Rise {
     what: String,
 }
 
-/// The rise with the largest area above its usual level: its area in thread-milliseconds, and where.
+/// The rise with the largest area above its usual level: its area in thread-milliseconds, and
+/// where.
 fn in_jvm<'a>(
     recording: &'a Recording,
     chains: &Chains<'a>,
@@ -250,8 +261,9 @@ fn in_jvm<'a>(
 /// Bins from a first one to the one behind the last.
 type Runs = Vec<(usize, usize)>;
 
-/// Runs of bins in which a level is far above its median, with their area above it and the median. Only bins that were `seen` count. As half
-/// of them lie below the median, a change takes half of the time at most.
+/// Runs of bins in which a level is far above its median, with their area above it and the median.
+/// Only bins that were `seen` count. As half of them lie below the median, a change takes half of
+/// the time at most.
 fn rise(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
     let known = || levels.iter().zip(seen).filter(|(_, seen)| **seen).map(|(level, _)| *level);
     let usual = stats::median(&stats::sorted(known()))?;
@@ -260,7 +272,8 @@ fn rise(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
     let mut runs = Runs::new();
     for bin in (0..levels.len()).filter(|bin| seen[*bin] && levels[*bin] > limit) {
         match runs.last_mut() {
-            // A single bin below the limit, as where a tick of something else falls, does not end a run.
+            // A single bin below the limit, as where a tick of something else falls, does not end a
+            // run.
             Some((_, end)) if bin == *end || (bin == *end + 1 && seen[*end]) => *end = bin + 1,
             _ => runs.push((bin, bin + 1)),
         }
@@ -285,7 +298,8 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
     let lives = lives_of_pools(chains, jvm);
     let settled_ns = bins.window(0, LASTS).to_ns;
     for thread in chains.application_threads(jvm) {
-        // Nobody waited for threads that were not there, whatever they sleep for; who waits for them now does so in another part.
+        // Nobody waited for threads that were not there, whatever they sleep for; who waits for
+        // them now does so in another part.
         let life = lives.get(&Pool::of(chains, thread));
         let is_new = life.is_some_and(|life| !life.touches(i64::MIN, settled_ns));
         let Some(by_heading) = chains.by_heading(thread) else { continue };
@@ -304,7 +318,8 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
                 own.stretches().iter().for_each(|(from, to)| bins.add(&mut queued, *from, *to));
             }
             let asked = heading;
-            // Where CPUs are scarce, code that runs more waits more for them: together they are what it asks for.
+            // Where CPUs are scarce, code that runs more waits more for them: together they are
+            // what it asks for.
             let heading = if heading == Heading::RunQueue { Heading::Running } else { heading };
             let mut named: Vec<(i64, i64)> = Vec::new();
             chains.off_within(thread, own, |_, span, parts| {
@@ -333,7 +348,8 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
         }
     }
     let mut parts = rows.finish();
-    // Running time is known from the switches; samples tell only how it is split, in each bin for itself.
+    // Running time is known from the switches; samples tell only how it is split, in each bin for
+    // itself.
     let mut all = vec![0.0; bins.count];
     for weights in sampled.values() {
         all.iter_mut().zip(weights).for_each(|(all, weight)| *all += weight);
@@ -352,7 +368,8 @@ fn parts<'a>(recording: &'a Recording, chains: &Chains<'a>, jvm: ProcessId, bins
     parts
 }
 
-/// By how much threads ran less than usual, bin by bin, as far as they waited for a CPU for longer than usual instead: what others took.
+/// By how much threads ran less than usual, bin by bin, as far as they waited for a CPU for longer
+/// than usual instead: what others took.
 fn kept_from_running(ran: &[f64], queued: &[f64], seen: &[bool]) -> Vec<f64> {
     let usual = |of: &[f64]| {
         let known = of.iter().zip(seen).filter(|(_, seen)| **seen).map(|(ms, _)| *ms);
@@ -402,7 +419,8 @@ mod tests {
         let seen = [true; 8];
         let ran = [800.0, 800.0, 800.0, 300.0, 300.0, 300.0, 800.0, 800.0];
         let queued = [100.0, 100.0, 100.0, 700.0, 300.0, 100.0, 900.0, 100.0];
-        // Others took the CPU; took a part of it; less was asked; more was asked, and the threads ran as much as ever.
+        // Others took the CPU; took a part of it; less was asked; more was asked, and the threads
+        // ran as much as ever.
         assert_eq!(kept_from_running(&ran, &queued, &seen), [0.0, 0.0, 0.0, 500.0, 200.0, 0.0, 0.0, 0.0]);
     }
 
@@ -422,7 +440,8 @@ mod tests {
     #[test]
     fn the_base_begins_where_compilers_have_come_to_rest() {
         let mut built = Built::jvm("17", "G1", 60.0);
-        // Load comes at 5 s, and compilers work half of the time for 8 s; later ones are no start-up.
+        // Load comes at 5 s, and compilers work half of the time for 8 s; later ones are no
+        // start-up.
         for i in 0..80 {
             jit_task(&mut built, &format!("shop.M{i}.go()"), 5.0 + f64::from(i) * 0.1, 0.0, 50.0, 4);
             jit_task(&mut built, &format!("shop.N{i}.go()"), 45.0 + f64::from(i) * 0.1, 0.0, 50.0, 4);

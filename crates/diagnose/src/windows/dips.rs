@@ -1,16 +1,21 @@
-//! Slow windows of a series of progress: dips, lower levels and stalls, beside the level that is usual.
+//! Slow windows of a series of progress: dips, lower levels and stalls, beside the level that is
+//! usual.
 //!
-//! 1. Change points cut the series into levels. The usual level is the highest that the run keeps for a fifth of
-//!    its time: a spike is not normal, and a run that is slow for its second half was normal in the first.
-//! 2. What comes before the usual level is reached for the first time is warm-up and belongs to neither side, however
-//!    long it takes: a rise is no dip. A rise by less than a fifth is no warm-up of a third of the run. A slow stretch needs a better one before it; a warm-up that is long enough to
-//!    have a usual level of its own is searched for dips below that.
-//! 3. A dip is at least three ticks below the usual level by a fifth and by four standard deviations (robust ones);
-//!    a level lower by a fifth is a dip whatever its ticks are; one stretched tick is a dip, for a stall stretches
-//!    the tick of whoever keeps time within the JVM.
-//!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that are on average
-//!    less than half of the ten before are a dip when their mean is four standard deviations below, as the differences of neighbours tell.
-//! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow recovery counts.
+//! 1. Change points cut the series into levels. The usual level is the highest that the run keeps
+//!    for a fifth of its time: a spike is not normal, and a run that is slow for its second half
+//!    was normal in the first.
+//! 2. What comes before the usual level is reached for the first time is warm-up and belongs to
+//!    neither side, however long it takes: a rise is no dip. A rise by less than a fifth is no
+//!    warm-up of a third of the run. A slow stretch needs a better one before it; a warm-up that is
+//!    long enough to have a usual level of its own is searched for dips below that.
+//! 3. A dip is at least three ticks below the usual level by a fifth and by four standard
+//!    deviations (robust ones); a level lower by a fifth is a dip whatever its ticks are; one
+//!    stretched tick is a dip, for a stall stretches the tick of whoever keeps time within the JVM.
+//!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that
+//!    are on average less than half of the ten before are a dip when their mean is four standard
+//!    deviations below, as the differences of neighbours tell.
+//! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow
+//!    recovery counts.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +23,8 @@ mod tests;
 use super::progress::Progress;
 use crate::{Window, quantity, stats};
 
-/// The least effect: a dip by less than a fifth is not what people call slow, and shared machines show it all day.
+/// The least effect: a dip by less than a fifth is not what people call slow, and shared machines
+/// show it all day.
 const EFFECT: f64 = 0.2;
 /// Below the usual by so many standard deviations: one tick in 30,000 by chance.
 const SIGMAS: f64 = 4.0;
@@ -43,7 +49,8 @@ const LONG_WARM_UP: f64 = 1.0 / 3.0;
 /// Slow ticks at the very end that are the end of the load and not a dip, as a part of the run.
 const TAIL: f64 = 0.05;
 
-/// A level that is lower by this is said where no dip is found, if it lasts for so many ticks: the least that matters of a run.
+/// A level that is lower by this is said where no dip is found, if it lasts for so many ticks: the
+/// least that matters of a run.
 const SLIGHT: f64 = 0.07;
 const SLIGHT_TICKS: usize = 6;
 
@@ -61,10 +68,11 @@ pub struct Found {
     pub warm_up: Option<Window>,
     /// How, in words.
     pub how: String,
-    /// The longest stretch at a level that is lower than usual and no dip, with the share by which it is lower.
+    /// The longest stretch at a level that is lower than usual and no dip, with the share by which
+    /// it is lower.
     pub slight: Option<(Window, f64)>,
-    /// Whether ticks at half of the usual level would have been taken for a dip: with more noise than that, a series
-    /// without one says nothing.
+    /// Whether ticks at half of the usual level would have been taken for a dip: with more noise
+    /// than that, a series without one says nothing.
     pub would_show: bool,
 }
 
@@ -120,7 +128,8 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
         let (Some(first), Some(last)) = (told.get(*from), told.get(*to - 1)) else { continue };
         if better_before && *median <= usual.level * (1.0 - EFFECT) && *last >= begin {
             let (mut first, mut last) = ((*first).max(begin), *last);
-            // Ranks place an end to within a tick or two: one that is nearer to the usual level is not the dip's.
+            // Ranks place an end to within a tick or two: one that is nearer to the usual level is
+            // not the dip's.
             let nearer = |i: usize| progress.values[i].is_some_and(|v| v > (usual.level + median) / 2.0);
             for _ in 0..EDGE_TICKS {
                 first += usize::from(first < last && nearer(first));
@@ -149,8 +158,8 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
     })
 }
 
-/// The longest level between change points, from `begin` on, that lasts and is lower than usual by more than what matters and by less than a
-/// dip, with the share by which it is.
+/// The longest level between change points, from `begin` on, that lasts and is lower than usual by
+/// more than what matters and by less than a dip, with the share by which it is.
 fn slight(
     levels: &[(usize, usize, f64)],
     usual: &Usual,
@@ -203,9 +212,10 @@ fn usual(values: &[f64], levels: &[(usize, usize, f64)]) -> Option<Usual> {
     (level > 0.0).then_some(Usual { level, sigma: stats::robust_sigma(&ticks)? })
 }
 
-/// The first tick from which the series is at its usual level for three ticks; `None` where it starts there. Where that
-/// would take much of the run, being less than a dip below the level is there as well: a run whose last part is a little
-/// better than the rest has not warmed up all the while.
+/// The first tick from which the series is at its usual level for three ticks; `None` where it
+/// starts there. Where that would take much of the run, being less than a dip below the level is
+/// there as well: a run whose last part is a little better than the rest has not warmed up all the
+/// while.
 fn warm_up(values: &[f64], usual: &Usual) -> Option<usize> {
     let first_at = |limit: f64| {
         let there = |v: &f64| *v >= limit;

@@ -1,15 +1,18 @@
-//! Progress that a live recording tells of itself, where no series is given: how often the threads of a JVM read and wrote.
+//! Progress that a live recording tells of itself, where no series is given: how often the threads
+//! of a JVM read and wrote.
 //!
 //! ```text
 //! system calls of application threads, counted each second ─┬─ that read  ─┬─▶ the fewer of both: exchanges
 //!                                                           └─ that write ─┘
 //! ```
 //!
-//! A request is read and its reply written, by the server as by the client. The fewer of both is taken: a service that begins to
-//! log more writes more, and does no more for it. Calls of a futex are no measure of progress, for they rise with contention.
+//! A request is read and its reply written, by the server as by the client. The fewer of both is
+//! taken: a service that begins to log more writes more, and does no more for it. Calls of a futex
+//! are no measure of progress, for they rise with contention.
 //!
-//! Limits. How many exchanges an operation makes is not known, and may change: that fewer were made is a loss only where each of them
-//! took longer, which the ledger of threads says ([`crate::growth`]). A program that reads and writes nothing has none.
+//! Limits. How many exchanges an operation makes is not known, and may change: that fewer were made
+//! is a loss only where each of them took longer, which the ledger of threads says
+//! ([`crate::growth`]). A program that reads and writes nothing has none.
 
 use fathom_recording::vocabulary::{figure, kind, live, source};
 use fathom_recording::{ProcessId, Recording, Role, Series};
@@ -30,7 +33,8 @@ const MOST_TICKS: i64 = 86_400;
 /// Exchanges a second below which there is no level that could fall.
 const LEAST_PER_S: f64 = 20.0;
 
-/// The exchanges of the JVM that lost most of them, with the windows in which it did; `None` where no JVM's fell.
+/// The exchanges of the JVM that lost most of them, with the windows in which it did; `None` where
+/// no JVM's fell.
 pub(crate) fn find(recording: &Recording, jvms: &[ProcessId]) -> Option<(Progress, Found)> {
     let of_each = jvms.iter().filter_map(|jvm| {
         let progress = of(recording, *jvm)?;
@@ -51,8 +55,8 @@ fn lost(progress: &Progress, found: &Found) -> f64 {
     (base - slow) * ticks
 }
 
-/// The exchanges of a JVM's application threads by the second, or the requests that it answered where these were recorded; `None` where
-/// neither were counted, or they are few.
+/// The exchanges of a JVM's application threads by the second, or the requests that it answered
+/// where these were recorded; `None` where neither were counted, or they are few.
 pub(crate) fn of(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
     requests(recording, jvm).or_else(|| calls(recording, jvm))
 }

@@ -1,5 +1,5 @@
-//! The windows that a diagnosis compares: given by the user, or found on a series of progress, on exchanges that the recording counts, on long stops, or on what
-//! threads do.
+//! The windows that a diagnosis compares: given by the user, or found on a series of progress, on
+//! exchanges that the recording counts, on long stops, or on what threads do.
 
 pub(crate) mod change;
 pub(crate) mod dips;
@@ -32,15 +32,18 @@ use progress::Progress;
 
 /// See [`noise`].
 const LEAST_LOST: f64 = 0.02;
-/// Share of the slow windows that stops must take to be the measure of what was lost: a fifth, as for a dip.
+/// Share of the slow windows that stops must take to be the measure of what was lost: a fifth, as
+/// for a dip.
 const STOPS_TELL: f64 = 0.2;
 
-/// The stretch of a recording that a user means by a window, by the same rules as the windows of a diagnosis.
+/// The stretch of a recording that a user means by a window, by the same rules as the windows of a
+/// diagnosis.
 pub fn resolve(recording: &Recording, spec: &WindowSpec, zone: TimeZone) -> Result<Window, WindowError> {
     spec.resolve(&clock(&Timeline::of(recording), zone))
 }
 
-/// What moments that a user gives are read against, by the same rules as the windows of a diagnosis.
+/// What moments that a user gives are read against, by the same rules as the windows of a
+/// diagnosis.
 pub fn clock_of(recording: &Recording, zone: TimeZone) -> Clock {
     clock(&Timeline::of(recording), zone)
 }
@@ -62,7 +65,8 @@ pub fn zero(recording: &Recording) -> Zero {
     Zero { at_ns: timeline.zero_ns, is: timeline.zero_is, wall: timeline.wall }
 }
 
-/// What a whole recording is where no window is given: the same for every command on the same recording.
+/// What a whole recording is where no window is given: the same for every command on the same
+/// recording.
 pub fn whole(recording: &Recording) -> Window {
     let judged = Timeline::of(recording).judged();
     let (from, to) = (judged.first().map(|w| w.from_ns), judged.last().map(|w| w.to_ns));
@@ -75,7 +79,8 @@ pub fn zero_ns(recording: &Recording) -> i64 {
 }
 
 fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
-    // A recording begins before its collectors are ready: nothing is known of that time, and it can be asked for.
+    // A recording begins before its collectors are ready: nothing is known of that time, and it can
+    // be asked for.
     let (covers, judged) = (timeline.covers, timeline.judged());
     let judged = judged.iter().map(|window| window.from_ns);
     Clock {
@@ -86,7 +91,8 @@ fn clock(timeline: &Timeline<'_>, zone: TimeZone) -> Clock {
     }
 }
 
-/// A found window of which half or as much was recorded is judged, nanoseconds: of less, chance says as much as what acted.
+/// A found window of which half or as much was recorded is judged, nanoseconds: of less, chance
+/// says as much as what acted.
 const ENOUGH_NS: i64 = 1_000_000_000;
 
 /// Windows with what was lost in them.
@@ -99,12 +105,14 @@ pub(crate) struct Chosen {
     pub(crate) warm_up: Option<Window>,
     /// The loss tick by tick.
     pub(crate) lost_by: Vec<(Window, f64)>,
-    /// Whether the windows are stops, so that what acted all along is to be looked for in the whole run, too.
+    /// Whether the windows are stops, so that what acted all along is to be looked for in the whole
+    /// run, too.
     pub(crate) on_stops: bool,
-    /// Whether the windows are those in which threads spent their time differently: no loss was measured, and what acted all along is to
-    /// be looked for in the whole run, too.
+    /// Whether the windows are those in which threads spent their time differently: no loss was
+    /// measured, and what acted all along is to be looked for in the whole run, too.
     pub(crate) by_change: bool,
-    /// What the windows were found on, where the recording itself tells it: how many of them an operation makes is not known.
+    /// What the windows were found on, where the recording itself tells it: how many of them an
+    /// operation makes is not known.
     pub(crate) exchanges: Option<Rc<Progress>>,
     /// Whether the windows were picked for what threads did in them, by whoever recorded.
     pub(crate) picked: bool,
@@ -117,8 +125,8 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Cuts the windows to what was recorded, where that is anything of the slow ones: no rule can find or rule out what
-    /// acted in the rest, and its loss would dilute what was found.
+    /// Cuts the windows to what was recorded, where that is anything of the slow ones: no rule can
+    /// find or rule out what acted in the rest, and its loss would dilute what was found.
     fn clip(&mut self, recorded: &Intervals) {
         let slow = Intervals::of_windows(&self.windows.slow);
         let base = Intervals::of_windows(&self.windows.base);
@@ -143,8 +151,8 @@ impl Chosen {
 }
 
 impl Chosen {
-    /// Cuts the whole run to what was recorded of it, where a series goes on well beyond that: what nobody recorded is neither healthy nor
-    /// a cause.
+    /// Cuts the whole run to what was recorded of it, where a series goes on well beyond that: what
+    /// nobody recorded is neither healthy nor a cause.
     fn clip_run(&mut self, recorded: &Intervals) {
         let run = Intervals::of_windows(&self.windows.slow);
         let seen = run.and(recorded);
@@ -160,7 +168,8 @@ impl Chosen {
     }
 }
 
-/// What windows may be found on where no series tells them and the user gave none: each way includes those after it.
+/// What windows may be found on where no series tells them and the user gave none: each way
+/// includes those after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FindOn {
     /// Long stops, else nothing.
@@ -300,8 +309,9 @@ fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
     }
 }
 
-/// Of windows those of which enough was recorded to judge them, and what was recorded of the others, milliseconds. Where nothing was recorded
-/// of any of them, all: then the verdict is of that.
+/// Of windows those of which enough was recorded to judge them, and what was recorded of the
+/// others, milliseconds. Where nothing was recorded of any of them, all: then the verdict is of
+/// that.
 fn recorded_enough(slow: &[Window], recorded: &Intervals) -> (Vec<Window>, f64) {
     let part_ns = |window: &Window| recorded.length_within_ns(window.from_ns, window.to_ns);
     let enough_ns = |window: &Window| ENOUGH_NS.min((window.to_ns - window.from_ns) / 2);
@@ -381,7 +391,8 @@ fn on_stops(slow: Vec<Window>, how: String, timeline: &Timeline<'_>) -> Chosen {
     Chosen { on_stops: true, ..chosen(slow, base, how) }
 }
 
-/// The parts of the run in which JVMs are stopped for so much of the time that it matters, where that is not all of it.
+/// The parts of the run in which JVMs are stopped for so much of the time that it matters, where
+/// that is not all of it.
 fn most_stopped(recording: &Recording, jvms: &[ProcessId]) -> Option<(Vec<Window>, String)> {
     let heavy = |jvm: &ProcessId| {
         let heavy = Burden::of(recording, *jvm).heavy.filter(|heavy| !heavy.whole)?;
@@ -400,7 +411,8 @@ fn watches_threads(recording: &Recording) -> bool {
     recording.spans_of(kind::SCHED_WATCHED).next().is_some()
 }
 
-/// What a recording was kept for (`fathom record --on-slow`): it was slow by the limits of whoever asked for it.
+/// What a recording was kept for (`fathom record --on-slow`): it was slow by the limits of whoever
+/// asked for it.
 fn kept_for(recording: &Recording, covers: Window) -> Option<(Intervals, String)> {
     let spans: Vec<_> = recording.spans_of(kind::SLOW).collect();
     let within = Intervals::of_windows(&[covers]);
@@ -410,8 +422,9 @@ fn kept_for(recording: &Recording, covers: Window) -> Option<(Intervals, String)
     (!slow.is_empty()).then(|| (slow, format!("what was recorded as slow ({named}); base: everything else")))
 }
 
-/// What was lost in the slow windows to stops of the JVM that was stopped most. Where the stops are but a small part
-/// of the windows (a user gave them for another reason), they are no measure of what was lost, and nothing is.
+/// What was lost in the slow windows to stops of the JVM that was stopped most. Where the stops are
+/// but a small part of the windows (a user gave them for another reason), they are no measure of
+/// what was lost, and nothing is.
 fn lost_to_stops(recording: &Recording, jvms: &[ProcessId], windows: &Windows) -> Loss {
     let slow = Intervals::of_windows(&windows.slow);
     let base = Intervals::of_windows(&windows.base);
@@ -452,8 +465,9 @@ fn lost_progress(progress: &Progress, slow: &[Window], base: &[Window]) -> Optio
     })
 }
 
-/// How much lower slow windows may be than the base by chance, as a share of it: two standard deviations of a mean of so many ticks, and
-/// 2% at least, for ticks of a steady load are not independent of each other.
+/// How much lower slow windows may be than the base by chance, as a share of it: two standard
+/// deviations of a mean of so many ticks, and 2% at least, for ticks of a steady load are not
+/// independent of each other.
 fn noise(progress: &Progress, slow: &[Window], base: &[Window]) -> f64 {
     let ticks = progress.ticks_within(slow).count().max(1) as f64;
     let values: Vec<f64> = progress.within(base).flatten().collect();

@@ -1,9 +1,10 @@
 //! The application's progress over time: all instances of a series on one grid of ticks.
 //!
-//! A throughput of three clients is one figure, their sum; latencies of three clients are one figure, their median.
-//! Of the requests of an access log those count that did not fail: a server that answers nothing but errors does so quickly.
-//! Rates are already divided by the elapsed time of their tick. A tick that none tells of is a gap and not a zero;
-//! a tick that lasted much longer than usual is a stall of the one who keeps time, most often of the whole JVM.
+//! A throughput of three clients is one figure, their sum; latencies of three clients are one
+//! figure, their median. Of the requests of an access log those count that did not fail: a server
+//! that answers nothing but errors does so quickly. Rates are already divided by the elapsed time
+//! of their tick. A tick that none tells of is a gap and not a zero; a tick that lasted much longer
+//! than usual is a stall of the one who keeps time, most often of the whole JVM.
 
 use fathom_recording::vocabulary::{live, series};
 use fathom_recording::{Recording, Series, SeriesInfo, SeriesKind};
@@ -14,13 +15,16 @@ use crate::{Window, stats};
 /// The unit of requests that a recording counts at the connections of a JVM.
 pub(crate) const REQUESTS: &str = "requests/s";
 
-/// Ticks looked at at most; a finer grid is made coarser, so that no input can ask for unbounded memory.
+/// Ticks looked at at most; a finer grid is made coarser, so that no input can ask for unbounded
+/// memory.
 const MAX_TICKS: i64 = 100_000;
 /// A tick lasting so many times the usual is a stall …
 const STRETCHED_TIMES: i64 = 2;
-/// … when it is also this much longer, nanoseconds: timers of a busy machine are late by tens of milliseconds.
+/// … when it is also this much longer, nanoseconds: timers of a busy machine are late by tens of
+/// milliseconds.
 const STRETCHED_NS: i64 = 200_000_000;
-/// Names of latency series in the order in which they are preferred: the typical operation before the extreme.
+/// Names of latency series in the order in which they are preferred: the typical operation before
+/// the extreme.
 const LATENCY_NAMES: [&str; 6] = ["avg", "mean", "p50", "median", "50th", "latency"];
 
 /// Latencies of a recording that are asked one after another.
@@ -33,14 +37,15 @@ pub struct Progress {
     pub from_ns: i64,
     /// Length of a tick, nanoseconds.
     pub tick_ns: i64,
-    /// Progress in each tick: operations per second, or the inverse of the latency, so that less is always worse.
-    /// `None` where nobody tells.
+    /// Progress in each tick: operations per second, or the inverse of the latency, so that less is
+    /// always worse. `None` where nobody tells.
     pub values: Vec<Option<f64>>,
     /// Ticks that are part of a stretched one.
     pub stalled: Vec<bool>,
     /// Whether the values are inverse latencies.
     pub of_latency: bool,
-    /// Of latencies: how many operations each tick is of, where the same source counts them; else empty.
+    /// Of latencies: how many operations each tick is of, where the same source counts them; else
+    /// empty.
     pub counts: Vec<f64>,
     /// The unit that is shown: "ops/s", "ms".
     pub unit: String,
@@ -82,9 +87,9 @@ impl Progress {
         self.ticks_within(windows).map(|i| self.values[i])
     }
 
-    /// What windows come to, as it is shown: the mean rate, gaps as none (nobody saw any progress), or the mean latency of
-    /// the operations, of the ticks where nobody counts operations. The mean of inverse latencies is the inverse of their
-    /// harmonic mean, which hides the slow ones.
+    /// What windows come to, as it is shown: the mean rate, gaps as none (nobody saw any progress),
+    /// or the mean latency of the operations, of the ticks where nobody counts operations. The mean
+    /// of inverse latencies is the inverse of their harmonic mean, which hides the slow ones.
     pub fn mean_shown(&self, windows: &[Window]) -> Option<f64> {
         if !self.of_latency {
             let rates: Vec<f64> = self.within(windows).map(|rate| rate.unwrap_or(0.0)).collect();
@@ -104,7 +109,8 @@ impl Progress {
         if self.of_latency && value > 0.0 { 1.0 / value } else { value }
     }
 
-    /// The progress that series of a recording tell of: throughput, else latency; `None` without either.
+    /// The progress that series of a recording tell of: throughput, else latency; `None` without
+    /// either.
     pub fn of(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Option<Self> {
         let counts = |s: &Series| usable(s) && !counts_failures(recording, s);
         let rates = named(recording, SeriesKind::Rate, counts, |_| 0);
@@ -120,8 +126,9 @@ impl Progress {
         Self::on_grid(recording, &latencies, true)
     }
 
-    /// The same of each latency that series tell of, the best name first: what is slow for one request of a hundred shows in no mean or median.
-    /// The largest of a tick is one request, and is left out.
+    /// The same of each latency that series tell of, the best name first: what is slow for one
+    /// request of a hundred shows in no mean or median. The largest of a tick is one request, and
+    /// is left out.
     pub fn of_latencies(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Vec<Self> {
         let told = |s: &&Series| s.info.kind == SeriesKind::Latency && usable(s);
         let mut names: Vec<&str> = Vec::new();
@@ -178,8 +185,8 @@ fn rank_of_latency(name: &str) -> usize {
     LATENCY_NAMES.iter().position(|word| name.contains(word)).unwrap_or(LATENCY_NAMES.len())
 }
 
-/// How many operations each tick of latencies is of, by the rates of the same sources and instances; empty where one of
-/// them has none.
+/// How many operations each tick of latencies is of, by the rates of the same sources and
+/// instances; empty where one of them has none.
 fn counts(recording: &Recording, latencies: &[&Series], grid: &Progress) -> Vec<f64> {
     let mut counts = vec![0.0; grid.values.len()];
     for latency in latencies {
@@ -222,7 +229,8 @@ fn in_words(info: &SeriesInfo) -> String {
     }
 }
 
-/// Whether a series counts requests that failed as well, and another one of its source those that did not.
+/// Whether a series counts requests that failed as well, and another one of its source those that
+/// did not.
 fn counts_failures(recording: &Recording, counted: &Series) -> bool {
     let without = |s: &Series| {
         s.info.name == series::REQUESTS_WITHOUT_5XX
@@ -265,8 +273,9 @@ fn length_ns(series: &Series, i: usize) -> i64 {
     }
 }
 
-/// The stretch that all instances tell of, where that is most of what any tells of (clients start and stop within
-/// seconds of each other, and their first and last ticks would look like dips); else all of it.
+/// The stretch that all instances tell of, where that is most of what any tells of (clients start
+/// and stop within seconds of each other, and their first and last ticks would look like dips);
+/// else all of it.
 fn common_range(instances: &[&Series]) -> Option<(i64, i64)> {
     let ends = instances.iter().filter_map(|s| {
         let last = s.t_ns.len().checked_sub(1)?;
@@ -318,8 +327,8 @@ impl Resampled {
             if !value.is_finite() || dt <= 0 {
                 continue;
             }
-            // Up to the next point: intervals that overlap would count an operation twice, and let a hostile file
-            // make every point cover every tick.
+            // Up to the next point: intervals that overlap would count an operation twice, and let
+            // a hostile file make every point cover every tick.
             let next = series.t_ns.get(i + 1).copied().unwrap_or(i64::MAX);
             resampled.add(grid, t0, t0.saturating_add(dt).min(next), value);
         }
@@ -351,149 +360,4 @@ impl Resampled {
 }
 
 #[cfg(test)]
-mod tests {
-    use fathom_recording::{SeriesInfo, Sink, Source};
-
-    use super::*;
-
-    const S: i64 = 1_000_000_000;
-
-    /// Start, length, value.
-    type Point = (i64, i64, f64);
-
-    fn recording(instances: &[(&str, SeriesKind, Vec<Point>)]) -> Recording {
-        let mut recording = Recording::new();
-        for (i, (name, kind, points)) in instances.iter().enumerate() {
-            let source = recording.add_source(Source::default());
-            let info = SeriesInfo {
-                name: (*name).into(),
-                unit: "ops/s".into(),
-                instance: format!("client{i}"),
-                kind: *kind,
-                process: None,
-                source,
-            };
-            let series = recording.add_series(info);
-            for (t, dt, v) in points {
-                recording.point(series, *t, *dt, *v);
-            }
-        }
-        recording.seal();
-        recording
-    }
-
-    #[test]
-    fn rates_of_instances_add_up_on_a_common_grid() {
-        let a: Vec<_> = (0..10).map(|i| (i * S, S, 100.0)).collect();
-        let b: Vec<_> = (0..10).map(|i| (i * S + S / 2, S, 50.0)).collect();
-        let r = recording(&[("throughput", SeriesKind::Rate, a), ("throughput", SeriesKind::Rate, b)]);
-        let p = Progress::of(&r, |_| true).unwrap();
-        assert_eq!((p.from_ns, p.tick_ns, p.values.len()), (S / 2, S, 9));
-        assert!(p.values.iter().all(|v| *v == Some(150.0)), "{p:?}");
-        assert_eq!(p.measured_on, "throughput of client0, client1");
-    }
-
-    #[test]
-    fn a_missing_tick_is_a_gap_and_a_stretched_one_a_stall() {
-        let mut a: Vec<_> = (0..10).map(|i| (i * S, S, 100.0)).collect();
-        a.push((14 * S, S, 100.0));
-        a.push((15 * S, 3 * S, 33.0));
-        let p = Progress::of(&recording(&[("throughput", SeriesKind::Rate, a)]), |_| true).unwrap();
-        assert_eq!(p.values.len(), 18);
-        assert_eq!(p.values[10..14], [None; 4]);
-        assert_eq!(p.values[16], Some(33.0));
-        assert!(p.stalled[16] && p.stalled[11] && !p.stalled[14] && !p.stalled[3]);
-    }
-
-    #[test]
-    fn latency_is_turned_round_and_only_asked_without_a_rate() {
-        let points = |v: f64| (0..5).map(|i| (i * S, S, v)).collect::<Vec<_>>();
-        let latency = ("avg_latency", SeriesKind::Latency, points(4.0));
-        let r = recording(&[("max", SeriesKind::Latency, points(9.0)), latency.clone()]);
-        let p = Progress::of(&r, |_| true).unwrap();
-        assert!(p.of_latency && p.values[0] == Some(0.25) && p.shown(0.25) == 4.0);
-        let r = recording(&[latency, ("throughput", SeriesKind::Rate, points(7.0))]);
-        assert_eq!(Progress::of(&r, |_| true).unwrap().values[0], Some(7.0));
-    }
-
-    /// A tick of a thousand operations that took 2 ms each, one of ten that took 200 ms each, and their harmonic mean: 3.96 ms.
-    #[test]
-    fn a_latency_is_averaged_over_operations_and_not_over_their_speeds() {
-        let points = |values: [f64; 4]| (0..).zip(values).map(|(i, v)| (i * S, S, v)).collect::<Vec<_>>();
-        let latency = ("avg_latency", SeriesKind::Latency, points([2.0, 200.0, 2.0, 200.0]));
-        let mean = |p: &Progress| p.mean_shown(&[p.window(0, 4)]).unwrap();
-        let mut r = recording(std::slice::from_ref(&latency));
-        let p = Progress::of(&r, |_| true).unwrap();
-        assert_eq!((mean(&p), p.measured_on.as_str()), (101.0, "mean latency of client0"));
-        let info =
-            SeriesInfo { name: "throughput".into(), kind: SeriesKind::Rate, ..r.series[0].info.clone() };
-        let rate = r.add_series(info);
-        points([1_000.0, 10.0, 1_000.0, 10.0]).into_iter().for_each(|(t, dt, v)| r.point(rate, t, dt, v));
-        r.seal();
-        let p = Progress::of_latency(&r, |_| true).unwrap();
-        assert!((mean(&p) - (1_000.0 * 2.0 + 10.0 * 200.0) / 1_010.0).abs() < 1e-9, "{}", mean(&p));
-        // The rate of another client counts other operations.
-        let other = recording(&[latency, ("throughput", SeriesKind::Rate, points([1.0, 1.0, 1.0, 1.0]))]);
-        assert_eq!(mean(&Progress::of_latency(&other, |_| true).unwrap()), 101.0);
-    }
-
-    #[test]
-    fn each_latency_of_a_table_is_asked_the_typical_one_first() {
-        let points = |v: f64| (0..5).map(|i| (i * S, S, v)).collect::<Vec<_>>();
-        let series = |name, v| (name, SeriesKind::Latency, points(v));
-        let r = recording(&[series("p99", 90.0), series("max", 700.0), series("p50", 4.0)]);
-        let all = Progress::of_latencies(&r, |_| true);
-        let of: Vec<&str> = all.iter().map(|p| p.measured_on.split(" of").next().unwrap()).collect();
-        assert_eq!(of, ["p50 latency", "p99 latency"]);
-    }
-
-    #[test]
-    fn latencies_are_named_in_words() {
-        for (name, words) in [
-            ("avg_latency", "mean latency"),
-            ("p99", "p99 latency"),
-            ("p99.9-lat", "p99.9 latency"),
-            ("median", "median latency"),
-            ("latency", "latency"),
-            ("checkout", "latency checkout"),
-        ] {
-            let info = SeriesInfo {
-                name: name.into(),
-                unit: "ms".into(),
-                instance: String::new(),
-                kind: SeriesKind::Latency,
-                process: None,
-                source: fathom_recording::SourceId(0),
-            };
-            assert_eq!(in_words(&info), words, "{name}");
-        }
-    }
-
-    #[test]
-    fn requests_that_failed_are_no_progress() {
-        let points = |v: f64| (0..5).map(|i| (i * S, S, v)).collect::<Vec<_>>();
-        let mut r = recording(&[
-            ("requests", SeriesKind::Rate, points(9.0)),
-            ("requests", SeriesKind::Rate, points(70.0)),
-        ]);
-        // Of a log that does not tell failures apart all requests count.
-        assert_eq!(Progress::of(&r, |_| true).unwrap().values[0], Some(79.0));
-        for counted in 0..2 {
-            let name = series::REQUESTS_WITHOUT_5XX.to_owned();
-            let info = SeriesInfo { name, ..r.series[counted].info.clone() };
-            let without = r.add_series(info);
-            (0..5).for_each(|i| r.point(without, i * S, S, if i < 2 { 5.0 } else { 0.0 }));
-        }
-        r.seal();
-        let p = Progress::of(&r, |_| true).unwrap();
-        assert_eq!(p.values, [Some(10.0), Some(10.0), Some(0.0), Some(0.0), Some(0.0)]);
-        assert_eq!(p.measured_on, "requests without 5xx of client0, client1");
-    }
-
-    #[test]
-    fn wild_stamps_need_no_wild_memory() {
-        let points = vec![(i64::MIN, 1, 1.0), (0, 1, 2.0), (5, 1, 2.0), (i64::MAX - 1, 1, 1.0)];
-        let r = recording(&[("throughput", SeriesKind::Rate, points)]);
-        assert!(Progress::of(&r, |_| true).is_none_or(|p| p.values.len() <= 100_001));
-    }
-}
+mod tests;

@@ -28,7 +28,8 @@ enum Moment {
     Stamp(i64),
 }
 
-/// A moment that the user gave, not yet on the recording's clock: in every form that an end of a window has.
+/// A moment that the user gave, not yet on the recording's clock: in every form that an end of a
+/// window has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MomentSpec {
     text: String,
@@ -142,7 +143,8 @@ impl Moment {
     }
 }
 
-/// Whether a word is a zone that can be read: an offset, or a name of the zero. Other names (CET, EST) are of several.
+/// Whether a word is a zone that can be read: an offset, or a name of the zero. Other names (CET,
+/// EST) are of several.
 fn is_zone(word: &str) -> bool {
     let offset = word.strip_prefix(['+', '-']);
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b':');
@@ -178,7 +180,8 @@ impl MomentSpec {
         Ok(at_ns)
     }
 
-    /// What its last digit stands for, nanoseconds: whoever writes 22:00:23 says nothing of milliseconds.
+    /// What its last digit stands for, nanoseconds: whoever writes 22:00:23 says nothing of
+    /// milliseconds.
     pub fn precision_ns(&self) -> i64 {
         self.precision_ns
     }

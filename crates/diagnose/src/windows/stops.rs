@@ -1,8 +1,8 @@
-//! Slow windows without a series: stops of the JVM that are far beyond what is usual in its run, or stretches in
-//! which it was stopped much more than usual.
+//! Slow windows without a series: stops of the JVM that are far beyond what is usual in its run, or
+//! stretches in which it was stopped much more than usual.
 //!
-//! Where the JVM is stopped a good part of the time throughout, a window would hide that: then the whole run is
-//! looked at.
+//! Where the JVM is stopped a good part of the time throughout, a window would hide that: then the
+//! whole run is looked at.
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Span};
@@ -12,12 +12,13 @@ use crate::waits::frozen;
 use crate::waits::stack::ByStack;
 use crate::{Case, Window, quantity, stats};
 
-/// Stops from which a median is worth anything. With fewer, a stop must last [`ALONE_MS`] to be told.
+/// Stops from which a median is worth anything. With fewer, a stop must last [`ALONE_MS`] to be
+/// told.
 const ENOUGH: usize = 5;
 /// See [`ENOUGH`], milliseconds.
 const ALONE_MS: f64 = 1_000.0;
-/// Beyond this share of the run spent in stops other than the outstanding ones, the run is slow as a whole, unless
-/// the outstanding ones take more still.
+/// Beyond this share of the run spent in stops other than the outstanding ones, the run is slow as
+/// a whole, unless the outstanding ones take more still.
 const THROUGHOUT: f64 = 0.1;
 /// Windows that are kept, the worst ones: more are not read.
 const MAX_WINDOWS: usize = 100;
@@ -30,8 +31,8 @@ const PART_STOPPED: f64 = 0.2;
 /// … and so many times the median part.
 const PART_TIMES: f64 = 4.0;
 
-/// Why a run without slow windows has none, in words: no stop stands out, or some do in a run that is stopped so much
-/// throughout that a window around them would hide it.
+/// Why a run without slow windows has none, in words: no stop stands out, or some do in a run that
+/// is stopped so much throughout that a window around them would hide it.
 pub fn why_none(recording: &Recording, jvms: &[ProcessId], covers: Window) -> String {
     let all = jvms.iter().map(|jvm| (of_jvm(recording, *jvm), *jvm));
     let most = all.max_by(|a, b| a.0.length_ns().cmp(&b.0.length_ns()));
@@ -52,8 +53,8 @@ pub fn why_none(recording: &Recording, jvms: &[ProcessId], covers: Window) -> St
 /// Stops whose operation the log does not name.
 pub(crate) const UNNAMED: &str = "unnamed VM operations";
 
-/// What a stop is called. Where the source does not name the operation of a safepoint, its span is called "stopped", which
-/// is no name in a sentence.
+/// What a stop is called. Where the source does not name the operation of a safepoint, its span is
+/// called "stopped", which is no name in a sentence.
 pub(crate) fn name_of<'a>(span: &Span<'a>) -> &'a str {
     match span.name() {
         "stopped" => UNNAMED,
@@ -72,7 +73,8 @@ pub fn standstills(recording: &Recording, stacks: &ByStack, jvm: ProcessId) -> I
     of_jvm(recording, jvm).or(&frozen::of(recording, stacks, jvm).moments)
 }
 
-/// Slow windows of JVMs within what is covered, with how they were found; `None` when nothing stands out.
+/// Slow windows of JVMs within what is covered, with how they were found; `None` when nothing
+/// stands out.
 pub fn find(recording: &Recording, jvms: &[ProcessId], covers: Window) -> Option<(Vec<Window>, String)> {
     let mut found: Vec<(Window, String)> = Vec::new();
     let mut hows = Vec::new();

@@ -14,7 +14,8 @@ const CLIENTS: &str = "[clients]";
 pub(super) fn rows(input: &Input<'_>) -> Rows {
     let recording = input.recording;
     let mut sums: BTreeMap<(&str, &str, &str, i64), Sum> = BTreeMap::new();
-    // All calls of a thread in a stretch, where the recording has them; else those that were long enough to be told.
+    // All calls of a thread in a stretch, where the recording has them; else those that were long
+    // enough to be told.
     let totals = recording.spans_of(kind::SYSCALL_TOTALS);
     let has_totals = totals.len() > 0;
     for span in totals {

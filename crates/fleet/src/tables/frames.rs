@@ -1,7 +1,8 @@
 //! `frames`: samples by minute, kind, role of the thread and method.
 //!
-//! A method that is on a stack more than once counts once in its total. Methods that hardly occur are put together, by the
-//! whole recording and not by minute, so that one is either told in all minutes or in none; sums stay what they are.
+//! A method that is on a stack more than once counts once in its total. Methods that hardly occur
+//! are put together, by the whole recording and not by minute, so that one is either told in all
+//! minutes or in none; sums stay what they are.
 
 use fathom_recording::vocabulary::sample;
 use fathom_recording::{Recording, StackId, StrId};
@@ -21,7 +22,8 @@ const ONE_OF: u64 = 5_000;
 const OTHERS: &str = "[other methods]";
 /// What a sample without a stack is called.
 const NO_STACK: &str = "[no stack]";
-/// Frames of a stack that are looked at: deeper ones are of recursions, and a hostile file may have any number.
+/// Frames of a stack that are looked at: deeper ones are of recursions, and a hostile file may have
+/// any number.
 const DEEPEST: usize = 4_096;
 
 /// Samples that are alike but for their minute and weight.
@@ -72,7 +74,8 @@ pub(super) fn rows(input: &Input<'_>) -> Rows {
             ((text(key.0), process, key.2, name, minute, key.1), sum)
         })
         .collect();
-    // Equal methods stand together: their names are then a few bytes, however many minutes there are.
+    // Equal methods stand together: their names are then a few bytes, however many minutes there
+    // are.
     all.sort_unstable();
     let mut rows = Rows::new("frames", COLUMNS);
     for ((kind, process, role, method, minute, _), [own, total, samples]) in all {

@@ -1,7 +1,7 @@
 //! The tables of a fleet: one file each, and the list of them.
 //!
-//! They are thin: sums by minute, as a question to hundreds of machines is about sums. Who wants to see one thing opens its
-//! recording.
+//! They are thin: sums by minute, as a question to hundreds of machines is about sums. Who wants to
+//! see one thing opens its recording.
 
 mod calls;
 mod findings;
@@ -74,7 +74,8 @@ fn role(recording: &Recording, thread: Option<ThreadId>) -> &'static str {
     }
 }
 
-/// What a process is called in tables: its main class or command, without its pid, so that replicas have one name.
+/// What a process is called in tables: its main class or command, without its pid, so that replicas
+/// have one name.
 fn process(recording: &Recording, id: ProcessId) -> &str {
     recording.processes.get(id.index()).map_or("", |process| process.name.as_str())
 }

@@ -16,7 +16,8 @@ pub struct Buffers {
     pub count: u64,
     /// Bytes of that memory, which are not in the heap.
     pub capacity_bytes: u64,
-    /// Bytes of mapped files and of memory that native code gave, which no buffer has allocated; not in the others.
+    /// Bytes of mapped files and of memory that native code gave, which no buffer has allocated;
+    /// not in the others.
     pub mapped_bytes: u64,
     /// Of the capacity, bytes of buffers that nothing reaches; they are given back when these are
     /// collected.

@@ -1,6 +1,7 @@
 //! Calling a JVM that does not listen yet: a file that says that it is meant, and SIGQUIT.
 //!
-//! Without the file the signal makes the JVM print its threads; without a handler it ends the process.
+//! Without the file the signal makes the JVM print its threads; without a handler it ends the
+//! process.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -112,7 +113,8 @@ fn file_name(found: &ProcStatus) -> String {
     format!(".attach_pid{}", found.own_pid())
 }
 
-/// Removes the file that a client which was killed has left of a JVM that listens by now: nobody needs it.
+/// Removes the file that a client which was killed has left of a JVM that listens by now: nobody
+/// needs it.
 pub(super) fn remove_left(tmp: &impl AsFd, found: &ProcStatus) {
     let name = file_name(found);
     if is_regular(tmp, &name) {

@@ -1,4 +1,5 @@
-//! Asking a running JVM: a client of HotSpot's attach protocol, the one that `jcmd` and `jstack` use.
+//! Asking a running JVM: a client of HotSpot's attach protocol, the one that `jcmd` and `jstack`
+//! use.
 //!
 //! ```text
 //!   .java_pidN in its /tmp? ──no──▶ create .attach_pidN ─▶ SIGQUIT ─▶ wait for the socket ─▶ remove .attach_pidN
@@ -7,11 +8,13 @@
 //!         connect (as the JVM's user) ─▶ is the JVM itself listening? ─▶ request ─▶ reply until it closes
 //! ```
 //!
-//! Works into containers: the id is that of the JVM's own pid namespace, and files are those of its mount namespace.
+//! Works into containers: the id is that of the JVM's own pid namespace, and files are those of its
+//! mount namespace.
 //!
-//! What it costs the JVM: a signal and a thread on the first contact ("Attach Listener", which stays), a socket file that
-//! the JVM itself keeps until it ends. What it may harm: SIGQUIT ends a process that does not catch it. It is sent only
-//! to a process that has libjvm mapped and catches it, through a descriptor that cannot come to mean another process.
+//! What it costs the JVM: a signal and a thread on the first contact ("Attach Listener", which
+//! stays), a socket file that the JVM itself keeps until it ends. What it may harm: SIGQUIT ends a
+//! process that does not catch it. It is sent only to a process that has libjvm mapped and catches
+//! it, through a descriptor that cannot come to mean another process.
 //!
 //! Source: `attachListener_posix.cpp` and `VirtualMachineImpl.java` of JDK 8 to 25.
 
@@ -60,7 +63,8 @@ impl Attach {
         Self::with_patience(pid, PATIENCE)
     }
 
-    /// The same with another limit on how long the JVM is waited for, for the contact and for each answer.
+    /// The same with another limit on how long the JVM is waited for, for the contact and for each
+    /// answer.
     pub fn with_patience(pid: u32, patience: Duration) -> Result<Self> {
         let status = ProcStatus::of(pid)?;
         if status.has_ended() {
@@ -193,16 +197,18 @@ impl Attach {
         Err(AttachError::Timeout { pid: self.pid, what: "open its socket".to_owned(), waited: self.patience })
     }
 
-    /// Whether the command line says that nobody may attach: the signal would only make the JVM print its threads.
+    /// Whether the command line says that nobody may attach: the signal would only make the JVM
+    /// print its threads.
     fn is_disabled(&self) -> bool {
         let arguments = crate::find::arguments(self.pid);
         let option = arguments.iter().rev().find_map(|a| a.strip_suffix("DisableAttachMechanism"));
         option == Some("-XX:+")
     }
 
-    /// Removes the socket of a JVM that had this number before and ran as another user. The JVM puts its own socket in
-    /// that place by `rename`, which a sticky `/tmp` forbids it for a file of somebody else's: it would never listen.
-    /// A JVM that is killed leaves its socket, and in containers that keep `/tmp` each one has the same number.
+    /// Removes the socket of a JVM that had this number before and ran as another user. The JVM
+    /// puts its own socket in that place by `rename`, which a sticky `/tmp` forbids it for a file
+    /// of somebody else's: it would never listen. A JVM that is killed leaves its socket, and in
+    /// containers that keep `/tmp` each one has the same number.
     fn remove_socket_left_by_another_user(&self) -> Result<(), AttachError> {
         let name = self.socket_name();
         let stat = match statat(&self.tmp, &name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -235,7 +241,8 @@ impl Attach {
             Ok(_) | Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(failed(errno)),
         }
-        // Through our descriptor of its /tmp: the path of a socket may have 107 bytes, and this one is short.
+        // Through our descriptor of its /tmp: the path of a socket may have 107 bytes, and this one
+        // is short.
         let path = format!("/proc/thread-self/fd/{}/{name}", self.tmp.as_raw_fd());
         let address = SocketAddrUnix::new(path).map_err(&failed)?;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -266,7 +273,8 @@ fn peer(socket: &OwnedFd) -> io::Result<libc::ucred> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;
     let fd = socket.as_raw_fd();
-    // SAFETY: the kernel writes at most `size` bytes into `peer`, which is of that size and lives on.
+    // SAFETY: the kernel writes at most `size` bytes into `peer`, which is of that size and lives
+    // on.
     let got = unsafe {
         libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut peer).cast(), &raw mut size)
     };

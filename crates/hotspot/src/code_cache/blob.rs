@@ -4,12 +4,14 @@ use super::CodeCache;
 use crate::memory::Memory;
 use crate::{Error, Result};
 
-/// Longest blob name read: "Stub<adapter>" and the like; the longest of JDK 25 has some 60 characters.
+/// Longest blob name read: "Stub<adapter>" and the like; the longest of JDK 25 has some 60
+/// characters.
 const LONGEST_NAME: usize = 128;
 /// A blob of more than this is none.
 const LARGEST_BLOB: u64 = 256 << 20;
 
-/// What a blob holds, by its name (the `CodeBlob` subclasses of src/hotspot/share/code/codeBlob.hpp).
+/// What a blob holds, by its name (the `CodeBlob` subclasses of
+/// src/hotspot/share/code/codeBlob.hpp).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlobKind {
     /// A method compiled by C1, C2 or another compiler.
@@ -56,7 +58,8 @@ impl BlobKind {
 pub struct Blob {
     /// Its address.
     pub address: u64,
-    /// Its name as HotSpot gives it: "nmethod", "Interpreter", "StubRoutines (2)", "resolve_static_call".
+    /// Its name as HotSpot gives it: "nmethod", "Interpreter", "StubRoutines (2)",
+    /// "resolve_static_call".
     pub name: String,
     /// What it holds.
     pub kind: BlobKind,

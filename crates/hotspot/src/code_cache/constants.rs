@@ -16,8 +16,8 @@ pub enum CodeStart {
     Offset(Field),
 }
 
-/// What does not change during the life of a JVM and what frames are told apart and walked by. Every field has its
-/// offset (bytes), width (bytes) and sign within the object named.
+/// What does not change during the life of a JVM and what frames are told apart and walked by.
+/// Every field has its offset (bytes), width (bytes) and sign within the object named.
 #[derive(Clone, Debug)]
 pub struct UnwindConstants {
     /// Feature release.
@@ -28,15 +28,16 @@ pub struct UnwindConstants {
     pub block_size: u32,
     /// `sizeof(CodeBlob)`; the fields of all blobs lie within.
     pub blob_size_of: u32,
-    /// `CodeBlob`: `const char*`, its name; see [`super::BlobKind::of`]. The first 8 bytes tell those apart that are
-    /// walked differently: "nmethod", "native n", "Interpre", "vtable c", "I2C/C2I ", "MethodHa", "Deoptimi".
+    /// `CodeBlob`: `const char*`, its name; see [`super::BlobKind::of`]. The first 8 bytes tell
+    /// those apart that are walked differently: "nmethod", "native n", "Interpre", "vtable c",
+    /// "I2C/C2I ", "MethodHa", "Deoptimi".
     pub blob_name: Field,
     /// `CodeBlob`: bytes of all of it.
     pub blob_size: Field,
     /// `CodeBlob`: words of its frame, return address included; 0 or less: none of a fixed size.
     pub blob_frame_size: Field,
-    /// `CodeBlob`: bytes from the beginning of its code until the frame is complete; negative: never (2 bytes wide
-    /// since JDK 23).
+    /// `CodeBlob`: bytes from the beginning of its code until the frame is complete; negative:
+    /// never (2 bytes wide since JDK 23).
     pub blob_frame_complete: Field,
     /// `CodeBlob`: where its instructions begin.
     pub blob_code_begin: CodeStart,
@@ -46,14 +47,16 @@ pub struct UnwindConstants {
     pub nmethod_size_of: u32,
     /// `nmethod`: its `Method*`.
     pub nmethod_method: Field,
-    /// `nmethod`: number of its compilation. An address with another number is another compiled method.
+    /// `nmethod`: number of its compilation. An address with another number is another compiled
+    /// method.
     pub nmethod_compile_id: Field,
     /// `nmethod`: tier.
     pub nmethod_comp_level: Field,
-    /// `nmethod`: bytes from the stack pointer of its (complete) frame to the slot that keeps the true pc, once the
-    /// return address into it was replaced by that of its deoptimisation handler.
+    /// `nmethod`: bytes from the stack pointer of its (complete) frame to the slot that keeps the
+    /// true pc, once the return address into it was replaced by that of its deoptimisation handler.
     pub nmethod_orig_pc_offset: Field,
-    /// `nmethod`: the deoptimisation handler: a pc equal to it stands for the one in the slot above.
+    /// `nmethod`: the deoptimisation handler: a pc equal to it stands for the one in the slot
+    /// above.
     pub nmethod_deopt_handler: CodeStart,
     /// `nmethod`: the handler of calls through method handles; gone in JDK 26.
     pub nmethod_deopt_mh_handler: Option<CodeStart>,
@@ -65,11 +68,13 @@ pub struct UnwindConstants {
     pub interpreter_frame: InterpreterFrame,
     /// `Method`: its `ConstMethod*`.
     pub method_const_method: Field,
-    /// `sizeof(ConstMethod)`: bytecodes begin so far behind it, and a bytecode index is a bytecode pointer less that.
+    /// `sizeof(ConstMethod)`: bytecodes begin so far behind it, and a bytecode index is a bytecode
+    /// pointer less that.
     pub const_method_size_of: u32,
     /// `ConstMethod`: bytes of bytecodes.
     pub const_method_code_size: Field,
-    /// The return address of a Java frame that the JVM called through its call stub; 0 where not exported.
+    /// The return address of a Java frame that the JVM called through its call stub; 0 where not
+    /// exported.
     pub call_stub_return: u64,
     /// `JavaThread`: its `JavaFrameAnchor`, an object within it.
     pub thread_anchor: Field,

@@ -1,12 +1,13 @@
-//! The code cache: where compiled code, stubs and the interpreter lie, and which of them holds an address.
+//! The code cache: where compiled code, stubs and the interpreter lie, and which of them holds an
+//! address.
 //!
 //! ```text
 //! heap.low                                                   high       reserved_end
 //!  | block | CodeBlob … code … data | block | free … | block | … |  not committed  |
 //!  segment map:  0    1   2   3   4 …   0xff 0xff       0    1        a byte a segment
 //! ```
-//! The byte of a segment tells how many segments further down its block begins, or a part of that way; 0xff is free
-//! (src/hotspot/share/memory/heap.cpp, `CodeHeap::find_block_for`).
+//! The byte of a segment tells how many segments further down its block begins, or a part of that
+//! way; 0xff is free (src/hotspot/share/memory/heap.cpp, `CodeHeap::find_block_for`).
 
 mod blob;
 mod constants;
@@ -22,8 +23,8 @@ use crate::{Error, Result, Vm};
 pub const MOST_HEAPS: usize = 8;
 /// The code cache is limited to 2 GiB (`CODE_CACHE_SIZE_LIMIT` in globalDefinitions.hpp).
 const LARGEST_HEAP: u64 = 2 << 30;
-/// Steps down the segment map at most. A step covers up to 254 segments of 64 or 128 bytes, so this is a blob of 33 MB;
-/// maps that were not merged for long need some more steps.
+/// Steps down the segment map at most. A step covers up to 254 segments of 64 or 128 bytes, so this
+/// is a blob of 33 MB; maps that were not merged for long need some more steps.
 const MOST_STEPS: usize = 2048;
 /// Mark of a free segment.
 const FREE: u8 = 0xff;
@@ -46,7 +47,8 @@ pub struct Codelet {
     pub name: String,
 }
 
-/// One heap of the code cache. Bounds are those of the reserved range, so that a heap that grows stays the same.
+/// One heap of the code cache. Bounds are those of the reserved range, so that a heap that grows
+/// stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeHeap {
     /// First address of its code; segment 0 begins here.
@@ -184,8 +186,8 @@ impl CodeCache {
         Ok((low, low.wrapping_add(size)))
     }
 
-    /// The pieces of the interpreter, by address: a template for each bytecode, entries of methods, and so on. The
-    /// `InterpreterCodelet` stands before the code of each.
+    /// The pieces of the interpreter, by address: a template for each bytecode, entries of methods,
+    /// and so on. The `InterpreterCodelet` stands before the code of each.
     pub fn codelets(&self, memory: &impl Memory) -> Result<Vec<Codelet>> {
         let layout = &self.interpreter_layout;
         let (mut at, end) = self.interpreter;
@@ -211,7 +213,8 @@ impl CodeCache {
         self.heaps.iter().find(|heap| heap.holds(pc))
     }
 
-    /// The blob that holds an address; `None`: the address is not in the code cache, or nothing is there now.
+    /// The blob that holds an address; `None`: the address is not in the code cache, or nothing is
+    /// there now.
     pub fn find(&self, memory: &impl Memory, pc: u64) -> Result<Option<Blob>> {
         let Some(heap) = self.heap_of(pc) else { return Ok(None) };
         let mut segment = (pc - heap.low) >> heap.segment_shift;
@@ -246,7 +249,8 @@ impl CodeCache {
             && self.cache.block_used.read(memory, block)? != 0)
     }
 
-    /// All blobs of all heaps, by address: what is used now. Blocks that change while they are visited may be left out.
+    /// All blobs of all heaps, by address: what is used now. Blocks that change while they are
+    /// visited may be left out.
     pub fn blobs(&self, memory: &impl Memory) -> Result<Vec<Blob>> {
         let mut all = Vec::new();
         for heap in &self.heaps {

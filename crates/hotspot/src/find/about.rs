@@ -1,4 +1,5 @@
-//! What a JVM runs, and on what: from the counters that it publishes, else from what the kernel shows of it.
+//! What a JVM runs, and on what: from the counters that it publishes, else from what the kernel
+//! shows of it.
 
 use std::fs;
 use std::io::Read;
@@ -49,8 +50,8 @@ impl Collector {
         }
     }
 
-    /// By the counter `sun.gc.policy.name`: each collector's own constructor of `GCPolicyCounters`; Epsilon and old
-    /// releases of others have none.
+    /// By the counter `sun.gc.policy.name`: each collector's own constructor of `GCPolicyCounters`;
+    /// Epsilon and old releases of others have none.
     fn of_policy(policy: &str) -> Option<Self> {
         Some(match policy {
             "GarbageFirst" => Self::G1,
@@ -63,7 +64,8 @@ impl Collector {
         })
     }
 
-    /// By the names of threads that only one of them has. Parallel's are also G1's, so that they count last.
+    /// By the names of threads that only one of them has. Parallel's are also G1's, so that they
+    /// count last.
     fn of_threads(names: &[String]) -> Option<Self> {
         const OWN: [(&str, Collector); 8] = [
             ("G1 ", Collector::G1),
@@ -174,8 +176,8 @@ impl About {
         }
     }
 
-    /// From the file `release` of its JDK, which it carries since JDK 7. Of a JDK that was updated under the JVM it
-    /// would tell the wrong version: then it is not read.
+    /// From the file `release` of its JDK, which it carries since JDK 7. Of a JDK that was updated
+    /// under the JVM it would tell the wrong version: then it is not read.
     fn read_release_file(&mut self, pid: u32) {
         let Some(home) = &self.home else { return };
         let replaced = fs::read_to_string(format!("/proc/{pid}/maps"))

@@ -1,7 +1,8 @@
 //! A java command line, split into the JVM's options and what it runs.
 //!
-//! Source: the launcher's own help and `java.base/share/native/libjli/java.c`. What the program itself is given may
-//! hold anything: of it is kept what tells members of a cluster apart, and may be no secret.
+//! Source: the launcher's own help and `java.base/share/native/libjli/java.c`. What the program
+//! itself is given may hold anything: of it is kept what tells members of a cluster apart, and may
+//! be no secret.
 
 use std::path::Path;
 
@@ -33,15 +34,17 @@ const WITH_VALUE: [&str; 15] = [
 pub struct CommandLine {
     /// Main class, "module/class" or jar, as it was given.
     pub main: Option<String>,
-    /// Options of the JVM, values of secrets masked. Without those of `JAVA_TOOL_OPTIONS` and of `@files`.
+    /// Options of the JVM, values of secrets masked. Without those of `JAVA_TOOL_OPTIONS` and of
+    /// `@files`.
     pub options: Vec<String>,
     /// First arguments of the program itself, without what may be a secret.
     pub program: String,
 }
 
 impl CommandLine {
-    /// From the arguments of a process. The launcher need not be the first: a loader (`ld.so … java`) may stand before
-    /// it. Of a program that is no `java` nothing is told: its arguments are its own affair.
+    /// From the arguments of a process. The launcher need not be the first: a loader
+    /// (`ld.so … java`) may stand before it. Of a program that is no `java` nothing is told: its
+    /// arguments are its own affair.
     pub fn of(arguments: &[String]) -> Self {
         let mut told = Self::default();
         let Some(launcher) = arguments.iter().position(|argument| is_launcher(argument)) else {

@@ -38,7 +38,8 @@ impl Confinement {
     }
 }
 
-/// "…/docker-<id>.scope", "/docker/<id>", "/kubepods/…/cri-containerd-<id>.scope", "…/libpod-<id>.scope/container".
+/// "…/docker-<id>.scope", "/docker/<id>", "/kubepods/…/cri-containerd-<id>.scope",
+/// "…/libpod-<id>.scope/container".
 fn container_id(path: &str) -> Option<String> {
     path.rsplit('/').find_map(|part| {
         let part = part.strip_suffix(".scope").unwrap_or(part);

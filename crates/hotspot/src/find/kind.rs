@@ -69,7 +69,8 @@ impl Kind {
     }
 }
 
-/// A native image carries its heap in a section of that name (`com.oracle.objectfile`, SVM heap section).
+/// A native image carries its heap in a section of that name (`com.oracle.objectfile`, SVM heap
+/// section).
 fn is_native_image(pid: u32) -> bool {
     let Ok(file) = File::open(format!("/proc/{pid}/exe")) else { return false };
     let cache = ReadCache::new(file);

@@ -1,8 +1,9 @@
 //! The JVMs of a machine, found from outside: nothing is asked of them and nothing is changed.
 //!
-//! A JVM is a process that has libjvm.so mapped, whatever its program is called: launchers, application servers and
-//! databases embed one. What it runs comes from the counters that it publishes (see [`crate::perf_data`]), else from its
-//! command line. Secrets of command lines are masked.
+//! A JVM is a process that has libjvm.so mapped, whatever its program is called: launchers,
+//! application servers and databases embed one. What it runs comes from the counters that it
+//! publishes (see [`crate::perf_data`]), else from its command line. Secrets of command lines are
+//! masked.
 
 mod about;
 mod command_line;
@@ -83,7 +84,8 @@ pub struct Found {
     pub jvms: Vec<Jvm>,
     /// Processes called "java" that belong to somebody else.
     pub hidden: Vec<Hidden>,
-    /// All processes that may not be looked into, those included: a JVM may be among them under another name.
+    /// All processes that may not be looked into, those included: a JVM may be among them under
+    /// another name.
     pub closed: usize,
 }
 

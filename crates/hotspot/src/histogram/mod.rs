@@ -1,15 +1,19 @@
-//! What is in the heap of a running JVM, by class, read from outside: the JVM is not stopped and not asked.
+//! What is in the heap of a running JVM, by class, read from outside: the JVM is not stopped and
+//! not asked.
 //!
-//! Regions and spaces are walked object by object between their bottom and their top: the header names the class, the class
-//! the size. What is in them changes meanwhile, so nothing is believed: a class pointer must be a class whose
-//! superclasses end at `java.lang.Object`; where it is none, the walk goes on at the next place from which several objects in
-//! a row are sound, and the bytes in between are counted as skipped. Dead objects count until they are collected, as in `jcmd GC.class_histogram -all`.
+//! Regions and spaces are walked object by object between their bottom and their top: the header
+//! names the class, the class the size. What is in them changes meanwhile, so nothing is believed:
+//! a class pointer must be a class whose superclasses end at `java.lang.Object`; where it is none,
+//! the walk goes on at the next place from which several objects in a row are sound, and the bytes
+//! in between are counted as skipped. Dead objects count until they are collected, as in
+//! `jcmd GC.class_histogram -all`.
 //!
-//! A collection moves objects while they are walked: those that were copied into what is read later would count twice. So the bounds of all
-//! regions are read again behind a walk, and where more than a hundredth of what was read lay in regions whose objects moved, the
-//! heap is walked again.
+//! A collection moves objects while they are walked: those that were copied into what is read later
+//! would count twice. So the bounds of all regions are read again behind a walk, and where more
+//! than a hundredth of what was read lay in regions whose objects moved, the heap is walked again.
 //!
-//! A large heap is read in part: stretches drawn at random, from which the rest follows with an interval.
+//! A large heap is read in part: stretches drawn at random, from which the rest follows with an
+//! interval.
 
 mod classes;
 mod spaces;
@@ -33,7 +37,8 @@ const WHOLE: u64 = 1 << 30;
 const PIECE: u64 = 4 << 20;
 /// So many objects in a row must be sound where a walk begins in the middle.
 const IN_A_ROW: usize = 6;
-/// A heap is walked so often at most: in one that collects all the time, each walk is like the last.
+/// A heap is walked so often at most: in one that collects all the time, each walk is like the
+/// last.
 const MOST_WALKS: u32 = 3;
 /// A walk is good when no more than one of so many bytes moved meanwhile.
 const MAY_MOVE: u64 = 100;
@@ -62,12 +67,13 @@ pub struct Histogram {
     pub used_bytes: u64,
     /// Bytes of them that were read.
     pub read_bytes: u64,
-    /// Of these, bytes in which no sound object was found: moved meanwhile, or dead with their class.
+    /// Of these, bytes in which no sound object was found: moved meanwhile, or dead with their
+    /// class.
     pub skipped_bytes: u64,
     /// Of these, bytes that threads had reserved and not used.
     pub reserved_bytes: u64,
-    /// Of these, bytes in regions and spaces that a collection emptied or moved objects out of meanwhile: what was there may be counted
-    /// twice, or not at all.
+    /// Of these, bytes in regions and spaces that a collection emptied or moved objects out of
+    /// meanwhile: what was there may be counted twice, or not at all.
     pub moved_bytes: u64,
     /// How often the heap was walked; this is the walk during which least of it moved.
     pub walks: u32,
@@ -214,7 +220,8 @@ fn shuffle(pieces: &mut [Piece], seed: u64) {
     }
 }
 
-/// Classes by bytes; of a part of the heap the rest follows by its size, and the interval from how unlike the pieces are.
+/// Classes by bytes; of a part of the heap the rest follows by its size, and the interval from how
+/// unlike the pieces are.
 fn rows<M: Memory>(
     classes: &Classes<'_, M>,
     whole: &Counts,
@@ -230,7 +237,8 @@ fn rows<M: Memory>(
     let scale = all as f64 / sampled.max(1) as f64;
     let n = counted.len() as f64;
     let error = |class: u32, bytes: f64| {
-        // A ratio estimate: bytes of the class to bytes of the piece (Cochran, Sampling Techniques, 6.4).
+        // A ratio estimate: bytes of the class to bytes of the piece (Cochran, Sampling Techniques,
+        // 6.4).
         let ratio = bytes / sampled.max(1) as f64;
         let of = |counts: &Counts| counts.get(&class).map_or(0.0, |(_, bytes)| *bytes as f64);
         let squares: f64 =
@@ -258,7 +266,8 @@ fn rows<M: Memory>(
 }
 
 impl<M: Memory> Walk<'_, M> {
-    /// The bytes from an address on, as far as they are in the window; it is moved where they are not.
+    /// The bytes from an address on, as far as they are in the window; it is moved where they are
+    /// not.
     fn bytes(&mut self, at: u64, length: usize, end: u64) -> Option<&[u8]> {
         let from = at.checked_sub(self.window_at).map(|from| from as usize);
         if from.is_none_or(|from| from + length > self.window.len()) {

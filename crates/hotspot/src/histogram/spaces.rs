@@ -14,7 +14,8 @@ use crate::{Error, Result, Vm};
 
 /// Regions of G1 at most: it makes some 2048, and more of at most 32 MB each in heaps above 64 GB.
 const MOST_REGIONS: u64 = 1 << 20;
-/// The bit of a region's sort that says that one object fills it and those behind it (g1HeapRegionType.hpp, JDK 8 to 25).
+/// The bit of a region's sort that says that one object fills it and those behind it
+/// (g1HeapRegionType.hpp, JDK 8 to 25).
 const HUMONGOUS: i64 = 4;
 /// The bit that tells regions behind the first of such an object.
 const CONTINUES: i64 = 1;
@@ -35,7 +36,8 @@ pub(super) struct Stretch {
     pub(super) sort: i64,
 }
 
-/// All stretches, and those parts of them that allocation buffers have not used: by beginning, their end.
+/// All stretches, and those parts of them that allocation buffers have not used: by beginning,
+/// their end.
 pub(super) struct Spaces {
     pub(super) stretches: Vec<Stretch>,
     pub(super) gaps: BTreeMap<u64, u64>,
@@ -63,8 +65,9 @@ impl Spaces {
         Ok(Self { stretches, gaps: gaps(vm, &heap)?, collector, collections: collections(vm)? })
     }
 
-    /// The stretches of `self` in which objects moved before `later` was read. One whose end grew was allocated in, and its objects are where
-    /// they were; but a collection may have emptied a young one that has been filled again since.
+    /// The stretches of `self` in which objects moved before `later` was read. One whose end grew
+    /// was allocated in, and its objects are where they were; but a collection may have emptied a
+    /// young one that has been filled again since.
     pub(super) fn moved(&self, later: &Self) -> Vec<bool> {
         let collected = self.collections != later.collections;
         let by_start: FxHashMap<u64, &Stretch> =
@@ -188,7 +191,8 @@ mod tests {
         let before = spaces(3, &[(100, 200, YOUNG), (200, 300, OLD), (300, 350, OLD), (400, 500, HUMONGOUS)]);
         let grown = spaces(3, &[(100, 230, YOUNG), (200, 300, OLD), (300, 390, OLD), (400, 500, HUMONGOUS)]);
         assert_eq!(before.moved(&grown), [false; 4]);
-        // Eden was emptied and is as full as it was; one region became another sort, one has less in it, one is gone.
+        // Eden was emptied and is as full as it was; one region became another sort, one has less
+        // in it, one is gone.
         let collected = spaces(4, &[(100, 200, YOUNG), (200, 300, YOUNG | 1), (300, 340, OLD)]);
         assert_eq!(before.moved(&collected), [true; 4]);
         // A young collection leaves the old regions where they are.

@@ -3,7 +3,8 @@
 use super::{Field, Static, group};
 
 group! {
-    /// All classes of all loaders (src/hotspot/share/classfile/{classLoaderDataGraph,classLoaderData}.hpp, oops/klass.hpp).
+    /// All classes of all loaders
+    /// (src/hotspot/share/classfile/{classLoaderDataGraph,classLoaderData}.hpp, oops/klass.hpp).
     ClassLayout {
         /// `ClassLoaderData*`: the newest loader; that of the JDK's own classes is the last.
         loaders: Static = ["ClassLoaderDataGraph._head"];

@@ -45,7 +45,8 @@ group! {
         name: Field = ["CodeBlob._name"];
         /// Bytes of the blob with its head.
         size: Field = ["CodeBlob._size"];
-        /// Words of its frame, return address included; 0 or less where it has none of a fixed size.
+        /// Words of its frame, return address included; 0 or less where it has none of a fixed
+        /// size.
         frame_size: Field = ["CodeBlob._frame_size"];
         /// Bytes from the beginning of its code until its frame is complete; negative: never.
         frame_complete: Field = ["CodeBlob._frame_complete_offset"];
@@ -67,7 +68,8 @@ group! {
 }
 
 group! {
-    /// `nmethod`: a compiled method (code/nmethod.hpp; until JDK 22 in part code/compiledMethod.hpp).
+    /// `nmethod`: a compiled method (code/nmethod.hpp; until JDK 22 in part
+    /// code/compiledMethod.hpp).
     NmethodLayout {
         /// Its own size.
         size_of: Size = ["nmethod"];
@@ -95,7 +97,8 @@ group! {
         ];
         /// Deoptimisation handler at calls of method handles, an address (JDK 9 to 22).
         deopt_mh_handler: Option<Field> = ["CompiledMethod._deopt_mh_handler_begin"];
-        /// Deoptimisation handler at calls of method handles, bytes from the nmethod (JDK 8, JDK 23 to 25).
+        /// Deoptimisation handler at calls of method handles, bytes from the nmethod (JDK 8, JDK 23
+        /// to 25).
         deopt_mh_handler_offset: Option<Field> = ["nmethod._deoptimize_mh_offset", "nmethod._deopt_mh_handler_offset"];
         /// Exception handler, bytes from the nmethod.
         exception_offset: Option<Field> = ["nmethod._exception_offset"];
@@ -109,7 +112,8 @@ group! {
         scopes_pcs_offset: Field = ["nmethod._scopes_pcs_offset"];
         /// What follows the `PcDesc` table until JDK 22.
         dependencies_offset: Option<Field> = ["nmethod._dependencies_offset"];
-        /// Table of `Metadata*`: bytes from the nmethod (JDK 8 to 22), or from the blob's data (JDK 23, 24).
+        /// Table of `Metadata*`: bytes from the nmethod (JDK 8 to 22), or from the blob's data (JDK
+        /// 23, 24).
         metadata_offset: Option<Field> = ["nmethod._metadata_offset"];
         /// Data that does not change, outside the code cache (since JDK 23).
         immutable_data: Option<Field> = ["nmethod._immutable_data"];

@@ -1,8 +1,9 @@
 //! Which fields of which JDK are needed, and where they lie in the JVM at hand.
 //!
-//! Each group below is a declaration: a field of ours, its kind, and all names under which HotSpot releases export it,
-//! newest spelling last. Nothing is known by number: offsets and widths come from the tables of the live JVM, so a new
-//! release that moves a field needs no change, and one that renames it gives an error that names the symbol.
+//! Each group below is a declaration: a field of ours, its kind, and all names under which HotSpot
+//! releases export it, newest spelling last. Nothing is known by number: offsets and widths come
+//! from the tables of the live JVM, so a new release that moves a field needs no change, and one
+//! that renames it gives an error that names the symbol.
 
 mod class;
 mod code;
@@ -25,7 +26,8 @@ use crate::release::Release;
 use crate::vm_structs::{Place, VmStructs};
 use crate::{Error, Result};
 
-/// Offsets within an object of the JVM are below this; the farthest of JDK 8 to 25 is 2224 (`CompilerThread._env`).
+/// Offsets within an object of the JVM are below this; the farthest of JDK 8 to 25 is 2224
+/// (`CompilerThread._env`).
 const FARTHEST: u64 = 64 << 10;
 /// `sizeof` of an object of the JVM is below this.
 const LARGEST: u64 = 64 << 10;
@@ -111,7 +113,8 @@ pub struct Size(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constant(pub i64);
 
-/// What a group is looked up in: the tables, and the release for the message when something is not there.
+/// What a group is looked up in: the tables, and the release for the message when something is not
+/// there.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The tables.
@@ -190,7 +193,8 @@ fn shape(structs: &VmStructs, type_name: &str, offset: u32) -> Field {
         1 | 2 | 4 | 8 => size as u8,
         // Types that some releases use for a field but do not list.
         _ => match name {
-            // Listed without a type: a pointer (`JVMFlag._addr`), or a body of which only the place is asked for.
+            // Listed without a type: a pointer (`JVMFlag._addr`), or a body of which only the place
+            // is asked for.
             "" => 8,
             "address" | "size_t" | "intptr_t" | "uintptr_t" | "uint64_t" | "int64_t" | "long"
             | "pthread_t" | "intx" | "uintx" => 8,

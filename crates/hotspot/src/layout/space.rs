@@ -3,7 +3,8 @@
 use super::{Field, Static, group};
 
 group! {
-    /// G1 (src/hotspot/share/gc/g1/{g1CollectedHeap,g1HeapRegionManager,g1BiasedArray,g1HeapRegion}.hpp).
+    /// G1
+    /// (src/hotspot/share/gc/g1/{g1CollectedHeap,g1HeapRegionManager,g1BiasedArray,g1HeapRegion}.hpp).
     G1Layout {
         /// `G1CollectedHeap`: the manager of its regions, a part of it.
         manager: Field = ["G1CollectedHeap._hrm", "G1CollectedHeap._hrs"];
@@ -43,7 +44,8 @@ group! {
 }
 
 group! {
-    /// Parallel (src/hotspot/share/gc/parallel/{parallelScavengeHeap,psYoungGen,psOldGen,mutableSpace}.hpp).
+    /// Parallel
+    /// (src/hotspot/share/gc/parallel/{parallelScavengeHeap,psYoungGen,psOldGen,mutableSpace}.hpp).
     ParallelLayout {
         /// Its young generation.
         young: Static = ["ParallelScavengeHeap._young_gen"];
@@ -63,8 +65,9 @@ group! {
 }
 
 group! {
-    /// How large objects are, and where threads have room that is not used yet (src/hotspot/share/oops/klass.hpp,
-    /// gc/shared/threadLocalAllocBuffer.hpp, classfile/javaClasses.hpp).
+    /// How large objects are, and where threads have room that is not used yet
+    /// (src/hotspot/share/oops/klass.hpp, gc/shared/threadLocalAllocBuffer.hpp,
+    /// classfile/javaClasses.hpp).
     ObjectLayout {
         /// `Klass`: the size of its objects, or how those of an array follow from its length.
         layout_helper: Field = ["Klass._layout_helper"];

@@ -81,7 +81,8 @@ group! {
         stack_base: Field = ["JavaThread._stack_base", "Thread._stack_base"];
         /// Bytes of its stack.
         stack_size: Field = ["JavaThread._stack_size", "Thread._stack_size"];
-        /// `ThreadsList*` of all Java threads, which is a new one with each that starts or ends (since JDK 11).
+        /// `ThreadsList*` of all Java threads, which is a new one with each that starts or ends
+        /// (since JDK 11).
         list: Option<Static> = ["ThreadsSMRSupport._java_thread_list"];
         /// Objects that it has locked without a monitor: a `LockStack` (since JDK 21).
         lock_stack: Option<Field> = ["JavaThread._lock_stack"];
@@ -91,13 +92,15 @@ group! {
         lock_stack_top: Option<Field> = ["LockStack._top"];
         /// `ObjectMonitor`: its object.
         monitor_object: Field = ["ObjectMonitor._object"];
-        /// `ObjectMonitor`: its owner: a `JavaThread*` or a place on its stack, since JDK 24 its number.
+        /// `ObjectMonitor`: its owner: a `JavaThread*` or a place on its stack, since JDK 24 its
+        /// number.
         monitor_owner: Field = ["ObjectMonitor._owner"];
     }
 }
 
 group! {
-    /// How objects of the Java heap are found and read (src/hotspot/share/oops/compressedOops.hpp, klass.hpp).
+    /// How objects of the Java heap are found and read (src/hotspot/share/oops/compressedOops.hpp,
+    /// klass.hpp).
     OopLayout {
         /// Base of compressed oops.
         oop_base: Static = ["Universe._narrow_oop._base", "CompressedOops._narrow_oop._base", "CompressedOops._base"];

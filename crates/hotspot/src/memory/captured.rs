@@ -29,7 +29,8 @@ impl Captured {
         }
     }
 
-    /// Writes all of it: "fthmmem1", then for each page its number (8 bytes, little-endian) and its 256 bytes.
+    /// Writes all of it: "fthmmem1", then for each page its number (8 bytes, little-endian) and its
+    /// 256 bytes.
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         to.write_all(MAGIC)?;
         for (number, bytes) in &self.pages {

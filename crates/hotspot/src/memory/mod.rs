@@ -1,7 +1,7 @@
 //! Reading memory of another process, or of a capture of one.
 //!
-//! Nothing read is trusted: who asks for a length bounds it first, and every read may fail at any time because the
-//! process goes on running, frees what was there, and ends.
+//! Nothing read is trusted: who asks for a length bounds it first, and every read may fail at any
+//! time because the process goes on running, frees what was there, and ends.
 
 mod captured;
 mod paged;
@@ -67,7 +67,8 @@ pub trait Memory {
         Ok(bytes)
     }
 
-    /// A C string of at most `longest` bytes without its end; longer ones are cut. What is not UTF-8 is replaced.
+    /// A C string of at most `longest` bytes without its end; longer ones are cut. What is not
+    /// UTF-8 is replaced.
     fn read_c_string(&self, address: u64, longest: usize) -> Result<String, Unreadable> {
         let mut text = Vec::new();
         while text.len() < longest {

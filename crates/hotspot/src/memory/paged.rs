@@ -8,8 +8,9 @@ use super::{Memory, Unreadable};
 /// Bytes of a page of this cache.
 const PAGE: u64 = 4096;
 
-/// A cache of whole pages over another memory: the tables of HotSpot are some 5000 pieces in some 100 pages. What was
-/// read stays as it was, so only what the JVM does not change is read through it.
+/// A cache of whole pages over another memory: the tables of HotSpot are some 5000 pieces in some
+/// 100 pages. What was read stays as it was, so only what the JVM does not change is read through
+/// it.
 #[derive(Debug)]
 pub struct Paged<M> {
     below: M,

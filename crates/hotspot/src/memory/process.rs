@@ -8,8 +8,9 @@ use std::sync::OnceLock;
 use super::{Memory, Unreadable};
 use crate::{Error, Result};
 
-/// The memory of a live process, by `process_vm_readv(2)`, or by `/proc/PID/mem` where that call is refused
-/// (seccomp filters of containers, kernels built without it). Both need the right to trace the process.
+/// The memory of a live process, by `process_vm_readv(2)`, or by `/proc/PID/mem` where that call is
+/// refused (seccomp filters of containers, kernels built without it). Both need the right to trace
+/// the process.
 #[derive(Debug)]
 pub struct ProcessMemory {
     pid: u32,
@@ -18,8 +19,8 @@ pub struct ProcessMemory {
 }
 
 impl ProcessMemory {
-    /// The memory of a process. Whether it may be read is tried on the first bytes of `probe`, an address that is
-    /// known to be mapped.
+    /// The memory of a process. Whether it may be read is tried on the first bytes of `probe`, an
+    /// address that is known to be mapped.
     pub fn open(pid: u32, probe: u64) -> Result<Self> {
         let memory = Self { pid, file: OnceLock::new() };
         let Err(unreadable) = memory.read_u8(probe) else { return Ok(memory) };
@@ -41,8 +42,8 @@ impl ProcessMemory {
     fn read_once(&self, address: u64, into: &mut [u8]) -> std::result::Result<usize, i32> {
         let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
         let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: into.len() };
-        // SAFETY: `local` describes `into`, which is exclusively ours for the call; the kernel checks the remote side
-        // and never writes beyond `iov_len`.
+        // SAFETY: `local` describes `into`, which is exclusively ours for the call; the kernel
+        // checks the remote side and never writes beyond `iov_len`.
         let read = unsafe { libc::process_vm_readv(self.pid as libc::pid_t, &local, 1, &remote, 1, 0) };
         usize::try_from(read).map_err(|_| io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
     }

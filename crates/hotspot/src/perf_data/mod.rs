@@ -1,15 +1,16 @@
 //! Counters that a HotSpot JVM publishes in a file: hsperfdata, what `jstat` and `jps` read.
 //!
-//! Every JVM keeps them unless it was started with `-XX:-UsePerfData`, updates them in place, and need not be asked:
-//! reading costs it nothing. Written from HotSpot's `runtime/perfMemory.hpp` and `perfData.hpp` (layout 2.0, the same
-//! since JDK 5):
+//! Every JVM keeps them unless it was started with `-XX:-UsePerfData`, updates them in place, and
+//! need not be asked: reading costs it nothing. Written from HotSpot's `runtime/perfMemory.hpp` and
+//! `perfData.hpp` (layout 2.0, the same since JDK 5):
 //!
 //! ```text
 //!   prologue   magic cafec0c0 · byte order · version · accessible · used · overflow · mod time · first entry · entries
 //!   entry      length · name at · elements · type · flags · unit · variability · data at │ name\0 │ data
 //! ```
 //!
-//! Limit: it is read while the JVM writes. A value of 8 bytes is whole; several counters are not of one moment.
+//! Limit: it is read while the JVM writes. A value of 8 bytes is whole; several counters are not of
+//! one moment.
 
 mod place;
 
@@ -24,7 +25,8 @@ const PROLOGUE: usize = 32;
 const ENTRY_HEAD: usize = 20;
 /// Counters read at most; JDK 8 to 25 have 200 to 600.
 const MOST_COUNTERS: usize = 1 << 16;
-/// Longest name or text kept, bytes. Command lines are cut to 4 kB by the JVM itself (`PerfMaxStringConstLength`).
+/// Longest name or text kept, bytes. Command lines are cut to 4 kB by the JVM itself
+/// (`PerfMaxStringConstLength`).
 const LONGEST_TEXT: usize = 1 << 16;
 
 /// What a counter's number counts (`PerfData::Units`).
@@ -86,7 +88,8 @@ pub struct PerfData {
     pub counters: BTreeMap<String, Counter>,
     /// Entries that could not: of an unknown type, damaged, or beyond the end.
     pub skipped: u32,
-    /// When the JVM added its last counter, ticks since it started; the file is complete soon after the start.
+    /// When the JVM added its last counter, ticks since it started; the file is complete soon after
+    /// the start.
     pub modified_ticks: i64,
 }
 
@@ -120,7 +123,8 @@ impl PerfData {
         let mut data = Self { modified_ticks: input.long(16).unwrap_or(0), ..Self::default() };
         let mut at = input.int(24).and_then(|first| usize::try_from(first).ok()).unwrap_or(usize::MAX);
         for read in 0..entries {
-            // An entry that is shorter than its head would not lead on: what is left cannot be found.
+            // An entry that is shorter than its head would not lead on: what is left cannot be
+            // found.
             let length = input.int(at).and_then(|l| usize::try_from(l).ok()).filter(|l| *l >= ENTRY_HEAD);
             let Some(entry) = length.and_then(|length| input.part(at, length)) else {
                 data.skipped += (entries - read) as u32;

@@ -1,7 +1,9 @@
-//! Where the counters of a JVM lie: `/tmp/hsperfdata_USER/PID`, in its own mount namespace and by its own pid.
+//! Where the counters of a JVM lie: `/tmp/hsperfdata_USER/PID`, in its own mount namespace and by
+//! its own pid.
 //!
-//! HotSpot always takes `/tmp`, whatever `java.io.tmpdir` says (`os::get_temp_directory` on Linux). The folder has the
-//! user's name as the container knows it, so all folders are looked at, and the owner of the file tells.
+//! HotSpot always takes `/tmp`, whatever `java.io.tmpdir` says (`os::get_temp_directory` on Linux).
+//! The folder has the user's name as the container knows it, so all folders are looked at, and the
+//! owner of the file tells.
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -18,7 +20,8 @@ const LARGEST: u64 = 8 << 20;
 /// Entries of `/tmp` looked at.
 const MOST_ENTRIES: usize = 1 << 17;
 
-/// The counters of a live JVM. `Ok(None)`: it publishes none (`-XX:-UsePerfData`, or its `/tmp` was cleaned).
+/// The counters of a live JVM. `Ok(None)`: it publishes none (`-XX:-UsePerfData`, or its `/tmp` was
+/// cleaned).
 pub fn read(pid: u32, status: &ProcStatus) -> Result<Option<PerfData>> {
     let tmp = Root::of(pid)?.tmp()?;
     let name = status.own_pid().to_string();
@@ -28,7 +31,8 @@ pub fn read(pid: u32, status: &ProcStatus) -> Result<Option<PerfData>> {
         if !entry.file_name().to_bytes().starts_with(b"hsperfdata_") {
             continue;
         }
-        // Anybody may put anything into /tmp: no link is followed, no pipe waited for, and the owner must be right.
+        // Anybody may put anything into /tmp: no link is followed, no pipe waited for, and the
+        // owner must be right.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(&tmp, entry.file_name(), flags | OFlags::DIRECTORY, Mode::empty());
         let file = folder.and_then(|folder| rustix::fs::openat(folder, &name, flags, Mode::empty()));

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Two generations: what is asked for moves to the young one; when that has half of the weight allowed, it becomes the
-/// old one and the old one is dropped. At most the allowed weight is held, and a lookup costs one or two hashes, with
-/// no list to keep as a strict LRU needs.
+/// Two generations: what is asked for moves to the young one; when that has half of the weight
+/// allowed, it becomes the old one and the old one is dropped. At most the allowed weight is held,
+/// and a lookup costs one or two hashes, with no list to keep as a strict LRU needs.
 #[derive(Debug)]
 pub(crate) struct Cache<K, V> {
     young: HashMap<K, (V, usize)>,

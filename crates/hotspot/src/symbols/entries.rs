@@ -1,11 +1,13 @@
-//! Where methods are entered: the compiled code that a call of one reaches now, and what no entry tells of it.
+//! Where methods are entered: the compiled code that a call of one reaches now, and what no entry
+//! tells of it.
 //!
-//! A `Method` points to the nmethod that calls of it reach (`Method::_code`). All of them pass its *verified entry*: calls
-//! whose receiver is still to be checked begin a few instructions before and fall through to it
-//! (src/hotspot/share/code/nmethod.hpp). Three kinds of executions pass no entry: those inlined into other compiled
-//! methods, those in the interpreter, and loops that went on in compiled code in the middle of a call (on-stack
-//! replacement). Copies are told by the debug information of the code that holds them: one that has no call, no check that
-//! may fail and no loop, such as a getter's, leaves nothing there and is not told.
+//! A `Method` points to the nmethod that calls of it reach (`Method::_code`). All of them pass its
+//! *verified entry*: calls whose receiver is still to be checked begin a few instructions before
+//! and fall through to it (src/hotspot/share/code/nmethod.hpp). Three kinds of executions pass no
+//! entry: those inlined into other compiled methods, those in the interpreter, and loops that went
+//! on in compiled code in the middle of a call (on-stack replacement). Copies are told by the debug
+//! information of the code that holds them: one that has no call, no check that may fail and no
+//! loop, such as a getter's, leaves nothing there and is not told.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -130,8 +132,8 @@ impl<M: Memory> Entries<M> {
         })
     }
 
-    /// The compiled code that calls of a method reach now; `None`: they are interpreted. Two small reads while nothing
-    /// has changed, so that it can be asked a few hundred times a second.
+    /// The compiled code that calls of a method reach now; `None`: they are interpreted. Two small
+    /// reads while nothing has changed, so that it can be asked a few hundred times a second.
     pub fn current(&self, method: u64, before: Option<Compiled>) -> Result<Option<Compiled>> {
         let nmethod = self.current.read_u64(&self.memory, method)?;
         if nmethod == 0 {

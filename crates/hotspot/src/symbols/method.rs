@@ -8,7 +8,8 @@ use crate::{Error, Result};
 
 /// Bytes of a name kept; class files allow 65535, longer names than this are cut.
 const LONGEST_NAME: usize = 1024;
-/// A `ConstMethod` has up to 65535 bytes of bytecodes, and tables; this is beyond what the class file format yields.
+/// A `ConstMethod` has up to 65535 bytes of bytecodes, and tables; this is beyond what the class
+/// file format yields.
 const LARGEST_CONST_METHOD: u64 = 1 << 20;
 /// Entries of a line number table kept; the format allows 65535.
 const MOST_LINES: usize = 1 << 16;
@@ -33,7 +34,8 @@ pub struct Method {
 }
 
 impl Method {
-    /// Reads the method at an address. Anything may lie there by now: what does not look like a method is an error.
+    /// Reads the method at an address. Anything may lie there by now: what does not look like a
+    /// method is an error.
     pub fn read(memory: &impl Memory, layout: &MethodLayout, feature: u32, method: u64) -> Result<Self> {
         let const_method = layout.const_method.read_u64(memory, method)?;
         let head = memory.read_bytes(const_method, layout.const_method_size_of.0 as usize)?;
@@ -89,7 +91,8 @@ impl Method {
         format!("{}.{}", self.class, self.name)
     }
 
-    /// The line of a bytecode: that of the last entry at or before it (`Method::line_number_from_bci`).
+    /// The line of a bytecode: that of the last entry at or before it
+    /// (`Method::line_number_from_bci`).
     pub fn line(&self, bci: i32) -> Option<u32> {
         let bci = u16::try_from(bci).ok().filter(|bci| u32::from(*bci) < self.code_size)?;
         let mut best: Option<(u16, u16)> = None;
@@ -123,8 +126,9 @@ pub(crate) fn read_symbol(memory: &impl Memory, layout: &MethodLayout, symbol: u
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The compressed line number table (src/hotspot/share/code/compressedStream.hpp and oops/method.hpp): a byte of 5 bits
-/// of bytecodes and 3 bits of lines, or 0xff and two signed numbers; 0 ends it.
+/// The compressed line number table (src/hotspot/share/code/compressedStream.hpp and
+/// oops/method.hpp): a byte of 5 bits of bytecodes and 3 bits of lines, or 0xff and two signed
+/// numbers; 0 ends it.
 fn decode_lines(table: &[u8], feature: u32) -> Vec<(u16, u16)> {
     let mut stream = Unsigned5::new(table, 0, feature);
     let (mut bci, mut line) = (0i32, 0i32);
@@ -156,7 +160,8 @@ mod tests {
 
     #[test]
     fn lines_are_found_between_and_at_the_entries_of_the_table() {
-        // (0, 10) by a pair of signed numbers, (3, 11) and (8, 13) by a byte each, and a loop's (2, 15) behind them.
+        // (0, 10) by a pair of signed numbers, (3, 11) and (8, 13) by a byte each, and a loop's (2,
+        // 15) behind them.
         let table = [0xff, 0, 20, 3 << 3 | 1, 5 << 3 | 2, 0xff, 11, 4, 0, 99];
         let lines = decode_lines(&table, 8);
         assert_eq!(lines, [(0, 10), (3, 11), (8, 13), (2, 15)]);

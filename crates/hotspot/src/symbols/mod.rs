@@ -4,8 +4,9 @@
 //! pc ──▶ blob ──▶ nmethod (still the same compilation?) ──▶ PcDesc ──▶ scopes ──▶ Method* ─┐
 //!          └──▶ stub, adapter: its name        interpreted: Method*, bytecode index ────────┴▶ class.method:line
 //! ```
-//! The JVM runs on while its memory is read. Code that was freed or replaced since a stack was taken is told by the
-//! number of its compilation, read before and after; its frames are then lost, and counted, never guessed.
+//! The JVM runs on while its memory is read. Code that was freed or replaced since a stack was
+//! taken is told by the number of its compilation, read before and after; its frames are then lost,
+//! and counted, never guessed.
 
 mod cache;
 mod entries;
@@ -35,7 +36,8 @@ use cache::Cache;
 use nmethod::Nmethod;
 use stubs::StubNames;
 
-/// Names that nmethods may have: "nmethod" and "native nmethod", and room for those of another release.
+/// Names that nmethods may have: "nmethod" and "native nmethod", and room for those of another
+/// release.
 const MOST_NMETHOD_NAMES: usize = 8;
 /// Bytes of method names and line tables kept: some 30,000 methods.
 const METHOD_BYTES: usize = 12 << 20;
@@ -81,7 +83,8 @@ pub struct Counts {
     pub damaged: u64,
 }
 
-/// Names Java frames of one JVM. What it has read it keeps, within bounds, so that names outlive code that is freed.
+/// Names Java frames of one JVM. What it has read it keeps, within bounds, so that names outlive
+/// code that is freed.
 #[derive(Debug)]
 pub struct Symbolizer<M = Arc<ProcessMemory>> {
     memory: M,
@@ -131,8 +134,8 @@ impl<M: Memory> Symbolizer<M> {
 
     /// The frames of a pc in compiled code, innermost first. All but the last are inlined.
     ///
-    /// `nmethod` is the address of the blob and `compile_id` the number that stood in it when the stack was walked.
-    /// `pc` is where the frame goes on, a return address in all but the youngest.
+    /// `nmethod` is the address of the blob and `compile_id` the number that stood in it when the
+    /// stack was walked. `pc` is where the frame goes on, a return address in all but the youngest.
     pub fn compiled(
         &mut self,
         nmethod: u64,
@@ -184,7 +187,8 @@ impl<M: Memory> Symbolizer<M> {
             let named = self.method(nmethod.method, None).map_err(|_| Lost::Damaged)?;
             frames.push(JavaFrame { frame_type, name: named.name.clone(), line: None, bci: -1 });
         }
-        // Methods of code that is still in place are alive: had it been freed meanwhile, their names could be others'.
+        // Methods of code that is still in place are alive: had it been freed meanwhile, their
+        // names could be others'.
         match self.still(address, compile_id) {
             true => Ok(frames.into()),
             false => Err(Lost::Stale),
@@ -212,8 +216,8 @@ impl<M: Memory> Symbolizer<M> {
         Ok(nmethod)
     }
 
-    /// Whether a compilation is (still) the one at an address. Asked twice for each new pc, so it costs three reads:
-    /// that a block in use begins there, and its head.
+    /// Whether a compilation is (still) the one at an address. Asked twice for each new pc, so it
+    /// costs three reads: that a block in use begins there, and its head.
     fn still(&mut self, address: u64, compile_id: u32) -> bool {
         self.code.is_blob(&self.memory, address).is_ok_and(|is| is)
             && self.nmethod_head(address).is_ok_and(|id| id == Some(compile_id))
@@ -244,7 +248,8 @@ impl<M: Memory> Symbolizer<M> {
         Ok(self.code.nmethod.compile_id.read(&self.memory, nmethod)? as u32)
     }
 
-    /// The method that an nmethod was compiled from, and its tier (0 for a wrapper of a native method).
+    /// The method that an nmethod was compiled from, and its tier (0 for a wrapper of a native
+    /// method).
     pub fn compiled_method(&mut self, nmethod: u64) -> std::result::Result<(Method, u8), Lost> {
         let compile_id = self.compile_id(nmethod).map_err(|_| Lost::Damaged)?;
         let nmethod = self.nmethod(nmethod, compile_id)?;
@@ -254,8 +259,9 @@ impl<M: Memory> Symbolizer<M> {
 
     /// The frame of an interpreted method.
     ///
-    /// `const_method` is what the `Method` pointed to when the stack was walked, where that was recorded: it guards
-    /// against a method that was unloaded and another one that lies at its address since.
+    /// `const_method` is what the `Method` pointed to when the stack was walked, where that was
+    /// recorded: it guards against a method that was unloaded and another one that lies at its
+    /// address since.
     pub fn interpreted(
         &mut self,
         method: u64,
@@ -306,7 +312,8 @@ impl<M: Memory> Symbolizer<M> {
         Ok(self.method(method, None)?.method.clone())
     }
 
-    /// The frame of a pc in a stub, an adapter, an intrinsic or any blob that has no Java method of its own.
+    /// The frame of a pc in a stub, an adapter, an intrinsic or any blob that has no Java method of
+    /// its own.
     pub fn stub(&mut self, pc: u64) -> std::result::Result<JavaFrame, Lost> {
         let name = match self.stubs.name(pc) {
             Some(name) => name,
@@ -319,8 +326,8 @@ impl<M: Memory> Symbolizer<M> {
         Ok(JavaFrame { frame_type: FrameType::Stub, name, line: None, bci: -1 })
     }
 
-    /// The frames of a pc anywhere in the code cache as it is now, innermost first. An interpreted frame cannot be told
-    /// by its pc: it is that of the interpreter.
+    /// The frames of a pc anywhere in the code cache as it is now, innermost first. An interpreted
+    /// frame cannot be told by its pc: it is that of the interpreter.
     pub fn at(&mut self, pc: u64) -> std::result::Result<Arc<[JavaFrame]>, Lost> {
         let blob = match self.code.find(&self.memory, pc) {
             Ok(Some(blob)) => blob,

@@ -1,12 +1,14 @@
 //! A compiled method: which Java frames stand behind a pc of it.
 //!
-//! The compiler leaves a table of `PcDesc`: (pc offset, where in the scopes). A record holds for the instructions up to
-//! and including its pc, so the frame of a pc is that of the first record at or behind it, as in HotSpot's own
-//! `pc_desc_near`. At a call it is exact; elsewhere it is the next point the compiler described, which may be a few
-//! instructions on unless the JVM runs with `-XX:+DebugNonSafepoints`.
+//! The compiler leaves a table of `PcDesc`: (pc offset, where in the scopes). A record holds for
+//! the instructions up to and including its pc, so the frame of a pc is that of the first record at
+//! or behind it, as in HotSpot's own `pc_desc_near`. At a call it is exact; elsewhere it is the
+//! next point the compiler described, which may be a few instructions on unless the JVM runs with
+//! `-XX:+DebugNonSafepoints`.
 //!
-//! A scope is a chain of UNSIGNED5 numbers, innermost first: offset of the caller's scope, index of the method in the
-//! table of metadata, bytecode index plus one (src/hotspot/share/code/{pcDesc,scopeDesc,debugInfoRec}.cpp).
+//! A scope is a chain of UNSIGNED5 numbers, innermost first: offset of the caller's scope, index of
+//! the method in the table of metadata, bytecode index plus one
+//! (src/hotspot/share/code/{pcDesc,scopeDesc,debugInfoRec}.cpp).
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,10 +20,11 @@ use crate::{Error, Result};
 
 /// `sizeof(PcDesc)`; the table of types says 16 on every JDK from 8 to 25.
 const PC_DESC: usize = 16;
-/// Bytes of one table of an nmethod at most. Compiled code is limited to some 64 KB of bytecodes inlined; the largest
-/// tables seen have some 200 KB.
+/// Bytes of one table of an nmethod at most. Compiled code is limited to some 64 KB of bytecodes
+/// inlined; the largest tables seen have some 200 KB.
 const LARGEST_TABLE: u64 = 8 << 20;
-/// Frames inlined into each other at most (`MaxInlineLevel` is 15 by default, lambda forms do not count).
+/// Frames inlined into each other at most (`MaxInlineLevel` is 15 by default, lambda forms do not
+/// count).
 const DEEPEST: usize = 256;
 /// Places of inlined methods told apart in one nmethod.
 const MOST_PLACES: usize = 1 << 14;
@@ -42,7 +45,8 @@ pub(super) struct Nmethod {
     pub(super) method: u64,
     /// Number of the compilation.
     pub(super) compile_id: u32,
-    /// Tier: 0 for a wrapper of a native method, 1 to 3 by C1, 4 by C2 (or another top-tier compiler).
+    /// Tier: 0 for a wrapper of a native method, 1 to 3 by C1, 4 by C2 (or another top-tier
+    /// compiler).
     pub(super) level: u8,
     /// First instruction.
     pub(super) code_begin: u64,
@@ -55,8 +59,8 @@ pub(super) struct Nmethod {
 }
 
 impl Nmethod {
-    /// Copies the debug information of the nmethod at an address. The code may be freed meanwhile: the caller compares
-    /// the number of the compilation before and after.
+    /// Copies the debug information of the nmethod at an address. The code may be freed meanwhile:
+    /// the caller compares the number of the compilation before and after.
     pub(super) fn read(memory: &impl Memory, code: &CodeCache, address: u64) -> Result<Self> {
         let layout = &code.nmethod;
         let blob = code.blob_at(memory, address)?;
@@ -133,12 +137,13 @@ impl Nmethod {
         })
     }
 
-    /// The frames of a pc, innermost first; the last one is of the method that was compiled. Empty: the compiler
-    /// described nothing for it (prologue, stubs, native wrappers).
+    /// The frames of a pc, innermost first; the last one is of the method that was compiled. Empty:
+    /// the compiler described nothing for it (prologue, stubs, native wrappers).
     pub(super) fn scopes(&self, pc: u64, feature: u32) -> Vec<Scope> {
         let offset = pc.wrapping_sub(self.code_begin);
         let Ok(offset) = i32::try_from(offset) else { return Vec::new() };
-        // The prologue belongs to the method itself, not to what the first record tells, which may be inlined.
+        // The prologue belongs to the method itself, not to what the first record tells, which may
+        // be inlined.
         if offset < self.frame_complete {
             return Vec::new();
         }
@@ -147,8 +152,9 @@ impl Nmethod {
         self.chain(*scope, feature)
     }
 
-    /// Methods that are inlined somewhere in it, each with how many places there are: scopes of different callers or
-    /// bytecodes, or the same one copied by the compiler (of an unrolled loop, say).
+    /// Methods that are inlined somewhere in it, each with how many places there are: scopes of
+    /// different callers or bytecodes, or the same one copied by the compiler (of an unrolled loop,
+    /// say).
     pub(super) fn inlined(&self, feature: u32) -> HashMap<u64, u32> {
         let mut places: HashSet<(u64, Vec<(u64, i32)>)> = HashSet::new();
         let mut seen: HashSet<u32> = HashSet::new();

@@ -1,5 +1,5 @@
-//! Names of what functions of the JVM are called with: a compilation's task, a class. For whoever watches such functions
-//! from outside and gets addresses.
+//! Names of what functions of the JVM are called with: a compilation's task, a class. For whoever
+//! watches such functions from outside and gets addresses.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::{Result, Vm};
 /// Bytes of a `CompileTask` that hold all that [`Objects::compiling`] looks for, in JDK 8 to 25.
 pub const TASK_BYTES: usize = 128;
 
-/// Reads objects of one JVM. An object may be gone by the time it is read: then there is an error, or, where its place
-/// was used again, the name of another one.
+/// Reads objects of one JVM. An object may be gone by the time it is read: then there is an error,
+/// or, where its place was used again, the name of another one.
 #[derive(Debug)]
 pub struct Objects<M = Arc<ProcessMemory>> {
     memory: M,

@@ -1,8 +1,9 @@
 //! Names of the stubs that share a blob: array copies, cryptography, the entry into Java.
 //!
-//! HotSpot keeps a list of all of them (`StubCodeDesc::_list`, src/hotspot/share/runtime/stubCodeGenerator.hpp), which
-//! is not exported, but builds that ship their symbol table tell where it is. Others (Debian's JDK 8) have the entry
-//! points of most among the exported fields `StubRoutines._…`.
+//! HotSpot keeps a list of all of them (`StubCodeDesc::_list`,
+//! src/hotspot/share/runtime/stubCodeGenerator.hpp), which is not exported, but builds that ship
+//! their symbol table tell where it is. Others (Debian's JDK 8) have the entry points of most among
+//! the exported fields `StubRoutines._…`.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use crate::maps;
 use crate::memory::Memory;
 use crate::{Result, Vm};
 
-/// `StubCodeDesc::_list` as the compiler spells it, with the ends of the names before and of its own.
+/// `StubCodeDesc::_list` as the compiler spells it, with the ends of the names before and of its
+/// own.
 const LIST: &[u8] = b"\0_ZN12StubCodeDesc5_listE\0";
 /// Larger tables of symbols are not looked into; those of JDK 25 have 2 and 5 MB.
 const LARGEST_TABLE: u64 = 64 << 20;
@@ -70,7 +72,8 @@ fn list_symbol<M: Memory>(vm: &Vm<M>) -> Option<u64> {
     })
 }
 
-/// The stubs of the list. Its elements are: next, group, name, (until JDK 10: a number,) begin, end.
+/// The stubs of the list. Its elements are: next, group, name, (until JDK 10: a number,) begin,
+/// end.
 fn listed<M: Memory>(vm: &Vm<M>, code: &CodeCache, list: u64) -> Result<Vec<(u64, u64, Arc<str>)>> {
     let memory = &vm.memory;
     let mut stubs = Vec::new();

@@ -1,8 +1,8 @@
-//! UNSIGNED5: the variable-length numbers of debug information (src/hotspot/share/utilities/unsigned5.hpp, until JDK 19
-//! code/compressedStream.hpp).
+//! UNSIGNED5: the variable-length numbers of debug information
+//! (src/hotspot/share/utilities/unsigned5.hpp, until JDK 19 code/compressedStream.hpp).
 //!
-//! One to five bytes, each counted 64 times as much as the one before. A byte below the limit ends the number. Since
-//! JDK 20 (JDK-8292758) no byte is zero: each carries an excess of one.
+//! One to five bytes, each counted 64 times as much as the one before. A byte below the limit ends
+//! the number. Since JDK 20 (JDK-8292758) no byte is zero: each carries an excess of one.
 
 /// Bits by which a byte counts more than the one before.
 const SHIFT: u32 = 6;

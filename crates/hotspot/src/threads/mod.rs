@@ -16,8 +16,9 @@ use crate::{Error, Result, Vm};
 /// Java threads read at most.
 const MOST_THREADS: usize = 1 << 16;
 
-/// What a Java thread is doing, as the JVM has it (`JavaThreadState`, src/hotspot/share/utilities/globalDefinitions.hpp;
-/// transitions belong to the state that is left).
+/// What a Java thread is doing, as the JVM has it (`JavaThreadState`,
+/// src/hotspot/share/utilities/globalDefinitions.hpp; transitions belong to the state that is
+/// left).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ThreadState {
     /// Being started.
@@ -65,7 +66,8 @@ pub struct JavaThread {
     pub address: u64,
     /// Its id at the kernel, as the pid namespace of the JVM has it.
     pub tid: u32,
-    /// Its name; `None` when it could not be read just now (the collector may be moving it): ask again.
+    /// Its name; `None` when it could not be read just now (the collector may be moving it): ask
+    /// again.
     pub name: Option<String>,
     /// What it is doing.
     pub state: ThreadState,
@@ -80,7 +82,8 @@ pub struct ThreadInfo {
     pub tid: u32,
     /// Its name: that of the Java thread in full, or what the kernel has (15 characters).
     pub name: String,
-    /// Whether the JVM told the name; the kernel's may be that of the thread's maker, until it names itself.
+    /// Whether the JVM told the name; the kernel's may be that of the thread's maker, until it
+    /// names itself.
     pub named_by_jvm: bool,
     /// What it is for.
     pub role: Role,
@@ -113,8 +116,8 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Prepares for a JVM. Names need more of its internals than the rest: where those are not known, names are those
-    /// of the kernel.
+    /// Prepares for a JVM. Names need more of its internals than the rest: where those are not
+    /// known, names are those of the kernel.
     pub fn new<M: Memory>(vm: &Vm<M>) -> Result<Self> {
         let oops = Flags::read(vm).and_then(|flags| Oops::new(vm, &flags)).ok();
         Ok(Self {
@@ -149,7 +152,8 @@ impl Threads {
         Ok(threads)
     }
 
-    /// Addresses and ids of the Java threads, without their names: cheap enough to be asked whenever a thread starts.
+    /// Addresses and ids of the Java threads, without their names: cheap enough to be asked
+    /// whenever a thread starts.
     pub fn java_ids<M: Memory>(&self, vm: &Vm<M>) -> Result<Vec<(u64, u32)>> {
         let addresses = self.addresses(vm)?.into_iter();
         Ok(addresses.filter_map(|address| Some((address, self.tid(&vm.memory, address).ok()?))).collect())
@@ -188,8 +192,8 @@ impl Threads {
         Ok(all)
     }
 
-    /// What a compiler thread compiles now; `None` while it is idle. For other threads there is no answer, so the role
-    /// is asked for first.
+    /// What a compiler thread compiles now; `None` while it is idle. For other threads there is no
+    /// answer, so the role is asked for first.
     pub fn compiling<M: Memory>(&self, vm: &Vm<M>, thread: &ThreadInfo) -> Result<Option<Compiling>> {
         let (Some(layout), Some(java), Role::Jit) = (&self.compiler, thread.java, thread.role) else {
             return Ok(None);

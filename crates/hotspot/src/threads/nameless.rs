@@ -6,9 +6,10 @@ use fathom_recording::Role;
 
 use super::ThreadInfo;
 
-/// Roles of the native threads of a JVM that names none of them (JDK 8). They are told by the order in which it starts
-/// threads (`Threads::create_vm`): the main Java thread, those of the collector, the VM thread, then the first Java
-/// threads of its own ("Reference Handler") and the one that keeps its time.
+/// Roles of the native threads of a JVM that names none of them (JDK 8). They are told by the order
+/// in which it starts threads (`Threads::create_vm`): the main Java thread, those of the collector,
+/// the VM thread, then the first Java threads of its own ("Reference Handler") and the one that
+/// keeps its time.
 pub(super) fn roles(all: &mut [ThreadInfo]) {
     all.sort_by_key(|thread| thread.tid);
     let handler = all.iter().position(|thread| thread.java.is_some() && thread.name == "Reference Handler");

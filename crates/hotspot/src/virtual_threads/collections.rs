@@ -26,7 +26,8 @@ impl Collections {
         Ok(Self { heap, count: layout.collections, under_way: layout.collecting })
     }
 
-    /// How many collections there were; waits for one that is under way. `None` where that is not known, or it takes long.
+    /// How many collections there were; waits for one that is under way. `None` where that is not
+    /// known, or it takes long.
     pub(super) fn so_far(&self, memory: &impl Memory) -> Option<i64> {
         for _ in 0..LOOKS {
             match self.under_way.map(|field| field.read(memory, self.heap)) {

@@ -1,15 +1,16 @@
-//! Virtual threads that wait without a carrier, read from outside: what each of them waits in, with its stack as it lies in the
-//! Java heap. Nothing in the JVM is stopped, probed or asked.
+//! Virtual threads that wait without a carrier, read from outside: what each of them waits in, with
+//! its stack as it lies in the Java heap. Nothing in the JVM is stopped, probed or asked.
 //!
 //! ```text
 //!   sets of the JDK ──▶ VirtualThread ──state──▶ parked, blocked, waiting …
 //!   (sets.rs)                └──cont──▶ Continuation ──tail──▶ StackChunk ──▶ frames (stack.rs) ──parent──▶ StackChunk …
 //! ```
-//! The JVM runs on meanwhile. Where it collected while threads were read, objects were moved, and they are read again, some times at most.
-//! Each object's class is checked; a thread whose state or stack is another one after it was read than before
-//! is skipped and counted. JDK 21 to 25, with collectors whose references are plain: of ZGC and Shenandoah the reader says that
-//! it cannot. Threads of a structured scope (`ThreadFlock`) hang on the stack of their owner only and are not listed; nor are those
-//! of the root container with `-Djdk.trackAllThreads=false`.
+//! The JVM runs on meanwhile. Where it collected while threads were read, objects were moved, and
+//! they are read again, some times at most. Each object's class is checked; a thread whose state or
+//! stack is another one after it was read than before is skipped and counted. JDK 21 to 25, with
+//! collectors whose references are plain: of ZGC and Shenandoah the reader says that it cannot.
+//! Threads of a structured scope (`ThreadFlock`) hang on the stack of their owner only and are not
+//! listed; nor are those of the root container with `-Djdk.trackAllThreads=false`.
 
 mod collections;
 mod objects;
@@ -33,7 +34,8 @@ const OWNABLE: &str = "java/util/concurrent/locks/AbstractOwnableSynchronizer";
 const FIRST: u32 = 21;
 /// How often threads are read until no collection comes between.
 const TRIES: usize = 4;
-/// Names of `VirtualThread`'s states without a carrier, as it declares them; those of monitors since JDK 24.
+/// Names of `VirtualThread`'s states without a carrier, as it declares them; those of monitors
+/// since JDK 24.
 const STATES: [(&str, State); 8] = [
     ("PARKED", State::Parked),
     ("TIMED_PARKED", State::Parked),
@@ -164,7 +166,8 @@ impl VirtualThreads {
         })
     }
 
-    /// Reads them. Of many, about `most`: those whose number leaves a rest of `turn` modulo the k that is told beside them.
+    /// Reads them. Of many, about `most`: those whose number leaves a rest of `turn` modulo the k
+    /// that is told beside them.
     pub fn read<M: Memory>(&mut self, vm: &Vm<M>, most: usize, turn: u32) -> Result<(Snapshot, u32)> {
         for _ in 1..TRIES {
             let before = self.collections.so_far(&vm.memory);
@@ -206,7 +209,8 @@ impl VirtualThreads {
     fn thread(&mut self, memory: &impl Memory, at: u64) -> Option<VirtualThread> {
         let thread = self.objects.object(memory, at)?;
         let number = self.objects.long(memory, &thread, (THREAD, "tid"))?;
-        // One that is bound to a thread of the platform, without continuations (-XX:-VMContinuations), is of another class.
+        // One that is bound to a thread of the platform, without continuations
+        // (-XX:-VMContinuations), is of another class.
         let state = if &*thread.class == VIRTUAL { self.state(memory, &thread)? } else { State::Other };
         let mut read = VirtualThread { number, state, blocker: None, frames: Vec::new(), cut: None };
         if matches!(state, State::Runnable | State::Other) {

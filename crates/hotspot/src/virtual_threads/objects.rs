@@ -9,7 +9,8 @@ use crate::memory::Memory;
 use crate::oops::Oops;
 use crate::{Error, Result, Vm};
 
-/// What is read of an object at once: the largest that is asked for, a `VirtualThread`, has some 160 bytes.
+/// What is read of an object at once: the largest that is asked for, a `VirtualThread`, has some
+/// 160 bytes.
 const BYTES: usize = 192;
 const PAGE: u64 = 4096;
 /// Classes that are remembered; what is asked for are some twenty.

@@ -1,10 +1,12 @@
-//! Where the JDK keeps its virtual threads: sets of the root container and of the executors that are registered.
+//! Where the JDK keeps its virtual threads: sets of the root container and of the executors that
+//! are registered.
 //!
 //! ```text
 //!   ThreadContainers$RootContainer$TrackingRootContainer.VTHREADS ──▶ KeySetView ──map──▶ ConcurrentHashMap ──table──▶ Node ──key──▶ it
 //!   ThreadContainers.CONTAINER_REGISTRY ──▶ … ──key──▶ WeakReference ──referent──▶ ThreadPerTaskExecutor ──threads──▶ KeySetView ──▶ …
 //! ```
-//! The same names in JDK 21 to 25. A map that is resized meanwhile leaves forwarding nodes, which are followed.
+//! The same names in JDK 21 to 25. A map that is resized meanwhile leaves forwarding nodes, which
+//! are followed.
 
 use std::collections::HashSet;
 
@@ -32,7 +34,8 @@ const MOST_OF_BIN: usize = 1 << 16;
 /// Tables that forward to each other.
 const MOST_TABLES: usize = 4;
 
-/// A thread by where it lies, and its number as far as the hash of a map has it (`VirtualThread.hashCode` is the number).
+/// A thread by where it lies, and its number as far as the hash of a map has it
+/// (`VirtualThread.hashCode` is the number).
 pub(super) struct Listed {
     pub(super) at: u64,
     pub(super) hash: u32,

@@ -1,12 +1,13 @@
-//! Frames of a stack that lies in the Java heap, in chunks (src/hotspot/share/oops/stackChunkOop.hpp,
-//! runtime/stackChunkFrameStream.hpp).
+//! Frames of a stack that lies in the Java heap, in chunks
+//! (src/hotspot/share/oops/stackChunkOop.hpp, runtime/stackChunkFrameStream.hpp).
 //!
 //! ```text
 //!   StackChunk | header, fields | unused … | return address | frame … | return address | frame … |
 //!              0                begin        sp - 1 word      sp                          bottom (words from begin)
 //! ```
-//! Compiled frames are as on a stack: the size tells the caller's, and right below it is the address to return to. Of interpreted ones
-//! what points into the stack is words from their own frame pointer, whose place is two words below the stack pointer.
+//! Compiled frames are as on a stack: the size tells the caller's, and right below it is the
+//! address to return to. Of interpreted ones what points into the stack is words from their own
+//! frame pointer, whose place is two words below the stack pointer.
 
 use std::collections::HashMap;
 

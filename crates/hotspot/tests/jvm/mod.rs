@@ -1,4 +1,5 @@
-//! Real JVMs for tests: every JDK of this machine, running a program of ours until the test is over.
+//! Real JVMs for tests: every JDK of this machine, running a program of ours until the test is
+//! over.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -23,7 +24,8 @@ impl Jdk {
     }
 }
 
-/// The JDKs of this machine, one of each release, oldest first; the missing ones of 8, 11, 17, 21, 25 are told.
+/// The JDKs of this machine, one of each release, oldest first; the missing ones of 8, 11, 17, 21,
+/// 25 are told.
 pub fn jdks() -> Vec<Jdk> {
     let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
     let cache = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/fathom/jdks"));
@@ -135,7 +137,8 @@ impl Jvm {
         self.child.id()
     }
 
-    /// What `jcmd PID …` of some JDK of this machine answers; `None`, loudly, when there is no jcmd.
+    /// What `jcmd PID …` of some JDK of this machine answers; `None`, loudly, when there is no
+    /// jcmd.
     pub fn jcmd(&self, command: &[&str]) -> Option<String> {
         let Some(jcmd) = jdks().iter().rev().find_map(|jdk| jdk.program("jcmd")) else {
             fathom_testing::skip("no jcmd was found");

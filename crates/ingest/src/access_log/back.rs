@@ -1,9 +1,11 @@
-//! A clock that went back: lines are written when requests end, so that stamps that fall by much and stay there are of a clock
-//! that was set back, as at the end of summer time where stamps are local and their zone is not written or does not change.
+//! A clock that went back: lines are written when requests end, so that stamps that fall by much
+//! and stay there are of a clock that was set back, as at the end of summer time where stamps are
+//! local and their zone is not written or does not change.
 
 use fathom_recording::clock::{SECOND_NS, seconds};
 
-/// Requests of one server seldom last longer: lines that are stamped with their start fall by as much.
+/// Requests of one server seldom last longer: lines that are stamped with their start fall by as
+/// much.
 const LEAST_NS: i64 = 1800 * SECOND_NS;
 /// Lines in a row that must be so far behind: one may be of a request that lasted for hours.
 const FEWEST: u32 = 20;

@@ -1,12 +1,14 @@
 //! Which field behind the status is the duration.
 //!
-//! A log format appends what its author chose. A field is the duration when its name says so, or when it is the only
-//! one that can be: of decimal numbers the one that is never less than another (nginx's `$request_time` beside
-//! `$upstream_response_time`), else the only whole number. Where two can be, none is taken, and that is said.
+//! A log format appends what its author chose. A field is the duration when its name says so, or
+//! when it is the only one that can be: of decimal numbers the one that is never less than another
+//! (nginx's `$request_time` beside `$upstream_response_time`), else the only whole number. Where
+//! two can be, none is taken, and that is said.
 //!
-//! What cannot be a duration is no candidate: a number in quotes without a name (nginx's `compression` format ends in
-//! `"$gzip_ratio"`), moments (`$msec`), and whole numbers that are ids: one for all lines, a few that are close to each other
-//! (processes), or ones that count up (connections).
+//! What cannot be a duration is no candidate: a number in quotes without a name (nginx's
+//! `compression` format ends in `"$gzip_ratio"`), moments (`$msec`), and whole numbers that are
+//! ids: one for all lines, a few that are close to each other (processes), or ones that count up
+//! (connections).
 
 use super::line::{Field, Number, fields, number};
 use super::stamp;
@@ -37,7 +39,8 @@ const CLOCKS_S: f64 = 0.0025;
 const MOSTLY: f64 = 0.8;
 /// Numbers that must be seen before all being one, or counting up, tells an id.
 const FEWEST: usize = 30;
-/// Numbers of which a few values within a factor of two are ids: so many durations have a longer tail, …
+/// Numbers of which a few values within a factor of two are ids: so many durations have a longer
+/// tail, …
 const MANY: usize = 200;
 /// … and so many values are few: the processes of a server.
 const FEW_VALUES: usize = 16;
@@ -142,7 +145,8 @@ impl Candidate {
         self.numbers.iter().flatten().all(|n| n.decimals > 0)
     }
 
-    /// Whether it is nowhere less than another one, by more than what clocks of milliseconds differ by.
+    /// Whether it is nowhere less than another one, by more than what clocks of milliseconds differ
+    /// by.
     fn is_never_less(&self, other: &Self) -> bool {
         self.numbers.iter().zip(&other.numbers).all(|pair| match pair {
             (Some(a), Some(b)) => a.value + CLOCKS_S >= b.value,
@@ -233,7 +237,8 @@ mod tests {
         let seconds = Some(Unit::Seconds);
         assert_eq!(found(&["512 \"-\" \"curl\"", "17 \"-\" \"curl\""]), (None, 0));
         assert_eq!(found(&["512 \"-\" \"curl/8\" 0.012", "- \"-\" \"x\" 1.000"]), (Some((3, seconds)), 1));
-        // $request_time and $upstream_response_time, in either order, and a file that was served without an upstream.
+        // $request_time and $upstream_response_time, in either order, and a file that was served
+        // without an upstream.
         assert_eq!(found(&["5 0.012 0.011", "5 0.300 -", "7 0.500 0.500"]), (Some((1, seconds)), 1));
         assert_eq!(found(&["5 0.011 0.016", "5 - 0.300"]), (Some((2, seconds)), 1));
         assert_eq!(found(&["5 0.011 0.016", "5 0.040 0.030"]), (None, 2));

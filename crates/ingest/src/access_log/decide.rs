@@ -1,13 +1,16 @@
-//! What a log does not say: the unit of whole numbers, and whether a stamp is the start or the end of its request.
+//! What a log does not say: the unit of whole numbers, and whether a stamp is the start or the end
+//! of its request.
 //!
-//! Apache's `%D` is microseconds, Tomcat's milliseconds up to release 9 and microseconds from 10 on, Jetty's `%D`
-//! milliseconds; `%T` is seconds; all are whole numbers without a unit. nginx and Tomcat stamp the end of a request,
-//! Apache and Jetty its start; all are of one form. Neither is guessed: a unit is taken when every other one
-//! contradicts the log, and a stamp is a start when only then the requests stand in the order in which they ended,
-//! which is the order in which every server writes them.
+//! Apache's `%D` is microseconds, Tomcat's milliseconds up to release 9 and microseconds from 10
+//! on, Jetty's `%D` milliseconds; `%T` is seconds; all are whole numbers without a unit. nginx and
+//! Tomcat stamp the end of a request, Apache and Jetty its start; all are of one form. Neither is
+//! guessed: a unit is taken when every other one contradicts the log, and a stamp is a start when
+//! only then the requests stand in the order in which they ended, which is the order in which every
+//! server writes them.
 //!
-//! Decimal numbers are seconds of nginx and of Tomcat, and are taken for these unless the log contradicts it, or half of the
-//! requests would take more than a second and may as well have taken so many milliseconds.
+//! Decimal numbers are seconds of nginx and of Tomcat, and are taken for these unless the log
+//! contradicts it, or half of the requests would take more than a second and may as well have taken
+//! so many milliseconds.
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
 
@@ -15,13 +18,14 @@ use super::unit::Unit;
 
 /// Requests that a judgement needs.
 const FEWEST: usize = 30;
-/// No request is answered in less, microseconds: receiving one and sending its answer are system calls of some microseconds
-/// each, and between them is the server. Zeros do not tell: they come of coarse clocks and of requests that were refused.
+/// No request is answered in less, microseconds: receiving one and sending its answer are system
+/// calls of some microseconds each, and between them is the server. Zeros do not tell: they come of
+/// coarse clocks and of requests that were refused.
 const LEAST_MICROS: f64 = 10.0;
 /// Share of the requests that must have been answered in less to speak against microseconds.
 const SHARE_OF_LESS: f64 = 0.01;
-/// Requests in flight at one moment beyond which a unit is wrong: by default Tomcat and Jetty have 200 threads, Apache 400
-/// workers.
+/// Requests in flight at one moment beyond which a unit is wrong: by default Tomcat and Jetty have
+/// 200 threads, Apache 400 workers.
 const MOST_IN_FLIGHT: usize = 1000;
 /// One request in a hundred does not take longer than an hour.
 const LONGEST_NS: f64 = 3600.0 * SECOND_NS as f64;
@@ -29,7 +33,8 @@ const LONGEST_NS: f64 = 3600.0 * SECOND_NS as f64;
 const USUAL_S: f64 = 1.0;
 /// Half of all requests do not take longer than a minute: the one who waits gives up.
 const LONGEST_USUAL_NS: f64 = 60.0 * SECOND_NS as f64;
-/// A line is written later than its request ended by no more than this, and the resolution of stamps.
+/// A line is written later than its request ended by no more than this, and the resolution of
+/// stamps.
 const JITTER_NS: i64 = 500 * MILLI_NS;
 /// Lines out of order that tell something, …
 const FEWEST_OUT_OF_ORDER: usize = 3;
@@ -88,7 +93,8 @@ pub(super) fn decide(rows: &[Timed], resolution_ns: i64, known: Known) -> Decisi
     Decision { unit, unit_is, stamp, stamp_known, stamp_is }
 }
 
-/// Seconds, unless the log contradicts that, or half of the requests would be slow and milliseconds fit as well.
+/// Seconds, unless the log contradicts that, or half of the requests would be slow and milliseconds
+/// fit as well.
 fn of_decimals(rows: &[Timed], resolution_ns: i64) -> (Option<Unit>, String) {
     if contradiction(rows, resolution_ns, Unit::Seconds).is_some() {
         return inferred(rows, resolution_ns);
@@ -156,7 +162,8 @@ fn contradiction(rows: &[Timed], resolution_ns: i64, unit: Unit) -> Option<Strin
     let ended = |unit: Unit| out_of_order(rows, resolution_ns, move |row| unit.of(row.value));
     let some_unit_orders =
         [Unit::Seconds, Unit::Millis, Unit::Micros].into_iter().any(|unit| is_fewer(ended(unit), stamped));
-    // Stamps that durations put in order are starts: then all requests must be in the order of their ends.
+    // Stamps that durations put in order are starts: then all requests must be in the order of
+    // their ends.
     let left = ended(unit);
     if some_unit_orders && !is_fewer(left, stamped) {
         return Some(format!(
@@ -214,7 +221,8 @@ fn most_in_flight(rows: &[Timed], unit: Unit, stamp: StampOf) -> usize {
     usize::try_from(most).unwrap_or(0)
 }
 
-/// Requests that ended before one that was written before them, when each ended so long after its stamp.
+/// Requests that ended before one that was written before them, when each ended so long after its
+/// stamp.
 fn out_of_order(rows: &[Timed], resolution_ns: i64, after_ns: impl Fn(&Timed) -> i64) -> usize {
     let tolerance_ns = resolution_ns.saturating_add(JITTER_NS);
     let mut latest = i64::MIN;
@@ -231,8 +239,8 @@ fn out_of_order(rows: &[Timed], resolution_ns: i64, after_ns: impl Fn(&Timed) ->
 mod tests {
     use super::*;
 
-    /// Requests of a server with so many workers: in the order of their ends, their stamps cut to seconds. Durations come
-    /// from a fixed sequence with a long tail, in milliseconds.
+    /// Requests of a server with so many workers: in the order of their ends, their stamps cut to
+    /// seconds. Durations come from a fixed sequence with a long tail, in milliseconds.
     fn served(stamp: StampOf, per_ms: f64, scale: f64) -> Vec<Timed> {
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
         let mut random = move || {
@@ -263,7 +271,8 @@ mod tests {
 
     #[test]
     fn a_unit_is_taken_when_every_other_contradicts_the_log() {
-        // Slow requests, stamped at their start as Apache does: the order of the ends tells all units apart.
+        // Slow requests, stamped at their start as Apache does: the order of the ends tells all
+        // units apart.
         let of = |rows: &[Timed]| decide(rows, SECOND_NS, Known::default());
         assert_eq!(of(&served(StampOf::Start, 1000.0, 400.0)).unit, Some(Unit::Micros));
         let millis = of(&served(StampOf::Start, 1.0, 400.0));

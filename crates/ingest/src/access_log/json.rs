@@ -1,4 +1,5 @@
-//! An access log of JSON lines, with the keys that are usual: nginx's and Envoy's variables, Caddy, the Elastic schema.
+//! An access log of JSON lines, with the keys that are usual: nginx's and Envoy's variables, Caddy,
+//! the Elastic schema.
 //!
 //! ```text
 //! {"time":"2026-11-24T11:49:06+00:00","request":"GET /orders/17 HTTP/1.1","status":200,"request_time":0.012}
@@ -106,7 +107,8 @@ pub(super) fn parse(line: &[u8]) -> Option<Request> {
     Some(Request { stamp, stamp_of: stamp_of(time_key), method, target, status, took, took_key })
 }
 
-/// Envoy's and nginx's variables have one meaning each: nginx's are the time at which the line is written.
+/// Envoy's and nginx's variables have one meaning each: nginx's are the time at which the line is
+/// written.
 fn stamp_of(key: &str) -> Option<StampOf> {
     match key {
         "start_time" => Some(StampOf::Start),

@@ -10,7 +10,8 @@
 use super::stamp::{Stamp, bracketed};
 use super::unit::Unit;
 
-/// Brackets in front of a request that are looked at for its stamp: addresses may stand in brackets as well.
+/// Brackets in front of a request that are looked at for its stamp: addresses may stand in brackets
+/// as well.
 const MOST_BRACKETS: usize = 8;
 /// Fields behind the request that are looked at: appended formats have a dozen.
 const MOST_FIELDS: usize = 40;
@@ -126,8 +127,8 @@ pub(super) fn number(text: &str) -> Option<Number> {
     Some(Number { value, decimals, unit })
 }
 
-/// The duration of a line in Envoy's default format, and in Istio's, which has three more fields behind the flags.
-/// `None`: it is no such line; `Some(None)`: it has no duration.
+/// The duration of a line in Envoy's default format, and in Istio's, which has three more fields
+/// behind the flags. `None`: it is no such line; `Some(None)`: it has no duration.
 pub(super) fn of_envoy(line: &Line<'_>) -> Option<Option<Number>> {
     if !line.stamp_first || line.stamp.resolution_ns > fathom_recording::clock::MILLI_NS {
         return None;
@@ -172,7 +173,8 @@ mod tests {
                 ("", "[17]")
             ]
         );
-        // Addresses of IPv6 in brackets: Jetty's, and nginx' with the address and the port of the server in front.
+        // Addresses of IPv6 in brackets: Jetty's, and nginx' with the address and the port of the
+        // server in front.
         for before in ["[0:0:0:0:0:0:0:1] - - ", "[::1]:443 10.0.0.1 - - ", "[ [x] - "] {
             let six = format!("{before}[24/Nov/2026:11:49:06 +0000] \"GET /a HTTP/1.1\" 200 5");
             let line = parse(&six).unwrap();

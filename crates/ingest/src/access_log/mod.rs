@@ -1,13 +1,14 @@
 //! Access logs of nginx, Apache, Tomcat, Jetty and Envoy, and such logs as JSON lines.
 //!
-//! A line is a request with its stamp, method, path, status and, if the format was told to, its duration. They become
-//! operations and series ([`out`]). What lines do not say is decided once, from the first [`HELD`] requests ([`decide`]):
-//! the unit of whole numbers, and whether stamps are starts or ends. Neither addresses nor users, query strings or
-//! whatever else a client sends are taken over ([`template`]).
+//! A line is a request with its stamp, method, path, status and, if the format was told to, its
+//! duration. They become operations and series ([`out`]). What lines do not say is decided once,
+//! from the first [`HELD`] requests ([`decide`]): the unit of whole numbers, and whether stamps are
+//! starts or ends. Neither addresses nor users, query strings or whatever else a client sends are
+//! taken over ([`template`]).
 //!
-//! Limits: the status must follow the request, as in the Common Log Format; a path whose segments name things with
-//! words shows the first of them; a log that several processes write in blocks (nginx with `buffer=`) is not in the
-//! order of its ends, so that nothing is decided by it.
+//! Limits: the status must follow the request, as in the Common Log Format; a path whose segments
+//! name things with words shows the first of them; a log that several processes write in blocks
+//! (nginx with `buffer=`) is not in the order of its ends, so that nothing is decided by it.
 
 mod back;
 mod column;
@@ -91,7 +92,8 @@ pub(crate) fn first_stamp_ns(head: &[u8]) -> Option<i64> {
     })
 }
 
-/// The lines of a head that have something in them; a last one that is cut is none, unless it is the only one.
+/// The lines of a head that have something in them; a last one that is cut is none, unless it is
+/// the only one.
 fn whole_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = memchr::memrchr(b'\n', head).and_then(|end| head.get(..end)).unwrap_or(head);
     whole.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
@@ -149,7 +151,8 @@ struct Row {
     took: Option<Number>,
 }
 
-/// Reads lines, holds the first ones back until it is decided what they mean, and hands the others on.
+/// Reads lines, holds the first ones back until it is decided what they mean, and hands the others
+/// on.
 struct Reader<'s> {
     name: String,
     shape: Shape,

@@ -1,10 +1,12 @@
-//! Requests into a recording: an operation for each whose duration is known, and how many there were, how many of them were
-//! not answered with an error of the server, and how long they took, tick by tick.
+//! Requests into a recording: an operation for each whose duration is known, and how many there
+//! were, how many of them were not answered with an error of the server, and how long they took,
+//! tick by tick.
 //!
-//! A request counts where it ended. Ticks are a tenth of a second when stamps are that fine and there are many requests,
-//! else a second, ten or sixty: the shortest in which enough end on average that chance alone makes no dip. Between the
-//! first and the last request a tick without any is a zero, as a server logs every request. The first and the last tick
-//! are left out: the log holds but a part of them.
+//! A request counts where it ended. Ticks are a tenth of a second when stamps are that fine and
+//! there are many requests, else a second, ten or sixty: the shortest in which enough end on
+//! average that chance alone makes no dip. Between the first and the last request a tick without
+//! any is a zero, as a server logs every request. The first and the last tick are left out: the log
+//! holds but a part of them.
 
 use std::path::Path;
 
@@ -26,7 +28,8 @@ use crate::Tally;
 /// Lengths of ticks, nanoseconds, and how many requests must end in one on average.
 const TICKS: [(i64, f64); 4] =
     [(100 * MILLI_NS, 50.0), (SECOND_NS, 2.0), (10 * SECOND_NS, 2.0), (60 * SECOND_NS, 0.0)];
-/// Ticks without a request are written one by one up to so many for each with one; beyond, a stretch of them is one point.
+/// Ticks without a request are written one by one up to so many for each with one; beyond, a
+/// stretch of them is one point.
 const MOST_EMPTY: i64 = 10;
 
 /// What ended in a tick.
@@ -157,7 +160,8 @@ impl<'s> Out<'s> {
             seconds(tick_ns),
         );
         let mut checks: Vec<Check> = Vec::new();
-        // Many formats have no duration, the combined one of Apache and nginx among them: nothing is wrong with such a log.
+        // Many formats have no duration, the combined one of Apache and nginx among them: nothing
+        // is wrong with such a log.
         let no_duration = Unseen {
             what: "how long requests took".to_owned(),
             why: format!("{durations}: {}", decision.unit_is),

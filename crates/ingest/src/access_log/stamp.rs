@@ -1,4 +1,5 @@
-//! Stamps of requests: `24/Nov/2026:11:49:06 +0000`, ISO 8601, numbers since the epoch; and how fine they are.
+//! Stamps of requests: `24/Nov/2026:11:49:06 +0000`, ISO 8601, numbers since the epoch; and how
+//! fine they are.
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
 use jiff::Timestamp;
@@ -17,7 +18,8 @@ pub(super) struct Stamp {
     pub(super) resolution_ns: i64,
 }
 
-/// What stands in the brackets of a line: the date of the Common Log Format, or ISO 8601 (nginx's `$time_iso8601`).
+/// What stands in the brackets of a line: the date of the Common Log Format, or ISO 8601 (nginx's
+/// `$time_iso8601`).
 pub(super) fn bracketed(text: &str) -> Option<Stamp> {
     match text.as_bytes().get(2) {
         Some(b'/') => common(text),

@@ -1,9 +1,11 @@
-//! What a request is called: its method and its path, with `*` for whatever tells one request from another.
+//! What a request is called: its method and its path, with `*` for whatever tells one request from
+//! another.
 //!
-//! Nothing that may be a secret or a person gets into a recording: no query string, no parameters of a path, no host,
-//! and of a path only segments that look like a route ("orders", "v1", "oauth2"). A segment that has other digits, an
-//! escape, a sign, more letters than a word or many of both cases is `*`. So is what makes a place in the path have too many names: words
-//! alone do not show that they name users.
+//! Nothing that may be a secret or a person gets into a recording: no query string, no parameters
+//! of a path, no host, and of a path only segments that look like a route ("orders", "v1",
+//! "oauth2"). A segment that has other digits, an escape, a sign, more letters than a word or many
+//! of both cases is `*`. So is what makes a place in the path have too many names: words alone do
+//! not show that they name users.
 
 use rustc_hash::FxHashMap;
 
@@ -105,8 +107,9 @@ pub(super) fn split(request: &str) -> (&str, &str) {
     (words.next().unwrap_or_default(), words.next().unwrap_or_default())
 }
 
-/// The segments of a target's path: without scheme and host, query and fragment, and each without its parameters. A host without
-/// a scheme (`//host/path`) may as well be a path with a slash too many: it is `*`.
+/// The segments of a target's path: without scheme and host, query and fragment, and each without
+/// its parameters. A host without a scheme (`//host/path`) may as well be a path with a slash too
+/// many: it is `*`.
 fn segments(target: &str) -> impl Iterator<Item = &str> {
     let path = match target.split_once("://") {
         Some((_, rest)) => rest.split_once('/').map_or("", |(_, path)| path),
@@ -135,7 +138,8 @@ fn word(segment: &str) -> &str {
     if routed { segment } else { "*" }
 }
 
-/// Whether a segment is of many letters in both cases, other than a capital in front of each of its words.
+/// Whether a segment is of many letters in both cases, other than a capital in front of each of its
+/// words.
 fn is_token(segment: &str) -> bool {
     let letters = segment.bytes().filter(u8::is_ascii_alphabetic).count();
     let capital_within = |word: &str| word.bytes().skip(1).any(|b| b.is_ascii_uppercase());

@@ -27,7 +27,8 @@ fn series<'a>(recording: &'a Recording, name: &str) -> &'a Series {
     recording.series.iter().find(|s| s.info.name == name).unwrap()
 }
 
-/// Lines of requests, one every so many milliseconds from 11:49:06 on, each made by `line` from its number and its date.
+/// Lines of requests, one every so many milliseconds from 11:49:06 on, each made by `line` from its
+/// number and its date.
 fn made(count: i64, step_ms: i64, line: impl Fn(i64, &str) -> String) -> String {
     let at = |i: i64| {
         let s = 49 * 60 + 6 + i * step_ms / 1000;

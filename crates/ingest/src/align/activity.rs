@@ -1,9 +1,12 @@
 //! What the JVMs of a recording did over time, as witnesses of when the work of a table was done.
 //!
 //! - Allocation: from the heap after one collection to the heap before the next. Work allocates.
-//! - What happens once or so for each piece of work: waits for locks, system calls, packets, samples on a CPU.
-//! - CPU time and traffic, as a live recording or a flight recording has them from second to second.
-//! - Compilation: tasks queued or started. It follows a change of work, and takes time from it: either sign.
+//! - What happens once or so for each piece of work: waits for locks, system calls, packets,
+//!   samples on a CPU.
+//! - CPU time and traffic, as a live recording or a flight recording has them from second to
+//!   second.
+//! - Compilation: tasks queued or started. It follows a change of work, and takes time from it:
+//!   either sign.
 
 use std::collections::BTreeMap;
 
@@ -51,8 +54,9 @@ const MOST: usize = 128;
 /// What one kind of event is counted by.
 type Key = (&'static str, ProcessId);
 
-/// Witnesses of all processes. `placed` says what has been decided to add to the stamps of a source; `None` leaves it out.
-/// Seconds count from `origin_ns`; events are counted in steps of `step_s`.
+/// Witnesses of all processes. `placed` says what has been decided to add to the stamps of a
+/// source; `None` leaves it out. Seconds count from `origin_ns`; events are counted in steps of
+/// `step_s`.
 pub(super) fn witnesses(
     recording: &Recording,
     placed: &dyn Fn(usize) -> Option<i64>,
@@ -152,7 +156,8 @@ fn allocated(mut pauses: Vec<Pause>) -> Vec<(f64, f64)> {
     let mut after: Option<f64> = None;
     let mut sums: Vec<(f64, f64)> = Vec::with_capacity(pauses.len());
     for pause in pauses {
-        // A heap that is smaller than after the last collection was emptied in between (a concurrent cycle).
+        // A heap that is smaller than after the last collection was emptied in between (a
+        // concurrent cycle).
         sum += after.map_or(0.0, |after| (pause.before - after).max(0.0));
         sums.push((pause.from_s, sum));
         after = Some(pause.after);
@@ -175,7 +180,8 @@ fn counted(counts: &Counts, step_s: f64) -> Vec<(f64, f64)> {
     sums
 }
 
-/// A rate that is known for intervals, added up. Where nothing is known it goes on as in the interval before.
+/// A rate that is known for intervals, added up. Where nothing is known it goes on as in the
+/// interval before.
 pub(super) fn integral(points: impl Iterator<Item = (f64, f64, f64)>) -> Vec<(f64, f64)> {
     let mut sums: Vec<(f64, f64)> = Vec::new();
     for (from_s, length_s, rate) in points {

@@ -43,7 +43,8 @@ impl Clock<'_> {
         }
     }
 
-    /// Places the tables that started together with one that has its place already. False when none has.
+    /// Places the tables that started together with one that has its place already. False when none
+    /// has.
     fn follows(&mut self, group: &Group) -> bool {
         let placed = |i: &usize| Some((*i, self.placement(*i).filter(|p| p.is_known())?.clone()));
         let Some((leader, placement)) = group.sources.iter().find_map(placed) else { return false };

@@ -1,8 +1,9 @@
 //! `--align FILE=OFFSET`: a source placed by hand.
 //!
-//! `FILE` is a source by its full name, its file name, or any end of its path that only one source has; the second
-//! run in a file is `FILE#2`. `OFFSET` is `+12.3s`, `-200ms`, `1.5min`, `2h`, a plain number of seconds, or
-//! `@2026-11-20T22:00:00Z` (`@1795212000` as epoch seconds), which says when the file's own stamps were zero.
+//! `FILE` is a source by its full name, its file name, or any end of its path that only one source
+//! has; the second run in a file is `FILE#2`. `OFFSET` is `+12.3s`, `-200ms`, `1.5min`, `2h`, a
+//! plain number of seconds, or `@2026-11-20T22:00:00Z` (`@1795212000` as epoch seconds), which says
+//! when the file's own stamps were zero.
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
 use fathom_recording::{Recording, Source};

@@ -1,8 +1,8 @@
 //! What several sources tell of one JVM's collections and safepoints, put together.
 //!
-//! A flight recording and a GC log count collections by the same ids, and their pauses are as long. That tells which
-//! JVM a log without a process id is of; it places a log that has only uptimes; and it tells which pauses would count
-//! twice. The log's are kept, because it tells more of each.
+//! A flight recording and a GC log count collections by the same ids, and their pauses are as long.
+//! That tells which JVM a log without a process id is of; it places a log that has only uptimes;
+//! and it tells which pauses would count twice. The log's are kept, because it tells more of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +15,11 @@ const RECORDING: &str = "jfr";
 const IN_COMMON: usize = 3;
 /// Collections of a process that are looked at.
 const LOOKED_AT: usize = 2_000;
-/// How far the lengths of one pause may be apart in two sources: each measures around the other's clock reading.
+/// How far the lengths of one pause may be apart in two sources: each measures around the other's
+/// clock reading.
 const LENGTH_NS: i64 = 500_000;
-/// How far the stamps of one pause may stray from the others' offset: log lines are stamped when they are written.
+/// How far the stamps of one pause may stray from the others' offset: log lines are stamped when
+/// they are written.
 const STRAY_NS: i64 = 100_000_000;
 
 /// Collection → start and length.
@@ -39,8 +41,8 @@ fn pauses(recording: &Recording, wanted: impl Fn(SourceId) -> bool) -> BTreeMap<
     found
 }
 
-/// How much later the first source's stamps are than the second's, by the pauses that they have in common, and how many
-/// those are. `None`: too few of them are the same.
+/// How much later the first source's stamps are than the second's, by the pauses that they have in
+/// common, and how many those are. `None`: too few of them are the same.
 fn offset(a: &Pauses, b: &Pauses) -> Option<(i64, usize)> {
     let common: Vec<_> = a.iter().filter_map(|(id, of_a)| Some((*of_a, *b.get(id)?))).collect();
     let same_length =
@@ -74,8 +76,8 @@ pub(super) fn pairs(recording: &Recording, first_new: usize) -> Vec<(ProcessId, 
     pairs
 }
 
-/// Gives logs that count from the start of their JVM, and do not know when that was, the time of a flight recording of
-/// the same collections.
+/// Gives logs that count from the start of their JVM, and do not know when that was, the time of a
+/// flight recording of the same collections.
 pub(super) fn anchor(recording: &mut Recording, first_new: usize) {
     let new = |source: SourceId| source.index() >= first_new;
     let is_open = |s: &fathom_recording::Source| s.clock == ClockBasis::JvmUptime && s.anchor.is_none();
@@ -110,8 +112,8 @@ pub(super) fn anchor(recording: &mut Recording, first_new: usize) {
     }
 }
 
-/// Leaves out what a flight recording tells of collections and safepoints that a log of the same JVM tells as well. Once
-/// everything is on the clock.
+/// Leaves out what a flight recording tells of collections and safepoints that a log of the same
+/// JVM tells as well. Once everything is on the clock.
 pub(super) fn drop_repeated(recording: &mut Recording, first_new: usize) {
     let is_recording: Vec<bool> = recording.sources.iter().map(|s| s.format == RECORDING).collect();
     if !is_recording.iter().skip(first_new).any(|is| *is) {
@@ -184,7 +186,8 @@ impl Told {
         self.pauses.is_empty() && self.cycles.is_empty() && self.safepoints.is_empty()
     }
 
-    /// Whether a pause that shares half of its time with this one is told: logs of JDK 8 often have no ids.
+    /// Whether a pause that shares half of its time with this one is told: logs of JDK 8 often have
+    /// no ids.
     fn has_pause(&self, process: ProcessId, t0_ns: i64, t1_ns: i64) -> bool {
         let Some(stretches) = self.stretches.get(&process) else { return false };
         let length = t1_ns.saturating_sub(t0_ns);

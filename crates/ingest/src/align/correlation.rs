@@ -1,17 +1,19 @@
 //! At which offset a table of work done fits what the JVMs did, and how probable that is.
 //!
-//! Each [`Witness`] (the allocation of a JVM, its system calls, its CPU time …) is cut into intervals, at several
-//! scales, and at every offset the change of its rate from interval to interval is correlated with the change of the
-//! table's. Changes, not levels: two unrelated things that drift or have phases correlate by chance, their changes do
-//! not. Changes are clipped at a few times their usual size: one dip in each of two unrelated things can always be laid
-//! over one another, and must not decide. So what counts is many small changes that fit, and those are what only the
-//! right offset has.
+//! Each [`Witness`] (the allocation of a JVM, its system calls, its CPU time …) is cut into
+//! intervals, at several scales, and at every offset the change of its rate from interval to
+//! interval is correlated with the change of the table's. Changes, not levels: two unrelated things
+//! that drift or have phases correlate by chance, their changes do not. Changes are clipped at a
+//! few times their usual size: one dip in each of two unrelated things can always be laid over one
+//! another, and must not decide. So what counts is many small changes that fit, and those are what
+//! only the right offset has.
 //!
-//! A correlation's significance is measured in deviations of what the same witness shows at all other offsets, so
-//! whatever makes chance matches likely, a common period say, counts against it. It becomes a Bayes factor of "related,
-//! at this offset" against "unrelated". Witnesses are not multiplied, as they are not independent: their factors are
-//! averaged (one of them is the one that counts, and it is not known which), and what several JVMs say together is a
-//! witness of its own ([`vote`]). With all offsets, and "unrelated", equally probable beforehand, the result is the
+//! A correlation's significance is measured in deviations of what the same witness shows at all
+//! other offsets, so whatever makes chance matches likely, a common period say, counts against it.
+//! It becomes a Bayes factor of "related, at this offset" against "unrelated". Witnesses are not
+//! multiplied, as they are not independent: their factors are averaged (one of them is the one that
+//! counts, and it is not known which), and what several JVMs say together is a witness of its own
+//! ([`vote`]). With all offsets, and "unrelated", equally probable beforehand, the result is the
 //! probability of the best offset.
 //!
 //! What that amounts to on real and made-up runs: docs/alignment.md.
@@ -32,7 +34,8 @@ const FEWEST_TICKS: usize = 20;
 const FEWEST_TOGETHER: usize = 60;
 /// Fewest changes that are correlated.
 const FEWEST_CHANGES: usize = 16;
-/// How much of the table, or of what a witness covers if that is shorter, must lie within the other.
+/// How much of the table, or of what a witness covers if that is shorter, must lie within the
+/// other.
 const OVERLAP: f64 = 0.8;
 /// Offsets tried for each tick; one where there are very many.
 const STEPS_A_TICK: f64 = 2.0;
@@ -42,13 +45,16 @@ const MOST_OFFSETS: f64 = 8_000.0;
 const SCALES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 /// Intervals that are looked at in all, over all offsets and witnesses: some seconds.
 const MOST_WORK: usize = 300_000_000;
-/// Intervals of one witness at one scale: those of a run that is that much longer than its table are not looked at.
+/// Intervals of one witness at one scale: those of a run that is that much longer than its table
+/// are not looked at.
 const MOST_INTERVALS: usize = 20_000;
-/// Changes are clipped at so many of their usual size (the median's deviation as a standard deviation).
+/// Changes are clipped at so many of their usual size (the median's deviation as a standard
+/// deviation).
 const CLIPPED_AT: f64 = 2.5;
 /// Fewer offsets than this do not show what chance does.
 const FEWEST_OFFSETS: usize = 20;
-/// The changes of noise follow each other with a correlation of -0.5, which makes that of two noises vary by a half more.
+/// The changes of noise follow each other with a correlation of -0.5, which makes that of two
+/// noises vary by a half more.
 const CHANGES_VARY: f64 = 1.5;
 /// One part of the table in so many may be all that fits, and be a coincidence; without it …
 const PARTS: usize = 5;
@@ -114,7 +120,8 @@ impl Match {
     }
 }
 
-/// The best offset of a table by what the witnesses say; `None` when there is too little to say anything.
+/// The best offset of a table by what the witnesses say; `None` when there is too little to say
+/// anything.
 pub(super) fn best_offset(table: &[Tick], witnesses: &[Witness]) -> Option<Match> {
     let table = Table::new(table)?;
     let offsets = offsets(&table, witnesses)?;
@@ -279,7 +286,8 @@ impl Intervals {
         self.edges.last().zip(self.edges.first()).map_or(0.0, |(last, first)| last - first)
     }
 
-    /// The changes of the table and of the witness at an offset, where enough of one lies within the other.
+    /// The changes of the table and of the witness at an offset, where enough of one lies within
+    /// the other.
     fn pairs(&self, table: &Table, offset_s: f64) -> Option<(Vec<f64>, Vec<f64>)> {
         let (from_s, to_s) = (table.from_s + offset_s, table.from_s + offset_s + table.length_s());
         let first = self.edges.partition_point(|e| *e < from_s - 1e-6);
@@ -305,8 +313,8 @@ struct Heard<'a> {
     witness: &'a Witness,
     scale: f64,
     intervals: Option<Intervals>,
-    /// Significance, in deviations of what the other offsets show, and how many changes that is of; nothing where too
-    /// little overlaps.
+    /// Significance, in deviations of what the other offsets show, and how many changes that is of;
+    /// nothing where too little overlaps.
     curve: Vec<Option<(f64, usize)>>,
 }
 
@@ -326,8 +334,9 @@ impl<'a> Heard<'a> {
         Some(Self { witness, scale, intervals: Some(intervals), curve })
     }
 
-    /// The logarithm of the Bayes factor of "related, at this offset" against "unrelated". The effect is beforehand as
-    /// probable to be anything up to half of the variation, so chance must be beaten by the more the more was seen.
+    /// The logarithm of the Bayes factor of "related, at this offset" against "unrelated". The
+    /// effect is beforehand as probable to be anything up to half of the variation, so chance must
+    /// be beaten by the more the more was seen.
     fn evidence(&self, at: usize) -> Option<f64> {
         let (z, n) = self.curve.get(at).copied().flatten()?;
         let spread = 0.5 * (1.0 + n as f64 / 4.0).ln();
@@ -368,8 +377,9 @@ impl<'a> Heard<'a> {
     }
 }
 
-/// What the same witness says of several JVMs, together: each may be too unsure by itself. It is measured anew against
-/// what chance does to the sum, as JVMs that share work are alike in what chance does to them, too.
+/// What the same witness says of several JVMs, together: each may be too unsure by itself. It is
+/// measured anew against what chance does to the sum, as JVMs that share work are alike in what
+/// chance does to them, too.
 fn vote<'a>(heard: &[Heard<'a>]) -> Vec<Heard<'a>> {
     let mut groups: BTreeMap<(&str, u64), Vec<&Heard<'a>>> = BTreeMap::new();
     for one in heard.iter().filter(|h| h.witness.process.is_some() && !h.witness.either_way) {
@@ -435,7 +445,8 @@ fn significance(r: f64, n: usize) -> f64 {
     fisher(r) * (n.saturating_sub(3) as f64 / CHANGES_VARY).sqrt()
 }
 
-/// Whether two tables of the same kind started together: they correlate at no offset, and better so than by chance.
+/// Whether two tables of the same kind started together: they correlate at no offset, and better so
+/// than by chance.
 pub(super) fn together(a: &[Tick], b: &[Tick]) -> bool {
     let n = a.len().min(b.len());
     if n < FEWEST_TOGETHER {

@@ -1,22 +1,24 @@
 //! Which files tell of one and the same JVM.
 //!
-//! Evidence, any of which is enough: both name the same process id; the JVM arguments in one name the other as a
-//! log file. Failing that, a single log with collections and a single one with compilations in one directory are
-//! assumed to belong together, and that is said. A flight recording and a log have the same collections; a trace of
-//! system calls is taken for one of the only JVM there is. Never the same: two runs in one file, different JDK versions,
-//! different ids, or starts that are known and apart.
+//! Evidence, any of which is enough: both name the same process id; the JVM arguments in one name
+//! the other as a log file. Failing that, a single log with collections and a single one with
+//! compilations in one directory are assumed to belong together, and that is said. A flight
+//! recording and a log have the same collections; a trace of system calls is taken for one of the
+//! only JVM there is. Never the same: two runs in one file, different JDK versions, different ids,
+//! or starts that are known and apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::fact;
 use fathom_recording::{ClockBasis, ProcessId, Recording, Source, SpanId};
 
-/// How far two files' ideas of when their JVM started may be apart. Wall clocks are read once at the start
-/// (LogCompilation's `time_ms`) or taken from decorations in milliseconds; a clock step in between is rare.
+/// How far two files' ideas of when their JVM started may be apart. Wall clocks are read once at
+/// the start (LogCompilation's `time_ms`) or taken from decorations in milliseconds; a clock step
+/// in between is rare.
 const SAME_START_NS: i64 = 2 * fathom_recording::clock::SECOND_NS;
 
-/// And of one that was recorded live, whose start the kernel tells: stamps of logs are rounded to milliseconds, and JVMs that
-/// a script starts one after the other are further apart.
+/// And of one that was recorded live, whose start the kernel tells: stamps of logs are rounded to
+/// milliseconds, and JVMs that a script starts one after the other are further apart.
 const LIVE_START_NS: i64 = 50_000_000;
 
 /// Process ids up to this are no evidence: in containers every JVM is process 1, or a small number.
@@ -69,8 +71,8 @@ pub(super) fn merge(recording: &mut Recording, first_new: usize, warnings: &mut 
     }
 }
 
-/// Processes that a new source has samples of and that none is of by itself, with those of the same id that another is
-/// of: what `perf` saw of a whole machine, and the JVMs on it that have logs.
+/// Processes that a new source has samples of and that none is of by itself, with those of the same
+/// id that another is of: what `perf` saw of a whole machine, and the JVMs on it that have logs.
 fn sampled_beside(recording: &Recording, first_new: usize) -> Vec<(ProcessId, ProcessId)> {
     let owned: BTreeSet<u32> = recording.sources.iter().filter_map(|source| source.process).collect();
     let rows = || recording.samples.iter().map(|row| (row.process, row.source.index() >= first_new));
@@ -246,8 +248,9 @@ fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
-/// Whether JVM arguments name a file as one that the JVM writes: `-Xlog:…:file=/logs/gc.log:…`, `-Xloggc:gc.log`,
-/// `-XX:LogFile=jit.xml`. `%p` and `%t` in the argument stand for anything; endings of packing do not count.
+/// Whether JVM arguments name a file as one that the JVM writes: `-Xlog:…:file=/logs/gc.log:…`,
+/// `-Xloggc:gc.log`, `-XX:LogFile=jit.xml`. `%p` and `%t` in the argument stand for anything;
+/// endings of packing do not count.
 fn names_file(args: &str, name: &str) -> bool {
     let name = file(name).rsplit('/').next().unwrap_or_default();
     let name = [".gz", ".zst", ".bz2"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
@@ -256,7 +259,8 @@ fn names_file(args: &str, name: &str) -> bool {
     parts.filter(|part| part.len() > 1).any(|part| matches_pattern(part, name))
 }
 
-/// Whether `name` is `pattern`, in which `%p` and `%t` (HotSpot's process id and start time) stand for any text.
+/// Whether `name` is `pattern`, in which `%p` and `%t` (HotSpot's process id and start time) stand
+/// for any text.
 fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut rest = name;
     let mut parts = pattern.split("%p").flat_map(|part| part.split("%t")).peekable();

@@ -111,7 +111,8 @@ fn the_same_process_id_joins_unless_the_starts_are_apart_or_it_is_that_of_a_cont
     assert!(!joined(1, ZERO));
 }
 
-/// One dip in a table and one pause in a log fit each other, and so would many others: that is no place.
+/// One dip in a table and one pause in a log fit each other, and so would many others: that is no
+/// place.
 #[test]
 fn a_table_of_which_one_dip_fits_is_not_placed_and_what_it_may_be_is_offered() {
     let dir = tempfile::tempdir().unwrap();
@@ -151,7 +152,8 @@ fn a_table_of_which_one_dip_fits_is_not_placed_and_what_it_may_be_is_offered() {
     );
 }
 
-/// perf sees every process of a machine: those that have logs are known by their id, whichever of them perf saw most of.
+/// perf sees every process of a machine: those that have logs are known by their id, whichever of
+/// them perf saw most of.
 #[test]
 fn samples_of_perf_are_of_the_jvms_with_their_ids() {
     let dir = tempfile::tempdir().unwrap();

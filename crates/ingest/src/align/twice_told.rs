@@ -1,13 +1,14 @@
-//! What a live collector and a log have of the same JVM counts once, and so does a log that was picked up while recording
-//! when it is given again beside the recording.
+//! What a live collector and a log have of the same JVM counts once, and so does a log that was
+//! picked up while recording when it is given again beside the recording.
 
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Recording, Source, SourceId, SpanId};
 
-/// Takes the records out of a log that was picked up while recording when the same log is given beside the recording, and
-/// puts those together that several sources have ([`Recording::tell_once`]). Before the recording is sealed.
+/// Takes the records out of a log that was picked up while recording when the same log is given
+/// beside the recording, and puts those together that several sources have
+/// ([`Recording::tell_once`]). Before the recording is sealed.
 pub fn leave_out_twice_told(recording: &mut Recording) {
     leave_out_picked_up(recording);
     recording.tell_once();

@@ -1,4 +1,5 @@
-//! Whole inputs from disk: packings, archives, directories, rotated sets, and everything that can be wrong with them.
+//! Whole inputs from disk: packings, archives, directories, rotated sets, and everything that can
+//! be wrong with them.
 
 use std::fs;
 use std::io::Write;

@@ -5,13 +5,15 @@
 //!   stamps  [  GC stamps   [  ParNew: …     ]  heap, seconds    ]   [Times: …]
 //! ```
 //!
-//! A record is told by its nesting and never by the look of a line, because lines do not hold it together: tenuring
-//! tables, heap dumps, free-list statistics and whole records of the concurrent threads are printed into the middle of
-//! it. What stands between two brackets is a *text*, and a text is searched for the few shapes that mean something:
-//! stamps before a bracket, "a->b(c)", "0.1 secs", a word in parentheses.
+//! A record is told by its nesting and never by the look of a line, because lines do not hold it
+//! together: tenuring tables, heap dumps, free-list statistics and whole records of the concurrent
+//! threads are printed into the middle of it. What stands between two brackets is a *text*, and a
+//! text is searched for the few shapes that mean something: stamps before a bracket, "a->b(c)",
+//! "0.1 secs", a word in parentheses.
 //!
-//! One record may hold another: a CMS remark with CMSScavengeBeforeRemark. Any other start of a record inside an
-//! open one means that the open one was cut off (a killed JVM, a lost piece of a rotated log).
+//! One record may hold another: a CMS remark with CMSScavengeBeforeRemark. Any other start of a
+//! record inside an open one means that the open one was cut off (a killed JVM, a lost piece of a
+//! rotated log).
 
 use memchr::{memchr, memchr2};
 
@@ -22,8 +24,8 @@ use super::stamp::Stamp;
 /// How deep brackets nest: a scavenge before remark with reference processing has four levels.
 const MAX_DEPTH: usize = 12;
 
-/// How many lines a record may stay open. The longest honest filling is a class histogram before a full collection,
-/// one line a class; 50,000 classes are more than any heap that we know.
+/// How many lines a record may stay open. The longest honest filling is a class histogram before a
+/// full collection, one line a class; 50,000 classes are more than any heap that we know.
 const MAX_OPEN_LINES: u64 = 50_000;
 
 /// What `-XX:+PrintClassHistogramAfterFullGC` prints.
@@ -35,8 +37,9 @@ const NAME_LEN: usize = 48;
 /// What a record closed as.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A record begins that lies in no other. Only these come in the order of their stamps: what is printed within a
-    /// record is later than the record's own start ("200.0: [Full GC 200.0: [CMS210.5: [CMS-concurrent-sweep: …").
+    /// A record begins that lies in no other. Only these come in the order of their stamps: what is
+    /// printed within a record is later than the record's own start ("200.0: [Full GC 200.0:
+    /// [CMS210.5: [CMS-concurrent-sweep: …").
     Begins(Stamp),
     /// A stop-the-world record. Its CPU times and details may follow.
     Pause(Box<Pause>),
@@ -46,10 +49,11 @@ pub(super) enum Event {
     Times(Times),
     /// G1 says that the next cycle is started for a humongous allocation.
     HumongousRequest,
-    /// Something with a GC id began: a record, a concurrent phase, a collection of the old generation inside a record.
+    /// Something with a GC id began: a record, a concurrent phase, a collection of the old
+    /// generation inside a record.
     Identified(Stamp),
-    /// G1 has counted the objects of each class after a full collection, and took so long: the stop that it was part of
-    /// ends with it, and the collection's own record does not hold it.
+    /// G1 has counted the objects of each class after a full collection, and took so long: the stop
+    /// that it was part of ends with it, and the collection's own record does not hold it.
     CountedObjects(i64),
     /// A record was cut off before its end; the pause so far as it was read, where it is one.
     Cut(Option<Box<Pause>>),
@@ -385,8 +389,9 @@ fn milliseconds_ns(text: &[u8]) -> Option<i64> {
     exact_ns(trailing_decimal(text)).map(|ns| ns / 1000)
 }
 
-/// "GC--[PSYoungGen", "(Allocation Failure) --[PSYoungGen", "GC pause (young)-- 120M->116M(128M)": objects could not be
-/// moved (`psScavenge.cpp` and `g1CollectedHeap.cpp` print "--" then, before the sizes).
+/// "GC--[PSYoungGen", "(Allocation Failure) --[PSYoungGen", "GC pause (young)-- 120M->116M(128M)":
+/// objects could not be moved (`psScavenge.cpp` and `g1CollectedHeap.cpp` print "--" then, before
+/// the sizes).
 fn has_failure_mark(text: &[u8]) -> bool {
     memchr::memmem::find_iter(text, b"--")
         .any(|at| matches!(text.get(at + 2), None | Some(b' ')) && text.get(at + 2) != Some(&b'-'))

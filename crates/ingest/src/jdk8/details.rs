@@ -8,7 +8,8 @@
 //!    [Eden: 204.0M(204.0M)->0.0B(178.0M) Survivors: 0.0B->26.0M Heap: 204.0M(4096.0M)->67.8M(4096.0M)]
 //! ```
 //!
-//! The indentation is the nesting (`g1GCPhaseTimes.cpp`, `LineBuffer` of HotSpot 7 and 8). JDK 6 breaks inner lines in two
+//! The indentation is the nesting (`g1GCPhaseTimes.cpp`, `LineBuffer` of HotSpot 7 and 8). JDK 6
+//! breaks inner lines in two
 //! ("[Update RS (ms):  0.0  0.0" / "Avg: …]"); nothing of them is needed.
 
 use memchr::memmem;
@@ -19,7 +20,8 @@ use super::pause::{Collector, Pause};
 /// From this indentation on, a line is inside an outermost phase.
 const INNER_INDENT: usize = 5;
 
-/// Outermost phases, for logs that lost their indentation on the way to us (a log collector trimmed the lines).
+/// Outermost phases, for logs that lost their indentation on the way to us (a log collector trimmed
+/// the lines).
 const OUTERMOST: &[&[u8]] =
     &[b"Parallel Time", b"Code Root", b"String Dedup Fixup", b"Clear CT", b"SATB Drain Time", b"Other"];
 
@@ -92,7 +94,8 @@ fn milliseconds(inner: &[u8]) -> Option<(&[u8], f64)> {
     value.get(len..)?.starts_with(b" ms").then_some((inner.get(..colon)?.trim_ascii_end(), ms))
 }
 
-/// The line of sizes. Young is eden and survivors together; its capacity after the pause is eden's plus survivors.
+/// The line of sizes. Young is eden and survivors together; its capacity after the pause is eden's
+/// plus survivors.
 fn sizes(pause: &mut Pause, inner: &[u8]) {
     let change = |key: &[u8]| {
         let at = memmem::find(inner, key)?;

@@ -1,7 +1,7 @@
 //! Lines that are known and tell us nothing that we keep: heap dumps, free lists, size policies.
 //!
-//! They are recognised so that what remains unknown is really unknown, and so that their brackets and seconds are
-//! not taken for a record's.
+//! They are recognised so that what remains unknown is really unknown, and so that their brackets
+//! and seconds are not taken for a record's.
 
 /// Beginnings of such lines, spaces in front removed, grouped by the flag that prints them.
 const KNOWN: &[&[u8]] = &[
@@ -85,7 +85,8 @@ const KNOWN: &[&[u8]] = &[
     b"survivor_",
     b"capacities are the right sizes",
     b"Increasing to new size",
-    // PrintCMSInitiationStatistics, PrintPromotionFailure, PrintTLAB, PrintGCTaskTimeStamps, PrintParallelOldGCPhaseTimes
+    // PrintCMSInitiationStatistics, PrintPromotionFailure, PrintTLAB, PrintGCTaskTimeStamps,
+    // PrintParallelOldGCPhaseTimes
     b"CMSCollector",
     b"time_until_cms_gen_full",
     b"contiguous_available=",
@@ -161,8 +162,8 @@ const KNOWN: &[&[u8]] = &[
     b"/proc/meminfo:",
 ];
 
-/// Whether a line, spaces in front removed, stands beside the rows of PrintSafepointStatistics: its heading, and what it
-/// sums up at the end.
+/// Whether a line, spaces in front removed, stands beside the rows of PrintSafepointStatistics: its
+/// heading, and what it sums up at the end.
 pub(crate) fn is_beside_safepoint_rows(line: &[u8]) -> bool {
     const WORDS: [&[u8]; 4] =
         [b"vmop  ", b"Polling page always armed", b"Maximum sync time", b"Maximum vm operation time"];

@@ -1,4 +1,5 @@
-//! What the first three lines of a log (JDK 7u2 on, again in every rotated file) tell of the JVM and its machine.
+//! What the first three lines of a log (JDK 7u2 on, again in every rotated file) tell of the JVM
+//! and its machine.
 //!
 //! ```text
 //! OpenJDK 64-Bit Server VM (25.252-b09) for linux-amd64 JRE (1.8.0_252-8u252-b09-1ubuntu1-b09), built on …
@@ -6,8 +7,8 @@
 //! CommandLine flags: -XX:InitialHeapSize=4294967296 -XX:+UseG1GC
 //! ```
 //!
-//! The flags are those that differ from the JVM's defaults, so that a boolean that is not there is off. System
-//! properties do not stand here, and with them no secrets.
+//! The flags are those that differ from the JVM's defaults, so that a boolean that is not there is
+//! off. System properties do not stand here, and with them no secrets.
 
 use std::collections::BTreeMap;
 

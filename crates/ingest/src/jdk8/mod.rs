@@ -1,4 +1,5 @@
-//! GC logs of JDK 6 to 8: what `-verbose:gc`, `-Xloggc` and the Print… flags write. JDK 1.4 and 5 mostly as well.
+//! GC logs of JDK 6 to 8: what `-verbose:gc`, `-Xloggc` and the Print… flags write. JDK 1.4 and 5
+//! mostly as well.
 //!
 //! ```text
 //!   line ─▶ header? ─▶ stop? ─▶ detail of the last pause? ─▶ dump? ─▶ brackets ─▶ events ─▶ run ─▶ recording
@@ -15,11 +16,13 @@
 //! | `dumps` | lines that are known and dropped |
 //! | `run` | one JVM run: clock, spans, self-checks |
 //!
-//! Times: a stamp in front of a pause is its start; in front of a concurrent phase or a stopped line it is the end.
-//! With uptime in the log, its clock is the JVM's uptime, anchored where dates stand beside it; with dates alone it is
-//! wall-clock time; without stamps the rows are in order and not in time: one follows the other.
+//! Times: a stamp in front of a pause is its start; in front of a concurrent phase or a stopped
+//! line it is the end. With uptime in the log, its clock is the JVM's uptime, anchored where dates
+//! stand beside it; with dates alone it is wall-clock time; without stamps the rows are in order
+//! and not in time: one follows the other.
 //!
-//! Lines of PrintCompilation in between are taken as the reader of such logs takes them; warnings of the JVM as well.
+//! Lines of PrintCompilation in between are taken as the reader of such logs takes them; warnings
+//! of the JVM as well.
 //!
 //! Limits: sizes of free lists and heap dumps are not kept. Restarts are seen by uptime
 //! falling back; a log without uptime shows them only by a second header.
@@ -225,11 +228,12 @@ impl Reader {
         self.leftover(sink, number, line, text)
     }
 
-    /// A stopped line behind something else on its line: "[CMS-concurrent-mark: …]Total time …", or behind the stamps
-    /// of two threads that wrote at once.
+    /// A stopped line behind something else on its line: "[CMS-concurrent-mark: …]Total time …", or
+    /// behind the stamps of two threads that wrote at once.
     fn glued_stop(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8]) -> bool {
         let Some(at) = memmem::find(text, b"Total time for which application") else {
-            // Where there are stamps, nothing is taken from the time between stops; but it is no unknown line.
+            // Where there are stamps, nothing is taken from the time between stops; but it is no
+            // unknown line.
             let at = memmem::find(text, b"Application time:");
             return at.is_some_and(|at| application_ns(&text[at..]).is_some());
         };
@@ -251,7 +255,8 @@ impl Reader {
 
     /// Lines that are whole in themselves, whether a record is open or not.
     fn side_line(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8], first: u8) -> Option<Known> {
-        // Most lines begin with a bracket, a stamp or spaces before a bracket and hold no such word.
+        // Most lines begin with a bracket, a stamp or spaces before a bracket and hold no such
+        // word.
         match first {
             b'[' | b']' | b':' | b',' | b'(' => return None,
             b'C' | b'M' | b'O' | b'J' | b'Z' if !self.brackets.is_open() => {
@@ -328,7 +333,8 @@ impl Reader {
         warning
     }
 
-    /// What the JVM says of its trouble, without a stamp. Lines of records and stamps are spared the search.
+    /// What the JVM says of its trouble, without a stamp. Lines of records and stamps are spared
+    /// the search.
     fn trouble(&mut self, sink: &mut dyn Sink, number: u64, text: &[u8]) -> bool {
         let said = text.first().filter(|b| b.is_ascii_alphabetic() || **b == b'#');
         let Some(said) = said.and_then(|_| trouble::said_in(text)) else { return false };
@@ -360,7 +366,8 @@ impl Reader {
                     self.details.reset();
                     let run = self.this_run(sink);
                     if pause.stamp.is_empty() {
-                        // Another thread wrote into it: "0.1830.183: : [Full GC". Lines to come may be later.
+                        // Another thread wrote into it: "0.1830.183: : [Full GC". Lines to come may
+                        // be later.
                         pause.stamp = run.stamp_here();
                     }
                     run.reached(pause.stamp);
@@ -414,7 +421,8 @@ impl Reader {
         }
     }
 
-    /// The run that a record with this stamp belongs to; a new one when there is none or the JVM was restarted.
+    /// The run that a record with this stamp belongs to; a new one when there is none or the JVM
+    /// was restarted.
     fn run_for(&mut self, sink: &mut dyn Sink, stamp: Stamp) -> &mut Run {
         self.end_run_unless_it_holds(sink, stamp);
         self.this_run(sink)

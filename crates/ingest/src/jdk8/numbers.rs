@@ -1,8 +1,8 @@
 //! Numbers as these logs print them: seconds taken exactly, sizes with units, either decimal sign.
 //!
-//! HotSpot prints with the C library's locale, so `0.0123` may read `0,0123` (a JVM started with `LC_NUMERIC` of
-//! most of Europe). Seconds become nanoseconds digit by digit, never through a float: sums must agree with what a
-//! reader adds up by hand.
+//! HotSpot prints with the C library's locale, so `0.0123` may read `0,0123` (a JVM started with
+//! `LC_NUMERIC` of most of Europe). Seconds become nanoseconds digit by digit, never through a
+//! float: sums must agree with what a reader adds up by hand.
 
 use memchr::memmem;
 
@@ -56,8 +56,8 @@ pub(super) fn leading_integer(text: &[u8]) -> Option<i64> {
     Some(value)
 }
 
-/// Decimal seconds such as "0.0559082" as nanoseconds, exactly; digits beyond the ninth are dropped. A leading
-/// minus is taken: clocks that stepped back made JDK 6 print such durations.
+/// Decimal seconds such as "0.0559082" as nanoseconds, exactly; digits beyond the ninth are
+/// dropped. A leading minus is taken: clocks that stepped back made JDK 6 print such durations.
 pub(super) fn exact_ns(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -86,8 +86,8 @@ pub(super) fn exact_ns(text: &[u8]) -> Option<i64> {
     Some(if negative { -ns } else { ns })
 }
 
-/// Where `needle` stands last in `text`. Texts are short and most hold none, so that looking for the needle's rarest
-/// byte is twice as fast as preparing a searcher for each.
+/// Where `needle` stands last in `text`. Texts are short and most hold none, so that looking for
+/// the needle's rarest byte is twice as fast as preparing a searcher for each.
 fn last(text: &[u8], needle: &[u8], rare: usize) -> Option<usize> {
     let mut end = text.len();
     loop {
@@ -104,8 +104,8 @@ pub(super) fn seconds_ns(text: &[u8]) -> Option<i64> {
     exact_ns(trailing_decimal(text.get(..last(text, b" sec", 1)?)?))
 }
 
-/// The number that `text` ends with: digits with at most one decimal sign, and a minus where one stands.
-/// In ", 0,0123" the first comma belongs to the sentence and the second to the number.
+/// The number that `text` ends with: digits with at most one decimal sign, and a minus where one
+/// stands. In ", 0,0123" the first comma belongs to the sentence and the second to the number.
 pub(super) fn trailing_decimal(text: &[u8]) -> &[u8] {
     let mut start = text.len();
     let mut sign_seen = false;
@@ -144,7 +144,8 @@ pub(super) fn leading_size(text: &[u8]) -> Option<(f64, usize)> {
     Some((number * unit, len + 1))
 }
 
-/// A size with a capacity, "204.0M(4096.0M)" or "204.0M", at the start of `text`, and how long it is.
+/// A size with a capacity, "204.0M(4096.0M)" or "204.0M", at the start of `text`, and how long it
+/// is.
 fn leading_used(text: &[u8]) -> Option<(f64, Option<f64>, usize)> {
     let (used, len) = leading_size(text)?;
     let capacity = match text.get(len..) {

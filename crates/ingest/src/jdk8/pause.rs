@@ -8,12 +8,13 @@ use fathom_recording::vocabulary::failure;
 use super::numbers::Change;
 use super::stamp::Stamp;
 
-/// Qualifiers in parentheses that tell which kind of pause it is, and so belong to its name (`g1CollectedHeap.cpp`,
-/// `log_gc_header`).
+/// Qualifiers in parentheses that tell which kind of pause it is, and so belong to its name
+/// (`g1CollectedHeap.cpp`, `log_gc_header`).
 const KINDS: &[&[u8]] = &[b"young", b"mixed", b"partial", b"initial-mark"];
 
-/// What a collection may fail at, as JDK 6 to 8 print it in parentheses, and the recording's word for it: G1 ran out of
-/// to-space, a scavenge could not promote, CMS lost its race, or somebody else's collection broke it off.
+/// What a collection may fail at, as JDK 6 to 8 print it in parentheses, and the recording's word
+/// for it: G1 ran out of to-space, a scavenge could not promote, CMS lost its race, or somebody
+/// else's collection broke it off.
 const FAILURES: &[(&[u8], &str)] = &[
     (b"to-space exhausted", failure::EVACUATION_FAILURE),
     (b"to-space overflow", failure::EVACUATION_FAILURE),
@@ -31,7 +32,8 @@ fn is_neutral(text: &[u8]) -> bool {
     NEUTRAL.contains(&text) || text.strip_prefix(b"full ").is_some_and(|n| n.iter().all(u8::is_ascii_digit))
 }
 
-/// `GCCause::to_string` of HotSpot 8 (`gcCause.cpp`); "System" is how JDK 6 and 7 call `System.gc()`.
+/// `GCCause::to_string` of HotSpot 8 (`gcCause.cpp`); "System" is how JDK 6 and 7 call
+/// `System.gc()`.
 const CAUSES: &[&str] = &[
     "System.gc()",
     "System",
@@ -71,7 +73,8 @@ const CAUSES: &[&str] = &[
 /// Names grow by their qualifiers up to this length, bytes.
 const MAX_NAME: usize = 120;
 
-/// How many qualifiers and phases a record may have before the rest is dropped: real ones have under ten.
+/// How many qualifiers and phases a record may have before the rest is dropped: real ones have
+/// under ten.
 const MAX_ITEMS: usize = 32;
 
 /// Which collector a record's shape tells.
@@ -210,7 +213,8 @@ impl Pause {
         inner.failures.iter().for_each(|word| self.fail(word));
     }
 
-    /// Takes the "--" that a scavenge and G1 print behind their names when objects could not be moved.
+    /// Takes the "--" that a scavenge and G1 print behind their names when objects could not be
+    /// moved.
     pub fn fail_to_move(&mut self) {
         let g1 = self.collector == Some(Collector::G1);
         self.fail(if g1 { failure::EVACUATION_FAILURE } else { failure::PROMOTION_FAILED });
@@ -297,11 +301,12 @@ impl Pause {
 
     /// Milliseconds of the pause in which nothing that was timed happened; known for G1 alone.
     ///
-    /// G1 of JDK 8 times nearly everything between the start and the end of an evacuation: the parallel part, some
-    /// serial steps, and "Other" with its own parts. What remains after all of them is time that no timed work took:
-    /// writing the log lies there, and waiting for a CPU, and rarely used work (heap verification, remembered-set
-    /// statistics), which burns CPU. So it accuses nobody without the CPU times. The phases are rounded to 0.1 ms.
-    /// JDK 6 and 7 leave too much untimed to say anything.
+    /// G1 of JDK 8 times nearly everything between the start and the end of an evacuation: the
+    /// parallel part, some serial steps, and "Other" with its own parts. What remains after all of
+    /// them is time that no timed work took: writing the log lies there, and waiting for a CPU, and
+    /// rarely used work (heap verification, remembered-set statistics), which burns CPU. So it
+    /// accuses nobody without the CPU times. The phases are rounded to 0.1 ms. JDK 6 and 7 leave
+    /// too much untimed to say anything.
     pub fn idle_ms(&self) -> Option<f64> {
         let evacuation = self.phases.iter().any(|(name, _)| name == "Parallel Time");
         let timed = self.phases_sum_ms()? + self.other_parts_ms;

@@ -45,7 +45,8 @@ struct Sums {
     overlapping: u64,
     stops: u64,
     stop_ns: i64,
-    /// Pauses between the first stop and the last: a log may begin or end without its stopped lines.
+    /// Pauses between the first stop and the last: a log may begin or end without its stopped
+    /// lines.
     beside_stops: Option<Beside>,
     next_id: Option<i64>,
     /// Ids that were passed over and have not come later.
@@ -60,7 +61,8 @@ struct Sums {
 
 impl Sums {
     /// A Full GC, or the end of the log, comes before the cycle's thread has written anything
-    /// (`ConcurrentMarkThread::run` of JDK 8 writes no line of a cycle that was aborted before it began).
+    /// (`ConcurrentMarkThread::run` of JDK 8 writes no line of a cycle that was aborted before it
+    /// began).
     fn end_cycle(&mut self) {
         if self.cycle_id.take().is_some_and(|id| self.missing_ids.remove(&id)) {
             self.silent_cycles += 1;
@@ -157,7 +159,8 @@ impl Run {
         self.tally.records > 0
     }
 
-    /// Notes a stamp in the order of the log and gives its time on the run's clock; without a stamp, where the log is.
+    /// Notes a stamp in the order of the log and gives its time on the run's clock; without a
+    /// stamp, where the log is.
     pub fn time(&mut self, stamp: Stamp) -> i64 {
         if let (Some(date), Some(uptime)) = (stamp.date_ns, stamp.uptime_ns) {
             let now = date.saturating_sub(uptime);
@@ -171,8 +174,8 @@ impl Run {
         t
     }
 
-    /// Notes how far the log has come: what falls back behind it is a restart. A pause is written when its details have
-    /// been read, which may be after the next record began.
+    /// Notes how far the log has come: what falls back behind it is a restart. A pause is written
+    /// when its details have been read, which may be after the next record began.
     pub fn reached(&mut self, stamp: Stamp) {
         if let Some(uptime) = stamp.uptime_ns {
             self.last_uptime_ns = Some(self.last_uptime_ns.map_or(uptime, |last| last.max(uptime)));
@@ -253,8 +256,8 @@ impl Run {
         self.tally.records += 1;
     }
 
-    /// Notes a GC id. Ids go up by one for every collection and every concurrent cycle; the records of a cycle repeat
-    /// its id, and a record that takes long may end after one with a later id.
+    /// Notes a GC id. Ids go up by one for every collection and every concurrent cycle; the records
+    /// of a cycle repeat its id, and a record that takes long may end after one with a later id.
     pub fn id(&mut self, id: i64) {
         let sums = &mut self.sums;
         let next = sums.next_id.unwrap_or(id);
@@ -342,8 +345,8 @@ impl Run {
         self.event(sink, (kind::GC_CONCURRENT, &phase.name), (t0_ns, t1_ns), phase.line, &figures);
     }
 
-    /// Writes what a line of PrintCompilation says. Its stamp is uptime; in a log on another clock it is placed where
-    /// it stands. False when it says something that nobody knows.
+    /// Writes what a line of PrintCompilation says. Its stamp is uptime; in a log on another clock
+    /// it is placed where it stands. False when it says something that nobody knows.
     pub fn compilation(&mut self, sink: &mut dyn Sink, number: u64, line: &CompilationLine<'_>) -> bool {
         let uptime_ns = line.stamp_ms.and_then(|ms| ms.checked_mul(MILLI_NS));
         let t_ns = uptime_ns.filter(|_| self.basis == ClockBasis::JvmUptime).unwrap_or(self.cursor_ns);
@@ -386,7 +389,8 @@ impl Run {
         true
     }
 
-    /// Takes a stopped line: `stopped_ns` long, ending at `stamp`, or without one around the pause before it.
+    /// Takes a stopped line: `stopped_ns` long, ending at `stamp`, or without one around the pause
+    /// before it.
     pub fn stopped(&mut self, line: u64, stamp: Stamp, told: super::safepoints::StoppedLine) {
         let stamped = self.place(stamp).is_some();
         let pause_end = self.sums.unstopped_end_ns.take();

@@ -1,18 +1,21 @@
 //! Stops of all threads, told in two ways that must not be counted twice.
 //!
-//! `PrintGCApplicationStoppedTime` prints a line at the end of every stop, to the nanosecond, without saying what it
-//! was for. `PrintSafepointStatistics` prints a row for each (most of them), in milliseconds, with the VM operation, the
-//! threads and the parts of the stop; rows come in batches of 300 (PrintSafepointStatisticsCount), long after.
+//! `PrintGCApplicationStoppedTime` prints a line at the end of every stop, to the nanosecond,
+//! without saying what it was for. `PrintSafepointStatistics` prints a row for each (most of them),
+//! in milliseconds, with the VM operation, the threads and the parts of the stop; rows come in
+//! batches of 300 (PrintSafepointStatisticsCount), long after.
 //!
-//! Where both are there, a row gives its name and parts to the stopped line of the same stop, and no span of its own.
-//! For that the last stopped lines are held back. A row without a line becomes a span when it lies before the first
-//! or after the last line; between them it is dropped: the line of its stop was too long ago to be held.
+//! Where both are there, a row gives its name and parts to the stopped line of the same stop, and
+//! no span of its own. For that the last stopped lines are held back. A row without a line becomes
+//! a span when it lies before the first or after the last line; between them it is dropped: the
+//! line of its stop was too long ago to be held.
 //!
-//! JDK 9 to 12 have the same two (`Total time for which …` in unified logs, where the operation is named on a line of its
-//! own); their reader holds them together here as well.
+//! JDK 9 to 12 have the same two (`Total time for which …` in unified logs, where the operation is
+//! named on a line of its own); their reader holds them together here as well.
 //!
-//! Columns (`SafepointSynchronize` of HotSpot 8 to 12, `update_statistics_on_*`): `spin` and `block` are parts of `sync`,
-//! which lasts from the request until all threads stand; `cleanup` and `vmop` follow it.
+//! Columns (`SafepointSynchronize` of HotSpot 8 to 12, `update_statistics_on_*`): `spin` and
+//! `block` are parts of `sync`, which lasts from the request until all threads stand; `cleanup` and
+//! `vmop` follow it.
 
 use std::collections::VecDeque;
 
@@ -23,7 +26,8 @@ use memchr::memmem;
 use super::numbers::seconds_ns;
 use super::stamp::Stamp;
 
-/// How many stops and rows are held back: more than the 300 rows of a batch, with room for what lies between.
+/// How many stops and rows are held back: more than the 300 rows of a batch, with room for what
+/// lies between.
 const HELD: usize = 1024;
 
 /// How much a row's start may differ from that of its stop: both stamps are cut to milliseconds.
@@ -65,7 +69,8 @@ impl Stop {
     }
 }
 
-/// "Total time for which application threads were stopped: 0.03 seconds, Stopping threads took: 0.00002 seconds".
+/// "Total time for which application threads were stopped: 0.03 seconds, Stopping threads took:
+/// 0.00002 seconds".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StoppedLine {
     pub stopped_ns: i64,

@@ -1,14 +1,14 @@
 //! The stamps in front of a record: `2015-05-13T13:28:51.504-0400: 12.356: #7: [GC …`.
 //!
-//! Date stamp (PrintGCDateStamps), uptime (PrintGCTimeStamps) and GC id (PrintGCID), each optional, in this order
-//! (HotSpot 8 `outputStream::gclog_stamp`). They stand before every bracket that starts something, also glued to
-//! the text before them ("Full GC0.855: [Tenured"), so they are read backwards from the bracket. All tell when the
-//! thing behind them *starts*.
+//! Date stamp (PrintGCDateStamps), uptime (PrintGCTimeStamps) and GC id (PrintGCID), each optional,
+//! in this order (HotSpot 8 `outputStream::gclog_stamp`). They stand before every bracket that
+//! starts something, also glued to the text before them ("Full GC0.855: [Tenured"), so they are
+//! read backwards from the bracket. All tell when the thing behind them *starts*.
 
 use super::numbers::{exact_ns, leading_integer};
 
-/// What HotSpot prints where a record has no id (`GCId::UNDEFINED`, -1 as unsigned): a concurrent mark that ends while
-/// a Full GC gives it up.
+/// What HotSpot prints where a record has no id (`GCId::UNDEFINED`, -1 as unsigned): a concurrent
+/// mark that ends while a Full GC gives it up.
 const UNDEFINED_ID: i64 = u32::MAX as i64;
 
 /// Length of a date stamp: `os::iso8601_time` prints fixed columns, "2015-05-13T13:28:51.504-0400".
@@ -78,8 +78,9 @@ impl Stamp {
         (stamp, rest)
     }
 
-    /// A line without the stamps in front of it and without what is left of stamps that another thread wrote into:
-    /// "2026-11-23T02:03:44.297+0000 concurrent mark-sweep generation: …", "0.156: #7: {Heap before …".
+    /// A line without the stamps in front of it and without what is left of stamps that another
+    /// thread wrote into: "2026-11-23T02:03:44.297+0000 concurrent mark-sweep generation: …",
+    /// "0.156: #7: {Heap before …".
     pub fn stripped(line: &[u8]) -> &[u8] {
         let stands_in_stamp =
             |b: &u8| matches!(b, b'0'..=b'9' | b'-' | b'+' | b':' | b'.' | b',' | b'#' | b' ');
@@ -95,7 +96,8 @@ impl Stamp {
     }
 }
 
-/// Uptime is printed with three decimals; a number without any is no stamp (sizes, ages, line numbers).
+/// Uptime is printed with three decimals; a number without any is no stamp (sizes, ages, line
+/// numbers).
 fn uptime(number: &[u8]) -> Option<i64> {
     let sign = number.iter().position(|b| matches!(b, b'.' | b','))?;
     (sign > 0 && sign + 1 < number.len()).then(|| exact_ns(number)).flatten()

@@ -1,4 +1,5 @@
-//! Where the events of one JVM run go: source and process, counters, and what has to wait for more events.
+//! Where the events of one JVM run go: source and process, counters, and what has to wait for more
+//! events.
 
 use std::collections::BTreeMap;
 
@@ -139,7 +140,8 @@ impl<'s> Book<'s> {
         self.stops = stops;
     }
 
-    /// Whether a chunk of this identity, or of none, is of this run. Stamps of a start are in milliseconds.
+    /// Whether a chunk of this identity, or of none, is of this run. Stamps of a start are in
+    /// milliseconds.
     pub(super) fn is_of(&self, identity: Option<(i64, i64)>) -> bool {
         self.identity.zip(identity).is_none_or(|(a, b)| a == b)
     }
@@ -248,7 +250,8 @@ impl<'s> Book<'s> {
         self.settings.get(event)?.get(setting).map(String::as_str)
     }
 
-    /// A setting that is a length of time ("20 ms", async-profiler's "5000000" nanoseconds), nanoseconds.
+    /// A setting that is a length of time ("20 ms", async-profiler's "5000000" nanoseconds),
+    /// nanoseconds.
     pub(super) fn setting_ns(&self, event: &str, setting: &str) -> Option<i64> {
         length_ns(self.setting(event, setting)?)
     }
@@ -260,7 +263,8 @@ impl<'s> Book<'s> {
         collections.write(&mut self, true);
         let mut stops = std::mem::take(&mut self.stops);
         stops.write(&mut self, true);
-        // A run says that what stopped the JVM is told for all of it. A profiler's recording tells of no collections.
+        // A run says that what stopped the JVM is told for all of it. A profiler's recording tells
+        // of no collections.
         let of_the_jdk = self.setting("jdk.GarbageCollection", "enabled") == Some("true")
             || self.counts.contains_key("jdk.GarbageCollection");
         for (from, to) in std::mem::take(&mut self.covers_ns) {
@@ -289,7 +293,8 @@ impl<'s> Book<'s> {
         self.sink
     }
 
-    /// Keeps as a fact which events are only in the recording when they last longer than their threshold.
+    /// Keeps as a fact which events are only in the recording when they last longer than their
+    /// threshold.
     fn tell_thresholds(&mut self) {
         let mut told: Vec<_> = self
             .settings

@@ -1,8 +1,9 @@
 //! The primitives of a chunk: bounded integers, floating-point numbers and strings.
 //!
-//! Integers are big-endian, or, in chunks with the feature "compressed integers" (all of JDK 11 and later and of
-//! async-profiler), little-endian base 128 with at most nine bytes, of which the ninth holds eight bits
-//! (`JfrCheckpointWriter`, `CompressedRecordingInput` of JDK 17). Reading past the end gives `None`, never a panic.
+//! Integers are big-endian, or, in chunks with the feature "compressed integers" (all of JDK 11 and
+//! later and of async-profiler), little-endian base 128 with at most nine bytes, of which the ninth
+//! holds eight bits (`JfrCheckpointWriter`, `CompressedRecordingInput` of JDK 17). Reading past the
+//! end gives `None`, never a panic.
 
 use std::borrow::Cow;
 
@@ -137,7 +138,8 @@ impl<'a> Bytes<'a> {
         Some(value | u64::from(self.u8()?) << 56)
     }
 
-    /// Goes over `count` compressed integers. Most are of one or two bytes, so that several are passed at once.
+    /// Goes over `count` compressed integers. Most are of one or two bytes, so that several are
+    /// passed at once.
     #[inline]
     pub(super) fn skip_varints(&mut self, count: usize) -> Option<()> {
         let mut left = count as u32;
@@ -158,7 +160,8 @@ impl<'a> Bytes<'a> {
                 self.at += 9;
                 left -= 1;
             } else if ends <= left {
-                // The next eight bytes begin where an integer begins, so that a ninth byte is always seen as one.
+                // The next eight bytes begin where an integer begins, so that a ninth byte is
+                // always seen as one.
                 self.at += 8 - last_bytes.leading_zeros() as usize / 8;
                 left -= ends;
             } else {
@@ -207,7 +210,8 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    /// How many of something follow; each takes a byte or more, so that there are never more than bytes left.
+    /// How many of something follow; each takes a byte or more, so that there are never more than
+    /// bytes left.
     pub(super) fn length(&mut self) -> Option<usize> {
         let n = usize::try_from(self.int()?).ok()?;
         (n <= self.left()).then_some(n)
@@ -252,7 +256,8 @@ mod tests {
 
     #[test]
     fn integers_are_read_and_passed_alike_wherever_the_data_ends() {
-        // Integers of all lengths in changing order, by a generator of fixed numbers; ninth bytes with the high bit set too.
+        // Integers of all lengths in changing order, by a generator of fixed numbers; ninth bytes
+        // with the high bit set too.
         let mut state = 1u64;
         let mut values = Vec::new();
         let mut data = Vec::new();

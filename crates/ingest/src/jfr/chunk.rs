@@ -5,9 +5,10 @@
 //! 48 start, ticks   56 ticks per second   64 state   66 features (1: compressed integers)   68 events …
 //! ```
 //!
-//! A finished chunk has its size in the header. One that a JVM was still writing (copied from its repository, or left
-//! behind by a JVM that was killed) has the size of its last flush, or none, and a state that is not 0
-//! (`ChunkHeader`, JDK 14 and later): it ends where its events end. Where the header's size is damaged, the same holds.
+//! A finished chunk has its size in the header. One that a JVM was still writing (copied from its
+//! repository, or left behind by a JVM that was killed) has the size of its last flush, or none,
+//! and a state that is not 0 (`ChunkHeader`, JDK 14 and later): it ends where its events end. Where
+//! the header's size is damaged, the same holds.
 
 use std::io::Read;
 
@@ -19,8 +20,8 @@ use crate::Lines;
 pub(super) const MAGIC: &[u8] = b"FLR\0";
 /// Size of the header.
 const HEADER: usize = 68;
-/// The largest chunk that is taken into memory whole. The JDK begins a new chunk after 12 MB and async-profiler after
-/// 100 MB; what lies behind this is left out and said.
+/// The largest chunk that is taken into memory whole. The JDK begins a new chunk after 12 MB and
+/// async-profiler after 100 MB; what lies behind this is left out and said.
 const LARGEST: usize = 1 << 30;
 /// How much more is read at a time.
 const STEP: usize = 1 << 20;
@@ -118,7 +119,8 @@ impl<'l> Chunks<'l> {
         let header = self.header()?;
         let size = usize::try_from(header.size).unwrap_or(usize::MAX);
         let whole = !header.in_flight && (HEADER..=LARGEST).contains(&size) && self.fill(size);
-        // What follows a whole chunk is another or the end; otherwise its size is believed only if an event ends there.
+        // What follows a whole chunk is another or the end; otherwise its size is believed only if
+        // an event ends there.
         let followed = |me: &mut Self| !me.fill(size + MAGIC.len()) || me.buffer[size..].starts_with(MAGIC);
         let whole = whole && (followed(self) || ends_at(&self.buffer[..size], header.compressed));
         let end = if whole {
@@ -150,7 +152,8 @@ impl<'l> Chunks<'l> {
     }
 }
 
-/// Where the events of a chunk end whose size is not known: at the next chunk, or at what is no event.
+/// Where the events of a chunk end whose size is not known: at the next chunk, or at what is no
+/// event.
 fn end_of_events(data: &[u8], compressed: bool) -> usize {
     let mut at = HEADER;
     while let Some(next) = Event::at(data, at, compressed) {

@@ -1,5 +1,5 @@
-//! Collections, put together from the events that tell of one: the collection, its pauses and phases, the heap before
-//! and after it.
+//! Collections, put together from the events that tell of one: the collection, its pauses and
+//! phases, the heap before and after it.
 //!
 //! ```text
 //! GarbageCollection ├───────────────── gcId 4, "G1Old", sum of pauses ────────────────┤
@@ -8,9 +8,9 @@
 //! GCHeapSummary     ▲ Before GC                                                        ▲ After GC
 //! ```
 //!
-//! A pause is one `GCPhasePause`. Where those are switched off, a collection whose pauses add up to its whole length is
-//! one pause; of any other it is known that there were pauses, and not when. Pauses are called what `-Xlog:gc` calls
-//! them, so that one name means one thing in a recording.
+//! A pause is one `GCPhasePause`. Where those are switched off, a collection whose pauses add up to
+//! its whole length is one pause; of any other it is known that there were pauses, and not when.
+//! Pauses are called what `-Xlog:gc` calls them, so that one name means one thing in a recording.
 
 use std::collections::BTreeMap;
 
@@ -171,7 +171,8 @@ impl Collection {
             if failed {
                 figures.push((figure::EVACUATION_FAILURE, 1.0));
             }
-            // Not their sum: events time only a few of the parts, and a rule would take the rest for idle.
+            // Not their sum: events time only a few of the parts, and a rule would take the rest
+            // for idle.
             if name.contains("Full") {
                 figures.push((figure::FULL, 1.0));
             }
@@ -208,7 +209,8 @@ impl Collection {
         }
     }
 
-    /// The parts of a pause, with their keys, added up by name. None when they overlap: then their sum means nothing.
+    /// The parts of a pause, with their keys, added up by name. None when they overlap: then their
+    /// sum means nothing.
     fn phases_within(&self, pause: &Phase) -> Vec<(String, f64)> {
         let within = self.phases.iter().filter(|p| p.t0_ns >= pause.t0_ns && p.t1_ns <= pause.t1_ns);
         let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
@@ -225,8 +227,8 @@ impl Collection {
 }
 
 impl Whole {
-    /// Whether the collection is one stop of the world. The sum of pauses and the collection are stamped apart, some
-    /// microseconds.
+    /// Whether the collection is one stop of the world. The sum of pauses and the collection are
+    /// stamped apart, some microseconds.
     fn is_one_pause(&self) -> bool {
         let length = self.t1_ns.saturating_sub(self.t0_ns);
         self.pauses_ns

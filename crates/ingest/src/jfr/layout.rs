@@ -1,8 +1,10 @@
-//! How the values of a type lie in a chunk: its fields as a flat list of steps, of which some are kept.
+//! How the values of a type lie in a chunk: its fields as a flat list of steps, of which some are
+//! kept.
 //!
-//! A layout is made once a type and chunk and then followed for each event, without looking at names again. Nested
-//! types become part of the list; what nobody asks for is one step for as many fields as stand together, and what lies
-//! behind the last field that is asked for is not read at all.
+//! A layout is made once a type and chunk and then followed for each event, without looking at
+//! names again. Nested types become part of the list; what nobody asks for is one step for as many
+//! fields as stand together, and what lies behind the last field that is asked for is not read at
+//! all.
 
 use super::bytes::{Bytes, Text};
 use super::metadata::{Types, Unit};
@@ -61,7 +63,8 @@ pub(super) enum Value<'a> {
     /// The type has no such field.
     #[default]
     Absent,
-    /// An integer; a moment (nanoseconds since the epoch) or a length of time (nanoseconds) by the field's unit.
+    /// An integer; a moment (nanoseconds since the epoch) or a length of time (nanoseconds) by the
+    /// field's unit.
     Integer(i64),
     /// A floating-point number.
     Real(f64),
@@ -90,7 +93,8 @@ impl Clock {
         self.start_ns.saturating_add(self.span(ticks.saturating_sub(self.start_ticks)))
     }
 
-    /// A length of time, nanoseconds. The JVM marks "for ever" and "none" by the largest and smallest integers.
+    /// A length of time, nanoseconds. The JVM marks "for ever" and "none" by the largest and
+    /// smallest integers.
     fn span(&self, ticks: i64) -> i64 {
         if ticks == i64::MIN || ticks == i64::MAX { ticks } else { (ticks as f64 * self.tick_ns) as i64 }
     }
@@ -105,9 +109,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of the type at `class`, with the fields named in `wanted` ("heapSpace.committedSize" for one of a
-    /// type within it) in slots of the same order. `None`: the chunk does not describe the type fully, or nests it
-    /// without end.
+    /// The layout of the type at `class`, with the fields named in `wanted`
+    /// ("heapSpace.committedSize" for one of a type within it) in slots of the same order. `None`:
+    /// the chunk does not describe the type fully, or nests it without end.
     pub(super) fn of(types: &Types, class: u32, wanted: &[&str]) -> Option<Self> {
         let mut left = MOST;
         let steps = if types.class(class)?.name == "java.lang.String" {
@@ -156,7 +160,8 @@ impl Layout {
         matches!(self.steps.last(), Some(Step::Many(_, Some(of))) if *of == slot)
     }
 
-    /// Reads a value that [ends with](Self::ends_with) an array, up to the first element of that: gives their number.
+    /// Reads a value that [ends with](Self::ends_with) an array, up to the first element of that:
+    /// gives their number.
     pub(super) fn read_up_to_array<'a>(
         &self,
         bytes: &mut Bytes<'a>,

@@ -5,8 +5,8 @@
 //!                                                      └─ region             └─ setting*, annotation*
 //! ```
 //!
-//! Numeric ids of types differ between JVMs, between JDK and async-profiler and between chunks of one file: a type is
-//! known by its name only, and everything here holds for one chunk.
+//! Numeric ids of types differ between JVMs, between JDK and async-profiler and between chunks of
+//! one file: a type is known by its name only, and everything here holds for one chunk.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Flight recordings: what `-XX:StartFlightRecording`, `jcmd JFR.dump`, the repository of a JVM that was killed, and
-//! async-profiler (`-o jfr`) write; format versions 1 and 2.
+//! Flight recordings: what `-XX:StartFlightRecording`, `jcmd JFR.dump`, the repository of a JVM
+//! that was killed, and async-profiler (`-o jfr`) write; format versions 1 and 2.
 //!
 //! ```text
 //! stream ─▶ chunk ─┬─▶ metadata ─▶ types ─▶ layouts          per chunk: ids of types differ from chunk to chunk
@@ -7,11 +7,12 @@
 //!                  └─▶ events ─▶ kinds by name ─▶ recording
 //! ```
 //!
-//! A chunk at a time is in memory, and of it only where the entries of its pools lie. Everything is bounded by the
-//! bytes that are there; whatever is damaged is counted, and what stands before and behind it is read.
+//! A chunk at a time is in memory, and of it only where the entries of its pools lie. Everything is
+//! bounded by the bytes that are there; whatever is damaged is counted, and what stands before and
+//! behind it is read.
 //!
-//! A file may hold chunks of several runs (concatenated files); a run is told by the process id and the start of its
-//! JVM. Chunks that do not say whose they are belong to the run before them.
+//! A file may hold chunks of several runs (concatenated files); a run is told by the process id and
+//! the start of its JVM. Chunks that do not say whose they are belong to the run before them.
 
 mod book;
 mod bytes;
@@ -42,7 +43,8 @@ pub(crate) struct Jfr;
 
 const ID: &str = "jfr";
 
-/// Numeric ids of the two kinds of events that describe the others; all other ids are the writer's own.
+/// Numeric ids of the two kinds of events that describe the others; all other ids are the writer's
+/// own.
 const METADATA: u64 = 0;
 const CHECKPOINT: u64 = 1;
 
@@ -140,7 +142,8 @@ struct Content {
 }
 
 impl Content {
-    /// Looks through a chunk. `None`: it does not describe its types, and nothing in it can be read.
+    /// Looks through a chunk. `None`: it does not describe its types, and nothing in it can be
+    /// read.
     fn of(chunk: &Chunk<'_>) -> Option<Self> {
         let compressed = chunk.header.compressed;
         let types = |event: chunk::Event| {
@@ -298,7 +301,8 @@ impl<'a> Walk<'_, 'a, '_> {
     }
 }
 
-/// When an event began, if that can be of its chunk: a damaged stamp must not stretch the recording over centuries.
+/// When an event began, if that can be of its chunk: a damaged stamp must not stretch the recording
+/// over centuries.
 fn within(chunk: &Chunk<'_>, values: &[Value<'_>]) -> Option<i64> {
     let Some(Value::Integer(t_ns)) = values.first() else { return None };
     let end_ns = chunk.header.end_ns().filter(|_| !chunk.cut);
@@ -308,8 +312,8 @@ fn within(chunk: &Chunk<'_>, values: &[Value<'_>]) -> Option<i64> {
     (fits && *t_ns >= 0 && ends_ns >= chunk.header.start_ns.saturating_sub(OUTSIDE_NS)).then_some(*t_ns)
 }
 
-/// When an event of another program began, if that is before its chunk and since the JVM began: what it says of an object that
-/// is still alive may have the moment in which that was allocated.
+/// When an event of another program began, if that is before its chunk and since the JVM began:
+/// what it says of an object that is still alive may have the moment in which that was allocated.
 fn since_start(chunk: &Chunk<'_>, book: &Book<'_>, values: &[Value<'_>]) -> Option<i64> {
     let Some(Value::Integer(t_ns)) = values.first() else { return None };
     (*t_ns >= book.started_ns()? && *t_ns <= chunk.header.start_ns).then_some(*t_ns)

@@ -1,7 +1,7 @@
 //! What the numbers in a chunk's events stand for: strings, classes, methods, threads, stacks.
 //!
-//! Each is resolved once a chunk and remembered under its key. A pool may be damaged so that an entry names itself;
-//! resolving goes a few steps deep and no further.
+//! Each is resolved once a chunk and remembered under its key. A pool may be damaged so that an
+//! entry names itself; resolving goes a few steps deep and no further.
 
 use std::rc::Rc;
 
@@ -89,7 +89,8 @@ impl<'a> Names<'a> {
         Some((Bytes::new(self.data, from, self.compressed), to))
     }
 
-    /// The name that a value stands for: a string, a class, "package.Class.method", a thread's name, a GC cause.
+    /// The name that a value stands for: a string, a class, "package.Class.method", a thread's
+    /// name, a GC cause.
     pub(super) fn text(&mut self, value: Value<'a>) -> Option<Rc<str>> {
         self.text_within(value, STEPS)
     }
@@ -226,7 +227,8 @@ impl<'a> Names<'a> {
         Some(sink.thread(process, tid, &name, Role::of_named(&name, Some(java_id > 0))))
     }
 
-    /// The frame that stands for a class of which an object was allocated: its name as it is written in Java.
+    /// The frame that stands for a class of which an object was allocated: its name as it is
+    /// written in Java.
     pub(super) fn class_frame(&mut self, class: Value<'a>, sink: &mut dyn Sink) -> Option<FrameId> {
         let key = if let Value::Ref(pool, key) = class { Some((pool, key)) } else { None };
         if let Some(known) = key.and_then(|key| self.class_frames.get(&key)) {
@@ -298,7 +300,8 @@ fn is_library(class: &str) -> bool {
     class.ends_with(".so") || class.contains(".so.") || class.starts_with('[') || class.starts_with("lib")
 }
 
-/// Names of the JDK (`JfrFrameType`) and of async-profiler (`FrameType`). The JDK does not tell C1 from C2.
+/// Names of the JDK (`JfrFrameType`) and of async-profiler (`FrameType`). The JDK does not tell C1
+/// from C2.
 fn frame_type(name: &str) -> FrameType {
     match name {
         "Interpreted" => FrameType::Interpreted,

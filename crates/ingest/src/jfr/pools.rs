@@ -1,8 +1,9 @@
 //! The constant pools of a chunk: what its events name by number.
 //!
-//! Checkpoints are written through the whole chunk, and an entry may be written again, better known by then (a thread
-//! that has got its name). The newest counts, so checkpoints are walked from the last to the first and nothing that is
-//! there is overwritten. Only where an entry lies is kept; it is read when something asks for it.
+//! Checkpoints are written through the whole chunk, and an entry may be written again, better known
+//! by then (a thread that has got its name). The newest counts, so checkpoints are walked from the
+//! last to the first and nothing that is there is overwritten. Only where an entry lies is kept; it
+//! is read when something asks for it.
 
 use rustc_hash::FxHashMap;
 
@@ -16,14 +17,16 @@ const AT_ONCE: usize = 1 << 14;
 /// Where the entries of a chunk's pools lie.
 #[derive(Default)]
 pub(super) struct Pools {
-    /// For each type, key → where the value begins and ends in the chunk, which is smaller than 4 GB.
+    /// For each type, key → where the value begins and ends in the chunk, which is smaller than 4
+    /// GB.
     entries: Vec<FxHashMap<u64, (u32, u32)>>,
     /// Checkpoints that could not be read to their end.
     pub(super) damaged: u64,
 }
 
 impl Pools {
-    /// Reads the checkpoints that begin (behind size and type) and end at these offsets, in the order of the file.
+    /// Reads the checkpoints that begin (behind size and type) and end at these offsets, in the
+    /// order of the file.
     pub(super) fn read(data: &[u8], compressed: bool, types: &Types, checkpoints: &[(usize, usize)]) -> Self {
         let mut pools = Self { entries: vec![FxHashMap::default(); types.classes.len()], damaged: 0 };
         let mut layouts: Vec<Option<Option<Layout>>> = Vec::new();

@@ -6,8 +6,9 @@
 //!                     decoded ┘     └ the same bytes up to the end: its nodes are taken over
 //! ```
 //!
-//! A frame is some integers. Stacks of one service have most of their callers in common, so the bytes of a stack are
-//! compared from its end with those of one before it; only what differs is decoded and looked up.
+//! A frame is some integers. Stacks of one service have most of their callers in common, so the
+//! bytes of a stack are compared from its end with those of one before it; only what differs is
+//! decoded and looked up.
 
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -20,11 +21,13 @@ use super::bytes::Bytes;
 use super::layout::{Integers, Layout, Value};
 use super::names::Names;
 
-/// Frames of a stack that are kept, those nearest to what ran. JVMs cut at 64, async-profiler at 2048.
+/// Frames of a stack that are kept, those nearest to what ran. JVMs cut at 64, async-profiler at
+/// 2048.
 const DEEPEST: usize = 4096;
 /// Stacks with which a new one is compared; a power of two.
 const RECENT: usize = 512;
-/// How many words of eight bytes at its end a stack has in common with the one that it is compared with, the most first.
+/// How many words of eight bytes at its end a stack has in common with the one that it is compared
+/// with, the most first.
 const COMMON: [usize; 4] = [40, 20, 9, 3];
 /// Places by which a recent stack is found, for each of those; a power of two.
 const PLACES: usize = 1024;
@@ -38,7 +41,8 @@ pub(super) struct Stacks {
     layouts: Option<Option<Rc<Layouts>>>,
     frames: FxHashMap<FrameKey, FrameId>,
     recent: Recent,
-    /// Of the stack that is read, the top first: frames that are decoded, and how far before its end each begins.
+    /// Of the stack that is read, the top first: frames that are decoded, and how far before its
+    /// end each begins.
     decoded: Vec<(FrameKey, u32)>,
     /// Of the same, the root first: how far before the end, and the node.
     path: Vec<(u32, StackId)>,
@@ -49,7 +53,8 @@ pub(super) struct Stacks {
 struct Layouts {
     trace: Layout,
     frame: Layout,
-    /// Of frames that are integers alone: where method, line and sort stand, and the pools of method and sort.
+    /// Of frames that are integers alone: where method, line and sort stand, and the pools of
+    /// method and sort.
     integers: Option<(Integers<3>, [u32; 2])>,
 }
 
@@ -94,7 +99,8 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// A stack with the same last bytes as the one at these, and how many bytes from the end are the same.
+    /// A stack with the same last bytes as the one at these, and how many bytes from the end are
+    /// the same.
     fn like(&self, data: &[u8], frames: &Frames, of: &Places) -> Option<(&Seen, usize)> {
         let truncated = frames.truncated;
         let frames = data.get(frames.from..frames.to)?;
@@ -173,8 +179,8 @@ struct Frames {
 }
 
 impl Stacks {
-    /// Goes from the root of a stack as far as its bytes are those of a recent one: those nodes are in `path` then, and the
-    /// frames that are left are decoded. `None`: it cannot be read so.
+    /// Goes from the root of a stack as far as its bytes are those of a recent one: those nodes are
+    /// in `path` then, and the frames that are left are decoded. `None`: it cannot be read so.
     fn follow(&mut self, mut bytes: Bytes<'_>, fields: &Integers<3>, frames: &Frames) -> Option<()> {
         let of = places(bytes.data.get(frames.from..frames.to)?);
         self.path.clear();
@@ -192,7 +198,8 @@ impl Stacks {
             let shared = me.path.last().map_or(0, |(back, _)| *back as usize);
             (bytes.at + shared == frames.to).then_some(())
         };
-        // Bytes that are the same may still be divided into other frames: then those above do not end where they begin.
+        // Bytes that are the same may still be divided into other frames: then those above do not
+        // end where they begin.
         if decode(self, &mut bytes).is_none() {
             self.path.clear();
             decode(self, &mut bytes)?;
@@ -202,8 +209,8 @@ impl Stacks {
         Some(())
     }
 
-    /// Adds the nodes of the frames that were decoded, the top first, and keeps the stack to be compared with. Gives its
-    /// node.
+    /// Adds the nodes of the frames that were decoded, the top first, and keeps the stack to be
+    /// compared with. Gives its node.
     fn grow(&mut self, truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
         let mut stack = match self.path.last() {
             Some((_, node)) => Some(*node),

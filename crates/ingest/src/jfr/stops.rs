@@ -1,4 +1,5 @@
-//! Safepoints, put together from the events that tell of one: its begin, the operations in it, its end.
+//! Safepoints, put together from the events that tell of one: its begin, the operations in it, its
+//! end.
 //!
 //! ```text
 //! SafepointBegin ├── reaching ──┤
@@ -12,8 +13,8 @@ use fathom_recording::vocabulary::{figure, kind};
 
 use super::book::{Book, Entry};
 
-/// Safepoints that wait for more of their events. Those of one come within moments of each other, but from different
-/// threads' buffers: they may lie a whole chunk apart.
+/// Safepoints that wait for more of their events. Those of one come within moments of each other,
+/// but from different threads' buffers: they may lie a whole chunk apart.
 const WAITING: usize = 100_000;
 
 /// What is known of a safepoint.
@@ -75,8 +76,8 @@ impl Stops {
         self.of(id).end = Some((t0_ns, t1_ns));
     }
 
-    /// A chunk ends, or everything does: writes what will not get more. Ids are not unique over JVM runs, but a run
-    /// has a book of its own.
+    /// A chunk ends, or everything does: writes what will not get more. Ids are not unique over JVM
+    /// runs, but a run has a book of its own.
     pub(super) fn write(&mut self, book: &mut Book<'_>, all: bool) {
         let (chunk, crowded) = (self.chunk, self.waiting.len() > WAITING);
         self.chunk += 1;

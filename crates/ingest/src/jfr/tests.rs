@@ -378,7 +378,8 @@ fn a_live_object_that_was_allocated_before_the_chunk_is_sound_if_the_jvm_ran_the
 
 #[test]
 fn what_a_collection_failed_at_is_named_as_its_event_names_it() {
-    // CMS is no more: events of G1 with the number of their collection, under the names of events that fail.
+    // CMS is no more: events of G1 with the number of their collection, under the names of events
+    // that fail.
     let failed = |event: &str, failure: &str, by: &str| {
         assert_eq!(event.len(), by.len());
         let mut data = fixture("jdk11");

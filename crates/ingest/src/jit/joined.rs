@@ -1,9 +1,10 @@
 //! What several logs tell of one JVM's compilations, put together.
 //!
-//! A compilation may be told by a LogCompilation log, by unified logging and by PrintCompilation, with one compile id
-//! and on one clock. It counts once: as the log that tells most of it does. And where the log of the queue does not
-//! know when a task was started (it was cut off by `kill -9`), the others do: the compiler threads' own files,
-//! or any line that says that the compilation starts.
+//! A compilation may be told by a LogCompilation log, by unified logging and by PrintCompilation,
+//! with one compile id and on one clock. It counts once: as the log that tells most of it does. And
+//! where the log of the queue does not know when a task was started (it was cut off by `kill -9`),
+//! the others do: the compiler threads' own files, or any line that says that the compilation
+//! starts.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +15,9 @@ use rustc_hash::FxHashMap;
 /// Kinds of spans that more than one format tells.
 const SHARED: [&str; 4] = [kind::JIT_COMPILE, kind::JIT_INSTALL, kind::JIT_INVALIDATE, kind::JIT_FAILURE];
 
-/// Puts together what the sources tell of each process. Call it when files of one JVM have become one process, and
-/// before they are placed: the stamps of the sources from `first_new` on
-/// then have one zero.
+/// Puts together what the sources tell of each process. Call it when files of one JVM have become
+/// one process, and before they are placed: the stamps of the sources from `first_new` on then have
+/// one zero.
 pub(crate) fn join(recording: &mut Recording, first_new: usize) {
     let new = recording.sources.get(first_new..).unwrap_or_default();
     if new.len() < 2 || !new.iter().any(|source| detail(&source.format) != Detail::Some) {
@@ -30,11 +31,11 @@ pub(crate) fn join(recording: &mut Recording, first_new: usize) {
     end_waits(recording, first_new);
 }
 
-/// Compilations that two logs must have in common, at least, to be of one JVM for that reason alone. The first of
-/// them are much the same in all JVMs.
+/// Compilations that two logs must have in common, at least, to be of one JVM for that reason
+/// alone. The first of them are much the same in all JVMs.
 const IN_COMMON: usize = 50;
-/// How far the stamps of one compilation may be apart in two logs: a compiler thread may wait for a processor between
-/// the two, and on a busy machine it does.
+/// How far the stamps of one compilation may be apart in two logs: a compiler thread may wait for a
+/// processor between the two, and on a busy machine it does.
 const APART_NS: i64 = 200_000_000;
 /// Compilations of a process that are looked at.
 const LOOKED_AT: usize = 2_000;
@@ -42,8 +43,8 @@ const LOOKED_AT: usize = 2_000;
 /// Compile id → start and method.
 type Compilations = FxHashMap<i64, (i64, String)>;
 
-/// PrintCompilation says nothing of its process. Where it tells of the same compilations at the same times as
-/// another log does, both are of one JVM.
+/// PrintCompilation says nothing of its process. Where it tells of the same compilations at the
+/// same times as another log does, both are of one JVM.
 fn merge_by_compilations(recording: &mut Recording, first_new: usize) {
     let mut of_process: BTreeMap<u32, Compilations> = BTreeMap::new();
     for i in 0..recording.spans.len() {

@@ -5,8 +5,9 @@
 //! | `-XX:+PrintCompilation` and `-Xlog:jit+compilation` | starts of compilations, invalidations, give-ups |
 //! | `-XX:+LogCompilation` | the whole life of a compile task: queued, started, done, installed, thrown away and why |
 //!
-//! A method has one spelling in all of them, so that they can be joined by name as well as by compile id:
-//! class with dots, a dot, the method, no descriptor ("java.lang.String.hashCode"). Overloads share it.
+//! A method has one spelling in all of them, so that they can be joined by name as well as by
+//! compile id: class with dots, a dot, the method, no descriptor ("java.lang.String.hashCode").
+//! Overloads share it.
 
 mod joined;
 mod log_compilation;

@@ -6,9 +6,10 @@
 //! | JDK 9+ `-Xlog:…:filecount=` | `gc.log`, and a ring `gc.log.0` … `.k` that is overwritten around | `gc.log` |
 //! | logrotate | `gc.log`, `gc.log.1` … `.k`, each moved up by one | `gc.log`, then `.1` |
 //!
-//! Names tell which files may belong together, and only their stamps in which order: the unified ring may well be
-//! 3, 4, 0, 1, 2 and then the base. Dates decide where all files have them. Uptimes fall back to zero when the JVM was
-//! restarted, so with them the order is taken that falls back the least.
+//! Names tell which files may belong together, and only their stamps in which order: the unified
+//! ring may well be 3, 4, 0, 1, 2 and then the base. Dates decide where all files have them.
+//! Uptimes fall back to zero when the JVM was restarted, so with them the order is taken that falls
+//! back the least.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -19,7 +20,8 @@ use jiff::Timestamp;
 
 use super::{Item, Opener};
 
-/// Lines of a file that are looked at for a first stamp: JDK 8 begins with its flags, unified logs with a stamp.
+/// Lines of a file that are looked at for a first stamp: JDK 8 begins with its flags, unified logs
+/// with a stamp.
 const STAMP_WITHIN_LINES: usize = 200;
 
 /// Which part of a set a file is.
@@ -161,8 +163,8 @@ pub(crate) struct Told {
     pub(crate) failures: Vec<String>,
 }
 
-/// The files of a set as one stream. Each is opened when its turn comes; a file that does not end in a line break gets
-/// one, so that no two lines run together.
+/// The files of a set as one stream. Each is opened when its turn comes; a file that does not end
+/// in a line break gets one, so that no two lines run together.
 pub(crate) struct Joined {
     opener: Opener,
     waiting: VecDeque<Item>,

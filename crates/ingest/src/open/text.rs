@@ -67,8 +67,9 @@ impl Writing {
     }
 }
 
-/// Whether every pair of the first bytes is a character of ASCII at `place` and a zero: UTF-16 without its mark. Binary
-/// formats begin with lengths and numbers; none has so many letters with a zero beside each.
+/// Whether every pair of the first bytes is a character of ASCII at `place` and a zero: UTF-16
+/// without its mark. Binary formats begin with lengths and numbers; none has so many letters with a
+/// zero beside each.
 fn is_ascii_in_pairs(head: &[u8], place: usize) -> bool {
     let mut pairs = head.chunks_exact(2).take(16).peekable();
     let ascii = |b: u8| b.is_ascii_graphic() || b.is_ascii_whitespace();

@@ -7,7 +7,8 @@
 //! | `BZh1` … `BZh9` | bzip2, any number of streams |
 //! | `PK 03 04`, `PK 05 06` | zip: see [`super::zip`] |
 //!
-//! One layer is taken off, not more: a gzip within a gzip is not a log, and following nests is what bombs live of.
+//! One layer is taken off, not more: a gzip within a gzip is not a log, and following nests is what
+//! bombs live of.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub struct Expansion {
 }
 
 impl Default for Expansion {
-    /// Logs shrink 10 to 100 times; deflate cannot do more than 1032 times, and only on one repeated byte.
+    /// Logs shrink 10 to 100 times; deflate cannot do more than 1032 times, and only on one
+    /// repeated byte.
     fn default() -> Self {
         Self { floor_bytes: 1 << 30, ratio: 1000 }
     }

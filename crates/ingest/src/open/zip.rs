@@ -1,8 +1,9 @@
 //! Members of a zip archive, read as streams from where they lie in the file.
 //!
-//! The directory at the end of the archive is read by the `zip` crate; a member is then a range of the file, stored or
-//! deflated. Each member is an input of its own. Archives within archives are not followed, and all members together
-//! share one budget, so that members that overlap (a known kind of bomb) do not multiply.
+//! The directory at the end of the archive is read by the `zip` crate; a member is then a range of
+//! the file, stored or deflated. Each member is an input of its own. Archives within archives are
+//! not followed, and all members together share one budget, so that members that overlap (a known
+//! kind of bomb) do not multiply.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};

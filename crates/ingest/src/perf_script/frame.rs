@@ -1,4 +1,5 @@
-//! A frame of `perf script`: `7f286c93872f void LockStorm.hotSection(long, int)+0x189 (/tmp/perf-32656.map)`.
+//! A frame of `perf script`:
+//! `7f286c93872f void LockStorm.hotSection(long, int)+0x189 (/tmp/perf-32656.map)`.
 
 use fathom_recording::FrameType;
 
@@ -73,7 +74,8 @@ fn without_offset(symbol: &str) -> &str {
     }
 }
 
-/// A name of the code cache's map: the JDK's own (`jcmd Compiler.perfmap`), perf-map-agent's, or a stub's.
+/// A name of the code cache's map: the JDK's own (`jcmd Compiler.perfmap`), perf-map-agent's, or a
+/// stub's.
 fn java(symbol: &str, inlined: bool) -> (String, FrameType) {
     if symbol == "Interpreter" || symbol.starts_with("Interpreter ") {
         return ("Interpreter".to_owned(), FrameType::Interpreted);

@@ -6,8 +6,8 @@
 //!                     └ pid, where it was asked for
 //! ```
 //!
-//! The only thing that is always there and looks like nothing else is the time with its colon; the rest is told by where it
-//! stands from there.
+//! The only thing that is always there and looks like nothing else is the time with its colon; the
+//! rest is told by where it stands from there.
 
 use fathom_recording::clock::SECOND_NS;
 

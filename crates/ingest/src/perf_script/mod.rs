@@ -1,8 +1,9 @@
 //! The text that `perf script` prints, with any fields (`-F`) that include the time.
 //!
-//! Symbols are those that perf found: for compiled Java code from `/tmp/perf-PID.map` (`jcmd PID Compiler.perfmap` just
-//! before the recording ends) or an agent. perf stamps with the kernel's clock since boot: its place among other inputs is
-//! told by `--align`, unless it was recorded with `-k CLOCK_REALTIME`.
+//! Symbols are those that perf found: for compiled Java code from `/tmp/perf-PID.map`
+//! (`jcmd PID Compiler.perfmap` just before the recording ends) or an agent. perf stamps with the
+//! kernel's clock since boot: its place among other inputs is told by `--align`, unless it was
+//! recorded with `-k CLOCK_REALTIME`.
 
 mod frame;
 mod header;
@@ -25,7 +26,8 @@ const ID: &str = "perf-script";
 
 /// How many lines of the head are looked at to tell the format.
 const SNIFFED: usize = 400;
-/// Frames of a stack that are kept, those nearest to what ran. perf itself stops at 127, at more only if asked to.
+/// Frames of a stack that are kept, those nearest to what ran. perf itself stops at 127, at more
+/// only if asked to.
 const DEEPEST: usize = 4096;
 /// Stamps from here on are seconds since the epoch: no machine is up for 30 years.
 const SINCE_EPOCH_NS: i64 = 1_000_000_000_000_000_000;
@@ -215,7 +217,8 @@ impl<'s> Out<'s> {
 
     fn finish(mut self, tally: Tally, cut: bool) {
         self.write();
-        // The process that the file is of: the one whose compiled code was met most, else the only one.
+        // The process that the file is of: the one whose compiled code was met most, else the only
+        // one.
         let main = self.maps.iter().max_by_key(|(_, frames)| **frames).map(|(pid, _)| Some(*pid));
         let only = || (self.processes.len() == 1).then(|| self.processes.keys().next().copied()).flatten();
         let main = main.or_else(only).and_then(|pid| self.processes.get(&pid).copied());
@@ -240,7 +243,8 @@ impl<'s> Out<'s> {
     }
 }
 
-/// What a sample is of and stands for: perf's software clocks count nanoseconds, everything else events.
+/// What a sample is of and stands for: perf's software clocks count nanoseconds, everything else
+/// events.
 fn kind_of(header: &Header<'_>) -> (&'static str, i64) {
     let period = header.period.filter(|n| *n > 0);
     match (header.event, period) {

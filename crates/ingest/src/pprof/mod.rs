@@ -1,9 +1,9 @@
-//! pprof: the profiles of Go, of Pyroscope and Parca, of async-profiler's converter and many others; packed with gzip, as
-//! they usually are, or not.
+//! pprof: the profiles of Go, of Pyroscope and Parca, of async-profiler's converter and many
+//! others; packed with gzip, as they usually are, or not.
 //!
-//! A sample has a value for each type that the profile lists; a type whose meaning is known becomes samples of its kind, and
-//! where none is known the last one, which is the profile's own choice, becomes samples of kind "event". Samples have no time
-//! of their own: all stand at the profile's.
+//! A sample has a value for each type that the profile lists; a type whose meaning is known becomes
+//! samples of its kind, and where none is known the last one, which is the profile's own choice,
+//! becomes samples of kind "event". Samples have no time of their own: all stand at the profile's.
 
 mod wire;
 
@@ -28,7 +28,8 @@ const ID: &str = "pprof";
 
 /// How many fields of the head are looked at to tell the format.
 const SNIFFED: usize = 12;
-/// The largest profile that is read, unpacked. Its strings come last, so that it is in memory whole.
+/// The largest profile that is read, unpacked. Its strings come last, so that it is in memory
+/// whole.
 const LARGEST: u64 = 512 << 20;
 /// Frames of a stack that are kept, those nearest to what ran.
 const DEEPEST: usize = 4096;
@@ -49,8 +50,8 @@ impl Format for Pprof {
     }
 
     fn sniff(&self, head: &[u8]) -> Confidence {
-        // There is no magic number, and no order of the fields: the first ones must all be those of a profile, and the
-        // types of its values, two numbers each, among them.
+        // There is no magic number, and no order of the fields: the first ones must all be those of
+        // a profile, and the types of its values, two numbers each, among them.
         let mut types = 0;
         for part in Parts::of(head).take(SNIFFED) {
             match part {

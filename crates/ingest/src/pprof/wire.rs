@@ -1,8 +1,8 @@
 //! The messages of `profile.proto`, each read on its own.
 //!
-//! A profile is one message whose strings come last, so that nothing can be understood before the end; but its parts are
-//! small. They are walked over where they lie, and decoded one at a time: a hostile file takes no more memory than its own
-//! size.
+//! A profile is one message whose strings come last, so that nothing can be understood before the
+//! end; but its parts are small. They are walked over where they lie, and decoded one at a time: a
+//! hostile file takes no more memory than its own size.
 
 use prost::bytes::Buf;
 use prost::encoding::{WireType, decode_key, decode_varint};

@@ -1,13 +1,14 @@
 //! What descriptors stand for: files and connections, followed from call to call.
 //!
-//! With `-y` or `-yy` strace says it itself behind each descriptor; without, it is known from the calls that made it.
-//! Threads of a process share their descriptors, a forked child has a copy.
+//! With `-y` or `-yy` strace says it itself behind each descriptor; without, it is known from the
+//! calls that made it. Threads of a process share their descriptors, a forked child has a copy.
 
 use rustc_hash::FxHashMap;
 
 use super::line::End;
 
-/// Descriptors that are followed, over all processes. A process has 1024 by default, a server a million.
+/// Descriptors that are followed, over all processes. A process has 1024 by default, a server a
+/// million.
 const MOST: usize = 1 << 20;
 
 /// What a descriptor stands for.
@@ -99,7 +100,8 @@ impl Files {
     }
 }
 
-/// The descriptor that arguments begin with, and what strace says of it: `4</tmp/x>`, `15`, `9<TCPv6:[237355]>`.
+/// The descriptor that arguments begin with, and what strace says of it: `4</tmp/x>`, `15`,
+/// `9<TCPv6:[237355]>`.
 pub(super) fn descriptor(args: &str) -> Option<(i64, Option<&str>)> {
     let digits = args.bytes().take_while(u8::is_ascii_digit).count();
     let fd = args.get(..digits)?.parse().ok()?;
@@ -134,7 +136,8 @@ pub(super) fn quoted(text: &str) -> Option<String> {
     rest.get(..end).map(str::to_owned)
 }
 
-/// The address in the arguments of `connect`, `accept`, `sendto`: "127.0.0.1:53", "[::1]:53", a path of a local socket.
+/// The address in the arguments of `connect`, `accept`, `sendto`: "127.0.0.1:53", "[::1]:53", a
+/// path of a local socket.
 pub(super) fn address(args: &str) -> Option<String> {
     let from = args.find("sa_family=")?;
     let text = args.get(from..)?;

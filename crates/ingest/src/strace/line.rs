@@ -9,8 +9,8 @@
 //! 962   1795213003.000000 +++ exited with 0 +++
 //! ```
 //!
-//! Arguments may hold anything, also what looks like a result; strace escapes quotes in strings, and the result is what
-//! follows the last `) = ` outside of them.
+//! Arguments may hold anything, also what looks like a result; strace escapes quotes in strings,
+//! and the result is what follows the last `) = ` outside of them.
 
 use fathom_recording::clock::SECOND_NS;
 
@@ -58,7 +58,8 @@ pub(super) struct End<'a> {
     pub(super) result: Option<i64>,
     /// "EAGAIN".
     pub(super) error: Option<&'a str>,
-    /// What stands behind: "(Timeout)", "([{fd=15, revents=POLLIN}])", or "</path>" of a descriptor.
+    /// What stands behind: "(Timeout)", "([{fd=15, revents=POLLIN}])", or "</path>" of a
+    /// descriptor.
     pub(super) note: &'a str,
     /// `-T`: how long it took.
     pub(super) took_ns: Option<i64>,
@@ -140,7 +141,8 @@ fn what(text: &str) -> Option<What<'_>> {
     }
     if let Some(rest) = text.strip_prefix("<... ") {
         let (name, rest) = rest.split_once(" resumed>")?;
-        // Old releases write a blank behind it, and ") = " follows at once where nothing was left to print.
+        // Old releases write a blank behind it, and ") = " follows at once where nothing was left
+        // to print.
         let (args, end) = args_and_end(rest)?;
         return is_name(name).then_some(What::Resumed { name, args, end });
     }
@@ -190,7 +192,8 @@ fn end_of_args(text: &str) -> Option<usize> {
     last
 }
 
-/// `-1 ENOENT (No such file or directory) <0.000021>`, `3</etc/hosts> <0.000005>`, `? ERESTARTSYS (…)`, `0x7f…`.
+/// `-1 ENOENT (No such file or directory) <0.000021>`, `3</etc/hosts> <0.000005>`,
+/// `? ERESTARTSYS (…)`, `0x7f…`.
 fn end(text: &str) -> End<'_> {
     let (text, took_ns) = duration(text.trim_end());
     let value_end = text.find([' ', '<']).unwrap_or(text.len());

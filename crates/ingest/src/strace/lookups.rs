@@ -1,4 +1,5 @@
-//! Names being resolved, as the C library does it: questions sent to port 53, and its waits for the answers.
+//! Names being resolved, as the C library does it: questions sent to port 53, and its waits for the
+//! answers.
 //!
 //! ```text
 //! connect(:53) ─▶ sendto(question) ─▶ poll ─┬─▶ recvfrom   answered
@@ -6,8 +7,8 @@
 //!                        └──── the same question again ────────┘
 //! ```
 //!
-//! A look-up ends with its last answer or time-out; which that was is known when the thread asks for another name,
-//! closes the socket, or its trace ends.
+//! A look-up ends with its last answer or time-out; which that was is known when the thread asks
+//! for another name, closes the socket, or its trace ends.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +56,8 @@ impl Lookups {
         before
     }
 
-    /// A thread waited on descriptors, of which the look-up's may be one: until when, and whether in vain.
+    /// A thread waited on descriptors, of which the look-up's may be one: until when, and whether
+    /// in vain.
     pub(super) fn waited(&mut self, tid: i64, args: &str, t1_ns: i64, timed_out: bool) {
         let Some(open) = self.open.get_mut(&tid) else { return };
         if args.contains("POLLIN") && args.contains(&format!("fd={}", open.fd)) {
@@ -84,7 +86,8 @@ impl Lookups {
     }
 }
 
-/// The name that a question asks for: the first string of the arguments is the message, with C escapes.
+/// The name that a question asks for: the first string of the arguments is the message, with C
+/// escapes.
 pub(super) fn question(args: &str) -> Option<String> {
     let message = unescaped(&super::files::quoted(args)?);
     // Flags: a question (bit 15 is 0), one entry in its first section.

@@ -1,11 +1,14 @@
-//! What `strace` writes: `-f -ttt -T` at best, with `-y`/`-yy`, `-tt`, `-t`, `-r`, to a file (`-o`) or to the terminal.
+//! What `strace` writes: `-f -ttt -T` at best, with `-y`/`-yy`, `-tt`, `-t`, `-r`, to a file (`-o`)
+//! or to the terminal.
 //!
-//! Each call becomes a span `syscall` from its entry, for as long as `-T` says, with what it returned and the file or
-//! connection behind its descriptor ([`files`]). Questions to name servers become `net.dns` ([`lookups`]), connections
-//! being made `net.connect`. Calls that another thread's line splits are put together.
+//! Each call becomes a span `syscall` from its entry, for as long as `-T` says, with what it
+//! returned and the file or connection behind its descriptor ([`files`]). Questions to name servers
+//! become `net.dns` ([`lookups`]), connections being made `net.connect`. Calls that another
+//! thread's line splits are put together.
 //!
-//! Limits: without `-T` a call lasts until its thread's next one can be seen to begin, which is not told: it has no
-//! length, unless it was split. Threads are those of one process until a call makes another one.
+//! Limits: without `-T` a call lasts until its thread's next one can be seen to begin, which is not
+//! told: it has no length, unless it was split. Threads are those of one process until a call makes
+//! another one.
 
 mod files;
 mod line;
@@ -81,7 +84,8 @@ impl Format for Strace {
     }
 }
 
-/// A call with its result is one of strace's whatever stands around it; a signal or a note might be anybody's.
+/// A call with its result is one of strace's whatever stands around it; a signal or a note might be
+/// anybody's.
 fn is_beyond_doubt(line: &Line<'_>) -> bool {
     let named = line.tid.is_some() || line.stamp.is_some();
     match line.what {

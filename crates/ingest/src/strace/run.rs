@@ -1,4 +1,7 @@
-//! A trace on its way into the recording: clocks, processes and threads, calls that come in two parts.
+//! A trace on its way into the recording: clocks, processes and threads, calls that come in two
+//! parts.
+
+mod traced;
 
 use std::collections::BTreeMap;
 
@@ -11,53 +14,15 @@ use super::files::{Files, Target, address, descriptor, quoted};
 use super::line::{End, Line, Stamp, What};
 use super::lookups::{Lookup, Lookups, question};
 use crate::Tally;
+use traced::{Done, Entered, Group, Traced};
 
 /// Threads, and calls that are not finished, that are kept apart.
 const MOST: usize = 1 << 20;
-/// How long a thread's calls wait for its name: a new thread of a JVM names itself within its first calls.
+/// How long a thread's calls wait for its name: a new thread of a JVM names itself within its first
+/// calls.
 const NAMELESS: usize = 24;
 /// How much of a path is kept, characters: strace cuts long strings, but not paths.
 const PATH: usize = 512;
-
-/// A call that has entered the kernel.
-struct Entered {
-    name: String,
-    args: String,
-    t0_ns: i64,
-    number: u64,
-}
-
-/// A call as it will be written.
-struct Done {
-    kind: &'static str,
-    name: String,
-    t0_ns: i64,
-    t1_ns: i64,
-    number: u64,
-    result: Option<i64>,
-    error: Option<String>,
-    bytes: Option<i64>,
-    target: Option<Target>,
-    timeouts: Option<u32>,
-}
-
-/// A thread that is traced.
-struct Traced {
-    /// The number of its process among those of the trace.
-    process: usize,
-    name: String,
-    id: Option<ThreadId>,
-    /// Calls that wait for the thread's name.
-    waiting: Vec<Done>,
-}
-
-/// A process that is traced.
-struct Group {
-    id: ProcessId,
-    pid: Option<i64>,
-    jvm: bool,
-    command: Option<String>,
-}
 
 /// A trace.
 pub(super) struct Run<'s> {
@@ -143,8 +108,8 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// What the thread's unfinished call was, and how it ended. The length says when it was entered, better than the
-    /// line of its first half.
+    /// What the thread's unfinished call was, and how it ended. The length says when it was
+    /// entered, better than the line of its first half.
     fn resumed(&mut self, tid: i64, name: &str, args: &str, end: &End<'_>) {
         let Some(mut call) = self.entered.remove(&tid).filter(|call| call.name == name) else {
             self.halves += 1;
@@ -160,7 +125,8 @@ impl<'s> Run<'s> {
             Some(Stamp::Epoch(ns)) => (ClockBasis::Epoch, ns),
             Some(Stamp::OfDay(ns)) => {
                 let ns = ns.saturating_add(self.days_ns);
-                // Lines of threads are written in order but for a little; half a day back is midnight.
+                // Lines of threads are written in order but for a little; half a day back is
+                // midnight.
                 if ns < self.now_ns.saturating_sub(DAY_NS / 2) {
                     self.days_ns += DAY_NS;
                     (ClockBasis::SinceStart, ns.saturating_add(DAY_NS))
@@ -320,7 +286,8 @@ impl<'s> Run<'s> {
         if let Some(thread) = self.threads.get(&tid) {
             return thread.process;
         }
-        // Of a program that strace was attached to, any thread may come first: its id is not that of the process.
+        // Of a program that strace was attached to, any thread may come first: its id is not that
+        // of the process.
         self.add_thread(tid, 0);
         0
     }

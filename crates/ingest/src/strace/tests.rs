@@ -51,7 +51,8 @@ fn every_line_of_a_real_trace_is_understood_and_every_call_is_there_once() {
         source.unknown
     );
     let text = String::from_utf8(text).unwrap();
-    // By another method: whole calls and the ends of split ones; what never ended was cut off by the end.
+    // By another method: whole calls and the ends of split ones; what never ended was cut off by
+    // the end.
     let ends = |l: &str| l.match_indices(") ").any(|(at, _)| l[at + 2..].trim_start().starts_with("= "));
     let ended = text.lines().filter(|l| ends(l)).count();
     let begun = text.lines().filter(|l| l.ends_with("<unfinished ...>")).count();

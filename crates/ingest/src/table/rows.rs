@@ -22,7 +22,8 @@ pub(super) const DELIMITERS: [Delimiter; 5] = [
 /// No table of series has more columns; what lies beyond is not read.
 const MAX_COLUMNS: usize = 512;
 
-/// A line as text: bytes that are not UTF-8 are replaced, a byte order mark and the `#` of a commented header go.
+/// A line as text: bytes that are not UTF-8 are replaced, a byte order mark and the `#` of a
+/// commented header go.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match String::from_utf8_lossy(bytes) {
@@ -45,7 +46,8 @@ impl Delimiter {
         }
     }
 
-    /// A cell as a finite number. `key=12.5` counts as one; a decimal comma does where commas do not part cells.
+    /// A cell as a finite number. `key=12.5` counts as one; a decimal comma does where commas do
+    /// not part cells.
     pub(super) fn number(self, cell: &str) -> Option<f64> {
         let cell = cell.split_once('=').map_or(cell, |(_, value)| value).trim_end_matches('%').trim();
         let first = cell.bytes().next()?;
@@ -60,8 +62,8 @@ impl Delimiter {
     }
 }
 
-/// A line with quotes is left to the `csv` crate, one line at a time: a stray quote then spoils one row and does not
-/// swallow the rest of the file.
+/// A line with quotes is left to the `csv` crate, one line at a time: a stray quote then spoils one
+/// row and does not swallow the rest of the file.
 fn quoted(delimiter: u8, line: &str) -> Vec<Cow<'_, str>> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)

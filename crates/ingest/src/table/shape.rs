@@ -1,9 +1,10 @@
 //! What the columns of a table are, told from the beginning of the file.
 //!
-//! With a header, its words tell ([`super::words`]). Without one the shape must do: the first column of stamps that
-//! do not go back is the time; a column that repeats a few words, or tells rows of equal stamps apart, names the
-//! instance; one column of numbers is a throughput, several of like size are one throughput each, and of several
-//! unlike ones the first is the throughput and the rest are gauges. Such guesses are told to the user.
+//! With a header, its words tell ([`super::words`]). Without one the shape must do: the first
+//! column of stamps that do not go back is the time; a column that repeats a few words, or tells
+//! rows of equal stamps apart, names the instance; one column of numbers is a throughput, several
+//! of like size are one throughput each, and of several unlike ones the first is the throughput and
+//! the rest are gauges. Such guesses are told to the user.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,19 +16,22 @@ use super::stamps::Stamps;
 use super::words::{self, Cells, Measure};
 use crate::Confidence;
 
-/// Lines of the head that are looked at. Enough for junk before the table, a ramp, and a few rounds of instances.
+/// Lines of the head that are looked at. Enough for junk before the table, a ramp, and a few rounds
+/// of instances.
 const SAMPLE: usize = 400;
 /// Rows that a table without a header must have: fewer lines of numbers are no pattern.
 const FEWEST_BARE_ROWS: usize = 3;
 /// Rows over which a number must never fall to be taken for a counter.
 const COUNTER_ROWS: usize = 20;
-/// Rows that tell counts from rates: of so many counts of half a second one in 256 tables has only even ones.
+/// Rows that tell counts from rates: of so many counts of half a second one in 256 tables has only
+/// even ones.
 const TELLING_ROWS: usize = 8;
 /// More instances than this are no instances but data.
 pub(super) const MAX_INSTANCES: usize = 512;
 /// Longer cells, in characters, are sentences and not names of columns.
 const LONGEST_NAME: usize = 48;
-/// Values of columns that are instances of one thing differ by no more than this factor in the median.
+/// Values of columns that are instances of one thing differ by no more than this factor in the
+/// median.
 const LIKE_SIZE: f64 = 5.0;
 
 /// A column of values and where it stands.
@@ -162,8 +166,8 @@ impl<'a> Sample<'a> {
         self.rows.first().map_or(0, Vec::len)
     }
 
-    /// The column of stamps: what the header calls so, else (only the first column under a header or between blanks)
-    /// the first that never goes back.
+    /// The column of stamps: what the header calls so, else (only the first column under a header
+    /// or between blanks) the first that never goes back.
     fn time(&self) -> Option<(usize, bool, Stamps)> {
         let named: Vec<usize> = match &self.header {
             Some(header) => (0..header.len()).filter(|i| words::is_time(&header[*i])).collect(),
@@ -189,8 +193,8 @@ impl<'a> Sample<'a> {
         goes_on(stamps, &cells).then_some((index, false, stamps))
     }
 
-    /// The columns that name the metric and the instance of a row. `None`: free text stands in the rows, so this is
-    /// a log and no table.
+    /// The columns that name the metric and the instance of a row. `None`: free text stands in the
+    /// rows, so this is a log and no table.
     fn names(&self, times: &[i64], skip: &dyn Fn(usize) -> bool) -> Option<(Option<usize>, Option<usize>)> {
         let (mut metric, mut instance) = (None, None);
         for i in (0..self.width()).filter(|i| !skip(*i)) {
@@ -215,7 +219,8 @@ impl<'a> Sample<'a> {
         Some((metric, instance))
     }
 
-    /// A column of numbers that tells rows of equal stamps apart, the same few numbers again and again.
+    /// A column of numbers that tells rows of equal stamps apart, the same few numbers again and
+    /// again.
     fn numeric_instance(&self, times: &[i64], skip: &dyn Fn(usize) -> bool) -> Option<usize> {
         let repeated = times.windows(2).filter(|w| w[0] == w[1]).count();
         if times.len() != self.rows.len() || repeated * 3 < times.len() {
@@ -247,7 +252,8 @@ impl<'a> Sample<'a> {
     ) -> Vec<Column> {
         let indexes: Vec<_> = (0..self.width()).filter(|i| !taken(*i) && self.is_numeric(*i)).collect();
         let mut columns = match &self.header {
-            // With a column of metrics each row says what it is, whatever the header calls the values.
+            // With a column of metrics each row says what it is, whatever the header calls the
+            // values.
             Some(_) if metric => {
                 let value = |index| Column { index, measure: words::measure("") };
                 indexes.into_iter().map(value).collect()
@@ -291,7 +297,8 @@ impl<'a> Sample<'a> {
     ) -> Vec<Column> {
         let measures: Vec<_> = indexes.iter().map(|i| words::measure(&header[*i])).collect();
         let nothing_known = !measures.iter().any(|m| m.known);
-        // "time, client0, client1": columns named after who did the work, or a lone column named after anything.
+        // "time, client0, client1": columns named after who did the work, or a lone column named
+        // after anything.
         let alike = self.alike(&indexes) && same_stem(header, &indexes);
         let assume = nothing_known && (indexes.len() == 1 || alike);
         if assume {
@@ -350,9 +357,10 @@ impl<'a> Sample<'a> {
         values.get(values.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// Whether the numbers of a column in ticks shorter than a second are counts of each tick and not rates. A rate that was
-    /// made of counts is a multiple of how many ticks a second has, or has decimals; of counts of half a second,
-    /// hardly ever all are even. Few rows do not tell, and a longer tick leaves no such trace: then it is a rate.
+    /// Whether the numbers of a column in ticks shorter than a second are counts of each tick and
+    /// not rates. A rate that was made of counts is a multiple of how many ticks a second has, or
+    /// has decimals; of counts of half a second, hardly ever all are even. Few rows do not tell,
+    /// and a longer tick leaves no such trace: then it is a rate.
     fn counts_per_tick(&self, index: usize, tick_ns: i64) -> bool {
         let ticks_a_second = (seconds(SECOND_NS) / seconds(tick_ns)).round();
         let values: Vec<f64> = self.cells(index).iter().filter_map(|c| self.delimiter.number(c)).collect();
@@ -395,7 +403,8 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The names in a line above the rows: as many as there are cells, and none a number. A `#` may stand before them.
+/// The names in a line above the rows: as many as there are cells, and none a number. A `#` may
+/// stand before them.
 fn header_of<'a>(cells: &[Cow<'a, str>], width: usize) -> Option<Vec<Cow<'a, str>>> {
     let mut cells = cells.to_vec();
     if cells.first().is_some_and(|c| c == "#" || c == "//") {
@@ -407,8 +416,9 @@ fn header_of<'a>(cells: &[Cow<'a, str>], width: usize) -> Option<Vec<Cow<'a, str
     (cells.len() == width && cells.iter().all(|cell| is_name(cell))).then_some(cells)
 }
 
-/// Whether a cell may be a column's name: short, with letters, and brackets at most around a unit at its end. A line
-/// of a log above the table, which a comma may well part into as many cells, is no header.
+/// Whether a cell may be a column's name: short, with letters, and brackets at most around a unit
+/// at its end. A line of a log above the table, which a comma may well part into as many cells, is
+/// no header.
 fn is_name(cell: &str) -> bool {
     let without_unit =
         cell.strip_suffix([')', ']']).and_then(|c| c.rsplit_once(['(', '['])).map_or(cell, |c| c.0);
@@ -418,8 +428,8 @@ fn is_name(cell: &str) -> bool {
         && !without_unit.contains(['(', ')', '[', ']', '{', '}', '<', '>'])
 }
 
-/// Whether (nearly) all cells are stamps that go on and not back. Long tables that are sorted by instance go back once
-/// an instance.
+/// Whether (nearly) all cells are stamps that go on and not back. Long tables that are sorted by
+/// instance go back once an instance.
 fn goes_on(stamps: Stamps, cells: &[&str]) -> bool {
     let times: Vec<i64> = cells.iter().filter_map(|c| stamps.parse(c)).collect();
     let back = times.windows(2).filter(|w| w[1] < w[0]).count();

@@ -1,8 +1,9 @@
 //! Stamps of a table's rows: numbers of some unit since some zero, or dates.
 //!
-//! Numbers are read exactly (an `f64` of epoch nanoseconds is off by hundreds of them). What a number counts is told
-//! by the header's unit, else by its size: 10⁹ … 4.1·10⁹ is a date between 2001 and 2099 in seconds, a thousand
-//! times that one in milliseconds, and so on; anything else counts from a start that the file does not name.
+//! Numbers are read exactly (an `f64` of epoch nanoseconds is off by hundreds of them). What a
+//! number counts is told by the header's unit, else by its size: 10⁹ … 4.1·10⁹ is a date between
+//! 2001 and 2099 in seconds, a thousand times that one in milliseconds, and so on; anything else
+//! counts from a start that the file does not name.
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
 use jiff::Timestamp;
@@ -12,7 +13,8 @@ use jiff::tz::TimeZone;
 /// Epoch seconds that are taken for a date: 2001-09-09 to 2099-12-04.
 const EPOCH_S: std::ops::Range<i128> = 1_000_000_000..4_100_000_000;
 
-/// A sample of stamps that spans more than this is not of dates, whatever the size of its numbers: three years.
+/// A sample of stamps that spans more than this is not of dates, whatever the size of its numbers:
+/// three years.
 const LONGEST_SAMPLE_S: i128 = 100_000_000;
 
 /// What the stamps of a table are.
@@ -65,7 +67,8 @@ impl Stamps {
         }
     }
 
-    /// What a column of cells is, when it is one of stamps. `unit_ns` is what the header says of the unit.
+    /// What a column of cells is, when it is one of stamps. `unit_ns` is what the header says of
+    /// the unit.
     pub(super) fn of(cells: &[&str], unit_ns: Option<i64>) -> Option<Self> {
         let first = cells.first()?;
         if nanos(first).is_some() {
@@ -90,8 +93,8 @@ impl Stamps {
         if let Some(unit_ns) = unit_ns {
             return Some(Self::SinceStart { unit_ns });
         }
-        // Nobody ticks every thousand seconds, and everybody every second: what steps by a thousand counts
-        // milliseconds, what steps by a million microseconds.
+        // Nobody ticks every thousand seconds, and everybody every second: what steps by a thousand
+        // counts milliseconds, what steps by a million microseconds.
         let mut steps: Vec<i128> =
             numbers.windows(2).map(|w| (w[1] - w[0]) / billion).filter(|step| *step != 0).collect();
         steps.sort_unstable();
@@ -144,7 +147,8 @@ fn zoneless(cell: &str) -> Option<i64> {
     i64::try_from(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond()).ok()
 }
 
-/// `2026-11-20` or `2026/11/20` in front: jiff also takes shorter forms, which would make dates of plain numbers.
+/// `2026-11-20` or `2026/11/20` in front: jiff also takes shorter forms, which would make dates of
+/// plain numbers.
 fn looks_like_date(cell: &str) -> Option<()> {
     let bytes = cell.as_bytes();
     let dash = |i: usize| bytes.get(i).is_some_and(|b| matches!(b, b'-' | b'/'));

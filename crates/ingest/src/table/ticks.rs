@@ -1,12 +1,14 @@
 //! Rows into points: which stretch of time a row tells of, and what its counts are a second.
 //!
-//! A row's counts are what was done over one tick, and the tick's real length stands in the stamps: a ticker stalls
-//! with its program, so the row after a two-second stop holds three seconds' work. Dividing by the nominal tick
-//! hides the stop; dividing by the elapsed time shows it. Two conventions are in use:
+//! A row's counts are what was done over one tick, and the tick's real length stands in the stamps:
+//! a ticker stalls with its program, so the row after a two-second stop holds three seconds' work.
+//! Dividing by the nominal tick hides the stop; dividing by the elapsed time shows it. Two
+//! conventions are in use:
 //!
-//! - a ticker stamps a row when the tick is over: it covers [previous stamp, stamp). This is the rule.
-//! - a table of buckets starts with second 0: a row covers [stamp, next stamp). This is how a table is read that
-//!   counts from a start and whose first stamp is less than half a tick.
+//! - a ticker stamps a row when the tick is over: it covers [previous stamp, stamp). This is the
+//!   rule.
+//! - a table of buckets starts with second 0: a row covers [stamp, next stamp). This is how a table
+//!   is read that counts from a start and whose first stamp is less than half a tick.
 //!
 //! Rows of an equal stamp (a tick shorter than the stamps' resolution) are put together.
 
@@ -50,7 +52,8 @@ impl Out {
     }
 }
 
-/// A row that is not written yet, because rows of the same stamp or the next stamp may still belong to it.
+/// A row that is not written yet, because rows of the same stamp or the next stamp may still belong
+/// to it.
 #[derive(Debug)]
 struct Pending {
     previous_ns: i64,

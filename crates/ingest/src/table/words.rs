@@ -1,4 +1,5 @@
-//! What a column is, told by the words of its header: "avg_latency(ms)", "ops", "p99", "client 2 tps".
+//! What a column is, told by the words of its header: "avg_latency(ms)", "ops", "p99", "client 2
+//! tps".
 
 use fathom_recording::SeriesKind;
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
@@ -276,7 +277,8 @@ fn gauge(header: &Header) -> Measure {
     }
 }
 
-/// Whether a header says "throughput" and nothing more: a count per tick for some, a rate for others.
+/// Whether a header says "throughput" and nothing more: a count per tick for some, a rate for
+/// others.
 pub(super) fn is_bare_throughput(cell: &str) -> bool {
     let header = Header::of(cell);
     header.has(&["throughput"]) && header.unit.is_empty() && header.words.iter().all(|w| !w.contains('/'))

@@ -1,5 +1,5 @@
-//! Self-checks: what must hold of a log that was read right. Each of them would have caught a parser that drops,
-//! doubles or misreads pauses.
+//! Self-checks: what must hold of a log that was read right. Each of them would have caught a
+//! parser that drops, doubles or misreads pauses.
 
 use fathom_recording::Check;
 
@@ -22,10 +22,11 @@ pub(crate) struct Evidence {
     outside: Places,
     stops: u64,
     stops_ns: i64,
-    /// Pauses, and their sum, when the last stop was seen: pauses whose stop is not in the log are left out.
+    /// Pauses, and their sum, when the last stop was seen: pauses whose stop is not in the log are
+    /// left out.
     pauses_at_last_stop: (u64, i64),
-    /// Where the log begins: its first stamp, or the start of its first pause, whose first line may be in the file
-    /// before.
+    /// Where the log begins: its first stamp, or the start of its first pause, whose first line may
+    /// be in the file before.
     begins_ns: Option<i64>,
     /// Pauses begun and never closed, with the line of their start.
     pub(crate) unclosed: Places,

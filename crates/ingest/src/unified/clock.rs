@@ -1,20 +1,22 @@
-//! The clock of one run: from the stamps that its lines carry to nanoseconds, and to wall-clock time.
+//! The clock of one run: from the stamps that its lines carry to nanoseconds, and to wall-clock
+//! time.
 //!
-//! Uptime is preferred: it is the zero that GC, safepoint and JIT logs share, and it does not jump when somebody
-//! sets the machine's clock. With wall-clock stamps beside it, the difference is sampled over the whole log; their
-//! median is the anchor and how far they spread its uncertainty.
+//! Uptime is preferred: it is the zero that GC, safepoint and JIT logs share, and it does not jump
+//! when somebody sets the machine's clock. With wall-clock stamps beside it, the difference is
+//! sampled over the whole log; their median is the anchor and how far they spread its uncertainty.
 
 use fathom_recording::{Anchor, ClockBasis};
 
 use super::decorators::Stamps;
 
-/// How many differences between wall clock and uptime are kept. Enough for a median that a stalled writer does not
-/// move; when they are full, every second one is dropped and only every second is taken from there on.
+/// How many differences between wall clock and uptime are kept. Enough for a median that a stalled
+/// writer does not move; when they are full, every second one is dropped and only every second is
+/// taken from there on.
 const SAMPLES: usize = 1024;
 
-/// `timenanos` is the machine's monotonic clock and `uptimenanos` counts from the JVM's start. Where a log has only
-/// one figure in nanoseconds, a first one beyond this is taken for the former: it cannot be an uptime that
-/// other logs of the JVM share.
+/// `timenanos` is the machine's monotonic clock and `uptimenanos` counts from the JVM's start.
+/// Where a log has only one figure in nanoseconds, a first one beyond this is taken for the former:
+/// it cannot be an uptime that other logs of the JVM share.
 const MONOTONIC_FROM_NS: i64 = 3_600_000_000_000;
 
 /// Turns the stamps of a run's lines into time.
@@ -64,7 +66,8 @@ impl Clock {
             (None, _) => None,
         }?;
         if !self.is_uptime() {
-            // Stamps of another kind came first (application output that looked like a log line): start over.
+            // Stamps of another kind came first (application output that looked like a log line):
+            // start over.
             *self = Self { nanos_are_uptime: self.nanos_are_uptime, ..Self::default() };
             self.basis = ClockBasis::JvmUptime;
         }
@@ -131,8 +134,8 @@ impl Clock {
         self.first_ns.map(|first| (first, self.last_ns.max(first)))
     }
 
-    /// Whether a line with these stamps cannot be of this run: its uptime lies before what has passed while its wall
-    /// clock does not, or, without a wall clock, in the first half of it.
+    /// Whether a line with these stamps cannot be of this run: its uptime lies before what has
+    /// passed while its wall clock does not, or, without a wall clock, in the first half of it.
     pub(crate) fn went_back(&self, stamps: &Stamps) -> bool {
         let Some(uptime) = stamps.uptime_ns else { return false };
         if !self.is_uptime() || uptime.saturating_add(RESTART_NS) >= self.last_ns {
@@ -144,7 +147,8 @@ impl Clock {
         }
     }
 
-    /// Whether a stamp is before what the run has reached, by more than two threads' lines are out of order.
+    /// Whether a stamp is before what the run has reached, by more than two threads' lines are out
+    /// of order.
     pub(crate) fn is_earlier(&self, stamps: &Stamps) -> bool {
         self.is_uptime()
             && stamps.uptime_ns.is_some_and(|uptime| uptime.saturating_add(DISORDER_NS) < self.last_ns)
@@ -170,8 +174,8 @@ impl Clock {
     }
 }
 
-/// Lines of several threads are written a little out of order, and by tens of seconds when a write is blocked; an
-/// uptime less than this before the last one says nothing.
+/// Lines of several threads are written a little out of order, and by tens of seconds when a write
+/// is blocked; an uptime less than this before the last one says nothing.
 const RESTART_NS: i64 = 1_000_000_000;
 /// How far apart lines of several threads are written out of order while nothing is blocked.
 const DISORDER_NS: i64 = 2_000_000;

@@ -1,4 +1,5 @@
-//! The collections of a run: pauses put together from their lines, pauses within pauses, concurrent cycles and phases.
+//! The collections of a run: pauses put together from their lines, pauses within pauses, concurrent
+//! cycles and phases.
 //!
 //! ```text
 //!   GC(49) Pause Young …            ──▶ opened            `gc,start`; absent with -Xlog:gc
@@ -8,8 +9,8 @@
 //!   GC(49) User=…, Safepoint "…" …  ──▶ written, the nested one after it
 //! ```
 //!
-//! A pause whose closing record never comes is not written: its length is not known. It is counted and named in the
-//! self-check.
+//! A pause whose closing record never comes is not written: its length is not known. It is counted
+//! and named in the self-check.
 
 mod write;
 
@@ -26,13 +27,14 @@ use super::scan;
 use super::texts::Texts;
 use write::{push_change, push_regions, write_concurrent, write_cut};
 
-/// How many concurrent cycles may be open at a time: generational collectors have two, an old log whose ends are lost
-/// has more.
+/// How many concurrent cycles may be open at a time: generational collectors have two, an old log
+/// whose ends are lost has more.
 const CYCLES: usize = 16;
 /// How deep pauses may be nested. HotSpot has two levels.
 const DEPTH: usize = 4;
 
-/// What Shenandoah prints of a cycle that gave up (`ShenandoahHeap::try_cancel_gc`'s callers), tag `gc`.
+/// What Shenandoah prints of a cycle that gave up (`ShenandoahHeap::try_cancel_gc`'s callers), tag
+/// `gc`.
 const CANCELLED: &[u8] = b"Cancelled";
 
 /// A line about a collection.
@@ -86,7 +88,8 @@ impl Collections {
     pub(crate) fn line(&mut self, line: &GcLine<'_>, out: &mut Out<'_>) -> bool {
         out.evidence.ids.saw(line.id, line.at.line);
         let (prefix, body) = generation(line.body);
-        // Plain `gc` lines with a duration are records under whatever name: "Coalescing and filling (Old)".
+        // Plain `gc` lines with a duration are records under whatever name: "Coalescing and filling
+        // (Old)".
         let timed_record =
             matches!(line.tags, b"gc" | b"gc,start") && body.ends_with(b"ms") && !is_stall(body);
         if is_record(body) || timed_record {
@@ -109,7 +112,8 @@ impl Collections {
     }
 
     fn pause_line(&mut self, line: &GcLine<'_>, record: &Record<'_>, out: &mut Out<'_>) -> bool {
-        // Steps of a pause, at debug and trace level: "Pause Roots (ZWorker#0)", "Pause Scavenge Before Remark".
+        // Steps of a pause, at debug and trace level: "Pause Roots (ZWorker#0)", "Pause Scavenge
+        // Before Remark".
         let finer = line.level.is_some_and(|level| level < Level::Info);
         if record.names_a_thread() || (finer && record.duration_ns.is_some()) {
             return true;
@@ -148,7 +152,8 @@ impl Collections {
                 }
                 self.open.pop().unwrap_or_default()
             }
-            // A step of the pause that happens to be called one: "Pause Scavenge Before Remark" at trace level.
+            // A step of the pause that happens to be called one: "Pause Scavenge Before Remark" at
+            // trace level.
             None if self.open.last().is_some_and(|p| p.id == line.id) => return,
             None => match self.loose.take_if(|p| p.id == line.id) {
                 Some(mut loose) => {
@@ -183,8 +188,8 @@ impl Collections {
         }
     }
 
-    /// A line without a GC id that says what a collection failed at: ParNew's workers print "Promotion failed" so. It is
-    /// that of the collection that is under way.
+    /// A line without a GC id that says what a collection failed at: ParNew's workers print
+    /// "Promotion failed" so. It is that of the collection that is under way.
     pub(crate) fn failure(&mut self, body: &[u8], at: At) -> bool {
         let Some(word) = heap::failure_of(body) else { return false };
         if let Some(pause) = self.open.last_mut() {
@@ -235,7 +240,8 @@ impl Collections {
         (self.loose.get_or_insert_default(), phases)
     }
 
-    /// ZGC prints the machine's load at the end of each cycle: `Load: 7.50 (375%) / 6.10 (305%) / 5.05 (252%)`.
+    /// ZGC prints the machine's load at the end of each cycle:
+    /// `Load: 7.50 (375%) / 6.10 (305%) / 5.05 (252%)`.
     fn load(&mut self, id: u64, rest: &[u8]) -> bool {
         let Some((load, _)) = scan::billionths(rest) else { return false };
         for cycle in self.cycles.iter_mut().filter(|c| c.id == id) {
@@ -273,8 +279,8 @@ impl Collections {
 
     fn begin_cycle(&mut self, line: &GcLine<'_>, record: &Record<'_>, out: &mut Out<'_>) {
         if record.words.ends_with(b" Abort") || record.words == CANCELLED {
-            // `Concurrent Mark Abort`: an event, the cycle's own end follows. A cycle that Shenandoah cancels before its
-            // first phase has nothing else.
+            // `Concurrent Mark Abort`: an event, the cycle's own end follows. A cycle that
+            // Shenandoah cancels before its first phase has nothing else.
             write_concurrent(line, record, (line.at.ns, line.at.ns), &[], out);
             return;
         }
@@ -284,7 +290,8 @@ impl Collections {
         self.cycles.push(Cycle { id: line.id, words: record.words.to_vec(), start: line.at, load: None });
     }
 
-    /// A safepoint's line came: the pause in it is whole. `busy_ns`: what the safepoint still did after it.
+    /// A safepoint's line came: the pause in it is whole. `busy_ns`: what the safepoint still did
+    /// after it.
     pub(crate) fn safepoint(&mut self, at: At, busy_ns: i64, out: &mut Out<'_>) {
         if let Some(pause) = &mut self.closed {
             pause.line_after(at, busy_ns);
@@ -341,7 +348,8 @@ impl Collections {
         labels.extend(closing.cause.iter().map(|cause| (label::CAUSE, cause.as_ref())));
         labels.extend(pause.failures.iter().map(|word| (label::FAILURE, *word)));
         labels.extend(closing.qualifiers.iter().map(|q| (label::QUALIFIER, q.as_ref())));
-        // Without stamps the records stand one after another: a nested one is moved into its outer one.
+        // Without stamps the records stand one after another: a nested one is moved into its outer
+        // one.
         let t1_ns = match parent {
             Some((_, outer_t0_ns)) if closing.at.ns <= outer_t0_ns => {
                 outer_t0_ns.saturating_add(closing.duration_ns)
@@ -411,8 +419,8 @@ fn is_record(body: &[u8]) -> bool {
     }
 }
 
-/// Generational ZGC prints which generation: `y: ` in a minor collection, `Y: ` and `O: ` in a major one. Gives the
-/// length of the prefix and what is behind it.
+/// Generational ZGC prints which generation: `y: ` in a minor collection, `Y: ` and `O: ` in a
+/// major one. Gives the length of the prefix and what is behind it.
 fn generation(body: &[u8]) -> (usize, &[u8]) {
     match body {
         [b'y' | b'Y' | b'O', b':', b' ', rest @ ..] => (3, rest),
@@ -420,16 +428,16 @@ fn generation(body: &[u8]) -> (usize, &[u8]) {
     }
 }
 
-/// Whether a pause that begins may be part of one that is open. Serial and CMS up to JDK 16 do a full collection
-/// within the young one that failed; CMS may scavenge before it remarks.
+/// Whether a pause that begins may be part of one that is open. Serial and CMS up to JDK 16 do a
+/// full collection within the young one that failed; CMS may scavenge before it remarks.
 fn may_hold(outer: &Pause, id: u64, inner: &Record<'_>) -> bool {
     let full_in_young = outer.words == b"Pause Young" && inner.words == b"Pause Full";
     let scavenge_in_remark = outer.words == b"Pause Remark" && inner.words == b"Pause Young";
     id > outer.id && (full_in_young || scavenge_in_remark)
 }
 
-/// Whether a record closes an open pause: the same words; or, under a changed title, a stretch of time that reaches
-/// back to its start.
+/// Whether a record closes an open pause: the same words; or, under a changed title, a stretch of
+/// time that reaches back to its start.
 fn closes(open: &Pause, line: &GcLine<'_>, record: &Record<'_>, duration_ns: i64) -> bool {
     if open.id != line.id {
         return false;
@@ -438,8 +446,8 @@ fn closes(open: &Pause, line: &GcLine<'_>, record: &Record<'_>, duration_ns: i64
     open.words == record.words || open.start.is_some_and(|start| begins_ns <= start.ns && duration_ns > 0)
 }
 
-/// Whether `inner`, which was closed just before, was part of `outer`, in logs without starts: the young one has the
-/// id before the full one's, and lasted longer.
+/// Whether `inner`, which was closed just before, was part of `outer`, in logs without starts: the
+/// young one has the id before the full one's, and lasted longer.
 fn was_within(inner: &Pause, outer: &Pause, outer_ns: i64) -> bool {
     let Some(closing) = &inner.closing else { return false };
     let full_in_young = inner.words == b"Pause Full"

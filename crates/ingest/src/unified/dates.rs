@@ -1,6 +1,7 @@
 //! Date stamps of the `time` and `utctime` decorators: `2026-11-20T21:59:52.977+0000`.
 //!
-//! The calendar is `jiff`'s business, once a minute of log time; within a minute only the seconds are read.
+//! The calendar is `jiff`'s business, once a minute of log time; within a minute only the seconds
+//! are read.
 
 use jiff::Timestamp;
 use jiff::fmt::strtime;
@@ -35,7 +36,8 @@ impl Dates {
     }
 }
 
-/// Asks the calendar. HotSpot writes the zone as `+0100`, tools that rewrite logs also as `+01:00` or `Z`.
+/// Asks the calendar. HotSpot writes the zone as `+0100`, tools that rewrite logs also as `+01:00`
+/// or `Z`.
 fn minute_epoch_ns(minute: &[u8], zone: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(minute).ok()?;
     let zone = match zone {

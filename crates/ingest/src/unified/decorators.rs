@@ -1,11 +1,12 @@
 //! The decorations in front of a unified log line: `[2026-11-20T21:59:52.977+0000][0.008s][info][gc,start    ] body`.
 //!
-//! Any set of them may be chosen (`-Xlog:…:FILE:time,uptime,level,tags`), so each is told by its own shape and not by
-//! its place. HotSpot writes them in a fixed order (`LogDecorations`, JDK 9 to 25): time, utctime, uptime,
-//! timemillis, uptimemillis, timenanos, uptimenanos, hostname, pid, tid, level, tags; that order decides where two
-//! look alike.
+//! Any set of them may be chosen (`-Xlog:…:FILE:time,uptime,level,tags`), so each is told by its
+//! own shape and not by its place. HotSpot writes them in a fixed order (`LogDecorations`, JDK 9 to
+//! 25): time, utctime, uptime, timemillis, uptimemillis, timenanos, uptimenanos, hostname, pid,
+//! tid, level, tags; that order decides where two look alike.
 //!
-//! Limits: `timenanos` alone cannot be told from `uptimenanos` alone by its shape; its value decides (see
+//! Limits: `timenanos` alone cannot be told from `uptimenanos` alone by its shape; its value
+//! decides (see
 //! [`Stamps::nanos`]).
 
 use super::dates::Dates;
@@ -46,10 +47,11 @@ pub(crate) mod set {
 pub(crate) struct Stamps {
     /// Nanoseconds since the epoch, from `time`, `utctime` or `timemillis`.
     pub(crate) wall_ns: Option<i64>,
-    /// Nanoseconds since the JVM's start, from the finest of `uptime`, `uptimemillis`, `uptimenanos`.
+    /// Nanoseconds since the JVM's start, from the finest of `uptime`, `uptimemillis`,
+    /// `uptimenanos`.
     pub(crate) uptime_ns: Option<i64>,
-    /// The first figure in nanoseconds. With a second one it was `timenanos`, a clock of the machine, and the second
-    /// is the uptime; alone it is either.
+    /// The first figure in nanoseconds. With a second one it was `timenanos`, a clock of the
+    /// machine, and the second is the uptime; alone it is either.
     pub(crate) nanos: Option<i64>,
 }
 
@@ -70,8 +72,9 @@ pub(crate) struct Decorated<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// Levels and tags with their brackets, as they were on some lines: a log has a few dozen of them and millions of
-/// lines. A line that goes on with the same bytes has the same ones, as what they say depends on nothing before them.
+/// Levels and tags with their brackets, as they were on some lines: a log has a few dozen of them
+/// and millions of lines. A line that goes on with the same bytes has the same ones, as what they
+/// say depends on nothing before them.
 #[derive(Clone, Debug)]
 struct Endings {
     kept: [Ending; ENDINGS],
@@ -79,7 +82,8 @@ struct Endings {
     close: usize,
 }
 
-/// How many are kept, each at a place told by some of its bytes, or at one of those beside it when others have taken that.
+/// How many are kept, each at a place told by some of its bytes, or at one of those beside it when
+/// others have taken that.
 const ENDINGS: usize = 128;
 /// At how many places one may be. Those of the lines of one pause must not push each other out.
 const BESIDE: usize = 4;
@@ -105,20 +109,23 @@ impl Default for Endings {
     }
 }
 
-/// Where an ending that closes at `close` is kept, or would be: told by its level, by how its tags begin and by how
-/// they end, so that "safepoint", "safepoint,stats" and "gc,start" with their padding are told apart.
+/// Where an ending that closes at `close` is kept, or would be: told by its level, by how its tags
+/// begin and by how they end, so that "safepoint", "safepoint,stats" and "gc,start" with their
+/// padding are told apart.
 #[inline]
 fn place(text: &[u8], close: usize) -> Option<usize> {
     let word = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
     let first = if close < 16 { 0 } else { word(8)? };
-    // The lower bits of a product depend on the lower bits of its factors alone: they are mixed with the upper ones.
+    // The lower bits of a product depend on the lower bits of its factors alone: they are mixed
+    // with the upper ones.
     let mix = |mixed: u64, word: u64| (mixed ^ mixed >> 32 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = mix(mix(mix(0, word(0)?), first), word(close.checked_sub(8)?)?);
     Some((mixed >> 57) as usize)
 }
 
 impl Endings {
-    /// The level and the tags that a text begins with, and what is behind them, when they are known.
+    /// The level and the tags that a text begins with, and what is behind them, when they are
+    /// known.
     #[inline]
     fn find<'a>(&mut self, text: &'a [u8]) -> Option<(Level, &'a [u8], &'a [u8])> {
         if let Some(found) = self.closing_at(self.close, text) {
@@ -155,8 +162,9 @@ impl Endings {
     }
 }
 
-/// The decorations before the level and the tags, as they were on some line. A line that begins with the same bytes
-/// has the same ones: they are whole groups, and what a group says depends on nothing but those before it.
+/// The decorations before the level and the tags, as they were on some line. A line that begins
+/// with the same bytes has the same ones: they are whole groups, and what a group says depends on
+/// nothing but those before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Beginning {
     text: Vec<u8>,
@@ -166,7 +174,8 @@ pub(crate) struct Beginning {
     endings: Endings,
 }
 
-/// Epoch milliseconds are beyond this, uptimes below: 10¹¹ ms is March 1973, or three years of uptime.
+/// Epoch milliseconds are beyond this, uptimes below: 10¹¹ ms is March 1973, or three years of
+/// uptime.
 const EPOCH_MILLIS_FROM: i64 = 100_000_000_000;
 
 /// Takes the decorations off a line. What does not look like one begins the body.
@@ -232,7 +241,8 @@ fn take_each<'a>(line: &'a [u8], dates: &mut Dates) -> Decorated<'a> {
 }
 
 impl Beginning {
-    /// Takes a line apart that has the same stamps as the one before it, and a level and tags that were seen: most lines.
+    /// Takes a line apart that has the same stamps as the one before it, and a level and tags that
+    /// were seen: most lines.
     #[inline]
     fn as_before<'a>(&mut self, line: &'a [u8]) -> Option<Decorated<'a>> {
         let rest = match line.split_at_checked(self.text.len()) {
@@ -246,8 +256,8 @@ impl Beginning {
         Some(Decorated { stamps: self.stamps, set, level, tags, numbers: self.numbers, body })
     }
 
-    /// Takes another uptime off a line, and keeps it: `[12.345s]`, the only stamp unless more are asked for. Gives what is
-    /// behind it.
+    /// Takes another uptime off a line, and keeps it: `[12.345s]`, the only stamp unless more are
+    /// asked for. Gives what is behind it.
     fn next_uptime<'a>(&mut self, line: &'a [u8]) -> Option<&'a [u8]> {
         let (seconds_ns, rest) = scan::billionths(line.strip_prefix(b"[")?)?;
         let rest = rest.strip_prefix(b"s]")?;
@@ -261,7 +271,8 @@ impl Beginning {
         Some(rest)
     }
 
-    /// Keeps what stands before the level or the tags of a line, which are the only things that were taken since.
+    /// Keeps what stands before the level or the tags of a line, which are the only things that
+    /// were taken since.
     fn keep(&mut self, text: &[u8], line: &Decorated<'_>) {
         if self.text == text {
             return;
@@ -379,8 +390,8 @@ fn level(word: &[u8]) -> Option<Level> {
     })
 }
 
-/// First tags that lines of interest have, for outputs that print tags and no level. Another word there is taken for
-/// a host name.
+/// First tags that lines of interest have, for outputs that print tags and no level. Another word
+/// there is taken for a host name.
 fn begins_with_a_known_tag(word: &[u8]) -> bool {
     let first = word.split(|b| *b == b',').next().unwrap_or_default();
     matches!(
@@ -414,82 +425,4 @@ fn begins_with_a_known_tag(word: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn apart(line: &str) -> Decorated<'_> {
-        take_apart(line.as_bytes(), &mut Dates::default())
-    }
-
-    #[test]
-    fn the_default_decorations() {
-        let line = apart("[0.691s][info][gc,phases   ] GC(0)   Other: 0.2ms");
-        assert_eq!(line.stamps.uptime_ns, Some(691_000_000));
-        assert_eq!(line.tags, b"gc,phases");
-        assert_eq!(line.body, b"GC(0)   Other: 0.2ms");
-        assert_eq!(line.set, set::UPTIME | set::LEVEL | set::TAGS);
-    }
-
-    #[test]
-    fn all_decorations_at_once() {
-        let line = apart(
-            "[1970-01-01T00:00:01.000+0000][1970-01-01T00:00:01.000+0000][0.016s][1790000000000ms][16ms]\
-             [4086917123456ns][16048123ns][my-host.example][4711][4712][warning][codecache] CodeCache is full.",
-        );
-        assert_eq!(line.stamps.wall_ns, Some(1_000_000_000));
-        assert_eq!(line.stamps.uptime_ns, Some(16_048_123), "the finest uptime");
-        assert_eq!(line.stamps.nanos, Some(4_086_917_123_456));
-        assert_eq!(line.numbers, [Some(4711), Some(4712)]);
-        assert_eq!((line.level, line.tags), (Level::Warning, &b"codecache"[..]));
-        assert_eq!(line.body, b"CodeCache is full.");
-    }
-
-    #[test]
-    fn any_subset_of_decorations() {
-        assert_eq!(apart("GC(0) Pause Young").set, 0);
-        assert_eq!(apart("GC(0) Pause Young").body, b"GC(0) Pause Young");
-        assert_eq!(apart("[info ][gc] x").set, set::LEVEL | set::TAGS);
-        assert_eq!(apart("[gc] x").set, set::TAGS);
-        assert_eq!(apart("[12][gc,start] x").numbers, [Some(12), None]);
-        assert_eq!(apart("[1790000000000ms] x").stamps.wall_ns, Some(1_790_000_000_000_000_000));
-        assert_eq!(apart("[15ms] x").stamps.uptime_ns, Some(15_000_000));
-        assert_eq!(apart("[0,105s] x").stamps.uptime_ns, Some(105_000_000));
-        assert_eq!(apart("[10.0.0.7][info][gc] x").set, set::HOSTNAME | set::LEVEL | set::TAGS);
-        assert_eq!(apart("[myhost][gc] x").set, set::HOSTNAME | set::TAGS);
-    }
-
-    #[test]
-    fn what_the_line_before_began_with_changes_nothing() {
-        let lines = [
-            "[1970-01-01T00:00:01.000+0000][0.016s][4711][info][gc,start] a",
-            "[1970-01-01T00:00:01.000+0000][0.016s][4711][info][gc] b",
-            "[1970-01-01T00:00:01.000+0000][0.016s][4711][4712][info][gc] c",
-            "[1970-01-01T00:00:01.000+0000][0.016s][4711] d",
-            "[1970-01-01T00:00:01.000+0000][0.017s][4711][host][gc] e",
-            "[gc] f",
-            "[0.1s] [0.1s][info][gc] g",
-            "[0.1s][host][info][gc] h",
-            "[0.1s][other][info][gc] i",
-            "[16ms][1790000000000ms][my-host][debug][gc] [16ms] j",
-            "[info][gc] k",
-            "l",
-            "",
-        ];
-        for before in lines {
-            for line in lines {
-                let mut dates = Dates::default();
-                take_apart(before.as_bytes(), &mut dates);
-                assert_eq!(take_apart(line.as_bytes(), &mut dates), apart(line), "after {before}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_body_that_begins_with_a_bracket_is_left_alone() {
-        assert_eq!(apart("[0.1s][info][gc] [a] b").body, b"[a] b");
-        assert_eq!(apart("[0.1s][info][gc] [a] b").tags, b"gc");
-        assert_eq!(apart("[not closed").body, b"[not closed");
-        assert_eq!(apart("[]").set, 0);
-        assert_eq!(apart("[ERROR] Failed to execute goal").set & (set::LEVEL | set::TAGS), 0);
-    }
-}
+mod tests;

@@ -1,12 +1,13 @@
-//! Records by how they begin: `Pause Young (Normal) (G1 Evacuation Pause)` comes a hundred thousand times, each time with
-//! other sizes and another duration behind it. What was taken apart once is known again by its bytes.
+//! Records by how they begin: `Pause Young (Normal) (G1 Evacuation Pause)` comes a hundred thousand
+//! times, each time with other sizes and another duration behind it. What was taken apart once is
+//! known again by its bytes.
 
 use super::record::{GROUPS, Group, Record};
 use super::scan::{self, Change};
 use super::texts::same;
 
-/// How many are kept, each at a place told by some of its bytes, or at one of those beside it when others have taken
-/// that. A log of G1 has some thirty.
+/// How many are kept, each at a place told by some of its bytes, or at one of those beside it when
+/// others have taken that. A log of G1 has some thirty.
 const HEADS: usize = 128;
 /// At how many places one may be.
 const BESIDE: usize = 4;
@@ -51,7 +52,8 @@ impl Heads {
 }
 
 impl Head {
-    /// Keeps a beginning. False: sizes or a duration are in it, or a parenthesis that is closed behind it, if at all.
+    /// Keeps a beginning. False: sizes or a duration are in it, or a parenthesis that is closed
+    /// behind it, if at all.
     fn keep(&mut self, text: &[u8]) -> bool {
         let record = Record::parse(text);
         if record.change.is_some() || record.duration_ns.is_some() || !is_closed(text) {
@@ -128,7 +130,8 @@ fn place(text: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Whatever a line says, also one that is damaged, it says the same the first and the second time.
+    /// Whatever a line says, also one that is damaged, it says the same the first and the second
+    /// time.
     #[test]
     fn a_record_is_what_it_is_without_a_memory() {
         let heads = [

@@ -1,4 +1,5 @@
-//! Lines that tell details of a collection: heap, regions, metaspace, ages, processor time, workers, phases.
+//! Lines that tell details of a collection: heap, regions, metaspace, ages, processor time,
+//! workers, phases.
 //!
 //! Each is told by the words that it begins with, so that the reader works without tags too.
 
@@ -42,8 +43,8 @@ fn regions(pause: &mut Pause, body: &[u8], words: &[u8]) -> bool {
     true
 }
 
-/// `Metaspace: 148K(384K)->148K(384K) NonClass: …` since JDK 16, where the figure in parentheses is committed;
-/// `Metaspace: 3805K->3805K(1056768K)` before, where it is reserved and of no use.
+/// `Metaspace: 148K(384K)->148K(384K) NonClass: …` since JDK 16, where the figure in parentheses is
+/// committed; `Metaspace: 3805K->3805K(1056768K)` before, where it is reserved and of no use.
 fn metaspace(pause: &mut Pause, body: &[u8]) -> bool {
     let Some((change, _)) = body.strip_prefix(b"Metaspace: ").and_then(scan::change) else { return false };
     pause.set_change(&change, [figure::METASPACE_BEFORE_BYTES, figure::METASPACE_AFTER_BYTES]);
@@ -54,7 +55,8 @@ fn metaspace(pause: &mut Pause, body: &[u8]) -> bool {
     true
 }
 
-/// `PSYoungGen: 65536K(76288K)->10748K(76288K) Eden: …(…)->…(…) From: …(…)->…(…)`; before JDK 16 without the parts.
+/// `PSYoungGen: 65536K(76288K)->10748K(76288K) Eden: …(…)->…(…) From: …(…)->…(…)`; before JDK 16
+/// without the parts.
 fn generation(pause: &mut Pause, body: &[u8]) -> bool {
     let young = [b"DefNew: ".as_slice(), b"PSYoungGen: ", b"ParNew: "];
     let old = [b"Tenured: ".as_slice(), b"ParOldGen: ", b"PSOldGen: ", b"CMS: "];
@@ -135,8 +137,8 @@ fn age(pause: &mut Pause, body: &[u8]) -> bool {
     true
 }
 
-/// What a collection may fail at, as JDK 9 and later say it in a line of its own: G1 up to JDK 20, the young collections
-/// of Serial, Parallel and CMS, CMS itself, Shenandoah.
+/// What a collection may fail at, as JDK 9 and later say it in a line of its own: G1 up to JDK 20,
+/// the young collections of Serial, Parallel and CMS, CMS itself, Shenandoah.
 const FAILURES: [(&[u8], &str); 8] = [
     (b"To-space exhausted", failure::EVACUATION_FAILURE),
     (b"To-space overflow", failure::EVACUATION_FAILURE),
@@ -167,7 +169,8 @@ pub(crate) struct Timed<'a> {
     pub(crate) ns: i64,
     /// Spaces before it.
     pub(crate) indent: usize,
-    /// Whether it is an entry of a list ("Other: 0.2ms") and not a line of its own ("Marking Phase 3.2ms").
+    /// Whether it is an entry of a list ("Other: 0.2ms") and not a line of its own ("Marking Phase
+    /// 3.2ms").
     pub(crate) listed: bool,
 }
 
@@ -194,8 +197,8 @@ pub(crate) fn timed(body: &[u8]) -> Option<Timed<'_>> {
     (!name.is_empty()).then_some(Timed { name, ns, indent, listed })
 }
 
-/// Adds a timed phase to a pause. Lists are indented by two spaces, their details by more; a line of its own is not
-/// indented.
+/// Adds a timed phase to a pause. Lists are indented by two spaces, their details by more; a line
+/// of its own is not indented.
 pub(crate) fn phase(pause: &mut Pause, timed: &Timed<'_>, names: &mut PhaseNames) {
     let outermost = if timed.listed { timed.indent == 2 } else { timed.indent == 0 };
     if !outermost {

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-/// Ids beyond this are not followed: a JVM would need a year of collections every second to get there, and a hostile
-/// log must not buy memory with a number. A bit each: 4 MB.
+/// Ids beyond this are not followed: a JVM would need a year of collections every second to get
+/// there, and a hostile log must not buy memory with a number. A bit each: 4 MB.
 const IDS: u64 = 1 << 25;
 /// How many ids may wait for their record at a time.
 const WAITING: usize = 4096;
@@ -13,7 +13,8 @@ const WAITING: usize = 4096;
 pub(crate) struct Ids {
     /// A bit for each id that has a record.
     done: Vec<u64>,
-    /// Ids seen on a line and without a record yet, with the number of that line; without the last one of them.
+    /// Ids seen on a line and without a record yet, with the number of that line; without the last
+    /// one of them.
     waiting: FxHashMap<u64, u64>,
     /// The last one: most ids have their record before the next is seen.
     newest: Option<(u64, u64)>,

@@ -1,7 +1,8 @@
 //! What a JVM says of itself when it starts: collector, version, processors, memory, heap, workers.
 //!
-//! Since JDK 16 all collectors print `gc,init` in the same words; before, each had its own (ZGC) or said little (G1:
-//! `Heap region size: 1M`; all with compressed pointers: `Heap address: 0x…, size: 300 MB, …`).
+//! Since JDK 16 all collectors print `gc,init` in the same words; before, each had its own (ZGC) or
+//! said little (G1: `Heap region size: 1M`; all with compressed pointers:
+//! `Heap address: 0x…, size: 300 MB, …`).
 
 use fathom_recording::secrets::program_arguments;
 use fathom_recording::vocabulary::fact;
@@ -33,14 +34,16 @@ pub(crate) fn collector(body: &[u8]) -> Option<&'static str> {
 /// How much of a command line is kept; class paths of a hundred kilobytes are real.
 const ARGUMENTS: usize = 64 << 10;
 
-/// Takes a line of `-Xlog:arguments`, which JDK 21 on writes. False: it is not one that is of interest.
+/// Takes a line of `-Xlog:arguments`, which JDK 21 on writes. False: it is not one that is of
+/// interest.
 ///
 /// ```text
 /// jvm_args: -Xmx1g -Ddb.password=… -Xlog:gc*:file=gc.log
 /// java_command: org.example.Main --port 8080
 /// ```
 ///
-/// Of the command the main class is kept, or the jar's name, and of the application's own arguments what may be no secret.
+/// Of the command the main class is kept, or the jar's name, and of the application's own arguments
+/// what may be no secret.
 pub(crate) fn arguments(body: &[u8], out: &mut Out<'_>) -> bool {
     let body = body.get(..ARGUMENTS).unwrap_or(body);
     if let Some(args) = body.strip_prefix(b"jvm_args:") {
@@ -105,7 +108,8 @@ pub(crate) fn line(body: &[u8], gcs: &mut Collections, out: &mut Out<'_>) -> boo
 }
 
 fn without_colon(body: &[u8], out: &mut Out<'_>) -> bool {
-    // `Initializing The Z Garbage Collector` comes with any log that has gc+init, also without "Using".
+    // `Initializing The Z Garbage Collector` comes with any log that has gc+init, also without
+    // "Using".
     if body == b"Initializing The Z Garbage Collector" {
         out.fact(fact::COLLECTOR, "Z");
         return true;
@@ -113,7 +117,8 @@ fn without_colon(body: &[u8], out: &mut Out<'_>) -> bool {
     body.starts_with(b"Using legacy single-generation mode") || body.starts_with(b"Consider enabling ")
 }
 
-/// Words of the start that hold no fact for us, known so that a log without tags has no unknown lines.
+/// Words of the start that hold no fact for us, known so that a log without tags has no unknown
+/// lines.
 fn is_of_no_interest(word: &[u8]) -> bool {
     matches!(
         word,
@@ -189,7 +194,8 @@ fn region(value: &[u8], gcs: &mut Collections, out: &mut Out<'_>) -> bool {
     true
 }
 
-/// `0x00000000ed400000, size: 300 MB, Compressed Oops mode: 32-bit`: the reserved heap, which is its maximum.
+/// `0x00000000ed400000, size: 300 MB, Compressed Oops mode: 32-bit`: the reserved heap, which is
+/// its maximum.
 fn heap_address(value: &[u8], out: &mut Out<'_>) -> bool {
     let Some(at) = memchr::memmem::find(value, b"size: ") else { return true };
     if let Some((size, b" MB")) =

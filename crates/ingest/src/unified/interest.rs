@@ -1,17 +1,19 @@
-//! Lines that no reader takes: which of them are known to be of no interest, and which nobody knows.
+//! Lines that no reader takes: which of them are known to be of no interest, and which nobody
+//! knows.
 //!
-//! By what `-Xlog` calls them: what another part of the JVM than its collectors and safepoints says is of no interest
-//! if its tags are HotSpot's, and so are the collectors' debug and trace lines. At info level a collector says what a log
-//! is read for, so there the combinations of tags are listed, and of those that hold something that is read the messages
-//! that are not. A new line of a new JDK is in none of these lists and is counted.
+//! By what `-Xlog` calls them: what another part of the JVM than its collectors and safepoints says
+//! is of no interest if its tags are HotSpot's, and so are the collectors' debug and trace lines.
+//! At info level a collector says what a log is read for, so there the combinations of tags are
+//! listed, and of those that hold something that is read the messages that are not. A new line of a
+//! new JDK is in none of these lists and is counted.
 //!
-//! Limits: where no level is printed, or no tags, an info line cannot be told from a debug one: then HotSpot's tags, and
-//! a collection's number, are enough.
+//! Limits: where no level is printed, or no tags, an info line cannot be told from a debug one:
+//! then HotSpot's tags, and a collection's number, are enough.
 
 use super::decorators::{Decorated, Level, set};
 
-/// Whether a line that no reader took is known to be of no interest. `of_collection`: what it says behind a collection's
-/// number, when it has one.
+/// Whether a line that no reader took is known to be of no interest. `of_collection`: what it says
+/// behind a collection's number, when it has one.
 pub(crate) fn is_of_none(line: &Decorated<'_>, of_collection: Option<&[u8]>) -> bool {
     let message = of_collection.unwrap_or(line.body).trim_ascii();
     if line.tags.is_empty() {
@@ -36,7 +38,8 @@ fn is_count(message: &[u8]) -> bool {
     name.is_some() && rest.is_none() && count.is_some_and(|count| count.iter().all(u8::is_ascii_digit))
 }
 
-/// Whether a line goes on with the message of the line before it: since JDK 22 such have decorations of blanks.
+/// Whether a line goes on with the message of the line before it: since JDK 22 such have
+/// decorations of blanks.
 pub(crate) fn continues(raw: &[u8]) -> bool {
     let blanks = raw.strip_prefix(b"[").and_then(|rest| rest.split(|b| *b == b']').next());
     blanks.is_some_and(|blanks| {
@@ -76,8 +79,8 @@ fn is_hotspots(tag: &[u8]) -> bool {
     TAGS.binary_search(&tag).is_ok()
 }
 
-/// Combinations of tags of which no info line is of interest: what collectors say of their own decisions, tables of
-/// counters, the state of the heap when the JVM ends.
+/// Combinations of tags of which no info line is of interest: what collectors say of their own
+/// decisions, tables of counters, the state of the heap when the JVM ends.
 #[rustfmt::skip]
 const WHOLE: [&[u8]; 28] = [
     b"gc,alloc", b"gc,cds", b"gc,classhisto", b"gc,classhisto,start", b"gc,compaction", b"gc,ergo", b"gc,ergo,heap",
@@ -86,7 +89,8 @@ const WHOLE: [&[u8]; 28] = [
     b"gc,stringtable", b"gc,thread", b"gc,tlab", b"gc,verify", b"gc,verify,start", b"safepoint,cleanup",
 ];
 
-/// Combinations of tags that have lines of interest, with how their others begin, blanks at both ends removed.
+/// Combinations of tags that have lines of interest, with how their others begin, blanks at both
+/// ends removed.
 const MESSAGES: [(&[u8], &[&[u8]]); 6] = [
     (
         b"gc",

@@ -1,15 +1,17 @@
-//! Unified logs of JDK 9 to 25: what `-Xlog:gc*`, `safepoint*`, `jit*`, `codecache*` and `deoptimization` write.
+//! Unified logs of JDK 9 to 25: what `-Xlog:gc*`, `safepoint*`, `jit*`, `codecache*` and
+//! `deoptimization` write.
 //!
 //! ```text
 //! [2026-11-20T22:00:43.247+0000][50.277s][info][gc          ] GC(181) Pause Young (Normal) … 19875.187ms
 //! └ decorations, any set: decorators                          └ body: record, heap, safepoint, init, compiler
 //! ```
 //!
-//! A body is read by the shape of the record that it is, never by a pattern of the whole line: JDK releases keep
-//! adding words, and a pause with a word that nobody knows is still a pause.
+//! A body is read by the shape of the record that it is, never by a pattern of the whole line: JDK
+//! releases keep adding words, and a pause with a word that nobody knows is still a pause.
 //!
-//! A file may hold several runs of a JVM, one after another: each becomes a source and a process of its own ([`run`]).
-//! Nothing is allocated per line; a pause is put together from its lines and written once ([`collections`]).
+//! A file may hold several runs of a JVM, one after another: each becomes a source and a process of
+//! its own ([`run`]). Nothing is allocated per line; a pause is put together from its lines and
+//! written once ([`collections`]).
 
 mod checks;
 mod clock;
@@ -67,8 +69,8 @@ impl Format for UnifiedLog {
             all += 1;
             ours += u32::from(run::is_beyond_doubt(&take_apart(line, &mut dates)));
         }
-        // A few lines among much other output are enough, unless the rest is a table: what a JVM says on its standard
-        // output before an application writes its figures there.
+        // A few lines among much other output are enough, unless the rest is a table: what a JVM
+        // says on its standard output before an application writes its figures there.
         match (ours, ours.saturating_mul(2) >= all) {
             (0, _) => Confidence(0),
             (_, true) => Confidence(90),
@@ -97,16 +99,16 @@ struct Reader {
     runs: u32,
 }
 
-/// How many lines at the beginning are kept until it is known what this log's lines look like. A JVM says of itself
-/// what it has to say in some twenty lines before its first collection.
+/// How many lines at the beginning are kept until it is known what this log's lines look like. A
+/// JVM says of itself what it has to say in some twenty lines before its first collection.
 const KEPT: usize = 64;
 
 /// How much of each of them.
 const KEPT_BYTES: usize = 1 << 10;
 
 impl Reader {
-    /// Finds the first line that is beyond doubt one of a unified log. Lines before it that have the same decorations
-    /// are the log's as well. False: there is none.
+    /// Finds the first line that is beyond doubt one of a unified log. Lines before it that have
+    /// the same decorations are the log's as well. False: there is none.
     fn find_begin(&mut self, lines: &mut Lines, tally: &mut Tally) -> bool {
         while let Some(line) = lines.next() {
             let decorated = take_apart(line.bytes, &mut self.dates);
@@ -185,8 +187,8 @@ impl Reader {
     }
 }
 
-/// How many lines are looked at to tell a line that was written late from a JVM's restart. While a write is blocked,
-/// each thread of the JVM may have one line waiting: a collector's few.
+/// How many lines are looked at to tell a line that was written late from a JVM's restart. While a
+/// write is blocked, each thread of the JVM may have one line waiting: a collector's few.
 const LOOKED_AHEAD: usize = 32;
 
 /// Adds the source and the process of a run.

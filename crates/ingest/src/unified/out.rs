@@ -1,5 +1,5 @@
-//! Where one run's records go: the recording, with the source and process that they belong to, and the figures that
-//! the self-checks need.
+//! Where one run's records go: the recording, with the source and process that they belong to, and
+//! the figures that the self-checks need.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,8 @@ use fathom_recording::{ProcessId, Role, Sink, SourceId, SpanId, SpanRow, ThreadI
 use super::checks::Evidence;
 use crate::Tally;
 
-/// Bytes as text, what is not UTF-8 in them replaced. Nearly all of it is, which is quicker to see at once.
+/// Bytes as text, what is not UTF-8 in them replaced. Nearly all of it is, which is quicker to see
+/// at once.
 pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

@@ -1,4 +1,5 @@
-//! A pause from its first line until it is written: what its lines said, and where nothing happened.
+//! A pause from its first line until it is written: what its lines said, and where nothing
+//! happened.
 
 use std::rc::Rc;
 
@@ -10,14 +11,16 @@ use super::record::{Group, Record};
 use super::scan::Change;
 use super::texts::{Texts, same};
 
-/// How many figures, phases or qualifiers one pause may have. G1 with every detail has some thirty figures; a hostile
-/// log that repeats one line for ever must not fill the memory.
+/// How many figures, phases or qualifiers one pause may have. G1 with every detail has some thirty
+/// figures; a hostile log that repeats one line for ever must not fill the memory.
 const MOST: usize = 64;
 /// How many figures and phases one has at info level.
 const USUAL: (usize, usize) = (24, 8);
-/// How many names of phases are kept per run. G1 at info level has five, a full collection up to ten.
+/// How many names of phases are kept per run. G1 at info level has five, a full collection up to
+/// ten.
 const PHASE_NAMES: usize = 512;
-/// A gap shorter than this is what stamps in milliseconds cannot tell: two of them may be one off each.
+/// A gap shorter than this is what stamps in milliseconds cannot tell: two of them may be one off
+/// each.
 const LEAST_GAP_NS: i64 = 2_000_000;
 
 /// Where and when a line stands.
@@ -234,7 +237,8 @@ impl Pause {
             }
         }
         if let Some(group) = record.group(Group::EvacuationFailure) {
-            // "Evacuation Failure: Allocation / Pinned"; before JDK 22 without what stands behind the colon.
+            // "Evacuation Failure: Allocation / Pinned"; before JDK 22 without what stands behind
+            // the colon.
             let says = |word: &[u8]| memchr::memmem::find(group, word).is_some();
             if says(b"Pinned") {
                 self.fail(failure::PINNED);
@@ -268,8 +272,8 @@ impl Pause {
             || self.nested.iter().any(Pause::is_full)
     }
 
-    /// Sum of the outermost phases without "Other", nanoseconds. `None` when none was printed, or when they overlap
-    /// after all: then their sum means nothing.
+    /// Sum of the outermost phases without "Other", nanoseconds. `None` when none was printed, or
+    /// when they overlap after all: then their sum means nothing.
     pub(crate) fn phases_sum_ns(&self) -> Option<i64> {
         let duration_ns = self.closing.as_ref()?.duration_ns;
         // Each is rounded to a tenth of a millisecond.
@@ -278,10 +282,11 @@ impl Pause {
         (!self.phases.is_empty() && fits).then_some(self.phases_ns)
     }
 
-    /// The largest gap between two of its lines in which no timed work lies, with the line at which it ends.
+    /// The largest gap between two of its lines in which no timed work lies, with the line at which
+    /// it ends.
     ///
-    /// Between the start and the first closing line the work is done. That stretch counts only where the phases
-    /// account for all of it: G1's that print "Other", and full collections.
+    /// Between the start and the first closing line the work is done. That stretch counts only
+    /// where the phases account for all of it: G1's that print "Other", and full collections.
     pub(crate) fn idle_gap(&self) -> Option<(i64, u64)> {
         let whole = self.complete || (self.words.starts_with(b"Pause Full") && !self.phases.is_empty());
         let best = if whole { self.gaps.best } else { self.gaps.best_in_burst };
@@ -292,8 +297,9 @@ impl Pause {
     }
 }
 
-/// The largest gap so far. Of two, the one that will be larger once the phases printed from there on are taken off:
-/// as their total is the same for both, that is the one with the larger sum of gap and phases before it.
+/// The largest gap so far. Of two, the one that will be larger once the phases printed from there
+/// on are taken off: as their total is the same for both, that is the one with the larger sum of
+/// gap and phases before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gaps {
     last_ns: Option<i64>,

@@ -7,9 +7,9 @@
 //! Minor Collection (Allocation Rate) 122M(41%)->54M(18%) 0.012s
 //! ```
 //!
-//! Whatever is in parentheses is a group; what it means is decided by lists of words (`gcCause.cpp`, the collectors'
-//! sources, JDK 9 to 25). A group that is in no list is handed on as a qualifier and never makes the record a
-//! different one.
+//! Whatever is in parentheses is a group; what it means is decided by lists of words
+//! (`gcCause.cpp`, the collectors' sources, JDK 9 to 25). A group that is in no list is handed on
+//! as a qualifier and never makes the record a different one.
 
 use super::scan::{self, Change};
 
@@ -53,7 +53,8 @@ impl<'a> Record<'a> {
         Self { words, name, groups, group_count: 0, change: None, duration_ns: None }
     }
 
-    /// Takes a body apart. Always gives a record; whether it is one is for the caller to tell by its words.
+    /// Takes a body apart. Always gives a record; whether it is one is for the caller to tell by
+    /// its words.
     pub(crate) fn parse(body: &'a [u8]) -> Self {
         let mut record = Self::new(b"", b"");
         let mut rest = body;
@@ -83,7 +84,8 @@ impl<'a> Record<'a> {
                     name_open = false;
                     record.duration_ns = Some(ns);
                 }
-                // A word after a group is part of no name; a word of the future loses nothing by it.
+                // A word after a group is part of no name; a word of the future loses nothing by
+                // it.
                 Token::Word(word) if words_end.is_some() => record.add_group(kind_of(word), word),
                 Token::Word(_) => {}
             }
@@ -113,7 +115,8 @@ impl<'a> Record<'a> {
         self.groups().find(|(k, _)| *k == kind).map(|(_, group)| group)
     }
 
-    /// Whether it is what one thread did: "(ZWorker#0)", "(VM Thread)". ZGC prints such at debug and trace level.
+    /// Whether it is what one thread did: "(ZWorker#0)", "(VM Thread)". ZGC prints such at debug
+    /// and trace level.
     pub(crate) fn names_a_thread(&self) -> bool {
         self.group(Group::Unknown).is_some_and(|g| g.contains(&b'#') || g == b"VM Thread" || g == b"ZDriver")
     }
@@ -207,8 +210,8 @@ fn is_stamps(group: &[u8]) -> bool {
     matches!(scan::billionths(group), Some((_, rest)) if rest.starts_with(b"s"))
 }
 
-/// Whether it is a sort of collection: G1's young pauses, Shenandoah's qualifiers, the phase at which a Shenandoah cycle
-/// degenerated, generational ZGC's young collections.
+/// Whether it is a sort of collection: G1's young pauses, Shenandoah's qualifiers, the phase at
+/// which a Shenandoah cycle degenerated, generational ZGC's young collections.
 fn is_sort(group: &[u8]) -> bool {
     matches!(
         group,

@@ -1,8 +1,9 @@
 //! One run of a JVM: its lines to the readers of their kinds.
 //!
-//! A line goes by what its body says, and by its tags only where the body does not tell. What no reader takes is known to
-//! be of no interest ([`interest`]) or counted as unknown, as is what has neither the decorations of this log nor a known
-//! body: the application's own output on standard output.
+//! A line goes by what its body says, and by its tags only where the body does not tell. What no
+//! reader takes is known to be of no interest ([`interest`]) or counted as unknown, as is what has
+//! neither the decorations of this log nor a known body: the application's own output on standard
+//! output.
 
 use fathom_recording::ClockBasis;
 use fathom_recording::vocabulary::{fact, kind};
@@ -42,7 +43,8 @@ pub(crate) struct Run {
     pub(crate) lines: u64,
 }
 
-/// The process id: the first of two numbers, or the only one when it never changes (a thread id would).
+/// The process id: the first of two numbers, or the only one when it never changes (a thread id
+/// would).
 #[derive(Default)]
 struct Pid {
     first: Option<i64>,
@@ -73,10 +75,12 @@ pub(crate) enum Belongs {
     Here,
     /// To the next one.
     Next,
-    /// To the next one, unless what follows goes on where this run was: a line that was written late.
+    /// To the next one, unless what follows goes on where this run was: a line that was written
+    /// late.
     NextUnlessLate,
-    /// To the next one if a JVM begins in the lines that follow: some say a thing or two before they say which
-    /// collector they use, and the first run may be too short for its stamps to tell.
+    /// To the next one if a JVM begins in the lines that follow: some say a thing or two before
+    /// they say which collector they use, and the first run may be too short for its stamps to
+    /// tell.
     NextIfOneBegins,
 }
 
@@ -100,8 +104,8 @@ impl Run {
         }
     }
 
-    /// Whether the lines that follow one with an earlier stamp are a JVM's first ones: up to its banner none of them
-    /// goes on where this run was.
+    /// Whether the lines that follow one with an earlier stamp are a JVM's first ones: up to its
+    /// banner none of them goes on where this run was.
     pub(crate) fn is_followed_by_another<'a>(&self, lines: impl Iterator<Item = Decorated<'a>>) -> bool {
         let mut early = lines.take_while(|line| self.clock.is_earlier(&line.stamps));
         early.any(|line| is_banner(line.body))

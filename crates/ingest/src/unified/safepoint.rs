@@ -11,10 +11,12 @@
 //! stats       NAME  [ threads: total running ][ time: sync [cleanup] vmop total ] page_trap_count
 //! ```
 //!
-//! The JVM of JDK 9 to 12 prints the table of `-XX:+PrintSafepointStatistics` past its log, on standard output, where the
-//! log may be as well. It is that of JDK 8, and so is how its rows are joined to the lines ([`jdk8::safepoints`]).
+//! The JVM of JDK 9 to 12 prints the table of `-XX:+PrintSafepointStatistics` past its log, on
+//! standard output, where the log may be as well. It is that of JDK 8, and so is how its rows are
+//! joined to the lines ([`jdk8::safepoints`]).
 //!
-//! The one-line form is read as a list of "word: figure", so that a part that comes or goes loses nothing.
+//! The one-line form is read as a list of "word: figure", so that a part that comes or goes loses
+//! nothing.
 
 use std::rc::Rc;
 
@@ -27,7 +29,8 @@ use super::scan;
 use super::texts::Texts;
 use crate::jdk8;
 
-/// JDK-8297154 took the cleanup out of "Reaching safepoint" in JDK 20 (and 17.0.8, which prints it).
+/// JDK-8297154 took the cleanup out of "Reaching safepoint" in JDK 20 (and 17.0.8, which prints
+/// it).
 const CLEANUP_APART_SINCE: f64 = 20.0;
 /// The VM operation in which the JVM runs what `-XX:OnOutOfMemoryError` names (`vmOperations.hpp`).
 const REPORTS_OUT_OF_MEMORY: &str = "ReportJavaOutOfMemory";
@@ -41,7 +44,8 @@ pub(crate) struct Safepoints {
     entered: Option<String>,
     /// JDK 9–12: "Application time" before it.
     since_last_ns: Option<i64>,
-    /// A row of the table that has no line of its own yet. With both switched on the line follows its row.
+    /// A row of the table that has no line of its own yet. With both switched on the line follows
+    /// its row.
     row: Option<Stop>,
     texts: Texts,
     /// JDK 9–12: stops and rows of the other table, held back until they have met.
@@ -71,7 +75,8 @@ impl Safepoints {
         if let Some(name) = body.strip_prefix(b"Entering safepoint region: ") {
             let name = text(name.trim_ascii());
             if name == REPORTS_OUT_OF_MEMORY {
-                // What the JVM runs then often ends it, and the line that ends the stop does not come.
+                // What the JVM runs then often ends it, and the line that ends the stop does not
+                // come.
                 out.span(&Entry::event(kind::JVM_WARNING, &format!("safepoint {name}"), at.ns, at.line));
             }
             self.entered = Some(name.into_owned());
@@ -126,8 +131,8 @@ impl Safepoints {
         true
     }
 
-    /// A line of the table of `-XX:+PrintSafepointStatistics`; `uptime`: whether the log's own clock is the JVM's uptime, of
-    /// which the rows are. False: it is none, or it cannot be placed.
+    /// A line of the table of `-XX:+PrintSafepointStatistics`; `uptime`: whether the log's own
+    /// clock is the JVM's uptime, of which the rows are. False: it is none, or it cannot be placed.
     pub(crate) fn old_table(&mut self, raw: &[u8], number: u64, uptime: bool, out: &mut Out<'_>) -> bool {
         let text = raw.trim_ascii();
         if text.starts_with(b"vmop  ") {
@@ -203,8 +208,8 @@ impl Figures {
         Self { list: Vec::with_capacity(8), ..Self::default() }
     }
 
-    /// Figures of the one-line form behind its name, where all of its words are those of the JDKs that there are: the same
-    /// as [`Figures::of_any`] gives, and quicker.
+    /// Figures of the one-line form behind its name, where all of its words are those of the JDKs
+    /// that there are: the same as [`Figures::of_any`] gives, and quicker.
     fn of_known(text: &[u8]) -> Option<Self> {
         let mut figures = Self::new();
         let mut left = text.strip_prefix(b"\", ")?;

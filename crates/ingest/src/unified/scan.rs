@@ -1,8 +1,8 @@
 //! Numbers as HotSpot prints them, read by hand from bytes: this is the hot path of a 4 GB log.
 //!
-//! Decimal text becomes an exact integer count of nanoseconds, never a float on the way, so that the sum of the
-//! pauses is the sum of what is printed. A decimal comma is taken like a point: some locales of `strtod`-formatting
-//! wrappers write one. Numbers that do not fit saturate.
+//! Decimal text becomes an exact integer count of nanoseconds, never a float on the way, so that
+//! the sum of the pauses is the sum of what is printed. A decimal comma is taken like a point: some
+//! locales of `strtod`-formatting wrappers write one. Numbers that do not fit saturate.
 
 /// Takes a whole number off the front. `None`: there is no digit.
 pub(crate) fn integer(text: &[u8]) -> Option<(u64, &[u8])> {
@@ -16,8 +16,8 @@ pub(crate) fn integer(text: &[u8]) -> Option<(u64, &[u8])> {
     (at > 0).then_some((value, rest))
 }
 
-/// Takes a decimal number off the front, as billionths: "12.345" is 12,345,000,000. Digits beyond the ninth are
-/// dropped.
+/// Takes a decimal number off the front, as billionths: "12.345" is 12,345,000,000. Digits beyond
+/// the ninth are dropped.
 pub(crate) fn billionths(text: &[u8]) -> Option<(i64, &[u8])> {
     let (whole, rest) = integer(text)?;
     let whole = i64::try_from(whole).unwrap_or(i64::MAX).saturating_mul(1_000_000_000);
@@ -45,7 +45,8 @@ pub(crate) fn milliseconds(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((value / 1_000, rest))
 }
 
-/// Takes an amount of memory off the front: "205M", "78656K", "8B", "1048576 bytes". A bare number is bytes.
+/// Takes an amount of memory off the front: "205M", "78656K", "8B", "1048576 bytes". A bare number
+/// is bytes.
 pub(crate) fn bytes(text: &[u8]) -> Option<(f64, &[u8])> {
     let (value, rest) = match integer(text)? {
         (_, [b'.' | b',', ..]) => billionths(text).map(|(value, rest)| (value as f64 / 1e9, rest))?,
@@ -62,8 +63,8 @@ pub(crate) fn bytes(text: &[u8]) -> Option<(f64, &[u8])> {
     Some((value * scale as f64, rest))
 }
 
-/// An amount before and after, and the capacity: `a->b(c)`, with the JDK 16+ form `a(c)->b(c)` and ZGC's
-/// percentages. `None`: the text does not begin so.
+/// An amount before and after, and the capacity: `a->b(c)`, with the JDK 16+ form `a(c)->b(c)` and
+/// ZGC's percentages. `None`: the text does not begin so.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Change {
     /// Before, bytes (or a count, where the line prints counts).

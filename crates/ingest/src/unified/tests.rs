@@ -1,4 +1,5 @@
-//! Whole logs through the reader: shapes of lines in small texts, and logs of real JVMs from `fixtures/unified/`.
+//! Whole logs through the reader: shapes of lines in small texts, and logs of real JVMs from
+//! `fixtures/unified/`.
 
 mod pauses;
 mod runs;
@@ -317,7 +318,8 @@ proptest! {
     }
 }
 
-/// Both fixtures begin with two lines of the JVM, not of its log, that the flags of the table are deprecated.
+/// Both fixtures begin with two lines of the JVM, not of its log, that the flags of the table are
+/// deprecated.
 fn assert_only_deprecations_are_unknown(recording: &Recording) {
     let source = &recording.sources[0];
     assert!(source.unknown.iter().all(|line| line.text.contains("was deprecated")), "{:?}", source.unknown);
@@ -416,7 +418,8 @@ fn what_a_collection_failed_at_is_named_whatever_the_log_calls_it() {
     assert_eq!(warnings, ["Out Of Memory (main)", "java.lang.OutOfMemoryError: Java heap space"]);
 }
 
-/// What a JDK of the future adds is counted and shown, one example a sort, also where it looks like a phase.
+/// What a JDK of the future adds is counted and shown, one example a sort, also where it looks like
+/// a phase.
 #[test]
 fn a_thing_that_nobody_knows_is_counted_whatever_its_tags() {
     let text = "[0.1s][info][gc] Using G1\n\

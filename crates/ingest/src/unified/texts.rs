@@ -1,5 +1,5 @@
-//! Names that come again and again: of pauses, causes, operations. A log has a few dozen of them and hundreds of
-//! thousands of records; one that was among the last is not made a string again.
+//! Names that come again and again: of pauses, causes, operations. A log has a few dozen of them
+//! and hundreds of thousands of records; one that was among the last is not made a string again.
 
 use std::rc::Rc;
 
@@ -36,8 +36,8 @@ impl Texts {
     }
 }
 
-/// Whether two texts are the same, by their first and last few bytes, which overlap in between: for some twenty bytes that
-/// is quicker than a call.
+/// Whether two texts are the same, by their first and last few bytes, which overlap in between: for
+/// some twenty bytes that is quicker than a call.
 #[inline]
 pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
     fn ends<const N: usize>(a: &[u8], b: &[u8]) -> bool {

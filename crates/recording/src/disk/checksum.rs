@@ -1,5 +1,5 @@
-//! Checksums of the tables' files: Parquet's pages carry none as `parquet` 60.1 writes them, so that a bit that flips
-//! on the way from one machine to another could change a figure unnoticed.
+//! Checksums of the tables' files: Parquet's pages carry none as `parquet` 60.1 writes them, so
+//! that a bit that flips on the way from one machine to another could change a figure unnoticed.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -19,7 +19,8 @@ use serde::de::DeserializeOwned;
 use crate::spans::NONE;
 use crate::{StrId, Strings};
 
-/// A name is read up to so many bytes: those of methods and files have hundreds, and a page with one of megabytes is of no use.
+/// A name is read up to so many bytes: those of methods and files have hundreds, and a page with
+/// one of megabytes is of no use.
 pub(super) const LONGEST_TEXT: usize = 64 << 10;
 
 /// What is wrong with a batch.
@@ -79,7 +80,8 @@ fn entries(values: Field) -> Field {
 
 // Rows into columns.
 
-/// Ids. Tables hold fewer than 2³¹ rows ([`super::parquet_file`] refuses more), so that the cast keeps them.
+/// Ids. Tables hold fewer than 2³¹ rows ([`super::parquet_file`] refuses more), so that the cast
+/// keeps them.
 pub(super) fn ids(values: impl Iterator<Item = u32>) -> ArrayRef {
     Arc::new(Int32Array::from_iter_values(values.map(|id| id as i32)))
 }
@@ -114,7 +116,8 @@ pub(super) fn flags(values: impl Iterator<Item = bool>) -> ArrayRef {
     Arc::new(values.map(Some).collect::<BooleanArray>())
 }
 
-/// Strings of a recording's dictionary, with a dictionary of just those that occur: batches stand for themselves.
+/// Strings of a recording's dictionary, with a dictionary of just those that occur: batches stand
+/// for themselves.
 pub(super) fn texts(strings: &Strings, ids: impl Iterator<Item = StrId>) -> ArrayRef {
     let mut seen: HashMap<StrId, i32, FxBuildHasher> = HashMap::default();
     let mut values = StringBuilder::new();

@@ -1,9 +1,9 @@
 //! Panics of the decoding libraries as errors.
 //!
-//! `parquet` and `arrow-ipc` 60.1 check most of what they read, but not all: a changed byte makes them divide by
-//! zero (`byte_array.rs:391`) or slice beyond a buffer (`Buffer::slice_with_length`). A damaged recording must not
-//! end the program, so that their work on hostile bytes runs in here. It relies on `panic = "unwind"`, which all of
-//! our profiles have.
+//! `parquet` and `arrow-ipc` 60.1 check most of what they read, but not all: a changed byte makes
+//! them divide by zero (`byte_array.rs:391`) or slice beyond a buffer
+//! (`Buffer::slice_with_length`). A damaged recording must not end the program, so that their work
+//! on hostile bytes runs in here. It relies on `panic = "unwind"`, which all of our profiles have.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -14,8 +14,8 @@ thread_local! {
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `decode`; a panic in it becomes an error with its message. What `decode` was changing must not be used
-/// after an error.
+/// Runs `decode`; a panic in it becomes an error with its message. What `decode` was changing must
+/// not be used after an error.
 pub(super) fn contain<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,5 @@
-//! Making a recording's directory, for its user's eyes only, and never over something that is no recording.
+//! Making a recording's directory, for its user's eyes only, and never over something that is no
+//! recording.
 //!
 //! A recording tells of command lines, paths and method names; hence 0700 and 0600, as `perf` does.
 
@@ -69,7 +70,8 @@ fn beside(path: &Path) -> PathBuf {
     (0..u32::MAX).map(free).find(|p| p.symlink_metadata().is_err()).unwrap_or_else(|| free(0))
 }
 
-/// Makes a directory beside `path`, to be moved there when it is whole. An error names what the user named.
+/// Makes a directory beside `path`, to be moved there when it is whole. An error names what the
+/// user named.
 pub(super) fn make_beside(path: &Path) -> Result<PathBuf, RecordingError> {
     let temporary = beside(path);
     DirBuilder::new().mode(0o700).create(&temporary).map_err(RecordingError::io(path))?;
@@ -107,7 +109,8 @@ pub fn remove(dir: &Path) -> Result<(), RecordingError> {
     std::fs::remove_dir(dir).map_err(RecordingError::io(dir))
 }
 
-/// All files that a recording may have, relative to its directory: `meta.json` first, tables, streams of the spool.
+/// All files that a recording may have, relative to its directory: `meta.json` first, tables,
+/// streams of the spool.
 pub(super) fn files() -> Vec<PathBuf> {
     let mut files = vec![PathBuf::from(meta::FILE)];
     files.extend(TABLES.iter().map(|t| PathBuf::from(parquet_file::file_name(*t))));
@@ -127,7 +130,8 @@ pub(super) fn make_file(path: &Path) -> Result<File, RecordingError> {
     options.open(path).map_err(RecordingError::io(path))
 }
 
-/// Writes a file anew in one step: it is there whole or as it was before, also after a crash of the machine.
+/// Writes a file anew in one step: it is there whole or as it was before, also after a crash of the
+/// machine.
 pub(super) fn replace_file(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,

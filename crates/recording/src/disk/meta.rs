@@ -1,4 +1,5 @@
-//! `meta.json`: what a recording is, whether it was finished, and what it lost, without opening a table.
+//! `meta.json`: what a recording is, whether it was finished, and what it lost, without opening a
+//! table.
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! A recording on disk: `NAME.fathom/`, one Parquet file a table and `meta.json`. The format is described for its
-//! users in docs/recording-format.md.
+//! A recording on disk: `NAME.fathom/`, one Parquet file a table and `meta.json`. The format is
+//! described for its users in docs/recording-format.md.
 //!
 //! ```text
 //!   Recording ── write ───────────────────────────────▶ *.parquet + meta.json "complete" ── open ──▶ Recording
@@ -7,13 +7,15 @@
 //!                                  + meta.json "writing" ── killed ────────── open, cut = true ┘
 //! ```
 //!
-//! There is one encoding: each [`tables`] entry turns rows into Arrow batches and back, and both containers (the
-//! Arrow IPC spool and Parquet) hold the same batches. A Parquet file that is cut short is lost, because its index
-//! stands at its end; an Arrow stream loses the batch in which it was cut. Hence the spool.
+//! There is one encoding: each [`tables`] entry turns rows into Arrow batches and back, and both
+//! containers (the Arrow IPC spool and Parquet) hold the same batches. A Parquet file that is cut
+//! short is lost, because its index stands at its end; an Arrow stream loses the batch in which it
+//! was cut. Hence the spool.
 //!
-//! What is read is hostile until checked: every id is checked against the table that it points to, row counts
-//! against the size of the file, and no column is taken at its word about its type. A page of a Parquet file may
-//! claim up to 2 GiB; that is the format's own bound and the largest single allocation.
+//! What is read is hostile until checked: every id is checked against the table that it points to,
+//! row counts against the size of the file, and no column is taken at its word about its type. A
+//! page of a Parquet file may claim up to 2 GiB; that is the format's own bound and the largest
+//! single allocation.
 
 mod checksum;
 mod columns;
@@ -35,8 +37,8 @@ pub use open::{is_recording, open};
 pub use pack::{PACKED_EXTENSION, is_packed, pack, unpack};
 pub use writer::Writer;
 
-/// Version of the schema, in `meta.json` and in the footer of each file. It grows when a reader of the version
-/// before would misread a table; a column that is only added does not make it grow.
+/// Version of the schema, in `meta.json` and in the footer of each file. It grows when a reader of
+/// the version before would misread a table; a column that is only added does not make it grow.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Ends of the names of recordings' directories.
@@ -45,6 +47,6 @@ pub const EXTENSION: &str = "fathom";
 /// The program as it names itself in what it writes.
 const TOOL: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
 
-/// Rows handled at a time. 64 Ki rows of samples are 2 MB: large enough that a batch's overhead is nothing, small
-/// enough that ten of them are.
+/// Rows handled at a time. 64 Ki rows of samples are 2 MB: large enough that a batch's overhead is
+/// nothing, small enough that ten of them are.
 const BATCH_ROWS: usize = 1 << 16;

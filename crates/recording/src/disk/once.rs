@@ -1,5 +1,6 @@
-//! Each fact once, while a recording's spool becomes tables: see [`crate::once`]. Two passes over the spans, a batch at a
-//! time: what two sources may both have is kept from the first, and is little; the second leaves out and adds.
+//! Each fact once, while a recording's spool becomes tables: see [`crate::once`]. Two passes over
+//! the spans, a batch at a time: what two sources may both have is kept from the first, and is
+//! little; the second leaves out and adds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +24,8 @@ pub(super) fn removed(changes: &BTreeMap<SpanId, Change>) -> usize {
     changes.values().filter(|change| matches!(change, Change::Remove)).count()
 }
 
-/// What becomes of the spans of a spool that two sources have. Takes those that go off the records of their sources.
+/// What becomes of the spans of a spool that two sources have. Takes those that go off the records
+/// of their sources.
 pub(super) fn changes(
     buffer: &mut Recording,
     dir: &Path,
@@ -82,8 +84,8 @@ pub(super) fn convert(
     file.finish()
 }
 
-/// Puts a batch into the buffer as if it were the first and had no parents, which are given back: parents in batches
-/// before it are not in memory.
+/// Puts a batch into the buffer as if it were the first and had no parents, which are given back:
+/// parents in batches before it are not in memory.
 fn load(batch: &RecordBatch, buffer: &mut Recording) -> Result<Vec<u32>, Damage> {
     let parents = Columns(batch).optional_ids("parent_id", i32::MAX as usize)?;
     let rows = batch.num_rows();

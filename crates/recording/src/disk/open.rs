@@ -8,8 +8,8 @@ use super::{EXTENSION, pack};
 use super::{parquet_file, spool};
 use crate::{Recording, RecordingError};
 
-/// Whether a directory calls itself a recording, of whatever version: by its `meta.json`, or, where that is damaged,
-/// by its name and a table in it.
+/// Whether a directory calls itself a recording, of whatever version: by its `meta.json`, or, where
+/// that is damaged, by its name and a table in it.
 pub fn is_recording(path: &Path) -> bool {
     let named = || {
         path.extension().is_some_and(|extension| extension == EXTENSION)

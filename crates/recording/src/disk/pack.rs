@@ -1,9 +1,9 @@
-//! One file to send: `NAME.fathom.tar`, a plain tar archive of the directory. The tables are compressed already;
-//! another layer would save 1% and cost the time of it.
+//! One file to send: `NAME.fathom.tar`, a plain tar archive of the directory. The tables are
+//! compressed already; another layer would save 1% and cost the time of it.
 //!
-//! What is unpacked was sent by someone: only files that a recording has are taken, by their exact names, so that no
-//! path leads out of the directory; only plain files, so that no link does; and no more bytes than the archive has
-//! itself, so that nothing swells.
+//! What is unpacked was sent by someone: only files that a recording has are taken, by their exact
+//! names, so that no path leads out of the directory; only plain files, so that no link does; and
+//! no more bytes than the archive has itself, so that nothing swells.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -24,8 +24,8 @@ const MAX_ENTRIES: usize = 64;
 /// Where a tar archive says that it is one, and how.
 const MAGIC: std::ops::Range<usize> = 257..262;
 
-/// Whether content that begins with `head` (at least 512 bytes of it) is a packed recording: a tar archive whose
-/// first entry is a recording's `meta.json`.
+/// Whether content that begins with `head` (at least 512 bytes of it) is a packed recording: a tar
+/// archive whose first entry is a recording's `meta.json`.
 pub fn is_packed(head: &[u8]) -> bool {
     let name = head.get(..100).and_then(|name| name.split(|byte| *byte == 0).next()).unwrap_or_default();
     head.get(MAGIC) == Some(b"ustar") && name.ends_with(b".fathom/meta.json")
@@ -38,7 +38,8 @@ pub fn pack(dir: &Path, out: impl Write, to: &Path) -> Result<(), RecordingError
     let mut archive = Builder::new(out);
     for file in create::files() {
         let path = dir.join(&file);
-        // A recording has tables or a spool, and both only when it was killed while it was finished.
+        // A recording has tables or a spool, and both only when it was killed while it was
+        // finished.
         if !path.symlink_metadata().is_ok_and(|info| info.is_file()) {
             continue;
         }
@@ -69,8 +70,8 @@ fn file_name(dir: &Path) -> Result<String, RecordingError> {
     Ok(format!("{stem}.{EXTENSION}"))
 }
 
-/// Unpacks the file `packed` as the recording `to`; without `to`, under the name that it has in the archive, in
-/// the current directory. Says where it is.
+/// Unpacks the file `packed` as the recording `to`; without `to`, under the name that it has in the
+/// archive, in the current directory. Says where it is.
 pub fn unpack(packed: &Path, to: Option<&Path>, overwrite: Overwrite) -> Result<PathBuf, RecordingError> {
     let to = match to {
         Some(to) => to.to_path_buf(),

@@ -23,28 +23,28 @@ use super::tables::{self, Table};
 use super::{BATCH_ROWS, SCHEMA_VERSION, TOOL, create};
 use crate::{Recording, RecordingError};
 
-/// Rows of a row group, the unit that a reader skips by its first and last time. 2²⁰ samples are some 5 MB on disk:
-/// what a query engine likes to read at once.
+/// Rows of a row group, the unit that a reader skips by its first and last time. 2²⁰ samples are
+/// some 5 MB on disk: what a query engine likes to read at once.
 const ROW_GROUP_ROWS: usize = 1 << 20;
 
 /// Bytes of a row group while it waits to be written; spans with many figures reach this first.
 const ROW_GROUP_BYTES: usize = 16 << 20;
 
-/// Room for a column's dictionary before its values are written out one by one. Names of methods need more than the
-/// usual 1 MB; 4 MB of them are some 50,000.
+/// Room for a column's dictionary before its values are written out one by one. Names of methods
+/// need more than the usual 1 MB; 4 MB of them are some 50,000.
 const DICTIONARY_BYTES: usize = 4 << 20;
 
 /// Ids are `Int32`.
 const MAX_ROWS: usize = i32::MAX as usize;
 
-/// Rows that a file may have whatever its size, and rows that it may have for each of its bytes beyond that.
-/// Samples take 5 bytes a row where they are real; a file that claims eighty times as many rows in its bytes was
-/// made to fill the memory of its reader.
+/// Rows that a file may have whatever its size, and rows that it may have for each of its bytes
+/// beyond that. Samples take 5 bytes a row where they are real; a file that claims eighty times as
+/// many rows in its bytes was made to fill the memory of its reader.
 const FREE_ROWS: u64 = 4 << 20;
 const MAX_ROWS_PER_BYTE: u64 = 16;
 
-/// Bytes that its columns may have unpacked, by the same reasoning: what is real is packed to a fifth or a twentieth, a column of one
-/// value alone to a hundredth.
+/// Bytes that its columns may have unpacked, by the same reasoning: what is real is packed to a
+/// fifth or a twentieth, a column of one value alone to a hundredth.
 const FREE_BYTES: u64 = 64 << 20;
 const MAX_BYTES_PER_BYTE: u64 = 256;
 
@@ -65,7 +65,8 @@ impl ParquetFile {
     pub fn create(table: &dyn Table, dir: &Path) -> Result<Self, RecordingError> {
         let path = dir.join(file_name(table));
         let file = Summed::new(create::make_file(&path)?);
-        // Without the Arrow schema in the footer, readers see plain Parquet types: strings, not dictionaries.
+        // Without the Arrow schema in the footer, readers see plain Parquet types: strings, not
+        // dictionaries.
         let options =
             ArrowWriterOptions::new().with_properties(properties(table)).with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(file, tables::schema(table), options)
@@ -134,8 +135,8 @@ fn properties(table: &dyn Table) -> WriterProperties {
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_max_row_group_bytes(Some(ROW_GROUP_BYTES));
     for (i, field) in table.fields().iter().enumerate() {
-        // Text and ids of other tables repeat, which is what Parquet's dictionaries are for. Times, counts and the
-        // table's own ids ascend more or less: their differences are small.
+        // Text and ids of other tables repeat, which is what Parquet's dictionaries are for. Times,
+        // counts and the table's own ids ascend more or less: their differences are small.
         let own_id = i == 0 && field.name().ends_with("_id");
         if own_id || *field.data_type() == DataType::Int64 {
             let column = ColumnPath::from(field.name().as_str());
@@ -151,8 +152,8 @@ fn write_error(path: &Path, cause: parquet::errors::ParquetError) -> RecordingEr
     RecordingError::io(path)(std::io::Error::other(cause))
 }
 
-/// Reads a table's file into a recording, which must not be used after an error. `checksum`: what `meta.json` says
-/// that its bytes have; recordings of the first fathoms say nothing.
+/// Reads a table's file into a recording, which must not be used after an error. `checksum`: what
+/// `meta.json` says that its bytes have; recordings of the first fathoms say nothing.
 pub(super) fn read(
     table: &dyn Table,
     dir: &Path,
@@ -236,8 +237,8 @@ fn check_unpacked(footer: &ArrowReaderMetadata, bytes: u64) -> Result<(), Damage
     Err(Damage(format!("its {bytes} bytes would unpack to {unpacked}; more than {limit} are not read")))
 }
 
-/// The file's schema with our types for our columns, and the choice of our columns: those that a later fathom
-/// added are left alone.
+/// The file's schema with our types for our columns, and the choice of our columns: those that a
+/// later fathom added are left alone.
 fn expected(footer: &ArrowReaderMetadata, table: &dyn Table) -> (SchemaRef, ProjectionMask) {
     let ours = table.fields();
     let mut wanted = Vec::new();

@@ -1,11 +1,12 @@
 //! The spool: each table as an Arrow IPC stream within a zstd stream, while a recording is written.
 //!
-//! Each flush ends a message and a zstd block in the system's memory; a writer that is killed loses the rows since
-//! its last flush, and a reader takes every whole batch. What a crash of the machine keeps is up to its file system:
-//! nothing waits for the disk here, as a collector must not.
+//! Each flush ends a message and a zstd block in the system's memory; a writer that is killed loses
+//! the rows since its last flush, and a reader takes every whole batch. What a crash of the machine
+//! keeps is up to its file system: nothing waits for the disk here, as a collector must not.
 //!
-//! zstd stands around the stream and not inside it, where Arrow would have it: a compressed buffer within claims
-//! its own length, and `arrow-ipc` 60.1 allocates what is claimed. Around it, what is unpacked can be bounded.
+//! zstd stands around the stream and not inside it, where Arrow would have it: a compressed buffer
+//! within claims its own length, and `arrow-ipc` 60.1 allocates what is claimed. Around it, what is
+//! unpacked can be bounded.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Take};
@@ -30,11 +31,12 @@ pub(super) fn file_name(table: &dyn Table) -> String {
     format!("{}.arrows.zst", table.name())
 }
 
-/// zstd's fastest regular level, as for the tables: the spool lives as long as the recording is written.
+/// zstd's fastest regular level, as for the tables: the spool lives as long as the recording is
+/// written.
 const LEVEL: i32 = 1;
 
-/// What a stream may unpack to: so much, and so many times its size beyond that. Rows pack to a tenth of their size;
-/// a stream that swells more was made to fill the memory of its reader.
+/// What a stream may unpack to: so much, and so many times its size beyond that. Rows pack to a
+/// tenth of their size; a stream that swells more was made to fill the memory of its reader.
 const FREE_BYTES: u64 = 64 << 20;
 const MAX_RATIO: u64 = 200;
 
@@ -122,8 +124,8 @@ fn read_stream(file: File) -> Result<StreamReader<Take<Decoder>>, ArrowError> {
     StreamReader::try_new(decoder.take(bytes.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES)), None)
 }
 
-/// Reads the whole batches of a table's stream into a recording, up to the first that cannot be read or points to
-/// rows that were not saved.
+/// Reads the whole batches of a table's stream into a recording, up to the first that cannot be
+/// read or points to rows that were not saved.
 pub(super) fn read(table: &dyn Table, dir: &Path, recording: &mut Recording) {
     for batch in batches(table, dir) {
         if table.decode(&Columns(&batch), recording).is_err() {

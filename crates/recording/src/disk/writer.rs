@@ -1,8 +1,10 @@
-//! Writing a recording in a stream, in bounded memory, so that killing the writer loses a second of it at most.
+//! Writing a recording in a stream, in bounded memory, so that killing the writer loses a second of
+//! it at most.
 //!
-//! Rows are kept in a small [`Recording`] and leave it for the spool at each flush; dictionaries (strings, threads,
-//! frames, stacks) stay, as they are needed to tell old from new: memory grows with what is *different* in the
-//! recording and not with how long it is. `finish` turns the spool into Parquet, one batch at a time.
+//! Rows are kept in a small [`Recording`] and leave it for the spool at each flush; dictionaries
+//! (strings, threads, frames, stacks) stay, as they are needed to tell old from new: memory grows
+//! with what is *different* in the recording and not with how long it is. `finish` turns the spool
+//! into Parquet, one batch at a time.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -27,11 +29,12 @@ const ROWS_PER_LOOK: usize = 64;
 
 /// Writes a recording while it happens.
 ///
-/// Rows must be on the recording's clock (epoch nanoseconds), as live collectors stamp them: what has left memory
-/// cannot be moved. Rows of logs on clocks of their own go into a [`Recording`], which is placed and then written
-/// with [`crate::write`].
+/// Rows must be on the recording's clock (epoch nanoseconds), as live collectors stamp them: what
+/// has left memory cannot be moved. Rows of logs on clocks of their own go into a [`Recording`],
+/// which is placed and then written with [`crate::write`].
 ///
-/// [`Sink`]'s methods cannot fail; the first error (a full disk) is kept, rows after it are dropped, and
+/// [`Sink`]'s methods cannot fail; the first error (a full disk) is kept, rows after it are
+/// dropped, and
 /// [`Writer::checkpoint`] and [`Writer::finish`] tell it.
 pub struct Writer {
     dir: PathBuf,
@@ -83,8 +86,8 @@ impl Writer {
         Meta::writing(self.buffer.identity.clone()).store(&self.dir)
     }
 
-    /// Saves the rows up to here when a second has passed since the last time. Rows do this by themselves; a
-    /// collector that may be quiet for long calls it now and then.
+    /// Saves the rows up to here when a second has passed since the last time. Rows do this by
+    /// themselves; a collector that may be quiet for long calls it now and then.
     pub fn checkpoint(&mut self) -> Result<(), RecordingError> {
         if self.flushed.elapsed() >= FLUSH_EVERY { self.flush() } else { Ok(()) }
     }
@@ -127,8 +130,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the recording: the spool becomes tables. After an error the recording stays as it is and opens as one
-    /// that was cut off.
+    /// Ends the recording: the spool becomes tables. After an error the recording stays as it is
+    /// and opens as one that was cut off.
     pub fn finish(mut self) -> Result<(), RecordingError> {
         self.flush()?;
         let changes = once::changes(&mut self.buffer, &self.dir)?;

@@ -150,8 +150,9 @@ impl<'a> Span<'a> {
         self.spans().figures.of(self.id.index())
     }
 
-    /// A number that it has in common with the spans that have the same figures (not the same values) in the same
-    /// order. There are few such shapes: what holds of the words of a shape is found out once.
+    /// A number that it has in common with the spans that have the same figures (not the same
+    /// values) in the same order. There are few such shapes: what holds of the words of a shape is
+    /// found out once.
     pub fn figures_shape(&self) -> usize {
         self.spans().figures.shape(self.id.index())
     }

@@ -1,6 +1,7 @@
 //! A stretch taken out of a ring, and the ordinary recording that it becomes.
 //!
-//! It shares its rows with the ring and holds nothing of it up: the recording can be made on another thread.
+//! It shares its rows with the ring and holds nothing of it up: the recording can be made on
+//! another thread.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use crate::{
     ProcessId, Recording, SampleRow, SeriesId, Sink, SourceId, Span, SpanId, SpanRow, StackId, ThreadId,
 };
 
-/// Kinds of spans that say from when to when something was watched or asleep, which goes on behind the stretch as it did
-/// within it.
+/// Kinds of spans that say from when to when something was watched or asleep, which goes on behind
+/// the stretch as it did within it.
 const WATCHES: [&str; 3] = [kind::RUN, kind::SCHED_WATCHED, kind::SCHED_OFF];
 /// Kinds that sum up a stretch of their own: half of one is not known.
 const SUMS: [&str; 5] = [
@@ -41,9 +42,9 @@ impl Excerpt {
         self.within
     }
 
-    /// The recording of the stretch: all rows that touch it. Spans that stick out are cut to it, and say so unless
-    /// they only tell that something was watched; sums of a stretch are taken when they lie in it as a whole. Sources count
-    /// what is told and lost within. Not sealed.
+    /// The recording of the stretch: all rows that touch it. Spans that stick out are cut to it,
+    /// and say so unless they only tell that something was watched; sums of a stretch are taken
+    /// when they lie in it as a whole. Sources count what is told and lost within. Not sealed.
     pub fn recording(&self) -> Recording {
         let mut out = Out::new(self);
         let mut names = None;

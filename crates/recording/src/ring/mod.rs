@@ -1,4 +1,5 @@
-//! The latest rows of a recording that goes on for days, in bounded memory, out of which stretches are taken.
+//! The latest rows of a recording that goes on for days, in bounded memory, out of which stretches
+//! are taken.
 //!
 //! ```text
 //!   Sink ──▶ open segment ──(a second old, or large)──▶ segment ▪ segment ▪ segment ──▶ dropped: too old, or no room
@@ -6,17 +7,19 @@
 //!                                            excerpt(from, to) ────────┴──▶ [`Excerpt`] ──▶ an ordinary Recording
 //! ```
 //!
-//! Rows die with their segment, and with them the strings that only they had. What rows point to lives longer, because
-//! whoever writes rows keeps the ids that it was given:
+//! Rows die with their segment, and with them the strings that only they had. What rows point to
+//! lives longer, because whoever writes rows keeps the ids that it was given:
 //!
-//! - frames and stacks are kept for a *generation* ([`names`]); when that has grown too large, the ring asks for a new one
-//!   ([`Ring::wants_new_names`]), writers forget their ids, and the old one goes with the last segment that points to it. Ids
-//!   count on from generation to generation, so that one that somebody kept too long is told from a new one: its row loses the
-//!   stack, which is counted, and never gets a wrong one;
-//! - threads, processes, sources and series ([`roster`]) are kept until [`Ring::forget`] finds that they are over and that no row
-//!   points to them.
+//! - frames and stacks are kept for a *generation* ([`names`]); when that has grown too large, the
+//!   ring asks for a new one ([`Ring::wants_new_names`]), writers forget their ids, and the old one
+//!   goes with the last segment that points to it. Ids count on from generation to generation, so
+//!   that one that somebody kept too long is told from a new one: its row loses the stack, which is
+//!   counted, and never gets a wrong one;
+//! - threads, processes, sources and series ([`roster`]) are kept until [`Ring::forget`] finds that
+//!   they are over and that no row points to them.
 //!
-//! So memory is bounded by [`Bounds::bytes`] for rows and names, and beside it by what lives at the same time.
+//! So memory is bounded by [`Bounds::bytes`] for rows and names, and beside it by what lives at the
+//! same time.
 
 mod excerpt;
 mod names;
@@ -103,8 +106,8 @@ impl Ring {
         }
     }
 
-    /// Tells the time: rows from here on came in later. Drops what is too old, but nothing that came in at or behind
-    /// `keep_from_ns`.
+    /// Tells the time: rows from here on came in later. Drops what is too old, but nothing that
+    /// came in at or behind `keep_from_ns`.
     pub fn roll(&mut self, now_ns: i64, keep_from_ns: Option<i64>) {
         self.now_ns = now_ns.max(self.now_ns);
         if self.now_ns - self.open.began_ns >= SEGMENT_NS {
@@ -149,7 +152,8 @@ impl Ring {
         locked(&self.names).bytes() > self.bounds.bytes / LARGEST_NAMES
     }
 
-    /// Forgets all frames and stacks for rows to come. Ids of them that were given are void from now on.
+    /// Forgets all frames and stacks for rows to come. Ids of them that were given are void from
+    /// now on.
     pub fn renew_names(&mut self) {
         self.close();
         let next = locked(&self.names).next();
@@ -159,16 +163,16 @@ impl Ring {
         self.let_go_of_names();
     }
 
-    /// Forgets threads, processes and series that are over: `is_over` is asked by process id and, for threads, thread
-    /// id. What rows point to stays.
+    /// Forgets threads, processes and series that are over: `is_over` is asked by process id and,
+    /// for threads, thread id. What rows point to stays.
     pub fn forget(&mut self, is_over: impl Fn(i64, Option<i64>) -> bool) {
         let segments = self.segments.iter().map(Arc::as_ref);
         let segments = segments.chain([&self.open]).chain(&self.unfinished);
         self.roster.forget(segments, is_over);
     }
 
-    /// Rows from here on, until [`Ring::excerpt`], tell what has not ended as it is now. They stand in that excerpt
-    /// alone: what they tell of will be told again when it has ended.
+    /// Rows from here on, until [`Ring::excerpt`], tell what has not ended as it is now. They stand
+    /// in that excerpt alone: what they tell of will be told again when it has ended.
     pub fn tell_unfinished(&mut self) {
         self.close();
         self.unfinished = Some(Segment::new(&self.names, self.now_ns, self.spans, Vec::new()));
@@ -328,7 +332,8 @@ impl Ring {
         self.roster.series(id)
     }
 
-    /// Names and types of a stack's frames, innermost first, at most so many; empty when it is not known any more.
+    /// Names and types of a stack's frames, innermost first, at most so many; empty when it is not
+    /// known any more.
     pub fn frames(&self, stack: Option<StackId>, most: usize) -> Vec<(String, FrameType)> {
         locked(&self.names).frames(stack, most)
     }

@@ -1,4 +1,5 @@
-//! Who rows are of: sources, processes, threads and series, kept as long as they live or a row points to them.
+//! Who rows are of: sources, processes, threads and series, kept as long as they live or a row
+//! points to them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -28,12 +28,14 @@ pub const GC_WORKERS: &str = "gc_workers";
 pub const GC_CONCURRENT_WORKERS: &str = "gc_concurrent_workers";
 /// Reserved code cache, bytes.
 pub const CODE_CACHE_BYTES: &str = "code_cache_bytes";
-/// JVM arguments (secrets removed by the reader: values of properties whose name speaks of a password,
-/// secret, token, key or credential are replaced by "***").
+/// JVM arguments (secrets removed by the reader: values of properties whose name speaks of a
+/// password, secret, token, key or credential are replaced by "***").
 pub const JVM_ARGS: &str = "jvm_args";
-/// When the JVM had started, epoch nanoseconds, as it says itself: some 10 ms to 1 s after its elapsed counter's zero.
+/// When the JVM had started, epoch nanoseconds, as it says itself: some 10 ms to 1 s after its
+/// elapsed counter's zero.
 pub const JVM_START_NS: &str = "jvm_start_ns";
-/// Events that a flight recording only has when they last longer: "FileRead 20 ms, ThreadPark 20 ms".
+/// Events that a flight recording only has when they last longer: "FileRead 20 ms, ThreadPark 20
+/// ms".
 pub const JFR_THRESHOLDS: &str = "jfr_thresholds";
 /// The operating system, "Debian GNU/Linux 12 (bookworm)".
 pub const OS: &str = "os";

@@ -1,4 +1,5 @@
-//! What a collection can fail at, as [`super::label::FAILURE`] of a `gc.pause` names it, whatever its log calls it.
+//! What a collection can fail at, as [`super::label::FAILURE`] of a `gc.pause` names it, whatever
+//! its log calls it.
 
 /// CMS: the old generation filled before the concurrent cycle had ended.
 pub const CONCURRENT_MODE_FAILURE: &str = "concurrent mode failure";
@@ -6,17 +7,20 @@ pub const CONCURRENT_MODE_FAILURE: &str = "concurrent mode failure";
 pub const CONCURRENT_MODE_INTERRUPTED: &str = "concurrent mode interrupted";
 /// No room in the old generation for what a young collection wanted to move there.
 pub const PROMOTION_FAILED: &str = "promotion failed";
-/// G1: no free region to copy to ("to-space exhausted", "to-space overflow", "(young)--", "Evacuation Failure: Allocation").
+/// G1: no free region to copy to ("to-space exhausted", "to-space overflow", "(young)--",
+/// "Evacuation Failure: Allocation").
 pub const EVACUATION_FAILURE: &str = "evacuation failure";
-/// G1 of JDK 22 and later: a region left in place because native code holds an object in it. No lack of room.
+/// G1 of JDK 22 and later: a region left in place because native code holds an object in it. No
+/// lack of room.
 pub const PINNED: &str = "pinned";
 /// Shenandoah: a cycle that had to be finished with the application stopped.
 pub const DEGENERATED: &str = "degenerated";
 /// Shenandoah: a degenerated collection that freed too little and became a full one.
 pub const UPGRADED_TO_FULL: &str = "upgraded to full";
 
-/// Whether a failure is one of those that [`super::figure::EVACUATION_FAILURE`] counts: objects had no place to go, or the
-/// concurrent cycle lost its race. A cycle that was broken off and a degenerated one are none.
+/// Whether a failure is one of those that [`super::figure::EVACUATION_FAILURE`] counts: objects had
+/// no place to go, or the concurrent cycle lost its race. A cycle that was broken off and a
+/// degenerated one are none.
 pub fn is_evacuation_failure(word: &str) -> bool {
     [EVACUATION_FAILURE, PINNED, PROMOTION_FAILED, CONCURRENT_MODE_FAILURE].contains(&word)
 }

@@ -1,4 +1,5 @@
-//! Mappings in which page faults are, as spans `page-faults` and the frames of samples name them. A file is its path.
+//! Mappings in which page faults are, as spans `page-faults` and the frames of samples name them. A
+//! file is its path.
 
 /// The Java heap.
 pub const HEAP: &str = "Java heap";
@@ -14,8 +15,8 @@ pub const MALLOC: &str = "malloc heap";
 pub const ARENA: &str = "malloc arena";
 /// Memory of no file: large blocks of malloc, direct buffers, what the JVM keeps for itself.
 pub const ANONYMOUS: &str = "anonymous memory";
-/// Data that a library or program writes into its own image (.data, .bss), or other private copies of a file's pages.
-/// Followed by the file.
+/// Data that a library or program writes into its own image (.data, .bss), or other private copies
+/// of a file's pages. Followed by the file.
 pub const PRIVATE_COPY: &str = "private copy of ";
 /// The kernel's page in user space.
 pub const VDSO: &str = "vdso";

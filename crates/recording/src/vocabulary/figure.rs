@@ -1,7 +1,7 @@
 //! Keys of figures. Bytes are bytes, times carry their unit.
 
-// Heap, on gc.pause and on gc.concurrent where the log prints sizes. From "a->b(c)" of the `gc` line or
-// "[PSYoungGen: a->b(c)]" and the like.
+// Heap, on gc.pause and on gc.concurrent where the log prints sizes. From "a->b(c)" of the `gc`
+// line or "[PSYoungGen: a->b(c)]" and the like.
 /// Heap used before.
 pub const HEAP_BEFORE_BYTES: &str = "heap_before_bytes";
 /// Heap used after.
@@ -47,14 +47,15 @@ pub const SYS_S: &str = "sys_s";
 pub const REAL_S: &str = "real_s";
 /// GC worker threads used.
 pub const WORKERS: &str = "workers";
-/// Prefix of the timed phases of a pause, in milliseconds: "phase_ms:Evacuate Collection Set". Only the
-/// outermost phases: they do not overlap and their sum is comparable to the pause.
+/// Prefix of the timed phases of a pause, in milliseconds: "phase_ms:Evacuate Collection Set". Only
+/// the outermost phases: they do not overlap and their sum is comparable to the pause.
 pub const PHASE_MS_PREFIX: &str = "phase_ms:";
-/// Sum of the outermost timed phases except "Other", milliseconds. Absent when the log prints no phases.
+/// Sum of the outermost timed phases except "Other", milliseconds. Absent when the log prints no
+/// phases.
 pub const PHASES_SUM_MS: &str = "phases_sum_ms";
 /// Largest gap between the stamps of consecutive lines of one pause in which no timed work lies,
-/// milliseconds: what remains of the gap after subtracting every phase printed from there on. Evidence of a
-/// blocked log write.
+/// milliseconds: what remains of the gap after subtracting every phase printed from there on.
+/// Evidence of a blocked log write.
 pub const IDLE_GAP_MS: &str = "idle_gap_ms";
 /// Line number at which that gap ends.
 pub const IDLE_GAP_LINE: &str = "idle_gap_line";
@@ -74,7 +75,8 @@ pub const FULL: &str = "full";
 /// Host load average that ZGC prints ("Load: 7.50 (375%) / …"), one minute, as a load (7.50).
 pub const HOST_LOAD: &str = "host_load";
 // Safepoints, nanoseconds.
-/// From the request until the last thread stopped ("Reaching safepoint", "Stopping threads took", sync).
+/// From the request until the last thread stopped ("Reaching safepoint", "Stopping threads took",
+/// sync).
 pub const REACH_NS: &str = "reach_ns";
 /// 1 when `reach_ns` contains the cleanup (JDK 13 – 17.0.7, JDK-8297154).
 pub const REACH_INCLUDES_CLEANUP: &str = "reach_includes_cleanup";
@@ -117,20 +119,22 @@ pub const CODE_CACHE_SIZE_BYTES: &str = "code_cache_size_bytes";
 pub const COMPILER_DISABLED: &str = "compiler_disabled";
 /// Bytes moved, asked for or allocated.
 pub const BYTES: &str = "bytes";
-/// How long a thread waited for a CPU at the end of being off it: from woken (or preempted) until it ran.
+/// How long a thread waited for a CPU at the end of being off it: from woken (or preempted) until
+/// it ran.
 pub const RUNQ_NS: &str = "runq_ns";
 /// Of `runq_ns`, at its beginning: how long the thread's control group had no CPU quota left.
 pub const THROTTLED_NS: &str = "throttled_ns";
 /// How long a thread was on a CPU, by the kernel's account of it.
 pub const CPU_NS: &str = "cpu_ns";
-/// Id of the thread that was started, on [`super::kind::THREAD_STARTUP`]; there, `runq_ns` is how long it waited for its first
-/// turn on a CPU.
+/// Id of the thread that was started, on [`super::kind::THREAD_STARTUP`]; there, `runq_ns` is how
+/// long it waited for its first turn on a CPU.
 pub const NEW_TID: &str = "new_tid";
 /// How long its caller was in `Thread.start`: the JVM's side of it, to the return.
 pub const CALL_NS: &str = "call_ns";
 /// Of it, how long in the system call that makes a thread.
 pub const CLONE_NS: &str = "clone_ns";
-/// Of it, how long the caller was off the CPU until the new thread said that it was up, and the caller had a CPU again.
+/// Of it, how long the caller was off the CPU until the new thread said that it was up, and the
+/// caller had a CPU again.
 pub const WAITED_NS: &str = "waited_ns";
 /// From when the kernel had made the thread until it ran Java.
 pub const TO_JAVA_NS: &str = "to_java_ns";
@@ -152,19 +156,23 @@ pub const TIMED: &str = "timed";
 pub const TOTAL_NS: &str = "total_ns";
 /// How long the longest of them took; absent where a longer one came before.
 pub const LONGEST_NS: &str = "longest_ns";
-/// How many of them were interrupted, timed out or had nothing yet (EINTR, EAGAIN, ETIMEDOUT, EINPROGRESS).
+/// How many of them were interrupted, timed out or had nothing yet (EINTR, EAGAIN, ETIMEDOUT,
+/// EINPROGRESS).
 pub const AGAIN: &str = "again";
 /// How many of them failed otherwise.
 pub const FAILED: &str = "failed";
-/// Prefix of how many calls took from so many nanoseconds on and less than twice as many: "calls_from_ns:1024".
+/// Prefix of how many calls took from so many nanoseconds on and less than twice as many:
+/// "calls_from_ns:1024".
 pub const CALLS_FROM_NS_PREFIX: &str = "calls_from_ns:";
 
-/// The key of calls that took from `ns` nanoseconds (a power of two) on and less than twice as many.
+/// The key of calls that took from `ns` nanoseconds (a power of two) on and less than twice as
+/// many.
 pub fn calls_from_ns(ns: u64) -> String {
     format!("{CALLS_FROM_NS_PREFIX}{ns}")
 }
 
-/// 1 when the call that began a connection did not wait for it: its thread may have done something else meanwhile.
+/// 1 when the call that began a connection did not wait for it: its thread may have done something
+/// else meanwhile.
 pub const NONBLOCKING: &str = "nonblocking";
 /// Segments of a connection.
 pub const SEGMENTS: &str = "segments";
@@ -182,9 +190,11 @@ pub const QUEUE_LENGTH: &str = "queue_length";
 pub const FAULTS: &str = "faults";
 /// Of them, those that had to wait for a page to be read.
 pub const MAJOR: &str = "major";
-/// Of them, writes to a page that was there and must not be written: shared since a fork, a snapshot, a zero page.
+/// Of them, writes to a page that was there and must not be written: shared since a fork, a
+/// snapshot, a zero page.
 pub const PROTECT: &str = "protect";
-/// Of them, those of the kernel on behalf of a system call: `read` into a buffer never touched before.
+/// Of them, those of the kernel on behalf of a system call: `read` into a buffer never touched
+/// before.
 pub const IN_KERNEL: &str = "in_kernel";
 /// How long they took, nanoseconds, from the trap to the end of its handling.
 pub const FAULT_NS: &str = "fault_ns";

@@ -1,11 +1,12 @@
 //! Names of frames that are none of the program's.
 //!
-//! The names of real ones: Java "package.Class.method" without signature, `$$Lambda` and hidden classes without the
-//! address that makes each of them unique; C++ and Rust demangled; the kernel's as kallsyms has them. `module`: the
-//! library's file name ("libjvm.so"), "kernel" or the kernel module in brackets, empty for Java.
+//! The names of real ones: Java "package.Class.method" without signature, `$$Lambda` and hidden
+//! classes without the address that makes each of them unique; C++ and Rust demangled; the kernel's
+//! as kallsyms has them. `module`: the library's file name ("libjvm.so"), "kernel" or the kernel
+//! module in brackets, empty for Java.
 
-/// The module of frames of the recorder's own BPF programs, which run in the name of the threads that they watch. Their names begin
-/// with it: "fathom: on_switch".
+/// The module of frames of the recorder's own BPF programs, which run in the name of the threads
+/// that they watch. Their names begin with it: "fathom: on_switch".
 pub const RECORDER_MODULE: &str = "fathom";
 
 /// Begins the name of the root of a stack whose callers could not be walked.

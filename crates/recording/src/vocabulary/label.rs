@@ -4,7 +4,8 @@
 pub const CAUSE: &str = "cause";
 /// Parenthesised qualifiers that were not known to the reader; the pause counts all the same.
 pub const QUALIFIER: &str = "qualifier";
-/// What a collection failed at, as its log words it, one label each: [`super::failure`] has the words.
+/// What a collection failed at, as its log words it, one label each: [`super::failure`] has the
+/// words.
 pub const FAILURE: &str = "failure";
 /// Why: of a compile failure, a trap, an invalidation; "tiered" of a queued task.
 pub const REASON: &str = "reason";
@@ -28,7 +29,8 @@ pub const WRITER: &str = "writer";
 pub const PEER: &str = "peer";
 /// Own end of a connection, "host:port".
 pub const OWN: &str = "own";
-/// "yes" of a connection that the process accepted: what it waits for there is a request, and an answer elsewhere.
+/// "yes" of a connection that the process accepted: what it waits for there is a request, and an
+/// answer elsewhere.
 pub const ACCEPTED: &str = "accepted";
 /// Error of a system call: "EAGAIN".
 pub const ERROR: &str = "error";
@@ -36,10 +38,12 @@ pub const ERROR: &str = "error";
 pub const SYSCALL: &str = "syscall";
 /// Flags of a system call, or what it was to do: "O_RDWR|O_CREAT", "MADV_DONTNEED".
 pub const FLAGS: &str = "flags";
-/// Name of the thread that woke another; of [`super::kind::SCHED_OFF`] its name at the kernel and its id, "main (4711)".
+/// Name of the thread that woke another; of [`super::kind::SCHED_OFF`] its name at the kernel and
+/// its id, "main (4711)".
 pub const WAKER: &str = "waker";
-/// What woke a thread where no thread did, a word of [`super::interrupt`] or the name of a softirq of Linux. It and [`WAKER`] are
-/// never on one span. Where interrupts could not be seen (its source says so), the thread that was interrupted stands as the waker.
+/// What woke a thread where no thread did, a word of [`super::interrupt`] or the name of a softirq
+/// of Linux. It and [`WAKER`] are never on one span. Where interrupts could not be seen (its source
+/// says so), the thread that was interrupted stands as the waker.
 pub const INTERRUPT: &str = "interrupt";
 /// Of a wait for a CPU: the thread that had it until then, as [`WAKER`] names one.
 pub const RAN_INSTEAD: &str = "ran_instead";
@@ -67,7 +71,8 @@ pub const ENTRY_CLASS: &str = "entry_class";
 pub const ACCUMULATES_IN: &str = "accumulates_in";
 /// Classes in the dominator tree from the first object that keeps a holder down to it, one a line.
 pub const DOMINATORS: &str = "dominators";
-/// The measure by which a holder is a suspect: "unbounded-entries", "repeated-loaders", "thread-locals", "finalizers".
+/// The measure by which a holder is a suspect: "unbounded-entries", "repeated-loaders",
+/// "thread-locals", "finalizers".
 pub const SUSPICION: &str = "suspicion";
 /// What says that a holder cannot grow further, in words.
 pub const BOUND: &str = "bound";

@@ -1,7 +1,8 @@
-//! Series of the machine, its control groups and its processes, which live collectors write about once a second.
+//! Series of the machine, its control groups and its processes, which live collectors write about
+//! once a second.
 //!
-//! Each names its unit and how it behaves. A rate is divided by the time it was taken over already; "cpus" is CPU time
-//! by wall time, so that 1.0 is one processor kept busy, and instances add up.
+//! Each names its unit and how it behaves. A rate is divided by the time it was taken over already;
+//! "cpus" is CPU time by wall time, so that 1.0 is one processor kept busy, and instances add up.
 
 use crate::SeriesKind::{self, Gauge, Latency, Rate};
 
@@ -23,7 +24,8 @@ const fn word(name: &'static str, unit: &'static str, kind: SeriesKind) -> Word 
 /// How names of these series begin. None of them tells of the application's progress.
 const FAMILIES: [&str; 8] = ["host.", "disk.", "net.", "tcp.", "process.", "cgroup.", "jvm.", "fathom."];
 
-/// Whether a series is one of these: it tells of the machine or the JVM, and not of what the application got done.
+/// Whether a series is one of these: it tells of the machine or the JVM, and not of what the
+/// application got done.
 pub fn is_live(name: &str) -> bool {
     FAMILIES.iter().any(|family| name.starts_with(family))
 }
@@ -180,8 +182,8 @@ pub const DISK_WRITTEN: Word = word("disk.written", "bytes/s", Rate);
 /// Requests completed.
 pub const DISK_REQUESTS: Word = word("disk.requests", "1/s", Rate);
 
-// Requests by device, kind and issuer. Instance: "vda write OrderService (4711)", for others than recorded processes
-// "vda write kworker".
+// Requests by device, kind and issuer. Instance: "vda write OrderService (4711)", for others than
+// recorded processes "vda write kworker".
 /// Requests completed.
 pub const DISK_IO_REQUESTS: Word = word("disk.io.requests", "1/s", Rate);
 /// Bytes of them.
@@ -191,12 +193,14 @@ pub const DISK_IO_QUEUED: Word = word("disk.io.queued", "requests", Gauge);
 /// Requests that the device worked on, on average. Divided by the rate: how long it took for one.
 pub const DISK_IO_IN_DEVICE: Word = word("disk.io.in-device", "requests", Gauge);
 
-// The page cache. Instance: the device's number and the process that wrote to the files last, "254:0 OrderService (4711)",
-// for others than recorded processes by name, "254:0 dd", "254:0 unknown" where it wrote before the recording.
+// The page cache. Instance: the device's number and the process that wrote to the files last,
+// "254:0 OrderService (4711)", for others than recorded processes by name, "254:0 dd", "254:0
+// unknown" where it wrote before the recording.
 /// Bytes of files that were handed to the device.
 pub const DISK_WRITTEN_BACK: Word = word("disk.written-back", "bytes/s", Rate);
 
-// Network: /proc/net/dev, /proc/net/snmp, /proc/net/netstat. Instance of the first four: the interface.
+// Network: /proc/net/dev, /proc/net/snmp, /proc/net/netstat. Instance of the first four: the
+// interface.
 /// Received.
 pub const NET_RECEIVED: Word = word("net.received", "bytes/s", Rate);
 /// Sent.
@@ -227,15 +231,16 @@ pub const PROCESS_SWAP: Word = word("process.swap", "bytes", Gauge);
 pub const PROCESS_MINOR_FAULTS: Word = word("process.faults.minor", "1/s", Rate);
 /// Page faults that read from a disk.
 pub const PROCESS_MAJOR_FAULTS: Word = word("process.faults.major", "1/s", Rate);
-/// Page faults by mapping ([`super::fault`]), of those that the collector `memory` counted. Instance: the mapping.
+/// Page faults by mapping ([`super::fault`]), of those that the collector `memory` counted.
+/// Instance: the mapping.
 pub const PROCESS_FAULTS: Word = word("process.faults", "1/s", Rate);
 /// Time threads were in page faults, by mapping.
 pub const PROCESS_FAULT_TIME: Word = word("process.fault-time", "cpus", Gauge);
-/// Time threads were held up for memory. Instance: "direct reclaim", "reclaim of the control group", "compaction",
-/// "address space lock".
+/// Time threads were held up for memory. Instance: "direct reclaim", "reclaim of the control
+/// group", "compaction", "address space lock".
 pub const PROCESS_MEMORY_STALLS: Word = word("process.memory-stalls", "cpus", Gauge);
-/// Calls that change the address space. Instance: "mmap", "munmap", "mremap", "brk", "mprotect", "madvise: give back"
-/// (MADV_DONTNEED and the like), "madvise".
+/// Calls that change the address space. Instance: "mmap", "munmap", "mremap", "brk", "mprotect",
+/// "madvise: give back" (MADV_DONTNEED and the like), "madvise".
 pub const PROCESS_SPACE_CALLS: Word = word("process.space.calls", "1/s", Rate);
 /// Bytes that those calls were about.
 pub const PROCESS_SPACE_BYTES: Word = word("process.space.bytes", "bytes/s", Rate);
@@ -278,7 +283,8 @@ pub const CGROUP_MEMORY_LIMIT_HITS: Word = word("cgroup.memory.limit-hits", "1/s
 /// Processes of it killed for want of memory.
 pub const CGROUP_OOM_KILLS: Word = word("cgroup.memory.oom-kills", "1/s", Rate);
 
-// What a JVM counts (hsperfdata). Instance: name and pid of the process, and of which collector or space.
+// What a JVM counts (hsperfdata). Instance: name and pid of the process, and of which collector or
+// space.
 /// Collections.
 pub const JVM_COLLECTIONS: Word = word("jvm.gc.collections", "1/s", Rate);
 /// Time in collections, by wall time.

@@ -1,11 +1,12 @@
 //! Which blockers of a parked thread are locks.
 
-/// Whether a blocker (`LockSupport.park(blocker)`) is a lock that a thread holds or a permit, by its class: the synchronizers of
-/// `java.util.concurrent.locks` and of a semaphore are nested classes whose names end so. A condition, a latch, a future and a queue, as
+/// Whether a blocker (`LockSupport.park(blocker)`) is a lock that a thread holds or a permit, by
+/// its class: the synchronizers of `java.util.concurrent.locks` and of a semaphore are nested
+/// classes whose names end so. A condition, a latch, a future and a queue, as
 /// `SynchronousQueue$TransferStack`, are none: nobody holds them.
 ///
-/// Source: java.util.concurrent of JDK 8 to 25, whose users of `AbstractQueuedSynchronizer` name their subclass `Sync`, `FairSync` or
-/// `NonfairSync`.
+/// Source: java.util.concurrent of JDK 8 to 25, whose users of `AbstractQueuedSynchronizer` name
+/// their subclass `Sync`, `FairSync` or `NonfairSync`.
 pub fn is_lock(class: &str) -> bool {
     (class.ends_with("Sync") || class.ends_with(".StampedLock")) && !class.ends_with(".CountDownLatch$Sync")
 }

@@ -2,14 +2,16 @@
 
 /// A thread on a CPU. Weight: nanoseconds of CPU time that the sample stands for.
 pub const CPU: &str = "cpu";
-/// A thread on a CPU, seen when the processor had counted so many cycles. Weight: cycles that the sample stands for.
+/// A thread on a CPU, seen when the processor had counted so many cycles. Weight: cycles that the
+/// sample stands for.
 pub const CYCLES: &str = "cycles";
 /// A thread seen whether it ran or not. Weight: nanoseconds of wall time.
 pub const WALL: &str = "wall";
-/// A thread in native code, where the source cannot tell whether it ran or waited. Weight: nanoseconds of wall time.
+/// A thread in native code, where the source cannot tell whether it ran or waited. Weight:
+/// nanoseconds of wall time.
 pub const NATIVE: &str = "native";
-/// A thread blocked off the CPU, with the stack at which it was switched out; may stand for several times that it
-/// was. Weight: nanoseconds, without those on the run queue.
+/// A thread blocked off the CPU, with the stack at which it was switched out; may stand for several
+/// times that it was. Weight: nanoseconds, without those on the run queue.
 pub const OFF_CPU: &str = "off-cpu";
 /// A thread that could run and had no CPU, with its stack. Weight: nanoseconds on the run queue.
 pub const RUN_QUEUE: &str = "run-queue";
@@ -26,10 +28,12 @@ pub const PAGE_FAULT: &str = "page-fault";
 /// Any other event that a profiler counted (a tracepoint, a hardware counter). Weight: how many.
 pub const EVENT: &str = "event";
 
-/// Kinds that tell what ran on CPUs, the better first: where a recording has the first, the other one is not needed.
+/// Kinds that tell what ran on CPUs, the better first: where a recording has the first, the other
+/// one is not needed.
 pub const ON_CPU: [&str; 2] = [CPU, CYCLES];
 
-/// The unit of a kind's weight: "ns", "bytes", "cycles", or "count" also for kinds that are not known.
+/// The unit of a kind's weight: "ns", "bytes", "cycles", or "count" also for kinds that are not
+/// known.
 pub fn unit(kind: &str) -> &'static str {
     match kind {
         CPU | WALL | NATIVE | OFF_CPU | RUN_QUEUE | LOCK => "ns",

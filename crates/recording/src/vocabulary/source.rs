@@ -1,4 +1,5 @@
-//! Formats of sources that others ask for by name: what `fathom record` writes. Formats of files are their readers' own.
+//! Formats of sources that others ask for by name: what `fathom record` writes. Formats of files
+//! are their readers' own.
 
 /// A live recording as a whole.
 pub const SESSION: &str = "session";

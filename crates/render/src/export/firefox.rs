@@ -1,11 +1,14 @@
-//! Firefox Profiler's processed profile, version 48: samples on threads by process, spans as markers, series as counters.
+//! Firefox Profiler's processed profile, version 48: samples on threads by process, spans as
+//! markers, series as counters.
 //!
-//! Source of the fields: firefox-devtools/profiler, src/types/profile.ts and docs-developer/CHANGELOG-formats.md. The
-//! version is pinned: the profiler upgrades older ones when it loads them.
+//! Source of the fields: firefox-devtools/profiler, src/types/profile.ts and
+//! docs-developer/CHANGELOG-formats.md. The version is pinned: the profiler upgrades older ones
+//! when it loads them.
 //!
-//! A thread of the profile is a thread of the recording and holds one kind of samples, the first that was chosen; samples of other
-//! kinds are markers with their stacks and weights, as spans are. Samples of CPU time also say how much CPU a thread used until
-//! each. Weights in nanoseconds become milliseconds. What reaches out of the chosen windows is cut there. Counters are drawn
+//! A thread of the profile is a thread of the recording and holds one kind of samples, the first
+//! that was chosen; samples of other kinds are markers with their stacks and weights, as spans are.
+//! Samples of CPU time also say how much CPU a thread used until each. Weights in nanoseconds
+//! become milliseconds. What reaches out of the chosen windows is cut there. Counters are drawn
 //! from differences, so levels start at 0.
 
 use std::collections::BTreeMap;
@@ -190,7 +193,8 @@ impl<'a> Made<'a> {
             is_first &= rows.is_empty();
         }
         made.spans(request);
-        // The profiler refuses a counter whose process has no thread, and with it the whole profile.
+        // The profiler refuses a counter whose process has no thread, and with it the whole
+        // profile.
         for series in &recording.series {
             let process = made.home(series);
             let has_thread = made.threads.keys().any(|key| key.0 == process.0);
@@ -245,7 +249,8 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// The process whose counter a series is; those of the machine stand with the first that there is.
+    /// The process whose counter a series is; those of the machine stand with the first that there
+    /// is.
     fn home(&self, series: &Series) -> ProcessId {
         let first = || self.threads.keys().next().map_or(ProcessId(0), |key| ProcessId(key.0));
         series.info.process.unwrap_or_else(first)
@@ -276,7 +281,8 @@ impl<'a> Made<'a> {
             }
             let unit = names::shown(&series.info.unit);
             let bytes = unit == "bytes";
-            // How it is drawn, as of version 62; without it every counter is called memory and told in bytes.
+            // How it is drawn, as of version 62; without it every counter is called memory and told
+            // in bytes.
             let label = if unit.is_empty() || bytes { name.clone() } else { format!("{name} ({unit})") };
             counters.push(json!({
                 "name": name,

@@ -1,4 +1,5 @@
-//! The tables of a recording with names in place of ids, row by row: what CSV and Parquet files hold.
+//! The tables of a recording with names in place of ids, row by row: what CSV and Parquet files
+//! hold.
 
 use fathom_diagnose::stacks::{Rows, Selection};
 use fathom_recording::{ProcessId, Recording, StackId, ThreadId};
@@ -185,7 +186,8 @@ fn role(recording: &Recording, thread: Option<ThreadId>) -> String {
     role.map_or(String::new(), |role| format!("{role:?}").to_lowercase())
 }
 
-/// Stacks as text, callers first, frames separated by `;`; the last one asked for is kept, because samples repeat.
+/// Stacks as text, callers first, frames separated by `;`; the last one asked for is kept, because
+/// samples repeat.
 #[derive(Default)]
 struct Stacks {
     last: Option<(StackId, String)>,

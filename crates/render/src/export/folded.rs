@@ -1,5 +1,6 @@
-//! Folded stacks: a line for each stack, callers first, frames separated by `;`, then a space and its weight. What
-//! `flamegraph.pl` reads, and what it made known (its README; Perfetto's "other formats" page).
+//! Folded stacks: a line for each stack, callers first, frames separated by `;`, then a space and
+//! its weight. What `flamegraph.pl` reads, and what it made known (its README; Perfetto's "other
+//! formats" page).
 //!
 //! The format has no escape, so `;` in a name becomes `,`. No time, no threads.
 
@@ -38,8 +39,9 @@ impl Export for Folded {
     }
 }
 
-/// Writes a call tree. `annotated` puts async-profiler's suffixes behind the names: `_[0]` interpreted, `_[1]` C1, `_[j]`
-/// C2, `_[i]` inlined, `_[k]` kernel (async-profiler, src/converter/one/convert/FlameGraph.java).
+/// Writes a call tree. `annotated` puts async-profiler's suffixes behind the names: `_[0]`
+/// interpreted, `_[1]` C1, `_[j]` C2, `_[i]` inlined, `_[k]` kernel (async-profiler,
+/// src/converter/one/convert/FlameGraph.java).
 pub fn folded(tree: &CallTree, annotated: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let names: Vec<String> =
         tree.frames.iter().map(|frame| names::of_frame(frame).replace(';', ",")).collect();

@@ -1,7 +1,8 @@
-//! What a recording holds in the formats of other programs: one file a format, one line each in [`EXPORTS`].
+//! What a recording holds in the formats of other programs: one file a format, one line each in
+//! [`EXPORTS`].
 //!
-//! Names are bounded and made printable on the way, as in pictures. Each format says what it cannot hold; nothing that is
-//! left out is left out silently.
+//! Names are bounded and made printable on the way, as in pictures. Each format says what it cannot
+//! hold; nothing that is left out is left out silently.
 
 mod csv;
 mod firefox;
@@ -62,7 +63,8 @@ pub struct Request<'a> {
     pub recording: &'a Recording,
     /// Kinds of samples, the most important first.
     pub kinds: Vec<String>,
-    /// Which samples; its kind is not looked at. Spans and series are taken from its windows and sources.
+    /// Which samples; its kind is not looked at. Spans and series are taken from its windows and
+    /// sources.
     pub selection: Selection,
     /// A profile for each thread where the format has but one list of samples.
     pub per_thread: bool,

@@ -1,5 +1,5 @@
-//! One Parquet file with names in place of ids. A recording is a directory of Parquet tables already; this is a window of
-//! one table that needs no joins.
+//! One Parquet file with names in place of ids. A recording is a directory of Parquet tables
+//! already; this is a window of one table that needs no joins.
 
 use std::io::Write;
 use std::sync::Arc;

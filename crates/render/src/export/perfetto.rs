@@ -1,8 +1,10 @@
-//! Perfetto's protobuf trace: tracks by process and thread, spans as slices, series as counters, stacks as samples.
+//! Perfetto's protobuf trace: tracks by process and thread, spans as slices, series as counters,
+//! stacks as samples.
 //!
-//! Source of the fields: google/perfetto, protos/perfetto/trace (trace_packet, track_event, interned_data,
-//! profiling/profile_packet and profile_common). Slices of one track have to nest: spans that overlap get a track for each row
-//! that they need. A stack sample is a moment without a weight, so weights are lost; kinds stand apart by their timebase.
+//! Source of the fields: google/perfetto, protos/perfetto/trace (trace_packet, track_event,
+//! interned_data, profiling/profile_packet and profile_common). Slices of one track have to nest:
+//! spans that overlap get a track for each row that they need. A stack sample is a moment without a
+//! weight, so weights are lost; kinds stand apart by their timebase.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

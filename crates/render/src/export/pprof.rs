@@ -1,7 +1,8 @@
-//! pprof's profile.proto, gzipped: what `go tool pprof`, Pyroscope, Parca, Perfetto and speedscope read.
+//! pprof's profile.proto, gzipped: what `go tool pprof`, Pyroscope, Parca, Perfetto and speedscope
+//! read.
 //!
-//! Source of the fields: google/pprof, proto/profile.proto. Each kind of sample is a value of its own, with a count
-//! beside it; threads are labels. No time of single samples, no spans, no series.
+//! Source of the fields: google/pprof, proto/profile.proto. Each kind of sample is a value of its
+//! own, with a count beside it; threads are labels. No time of single samples, no spans, no series.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;

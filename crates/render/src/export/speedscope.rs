@@ -1,7 +1,8 @@
-//! speedscope's own JSON: sampled profiles. Source: jlfwong/speedscope, src/lib/file-format-spec.ts.
+//! speedscope's own JSON: sampled profiles. Source: jlfwong/speedscope,
+//! src/lib/file-format-spec.ts.
 //!
-//! One profile for each kind with all threads together, each stack once; or, thread by thread, one for each with its
-//! samples in the order of time. No spans, no series.
+//! One profile for each kind with all threads together, each stack once; or, thread by thread, one
+//! for each with its samples in the order of time. No spans, no series.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;

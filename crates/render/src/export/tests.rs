@@ -1,4 +1,5 @@
-//! Every format holds the same totals. Their own programs' readers are asked in crates/cli/tests/exports.rs.
+//! Every format holds the same totals. Their own programs' readers are asked in
+//! crates/cli/tests/exports.rs.
 
 use std::io::Read;
 
@@ -16,8 +17,8 @@ use super::*;
 const S: i64 = 1_000_000_000;
 const EVIL: &str = "a;b\n</script>\u{202e}\x1b[2J\"'=1+1";
 
-/// 100 s: two processes, CPU samples and allocations on two threads each, overlapping spans, a series. Every second row
-/// is in the window 50 s to 100 s.
+/// 100 s: two processes, CPU samples and allocations on two threads each, overlapping spans, a
+/// series. Every second row is in the window 50 s to 100 s.
 pub(super) fn recording() -> Recording {
     let mut r = Recording::new();
     let source = Source { name: EVIL.into(), covers_ns: Some((0, 100 * S)), ..Source::default() };

@@ -4,7 +4,8 @@ use fathom_diagnose::stacks::TreeFrame;
 
 use crate::printable;
 
-/// Characters of a name that are shown. Real ones are below 300 (C++ templates); one of a megabyte is an attack.
+/// Characters of a name that are shown. Real ones are below 300 (C++ templates); one of a megabyte
+/// is an attack.
 pub(crate) const LONGEST_NAME: usize = 500;
 
 /// A name cut to [`LONGEST_NAME`] characters, nothing else changed.

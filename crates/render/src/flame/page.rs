@@ -147,7 +147,8 @@ fn graph(flame: &Flame, ids: &[u32], names: usize, about: &About, columns: &mut 
 
 fn base_frames(c: &Comparison, ids: &[u32], names: usize, columns: &mut Columns) -> BaseFrames {
     let mut by_name = |errors: &[f64]| {
-        // Two frames may be shown by one name (a Java method and a stub of it): then their variances add up.
+        // Two frames may be shown by one name (a Java method and a stub of it): then their
+        // variances add up.
         let mut variance = vec![f64::NAN; names];
         for (id, error) in ids.iter().zip(errors).filter(|(_, error)| error.is_finite()) {
             let sum = &mut variance[*id as usize];

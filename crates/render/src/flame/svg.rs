@@ -1,7 +1,8 @@
 //! A flame graph as one static SVG: for a document, a mail, a ticket that shows pictures.
 //!
-//! No script is in it. Every box has a `<title>`, which browsers show as a tooltip and screen readers read; colours
-//! follow the reader's light or dark theme; letters and patterns say the same as the colours.
+//! No script is in it. Every box has a `<title>`, which browsers show as a tooltip and screen
+//! readers read; colours follow the reader's light or dark theme; letters and patterns say the same
+//! as the colours.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

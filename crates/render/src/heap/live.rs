@@ -23,7 +23,8 @@ pub struct LiveHeap {
     pub skipped_bytes: u64,
     /// Bytes of these that threads had reserved and not used.
     pub reserved_bytes: u64,
-    /// Bytes of these in regions that a collection emptied or moved objects out of while they were read.
+    /// Bytes of these in regions that a collection emptied or moved objects out of while they were
+    /// read.
     pub moved_bytes: u64,
     /// How often the heap was walked until little of it moved meanwhile.
     pub walks: u32,

@@ -1,5 +1,6 @@
-//! Spans that are counts: how often something happened in a stretch of time, and how long all of it took. They are no waits,
-//! so they are drawn as lines by name, and listed as tables that add up the stretches of a window.
+//! Spans that are counts: how often something happened in a stretch of time, and how long all of it
+//! took. They are no waits, so they are drawn as lines by name, and listed as tables that add up
+//! the stretches of a window.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +41,8 @@ const SPECS: [Spec; 2] = [
     },
 ];
 
-/// Names that have a line of their own, those with most time; the others are not drawn, and all are in the table.
+/// Names that have a line of their own, those with most time; the others are not drawn, and all are
+/// in the table.
 const MOST_LINES: usize = 8;
 /// Rows of one table; the ones with least time are left out, and the note says so.
 const MOST_ROWS: usize = 100_000;

@@ -1,4 +1,5 @@
-//! Which part of the machine a live series tells of, what it is called on the page, and what is looked at first.
+//! Which part of the machine a live series tells of, what it is called on the page, and what is
+//! looked at first.
 
 /// A part of the machine, a group of lanes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,7 +81,8 @@ impl Family {
     }
 }
 
-/// Live series in the order in which people ask for them; those that are open at first are before the dash.
+/// Live series in the order in which people ask for them; those that are open at first are before
+/// the dash.
 const ORDER: [&str; 37] = [
     "process.requests",
     "process.request-time",

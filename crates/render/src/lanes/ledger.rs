@@ -1,7 +1,8 @@
-//! The ledger of threads over time: what each group spent each slice of the run on, so that the page can add up the slices
-//! of whatever window is brushed.
+//! The ledger of threads over time: what each group spent each slice of the run on, so that the
+//! page can add up the slices of whatever window is brushed.
 //!
-//! Slices are as long as one another, and end also where the verdict's windows do: these are exact, others to a slice.
+//! Slices are as long as one another, and end also where the verdict's windows do: these are exact,
+//! others to a slice.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +14,11 @@ use serde::Serialize;
 use super::short;
 use crate::payload::{ColumnId, Columns};
 
-/// Slices of a run: a few pixels each on a wide screen, on which the page also draws what each thread did.
+/// Slices of a run: a few pixels each on a wide screen, on which the page also draws what each
+/// thread did.
 const SLICES: i64 = 240;
-/// Slices of all threads together; this many take about a second, and a page holds what the busiest did in each.
+/// Slices of all threads together; this many take about a second, and a page holds what the busiest
+/// did in each.
 const MOST_CELLS: usize = 200_000;
 /// Groups of one grouping, those that rank first; the rest are one.
 const MOST_GROUPS: usize = 40;

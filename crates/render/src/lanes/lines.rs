@@ -149,7 +149,8 @@ fn step_ns(range_ns: i64) -> i64 {
     NICE_S.iter().find(fits).map_or_else(|| range_ns / STEPS, |s| s * SECOND_NS)
 }
 
-/// Counts as points of a line that holds each value for a step, with zeros where nothing was counted.
+/// Counts as points of a line that holds each value for a step, with zeros where nothing was
+/// counted.
 fn stepped(counts: &BTreeMap<i64, u64>, step: i64, value: impl Fn(&u64) -> f64) -> Points {
     let mut points = Points::new();
     let mut free = i64::MIN;
@@ -167,7 +168,8 @@ fn stepped(counts: &BTreeMap<i64, u64>, step: i64, value: impl Fn(&u64) -> f64) 
     points
 }
 
-/// At most about [`MAX_POINTS`]: of each stretch the lowest, the highest and a gap, in order of time.
+/// At most about [`MAX_POINTS`]: of each stretch the lowest, the highest and a gap, in order of
+/// time.
 fn thinned(points: Points) -> Points {
     if points.len() <= MAX_POINTS {
         return points;

@@ -1,6 +1,7 @@
 //! The lanes of the report's timeline: which there are, and their data taken from a recording.
 //!
-//! Bounded, whatever the recording holds: of more spans than [`MAX_SPANS`] the longest are kept, of more points than
+//! Bounded, whatever the recording holds: of more spans than [`MAX_SPANS`] the longest are kept, of
+//! more points than
 //! [`MAX_POINTS`] the lowest and highest of each stretch, and each lane says so in its `note`.
 
 mod counted;
@@ -192,8 +193,8 @@ pub(crate) fn timeline<'a>(
     Timeline { header, columns: builder.columns }
 }
 
-/// Processes with a group of lanes each, and those that share one: of a machine that was recorded as a whole there may be
-/// hundreds, of which little more is known than their CPU time.
+/// Processes with a group of lanes each, and those that share one: of a machine that was recorded
+/// as a whole there may be hundreds, of which little more is known than their CPU time.
 fn apart(recording: &Recording, processes: &[ProcessId]) -> (Vec<ProcessId>, Vec<ProcessId>) {
     let mut sampled = vec![false; recording.processes.len()];
     for sample in recording.samples.iter() {

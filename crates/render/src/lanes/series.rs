@@ -33,7 +33,8 @@ impl Builder<'_, '_> {
         lanes.into_iter().enumerate().map(opened).collect()
     }
 
-    /// The series of a process. Those that a live collector wrote and that stay at zero say nothing and are left out.
+    /// The series of a process. Those that a live collector wrote and that stay at zero say nothing
+    /// and are left out.
     pub(super) fn process_lanes(&mut self, process: ProcessId) -> Vec<Lane> {
         let theirs = |s: &&Series| s.info.process == Some(process) && !always_zero(s);
         let all: Vec<&Series> = self.recording.series.iter().filter(theirs).collect();
@@ -42,7 +43,8 @@ impl Builder<'_, '_> {
         lanes.into_iter().map(|(_, lane)| Lane::Lines(lane)).collect()
     }
 
-    /// The series of the machine, a group for each part of it; what stayed at zero is named in the group's detail.
+    /// The series of the machine, a group for each part of it; what stayed at zero is named in the
+    /// group's detail.
     pub(super) fn machine_groups(&mut self) -> Vec<Group> {
         let recording = self.recording;
         let mut groups = Vec::new();
@@ -73,8 +75,8 @@ impl Builder<'_, '_> {
         groups
     }
 
-    /// Lanes of the series of processes that are not looked into: one for each word, a line for each process, the
-    /// ones with most of it.
+    /// Lanes of the series of processes that are not looked into: one for each word, a line for
+    /// each process, the ones with most of it.
     pub(super) fn other_process_lanes(&mut self, processes: &[ProcessId]) -> Vec<Lane> {
         let theirs = |s: &&Series| s.info.process.is_some_and(|p| processes.contains(&p)) && !always_zero(s);
         let mut all: Vec<&Series> = self.recording.series.iter().filter(theirs).collect();
@@ -135,7 +137,8 @@ impl Builder<'_, '_> {
         lanes
     }
 
-    /// A series with its gaps marked: where more than two and a half of its usual steps lie between two values.
+    /// A series with its gaps marked: where more than two and a half of its usual steps lie between
+    /// two values.
     fn with_gaps(&self, series: &Series) -> Points {
         let usual = usual_step(&series.t_ns);
         let mut points = Points::with_capacity(series.t_ns.len());
@@ -152,9 +155,9 @@ impl Builder<'_, '_> {
     }
 }
 
-/// The sum over instances at the times that they share, else on the grid of their usual step, where it stands at the
-/// mean of the times that it is of. A step in which an instance that was there before and after says nothing is
-/// a gap: missing is not zero.
+/// The sum over instances at the times that they share, else on the grid of their usual step, where
+/// it stands at the mean of the times that it is of. A step in which an instance that was there
+/// before and after says nothing is a gap: missing is not zero.
 fn sum(all: &[&Series], origin_ns: i64) -> Points {
     let since = |t: i64| t.saturating_sub(origin_ns);
     let step =
@@ -183,7 +186,8 @@ fn sum(all: &[&Series], origin_ns: i64) -> Points {
     bins.into_iter().map(value).collect()
 }
 
-/// Whether instances were looked at together, as collectors do: (nearly) all their times are the same ones.
+/// Whether instances were looked at together, as collectors do: (nearly) all their times are the
+/// same ones.
 fn share_times(all: &[&Series]) -> bool {
     let mut times: Vec<i64> = all.iter().flat_map(|s| s.t_ns.iter().copied()).collect();
     times.sort_unstable();
@@ -241,7 +245,8 @@ mod tests {
         let a = series(&[(1_900, 1.0), (2_903, 2.0), (3_890, 4.0)]);
         let b = series(&[(1_900, 10.0), (2_903, 20.0), (3_890, 40.0)]);
         assert_eq!(sum(&[&a, &b], 900), [(1_000, 11.0), (2_003, 22.0), (2_990, 44.0)]);
-        // Looked at apart: in each step the mean of both times, and a gap where one that goes on says nothing.
+        // Looked at apart: in each step the mean of both times, and a gap where one that goes on
+        // says nothing.
         let a = series(&[(1_000, 1.0), (2_000, 1.0), (3_000, 1.0), (4_000, 1.0)]);
         let b = series(&[(1_400, 10.0), (2_400, 10.0), (4_400, 10.0)]);
         let told = sum(&[&a, &b], 0);

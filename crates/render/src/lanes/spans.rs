@@ -1,4 +1,5 @@
-//! Lanes of spans: one entry of [`SPECS`] each; kinds of spans that none of them names get a lane of their own.
+//! Lanes of spans: one entry of [`SPECS`] each; kinds of spans that none of them names get a lane
+//! of their own.
 
 mod specs;
 
@@ -47,10 +48,11 @@ const PLAIN: Spec = Spec {
     labels: &[(label::CAUSE, "cause"), (label::REASON, "reason"), (label::CUT, "cut off")],
 };
 
-/// Kinds that other lanes show in another form: a run is the whole width, a mark a line over all lanes, a nested collection part of its pause,
-/// the queue and the installations are counted in lines, that a thread was watched is not something that it did, what is in a heap dump has
-/// no time but the dump's, and spans
-/// that are counts of many things in a stretch of time are lines and tables (`counted.rs`).
+/// Kinds that other lanes show in another form: a run is the whole width, a mark a line over all
+/// lanes, a nested collection part of its pause, the queue and the installations are counted in
+/// lines, that a thread was watched is not something that it did, what is in a heap dump has no
+/// time but the dump's, and spans that are counts of many things in a stretch of time are lines and
+/// tables (`counted.rs`).
 const NOT_DRAWN: [&str; 12] = [
     kind::RUN,
     kind::MARK,
@@ -74,14 +76,16 @@ const MAX_ROWS: usize = 16;
 /// Parts of a lane's time, to see which threads' waits change.
 const PARTS: i64 = 24;
 
-/// Of kinds of spans that have no lane above: what a new collector writes shows without a line here.
+/// Of kinds of spans that have no lane above: what a new collector writes shows without a line
+/// here.
 const UNKNOWN: Spec = Spec { by_thread: true, ..PLAIN };
 
 /// Index of the spec before which the compiler's lines stand.
 const COMPILER_THREADS: usize = 4;
 
 impl<'a> Builder<'a, '_> {
-    /// All lanes of spans of processes that have something on them, with the compiler's activity of a single one between.
+    /// All lanes of spans of processes that have something on them, with the compiler's activity of
+    /// a single one between.
     pub(super) fn span_lanes(&mut self, processes: &[ProcessId]) -> Vec<Lane> {
         let mut lanes = Vec::new();
         for (i, spec) in SPECS.iter().enumerate() {
@@ -203,7 +207,8 @@ impl<'a> Builder<'a, '_> {
         labels
     }
 
-    /// The figures that the lane knows; for kinds of spans that have no lane of their own all that there are.
+    /// The figures that the lane knows; for kinds of spans that have no lane of their own all that
+    /// there are.
     fn facts(&mut self, spans: &[Span<'a>], spec: &Spec) -> Vec<Named> {
         let mut words: Vec<(&str, &str, &'static str)> = spec.facts.to_vec();
         if spec.facts.is_empty() && spec.parts.is_empty() {
@@ -228,7 +233,8 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    /// What rows rank by: the time of their spans, but waits that may be want of work by how much they change over the run.
+    /// What rows rank by: the time of their spans, but waits that may be want of work by how much
+    /// they change over the run.
     fn weights(
         &self,
         spans: &[Span<'_>],
@@ -260,7 +266,8 @@ impl<'a> Builder<'a, '_> {
         weights.into_iter().map(|(key, weight)| (key, weight.value() as i64)).collect()
     }
 
-    /// Names of the rows, and the row of each span: of processes where there are several, else of threads.
+    /// Names of the rows, and the row of each span: of processes where there are several, else of
+    /// threads.
     fn rows(&self, spans: &[Span<'_>], spec: &Spec, by_process: bool) -> (Vec<String>, Vec<u64>) {
         let key = |s: &Span<'_>| match by_process {
             true => Some(s.process().index()),
@@ -298,7 +305,8 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// The nearest number of 14 significant bits, four digits: three are shown, and the others are a fifth of the page.
+/// The nearest number of 14 significant bits, four digits: three are shown, and the others are a
+/// fifth of the page.
 fn rounded_ns(ns: u64) -> u64 {
     let left_out = (u64::BITS - ns.leading_zeros()).saturating_sub(14);
     if left_out == 0 { ns } else { (ns.saturating_add(1 << (left_out - 1)) >> left_out) << left_out }

@@ -1,4 +1,5 @@
-//! Samples by kind and in order of time, so that those of a window are found without looking at all others.
+//! Samples by kind and in order of time, so that those of a window are found without looking at all
+//! others.
 
 use fathom_diagnose::Window;
 use fathom_recording::{Recording, StrId};
@@ -18,7 +19,8 @@ pub(super) struct OfKind {
 }
 
 impl SampleIndex {
-    /// Goes through all samples once; 4 bytes are kept of each. Beyond 2³² samples the rest is not seen.
+    /// Goes through all samples once; 4 bytes are kept of each. Beyond 2³² samples the rest is not
+    /// seen.
     pub fn of(recording: &Recording) -> Self {
         let mut found = recording.sample_kinds();
         found.sort_by_key(|(kind, _)| FIRST.iter().position(|first| first == kind).unwrap_or(FIRST.len()));
@@ -48,7 +50,8 @@ impl SampleIndex {
 }
 
 impl OfKind {
-    /// The places of samples in some windows, or of all; a sample that lies in two windows is told once.
+    /// The places of samples in some windows, or of all; a sample that lies in two windows is told
+    /// once.
     pub(super) fn within(&self, recording: &Recording, windows: Option<&[Window]>) -> Vec<&[u32]> {
         let Some(windows) = windows else { return vec![&self.places] };
         let mut windows: Vec<(i64, i64)> = windows.iter().map(|w| (w.from_ns, w.to_ns)).collect();

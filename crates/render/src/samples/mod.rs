@@ -1,12 +1,15 @@
-//! The samples of a recording as a page holds them: columns by kind of sample, with one tree of stacks for all.
+//! The samples of a recording as a page holds them: columns by kind of sample, with one tree of
+//! stacks for all.
 //!
 //! ```text
 //! kind "cpu": time (delta) · stack by its rank among the kind's · thread · weight (a number when all are equal)
 //! ```
 //!
-//! A million samples are about 4 MB of page. Times are rounded to a millionth of the run, which no screen shows; weights in
-//! nanoseconds to a thousandth of their mean: both only say noise beyond that, and noise is what a page is full of. Of more samples than [`MAX_SAMPLES`] those of one thread and one stack that lie close
-//! together become one with the sum of their weights, as coarsely as it takes; the page says so.
+//! A million samples are about 4 MB of page. Times are rounded to a millionth of the run, which no
+//! screen shows; weights in nanoseconds to a thousandth of their mean: both only say noise beyond
+//! that, and noise is what a page is full of. Of more samples than [`MAX_SAMPLES`] those of one
+//! thread and one stack that lie close together become one with the sum of their weights, as
+//! coarsely as it takes; the page says so.
 
 mod index;
 mod stacks;
@@ -33,7 +36,8 @@ use crate::payload::{ColumnId, Columns};
 
 /// Samples in one page: 8 MB, and a browser adds them up in 10 ms.
 pub(crate) const MAX_SAMPLES: usize = 2_000_000;
-/// Samples of the windows that a server is asked for: half a second of work on either side. Up to these, none is left out.
+/// Samples of the windows that a server is asked for: half a second of work on either side. Up to
+/// these, none is left out.
 pub(crate) const MAX_WITHIN: usize = 600_000;
 /// Steps of time in a run: finer than any screen.
 const STEPS: i64 = 2_000_000;
@@ -73,7 +77,8 @@ struct Kind {
     samples: usize,
     note: String,
     t: ColumnId,
-    /// Nodes of the stacks that samples have, one too high (0 is no stack), the most frequent first.
+    /// Nodes of the stacks that samples have, one too high (0 is no stack), the most frequent
+    /// first.
     nodes: ColumnId,
     /// Place of each sample's stack among these.
     rank: ColumnId,
@@ -95,7 +100,8 @@ pub(crate) struct Row {
     pub(crate) weight: i64,
 }
 
-/// Takes the samples of a recording, which reaches from `origin_ns` to `end_ns`; of some windows, where these are named.
+/// Takes the samples of a recording, which reaches from `origin_ns` to `end_ns`; of some windows,
+/// where these are named.
 pub(crate) fn samples<'a>(
     recording: &'a Recording,
     index: &SampleIndex,
@@ -163,7 +169,8 @@ fn ranked(rows: &[Row]) -> (Vec<u32>, Vec<u32>) {
     (nodes, of)
 }
 
-/// What weights are rounded to: a power of ten below a thousandth of their mean where they are times that differ.
+/// What weights are rounded to: a power of ten below a thousandth of their mean where they are
+/// times that differ.
 fn weight_unit(rows: &[Row], unit: &str) -> i64 {
     let first = rows.first().map_or(0, |row| row.weight);
     if unit != "ns" || rows.iter().all(|row| row.weight == first) {

@@ -1,8 +1,9 @@
-//! Stacks as a page holds them: a prefix tree of the frames that something refers to, and no others.
+//! Stacks as a page holds them: a prefix tree of the frames that something refers to, and no
+//! others.
 //!
-//! Frames are told apart by name, module and type; lines are left out, because a method that was seen at a hundred
-//! lines is one box of a flame graph. Parents get their numbers before their children, so that the page adds up a whole
-//! tree in one pass backwards.
+//! Frames are told apart by name, module and type; lines are left out, because a method that was
+//! seen at a hundred lines is one box of a flame graph. Parents get their numbers before their
+//! children, so that the page adds up a whole tree in one pass backwards.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,8 @@ use crate::payload::{ColumnId, Columns};
 
 /// Code of frames that stand for callers nobody saw.
 const CUT: u8 = 9;
-/// Frames of one stack: what is above is not followed. Deeper than any JVM's stack, shallower than a hostile file's.
+/// Frames of one stack: what is above is not followed. Deeper than any JVM's stack, shallower than
+/// a hostile file's.
 const DEEPEST: usize = 4_096;
 
 /// The codes of ui/src/flame/data.ts.

@@ -1,4 +1,5 @@
-//! Fewer rows with the same sum: samples of one thread and one stack that lie close together become one.
+//! Fewer rows with the same sum: samples of one thread and one stack that lie close together become
+//! one.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,8 @@ use super::Row;
 /// Rows on which a step is tried.
 const PROBE: usize = 100_000;
 
-/// Brings rows (in order of time) down to `most`, and says how; an empty note when nothing was needed.
+/// Brings rows (in order of time) down to `most`, and says how; an empty note when nothing was
+/// needed.
 pub(super) fn thin(rows: &mut Vec<Row>, most: usize, unit_ns: i64) -> String {
     let total = rows.len();
     if total <= most {
@@ -38,8 +40,8 @@ pub(super) fn thin(rows: &mut Vec<Row>, most: usize, unit_ns: i64) -> String {
     format!("{total} samples, without their times; the rarest stacks, {left:.1}% of the weight, are left out")
 }
 
-/// A tenth of the step that brings the beginning of the rows down as far as all of them have to come: each step that fails
-/// on millions of rows costs as long as the one that does not.
+/// A tenth of the step that brings the beginning of the rows down as far as all of them have to
+/// come: each step that fails on millions of rows costs as long as the one that does not.
 fn first_step(rows: &[Row], most: usize) -> i64 {
     let probe = &rows[..rows.len().min(PROBE)];
     let most = (most as u128 * probe.len() as u128 / rows.len() as u128) as usize;
@@ -96,7 +98,8 @@ mod tests {
 
     #[test]
     fn many_rows_are_thinned_no_coarser_than_it_takes() {
-        // Two stacks in turn, a row each millisecond: ten milliseconds hold five of each, which become two rows.
+        // Two stacks in turn, a row each millisecond: ten milliseconds hold five of each, which
+        // become two rows.
         let mut many = rows(400_000, 2);
         let note = thin(&mut many, 200_000, 1_000_000);
         assert!(many.len() <= 200_000 && many.len() > 50_000, "{}", many.len());

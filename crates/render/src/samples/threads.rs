@@ -27,7 +27,8 @@ impl<'a> Threads<'a> {
         Self { recording, numbers: vec![0; recording.threads.len()], used: Vec::new() }
     }
 
-    /// All threads of the recording, numbered in their order: the same numbers whatever is asked for.
+    /// All threads of the recording, numbered in their order: the same numbers whatever is asked
+    /// for.
     pub(crate) fn all(recording: &'a Recording) -> Self {
         let n = recording.threads.len() as u32;
         Self { recording, numbers: (1..=n).collect(), used: (0..n).map(ThreadId).collect() }

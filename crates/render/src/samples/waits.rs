@@ -1,4 +1,5 @@
-//! Waits as a page holds them: the sums of the short ones as they were told, the long ones cut where a screen would show it.
+//! Waits as a page holds them: the sums of the short ones as they were told, the long ones cut
+//! where a screen would show it.
 
 use fathom_diagnose::Window;
 use fathom_diagnose::stacks::waits::{SHORT, WAITS, long, of_span};
@@ -7,7 +8,8 @@ use fathom_recording::vocabulary::sample;
 
 use super::{Row, Stacks, Threads};
 
-/// Parts of a run that a long wait is cut at: a window that is brushed gets the parts that begin in it.
+/// Parts of a run that a long wait is cut at: a window that is brushed gets the parts that begin in
+/// it.
 const PARTS: i64 = 240;
 
 /// Puts all waits in place of the sums of the short ones, behind what ran.
@@ -63,7 +65,8 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
-    /// A thread that runs, waits shortly (2 s in sums) and once for long, for 40 s and 10 s more for a CPU.
+    /// A thread that runs, waits shortly (2 s in sums) and once for long, for 40 s and 10 s more
+    /// for a CPU.
     fn recording() -> Recording {
         let mut r = Recording::new();
         let source = r.add_source(Source::default());

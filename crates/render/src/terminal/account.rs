@@ -1,4 +1,5 @@
-//! The account of the loss: one bar of all of it, cut among the findings and what none of them explains.
+//! The account of the loss: one bar of all of it, cut among the findings and what none of them
+//! explains.
 
 use fathom_diagnose::Diagnosis;
 
@@ -11,7 +12,8 @@ use crate::units;
 const BAR: usize = 40;
 
 impl Page {
-    /// The bar, and below it a line for each charge: its number among the findings, its share and its name.
+    /// The bar, and below it a line for each charge: its number among the findings, its share and
+    /// its name.
     pub(super) fn account(&mut self, diagnosis: &Diagnosis) {
         let account = &diagnosis.account;
         if account.len() < 2 || account.iter().all(|charge| charge.finding.is_none()) {
@@ -40,7 +42,8 @@ impl Page {
         }
     }
 
-    /// What fills the bar: findings by turns, so that two that follow each other are told apart; what is not explained is light.
+    /// What fills the bar: findings by turns, so that two that follow each other are told apart;
+    /// what is not explained is light.
     fn sign(&self, finding: Option<usize>) -> char {
         match (finding.map(|i| i % 2), self.options.unicode) {
             (Some(0), true) => '█',

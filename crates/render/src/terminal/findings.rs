@@ -1,4 +1,5 @@
-//! The findings of a verdict: number, title, cost and share in a line; below, what it means, what shows it, what to do.
+//! The findings of a verdict: number, title, cost and share in a line; below, what it means, what
+//! shows it, what to do.
 
 use fathom_diagnose::{Diagnosis, Evidence, Finding};
 

@@ -8,8 +8,8 @@ use crate::text::{cut, left, right};
 use crate::units;
 
 impl Page {
-    /// Where the time went, slow beside base, process by process, each named once. The process of the first finding
-    /// comes first.
+    /// Where the time went, slow beside base, process by process, each named once. The process of
+    /// the first finding comes first.
     pub(super) fn ledger(&mut self, diagnosis: &Diagnosis, limit: usize) {
         let seen = |row: &&LedgerRow| row.slow_ms.is_some() || row.base_ms.is_some();
         let first = diagnosis.findings.first().map(|f| f.process.as_str());
@@ -63,7 +63,8 @@ impl Page {
     }
 }
 
-/// The rows of which most is to be seen, in their own order: those whose share grew most, when not all fit.
+/// The rows of which most is to be seen, in their own order: those whose share grew most, when not
+/// all fit.
 fn grown_most(mut rows: Vec<&LedgerRow>, limit: usize) -> Vec<&LedgerRow> {
     let grown = |row: &LedgerRow| row.slow_share.unwrap_or(0.0) - row.base_share.unwrap_or(0.0);
     let mut shares: Vec<f64> = rows.iter().map(|row| grown(row)).collect();

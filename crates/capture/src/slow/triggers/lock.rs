@@ -1,5 +1,5 @@
-//! A wait for a lock that somebody holds: a monitor, a lock of `java.util.concurrent`, a mutex. Not the waits of a thread that
-//! has nothing to do: for work in a queue, a condition, a latch.
+//! A wait for a lock that somebody holds: a monitor, a lock of `java.util.concurrent`, a mutex. Not
+//! the waits of a thread that has nothing to do: for work in a queue, a condition, a latch.
 
 use fathom_recording::vocabulary::lock::is_lock;
 use fathom_recording::vocabulary::{kind, label};

@@ -1,9 +1,10 @@
 //! A thread that was kept off the CPU.
 //!
-//! Most threads of a server sleep most of the time, because nobody wants anything of them. Without a name, sleeping by choice
-//! does not count: in calls that wait for work, time or another thread (futex, epoll, sleeping, polling), or for a peer. What
-//! is left is uninterruptible (disks, page faults, memory), waits for a CPU, and interruptible waits in other calls. A thread
-//! that is named should be at work: all of its waits count.
+//! Most threads of a server sleep most of the time, because nobody wants anything of them. Without
+//! a name, sleeping by choice does not count: in calls that wait for work, time or another thread
+//! (futex, epoll, sleeping, polling), or for a peer. What is left is uninterruptible (disks, page
+//! faults, memory), waits for a CPU, and interruptible waits in other calls. A thread that is named
+//! should be at work: all of its waits count.
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Ring, SpanRow};
@@ -20,10 +21,12 @@ pub(super) const KIND: Kind = Kind {
     make,
 };
 
-/// Memory that a pattern may take when compiled, bytes: one that is written by hand takes thousands.
+/// Memory that a pattern may take when compiled, bytes: one that is written by hand takes
+/// thousands.
 const LARGEST_PATTERN: usize = 1 << 20;
 
-/// Calls in which a thread that sleeps does so by choice, or for another that may take as long as it likes.
+/// Calls in which a thread that sleeps does so by choice, or for another that may take as long as
+/// it likes.
 const BY_CHOICE: [&str; 25] = [
     "futex",
     "futex_waitv",

@@ -1,7 +1,8 @@
-//! A number of the machine, the process or the JVM that leaves what is usual for it: a dip of a rate, a rise of a latency.
+//! A number of the machine, the process or the JVM that leaves what is usual for it: a dip of a
+//! rate, a rise of a latency.
 //!
-//! Usual is the median of its own last [`USUAL_OF`] points, each instance (a device, a process) by itself. So a lower level that stays
-//! becomes usual after half of them, and the incident ends.
+//! Usual is the median of its own last [`USUAL_OF`] points, each instance (a device, a process) by
+//! itself. So a lower level that stays becomes usual after half of them, and the incident ends.
 
 use std::collections::{HashMap, VecDeque};
 

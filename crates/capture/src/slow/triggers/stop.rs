@@ -1,4 +1,5 @@
-//! A stop of all Java threads: a collection's pause or another safepoint, from the request until they run again.
+//! A stop of all Java threads: a collection's pause or another safepoint, from the request until
+//! they run again.
 
 use fathom_recording::vocabulary::{figure, kind};
 use fathom_recording::{Ring, SpanRow};

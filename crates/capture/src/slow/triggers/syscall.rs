@@ -1,7 +1,8 @@
 //! A system call that took long.
 //!
-//! Calls in which a thread waits for somebody to ask or to answer (reading a socket, a pipe or a terminal, accepting,
-//! polling) take as long as the other side likes: a server's idle connection is not slow. They count where they are named.
+//! Calls in which a thread waits for somebody to ask or to answer (reading a socket, a pipe or a
+//! terminal, accepting, polling) take as long as the other side likes: a server's idle connection
+//! is not slow. They count where they are named.
 
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Ring, SpanRow};

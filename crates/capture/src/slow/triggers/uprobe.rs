@@ -1,7 +1,8 @@
-//! A call of a function, of any library that the process maps, that took long: of the JVM's, the C library's, a driver's.
+//! A call of a function, of any library that the process maps, that took long: of the JVM's, the C
+//! library's, a driver's.
 //!
-//! Java methods are no functions of a library: their calls cannot be timed from outside without slowing all of them down. A
-//! USDT probe or a tracepoint is a moment and has no length.
+//! Java methods are no functions of a library: their calls cannot be timed from outside without
+//! slowing all of them down. A USDT probe or a tracepoint is a moment and has no length.
 
 use fathom_recording::vocabulary::kind;
 use fathom_recording::{Ring, SpanRow};

@@ -1,4 +1,5 @@
-//! `fathom heap -p PID`: what is in the heap of a running JVM, by class, without a stop and without a dump.
+//! `fathom heap -p PID`: what is in the heap of a running JVM, by class, without a stop and without
+//! a dump.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! `fathom record --on-slow`: everything in a ring in memory, a recording on disk only of what was slow.
+//! `fathom record --on-slow`: everything in a ring in memory, a recording on disk only of what was
+//! slow.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -29,8 +30,9 @@ const TELL_EVERY_S: u64 = 600;
 /// Arguments of slow samples.
 #[derive(clap::Args, Debug)]
 pub(super) struct SlowArgs {
-    /// Write nothing but what is around something slow: stop>200ms, syscall:write>50ms (see the list below); may be given
-    /// several times. -o is a directory then, in which each incident is a recording of its own
+    /// Write nothing but what is around something slow: stop>200ms, syscall:write>50ms (see the
+    /// list below); may be given several times. -o is a directory then, in which each incident is a
+    /// recording of its own
     #[arg(long, value_name = "TRIGGER", value_parser = trigger)]
     on_slow: Vec<Trigger>,
     /// With --on-slow: how much is kept from before it began [default: 10s]
@@ -134,7 +136,8 @@ impl SlowArgs {
         let tell = Rc::clone(&line);
         let tell = move |told: &Told| tell.borrow().above(&incident(told));
         let mut slow = SlowSamples::new(on_slow, Box::new(tell)).map_err(told)?;
-        // It ends by its duration, a signal or its target's end; what is on disk is bounded by itself.
+        // It ends by its duration, a signal or its target's end; what is on disk is bounded by
+        // itself.
         let limits = Limits { duration, max_bytes: u64::MAX, place: PathBuf::new() };
         let mut session = Session::start(targets, settings, limits, &mut slow).map_err(told)?;
         let until = match duration {

@@ -7,9 +7,9 @@
 //!   operator   = "==" "=" "!=" "<" "<=" ">" ">=" "~" "!~"
 //!   value      = number [unit] | "text" | 'text' | word
 //! ```
-//! Units: ns, us, ms, s for times (compared in nanoseconds); k, M, G and kB, MB, GB for sizes (of 1024). `~` looks for a
-//! regular expression. A comparison with a field that an event does not have is false, whatever the operator: nothing
-//! is known of it.
+//! Units: ns, us, ms, s for times (compared in nanoseconds); k, M, G and kB, MB, GB for sizes (of
+//! 1024). `~` looks for a regular expression. A comparison with a field that an event does not have
+//! is false, whatever the operator: nothing is known of it.
 
 use std::collections::BTreeSet;
 
@@ -246,7 +246,8 @@ impl<'a> Parser<'a> {
         } else {
             self.take(|c| !c.is_whitespace() && !matches!(c, '&' | '|' | '(' | ')' | '"' | '\''))
         };
-        // Two operators in a row are a slip of the hand, and what follows would be looked for in vain. `name == <init>` is none.
+        // Two operators in a row are a slip of the hand, and what follows would be looked for in
+        // vain. `name == <init>` is none.
         if quote.is_none() && is_next && text.starts_with(['<', '>', '=', '!', '~']) {
             self.at = begin;
             return Err(self.wrong("a value was expected: 10ms, 4096, \"text\""));

@@ -1,5 +1,5 @@
-//! What can be traced, one line each: which collectors see it, which of their rows are shown, and by what they are summed
-//! up.
+//! What can be traced, one line each: which collectors see it, which of their rows are shown, and
+//! by what they are summed up.
 
 use fathom_capture::COLLECTORS;
 use fathom_capture::probes::Spec;
@@ -17,7 +17,8 @@ pub struct Probe {
     pub argument: Option<&'static str>,
     /// Whether only a JVM has it.
     pub jvm: bool,
-    /// What is shorter is not shown unless `--min` says so, nanoseconds: ordinary events would drown the slow ones.
+    /// What is shorter is not shown unless `--min` says so, nanoseconds: ordinary events would
+    /// drown the slow ones.
     pub min_ns: i64,
     /// The collectors that see it.
     pub collectors: &'static [&'static str],

@@ -1,5 +1,7 @@
 //! Which events are shown, and how they and the summary read: as text, or as JSON, a line each.
 
+mod histogram;
+
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -15,10 +17,12 @@ use super::condition::{Condition, Value};
 use super::probe::Probe;
 use super::stacks;
 use super::summary::{Summary, Tally, dearest};
+use histogram::{histogram, histogram_json};
 
 /// Schema of `--json`.
 pub const SCHEMA: &str = "fathom.trace/1";
-/// Stacks that are numbered, so that one that was printed is not printed again; then numbers begin anew.
+/// Stacks that are numbered, so that one that was printed is not printed again; then numbers begin
+/// anew.
 const MOST_NUMBERED: usize = 4096;
 /// Things of the summary that are listed, and those of them that are told in full.
 const LISTED: usize = 20;
@@ -183,7 +187,8 @@ impl Show {
                 self.summary.add_part(&event.by, what, *ns as i64);
             }
         }
-        // Threads end as often as they begin: those lines would take the room of the ones that tell something.
+        // Threads end as often as they begin: those lines would take the room of the ones that tell
+        // something.
         if event.kind == kind::THREAD_END && !self.wanted.json {
             return;
         }
@@ -466,31 +471,6 @@ fn row(tally: &Tally) -> String {
     let mean = tally.total_ns / i64::try_from(tally.count.max(1)).unwrap_or(i64::MAX);
     let count = quantity::count(tally.count as f64);
     format!("{count:>9} {:>11} {:>11} {:>11}", took(tally.total_ns), took(mean), took(tally.max_ns))
-}
-
-fn histogram(out: &mut String, tally: &Tally) {
-    let buckets = tally.histogram();
-    let most = buckets.iter().map(|(_, _, count)| *count).max().unwrap_or(1).max(1);
-    let _ = writeln!(out, "  {:>22}  {:>7}", "took", "count");
-    let edge = |us: u64| {
-        if us == 0 {
-            "0".to_owned()
-        } else {
-            took(i64::try_from(us.saturating_mul(1_000)).unwrap_or(i64::MAX))
-        }
-    };
-    for (from, to, count) in buckets {
-        let bar = "#".repeat((count * 30).div_ceil(most) as usize);
-        let _ = writeln!(out, "  {:>9} .. {:>9}  {count:>7}  {bar}", edge(from), edge(to));
-    }
-}
-
-fn histogram_json(tally: &Tally) -> Json {
-    tally
-        .histogram()
-        .into_iter()
-        .map(|(from, to, count)| json!({ "from": from, "to": to, "count": count }))
-        .collect()
 }
 
 fn with(key: &str, value: Json, tally: &Tally) -> Json {

@@ -1,4 +1,5 @@
-//! The other end of the collectors: shows what the probe asks for as it comes, and passes all on where it is recorded too.
+//! The other end of the collectors: shows what the probe asks for as it comes, and passes all on
+//! where it is recorded too.
 
 use std::io;
 
@@ -15,11 +16,13 @@ use crate::onlooker::Unread;
 
 /// See the module.
 pub struct TraceSink {
-    /// Threads, frames and stacks with the ids that the collectors have for them; no rows but those behind stops.
+    /// Threads, frames and stacks with the ids that the collectors have for them; no rows but those
+    /// behind stops.
     names: Recording,
     /// Where stops are traced: what is behind them.
     stops: Option<Stops>,
-    /// The recording, where one is made. It hands out the same ids, as it is told the same in the same order.
+    /// The recording, where one is made. It hands out the same ids, as it is told the same in the
+    /// same order.
     writer: Option<Writer>,
     /// What is shown.
     pub show: Show,
@@ -36,7 +39,8 @@ impl TraceSink {
         Self { names: Recording::new(), stops, writer, show, unread: Unread::default(), closed: false }
     }
 
-    /// Takes it apart: names, the longest stops, recording, what was shown, and what of it was not read yet.
+    /// Takes it apart: names, the longest stops, recording, what was shown, and what of it was not
+    /// read yet.
     pub fn end(mut self) -> (Recording, Vec<Stop>, Option<Writer>, Show, Unread) {
         let stops = self.stops.map(|stops| stops.told(&mut self.names)).unwrap_or_default();
         (self.names, stops, self.writer, self.show, self.unread)

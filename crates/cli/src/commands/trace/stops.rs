@@ -1,7 +1,8 @@
 //! The longest stops of a trace, cut into their parts with the threads behind each.
 //!
-//! What threads did in a stop is told after it, and a thread's switches are watched to the end of the trace: so the parts are
-//! told at the end. Rows near the longest stops are kept until then, all others for as long as a stop may still be told of.
+//! What threads did in a stop is told after it, and a thread's switches are watched to the end of
+//! the trace: so the parts are told at the end. Rows near the longest stops are kept until then,
+//! all others for as long as a stop may still be told of.
 
 use fathom_diagnose::Window;
 use fathom_diagnose::chain::{Chains, Stop};
@@ -24,7 +25,8 @@ const KINDS: [&str; 9] = [
 ];
 /// Rows from which old ones are dropped: a hundred thousand are some tens of megabytes.
 const MANY: usize = 100_000;
-/// Rows are old when they ended so long before the newest, nanoseconds: those of a wait come when it is over.
+/// Rows are old when they ended so long before the newest, nanoseconds: those of a wait come when
+/// it is over.
 const OLD_NS: i64 = 10_000_000_000;
 
 /// Rows behind stops, kept beside the names that they use.

@@ -1,5 +1,5 @@
-//! What was seen, summed up: for each thing (a lock, a call, a cause) how often and how long, in which threads, held by
-//! whom, from where.
+//! What was seen, summed up: for each thing (a lock, a call, a cause) how often and how long, in
+//! which threads, held by whom, from where.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,8 +7,8 @@ use std::hash::Hash;
 use fathom_recording::StackId;
 use serde_json::{Value, json};
 
-/// Things that are told apart, and threads, owners and stacks of each: what comes later is put together. A trace may run
-/// for days.
+/// Things that are told apart, and threads, owners and stacks of each: what comes later is put
+/// together. A trace may run for days.
 const MOST_THINGS: usize = 4096;
 const MOST_WITHIN: usize = 256;
 /// Powers of two of microseconds: the last one begins at 38 hours.

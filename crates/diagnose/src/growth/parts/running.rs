@@ -49,8 +49,8 @@ pub(super) fn running<'a>(parts: &mut ByCause<'a>, chains: &Chains<'a>, ran_ms: 
         (0..FRAMES).for_each(|frame| weights[frame] += by_frame[frame]);
     }
     for ((place, stack, thread), by_frame) in ran {
-        // What the recorder does in the name of a thread is no work of the method that the thread was in.
-        // Nor is a page fault work of the method that happens to touch the memory first.
+        // What the recorder does in the name of a thread is no work of the method that the thread
+        // was in. Nor is a page fault work of the method that happens to touch the memory first.
         let key = match chains.is_in_recorder(stack) {
             true => Key { heading: Heading::Recorder, place: "", target: "" },
             false if chains.stacks().heading(stack) == Heading::PageFault => {

@@ -22,7 +22,8 @@ fn more_cpu_time_for_each_operation_is_told_by_the_method_of_the_application() {
     assert!(finding.title.contains("running in shop.Price.parse"), "{finding:#?}");
 }
 
-/// Four fifths of the slow time in faults of pages that the method touches first, a fifth of it in the method itself.
+/// Four fifths of the slow time in faults of pages that the method touches first, a fifth of it in
+/// the method itself.
 #[test]
 fn page_faults_are_no_work_of_the_method_that_touches_the_memory() {
     let mut service = Service::of((300.0, 100.0));

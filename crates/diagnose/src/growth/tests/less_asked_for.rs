@@ -28,7 +28,8 @@ fn less_demand_makes_no_operation_slower_and_is_no_cause() {
 
 #[test]
 fn threads_that_sleep_longer_between_operations_may_be_asked_for_less() {
-    // Short sleeps are summed up, take nearly all of a thread's time in both, and are fewer for each operation that is longer.
+    // Short sleeps are summed up, take nearly all of a thread's time in both, and are fewer for
+    // each operation that is longer.
     let mut service = Service::of((300.0, 100.0));
     for i in 0..4 {
         let name = format!("worker-{i}");
@@ -83,7 +84,8 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
     assert_eq!(less.findings[0].confidence, Confidence::ConsistentWith);
     let title = &less.findings[0].title;
     assert!(title.contains("each took no longer: 8.50 ms of threads' time instead of 8.23 ms"), "{title}");
-    // One worker: each operation takes twice as long, all of them together by far less than what was lost.
+    // One worker: each operation takes twice as long, all of them together by far less than what
+    // was lost.
     let most = diagnosis_of(1, 34, false);
     assert_eq!(most.findings[0].rule, demand::DEMAND_RULE, "{most:#?}");
     let (title, share) = (&most.findings[0].title, most.findings[0].share.unwrap());
@@ -163,7 +165,8 @@ fn what_operations_took_longer_explains_no_more_than_it_adds_up_to() {
     let window = |from: i64, to: i64| vec![Window { from_ns: from * S, to_ns: to * S }];
     let whole = crate::built::whole_run(&recording);
     let case = Case { loss, slow: window(20, 40), base: window(0, 20), ..whole };
-    // 200 operations that take 5 ms longer: one second of the ten that were lost, and who would have waited in the others?
+    // 200 operations that take 5 ms longer: one second of the ten that were lost, and who would
+    // have waited in the others?
     let hardly = grew(&[(Heading::Network, "", 4.0, 9.0)]);
     assert!(!hardly.grew(&case));
     let title = hardly.less_demand(&case).unwrap().title;

@@ -42,7 +42,8 @@ fn a_small_part_that_is_new_is_a_second_finding_beside_the_cause() {
     let of: Vec<_> = both.findings.iter().map(|f| (f.rule, f.culprit.as_str(), f.confidence)).collect();
     let first = (RULE, "shop.Retry.backOff", Confidence::Likely);
     assert_eq!(of, [first, (RULE, "10.0.0.7:5432", Confidence::ConsistentWith)]);
-    // As many milliseconds a second as ever, which fewer operations share among themselves, are no change.
+    // As many milliseconds a second as ever, which fewer operations share among themselves, are no
+    // change.
     let of: Vec<_> = diagnosis(6).findings.iter().map(|f| f.culprit.clone()).collect();
     assert_eq!(of, ["shop.Retry.backOff"]);
 }

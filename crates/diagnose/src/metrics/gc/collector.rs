@@ -1,4 +1,5 @@
-//! The collector itself: its concurrent work, the threads it held up, its failures, and the processor it got.
+//! The collector itself: its concurrent work, the threads it held up, its failures, and the
+//! processor it got.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +13,17 @@ use super::{Grade, Group, Scope};
 use crate::collections::{self, Worked};
 use crate::quantity;
 
-/// CPU used in pauses as a share of wall time × workers. A quiet machine gives 0.6 to 0.95; below one half the
-/// workers waited for more than they worked. Measured on two processors with a load of 20: 0.15.
+/// CPU used in pauses as a share of wall time × workers. A quiet machine gives 0.6 to 0.95; below
+/// one half the workers waited for more than they worked. Measured on two processors with a load of
+/// 20: 0.15.
 const EFFICIENCY: (f64, f64) = (0.5, 0.25);
 /// Kernel mode as a share of the CPU used in pauses: the collector hardly needs the kernel.
 const SYS_SHARE: Limits = Limits { fine: 0.25, watch: 0.5 };
-/// Gap between lines of one pause in which no work was printed, milliseconds. Lines of one pause follow each other
-/// within microseconds; 20 ms is two time slices of a busy processor.
+/// Gap between lines of one pause in which no work was printed, milliseconds. Lines of one pause
+/// follow each other within microseconds; 20 ms is two time slices of a busy processor.
 const IDLE_GAP_MS: Limits = Limits { fine: 20.0, watch: 200.0 };
-/// One stall of one thread, milliseconds; the same as a pause for the request that the thread serves.
+/// One stall of one thread, milliseconds; the same as a pause for the request that the thread
+/// serves.
 const STALL_MS: f64 = 10.0;
 
 /// Concurrent work by name.

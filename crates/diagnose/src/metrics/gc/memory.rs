@@ -1,11 +1,12 @@
 //! Memory: how fast it is allocated, what survives, how much is live, and whether that grows.
 //!
 //! Rates are computed from the sizes that the log prints around each collection:
-//! - **allocated** between two collections = heap before the second − heap after the first, where that is positive;
-//!   divided by the stretch from the first reading to the last. What is allocated while a concurrent collection
-//!   runs is seen only as far as its own sizes show it, so for ZGC and Shenandoah the rate is a lower bound.
-//! - **promoted** by a young collection = what the old generation grew by in it, where that is positive. For G1 the
-//!   old generation is known in whole regions.
+//! - **allocated** between two collections = heap before the second − heap after the first, where
+//!   that is positive; divided by the stretch from the first reading to the last. What is allocated
+//!   while a concurrent collection runs is seen only as far as its own sizes show it, so for ZGC
+//!   and Shenandoah the rate is a lower bound.
+//! - **promoted** by a young collection = what the old generation grew by in it, where that is
+//!   positive. For G1 the old generation is known in whole regions.
 
 use std::collections::HashMap;
 
@@ -19,13 +20,14 @@ use crate::collections::{self, LivePoint};
 use crate::live_set::{Growth, READINGS, Rise};
 use crate::quantity;
 
-/// Live set as a share of the maximum heap. A collector's work per byte allocated goes with live / (heap − live):
-/// at 50% that is 1, at 70% more than 2, at 85% almost 6.
+/// Live set as a share of the maximum heap. A collector's work per byte allocated goes with live /
+/// (heap − live): at 50% that is 1, at 70% more than 2, at 85% almost 6.
 pub const LIVE_SHARE: (f64, f64) = (0.70, 0.85);
-/// Promoted as a share of allocated. Most objects die young; where a tenth does not, the old generation fills at a
-/// tenth of the allocation rate and old collections follow.
+/// Promoted as a share of allocated. Most objects die young; where a tenth does not, the old
+/// generation fills at a tenth of the allocation rate and old collections follow.
 const PROMOTED: Limits = Limits { fine: 0.10, watch: 0.30 };
-/// Readings of the live set that its estimate is the median of, so that one odd collection does not decide.
+/// Readings of the live set that its estimate is the median of, so that one odd collection does not
+/// decide.
 const LIVE_READINGS: usize = 5;
 
 /// Bytes allocated and the seconds that this was seen over.
@@ -106,7 +108,8 @@ fn promotion(scope: &Scope<'_>, allocated: Option<Allocated>) -> [Metric; 2] {
     let promoted = promoted(scope);
     let rate = promoted.zip(scope.covers_s()).map(|(bytes, s)| bytes / s);
     let share = promoted.zip(allocated).filter(|(_, a)| a.bytes > 0.0).map(|(p, a)| p / a.bytes);
-    // What was there before the first collection is no part of what is counted as allocated after it.
+    // What was there before the first collection is no part of what is counted as allocated after
+    // it.
     let (share, unknown) = match share {
         Some(share) if share > 1.0 => {
             (None, "more was promoted than is seen to be allocated: the log is a fragment")

@@ -1,7 +1,7 @@
 //! The metrics of garbage collection and safepoints: what `fathom gc` shows (schema `fathom.gc/1`).
 //!
-//! A pause is a stop-the-world record, outermost only, as long as the log prints it. Shares of time are taken of the
-//! stretch that the log covers. What a log does not tell is absent, never zero.
+//! A pause is a stop-the-world record, outermost only, as long as the log prints it. Shares of time
+//! are taken of the stretch that the log covers. What a log does not tell is absent, never zero.
 
 mod collector;
 mod memory;
@@ -68,7 +68,8 @@ pub struct JvmGc {
     pub description: String,
     /// The stretch judged, nanoseconds on the recording's clock; absent when the log has no stamps.
     pub covers: Option<Window>,
-    /// How much of it was logged, seconds: less than its length where two recordings stand in one file.
+    /// How much of it was logged, seconds: less than its length where two recordings stand in one
+    /// file.
     pub covers_s: Option<f64>,
     /// The figures that every GC tool must agree on.
     #[serde(flatten)]
@@ -133,7 +134,8 @@ impl<'a> Scope<'a> {
         if fragment { grade.min(Grade::Watch) } else { grade }
     }
 
-    /// A grade of what makes collections dear: where they cost next to nothing, it is worth an eye at most.
+    /// A grade of what makes collections dear: where they cost next to nothing, it is worth an eye
+    /// at most.
     fn grade_cost(&self, grade: Grade) -> Grade {
         let long = self.pauses.iter().any(|pause| pause.ms() >= burden::LONG_MS);
         let costs = self.stopped_share.is_none_or(|share| share >= MATTERS_SHARE) || long;
@@ -158,8 +160,9 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Computes the metrics of every JVM that the recording tells of collections or safepoints of, or at least which
-/// collector it runs: a JVM that never had to collect has no pauses, which is an answer.
+/// Computes the metrics of every JVM that the recording tells of collections or safepoints of, or
+/// at least which collector it runs: a JVM that never had to collect has no pauses, which is an
+/// answer.
 pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
     let mut jvms: Vec<ProcessId> =
         TOLD.iter().flat_map(|kind| recording.spans_of(kind)).map(|span| span.process()).collect();

@@ -1,4 +1,5 @@
-//! Pauses: how many, how long, how often, of which kind, for which cause, and where their time went.
+//! Pauses: how many, how long, how often, of which kind, for which cause, and where their time
+//! went.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,8 +18,8 @@ use crate::{MATTERS_SHARE, quantity};
 pub(super) const STOPPED: Limits = Limits { fine: MATTERS_SHARE, watch: BAD_SHARE };
 /// Longest pause, milliseconds: G1's default goal is 200 ms; the other limit is the verdict's.
 const PAUSE_MS: Limits = Limits { fine: 200.0, watch: LONG_MS };
-/// The same for ZGC and Shenandoah, whose pauses do not grow with the heap and are below 1 ms on a machine that
-/// is not overloaded.
+/// The same for ZGC and Shenandoah, whose pauses do not grow with the heap and are below 1 ms on a
+/// machine that is not overloaded.
 const PAUSE_MS_CONCURRENT: Limits = Limits { fine: 10.0, watch: 100.0 };
 /// Longest pauses listed.
 const LONGEST: usize = 10;
@@ -163,7 +164,8 @@ struct Phases<'a> {
 fn phase_words<'a>(scope: &Scope<'a>) -> Phases<'a> {
     let strings = &scope.recording.strings;
     let mut phases = Phases { words: BTreeSet::new(), repeated: HashSet::new(), of_ms: 0.0 };
-    // Whether a phase is among the figures of a shape: each shape is looked at once, not once a pause.
+    // Whether a phase is among the figures of a shape: each shape is looked at once, not once a
+    // pause.
     let mut shapes: Vec<Option<bool>> = Vec::new();
     for pause in &scope.pauses {
         let shape = pause.span.figures_shape();

@@ -1,4 +1,5 @@
-//! Safepoints: every stop of all threads, whoever asked for it, and how long the threads took to stop.
+//! Safepoints: every stop of all threads, whoever asked for it, and how long the threads took to
+//! stop.
 
 use fathom_recording::Span;
 use fathom_recording::vocabulary::{figure, kind};
@@ -11,8 +12,8 @@ use super::{Grade, Group, Scope};
 use crate::collections;
 use crate::quantity;
 
-/// Time for all threads to stop, milliseconds. Compiled code polls within microseconds; a thread that was not
-/// running at all needs its turn on a processor, some milliseconds on a busy machine.
+/// Time for all threads to stop, milliseconds. Compiled code polls within microseconds; a thread
+/// that was not running at all needs its turn on a processor, some milliseconds on a busy machine.
 const REACH_MS: Limits = Limits { fine: 20.0, watch: 200.0 };
 /// What to switch on to see safepoints.
 const SWITCH_ON: &str =

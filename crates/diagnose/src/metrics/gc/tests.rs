@@ -124,7 +124,8 @@ fn rates_follow_the_documented_formula() {
     assert_eq!(metric(jvm, "live_set").value, Some(40.0 * MB));
 }
 
-/// Twelve full collections a minute apart in a heap of 1 GB, with the live set of `live` megabytes after each.
+/// Twelve full collections a minute apart in a heap of 1 GB, with the live set of `live` megabytes
+/// after each.
 fn with_live(live: impl Fn(f64) -> f64) -> Built {
     let mut built = Built::jvm("8", "Parallel", 800.0);
     for i in 0..12 {

@@ -12,8 +12,9 @@ use crate::{Window, collections, quantity};
 
 /// Methods listed in a table.
 const LISTED: usize = 10;
-/// Wait of a C2 task, 95th percentile, milliseconds. Until its turn comes a hot method runs C1 code, two to three
-/// times slower; beyond a second users see it. Measured while javac started on two processors: 5.1 s.
+/// Wait of a C2 task, 95th percentile, milliseconds. Until its turn comes a hot method runs C1
+/// code, two to three times slower; beyond a second users see it. Measured while javac started on
+/// two processors: 5.1 s.
 const QUEUE_MS: Limits = Limits { fine: 1_000.0, watch: 5_000.0 };
 /// Share of the busiest compiler thread's time.
 const BUSY: Limits = Limits { fine: 0.5, watch: 0.9 };
@@ -72,7 +73,8 @@ pub struct MethodRow {
     pub position: String,
 }
 
-/// The compilations of a scope. A log that names only what was installed tells of compilations through that.
+/// The compilations of a scope. A log that names only what was installed tells of compilations
+/// through that.
 pub(super) fn compilations<'a>(scope: &Scope<'a>) -> Vec<Span<'a>> {
     let compiled: Vec<_> = scope.spans(kind::JIT_COMPILE).collect();
     if compiled.is_empty() { scope.spans(kind::JIT_INSTALL).collect() } else { compiled }
@@ -95,7 +97,8 @@ fn compiler(span: &Span<'_>) -> Option<String> {
 pub(super) fn tiers(scope: &Scope<'_>) -> Vec<TierRow> {
     let compiled = compilations(scope);
     let timed = timed(&compiled);
-    // Whoever tells no tier (a JVM's probes name the compiler alone) tells of no replacement on the stack either.
+    // Whoever tells no tier (a JVM's probes name the compiler alone) tells of no replacement on the
+    // stack either.
     let osr_known = compiled.iter().all(|span| span.figure(figure::TIER).is_some());
     let mut tiers: BTreeMap<(u8, Option<String>), Vec<Span<'_>>> = BTreeMap::new();
     for span in compiled {

@@ -1,8 +1,9 @@
 //! Compiled code thrown away, traps taken, compilations that failed.
 //!
-//! Most code is thrown away in health: C1's code when C2's is there, an on-stack replacement when the method itself
-//! is compiled. Only the rest costs time, because the method runs slower code until it is compiled again. JDK 25
-//! logs the reason; before, the newer code of the same method beside it tells ([`is_benign`]).
+//! Most code is thrown away in health: C1's code when C2's is there, an on-stack replacement when
+//! the method itself is compiled. Only the rest costs time, because the method runs slower code
+//! until it is compiled again. JDK 25 logs the reason; before, the newer code of the same method
+//! beside it tells ([`is_benign`]).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,11 +17,12 @@ use crate::quantity;
 
 /// Rows of a table.
 const LISTED: usize = 10;
-/// How close the installation of better code must be for it to be the reason, nanoseconds. Both are logged within
-/// one registration of the new code, stamped in milliseconds; 100 ms allows for a descheduled compiler thread.
+/// How close the installation of better code must be for it to be the reason, nanoseconds. Both are
+/// logged within one registration of the new code, stamped in milliseconds; 100 ms allows for a
+/// descheduled compiler thread.
 const REPLACED_WITHIN_NS: i64 = 100_000_000;
-/// Real invalidations per second over the whole log. While javac ran, 14 of a hundred were real, some five a
-/// second; a storm has more than twenty.
+/// Real invalidations per second over the whole log. While javac ran, 14 of a hundred were real,
+/// some five a second; a storm has more than twenty.
 const STORM_PER_S: f64 = 20.0;
 /// A method whose code was thrown away as often as this loops rather than warms up.
 const LOOP: usize = 5;

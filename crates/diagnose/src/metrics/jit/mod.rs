@@ -1,7 +1,8 @@
 //! The metrics of the JIT compilers: what `fathom jit` shows (schema `fathom.jit/1`).
 //!
-//! A LogCompilation file tells everything; `-Xlog:jit+compilation=debug` and PrintCompilation tell which method was
-//! started when and at which tier, and nothing of queues, lengths and reasons. What a log does not tell is absent.
+//! A LogCompilation file tells everything; `-Xlog:jit+compilation=debug` and PrintCompilation tell
+//! which method was started when and at which tier, and nothing of queues, lengths and reasons.
+//! What a log does not tell is absent.
 
 mod compiles;
 mod deoptimisations;

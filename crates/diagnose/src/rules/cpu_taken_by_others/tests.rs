@@ -6,8 +6,8 @@ use fathom_recording::vocabulary::{kind, live};
 use super::*;
 use crate::built::{Built, judged, slow_and_base};
 
-/// Two workers on two processors that always run, but for `waits` ms of each 100 ms from 20 to 30 s on, while others take
-/// `others` processors.
+/// Two workers on two processors that always run, but for `waits` ms of each 100 ms from 20 to 30 s
+/// on, while others take `others` processors.
 fn workers(workers: usize, waits: f64, others: f64) -> Built {
     let mut built = Built::jvm("17", "G1", 60.0);
     for worker in 0..workers {
@@ -85,7 +85,8 @@ fn threads_that_run_three_times_as_much_wait_for_each_other_more_than_for_others
             other => panic!("{other:?}"),
         }
     };
-    // They ran all the time before: what others took is what is missing. Or they ran for a third of what they run now.
+    // They ran all the time before: what others took is what is missing. Or they ran for a third of
+    // what they run now.
     assert!((cost_ms(0.0) - 2_000.0).abs() < 100.0, "{}", cost_ms(0.0));
     assert!((cost_ms(95.0) - 2_000.0 * 4.0 / 15.0).abs() < 60.0, "{}", cost_ms(95.0));
 }

@@ -41,8 +41,8 @@ fn collections_that_were_asked_for_and_a_roomy_heap_are_ruled_out() {
     }
 }
 
-/// A Parallel heap of 1 GB at most whose full collections leave the old generation full, each at the capacity that `room_mb`
-/// gives.
+/// A Parallel heap of 1 GB at most whose full collections leave the old generation full, each at
+/// the capacity that `room_mb` gives.
 fn old_full_log(full: u32, committed_mb: f64, room_mb: impl Fn(u32) -> f64) -> Built {
     let mut built = Built::jvm("8", "Parallel", f64::from(full) * 2.0);
     built.fact(fact::HEAP_MAX_BYTES, "1073741824");
@@ -62,7 +62,8 @@ fn old_full_log(full: u32, committed_mb: f64, room_mb: impl Fn(u32) -> f64) -> B
 
 #[test]
 fn an_old_generation_that_full_collections_leave_full_is_too_small_in_a_large_heap() {
-    // A heap that is as large as it may be, and one whose old generation hundreds of full collections do not make larger.
+    // A heap that is as large as it may be, and one whose old generation hundreds of full
+    // collections do not make larger.
     for built in [old_full_log(30, 1_000.0, |_| 175.1), old_full_log(300, 251.0, |_| 175.1)] {
         let Judgement::Found(finding) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("not found") };
         assert!(finding.title.contains("175 MB of the 175 MB of the old generation"), "{}", finding.title);

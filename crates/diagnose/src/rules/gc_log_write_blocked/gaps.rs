@@ -8,19 +8,22 @@ use super::super::log_write::{self, Kernel};
 use crate::collections::Pause;
 use crate::quantity;
 
-/// A gap must be as long as this, milliseconds. A thread that merely waits for a processor is back within some tens
-/// of milliseconds, also on a busy machine; dirty-page throttling sleeps up to 200 ms at a time (mm/page-writeback.c,
-/// `MAX_PAUSE`), and blocked writes measured here took 203 ms to 19.8 s.
+/// A gap must be as long as this, milliseconds. A thread that merely waits for a processor is back
+/// within some tens of milliseconds, also on a busy machine; dirty-page throttling sleeps up to 200
+/// ms at a time (mm/page-writeback.c, `MAX_PAUSE`), and blocked writes measured here took 203 ms to
+/// 19.8 s.
 pub(super) const GAP_MS: f64 = 200.0;
 
-/// CPU figures are printed in steps of 10 ms, user and system each rounded: what two of them may be off, seconds.
+/// CPU figures are printed in steps of 10 ms, user and system each rounded: what two of them may be
+/// off, seconds.
 pub(super) const CPU_STEP_S: f64 = 0.02;
 
-/// Where only the sum of the phases shows the gap, the whole pause must have used hardly any CPU: work that no phase
-/// is printed for would have.
+/// Where only the sum of the phases shows the gap, the whole pause must have used hardly any CPU:
+/// work that no phase is printed for would have.
 pub(super) const IDLE_CPU_SHARE: f64 = 0.1;
 
-/// Operations that go on with work of their own after a collection within them, by parts of their names.
+/// Operations that go on with work of their own after a collection within them, by parts of their
+/// names.
 pub(super) const OWN_WORK: [&str; 2] = ["Dump", "Inspect"];
 
 /// Time in which a stop did nothing.
@@ -35,7 +38,8 @@ pub(super) struct Wait<'a> {
     pub(super) call: Option<(Span<'a>, String)>,
 }
 
-/// The gap within a pause: between its lines where they are stamped, else what its phases leave over.
+/// The gap within a pause: between its lines where they are stamped, else what its phases leave
+/// over.
 pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     let span = pause.span;
     let phases_ms = span.figure(figure::PHASES_SUM_MS);
@@ -68,13 +72,14 @@ pub(super) fn within_pause<'a>(pause: &Pause<'a>) -> Option<Wait<'a>> {
     Some(Wait { span, ms: beyond, idle, how: how_long(beyond, how), call: None })
 }
 
-/// How a stretch was spent, in words, where it is long enough to be told: a log has a hundred thousand that are not.
+/// How a stretch was spent, in words, where it is long enough to be told: a log has a hundred
+/// thousand that are not.
 pub(super) fn how_long(ms: f64, words: impl FnOnce() -> String) -> String {
     if ms >= GAP_MS { words() } else { String::new() }
 }
 
-/// Safepoints that held the threads longer than the collections in them: the last lines of a collection are written
-/// after its time is taken and before the threads run again.
+/// Safepoints that held the threads longer than the collections in them: the last lines of a
+/// collection are written after its time is taken and before the threads run again.
 pub(super) fn after_pause<'a>(gc: &GcCase<'_, 'a>) -> Vec<Wait<'a>> {
     let mut waits = Vec::new();
     for stop in gc.case.spans_in(kind::SAFEPOINT, gc.jvm, &gc.case.slow) {

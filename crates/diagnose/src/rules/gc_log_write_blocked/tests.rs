@@ -104,7 +104,8 @@ fn a_write_timed_by_the_kernel_is_told_and_a_fault_of_the_vm_thread_is_another_c
     assert_eq!(finding.confidence, Confidence::ConsistentWith);
 }
 
-/// A live recording: stops and the VM thread's switches, no log. `frames`: of the kernel, in the write.
+/// A live recording: stops and the VM thread's switches, no log. `frames`: of the kernel, in the
+/// write.
 fn live(write_ms: i64, frames: &[&str], name: &str) -> Judgement {
     let mut built = Built::jvm("21", "G1", 120.0);
     for i in 0..50 {

@@ -1,4 +1,5 @@
-//! Where what stays is allocated: samples of allocations held against what a heap dump says is kept.
+//! Where what stays is allocated: samples of allocations held against what a heap dump says is
+//! kept.
 //!
 //! ```text
 //!   dump:   Sessions.OPEN → ConcurrentHashMap → … → Session      what stays
@@ -6,9 +7,10 @@
 //!                                     └ the place
 //! ```
 //!
-//! A sample is of what stays when its object is of that class, or is made by that class's constructor. Of a class of the JDK's
-//! (byte[]) most objects are garbage soon: where some of the samples are by a thread that keeps them, or come through a class
-//! on the way to them, only those count; where none are, the place is told as that of all objects of the class.
+//! A sample is of what stays when its object is of that class, or is made by that class's
+//! constructor. Of a class of the JDK's (byte[]) most objects are garbage soon: where some of the
+//! samples are by a thread that keeps them, or come through a class on the way to them, only those
+//! count; where none are, the place is told as that of all objects of the class.
 
 use fathom_recording::vocabulary::{frame, sample};
 use fathom_recording::{Frame, FrameId, FrameType, ProcessId, Recording, StackId};
@@ -22,7 +24,8 @@ use crate::quantity;
 const FEWEST: usize = 5;
 /// Frames of the way to the place that are told.
 const TOLD: usize = 4;
-/// A class that is on so large a share of the samples' stacks tells nothing: that of `main` is on most.
+/// A class that is on so large a share of the samples' stacks tells nothing: that of `main` is on
+/// most.
 const EVERYWHERE: f64 = 0.9;
 /// Classes on the way that are told apart, those next to what stays.
 const OWNERS: usize = 64;
@@ -65,7 +68,8 @@ impl Place {
 /// What is to be found on stacks.
 struct Wanted<'a> {
     class: &'a str,
-    /// "Session.<init>", "Session.<clinit>"; none for a class of the JDK, of which a constructor is called for anything.
+    /// "Session.<init>", "Session.<clinit>"; none for a class of the JDK, of which a constructor is
+    /// called for anything.
     makers: Option<[String; 2]>,
     /// Classes of the application on the way to it, as methods begin with them.
     owners: Vec<String>,

@@ -1,4 +1,5 @@
-//! Direct buffers that grew from one dump to the next: memory outside of the heap, which no collection's sizes show.
+//! Direct buffers that grew from one dump to the next: memory outside of the heap, which no
+//! collection's sizes show.
 
 use fathom_recording::vocabulary::{fact, figure};
 
@@ -12,7 +13,8 @@ const GROWN: f64 = 0.2;
 /// And of what there was before: buffers that are kept in a pool change by some.
 const TIMES: f64 = 1.5;
 
-/// What direct buffers may take, bytes: as the JVM was told, else as much as the heap (`VM.maxDirectMemory`, JDK 8 to 25).
+/// What direct buffers may take, bytes: as the JVM was told, else as much as the heap
+/// (`VM.maxDirectMemory`, JDK 8 to 25).
 fn limit(gc: &GcCase<'_, '_>) -> Option<f64> {
     let told = gc.fact(fact::JVM_ARGS).and_then(|args| {
         let size = args.split_once("MaxDirectMemorySize=")?.1.split_whitespace().next()?;
@@ -37,7 +39,8 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
     if grown < GROWN * limit || bytes < TIMES * (bytes - grown) {
         return None;
     }
-    // `Bits.reserveMemory` asks for a collection when the limit is reached, in the hope that buffers are dead.
+    // `Bits.reserveMemory` asks for a collection when the limit is reached, in the hope that
+    // buffers are dead.
     let asked: Vec<_> =
         gc.slow.iter().filter(|p| p.cause().is_some_and(|c| c.contains("System.gc()"))).copied().collect();
     let exhausted = bytes >= super::EXHAUSTED * limit;
@@ -51,7 +54,8 @@ pub(super) fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, dump: &Dump<'_>) -> Op
             "two dumps tell that it grew, and not that it goes on; a pool of buffers that fills looks the same".to_owned(),
         ),
     };
-    // Collections that something else asks for are not charged to buffers that are far from their limit.
+    // Collections that something else asks for are not charged to buffers that are far from their
+    // limit.
     let cost_ms = match exhausted {
         true => gc.excess_ms(|p| p.cause().is_some_and(|c| c.contains("System.gc()"))),
         false => 0.0,

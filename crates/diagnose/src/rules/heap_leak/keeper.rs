@@ -1,8 +1,9 @@
 //! Who keeps what grows: what a heap dump beside the log says of it.
 //!
-//! That the live set grows is told by the log, and by nothing else: what keeps most of a heap may well have been loaded
-//! once. Which of the holders is the one that grows is told by a second dump; with one dump alone it is the largest for which
-//! nothing speaks of a bound, and only where it keeps half of what the log saw growing.
+//! That the live set grows is told by the log, and by nothing else: what keeps most of a heap may
+//! well have been loaded once. Which of the holders is the one that grows is told by a second dump;
+//! with one dump alone it is the largest for which nothing speaks of a bound, and only where it
+//! keeps half of what the log saw growing.
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Recording, Span};
@@ -13,8 +14,8 @@ use crate::{Evidence, Fact, quantity};
 
 /// What a holder must keep, or have grown by, as a share of the growth that it is to explain.
 const MOST: f64 = 0.5;
-/// A dump of the same JVM at the same time has this share at least of what the collection before it left in use: less
-/// is another JVM's, or of another time.
+/// A dump of the same JVM at the same time has this share at least of what the collection before it
+/// left in use: less is another JVM's, or of another time.
 const SAME_HEAP: f64 = 0.5;
 
 /// A heap dump of the JVM.
@@ -105,7 +106,8 @@ impl<'a> Dump<'a> {
         Some(Keeper { span, by: By::Size, share: retained(&span) / self.bytes().max(1.0) })
     }
 
-    /// Of those who keep direct buffers, the one whose capacity grew most between two dumps, with that.
+    /// Of those who keep direct buffers, the one whose capacity grew most between two dumps, with
+    /// that.
     pub(super) fn direct_growth(&self) -> Option<(Span<'a>, f64)> {
         let grown = self.direct.iter().filter_map(|owner| {
             Some((*owner, owner.figure(figure::BYTES)? - owner.figure(figure::BEFORE_BYTES)?))

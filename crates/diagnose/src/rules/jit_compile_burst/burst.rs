@@ -8,7 +8,8 @@ use super::super::jit_case::{JitCase, Task};
 use crate::intervals::Intervals;
 use crate::{Case, Window};
 
-/// Compile tasks per second from which they are a burst. A warmed-up service queues less than one a second (measured:
+/// Compile tasks per second from which they are a burst. A warmed-up service queues less than one a
+/// second (measured:
 /// 0.3 a second over minutes of a database server); the seed burst queued 190.
 pub(super) const BURST_PER_S: f64 = 5.0;
 
@@ -30,11 +31,12 @@ pub(super) const MIN_BUSY_TASKS: usize = 10;
 /// Bins in which a burst is looked for, nanoseconds.
 pub(super) const BIN_NS: i64 = 1_000_000_000;
 
-/// A burst may begin this long before the dip shows: throughput is told in ticks of a second or more, and the clocks
-/// of two files may be apart by as much.
+/// A burst may begin this long before the dip shows: throughput is told in ticks of a second or
+/// more, and the clocks of two files may be apart by as much.
 pub(super) const LEAD_NS: i64 = 3_000_000_000;
 
-/// Stretches of the burst closer than this are one: between its tiers a method runs on, counted and slow.
+/// Stretches of the burst closer than this are one: between its tiers a method runs on, counted and
+/// slow.
 pub(super) const BRIDGE_NS: i64 = 1_000_000_000;
 
 /// Of a burst's tasks, how many its densest part must hold to stand for it.
@@ -84,7 +86,8 @@ impl<'a> Burst<'a> {
         (!stretches.is_empty()).then_some(Self { window, tasks, stretches, onset_ns })
     }
 
-    /// The part of its stretches in which more tasks came than on average, where most of them came then; else all of them.
+    /// The part of its stretches in which more tasks came than on average, where most of them came
+    /// then; else all of them.
     pub(super) fn densest(&self) -> Intervals {
         let of = |t_ns: i64| t_ns.div_euclid(BIN_NS);
         let (Some(first), Some(last)) = (self.tasks.first(), self.tasks.last()) else {
@@ -124,8 +127,8 @@ pub(super) fn busiest(jit: &JitCase<'_, '_>) -> (i64, usize) {
     most.map_or((0, 0), |(bin, n)| (bin.saturating_mul(BIN_NS), n))
 }
 
-/// What of the loss fell into the burst. Without a series: its length less the time in which the JVM was stopped
-/// anyway, unless the loss was measured on those stops.
+/// What of the loss fell into the burst. Without a series: its length less the time in which the
+/// JVM was stopped anyway, unless the loss was measured on those stops.
 pub(super) fn cost_ms(case: &Case<'_>, jvm: ProcessId, stretches: &Intervals) -> f64 {
     case.lost_during_ms(stretches).unwrap_or_else(|| match case.loss.lost_ms > 0.0 {
         true => 0.0,

@@ -1,5 +1,5 @@
-//! What shows a burst: rates, methods, tiers, waits in the queue, compiler threads, its beginning, the other JVMs, and what
-//! the JVM was stopped for meanwhile; and what can be done.
+//! What shows a burst: rates, methods, tiers, waits in the queue, compiler threads, its beginning,
+//! the other JVMs, and what the JVM was stopped for meanwhile; and what can be done.
 
 use std::collections::BTreeMap;
 

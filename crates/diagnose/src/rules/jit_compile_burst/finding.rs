@@ -71,8 +71,8 @@ pub(super) fn found(
     finding
 }
 
-/// Whether a window lies in the start-up: what it is held against comes after it. A base before it shows the JVM at its usual
-/// work already.
+/// Whether a window lies in the start-up: what it is held against comes after it. A base before it
+/// shows the JVM at its usual work already.
 pub(super) fn is_start_up(jit: &JitCase<'_, '_>, window: Window) -> bool {
     let start_ns = jit.start_ns().unwrap_or(i64::MIN);
     if jit.case.base.iter().any(|base| base.to_ns <= window.from_ns && base.to_ns > start_ns) {

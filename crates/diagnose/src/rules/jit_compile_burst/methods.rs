@@ -6,14 +6,16 @@ use super::Burst;
 use crate::quantity::plural;
 use crate::rules::jit_case::{JitCase, Task};
 
-/// One copy of a method is asked for at tiers 2 and 3 at most once each; more are copies by other class loaders, or
-/// overloads (names have no signature), of which some are new. What is thrown away again and again does not count here.
+/// One copy of a method is asked for at tiers 2 and 3 at most once each; more are copies by other
+/// class loaders, or overloads (names have no signature), of which some are new. What is thrown
+/// away again and again does not count here.
 const BEGUN_ONCE: usize = 2;
 /// Levels of a package name that are told apart: "org.shop.order", whatever lies below.
 const LEVELS: usize = 3;
 
-/// Methods of the bursts that had not been compiled or queued before, dearest first, with the time that their tasks
-/// were under way. A name known from before is new as well where several class loaders bring a copy each.
+/// Methods of the bursts that had not been compiled or queued before, dearest first, with the time
+/// that their tasks were under way. A name known from before is new as well where several class
+/// loaders bring a copy each.
 pub(super) fn newly_hot<'a>(jit: &JitCase<'_, '_>, bursts: &[Burst<'a>]) -> Vec<(&'a str, f64)> {
     let onset = bursts.iter().map(|b| b.onset_ns).min().unwrap_or(i64::MAX);
     let before: HashSet<&str> =
@@ -34,7 +36,8 @@ pub(super) fn newly_hot<'a>(jit: &JitCase<'_, '_>, bursts: &[Burst<'a>]) -> Vec<
     fresh
 }
 
-/// The package of a method, its first levels: "org.shop.order" of "org.shop.order.cart.Cart.add(I)V".
+/// The package of a method, its first levels: "org.shop.order" of
+/// "org.shop.order.cart.Cart.add(I)V".
 fn package(method: &str) -> &str {
     let name = method.split(['(', ' ']).next().unwrap_or(method);
     let class = name.rsplit_once('.').map_or("", |(class, _)| class);
@@ -43,8 +46,8 @@ fn package(method: &str) -> &str {
     &package[..end]
 }
 
-/// The packages that most of the methods are of. The JDK's own are named when there is nothing else: what became hot
-/// is the application's path, which the JDK's methods serve.
+/// The packages that most of the methods are of. The JDK's own are named when there is nothing
+/// else: what became hot is the application's path, which the JDK's methods serve.
 pub(super) fn packages(fresh: &[(&str, f64)]) -> String {
     let platform = |p: &str| ["java.", "javax.", "jdk.", "sun.", "com.sun."].iter().any(|s| p.starts_with(s));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

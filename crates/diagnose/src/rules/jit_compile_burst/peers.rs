@@ -7,7 +7,8 @@ use super::burst::Burst;
 use crate::Window;
 use crate::quantity::count;
 
-/// A JVM with a third of another's tasks in the same windows follows that one: its own new work is to talk to it.
+/// A JVM with a third of another's tasks in the same windows follows that one: its own new work is
+/// to talk to it.
 pub(super) const FOLLOWS: usize = 3;
 
 /// Another JVM in which many times as much became hot in the same windows, in words.

@@ -1,8 +1,10 @@
-//! What samples and switches show of a burst: code that ran before it was compiled, and compilers that took the processors.
+//! What samples and switches show of a burst: code that ran before it was compiled, and compilers
+//! that took the processors.
 //!
-//! New code is hot in every new fault, and is compiled then. What of the loss is the compilers' is what threads ran in the
-//! interpreter or in C1's code of methods that were compiled later, and what they waited for processors that compiler threads
-//! had; in both, what the base has as well is usual.
+//! New code is hot in every new fault, and is compiled then. What of the loss is the compilers' is
+//! what threads ran in the interpreter or in C1's code of methods that were compiled later, and
+//! what they waited for processors that compiler threads had; in both, what the base has as well is
+//! usual.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -20,13 +22,14 @@ use crate::rules::jit_case::JitCase;
 use crate::rules::processors::Processors;
 use crate::{Case, Evidence, Judgement, Rule, Window};
 
-/// Samples of application threads in the slow windows from which on their shares tell: of a hundred, one of a twentieth is off
-/// by half of itself at most, two times in three.
+/// Samples of application threads in the slow windows from which on their shares tell: of a
+/// hundred, one of a twentieth is off by half of itself at most, two times in three.
 const ENOUGH: usize = 100;
 /// JVMs whose compilers are told one by one.
 const NAMED: usize = 5;
 
-/// Code that ran before it was compiled, and other code, milliseconds of CPU time of application threads.
+/// Code that ran before it was compiled, and other code, milliseconds of CPU time of application
+/// threads.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ran {
     all_ms: f64,
@@ -66,7 +69,8 @@ pub(super) struct Support<'a> {
 }
 
 impl<'a> Support<'a> {
-    /// Of some bursts, in the windows of a case. `None`: too few samples were taken, or they do not tell code that is interpreted.
+    /// Of some bursts, in the windows of a case. `None`: too few samples were taken, or they do not
+    /// tell code that is interpreted.
     pub(super) fn of(jit: &JitCase<'_, 'a>, case: &Case<'a>, bursts: &[Burst<'a>]) -> Option<Self> {
         let recording: &'a Recording = case.recording;
         let cpu_time = recording.strings.find(sample::CPU)?;
@@ -167,7 +171,8 @@ impl<'a> Support<'a> {
         self.taken_ms > self.run_ms
     }
 
-    /// A burst that costs too little to be a cause; where nobody saw who waited for processors, that is not known.
+    /// A burst that costs too little to be a cause; where nobody saw who waited for processors,
+    /// that is not known.
     pub(super) fn too_little(&self, rule: &dyn Rule, jit: &JitCase<'_, '_>) -> Judgement {
         if self.waiting.is_none() {
             let what =
@@ -242,8 +247,10 @@ impl<'a> Support<'a> {
     }
 }
 
-/// What bursts can have cost at most in the windows of a case, milliseconds, where too few samples were taken for
-/// [`Support`]: the compilers' work, and what the few show of code that ran before it was compiled. `None` where nobody took
+/// What bursts can have cost at most in the windows of a case, milliseconds, where too few samples
+/// were taken for
+/// [`Support`]: the compilers' work, and what the few show of code that ran before it was compiled.
+/// `None` where nobody took
 /// samples of the JVM that tell compiled code, or nothing tells how long compilers worked.
 pub(super) fn at_most_ms(jit: &JitCase<'_, '_>, case: &Case<'_>, bursts: &[Burst<'_>]) -> Option<f64> {
     let recording = case.recording;
@@ -282,7 +289,8 @@ fn name_of(method: &str) -> &str {
     method.split(['(', ' ']).next().unwrap_or(method)
 }
 
-/// Whether a stack is in code that was not what C2 makes of it later: interpreted, or C1's, of a method that was compiled.
+/// Whether a stack is in code that was not what C2 makes of it later: interpreted, or C1's, of a
+/// method that was compiled.
 fn before_compiled(recording: &Recording, stack: StackId, compiled: &HashSet<&str>) -> Option<FrameType> {
     let mut at = Some(stack);
     while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {

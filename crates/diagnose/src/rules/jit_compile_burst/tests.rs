@@ -47,8 +47,8 @@ fn burst(at_s: f64, tasks: usize) -> Built {
     built
 }
 
-/// The same with samples of the worker every 10 ms, in code of a kind from 100 to 110 s and compiled before, and of the
-/// compiler in the dip.
+/// The same with samples of the worker every 10 ms, in code of a kind from 100 to 110 s and
+/// compiled before, and of the compiler in the dip.
 fn sampled(by: FrameType, method: &str, compiling: f64) -> Built {
     let mut built = burst(100.2, 120);
     built.watched("worker", 200.0);
@@ -105,7 +105,8 @@ fn a_burst_whose_code_runs_compiled_is_what_new_code_brings_and_no_cause() {
     }
 }
 
-/// Tasks of the dip, beside a baseline in which as many a second are made, each of them a short one.
+/// Tasks of the dip, beside a baseline in which as many a second are made, each of them a short
+/// one.
 fn starved(tasks: usize) -> Judgement {
     let mut built = Built::jvm("17", "Parallel", 200.0);
     for i in 0..550 {
@@ -223,8 +224,8 @@ fn a_burst_that_dies_down_slowly_is_judged_where_it_was_dense() {
     assert!(finding.windows.iter().all(|w| w.to_ns <= 110 * S), "{:?}", finding.windows);
 }
 
-/// Judged over 72 s. The worker waits for a tenth of the base, for two fifths in the first nine seconds, while compilers
-/// work, and not at all afterwards.
+/// Judged over 72 s. The worker waits for a tenth of the base, for two fifths in the first nine
+/// seconds, while compilers work, and not at all afterwards.
 fn judged_where_it_was(mut built: Built) -> Box<Finding> {
     built.watched("worker", 200.0);
     for i in 0..1_320 {

@@ -215,7 +215,8 @@ fn a_quiet_run_is_ruled_out_by_its_figures() {
 
 #[test]
 fn a_safepoint_right_behind_a_collection_is_not_the_collection() {
-    // JDK 8: a collection of 41 ms, and another safepoint of a second whose time overlaps its end by 5 ms.
+    // JDK 8: a collection of 41 ms, and another safepoint of a second whose time overlaps its end
+    // by 5 ms.
     let mut built = Built::jvm("8", "G1", 60.0);
     built.pause("GC pause (young)", "G1 Evacuation Pause", 2.847, 41.0, &[]);
     built.span(kind::SAFEPOINT, "stopped", 2.846, 42.0, &[], &[]);

@@ -1,4 +1,5 @@
-//! Stops in which the collector waited rather than worked, or had one processor where it could use several.
+//! Stops in which the collector waited rather than worked, or had one processor where it could use
+//! several.
 
 use fathom_recording::vocabulary::figure;
 
@@ -8,14 +9,16 @@ use crate::burden::LONG_MS;
 use crate::collections::{self, Pause};
 use crate::{Remedy, quantity};
 
-/// Full collections of a second and more go through a hundred megabytes of heap a second and more: of 1,078 in public logs
-/// that tell their CPU time all but 9. Bytes a second below which the collector waited rather than worked; of those logs 3 of
-/// 4 such collections used less than half a processor.
+/// Full collections of a second and more go through a hundred megabytes of heap a second and more:
+/// of 1,078 in public logs that tell their CPU time all but 9. Bytes a second below which the
+/// collector waited rather than worked; of those logs 3 of 4 such collections used less than half a
+/// processor.
 const SLOW_PACE: f64 = 20.0 * 1024.0 * 1024.0;
 /// Processors at work in a pause up to which it was one.
 const ONE_CPU: f64 = 1.1;
 
-/// Full collections that went through little of the heap a second, in a log that does not tell their CPU time.
+/// Full collections that went through little of the heap a second, in a log that does not tell
+/// their CPU time.
 pub(super) struct Pace<'p, 'a> {
     pauses: Vec<&'p Pause<'a>>,
     pub(super) ms: f64,
@@ -89,7 +92,8 @@ pub(super) struct OnOneCpu {
     pub(super) remedy: Remedy,
 }
 
-/// Pauses of CMS, whose work is parallel but for some phases, that ran on one processor, where they are what matters.
+/// Pauses of CMS, whose work is parallel but for some phases, that ran on one processor, where they
+/// are what matters.
 pub(super) fn on_one_cpu(pauses: &[Pause<'_>]) -> Option<OnOneCpu> {
     MARKS.iter().find_map(|mark| {
         let marks: Vec<&Pause<'_>> = pauses.iter().filter(|p| p.span.name().contains(mark.name)).collect();

@@ -25,7 +25,8 @@ fn one_late_thread_is_found_and_not_named() {
     assert_eq!(found.cost_ms, 459.0);
 }
 
-/// A safepoint that took 400 ms to reach at 50 s, in which a worker was in some state all that time.
+/// A safepoint that took 400 ms to reach at 50 s, in which a worker was in some state all that
+/// time.
 fn late_worker(held: bool) -> Judgement {
     let mut built = Built::jvm("21", "Parallel", 100.0);
     for i in 0..100 {

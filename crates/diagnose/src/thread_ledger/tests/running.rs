@@ -77,7 +77,8 @@ fn a_thousand_threads_that_nobody_saw_run_did_not_run_together() {
         }
     }
     let ledger = app.ledger((0, 1_000), By::Process);
-    // Each may have run for its 50 ms without a sample, and two processors could run 2 s; 30 samples stand for 300 ms.
+    // Each may have run for its 50 ms without a sample, and two processors could run 2 s; 30
+    // samples stand for 300 ms.
     let ran = running(&ledger.groups[0]);
     assert!((ran - 300.0).abs() < 1.0, "{ran}");
     assert!((ms(&ledger.groups[0], Heading::Unknown) - (10_000.0 - ran)).abs() < 1.0);
@@ -189,7 +190,8 @@ proptest! {
         prop_assert!(all <= (cpus as i64 * length) as f64 + 1e-6, "{all} on {cpus} CPUs in {length}");
         for group in ledger(0, 1000).iter().chain(&part) {
             let account = accounts[group.name[1..].parse::<usize>().unwrap()] as f64;
-            // Two readings of 10 ms; a sample bears out what it stands for, and one after the window reaches back into it.
+            // Two readings of 10 ms; a sample bears out what it stands for, and one after the
+            // window reaches back into it.
             let sampled = (group.cpu_samples + 1) as f64 * 61.0;
             prop_assert!(running(group) <= account + 20.0 + sampled, "{group:?}");
         }

@@ -184,7 +184,8 @@ fn a_wait_that_ran_out_of_time_and_one_that_another_thread_ended_are_told_apart(
     assert_eq!(ms(&ledger.groups[0], Heading::Waiting), 200.0);
 }
 
-/// A thread waits with a limit of 10 ms; of a third of its waits the end is recorded, of a third the sum, of a third the lock.
+/// A thread waits with a limit of 10 ms; of a third of its waits the end is recorded, of a third
+/// the sum, of a third the lock.
 #[test]
 fn waits_that_are_not_listed_end_as_those_that_are() {
     for (waker, heading) in [("", Heading::TimedWait), ("notifier (101)", Heading::Waiting)] {
@@ -291,7 +292,8 @@ fn what_the_stack_leaves_open_is_told_by_the_interrupt_that_ended_the_wait() {
     assert_eq!(of("the disk", &futex), Heading::Disk);
     assert_eq!(of("the network", &futex), Heading::Network);
     assert_eq!(of("softirq RCU", &futex), Heading::Blocked);
-    // A thread that waits for a lock looks for itself now and then: what it waits for stays the lock.
+    // A thread that waits for a lock looks for itself now and then: what it waits for stays the
+    // lock.
     let monitor = [(FrameType::Jvm, "ObjectMonitor::enter"), (FrameType::Kernel, "futex_wait")];
     assert_eq!(of("a timer", &monitor), Heading::Monitor);
 }

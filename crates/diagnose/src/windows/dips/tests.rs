@@ -97,7 +97,8 @@ fn a_deep_drop_in_a_wandering_series_is_found_and_the_wandering_is_not() {
     assert!(found.slow.is_empty(), "{found:?}");
 }
 
-/// Throughput of the demo's service on a busy machine, thousands in each half second: the fall is at 22 s.
+/// Throughput of the demo's service on a busy machine, thousands in each half second: the fall is
+/// at 22 s.
 const SHORT_FALL: [f64; 80] = [
     38.0, 90.0, 125.0, 135.0, 136.0, 140.0, 185.0, 400.0, 384.0, 356.0, 506.0, 355.0, 390.0, 369.0, 377.0,
     238.0, 245.0, 246.0, 269.0, 241.0, 414.0, 341.0, 424.0, 259.0, 310.0, 254.0, 269.0, 212.0, 282.0, 292.0,
@@ -158,7 +159,8 @@ impl Noise {
     }
 }
 
-/// Of so many series with a dip of 16 ticks somewhere in the middle, the share in which windows cover at least half of it.
+/// Of so many series with a dip of 16 ticks somewhere in the middle, the share in which windows
+/// cover at least half of it.
 fn share_found(ticks: usize, depth: f64, noise: f64, runs: usize) -> f64 {
     let mut random = Noise((ticks as u64) << 32 | ((depth * 1e3) as u64) << 16 | (noise * 1e3) as u64);
     let found = (0..runs).filter(|_| {

@@ -1,5 +1,6 @@
-//! Real runs cut, thinned, made noisy and robbed of JVMs and clients, and made-up ones of other shapes: how many tables
-//! are placed right, placed wrong, and not placed. The table of docs/alignment.md is what
+//! Real runs cut, thinned, made noisy and robbed of JVMs and clients, and made-up ones of other
+//! shapes: how many tables are placed right, placed wrong, and not placed. The table of
+//! docs/alignment.md is what
 //! `cargo test --release -p fathom-ingest --lib robustness -- --ignored --nocapture` prints.
 
 use std::fs;
@@ -11,8 +12,9 @@ use super::super::activity;
 use super::tests::Noise;
 use super::*;
 
-/// Two real runs with what their JVMs did, their clients' throughput, and when second 0 of those was (see the README of
-/// the fixtures: the second is known from the requests that arrive to a quarter of a second, the first to two seconds).
+/// Two real runs with what their JVMs did, their clients' throughput, and when second 0 of those
+/// was (see the README of the fixtures: the second is known from the requests that arrive to a
+/// quarter of a second, the first to two seconds).
 struct Run {
     name: &'static str,
     witnesses: Vec<Witness>,
@@ -194,7 +196,8 @@ fn real(counts: &mut Counts, run: &Run, often: u64) {
             let case = name(&format!("{length} s cut out"));
             counts.judge(&case, &cut, &run.witnesses, truth.map(|t| t + at as f64));
         }
-        // Nothing to do with it: parts of the table, turned around and put together in another order.
+        // Nothing to do with it: parts of the table, turned around and put together in another
+        // order.
         let mut parts: Vec<Vec<f64>> = work.chunks(work.len() / 6).map(<[f64]>::to_vec).collect();
         for i in (1..parts.len()).rev() {
             parts.swap(i, ((noise.next() + 1.0) / 2.0 * (i + 1) as f64) as usize % (i + 1));
@@ -235,8 +238,8 @@ fn shape(shape: usize, n: usize, noise: &mut Noise) -> Vec<f64> {
 
 const SHAPES: [&str; 6] = ["flat", "ramp and one dip", "phases", "random walk", "sine", "periodic dips"];
 
-/// What a JVM does whose load is `work` from `at` on: collections when 150 pieces of work have filled the young generation,
-/// events for each piece in some, and things of its own.
+/// What a JVM does whose load is `work` from `at` on: collections when 150 pieces of work have
+/// filled the young generation, events for each piece in some, and things of its own.
 fn jvm(work: &[f64], at: usize, of_its_own: f64, noise: &mut Noise) -> Vec<Witness> {
     let n = work.len() + 2 * at;
     let (mut allocated, mut events) = (0.0, 0.0);

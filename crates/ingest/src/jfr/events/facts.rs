@@ -56,15 +56,17 @@ fn jvm<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()>
     Some(())
 }
 
-/// "17.0.15+6-Debian-1deb12u1" of "OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for linux-amd64 JRE (…)". The VM of JDK 8
-/// has a version of its own; logs have that of the JRE, and one JVM must be known by the same.
+/// "17.0.15+6-Debian-1deb12u1" of "OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for
+/// linux-amd64 JRE (…)". The VM of JDK 8 has a version of its own; logs have that of the JRE, and
+/// one JVM must be known by the same.
 fn version_of(text: &str) -> &str {
     let within = |mark| Some(text.split_once(mark)?.1.split_once(')')?.0);
     let of_8 = within(" JRE (").filter(|version| version.starts_with("1.8."));
     of_8.or_else(|| within(" VM (")).unwrap_or(text)
 }
 
-/// The feature release: 17 of "17.0.15+6", 8 of "1.8.0_442-b06" and "25.442-b06" (JDK 8 names its VM after its own).
+/// The feature release: 17 of "17.0.15+6", 8 of "1.8.0_442-b06" and "25.442-b06" (JDK 8 names its
+/// VM after its own).
 fn feature_of(version: &str) -> Option<u32> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().ok());
     match (numbers.next()??, numbers.next().flatten()) {

@@ -1,4 +1,5 @@
-//! Collections and safepoints: parts of what [`super::super::collections`] and [`super::super::stops`] put together.
+//! Collections and safepoints: parts of what [`super::super::collections`] and
+//! [`super::super::stops`] put together.
 
 use fathom_recording::vocabulary::{failure, figure, kind, label};
 

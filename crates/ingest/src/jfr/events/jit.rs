@@ -39,7 +39,8 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "jdk.CompilerQueueUtilization", fields: &["compiler", "queueSize"], read: queue },
 ];
 
-/// `jdk.Compilation` tells only of those that last longer than its threshold: 1 s, or 100 ms with `profile.jfc`.
+/// `jdk.Compilation` tells only of those that last longer than its threshold: 1 s, or 100 ms with
+/// `profile.jfc`.
 fn compilation<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let id = event.integer(0)?;
     let compiler = reader.text(event.field(1)).unwrap_or_default();

@@ -22,7 +22,8 @@ fn cpu<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()>
     Some(())
 }
 
-/// Of one thread: a series a name, so that a pool of a thousand workers does not become a thousand series.
+/// Of one thread: a series a name, so that a pool of a thousand workers does not become a thousand
+/// series.
 fn thread_cpu<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let name = reader.text(event.standard(2)).filter(|name| !name.is_empty())?;
     let busy = event.number(0)? + event.number(1)?;

@@ -1,7 +1,8 @@
-//! The kinds of events that are read: one row a kind, with the fields that it needs and what becomes of it.
+//! The kinds of events that are read: one row a kind, with the fields that it needs and what
+//! becomes of it.
 //!
-//! Events are known by the full name of their type. A field that a JDK does not have is absent; a reader says `None`
-//! when it lacks what it needs, and the event is counted as not understood.
+//! Events are known by the full name of their type. A field that a JDK does not have is absent; a
+//! reader says `None` when it lacks what it needs, and the event is counted as not understood.
 
 mod facts;
 mod gc;

@@ -1,7 +1,7 @@
 //! Samples: of threads, of allocations, of what is still live.
 //!
-//! What a sample stands for comes from the recording's settings: the JDK's sampler looks at its threads every `period`,
-//! async-profiler every `interval` of the event that it counts.
+//! What a sample stands for comes from the recording's settings: the JDK's sampler looks at its
+//! threads every `period`, async-profiler every `interval` of the event that it counts.
 
 use fathom_recording::vocabulary::sample;
 
@@ -98,7 +98,8 @@ fn native<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<
     put(reader, event, sample::NATIVE, 0, period)
 }
 
-/// JDK 25: by the CPU time of the thread. A sample without a stack says that time was spent all the same.
+/// JDK 25: by the CPU time of the thread. A sample without a stack says that time was spent all the
+/// same.
 fn cpu_time<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let weight = event.integer(0)?;
     let (thread, stack) = (reader.thread(event), reader.stack(event));
@@ -111,7 +112,8 @@ fn lost_samples<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> O
     Some(())
 }
 
-/// A thread seen whether it ran or not; one that stays idle is told once for several samples, with their time.
+/// A thread seen whether it ran or not; one that stays idle is told once for several samples, with
+/// their time.
 fn wall_clock<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let interval = Counted::in_book(reader.book).wall_ns;
     let by_count = event.integer(1).unwrap_or(1).max(1).saturating_mul(interval);
@@ -132,8 +134,8 @@ fn put<'a>(
     Some(())
 }
 
-/// An allocation, standing for the bytes that were allocated since the sample before. The class is its innermost frame, as
-/// of the allocation probe.
+/// An allocation, standing for the bytes that were allocated since the sample before. The class is
+/// its innermost frame, as of the allocation probe.
 fn allocation<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let (thread, caller) = (reader.thread(event), reader.stack(event));
     let class = reader.names.class_frame(event.field(1), reader.book.sink);

@@ -1,8 +1,9 @@
 //! The book of compile tasks: what was queued, started and installed, joined by compile id.
 //!
-//! A complete log has the queue entries in its main stream and the tasks behind it, thread by thread, so that an
-//! entry stays open until its task is met, which may be at the end of the file. What is kept of one is some 60
-//! bytes, and its method's name once for all its compilations: about 5 MB for a log of 400 MB.
+//! A complete log has the queue entries in its main stream and the tasks behind it, thread by
+//! thread, so that an entry stays open until its task is met, which may be at the end of the file.
+//! What is kept of one is some 60 bytes, and its method's name once for all its compilations: about
+//! 5 MB for a log of 400 MB.
 
 use std::collections::hash_map::Entry;
 
@@ -13,8 +14,8 @@ use rustc_hash::FxHashMap;
 use super::markup::Element;
 use super::out::Out;
 
-/// A compilation within one run. Up to JDK 8, on-stack replacements may be counted on their own (`CICountOSR`), so
-/// that the id alone is not enough.
+/// A compilation within one run. Up to JDK 8, on-stack replacements may be counted on their own
+/// (`CICountOSR`), so that the id alone is not enough.
 pub(super) type Key = (i64, bool);
 
 /// What is known of a task that is not finished with.
@@ -112,8 +113,8 @@ impl Book {
         self.open.get(&key).map(|open| self.names.get(open.method))
     }
 
-    /// A task starts: its wait is over. Tasks come behind the whole main stream, so that nobody asks for the entry
-    /// any more.
+    /// A task starts: its wait is over. Tasks come behind the whole main stream, so that nobody
+    /// asks for the entry any more.
     pub(super) fn started(&mut self, key: Key, stamp_ns: i64, out: &mut Out<'_>) {
         match self.open.remove(&key) {
             Some(open) if open.queued_ns >= 0 => {
@@ -125,8 +126,8 @@ impl Book {
         }
     }
 
-    /// The log ends: writes what never started, up to its installation, or as an event where that is not there
-    /// either. How long it waited is not known.
+    /// The log ends: writes what never started, up to its installation, or as an event where that
+    /// is not there either. How long it waited is not known.
     pub(super) fn close(&mut self, out: &mut Out<'_>) {
         let mut left: Vec<_> = self.open.drain().filter(|(_, open)| open.queued_ns >= 0).collect();
         left.sort_unstable_by_key(|(_, open)| open.line);

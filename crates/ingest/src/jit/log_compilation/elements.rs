@@ -1,7 +1,8 @@
 //! The elements of a LogCompilation log that are known and of no interest.
 //!
-//! Gathered from logs and from the format strings in `libjvm.so` of JDK 8 to 25. An element that is neither here
-//! nor read is counted as unknown and shown: a new JDK's novelty must be seen and not swallowed.
+//! Gathered from logs and from the format strings in `libjvm.so` of JDK 8 to 25. An element that is
+//! neither here nor read is counted as unknown and shown: a new JDK's novelty must be seen and not
+//! swallowed.
 
 /// Whether an element is one that is read.
 pub(super) fn is_read(name: &[u8]) -> bool {
@@ -35,8 +36,8 @@ pub(super) fn is_of_no_interest(name: &[u8]) -> bool {
     is_parse_tree(name) || is_frame(name)
 }
 
-/// What C1, C2 and dependency recording say within a task: how the method was parsed, inlined and optimised. In
-/// front what makes up nine tenths of all lines.
+/// What C1, C2 and dependency recording say within a task: how the method was parsed, inlined and
+/// optimised. In front what makes up nine tenths of all lines.
 pub(super) fn is_parse_tree(name: &[u8]) -> bool {
     matches!(
         name,

@@ -7,8 +7,8 @@ use fathom_recording::{Anchor, Process};
 use super::markup::{Element, decoded};
 use crate::jvm_args;
 
-/// How far `time_ms` may be off: it is a whole number of milliseconds (checked against unified logging's `time`
-/// decorator of the same runs).
+/// How far `time_ms` may be off: it is a whole number of milliseconds (checked against unified
+/// logging's `time` decorator of the same runs).
 const ANCHOR_UNCERTAINTY_NS: i64 = 1_000_000;
 /// Text that is kept of one part of the head, bytes: a long class path, and no more.
 const MAX_TEXT: usize = 1 << 20;
@@ -168,7 +168,8 @@ impl Header {
         fact(fact::CODE_CACHE_BYTES, self.code_cache_bytes().map(|b| b.to_string()).unwrap_or_default());
     }
 
-    /// "17.0.15+6-Debian": up to JDK 8 `<release>` is HotSpot's own number, and the JRE's stands in `<info>`.
+    /// "17.0.15+6-Debian": up to JDK 8 `<release>` is HotSpot's own number, and the JRE's stands in
+    /// `<info>`.
     fn version(&self) -> &str {
         let jre = self.info.split_once("JRE (").and_then(|(_, rest)| rest.split_once(')'));
         jre.map_or(&self.release, |(version, _)| version)

@@ -79,7 +79,8 @@ impl MainStream {
     /// Takes a line of text when it is the summary of a full code cache.
     pub(super) fn text(&mut self, line: &[u8]) -> bool {
         let Some(full) = &mut self.code_cache_full else { return false };
-        // "compilation: disabled (not enough contiguous free space left)"; with a capital since JDK 25.
+        // "compilation: disabled (not enough contiguous free space left)"; with a capital since JDK
+        // 25.
         full.compiler_disabled |= memchr::memmem::find(line, b"ompilation: disabled").is_some();
         true
     }
@@ -276,7 +277,8 @@ fn not_compilable(line: u64, element: &Element<'_>, tier: u8, out: &mut Out<'_>)
 
 fn dependency(line: u64, element: &Element<'_>, out: &mut Out<'_>) -> bool {
     let Some(stamp_ns) = element.stamp_ns() else { return false };
-    // x is the method that was thought to be the only one, where it is one; ctxk the class that was relied on.
+    // x is the method that was thought to be the only one, where it is one; ctxk the class that was
+    // relied on.
     let is_method = element.raw(b"x").is_some_and(|x| x.contains(&b' '));
     let name = element.method(if is_method { b"x" } else { b"ctxk" }).unwrap_or_default();
     let witness = element.text(b"witness").map(|witness| class_name(&witness)).unwrap_or_default();

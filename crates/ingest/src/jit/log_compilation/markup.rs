@@ -1,12 +1,14 @@
 //! The markup of a LogCompilation log, line by line.
 //!
-//! HotSpot writes one element a line, attributes in single quotes, with five entities (`xmlstream.cpp`). Most lines
-//! of a log are the compilers' parse trees, which nobody here reads: an element is told by its name alone, and its
-//! attributes are looked at only where they are wanted.
+//! HotSpot writes one element a line, attributes in single quotes, with five entities
+//! (`xmlstream.cpp`). Most lines of a log are the compilers' parse trees, which nobody here reads:
+//! an element is told by its name alone, and its attributes are looked at only where they are
+//! wanted.
 //!
-//! Why by hand: a log that was cut off, or into which the JVM printed something, is no XML, and a general reader
-//! stops there. It is also slower: to walk through a log of 406 MB, quick-xml 0.42 takes 0.81 CPU seconds without
-//! looking at a single attribute; with this, the whole reader takes 0.54.
+//! Why by hand: a log that was cut off, or into which the JVM printed something, is no XML, and a
+//! general reader stops there. It is also slower: to walk through a log of 406 MB, quick-xml 0.42
+//! takes 0.81 CPU seconds without looking at a single attribute; with this, the whole reader takes
+//! 0.54.
 
 use std::borrow::Cow;
 
@@ -97,7 +99,8 @@ impl<'a> Element<'a> {
     }
 }
 
-/// Seconds with a fraction ("12.345"; a comma where an application has set such a locale) as nanoseconds.
+/// Seconds with a fraction ("12.345"; a comma where an application has set such a locale) as
+/// nanoseconds.
 fn nanoseconds(stamp: &[u8]) -> Option<i64> {
     let dot = memchr::memchr2(b'.', b',', stamp).unwrap_or(stamp.len());
     let whole: i64 = std::str::from_utf8(&stamp[..dot]).ok()?.parse().ok()?;
@@ -166,8 +169,8 @@ fn method_name(text: &str) -> String {
     }
 }
 
-/// A class with dots. The number of a hidden class keeps its slash ("LambdaForm$MH/0x0000000800c00400"), as in
-/// PrintCompilation.
+/// A class with dots. The number of a hidden class keeps its slash
+/// ("LambdaForm$MH/0x0000000800c00400"), as in PrintCompilation.
 pub(super) fn class_name(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

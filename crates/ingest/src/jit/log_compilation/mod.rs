@@ -1,4 +1,5 @@
-//! LogCompilation logs (`-XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation`): the whole life of a compile task.
+//! LogCompilation logs (`-XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation`): the whole life of a
+//! compile task.
 //!
 //! | record | from | until |
 //! |---|---|---|
@@ -15,15 +16,18 @@
 //! The log comes in three shapes, told by content:
 //!
 //! * complete: the main stream, and behind it each compiler thread's tasks;
-//! * cut off by `kill -9` or a crash: the main stream up to its last 4 kB, no task at all. When a queued task was
-//!   started is not in it: the wait then ends at the installation, or where it began, with `wait_known` = 0;
-//! * a compiler thread's own file (`/tmp/hs_c<tid>_pid<pid>.log`), which the JVM leaves behind then, without root
-//!   element and wall-clock time. Read beside the main file it gives the tasks, and the waits their ends.
+//! * cut off by `kill -9` or a crash: the main stream up to its last 4 kB, no task at all. When a
+//!   queued task was started is not in it: the wait then ends at the installation, or where it
+//!   began, with `wait_known` = 0;
+//! * a compiler thread's own file (`/tmp/hs_c<tid>_pid<pid>.log`), which the JVM leaves behind
+//!   then, without root element and wall-clock time. Read beside the main file it gives the tasks,
+//!   and the waits their ends.
 //!
-//! Stamps are seconds since the JVM's start with three digits, the zero of unified logging's `uptime`; `time_ms` of
-//! the root is the wall-clock time of that zero. Absent attributes mean: `level` the highest tier, `compile_kind` a
-//! normal compilation, `count` none. Sources: `compileTask.cpp`, `compileBroker.cpp`, `compileLog.cpp`, `nmethod.cpp`,
-//! `deoptimization.cpp`, `xmlstream.cpp` of HotSpot 8 to 25, and logs of 11, 17, 21 and 25.
+//! Stamps are seconds since the JVM's start with three digits, the zero of unified logging's
+//! `uptime`; `time_ms` of the root is the wall-clock time of that zero. Absent attributes mean:
+//! `level` the highest tier, `compile_kind` a normal compilation, `count` none. Sources:
+//! `compileTask.cpp`, `compileBroker.cpp`, `compileLog.cpp`, `nmethod.cpp`, `deoptimization.cpp`,
+//! `xmlstream.cpp` of HotSpot 8 to 25, and logs of 11, 17, 21 and 25.
 
 mod book;
 mod elements;

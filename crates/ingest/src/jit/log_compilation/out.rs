@@ -8,8 +8,8 @@ use fathom_recording::{
     ThreadId,
 };
 
-/// The sink of one run. Source and process come into being with the first thing that is worth one, so that a file
-/// in which nothing was found leaves nothing behind.
+/// The sink of one run. Source and process come into being with the first thing that is worth one,
+/// so that a file in which nothing was found leaves nothing behind.
 pub(super) struct Out<'s> {
     sink: &'s mut dyn Sink,
     file: String,

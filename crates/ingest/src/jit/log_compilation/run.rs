@@ -106,7 +106,8 @@ impl Run {
         if self.in_head && self.header.take(line, None) {
             return;
         }
-        // PrintCompilation and PrintInlining print into the log as well; the elements beside it tell more.
+        // PrintCompilation and PrintInlining print into the log as well; the elements beside it
+        // tell more.
         let is_known = self.main.text(line)
             || !self.text_of.is_empty()
             || line.trim_ascii().is_empty()

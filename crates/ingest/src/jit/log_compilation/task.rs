@@ -9,10 +9,11 @@ use super::book::{self, Book, Key};
 use super::markup::Element;
 use super::out::Out;
 
-/// Code caches that HotSpot reserves when nobody asks for a size: 48 MB, five times that with tiered compilation
-/// (`ReservedCodeCacheSize`, `CodeCache::initialize_heaps`).
+/// Code caches that HotSpot reserves when nobody asks for a size: 48 MB, five times that with
+/// tiered compilation (`ReservedCodeCacheSize`, `CodeCache::initialize_heaps`).
 const DEFAULT_CODE_CACHES: [f64; 2] = [48.0 * 1048576.0, 240.0 * 1048576.0];
-/// What may be in the code cache when the first task is done: stubs and adapters, a megabyte or two.
+/// What may be in the code cache when the first task is done: stubs and adapters, a megabyte or
+/// two.
 const AT_START: f64 = 16.0 * 1048576.0;
 
 /// The thread whose tasks are being read.
@@ -157,7 +158,8 @@ impl Tasks {
             task.code_cache_free = free;
         }
         if let (None, Some(free)) = (self.code_cache_bytes, free) {
-            // Nobody asked for a size. The first figure shows which default it is; otherwise it stays unknown.
+            // Nobody asked for a size. The first figure shows which default it is; otherwise it
+            // stays unknown.
             let fits = |size: &&f64| free <= **size && free > **size - AT_START;
             self.code_cache_bytes = Some(DEFAULT_CODE_CACHES.iter().find(fits).copied().unwrap_or(0.0));
         }
@@ -179,7 +181,8 @@ impl Tasks {
         if success == Some(0.0) {
             write_failure(&task, t1_ns, out);
         }
-        // Beside other threads' files a series of its own would be counted twice; the figure is on the task.
+        // Beside other threads' files a series of its own would be counted twice; the figure is on
+        // the task.
         if let (Some(size), Some(free), true) =
             (self.code_cache_bytes, task.code_cache_free, self.is_whole_log)
             && size >= free

@@ -39,7 +39,8 @@ fn count(recording: &Recording, kind: &str) -> usize {
 fn every_record_of_a_real_log_is_counted() {
     // Counted with grep and awk in the logs themselves.
     let expected = [
-        // server, queued, tasks, installed, not entrant or zombie, traps, dependencies, failures, sweeps
+        // server, queued, tasks, installed, not entrant or zombie, traps, dependencies, failures,
+        // sweeps
         (0, [4626, 4625, 4764, 3984, 196, 113, 45, 8]),
         (2, [4312, 4312, 4473, 2794, 176, 65, 23, 5]),
         (3, [2206, 2206, 2358, 600, 54, 30, 20, 1]),
@@ -152,7 +153,8 @@ fn code_cache_use_is_measured_against_the_default_size_that_fits() {
     assert!(series.t_ns.is_sorted());
 }
 
-/// A recording in words: process, source, and of each kind its count and the first and the last span.
+/// A recording in words: process, source, and of each kind its count and the first and the last
+/// span.
 fn outline(recording: &Recording) -> String {
     let mut text = String::new();
     for process in &recording.processes {

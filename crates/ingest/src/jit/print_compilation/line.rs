@@ -12,12 +12,13 @@
 //!     └ milliseconds since the JVM's start; absent in unified logging and before JDK 6u20 or so
 //! ```
 //!
-//! Sources: `CompileTask::print_impl` and `nmethod::print_on` of HotSpot (`compileTask.cpp`, `nmethod.cpp`, JDK 8 to
-//! 25), `CompileBroker::invoke_compiler_on_method` for "COMPILE SKIPPED". JDK 6 puts the message before the method
-//! and writes `---` for a native wrapper. The line is parsed by its shape and not by columns; a message that is not
-//! known is handed over as it is.
+//! Sources: `CompileTask::print_impl` and `nmethod::print_on` of HotSpot (`compileTask.cpp`,
+//! `nmethod.cpp`, JDK 8 to 25), `CompileBroker::invoke_compiler_on_method` for "COMPILE SKIPPED".
+//! JDK 6 puts the message before the method and writes `---` for a native wrapper. The line is
+//! parsed by its shape and not by columns; a message that is not known is handed over as it is.
 //!
-//! Limits: the line tells when a compilation started and nothing about its end, nor how long it had waited.
+//! Limits: the line tells when a compilation started and nothing about its end, nor how long it had
+//! waited.
 
 /// What a line says of its compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +96,8 @@ pub(crate) fn parse_line(line: &[u8]) -> Option<CompilationLine<'_>> {
     let (class, method) = rest.method()?;
     let osr_bci = rest.osr_bci();
     let size = rest.size()?;
-    // An id alone before a method is too little to tell the line from prose: the size, a native mark or an early
-    // message must be there as well.
+    // An id alone before a method is too little to tell the line from prose: the size, a native
+    // mark or an early message must be there as well.
     if size == Size::Absent && early.is_none() && !flags.contains(&b'n') && !method.is_empty() {
         return None;
     }
@@ -154,8 +155,9 @@ impl<'a> Words<'a> {
         Some(number.iter().fold(0, |n, digit| n * 10 + i64::from(digit - b'0')))
     }
 
-    /// The leading numbers. With two of them, the first is the stamp when an id can follow it: `"%7d %4d "` leaves at
-    /// most four spaces between them, while id and tier stand at least six apart (the flags' columns).
+    /// The leading numbers. With two of them, the first is the stamp when an id can follow it:
+    /// `"%7d %4d "` leaves at most four spaces between them, while id and tier stand at least six
+    /// apart (the flags' columns).
     fn stamp_and_id(&mut self) -> Option<(Option<i64>, Option<i64>)> {
         self.skip_spaces();
         if self.native_wrapper() {
@@ -181,8 +183,8 @@ impl<'a> Words<'a> {
         self.skip(b"--- ") || self.skip(b"-- ")
     }
 
-    /// Words of flags, as far as they go; columns that are not set leave spaces between them. JDK 6 writes a tier
-    /// right behind them.
+    /// Words of flags, as far as they go; columns that are not set leave spaces between them. JDK 6
+    /// writes a tier right behind them.
     fn flags(&mut self) -> &'a [u8] {
         let line = self.0;
         let (mut from, mut to) = (0, 0);

@@ -1,7 +1,8 @@
 //! Output of `-XX:+PrintCompilation`, in a file of its own or among what the application printed.
 //!
-//! Lines tell when a compilation starts and nothing of its end or of its time in the queue: `jit.compile` is an
-//! event here. Beside a LogCompilation log of the same run it is the same compilation once more, with the same key.
+//! Lines tell when a compilation starts and nothing of its end or of its time in the queue:
+//! `jit.compile` is an event here. Beside a LogCompilation log of the same run it is the same
+//! compilation once more, with the same key.
 
 mod line;
 
@@ -15,15 +16,16 @@ use crate::{Confidence, Format, IngestError, Input, Tally};
 /// Id of the format.
 pub(super) const ID: &str = "print-compilation";
 
-/// The reason that stands for code which calls a native method: nobody queued it, no compiler made it.
+/// The reason that stands for code which calls a native method: nobody queued it, no compiler made
+/// it.
 pub(super) const NATIVE_WRAPPER: &str = "native wrapper";
 
-/// Stamps of compiler threads that print at once are out of order by less than this; another run of a JVM falls back
-/// further, and its ids begin anew.
+/// Stamps of compiler threads that print at once are out of order by less than this; another run of
+/// a JVM falls back further, and its ids begin anew.
 const OUT_OF_ORDER_MS: i64 = 1_000;
 
-/// Writes what a line says as a span. `row`: when, where and of which process; the rest is filled in. `false`: it
-/// says something of a compilation that nobody knows, and nothing was written.
+/// Writes what a line says as a span. `row`: when, where and of which process; the rest is filled
+/// in. `false`: it says something of a compilation that nobody knows, and nothing was written.
 pub(crate) fn record(line: &CompilationLine<'_>, row: &SpanRow<'_>, sink: &mut dyn Sink) -> bool {
     let is_native = line.flags.contains(&b'n');
     let reason = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -67,7 +69,8 @@ impl Format for PrintCompilation {
          size, invalidations, compilations given up"
     }
 
-    /// Never very sure: logs with such lines among others have readers of their own, which take these as well.
+    /// Never very sure: logs with such lines among others have readers of their own, which take
+    /// these as well.
     fn sniff(&self, head: &[u8]) -> Confidence {
         let lines = head.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
         let (mut all, mut known) = (0_u32, 0_u32);
@@ -229,7 +232,8 @@ impl Run {
     }
 }
 
-/// "OpenJDK 64-Bit Server VM warning: CodeHeap 'profiled nmethods' is full. Compiler has been disabled."
+/// "OpenJDK 64-Bit Server VM warning: CodeHeap 'profiled nmethods' is full. Compiler has been
+/// disabled."
 pub(crate) fn is_code_cache_full(line: &[u8]) -> bool {
     memchr::memmem::find(line, b" VM warning: Code").is_some()
         && memchr::memmem::find(line, b" is full. Compiler has been disabled").is_some()

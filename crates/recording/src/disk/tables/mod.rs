@@ -46,7 +46,8 @@ pub(super) trait Table: Sync {
     /// The columns of some rows in memory, the first of which has id `first_id`.
     fn encode(&self, recording: &Recording, rows: Range<usize>, first_id: usize) -> Vec<ArrayRef>;
 
-    /// Adds a batch to a recording; a batch that is wrong adds nothing. Tables that it points to were read before.
+    /// Adds a batch to a recording; a batch that is wrong adds nothing. Tables that it points to
+    /// were read before.
     fn decode(&self, columns: &Columns<'_>, recording: &mut Recording) -> Result<(), Damage>;
 
     /// Forgets the rows in memory; only of bulk tables.

@@ -1,4 +1,5 @@
-//! stacks: one row a node of the prefix tree. A stack is its innermost node; its callers are its parents.
+//! stacks: one row a node of the prefix tree. A stack is its innermost node; its callers are its
+//! parents.
 
 use std::ops::Range;
 

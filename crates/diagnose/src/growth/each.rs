@@ -1,0 +1,37 @@
+//! What amounts are divided by, and what they are an amount of.
+
+use super::parts::FRAMES;
+
+/// What amounts are an amount of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Each {
+    /// An operation that a series counts.
+    Operation,
+    /// A request that the recording counts.
+    Request,
+    /// An exchange that the recording counts.
+    Exchange,
+    /// A millisecond of wall time, where neither is counted: amounts are threads at a time.
+    Moment,
+}
+
+impl Each {
+    pub(super) fn is_counted(self) -> bool {
+        self != Self::Moment
+    }
+
+    /// "operation".
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Exchange => "exchange",
+            Self::Request => "request",
+            _ => "operation",
+        }
+    }
+}
+
+/// What amounts are divided by.
+pub(super) struct Per {
+    pub(super) each: Each,
+    pub(super) by: [f64; FRAMES],
+}
