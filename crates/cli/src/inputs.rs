@@ -57,8 +57,8 @@ impl InputArgs {
             ..Options::default()
         };
         let mut recording = Recording::new();
-        let (dumps, inputs): (Vec<_>, Vec<_>) =
-            self.inputs.iter().partition(|path| fathom_heap::is_dump(path));
+        let inputs: Vec<PathBuf> = self.inputs.iter().flat_map(|path| with_recordings_within(path)).collect();
+        let (dumps, inputs): (Vec<_>, Vec<_>) = inputs.iter().partition(|path| fathom_heap::is_dump(path));
         let (recordings, files): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|path| is_recording(path));
         let mut seen = HashSet::new();
         let recordings_given = !recordings.is_empty();
@@ -124,6 +124,19 @@ pub fn told(recording: &Recording) -> String {
         told.push_str(", recorded live");
     }
     told
+}
+
+/// What a folder holds, where recordings are among it: readers of files know nothing of them. All
+/// else as it was given.
+fn with_recordings_within(path: &Path) -> Vec<PathBuf> {
+    let given = || vec![path.to_path_buf()];
+    if !path.is_dir() || is_recording(path) {
+        return given();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut within: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    within.sort();
+    if within.iter().any(|path| is_recording(path)) { within } else { given() }
 }
 
 /// Whether a path is a recording, a directory or a packed one; told by content.

@@ -53,6 +53,21 @@ fn a_recording_tells_the_same_as_the_files_that_it_was_made_from_packed_or_not()
 }
 
 #[test]
+fn a_folder_is_read_with_the_recordings_in_it() {
+    let dir = place();
+    fs::create_dir(dir.path().join("run")).unwrap();
+    ok(dir.path(), &["import", "ops.csv", "-o", "run/x.fathom"]);
+    let alone = json(dir.path(), &["info", "run", "--json"]);
+    assert_eq!(alone["rows"]["series_points"], 60);
+    fs::copy(dir.path().join("ops.csv"), dir.path().join("run/again.csv")).unwrap();
+    let both = json(dir.path(), &["info", "run", "--json"]);
+    assert_eq!(both["rows"]["series_points"], 120);
+    let output = fathom(dir.path(), &["info", "run"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!told.contains("not used") && !told.contains("not a format"), "{told}");
+}
+
+#[test]
 fn nothing_is_replaced_unless_asked_for_and_never_what_is_no_recording() {
     let dir = place();
     ok(dir.path(), &["import", "ops.csv", "-o", "x.fathom"]);
