@@ -242,7 +242,7 @@ impl JvmEvents {
                         attached.links.clear();
                         cx.unseen(too_many(group, jvm.target.pid, per_s, pause));
                         if i == probes::STARTS {
-                            cx.shared.starts.forget_calls();
+                            cx.shared.starts.calls_are_off(monotonic_ns().max(0).cast_unsigned());
                         }
                         if i < probes::STOPS {
                             jvm.watched_until(cx.clock.epoch_now_ns(), cx);

@@ -112,6 +112,8 @@ pub(crate) struct Starts {
     told: HashMap<u32, Told>,
     /// See [`Starts::seen`].
     seen_ns: u64,
+    /// See [`Starts::calls_are_off`].
+    calls_off_ns: u64,
     /// Starts of which something came and found no room.
     pub(crate) lost: u64,
 }
@@ -132,6 +134,9 @@ impl Starts {
         }
         let calls = self.calls.entry(parent).or_default();
         match (returns, calls.back_mut()) {
+            (true, Some((from, None))) if (*from..t_ns).contains(&self.calls_off_ns) => {
+                calls.pop_back();
+            }
             (true, Some((_, end @ None))) => *end = Some(t_ns),
             // Entered before the probe was there.
             (true, _) => {}
@@ -148,16 +153,11 @@ impl Starts {
         }
     }
 
-    /// Nobody tells of returns from `Thread.start` for a while: the calls that are under way end
-    /// unseen, and must not be taken to last until a later one returns. Of all processes, as those
-    /// of one are not told apart; of others one start each lacks its call.
-    pub(crate) fn forget_calls(&mut self) {
-        self.calls.retain(|_, calls| {
-            if calls.back().is_some_and(|(_, end)| end.is_none()) {
-                calls.pop_back();
-            }
-            !calls.is_empty()
-        });
+    /// Nobody tells of calls and returns of `Thread.start` from now on, for a while: a call that is
+    /// under way ends unseen, and must not be taken to last until a later one returns. Parts that
+    /// were told before may still come.
+    pub(crate) fn calls_are_off(&mut self, t_ns: u64) {
+        self.calls_off_ns = t_ns;
     }
 
     /// A thread gets to Java.
@@ -215,7 +215,10 @@ impl Starts {
     /// Whether a thread is still in the call that made a child.
     fn is_being_called(&self, child: &Child) -> bool {
         let calls = self.calls.get(&child.parent);
-        calls.is_some_and(|calls| calls.iter().any(|(from, to)| *from <= child.born_ns && to.is_none()))
+        let is_it = |(from, to): &(u64, Option<u64>)| {
+            *from <= child.born_ns && *from > self.calls_off_ns && to.is_none()
+        };
+        calls.is_some_and(|calls| calls.iter().any(is_it))
     }
 
     /// What is known of a start, of which `of` has process, threads and birth.
@@ -318,8 +321,9 @@ mod tests {
     #[test]
     fn a_call_whose_probes_are_taken_off_does_not_last_until_they_are_back() {
         let mut starts = wanted();
+        starts.calls_are_off(130);
+        // Told before, and read behind it.
         starts.call(2, 100, false);
-        starts.forget_calls();
         for (tid, at) in [(7, 120), (8, 5_000)] {
             starts.cloned(born(tid, at), (at - 10, at + 10), None);
             starts.ran(born(tid, at), at + 30);
