@@ -45,6 +45,7 @@ pub fn heap_dump(data: &[u8]) {
             let _ = WaysReport::of(&heap, &kept, &paths, node, 5);
         }
         let _ = Summary::of(&heap, &kept);
+        let _ = fathom_heap::redact(&path, &mut std::io::sink());
     }
 }
 

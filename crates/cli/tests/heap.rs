@@ -266,3 +266,56 @@ fn a_dump_does_not_overwrite_and_says_how_long_the_jvm_stood() {
     let mode = std::fs::metadata(dumped.dir.path().join("other.hprof")).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0, "{mode:o}");
 }
+
+/// Whether some bytes have a text, a byte or two for each character.
+fn has(data: &[u8], text: &str) -> bool {
+    // The library's search is compiled for speed, and this test is not.
+    let data = String::from_utf8_lossy(data);
+    let wide: String = text.chars().flat_map(|character| ['\0', character]).collect();
+    data.contains(text) || data.contains(&wide)
+}
+
+#[test]
+fn a_redacted_copy_has_no_values_and_the_same_sizes_and_holders() {
+    const SECRET: &str = "open-sesame-4711";
+    let classes = tempfile::tempdir().unwrap();
+    if jdks::compile(classes.path(), 8, &["Holders"]).is_none() {
+        return;
+    }
+    // Texts are of characters in the first, and of bytes in the other.
+    for (release, home) in jdks::of(&[8, 25]) {
+        let dumped = dumped(&home, classes.path(), "static-map", &["-Dplanted=open-sesame-4711"]);
+        let dir = dumped.dir.path();
+        assert!(has(&std::fs::read(dir.join("it.hprof")).unwrap(), SECRET), "JDK {release}: not planted");
+        let done = live::json(dir, &["heap", "it.hprof", "--redacted", "copy.hprof"]);
+        assert!(done["arrays"].as_u64().unwrap() > 1_000 && done["instances"].as_u64().unwrap() > 1_000);
+        let copy = std::fs::read(dir.join("copy.hprof")).unwrap();
+        assert!(!has(&copy, SECRET), "JDK {release}");
+        assert!(has(&copy, "Holders$Sessions"), "JDK {release}: names are kept");
+        let screen = live::json(dir, &["heap", "copy.hprof"]);
+        assert_eq!(
+            (&screen["about"]["redacted"], &dumped.screen["about"]["redacted"]),
+            (&true.into(), &false.into())
+        );
+        for part in ["size", "classes", "packages"] {
+            assert_eq!(screen[part], dumped.screen[part], "JDK {release}: {part}");
+        }
+        let holders = |screen: &Value| -> Vec<(Value, Value)> {
+            let all = screen["holders"]["all"].as_array().unwrap().iter();
+            all.map(|holder| (holder["static_field"].clone(), holder["retained_bytes"].clone())).collect()
+        };
+        assert_eq!(holders(&screen), holders(&dumped.screen), "JDK {release}");
+        assert_eq!(screen["waste"]["sparse_collections"], dumped.screen["waste"]["sparse_collections"]);
+        assert_eq!(screen["waste"]["duplicate_arrays"], 0);
+        // Nothing is replaced; and a packed copy is the same.
+        let again = live::fathom(dir, &["heap", "it.hprof", "--redacted", "copy.hprof"]);
+        assert_eq!(again.status.code(), Some(2), "{}", live::said(&again));
+        live::json(dir, &["heap", "it.hprof", "--redacted", "copy.hprof.gz"]);
+        let packed = live::json(dir, &["heap", "copy.hprof.gz"]);
+        assert_eq!((&packed["size"], &packed["about"]["packed"]), (&screen["size"], &true.into()));
+        // What cannot be read is not copied.
+        std::fs::write(dir.join("cut.hprof"), &copy[..copy.len() / 2]).unwrap();
+        let cut = live::fathom(dir, &["heap", "cut.hprof", "--redacted", "cut-copy.hprof"]);
+        assert!(live::said(&cut).contains("may be data") && !dir.join("cut-copy.hprof").exists());
+    }
+}

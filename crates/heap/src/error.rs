@@ -30,6 +30,14 @@ pub enum HeapError {
         /// What the header says.
         size: u32,
     },
+    /// It is to be copied without its values, and a part of it cannot be read.
+    #[error("{}: a part of it, from byte {at} on, cannot be read: what is not understood may be data, and is not copied", .path.display())]
+    NotUnderstood {
+        /// The file.
+        path: PathBuf,
+        /// Where the first of it is.
+        at: u64,
+    },
     /// There is no object in it.
     #[error("{}: no object in it{}", .path.display(), if *.truncated { "; the file is cut off" } else { "" })]
     Empty {

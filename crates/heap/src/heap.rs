@@ -108,6 +108,11 @@ pub struct Heap {
 }
 
 impl Heap {
+    /// Whether the dump is a copy in which values are zero.
+    pub fn is_redacted(&self) -> bool {
+        crate::redact::is_copy(self.file.bytes(), &self.texts, self.header.id_size)
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> u32 {
         self.entries.len() as u32

@@ -204,7 +204,7 @@ impl<'a> Build<'a> {
                 }
                 ClassPart::Field(name, kind) => fields.push(Field { name, kind }),
                 ClassPart::Static(name, kind, _) => statics.push((name, kind)),
-                ClassPart::Constant(_) => {}
+                ClassPart::Constant(_) | ClassPart::Value(..) => {}
             })
         });
         let parent = self.scan.classes.of_id(parent).unwrap_or(NONE);
@@ -431,7 +431,7 @@ impl<'a> Build<'a> {
                     ClassPart::Static(_, 2, at) => {
                         id(self.data.get(at..at + id_size)).into_iter().for_each(&mut *each)
                     }
-                    ClassPart::Static(..) | ClassPart::Field(..) => {}
+                    ClassPart::Value(..) | ClassPart::Static(..) | ClassPart::Field(..) => {}
                 });
             }
             tag::OBJECT_ARRAY => {

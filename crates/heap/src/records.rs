@@ -329,6 +329,8 @@ pub enum ClassPart {
     Head([u64; 4]),
     /// A constant that is a reference.
     Constant(u64),
+    /// A constant that is none: its type, where its value is.
+    Value(u8, usize),
     /// A static field: name, type, where its value is.
     Static(u64, u8, usize),
     /// A field of instances: name, type.
@@ -347,7 +349,9 @@ pub fn class_body(c: &mut Cursor<'_>, id_size: usize, part: &mut dyn FnMut(Class
         if kind == 2 {
             part(ClassPart::Constant(c.id(id_size)?));
         } else {
+            let at = c.at();
             c.take(width(kind, id_size)?)?;
+            part(ClassPart::Value(kind, at));
         }
     }
     for _ in 0..c.u16()? {

@@ -17,6 +17,14 @@ fn read_bytes(bytes: &[u8], referents: Referents) -> Result<Heap, HeapError> {
     read(file.path(), referents, None)
 }
 
+/// A copy without values, where the dump can be read as a whole.
+fn copied(bytes: &[u8]) -> Option<Vec<u8>> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    let mut out = Vec::new();
+    fathom_heap::redact(file.path(), &mut out).ok().map(|_| out)
+}
+
 fn screen(heap: &Heap) -> Screen {
     let kept = Kept::of(heap);
     Screen::of(heap, &kept, About::of(heap, Path::new("small"), true), 10)
@@ -40,6 +48,23 @@ fn an_index_on_disk_tells_the_same() {
         assert!(in_memory.is_some() || length < whole.len() / 2);
         assert_eq!(in_memory, told(file.path(), Some(0), Storage::Disk), "{length} of {} B", whole.len());
     }
+}
+
+#[test]
+fn a_copy_of_a_copy_is_the_copy_but_for_its_mark() {
+    let whole = small::dump();
+    let copy = copied(&whole).unwrap();
+    let again = copied(&copy).unwrap();
+    assert!(copy != whole && copy.len() > whole.len());
+    assert_eq!(again.len() - copy.len(), copy.len() - whole.len());
+    assert!(again.ends_with(&copy[copy.len() - whole.len() / 2..]));
+    let (of_whole, of_copy) = (read_bytes(&whole, Referents::AsAll), read_bytes(&copy, Referents::AsAll));
+    let (of_whole, of_copy) = (of_whole.unwrap(), of_copy.unwrap());
+    assert_eq!((of_whole.is_redacted(), of_copy.is_redacted()), (false, true));
+    let retained = |heap: &Heap| -> Vec<u64> {
+        screen(heap).holders.all.iter().map(|holder| holder.retained_bytes).collect()
+    };
+    assert_eq!(retained(&of_whole), retained(&of_copy));
 }
 
 /// All that is ever asked of a heap.
@@ -151,6 +176,10 @@ proptest! {
             if let Ok(heap) = read_bytes(&dump, referents) {
                 ask_everything(&heap);
             }
+        }
+        // The mark of a copy is a record of its own.
+        if let Some(copy) = copied(&dump) {
+            prop_assert!((dump.len() + 9..dump.len() + 60).contains(&copy.len()));
         }
     }
 }

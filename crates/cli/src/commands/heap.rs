@@ -1,6 +1,7 @@
 //! `fathom heap`: who keeps what in a heap dump.
 
 mod dump;
+mod redacted;
 mod running;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ tell what grew, and where it is kept. Values of texts, of fields and of arrays a
   fathom heap dump.hprof --class org.example.Session
   fathom heap dump.hprof --object 0xf5755eb8  its fields, what keeps it, what it keeps
   fathom heap dump.hprof --paths 0xf5755eb8   the ways from the roots to it
+  fathom heap dump.hprof --redacted copy.hprof.gz   a copy to send: all values are zero, sizes and shape are kept
   fathom heap dump.hprof --json | jq '.holders.all[0]'
   fathom heap -p 4711                         what is in a running heap by class, without a stop
   fathom heap -p 4711 --every 10s             what grows in it
@@ -72,6 +74,11 @@ pub struct Args {
     /// anybody's data
     #[arg(long, requires = "object", conflicts_with_all = ["class", "paths"])]
     show_values: bool,
+    /// Write a copy in which all values of texts, fields and arrays are zero, to be sent to others:
+    /// sizes, references, stacks and names of classes, fields and methods stay. Packed where FILE
+    /// ends with .gz
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pid", "class", "object", "paths", "strong_only"])]
+    redacted: Option<PathBuf>,
     /// As JSON; with --every a line each time (schemas fathom.heap/1, fathom.heap-class/1,
     /// fathom.heap-object/1, fathom.heap-paths/1, fathom.heap-growth/1, fathom.heap-live/1)
     #[arg(long)]
@@ -92,6 +99,11 @@ impl Args {
             dump::dump(pid, file, self.with_garbage)?;
         }
         let dumps: Vec<&Path> = self.dump.iter().chain(&self.dumps).map(PathBuf::as_path).collect();
+        if let Some(to) = &self.redacted {
+            let [dump] = dumps[..] else { bail!("--redacted copies one dump") };
+            redacted::copy(dump, to, self.json)?;
+            return Ok(Outcome::Done);
+        }
         match dumps[..] {
             [before, after] => self.growth(before, after)?,
             [dump] => self.one(dump)?,

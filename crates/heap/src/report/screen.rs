@@ -41,6 +41,8 @@ pub struct About {
     pub layout: Layout,
     /// What could not be read.
     pub damage: Damage,
+    /// Whether it is a copy in which values are zero ([`redact`](crate::redact)).
+    pub redacted: bool,
     /// Whether referents of soft, weak, phantom and final references count as held (as Eclipse MAT
     /// has it).
     pub weak_counts: bool,
@@ -120,6 +122,7 @@ impl About {
             written_ms: heap.header.written_ms,
             layout: heap.layout,
             damage: heap.damage.clone(),
+            redacted: heap.is_redacted(),
             weak_counts,
         }
     }

@@ -121,6 +121,10 @@ fn about(out: &mut String, screen: &Screen) {
         );
     }
     paragraph(out, "  ", &format!("sizes: {}", about.layout.told()));
+    if about.redacted {
+        let told = "a copy in which values are zero (--redacted): duplicate texts and names of threads are not known";
+        paragraph(out, "  ", told);
+    }
     if !about.weak_counts {
         paragraph(out, "  ", "soft, weak, phantom and final references hold nothing here (--strong-only)");
     }
