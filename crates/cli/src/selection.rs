@@ -62,7 +62,8 @@ impl From<RoleName> for Role {
     }
 }
 
-fn window(text: &str) -> Result<WindowSpec, WindowError> {
+/// A window as it is written.
+pub fn window(text: &str) -> Result<WindowSpec, WindowError> {
     text.parse()
 }
 

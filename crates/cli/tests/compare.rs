@@ -205,6 +205,30 @@ fn table(dir: &Path, name: &str, rate: f64) {
 }
 
 #[test]
+fn windows_of_two_recordings_or_of_one_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    // Half of the throughput from the 32nd second on.
+    let noise = |i: u64| (i.wrapping_mul(6_364_136_223_846_793_005) >> 40) % 1000;
+    let rate = |i: u64| if i < 32 { 1000.0 } else { 500.0 };
+    let line = |i: u64| format!("{i},{}\n", rate(i) * (0.99 + noise(i) as f64 / 50_000.0));
+    let lines: String = (0..64).map(line).collect();
+    std::fs::write(dir.path().join("a.csv"), format!("time_s,throughput\n{lines}")).unwrap();
+    let within = |windows: &[&str]| {
+        let windows = windows.iter().flat_map(|window| ["--window", window]);
+        json(dir.path(), &["compare", "a.csv", "a.csv"].into_iter().chain(windows).collect::<Vec<_>>())
+    };
+    let halves = within(&["0s..32s", "32s..64s"]);
+    assert_eq!(halves["verdict"]["verdict"], "slower", "{halves}");
+    assert!(halves["verdict"]["sentence"].as_str().unwrap().starts_with("B does 0.50"), "{halves}");
+    assert_eq!(halves["covers_s"], serde_json::json!([32.0, 32.0]));
+    let both = within(&["32s..64s"]);
+    assert_eq!(both["verdict"]["verdict"], "no_difference", "{both}");
+    let args =
+        ["compare", "a.csv", "a.csv", "--window", "0s..9s", "--window", "9s..18s", "--window", "1s..2s"];
+    assert_eq!(fathom(dir.path(), &args).status.code(), Some(2));
+}
+
+#[test]
 fn tables_of_throughput_have_a_verdict_by_operations_per_second() {
     let dir = tempfile::tempdir().unwrap();
     table(dir.path(), "a.csv", 1000.0);

@@ -12,6 +12,7 @@ use fathom_compare::judge::{Judging, Report, judge};
 use fathom_compare::matrix::Axis;
 use fathom_compare::metric::Metric;
 use fathom_compare::runs::Runs;
+use fathom_diagnose::WindowSpec;
 
 use crate::exit::Outcome;
 use crate::output::{print_fitted, print_json};
@@ -40,6 +41,7 @@ two runs: how much runs differ by themselves only more runs tell.",
   fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:+UseZGC' -- '{jdk} {flags} -cp app.jar Main'
   fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json
   fathom compare old.fathom new.fathom        what changed between recordings, GC logs, JFR files
+  fathom compare x.fathom x.fathom --window 20s..60s --window 80s..120s   two windows of one recording
   fathom compare jmh-old.json jmh-new.json    benchmark by benchmark, the fork as the unit"
 )]
 pub struct Args {
@@ -62,6 +64,10 @@ pub struct Args {
     /// With number=REGEX: more is better
     #[arg(long, conflicts_with = "inputs")]
     higher_is_better: bool,
+    /// With two recordings: only an interval of time of both, 20s..110s or clock times; given twice,
+    /// the first is of A and the second of B
+    #[arg(long, value_name = "WINDOW", value_parser = crate::selection::window, conflicts_with = "commands")]
+    window: Vec<WindowSpec>,
     /// A difference that does not matter
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = margin)]
     margin: f64,
@@ -123,11 +129,12 @@ impl Args {
     fn files(&self, first: &Path, second: &Path) -> Result<Outcome> {
         ensure!(!self.keep_warm_up, "--keep-warm-up is for commands and for runs that were kept with --out");
         if is(first, jmh::is_one) && is(second, jmh::is_one) {
+            ensure!(self.window.is_empty(), "results of JMH have no time: --window is for recordings");
             let report = jmh::compare([first, second], self.margin)?;
             self.show(&report)?;
             return Ok(self.outcome(report.comparisons.iter().map(|c| c.verdict)));
         }
-        let report = files::recordings(first, second, self.margin)?;
+        let report = files::recordings(first, second, &self.window, self.margin)?;
         if self.json {
             print_json(&report)?;
         } else {

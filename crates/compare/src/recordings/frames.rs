@@ -1,6 +1,7 @@
 //! Frames whose share of the CPU samples differs, as `fathom flame --diff --normalise share` finds
 //! them.
 
+use fathom_diagnose::Window;
 use fathom_diagnose::stacks::{Base, Errors, Normalisation, Selection, Shape, Verdict, flame, kinds, top};
 use fathom_recording::Recording;
 use fathom_recording::vocabulary::sample;
@@ -42,8 +43,9 @@ pub struct MovedFrame {
     pub difference: [f64; 2],
 }
 
-/// Compares the CPU samples of two recordings; `None` where a side has none.
-pub(super) fn frames(mut first: Recording, second: Recording) -> Option<Frames> {
+/// Compares the CPU samples of two recordings, of a window of each where one is given; `None` where
+/// a side has none.
+pub(super) fn frames(mut first: Recording, second: Recording, within: [Option<Window>; 2]) -> Option<Frames> {
     let sampled = |recording: &Recording| {
         let kinds = kinds(recording);
         let known = [sample::CPU, sample::CYCLES].into_iter();
@@ -55,8 +57,9 @@ pub(super) fn frames(mut first: Recording, second: Recording) -> Option<Frames> 
     first.append(second);
     first.seal();
     let all = Selection { kind: kind.to_owned(), ..Selection::default() };
-    let base = Selection { sources_to: Some(before), ..all.clone() };
-    let this = Selection { sources_from: before, ..all };
+    let [of_first, of_second] = within.map(|window| window.into_iter().collect());
+    let base = Selection { sources_to: Some(before), windows: of_first, ..all.clone() };
+    let this = Selection { sources_from: before, windows: of_second, ..all };
     let base = Base { selection: base, normalisation: Normalisation::Share };
     let flame = flame(&first, &this, Shape::default(), Some(&base)).ok()?;
     let (comparison, _) = flame.comparison.as_ref()?;

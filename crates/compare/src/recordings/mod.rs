@@ -51,8 +51,18 @@ pub struct RecordingsReport {
 }
 
 /// Compares two recordings. `margin`: the share of difference that does not matter.
-pub fn compare(of: [String; 2], [first, second]: [Recording; 2], margin: f64) -> RecordingsReport {
-    let windows = [&first, &second].map(covered);
+pub fn compare(of: [String; 2], recordings: [Recording; 2], margin: f64) -> RecordingsReport {
+    compare_within(of, recordings, [None, None], margin)
+}
+
+/// The same of a window of each, where one is given.
+pub fn compare_within(
+    of: [String; 2],
+    [first, second]: [Recording; 2],
+    within: [Option<Window>; 2],
+    margin: f64,
+) -> RecordingsReport {
+    let windows = [within[0].or_else(|| covered(&first)), within[1].or_else(|| covered(&second))];
     let mut measures = measures::measures([&first, &second], windows);
     let tests: Vec<f64> = measures.iter().map(|m| m.held.map_or(f64::NAN, |h| h.p_value)).collect();
     measures.iter_mut().zip(discoveries(&tests)).for_each(|(measure, differs)| measure.differs = differs);
@@ -61,7 +71,7 @@ pub fn compare(of: [String; 2], [first, second]: [Recording; 2], margin: f64) ->
     let releases = [&first, &second].map(comparability::release);
     let arguments = [&first, &second].map(comparability::arguments);
     measures.sort_by_key(|m| !m.differs);
-    let frames = frames::frames(first, second);
+    let frames = frames::frames(first, second, within);
     let known_changes = crate::jdk_changes::matching(releases, &arguments, frames.as_ref());
     RecordingsReport {
         schema: SCHEMA,
