@@ -36,6 +36,30 @@ fn what_was_set_what_follows_from_it_and_nothing_else_differs() {
     }
 }
 
+/// A flag that a change of the JDK is said to be about was or is one of some release: none is made
+/// up.
+#[test]
+fn the_flags_of_known_changes_of_the_jdk_are_flags_of_a_jdk() {
+    let jdks = jdks::of(&[8, 11, 17, 21, 25]);
+    if jdks.len() < 5 {
+        return;
+    }
+    let all = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions", "-XX:+PrintFlagsFinal"];
+    let mut known = std::collections::BTreeSet::new();
+    for (_, home) in jdks {
+        let output = Command::new(home.join("bin/java")).args(all).arg("-version").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        known.extend(text.lines().filter_map(|line| line.split_whitespace().nth(1)).map(str::to_owned));
+    }
+    assert!(known.len() > 1_000, "{} flags", known.len());
+    let changes = fathom_compare::jdk_changes::all().iter();
+    let flags = changes.flat_map(|change| change.flags.iter().map(move |flag| (&change.id, flag)));
+    // System properties have dots.
+    let unknown: Vec<_> =
+        flags.filter(|(_, flag)| !flag.contains('.') && !known.contains(flag.as_str())).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
 #[test]
 fn a_running_jvm_has_the_flags_that_it_was_started_with() {
     let dir = tempfile::tempdir().unwrap();
