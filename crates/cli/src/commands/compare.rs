@@ -64,8 +64,8 @@ pub struct Args {
     /// With number=REGEX: more is better
     #[arg(long, conflicts_with = "inputs")]
     higher_is_better: bool,
-    /// With two recordings: only an interval of time of both, 20s..110s or clock times; given twice,
-    /// the first is of A and the second of B
+    /// With two recordings: only an interval of time of both, 20s..110s or clock times; given
+    /// twice, the first is of A and the second of B
     #[arg(long, value_name = "WINDOW", value_parser = crate::selection::window, conflicts_with = "commands")]
     window: Vec<WindowSpec>,
     /// A difference that does not matter

@@ -216,6 +216,16 @@ mod tests {
         assert!((finding.cost_ms - 4_800.0).abs() < 1.0, "{}", finding.cost_ms);
     }
 
+    /// A damaged file may claim that a thread lived for centuries.
+    #[test]
+    fn a_life_as_long_as_the_clock_can_count_is_measured() {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        built.on_thread(kind::SCHED_WATCHED, "a", "", -4.5e9, 9e12);
+        let asks = [("java.net.Inet6AddressImpl.lookupAllHostAddr", C2), ("shop.Rates.order", C2)];
+        built.with_stack((kind::NET_DNS, "rates.test"), "a", &asks, &[], (-4.4e9, 8e12));
+        assert!(matches!(judged(&DnsSlow, &built.sealed()), Judgement::Found(_)));
+    }
+
     /// A recording of `fathom record` without a look-up, whose collector could not see something.
     fn watched(unseen: &[&str]) -> Judgement {
         watched_beside(Built::jvm("17", "G1", 10.0), unseen)

@@ -177,7 +177,7 @@ impl<'c, 'a> Waits<'c, 'a> {
             let (from, to) = self.case.chains().lived(thread)?;
             let ns = slow.length_within_ns(from, to);
             // First and last record of one that is there all along are not its ends.
-            Some(if 2 * ns >= whole_ns { whole_ns } else { ns })
+            Some(if ns >= whole_ns - ns { whole_ns } else { ns })
         };
         let lived_ns: f64 = self.who().into_iter().map(|id| lived_ns(id).unwrap_or(whole_ns) as f64).sum();
         (lived_ns / whole_ns as f64).max(1.0)

@@ -95,11 +95,11 @@ fn about(out: &mut String, screen: &Screen) {
         out,
         "",
         &format!(
-            "{}: {}{}, {} objects in {}{}",
+            "{}: {}{}, {} in {}{}",
             printable(&about.file),
             bytes(about.file_bytes),
             if about.packed { " packed" } else { "" },
-            count(screen.size.objects),
+            objects(screen.size.objects),
             bytes(screen.size.bytes),
             written.map_or(String::new(), |at| format!(", written {at}")),
         ),
@@ -114,8 +114,8 @@ fn about(out: &mut String, screen: &Screen) {
             out,
             "  ",
             &format!(
-                "not counted: {} objects in {} that {why}",
-                count(screen.size.unreachable_objects),
+                "not counted: {} in {} that {why}",
+                objects(screen.size.unreachable_objects),
                 bytes(screen.size.unreachable_bytes)
             ),
         );
@@ -134,6 +134,10 @@ fn about(out: &mut String, screen: &Screen) {
         paragraph(out, "  ", told);
     }
     damage(out, screen);
+}
+
+fn objects(n: u64) -> String {
+    quantity::plural(usize::try_from(n).unwrap_or(usize::MAX), "object", "objects")
 }
 
 fn damage(out: &mut String, screen: &Screen) {
