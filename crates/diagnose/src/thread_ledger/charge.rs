@@ -271,6 +271,12 @@ fn charge(
         if is_queued { Heading::RunQueue } else { unlisted.heading(stacks.of_role(sample.stack(), role)) }
     });
     for (heading, moments) in &by_heading(gaps.short.into_iter()) {
+        // Of short waits whose stacks were not walked: what a record around them tells.
+        if *heading == Heading::Blocked {
+            for (around, told) in &told {
+                charge(*around, &moments.and(told));
+            }
+        }
         charge(*heading, moments);
     }
     charge(Heading::Unknown, &gaps.unknown);

@@ -135,6 +135,21 @@ fn short_waits_lie_where_they_were_counted_and_not_where_they_were_told() {
     assert_eq!((ms(&ledger.groups[0], Heading::Monitor), running(&ledger.groups[0])), (400.0, 100.0));
 }
 
+/// 800 ms of waits too short to be listed, whose stacks were not walked; a lock was waited for in
+/// half of the time.
+#[test]
+fn short_waits_without_a_stack_are_told_by_the_record_around_them() {
+    let mut jvm = Watched::new();
+    let worker = jvm.thread("worker", Role::App);
+    jvm.span(kind::SCHED_WATCHED, Some(worker), (0, 1000), None, 0);
+    jvm.sample(sample::OFF_CPU, worker, 1000, None, 800);
+    jvm.span(kind::LOCK_NATIVE, Some(worker), (0, 500), None, 0);
+    let ledger = jvm.ledger((0, 1000), By::Thread);
+    let group = &ledger.groups[0];
+    assert_eq!((ms(group, Heading::NativeLock), ms(group, Heading::Blocked)), (400.0, 400.0));
+    assert_eq!(running(group), 200.0);
+}
+
 #[test]
 fn what_a_process_ran_for_is_bounded_by_the_kernels_account_of_it() {
     let mut jvm = Watched::new();
