@@ -82,6 +82,13 @@ fn half_a_minute_recorded_within_twenty_is_judged_on_that_and_says_so() {
 }
 
 #[test]
+fn the_whole_of_a_recording_is_no_more_than_was_recorded() {
+    // A table of twenty minutes beside it would make each operation look forty times as cheap.
+    let whole = crate::whole(&convoy((30, 60), true));
+    assert_eq!((whole.from_ns, whole.to_ns), (30 * S, 60 * S));
+}
+
+#[test]
 fn what_nobody_recorded_is_not_ruled_out() {
     // The recording lies between two slow times.
     let d = diagnose(&convoy((10, 40), true), &Options::default()).unwrap();

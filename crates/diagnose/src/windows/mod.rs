@@ -66,10 +66,14 @@ pub fn zero(recording: &Recording) -> Zero {
 }
 
 /// What a whole recording is where no window is given: the same for every command on the same
-/// recording.
+/// recording. A series that goes on beyond what was recorded is no part of it: operations of a time
+/// in which nobody saw a thread would make each look cheaper than it is.
 pub fn whole(recording: &Recording) -> Window {
-    let judged = Timeline::of(recording).judged();
-    let (from, to) = (judged.first().map(|w| w.from_ns), judged.last().map(|w| w.to_ns));
+    let timeline = Timeline::of(recording);
+    let run = Intervals::of_windows(&timeline.judged());
+    let recorded = timeline.recorded().and(&run);
+    let of = if recorded.is_empty() { run } else { recorded };
+    let (from, to) = (of.stretches().first().map(|s| s.0), of.stretches().last().map(|s| s.1));
     Window { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(0) }
 }
 
