@@ -127,8 +127,6 @@ pub(super) const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
             "vfs_fsync*",
             "sync_file_range",
             "filemap_*",
-            "vfs_write",
-            "vfs_writev",
             "percpu_rwsem_wait",
             "wbt_wait",
             "rq_qos_wait",
@@ -204,7 +202,13 @@ pub(super) const TOLD_BY: &[(Layer, &[&str], Heading)] = &[
         Heading::Network,
     ),
     (Kernel, &["inet_csk_accept", "__sys_accept4", "do_accept", "ep_poll", "do_epoll_wait"], Heading::Idle),
-    (Kernel, &["do_wait", "kernel_wait4", "pipe_read", "pipe_write", "anon_pipe_read"], Heading::Child),
+    (
+        Kernel,
+        &["do_wait", "kernel_wait4", "pipe_read", "pipe_write", "anon_pipe_read", "anon_pipe_write"],
+        Heading::Child,
+    ),
+    // Sockets and pipes are written to through it as well: those have functions of their own.
+    (Kernel, &["vfs_write", "vfs_writev"], Heading::Disk),
     (
         Java,
         &[

@@ -437,6 +437,18 @@ mod tests {
         assert_eq!(library("shop.Queue.take"), "");
     }
 
+    /// All go through `vfs_write`.
+    #[test]
+    fn a_write_waits_for_what_its_file_is() {
+        use FrameType::{C2, Kernel};
+        let (channel, write) = ((C2, "sun.nio.ch.IOUtil.write"), (Kernel, "vfs_write"));
+        let of = |rest: &[(FrameType, &str)]| heading(&[&[channel, write], rest].concat());
+        let to_peer = [(Kernel, "sock_write_iter"), (Kernel, "tcp_sendmsg"), (Kernel, "wait_woken")];
+        assert_eq!(of(&to_peer), Heading::Network);
+        assert_eq!(of(&[(Kernel, "anon_pipe_write"), (Kernel, "schedule")]), Heading::Child);
+        assert_eq!(of(&[(Kernel, "new_sync_write"), (Kernel, "schedule")]), Heading::Disk);
+    }
+
     #[test]
     fn the_kernels_side_tells_a_blocked_write_from_a_fault_within_it() {
         use FrameType::{Jvm, Kernel};
