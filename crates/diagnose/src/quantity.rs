@@ -18,6 +18,16 @@ pub fn millis(ms: f64) -> String {
     }
 }
 
+/// A time of one operation, given in milliseconds, which may be short: "3.8 µs", "0 ns", else as
+/// [`millis`] has it.
+pub fn of_one(ms: f64) -> String {
+    match ms {
+        ms if ms >= 1.0 => millis(ms),
+        ms if ms >= 1e-3 => format!("{:.*} µs", if ms < 1e-2 { 1 } else { 0 }, ms * 1e3),
+        ms => format!("{:.0} ns", ms * 1e6),
+    }
+}
+
 /// A time given in seconds.
 pub fn seconds(s: f64) -> String {
     millis(s * 1e3)

@@ -71,7 +71,7 @@ fn one(out: &mut Sheet, group: &GroupLedger, ledger: &ThreadLedger, all: bool) {
     let operations = ledger.operations.is_some();
     if let Some(operations) = ledger.operations.filter(|n| *n > 0.0) {
         let ms = group.thread_ms / operations;
-        out.push_str(&format!("  {} of thread time for each operation\n", quantity::millis(ms)));
+        out.push_str(&format!("  {} of thread time for each operation\n", quantity::of_one(ms)));
     }
     let figures = 2 + usize::from(base) + usize::from(operations);
     // The mark of what grew stands behind the base.
@@ -126,7 +126,7 @@ fn line(spent: &Spent, (base, operations): (bool, bool), (heading, columns): (us
         line.push_str(if grew { " ▲" } else { "  " });
     }
     if operations {
-        let ms = spent.ms_per_operation.map_or("–".into(), quantity::millis);
+        let ms = spent.ms_per_operation.map_or("–".into(), quantity::of_one);
         line.push_str(&right(&ms, FIGURE));
     }
     if columns >= LEAST_BAR {

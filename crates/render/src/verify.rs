@@ -65,7 +65,7 @@ fn one(out: &mut String, cause: &Cause) {
     let _ = writeln!(out, "  {}: {} ({title})", cause.state.words(), cause.rule);
     let told = |cost: &Option<Cost>| {
         let Some(cost) = cost else { return "none that is known".to_owned() };
-        let per = cost.ms_per_operation.map(|ms| format!(", {} for each operation", quantity::millis(ms)));
+        let per = cost.ms_per_operation.map(|ms| format!(", {} for each operation", quantity::of_one(ms)));
         format!("{} of each second{}", quantity::millis(cost.ms_per_s), per.unwrap_or_default())
     };
     let after = match cause.after {

@@ -4,6 +4,7 @@ use super::Each;
 use super::calls::Calls;
 use super::parts::{Cause, Key};
 use crate::attribution::{Path, Pool};
+pub(super) use crate::quantity::of_one as time;
 use crate::waits::Heading;
 use crate::{Layer, Remedy, quantity};
 
@@ -86,15 +87,6 @@ pub(super) fn culprit(key: &Key<'_>) -> String {
         ("", "") => doing(key),
         ("", place) => place.to_owned(),
         (target, _) => target.to_owned(),
-    }
-}
-
-/// A time of an operation, which may be far below a millisecond.
-pub(super) fn time(ms: f64) -> String {
-    match ms {
-        ms if ms >= 1.0 => quantity::millis(ms),
-        ms if ms >= 1e-3 => format!("{:.*} µs", if ms < 1e-2 { 1 } else { 0 }, ms * 1e3),
-        ms => format!("{:.0} ns", ms * 1e6),
     }
 }
 
