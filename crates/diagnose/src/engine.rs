@@ -111,8 +111,8 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     }
     blind_spots.extend(blind_spots::unseen(recording, &jvms, &unplaced));
     blind_spots.extend(blind_spots::uncollected(recording));
-    blind_spots.extend(blind_spots::unrecorded(&chosen));
     let slow_ms = Case::length_ms(&case.slow);
+    blind_spots.extend(blind_spots::unrecorded(&chosen, slow_ms));
     let unsure =
         |f: &Finding| f.confidence == Confidence::ConsistentWith || headline::cost_little(f, slow_ms);
     let unsure = case.loss.lost_ms <= 0.0 && findings.first().is_some_and(unsure);

@@ -46,6 +46,12 @@ pub(crate) fn of(
             )
         }
         (_, Some(finding)) => found(diagnosis, finding, whole_run),
+        (Status::NotExplained, None) if diagnosis.seen.unrecorded_ms >= diagnosis.seen.judged_ms => format!(
+            "{} lost {}, when nothing but {} was recorded: its cause cannot be known from these inputs",
+            quantity::millis(diagnosis.loss.lost_ms),
+            when(diagnosis),
+            diagnosis.loss.measured_on
+        ),
         (Status::NotExplained, None) => format!(
             "{} lost {}, and nothing that these inputs show explains it{}",
             quantity::millis(diagnosis.loss.lost_ms),
@@ -89,6 +95,10 @@ fn no_cause(diagnosis: &Diagnosis, whole_run: bool, collector_is_fine: Option<St
     let at = if whole_run { String::new() } else { format!(" {}", when(diagnosis)) };
     let loss = match (diagnosis.loss.measured_on.as_str(), seen.loss_measured) {
         ("", _) | (_, false) => "loss not measured: no throughput or latency given".to_owned(),
+        (series, true) if seen.unrecorded_ms > 0.0 => format!(
+            "{series} shows a loss, of which {} lie outside of what was recorded, and too little within it to judge",
+            quantity::millis(seen.unrecorded_ms)
+        ),
         (series, true) => format!("{series} shows no loss that stands out"),
     };
     if diagnosis.ledger.iter().all(|row| !row.in_sum) && seen.sights.is_empty() {

@@ -63,10 +63,14 @@ pub(super) fn unseen(recording: &Recording, jvms: &[ProcessId], unplaced: &[Proc
 }
 
 /// Slow time that only the series covers.
-pub(super) fn unrecorded(chosen: &Chosen) -> Option<BlindSpot> {
+pub(super) fn unrecorded(chosen: &Chosen, slow_ms: f64) -> Option<BlindSpot> {
+    let verdict = match !chosen.whole_run && chosen.unrecorded_ms >= slow_ms {
+        true => "nothing else was recorded while it was slow, so that its cause cannot be known",
+        false => "the verdict holds for the rest",
+    };
     (chosen.unrecorded_ms > 0.0).then(|| BlindSpot {
         what: format!(
-            "{} of slow time that only the series covers: the verdict holds for the rest",
+            "{} of slow time that only the series covers: {verdict}",
             quantity::millis(chosen.unrecorded_ms)
         ),
         rules: Vec::new(),

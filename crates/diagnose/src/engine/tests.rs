@@ -37,27 +37,15 @@ fn convoy(recorded: (i64, i64), with_series: bool) -> Recording {
             built.waits_for(&format!("worker-{thread}"), "shop.Ledger", "owner", s as f64, 950.0);
         }
     }
-    built.recording.sources.iter_mut().for_each(|source| source.placement = placement.clone());
     if with_series {
-        let table =
-            Source { name: "tput.csv".into(), format: "table".into(), placement, ..Source::default() };
-        let source = built.recording.add_source(table);
-        let info = SeriesInfo {
-            name: series::THROUGHPUT.into(),
-            unit: "ops/s".into(),
-            instance: String::new(),
-            kind: SeriesKind::Rate,
-            process: None,
-            source,
-        };
-        assert!(!live::is_live(&info.name));
-        let id = built.recording.add_series(info);
+        let id = throughput(&mut built);
         for s in 0..1_200 {
             let wobble = (s * 37 % 11) as f64;
             let rate = if slow(s) { 60.0 } else { 600.0 };
             built.recording.point(id, s * S, S, rate + wobble);
         }
     }
+    built.recording.sources.iter_mut().for_each(|source| source.placement = placement.clone());
     built.sealed()
 }
 
@@ -95,6 +83,30 @@ fn what_nobody_recorded_is_not_ruled_out() {
     assert_eq!(d.status, Status::NotExplained, "{}", d.headline);
     assert!(d.ruled_out.iter().all(|row| !row.rule.starts_with("lock") && !row.rule.starts_with("gc")));
     assert!(d.blind_spots.iter().any(|b| b.rules.iter().any(|r| r == "gc-explicit")), "{:?}", d.blind_spots);
+    assert!(d.headline.contains("its cause cannot be known"), "{}", d.headline);
+    assert!(d.seen.unrecorded_ms >= d.seen.judged_ms, "{:?}", d.seen);
+}
+
+#[test]
+fn a_loss_that_lies_outside_of_the_recording_is_no_loss_that_does_not_stand_out() {
+    // The table begins 20 s before the recording; the dip ends 0.3 s into it, or as it begins.
+    for end_ms in [300, 0] {
+        let mut built = Built::jvm("17", "G1", 0.0);
+        built.span(kind::RUN, "run", 0.0, 40_000.0, &[], &[]);
+        let id = throughput(&mut built);
+        let placement = Placement { uncertainty_ns: Some(0), ..Placement::default() };
+        built.recording.sources.iter_mut().for_each(|source| source.placement = placement.clone());
+        for ms in (-20_000..40_000).step_by(100) {
+            let slow = (end_ms - 2_000..end_ms).contains(&ms);
+            let rate = if slow { 60.0 } else { 600.0 + (ms / 100 * 37 % 11) as f64 };
+            built.recording.point(id, ms * 1_000_000, S / 10, rate);
+        }
+        let d = diagnose(&built.sealed(), &Options::default()).unwrap();
+        let said = format!("{}; {:?}", d.headline, d.windows);
+        assert!(!d.headline.contains("no loss that stands out") && d.status != Status::Healthy, "{said}");
+        assert!(d.seen.unrecorded_ms > 1_000.0, "{said}");
+        assert!(d.blind_spots.iter().any(|b| b.what.contains("only the series covers")), "{said}");
+    }
 }
 
 #[test]

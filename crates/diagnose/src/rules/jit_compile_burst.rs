@@ -95,7 +95,7 @@ impl Rule for JitCompileBurst {
             }
             let slow = match case.loss.measured_on.is_empty() {
                 true => format!("compilers busy for {} of the time", crate::quantity::share(busy)),
-                false => "nothing was slow".to_owned(),
+                false => "no slow time was recorded".to_owned(),
             };
             return jit.ruled_out(format!("{slow}; {told}"));
         }

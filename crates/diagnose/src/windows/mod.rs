@@ -120,7 +120,8 @@ pub(crate) struct Chosen {
     pub(crate) exchanges: Option<Rc<Progress>>,
     /// Whether the windows were picked for what threads did in them, by whoever recorded.
     pub(crate) picked: bool,
-    /// Slow time that no source but the series covers, milliseconds; it was cut away.
+    /// Slow time that no source but the series covers, milliseconds; it was cut away where anything
+    /// else is left to judge.
     pub(crate) unrecorded_ms: f64,
     /// What a series covers in which a dip would have been seen and none was.
     pub(crate) steady: Option<Window>,
@@ -139,11 +140,14 @@ impl Chosen {
         let most = |part: &Intervals, of: &Intervals| {
             part.length_ns() as f64 >= (1.0 - crate::MATTERS_SHARE) * of.length_ns() as f64
         };
+        if seen.is_empty() && !recorded.is_empty() {
+            self.unrecorded_ms += slow.length_ms();
+        }
         if seen.is_empty() || (most(&seen, &slow) && most(&base_seen, &base)) {
             return;
         }
         if !most(&seen, &slow) {
-            self.unrecorded_ms = slow.length_ms() - seen.length_ms();
+            self.unrecorded_ms += slow.length_ms() - seen.length_ms();
             self.windows.how += &format!(
                 "; only the {} of {} slow time that were recorded are judged",
                 crate::quantity::millis(seen.length_ms()),
@@ -313,17 +317,17 @@ fn chosen(slow: Vec<Window>, base: Vec<Window>, how: String) -> Chosen {
     }
 }
 
-/// Of windows those of which enough was recorded to judge them, and what was recorded of the
-/// others, milliseconds. Where nothing was recorded of any of them, all: then the verdict is of
-/// that.
-fn recorded_enough(slow: &[Window], recorded: &Intervals) -> (Vec<Window>, f64) {
+/// Of windows those of which enough was recorded to judge them, and of the others what was recorded
+/// and what was not, milliseconds. Where nothing was recorded of any of those, all are kept.
+fn recorded_enough(slow: &[Window], recorded: &Intervals) -> (Vec<Window>, f64, f64) {
     let part_ns = |window: &Window| recorded.length_within_ns(window.from_ns, window.to_ns);
     let enough_ns = |window: &Window| ENOUGH_NS.min((window.to_ns - window.from_ns) / 2);
     let (kept, hardly): (Vec<_>, Vec<_>) = slow.iter().partition(|w| part_ns(w) >= enough_ns(w));
     let hardly_ms: f64 = hardly.iter().map(|window| part_ns(window) as f64 / 1e6).sum();
+    let unrecorded_ms = Intervals::of_windows(&hardly).length_ms() - hardly_ms;
     match hardly_ms > 0.0 {
-        true => (kept, hardly_ms),
-        false => (slow.to_vec(), 0.0),
+        true => (kept, hardly_ms, unrecorded_ms),
+        false => (slow.to_vec(), 0.0, 0.0),
     }
 }
 
@@ -342,14 +346,15 @@ fn by_finding<'a>(
         return Chosen { picked: true, ..chosen(slow.windows(), base, how) };
     }
     if let Some(found) = found {
-        let (kept, hardly_ms) = recorded_enough(&found.slow, &timeline.recorded());
+        let (kept, hardly_ms, unrecorded_ms) = recorded_enough(&found.slow, &timeline.recorded());
+        let hardly = |chosen: Chosen| Chosen { unrecorded_ms, ..chosen };
         return match found.slow.is_empty() {
-            false if kept.is_empty() => whole(format!(
+            false if kept.is_empty() => hardly(whole(format!(
                 "{}; only {} of that were recorded, too little to judge, so the whole run is looked at",
                 found.how,
                 crate::quantity::millis(hardly_ms)
-            )),
-            false => chosen(kept, found.base.clone(), found.how.clone()),
+            ))),
+            false => hardly(chosen(kept, found.base.clone(), found.how.clone())),
             true => match most_stopped(recording, jvms) {
                 Some((slow, how)) => on_stops(slow, format!("{}; {how}", found.how), timeline),
                 None => whole(format!("no slow window, so the whole run is looked at: {}", found.how)),

@@ -124,8 +124,11 @@ fn a_window_of_which_hardly_anything_was_recorded_is_not_judged() {
     let enough = |slow: &[Window]| recorded_enough(slow, &recorded);
     // 142 ms of two seconds; half of a short one; one that was not recorded at all beside one that
     // was.
-    assert_eq!(enough(&[window(0, 2_000)]), (vec![], 142.0));
+    assert_eq!(enough(&[window(0, 2_000)]), (vec![], 142.0, 1_858.0));
     assert_eq!(enough(&[window(1_500, 2_500)]).0.len(), 1);
-    assert_eq!(enough(&[window(0, 2_000), window(9_000, 11_000)]), (vec![window(9_000, 11_000)], 142.0));
-    assert_eq!(enough(&[window(0, 1_000)]), (vec![window(0, 1_000)], 0.0));
+    assert_eq!(
+        enough(&[window(0, 2_000), window(9_000, 11_000)]),
+        (vec![window(9_000, 11_000)], 142.0, 1_858.0)
+    );
+    assert_eq!(enough(&[window(0, 1_000)]), (vec![window(0, 1_000)], 0.0, 0.0));
 }
