@@ -13,7 +13,7 @@ pub use blind_spots::is_summed;
 
 use crate::burden::Burden;
 use crate::chain::Chains;
-use crate::growth::{self, Growth, demand};
+use crate::growth::{self, Growth, demand, held};
 use crate::merge::Merged;
 use crate::rules::RULES;
 use crate::sight::Sights;
@@ -215,6 +215,18 @@ fn of_the_rest(less: Finding, known: f64) -> Finding {
     Finding { cost_ms: less.cost_ms * rest, share: less.share.map(|share| share * rest), ..less }
 }
 
+/// What fewer operations mean of which threads do not tell that they took longer: answers that are
+/// held back, as the recorder or the clients measure; or that less was asked for, which clients
+/// that wait longer refute.
+fn held_or_less(growth: &Growth<'_>, case: &Case<'_>, latency: Option<&Progress>) -> Option<Finding> {
+    let late = || growth.late_at_clients(case, latency?);
+    let less = || match latency.is_some_and(|latency| held::clients::rose(case, latency)) {
+        true => None,
+        false => growth.less_demand(case),
+    };
+    growth.held_back(case).or_else(late).or_else(less)
+}
+
 /// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do,
 /// what acted all along is not in them: the whole run is judged as well, and the frame is that in
 /// which the costliest cause was found. What only the other frame shows is kept.
@@ -249,15 +261,14 @@ fn judge<'a>(
     let mut left = Vec::new();
     let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
     let found = explained(&merged.findings);
+    let latency = Progress::of_latency(recording, |series| timeline.usable(series));
     if is_told && found < LITTLE {
         merged.blind_spots.extend(jvms.iter().filter_map(|jvm| demand::unseen_sleeps(&case, *jvm)));
         let less = match growth.as_ref() {
-            Some(growth) if !growth.grew(&case) => {
-                growth.held_back(&case).or_else(|| growth.less_demand(&case))
-            }
+            Some(growth) if !growth.grew(&case) => held_or_less(growth, &case, latency.as_ref()),
             Some(_) => None,
-            None => Progress::of_latency(recording, |series| timeline.usable(series)).and_then(|latency| {
-                demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), &latency)
+            None => latency.as_ref().and_then(|latency| {
+                demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), latency)
             }),
         };
         merged.findings.extend(less.map(|less| of_the_rest(less, found)));
@@ -291,7 +302,7 @@ fn judge<'a>(
         // no slowness of theirs.
         let known = self::explained(&merged.findings).max(growth.most_share(&case));
         if is_told && found < LITTLE && known < MOSTLY {
-            let less = growth.held_back(&case).or_else(|| growth.less_demand(&case));
+            let less = held_or_less(&growth, &case, latency.as_ref());
             merged.findings.extend(less.map(|less| of_the_rest(less, known)));
         }
         with_holders(&case, &mut merged.findings, grown.of_holders);

@@ -309,7 +309,7 @@ fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String 
     let n = progress.values.len();
     let tick = quantity::millis(progress.tick_ns as f64 / 1e6);
     let level = progress.shown(usual.level);
-    let limit = progress.shown(usual.slow_below().max(0.0));
+    let limit = quantity::number(progress.shown(usual.slow_below()));
     let mut how = format!(
         "found on {} ({n} ticks of {tick}): usually {level} {unit} (standard deviation {}); ",
         progress.measured_on,
@@ -317,14 +317,17 @@ fn how(progress: &Progress, usual: &Usual, slow: usize, begin: usize) -> String 
         unit = progress.unit,
         level = quantity::number(level),
     );
-    let beyond = if progress.of_latency { "above" } else { "below" };
-    how += &match slow {
-        0 => format!("nowhere {beyond} {} {} for {MIN_TICKS} ticks", quantity::number(limit), progress.unit),
-        _ => format!(
-            "{} with at least {MIN_TICKS} ticks {beyond} {} {}, a lower level, a fall by half or a stretched tick",
+    let (beyond, level) = if progress.of_latency { ("above", "higher") } else { ("below", "lower") };
+    let by_half = if progress.of_latency { "a rise to twice the usual" } else { "a fall by half" };
+    // Where the series wavers so much, no tick can stand out by itself.
+    let ticks = (usual.slow_below() > 0.0).then(|| format!("{beyond} {limit} {}", progress.unit));
+    how += &match (slow, ticks) {
+        (0, Some(ticks)) => format!("nowhere {ticks} for {MIN_TICKS} ticks"),
+        (0, None) => "it wavers too much for a dip to stand out".to_owned(),
+        (_, ticks) => format!(
+            "{} with {}a {level} level, {by_half} or a stretched tick",
             quantity::plural(slow, "stretch", "stretches"),
-            quantity::number(limit),
-            progress.unit
+            ticks.map_or(String::new(), |ticks| format!("at least {MIN_TICKS} ticks {ticks}, ")),
         ),
     };
     if begin > 0 {

@@ -25,6 +25,11 @@ use crate::{Case, Evidence, Judgement, Rule, Window};
 /// Samples of application threads in the slow windows from which on their shares tell: of a
 /// hundred, one of a twentieth is off by half of itself at most, two times in three.
 const ENOUGH: usize = 100;
+/// What of the time in code that is not compiled yet its compiled form would have saved: the
+/// interpreter takes some twenty times as long as C2's code, C1's profiled code two and a half
+/// times. The rest is the work itself.
+const SAVED_OF_INTERPRETED: f64 = 0.95;
+const SAVED_OF_C1: f64 = 0.6;
 /// JVMs whose compilers are told one by one.
 const NAMED: usize = 5;
 
@@ -114,7 +119,7 @@ impl<'a> Support<'a> {
                     if is_slow {
                         taken += 1;
                         source = Some(s.source);
-                        *threads.entry(thread).or_default() += if before.is_some() { ms } else { 0.0 };
+                        *threads.entry(thread).or_default() += ms * before.map_or(0.0, saved);
                     }
                 }
                 _ => {}
@@ -128,7 +133,8 @@ impl<'a> Support<'a> {
         let cpu = Some(Processors::of(case, jit.jvm)).filter(|cpu| cpu.slow.active_ms > 0.0);
         let run_ms = match &cpu {
             Some(cpu) => {
-                let stretch = cpu.base.as_ref().unwrap_or(&cpu.slow).stretch();
+                let stretch = cpu.base.as_ref().map_or(f64::MAX, |base| base.stretch());
+                let stretch = stretch.min(cpu.slow.stretch());
                 let beyond = beyond_ms / slow.uncompiled_ms().max(f64::MIN_POSITIVE);
                 let of = |id, _: &_| threads.get(&id).copied().unwrap_or(0.0) * stretch * beyond;
                 cpu.slow.part(of) * cpu.slow.length_ms
@@ -266,6 +272,11 @@ pub(super) fn at_most_ms(jit: &JitCase<'_, '_>, case: &Case<'_>, bursts: &[Burst
     let ran = recording.samples.iter().filter(|s| own(s) && near.touches(s.t_ns, s.t_ns) && before(s));
     let ran_ms: f64 = ran.map(|s| s.weight.max(0) as f64 / 1e6).sum();
     Some(case.compile_ms(jit.jvm, &case.slow) + ran_ms)
+}
+
+/// See [`SAVED_OF_INTERPRETED`].
+fn saved(ran_as: FrameType) -> f64 {
+    if ran_as == FrameType::Interpreted { SAVED_OF_INTERPRETED } else { SAVED_OF_C1 }
 }
 
 /// The methods that are compiled from the beginning of bursts on.

@@ -7,6 +7,8 @@
 //!                                   └── held back ──┘                         the rest, in which it is nobody's
 //! ```
 
+pub(crate) mod clients;
+
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{figure, kind, live};
@@ -216,7 +218,7 @@ mod tests {
             ..crate::Loss::default()
         };
         let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
-        let grown = super::super::tests::grew(&[(crate::waits::Heading::Network, "", 2.0, spent)]);
+        let grown = crate::growth::tests::grew(&[(crate::waits::Heading::Network, "", 2.0, spent)]);
         Growth { jvm, ..grown }.held_back(&case)
     }
 

@@ -1,0 +1,250 @@
+//! The same by what clients measure: they wait for answers that no thread works on or waits for.
+//!
+//! What the recorder counts as a request ends with the first bytes of its answer. Clients measure
+//! up to the last ones: an answer that is sent in pieces, of which the last stands in a send buffer
+//! until the peer has acknowledged the first (Nagle's algorithm, RFC 896, beside an acknowledgement
+//! that is delayed by up to 40 ms on Linux, TCP_DELACK_MIN), is late for them alone.
+
+use fathom_recording::vocabulary::{figure, kind};
+use fathom_recording::{ProcessId, Role};
+
+use super::{BY_THREADS, HELD_RULE, LONGER, SENDS};
+use crate::growth::{Growth, LEADS, words};
+use crate::intervals::Intervals;
+use crate::windows::progress::Progress;
+use crate::{Case, Confidence, Evidence, Finding, Layer, Remedy, Window, quantity, thread_ledger};
+
+/// How many times as many calls that send an operation must make for its answer to be sent in more
+/// pieces.
+const MORE_PIECES: f64 = 1.5;
+/// How much later an answer must come for a delayed acknowledgement to be what it waits for,
+/// milliseconds: Linux delays by 40 to 200 ms.
+const DELAYED_ACK_MS: f64 = 30.0;
+
+/// Whether a latency that a series tells of is so much worse than usual that no less was asked for.
+pub(crate) fn rose(case: &Case<'_>, latency: &Progress) -> bool {
+    matches!(took(case, latency), Some((slow, base)) if slow >= LONGER * base)
+}
+
+/// What operations took in the slow windows and in the base, milliseconds.
+fn took(case: &Case<'_>, latency: &Progress) -> Option<(f64, f64)> {
+    let mean = |windows: &[Window]| latency.mean_shown(windows).filter(|ms| ms.is_finite() && *ms > 0.0);
+    Some((mean(&case.slow)?, mean(&case.base)?)).filter(|_| latency.unit == "ms")
+}
+
+impl Growth<'_> {
+    /// That clients wait for answers longer than threads spend on them more; `None` where they do
+    /// not, or threads do.
+    pub(crate) fn late_at_clients(&self, case: &Case<'_>, latency: &Progress) -> Option<Finding> {
+        let lost_ms = case.loss.lost_ms;
+        let (slow, base) = took(case, latency)?;
+        let operations = operations(case, &case.slow)?;
+        let (threads, usual) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
+        let (longer, by_threads) = (slow - base, (threads - usual).max(0.0));
+        let cost_ms = ((longer - by_threads) * operations).min(lost_ms);
+        if slow < LONGER * base || by_threads > BY_THREADS * longer || cost_ms < LEADS * lost_ms {
+            return None;
+        }
+        let pieces = Pieces::of(case, self.jvm).filter(|pieces| pieces.slow >= MORE_PIECES * pieces.base);
+        let delayed = pieces.filter(|_| longer - by_threads >= DELAYED_ACK_MS);
+        let sure = if delayed.is_some() { Confidence::Likely } else { Confidence::ConsistentWith };
+        let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);
+        let (now, before) = (words::time(slow), words::time(base));
+        let (spent, spent_before) = (words::time(threads), words::time(usual));
+        let where_it_is = match pieces {
+            Some(pieces) => format!("its answer is sent in more pieces ({})", pieces.in_words()),
+            None => "the rest passes where no thread of the process waits".to_owned(),
+        };
+        finding.title = format!(
+            "clients wait {now} instead of {before} for each operation, of which threads work or wait for {spent} instead of {spent_before}: \
+             {where_it_is}"
+        );
+        finding.culprit = match pieces {
+            Some(_) => "answers that are sent in pieces".into(),
+            None => "a buffer, a queue, the network or the clients".into(),
+        };
+        finding.why_confidence = match delayed {
+            Some(_) => {
+                "that clients wait, that threads do not and that an answer is sent in more calls was measured; the delay is as long as an \
+                 acknowledgement may be delayed, which was not seen itself"
+            }
+            None => {
+                "that clients wait and that threads do not was measured; what holds the answers was not: what clients measure has the network \
+                 and their own waiting in it"
+            }
+        }
+        .into();
+        finding.meaning = "The time between is nobody's in this process: an answer that was written into a buffer and not flushed or not sent, a \
+                           request that stands in a queue, the network, or a client that is slow itself."
+            .into();
+        finding.evidence = evidence(latency, (&now, &before), (&spent, &spent_before), pieces);
+        finding.remedies = remedies(pieces.is_some());
+        finding.verify = vec![format!("clients wait as long as before: {before} ({})", latency.measured_on)];
+        finding.windows.clone_from(&case.slow);
+        Some(finding)
+    }
+}
+
+fn evidence(
+    latency: &Progress,
+    (now, before): (&str, &str),
+    (spent, spent_before): (&str, &str),
+    pieces: Option<Pieces>,
+) -> Vec<Evidence> {
+    let measured = format!("{}: {now}, {before} in the base", latency.measured_on);
+    let threads = format!("what threads spend on an operation: {spent}, {spent_before} in the base");
+    let mut rows =
+        vec![Evidence::summed("clients", measured), Evidence::summed("ledger of threads", threads)];
+    rows.extend(pieces.map(|pieces| Evidence::summed("syscalls", pieces.in_words())));
+    rows
+}
+
+fn remedies(in_pieces: bool) -> Vec<Remedy> {
+    let remedy = |change: &str, applies_to: &str, risk: &str| Remedy {
+        change: change.into(),
+        applies_to: applies_to.into(),
+        risk: risk.into(),
+    };
+    if in_pieces {
+        return vec![
+            remedy(
+                "write an answer in one call: a BufferedOutputStream with one flush(), a gathering write of all of its buffers, Netty's write() with one \
+                 flush()",
+                "any JDK",
+                "",
+            ),
+            remedy(
+                "TCP_NODELAY at the connections that answer: Socket.setTcpNoDelay(true), StandardSocketOptions.TCP_NODELAY; in Netty \
+                 childOption(ChannelOption.TCP_NODELAY, true)",
+                "any JDK",
+                "more and smaller packets where many small writes are made",
+            ),
+        ];
+    }
+    vec![remedy(
+        "look at what stands between: buffers that are not flushed, queues before pools, timers and limits of rates, the network (ss -ti), the clients",
+        "any JDK",
+        "",
+    )]
+}
+
+/// Calls that send, for each operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pieces {
+    slow: f64,
+    base: f64,
+}
+
+impl Pieces {
+    /// Of the threads of an application; `None` where calls or operations were not counted.
+    fn of(case: &Case<'_>, jvm: ProcessId) -> Option<Self> {
+        let per = |windows: &[Window]| Some(sends(case, jvm, windows) / operations(case, windows)?);
+        let pieces = Self { slow: per(&case.slow)?, base: per(&case.base)? };
+        (pieces.base > 0.0).then_some(pieces)
+    }
+
+    fn in_words(self) -> String {
+        let number = quantity::number;
+        format!("{} calls that send an operation instead of {}", number(self.slow), number(self.base))
+    }
+}
+
+fn sends(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
+    let within = Intervals::of_windows(windows);
+    let spans = case.recording.spans_of(kind::SYSCALL_TOTALS).filter(|span| span.process() == jvm);
+    let of_application = spans.filter(|span| {
+        let thread = span.thread().and_then(|id| case.recording.threads.get(id.index()));
+        SENDS.contains(&span.name()) && thread.is_some_and(|thread| thread.role == Role::App)
+    });
+    let calls = of_application.map(|span| {
+        let length_ns = span.duration_ns().max(1) as f64;
+        let part = within.length_within_ns(span.t0_ns(), span.t1_ns()) as f64 / length_ns;
+        span.figure(figure::CALLS).filter(|calls| calls.is_finite()).unwrap_or(0.0) * part
+    });
+    calls.sum()
+}
+
+/// Operations that a series counts in windows.
+fn operations(case: &Case<'_>, windows: &[Window]) -> Option<f64> {
+    let counted = windows.iter().filter_map(|w| thread_ledger::operations(case.recording, *w));
+    Some(counted.sum::<f64>()).filter(|n| *n > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::vocabulary::series;
+    use fathom_recording::{Recording, SeriesInfo, SeriesKind, Sink, Source};
+
+    use super::*;
+    use crate::built::{Built, whole_run};
+    use crate::waits::Heading;
+
+    const S: i64 = 1_000_000_000;
+
+    /// A minute of a service that answers 100 operations a second, 20 in the middle third, each of
+    /// which clients wait `late_ms` for then and a millisecond else, with `sends` calls each.
+    fn service(late_ms: f64, sends: f64) -> (ProcessId, Recording) {
+        let mut built = Built::jvm("25", "G1", 60.0);
+        let source = built.recording.add_source(Source { format: "table".into(), ..Source::default() });
+        let mut column = |name: &str, unit: &str, kind, of: &dyn Fn(bool) -> f64| {
+            let info = SeriesInfo {
+                name: name.into(),
+                unit: unit.into(),
+                instance: String::new(),
+                kind,
+                process: None,
+                source,
+            };
+            let id = built.recording.add_series(info);
+            (0..60).for_each(|s| built.recording.point(id, s * S, S, of((20..40).contains(&s))));
+        };
+        column(series::THROUGHPUT, "ops/s", SeriesKind::Rate, &|slow| if slow { 20.0 } else { 100.0 });
+        column("avg_latency", "ms", SeriesKind::Latency, &|slow| if slow { late_ms } else { 1.0 });
+        built.watched("worker", 60.0);
+        built.counted_calls("worker", "write", 0.0, 20_000.0, 2_000.0);
+        built.counted_calls("worker", "write", 20.0, 20_000.0, 400.0 * sends);
+        (built.jvm, built.sealed())
+    }
+
+    fn late(late_ms: f64, sends: f64, spent: f64) -> (bool, Option<Finding>) {
+        let (jvm, recording) = service(late_ms, sends);
+        let loss = crate::Loss { lost_ms: 16_000.0, ..crate::Loss::default() };
+        let window = |from_s: i64, to_s: i64| vec![Window { from_ns: from_s * S, to_ns: to_s * S }];
+        let whole = whole_run(&recording);
+        let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
+        let latency = Progress::of_latency(&recording, |_| true).unwrap();
+        let grown = crate::growth::tests::grew(&[(Heading::Network, "", 0.5, spent)]);
+        (rose(&case, &latency), Growth { jvm, ..grown }.late_at_clients(&case, &latency))
+    }
+
+    #[test]
+    fn answers_in_pieces_that_come_as_late_as_an_acknowledgement_may_be_are_likely() {
+        let (rose, finding) = late(44.0, 3.0, 0.6);
+        let finding = finding.unwrap();
+        assert!(rose && finding.confidence == Confidence::Likely, "{finding:#?}");
+        assert_eq!(finding.culprit, "answers that are sent in pieces");
+        let title = "clients wait 44 ms instead of 1.00 ms for each operation, of which threads work or wait for 600 µs instead of 500 µs: its \
+                     answer is sent in more pieces (3.00 calls that send an operation instead of 1.00)";
+        assert_eq!(finding.title, title);
+        assert!(finding.remedies.iter().any(|remedy| remedy.change.contains("TCP_NODELAY")));
+    }
+
+    #[test]
+    fn answers_that_are_late_in_one_piece_may_be_held_anywhere() {
+        let (rose, finding) = late(44.0, 1.0, 0.6);
+        let finding = finding.unwrap();
+        assert!(rose && finding.confidence == Confidence::ConsistentWith);
+        assert!(
+            finding.title.ends_with("the rest passes where no thread of the process waits"),
+            "{}",
+            finding.title
+        );
+    }
+
+    #[test]
+    fn clients_that_wait_as_ever_or_for_what_threads_do_are_none() {
+        let (rose, finding) = late(1.2, 1.0, 0.6);
+        assert!(!rose && finding.is_none());
+        assert!(late(44.0, 3.0, 40.0).1.is_none(), "threads spend it");
+    }
+}
