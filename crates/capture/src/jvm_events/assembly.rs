@@ -267,7 +267,7 @@ impl Assembly {
         let Some(gc) = &mut self.gc else { return };
         let pool = record.text(1);
         let [_, used, committed, _] = record.numbers;
-        if gc.before.len().max(gc.after.len()) >= MAX_POOLS || used < 0 {
+        if gc.before.len().max(gc.after.len()) >= MAX_POOLS || used < 0 || !names::is_of_the_heap(&pool) {
             return;
         }
         if begin {

@@ -31,6 +31,17 @@ const PAUSES: [(&str, &str); 24] = [
     ("TryInitiateConcMark", "Pause Young (Concurrent Start)"),
 ];
 
+/// Beginnings of the names of memory pools outside of the heap (memoryPool.cpp, memoryService.cpp,
+/// JDK 8 to 25). The probes of a collection tell of all pools that its manager or any other looks
+/// after.
+const OUTSIDE_THE_HEAP: [&str; 5] =
+    ["CodeHeap ", "CodeCache", "Code Cache", "Metaspace", "Compressed Class Space"];
+
+/// Whether a memory pool is a part of the heap.
+pub fn is_of_the_heap(pool: &str) -> bool {
+    OUTSIDE_THE_HEAP.iter().all(|name| !pool.starts_with(name))
+}
+
 /// What a GC log calls the pause that an operation is; `None` when it is not known as one.
 pub fn known_pause(operation: &str) -> Option<&'static str> {
     // Shenandoah's have blanks in their names from JDK 22 on: "Shenandoah Init Marking".

@@ -62,6 +62,8 @@ super::metrics! {
     NOT_COMPILABLE = "methods-not-compilable", "{value|method|methods} {value?was|were} given up for compilation";
     /// CPU time in methods that have an intrinsic, as compiled Java code.
     NO_INTRINSIC = "intrinsic-as-java-code", "CPU time in them as code of C2: {methods}";
+    /// CPU time in methods that stay in the interpreter.
+    STAYS_INTERPRETED = "stays-interpreted", "CPU time in them as interpreted code, from the first to the last sample: {methods}";
     /// CPU time in one method.
     IN_METHOD = "cpu-time-in-method", "{method} ({value})";
     /// The argument that switches an intrinsic off.

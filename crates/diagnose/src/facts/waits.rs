@@ -18,6 +18,10 @@ super::metrics! {
     /// Time in which most threads of the application were stopped by a signal or the freezer.
     FROZEN = "process-stopped",
         "most threads of the application were stopped at once for {value}, in as much time of the base for {baseline}";
+    /// Time in which threads were stopped, one at a time; the share of the time in which they had
+    /// work.
+    TRACED = "threads-stopped-by-tracer",
+        "threads were stopped for {value} in all, {share} of the time in which they had work, {baseline} in the base";
     /// The longest time that one thread was stopped.
     FROZEN_LONGEST = "process-stopped-longest", "the longest: one thread was stopped for {value}";
     /// Safepoints that threads were slow to reach or to leave.

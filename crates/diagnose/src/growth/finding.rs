@@ -5,7 +5,7 @@ use fathom_recording::vocabulary::{kind, label};
 
 use super::callers::Callers;
 use super::parts::{Key, Part};
-use super::{Each, Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, sending, words};
+use super::{Each, Grown, Growth, Lead, MOST, PACE, PACE_RULE, RULE, SHOWN, on_threads, sending, words};
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
@@ -35,7 +35,10 @@ impl<'a> Growth<'a> {
         // Of windows that somebody chose, without a series, it is not known that anything was lost
         // in them.
         let is_lost = case.loss.lost_ms > 0.0;
-        let likely = share >= MOST && lead.part.holds && !by_change && !as_ever && !paced && is_lost;
+        // That threads wait for others, and who ended that is not known, is no cause yet.
+        let ends_in_a_wait = lead.behind.is_empty() && on_threads(key.heading);
+        let unclear = as_ever || paced || ends_in_a_wait;
+        let likely = share >= MOST && lead.part.holds && !by_change && !unclear && is_lost;
         let what = words::doing(key);
         // Who waits for it: as the waits were followed, else as they grew together.
         let way = lead.part.way();
@@ -118,6 +121,10 @@ impl<'a> Growth<'a> {
             quantity::share(share.min(1.0)),
             self.whose()
         );
+        if ends_in_a_wait {
+            finding.why_confidence +=
+                "; which threads ended these waits, and what they did meanwhile, was not recorded";
+        }
         if !is_lost {
             finding.why_confidence +=
                 "; no loss was measured, and it costs no more than the windows are long";

@@ -5,6 +5,9 @@ use crate::Case;
 use crate::intervals::Intervals;
 use crate::waits::Heading;
 
+/// What of a wait for who knows whom running time must have grown by to be the cause before it.
+const AS_MUCH: f64 = 0.5;
+
 /// The cause, and what waits behind it.
 pub(super) struct Lead<'g, 'a> {
     pub(super) part: &'g Grown<'a>,
@@ -26,6 +29,13 @@ pub(super) fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<L
     let first = grew.next()?;
     let resource = |g: &&'g Grown<'a>| !on_threads(g.key.heading);
     let root = Some(first).filter(resource).or_else(|| grew.find(resource));
+    // A wait of which nobody knows who ended it is what happened, and why it did is another part
+    // where that grew nearly as much.
+    if let Some(next) = root.filter(|g| !resource(&first) && g.holds && g.by() >= AS_MUCH * first.by())
+        && next.key.heading.is_running()
+    {
+        return Some(Lead { part: next, behind: Vec::new(), throughout: 0.0 });
+    }
     let Some(root) = root.filter(|g| g.holds && throughout(g) >= THROUGHOUT) else {
         return Some(Lead { part: first, behind: Vec::new(), throughout: throughout(first) });
     };

@@ -19,6 +19,7 @@
 
 mod attributed;
 pub(crate) mod busy_pools;
+mod busy_stage;
 mod callers;
 mod calls;
 pub(crate) mod demand;
@@ -391,6 +392,18 @@ impl<'a> Growth<'a> {
                 rest_ms -= cost_ms;
                 found.push(self.spread_finding(case, &spread, share, cost_ms, by_change));
                 left.retain(|g| spread.parts.iter().all(|m| m.cause != g.cause));
+            }
+        }
+        if let Some(stage) = busy_stage::find(case, self.jvm).filter(|_| found.len() < most) {
+            let behind = self.behind(&stage, &left);
+            let by: f64 = behind.iter().map(|g| g.by()).sum();
+            let share = by / self.all().max(f64::MIN_POSITIVE);
+            let others = left.iter().filter(|g| worked(g) && behind.iter().all(|b| b.cause != g.cause));
+            if share >= LEADS && by >= others.map(|g| g.by()).fold(0.0, f64::max) {
+                let cost_ms = (lost_ms * share).min(rest_ms);
+                rest_ms -= cost_ms;
+                found.push(self.stage_finding(case, &stage, &behind, cost_ms));
+                left.retain(|g| behind.iter().all(|b| b.cause != g.cause));
             }
         }
         while found.len() < most {

@@ -10,6 +10,9 @@ pub(super) const YIELDS_TO_SHARE: f64 = 0.2;
 /// The same of CPUs that others took where no loss was measured.
 pub(super) const USUAL_SHARE: f64 = 0.05;
 
+/// What a proven finding must explain of what the first one does to come before it.
+const ABOUT: f64 = 0.8;
+
 /// Rules on what a heap that is full of what is kept brings about.
 const FOLLOW_FROM_A_LEAK: [&str; 5] =
     ["gc-evacuation-failure", "gc-heap-too-small", "gc-allocation-stall", "out-of-memory", "jvm-stopped"];
@@ -50,6 +53,14 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
         Confidence::ConsistentWith => 0,
     };
     findings.sort_by(|a, b| weight_ms(b).total_cmp(&weight_ms(a)).then(sure(b).cmp(&sure(a))));
+    // Of two that explain about as much, what is proven comes before what only grew.
+    if let [first, second, ..] = findings
+        && first.confidence < Confidence::Proven
+        && second.confidence == Confidence::Proven
+        && weight_ms(second) >= ABOUT * weight_ms(first)
+    {
+        findings.swap(0, 1);
+    }
     // What a leak brings about stands behind it, and asks for other remedies.
     let is_leak = |f: &Finding| f.rule == HeapLeak.id() && f.confidence > Confidence::ConsistentWith;
     if let Some(leak) = findings.iter().position(is_leak) {

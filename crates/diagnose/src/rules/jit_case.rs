@@ -49,6 +49,11 @@ impl<'a> Task<'a> {
     }
 }
 
+/// "org.shop.Cart.add" of "org.shop.Cart.add(I)V".
+pub(crate) fn name_of(method: &str) -> &str {
+    method.split(['(', ' ']).next().unwrap_or(method)
+}
+
 /// The compilations of one JVM of a case, in the order in which they were asked for.
 pub(crate) struct JitCase<'c, 'a> {
     pub(crate) case: &'c Case<'a>,

@@ -26,6 +26,7 @@ mod jit_code_cache_full;
 mod jit_compile_burst;
 mod jit_deopt_loop;
 mod jit_intrinsic_missing;
+mod jit_never_compiled;
 mod jvm_stopped;
 mod lock_advice;
 pub(crate) mod lock_case;
@@ -55,6 +56,7 @@ pub const RULES: &[&dyn Rule] = &[
     &jit_code_cache_full::JitCodeCacheFull,
     &jit_deopt_loop::JitDeoptLoop,
     &jit_intrinsic_missing::JitIntrinsicMissing,
+    &jit_never_compiled::JitNeverCompiled,
     &gc_log_write_blocked::GcLogWriteBlocked,
     &gc_explicit::GcExplicit,
     &gc_metaspace::GcMetaspace,

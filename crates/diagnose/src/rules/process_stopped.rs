@@ -4,13 +4,18 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::{kind, source};
 
 use super::gc_case::{cited, remedy, summed};
+use super::processors::Processors;
 use crate::facts::{Value, waits as facts};
+use crate::intervals::Intervals;
 use crate::waits::frozen;
 use crate::waits::stack::ByStack;
 use crate::{Case, Confidence, Judgement, Layer, Rule, quantity};
 
 /// A stop that is worth a finding whatever it is of the whole, milliseconds: requests time out.
 const LONG_MS: f64 = 1_000.0;
+
+/// Share of the time in which threads have work that a tracer must take.
+const TRACED_SHARE: f64 = 0.05;
 
 /// The rule.
 pub struct ProcessStopped;
@@ -29,7 +34,8 @@ impl Rule for ProcessStopped {
          snapshot of a container or machine) stop every thread of a process wherever it is. Nothing runs, nothing is logged, and the \
          JVM does not know.\n\n\
          **Evidence.** Most threads of the application are off the CPU in the kernel's functions for stopped tasks \
-         (`do_signal_stop`, `ptrace_stop`, `do_freezer_trap`, `__refrigerator`) at the same time.\n\n\
+         (`do_signal_stop`, `ptrace_stop`, `do_freezer_trap`, `__refrigerator`) at the same time. Or each of them is, one at a time, for a good part of the time in which it had work: that is a tracer (`strace`, \
+         `gdb`), and who lets the threads go names it.\n\n\
          **Look-alikes.** A quota that is used up (the scheduler tells of it), a machine that is paused as a whole (its clock \
          and this recording stand as well), a stop by the JVM itself: each has other functions on its stacks.\n\n\
          **Ruled out** by the switches of the JVM's threads, none of which stood there for long."
@@ -55,6 +61,9 @@ impl Rule for ProcessStopped {
         let cost_ms = case.excess_ms(slow.length_ms(), base_ms);
         let source = source::SCHED;
         if cost_ms < LONG_MS && !case.matters(cost_ms) {
+            if let Some(traced) = Traced::of(case, jvm, &frozen) {
+                return Judgement::Found(Box::new(traced.finding(self, case, jvm)));
+            }
             return Judgement::RuledOut {
                 figure: format!(
                     "the process was stopped from outside for {}",
@@ -97,6 +106,71 @@ impl Rule for ProcessStopped {
         ];
         finding.windows = slow.windows();
         Judgement::Found(Box::new(finding))
+    }
+}
+
+/// Threads that are stopped one at a time: signals and freezers stop all of a process, a tracer
+/// each thread that makes a system call.
+struct Traced<'a> {
+    cost_ms: f64,
+    added_up_ms: f64,
+    /// Share of the time in which threads had work, slow and in the base.
+    share: (f64, f64),
+    by: Option<&'a str>,
+}
+
+impl<'a> Traced<'a> {
+    /// `None` where it costs too little to matter.
+    fn of(case: &Case<'a>, jvm: ProcessId, frozen: &frozen::Frozen<'a>) -> Option<Self> {
+        let cpu = Processors::of(case, jvm);
+        let stopped_ms = |windows: &[crate::Window]| frozen.added_up_ms(&Intervals::of_windows(windows));
+        let share = |windows: &[crate::Window], active_ms: f64| {
+            (stopped_ms(windows) / active_ms.max(f64::MIN_POSITIVE)).min(1.0)
+        };
+        let slow = share(&case.slow, cpu.slow.active_ms);
+        let base = cpu.base.as_ref().map_or(0.0, |base| share(&case.base, base.active_ms));
+        let cost_ms = (slow - base).max(0.0) * cpu.slow.any_active_ms;
+        let traced = Self {
+            cost_ms,
+            added_up_ms: stopped_ms(&case.slow),
+            share: (slow, base),
+            by: frozen.let_go_by(),
+        };
+        (case.matters(cost_ms) && traced.added_up_ms >= LONG_MS && slow >= TRACED_SHARE).then_some(traced)
+    }
+
+    fn finding(&self, rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId) -> crate::Finding {
+        let share = quantity::share;
+        let mut finding = case.finding(rule, jvm, Confidence::Likely, self.cost_ms);
+        let by = self.by.unwrap_or("a tracer");
+        finding.title = format!(
+            "{by} stopped threads of {} one at a time, for {} of the time in which they had work",
+            case.jvm_name(jvm),
+            share(self.share.0)
+        );
+        finding.culprit = by.into();
+        finding.why_confidence = "the scheduler saw threads stand in the kernel's functions for stopped tasks, not all at once; what else the tracer \
+                                  costs (its own CPU time, the way through the kernel) is not in the figure"
+            .into();
+        finding.meaning = "A tracer (strace, gdb, a debugger of native code) stops a thread twice for each system call and looks at it before it lets it \
+                           go."
+            .into();
+        finding.evidence.push(summed(
+            source::SCHED,
+            facts::TRACED
+                .is(Value::ms(self.added_up_ms))
+                .with("share", Value::share(self.share.0))
+                .over(Value::share(self.share.1)),
+        ));
+        finding.remedies = vec![remedy(
+            "end the tracer, or trace what it is asked for alone (strace --seccomp-bpf -f -e trace=…; perf trace, or fathom record, which \
+             stop no thread)",
+            "the host",
+            "none",
+        )];
+        finding.verify = vec!["/proc/PID/status: TracerPid is 0".into()];
+        finding.windows.clone_from(&case.slow);
+        finding
     }
 }
 

@@ -1,7 +1,9 @@
 //! When a process stood as a whole because it was stopped from outside: by SIGSTOP, a debugger, or
 //! the freezer of its cgroup.
 
-use fathom_recording::vocabulary::kind;
+use std::collections::BTreeMap;
+
+use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Recording, Role, Span};
 use rustc_hash::FxHashSet;
 
@@ -19,11 +21,30 @@ pub(crate) struct Frozen<'a> {
     pub(crate) moments: Intervals,
     /// The longest time that one of them was.
     pub(crate) longest: Option<Span<'a>>,
+    /// Each time that one of them was, whether others were or not.
+    pub(crate) each: Vec<(i64, i64)>,
+    /// Who let them go, by how often: of a thread that is traced, the tracer.
+    wakers: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Frozen<'a> {
+    /// How long threads were stopped in some moments, added up over threads, milliseconds.
+    pub(crate) fn added_up_ms(&self, within: &Intervals) -> f64 {
+        let ns = self.each.iter().map(|(from, to)| within.length_within_ns(*from, *to));
+        ns.sum::<i64>() as f64 / 1e6
+    }
+
+    /// The program that let threads go most often: "strace".
+    pub(crate) fn let_go_by(&self) -> Option<&'a str> {
+        let (name, _) = self.wakers.iter().max_by_key(|(_, times)| **times)?;
+        Some(name)
+    }
 }
 
 /// When a process was stopped from outside.
 pub(crate) fn of<'a>(recording: &'a Recording, stacks: &ByStack, process: ProcessId) -> Frozen<'a> {
-    let mut frozen = Frozen { moments: Intervals::default(), longest: None };
+    let mut frozen =
+        Frozen { moments: Intervals::default(), longest: None, each: Vec::new(), wakers: BTreeMap::new() };
     if !stacks.has(Heading::Frozen) {
         return frozen;
     }
@@ -35,6 +56,10 @@ pub(crate) fn of<'a>(recording: &'a Recording, stacks: &ByStack, process: Proces
     let mut ends: Vec<(i64, i64)> = Vec::new();
     for span in recording.spans_of(kind::SCHED_OFF).filter(|span| is_app(span) && stood(span)) {
         ends.extend([(span.t0_ns(), 1), (span.t1_ns(), -1)]);
+        frozen.each.push((span.t0_ns(), span.t1_ns()));
+        if let Some(waker) = span.label(label::WAKER) {
+            *frozen.wakers.entry(waker.rsplit_once(" (").map_or(waker, |(name, _)| name)).or_default() += 1;
+        }
         let longest = frozen.longest.as_ref().map_or(-1, Span::duration_ns);
         frozen.longest = if span.duration_ns() > longest { Some(span) } else { frozen.longest };
     }

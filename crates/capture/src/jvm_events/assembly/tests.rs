@@ -35,8 +35,12 @@ fn collection(at: i64) -> Vec<Record> {
     use Kind::*;
     let eden = ["G1 Young Generation", "G1 Eden Space"];
     let old = ["G1 Young Generation", "G1 Old Gen"];
+    let outside = ["Metaspace", "CodeHeap 'profiled nmethods'", "Compressed Class Space"];
     let operation = ["G1CollectForAllocation"];
-    vec![
+    let of_outside = |kind, at: i64| {
+        outside.map(|pool| told(kind, at, 7, &["Metaspace Manager", pool], &[0, 7 * MB, 9 * MB, 0]))
+    };
+    let mut records = vec![
         told(SafepointBegin, at, 7, &[], &[]),
         told(OperationBegin, at + 100, 7, &operation, &[0]),
         told(GcBegin, at + 110, 7, &[], &[0]),
@@ -47,7 +51,11 @@ fn collection(at: i64) -> Vec<Record> {
         told(GcEnd, at + 190, 7, &["No GC", "G1 Evacuation Pause"], &[]),
         told(OperationEnd, at + 200, 7, &operation, &[0]),
         told(SafepointEnd, at + 230, 7, &[], &[]),
-    ]
+    ];
+    // Pools that are no part of the heap.
+    records.splice(7..7, of_outside(PoolEnd, at + 182));
+    records.splice(5..5, of_outside(PoolBegin, at + 122));
+    records
 }
 
 #[test]

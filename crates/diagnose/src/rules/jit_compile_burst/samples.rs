@@ -18,7 +18,7 @@ use crate::intervals::Intervals;
 use crate::quantity::{millis, share};
 use crate::rules::cpu_case::sharing;
 use crate::rules::gc_case::{blind, summed};
-use crate::rules::jit_case::JitCase;
+use crate::rules::jit_case::{JitCase, name_of};
 use crate::rules::processors::Processors;
 use crate::{Case, Evidence, Judgement, Rule, Window};
 
@@ -293,11 +293,6 @@ fn named(recording: &Recording, jvm: ProcessId) -> String {
         Some(pid) => format!("{} ({pid})", process.name),
         None => process.name.clone(),
     }
-}
-
-/// "org.shop.Cart.add" of "org.shop.Cart.add(I)V".
-fn name_of(method: &str) -> &str {
-    method.split(['(', ' ']).next().unwrap_or(method)
 }
 
 /// Whether a stack is in code that was not what C2 makes of it later: interpreted, or C1's, of a

@@ -1,0 +1,102 @@
+//! A row of stages: sessions hand over to a writer, which answers them.
+
+use fathom_recording::FrameType::{C2, Kernel};
+use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::{Role, Sink};
+
+use super::*;
+use crate::Diagnosis;
+use crate::growth::tests::{Service, is_slow};
+
+const TAKE: [(&str, fathom_recording::FrameType); 4] = [
+    ("futex_wait", Kernel),
+    ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await", C2),
+    ("shop.Ring.waitFor", C2),
+    ("shop.Journal.run", C2),
+];
+const GET: [(&str, fathom_recording::FrameType); 3] =
+    [("futex_wait", Kernel), ("java.util.concurrent.CompletableFuture.get", C2), ("shop.Session.answer", C2)];
+const WRITE: [(&str, fathom_recording::FrameType); 4] = [
+    ("pipe_write", Kernel),
+    ("ksys_write", Kernel),
+    ("java.io.FileOutputStream.write", C2),
+    ("shop.Journal.write", C2),
+];
+
+/// Six sessions that wait for most of each tenth of a second, and `writers` that write for the
+/// given part of it, usually and while it is slow, and wait for work else, brought by `woken_by`;
+/// `left`: how many of them there are while it is slow.
+fn diagnosis(writers: i64, left: i64, write_ms: (i64, i64), woken_by: &str) -> Diagnosis {
+    let mut service = Service::of((300.0, 60.0));
+    let get = service.stack(&GET);
+    let (take, write) = (service.stack(&TAKE), service.stack(&WRITE));
+    let named = |service: &mut Service, tid: i64, name: &str, to_ms: i64| {
+        let thread = service.built.recording.thread(service.built.jvm, Some(tid), name, Role::App);
+        service.row(kind::SCHED_WATCHED, thread, (0, to_ms), None, &[]);
+        thread
+    };
+    for i in 0..6 {
+        let session = named(&mut service, 100 + i, &format!("session-{i}"), 60_000);
+        for tenth in 0..600 {
+            let length = if is_slow(tenth / 10) { 98 } else { 40 };
+            // Who ended the wait is not known, as of virtual threads.
+            service.row(kind::SCHED_OFF, session, (tenth * 100, tenth * 100 + length), Some(get), &[]);
+        }
+    }
+    for i in 0..writers {
+        let ends_ms = if i < left { 60_000 } else { 20_000 };
+        let writer = named(&mut service, 200 + i, &format!("journal-{i}"), ends_ms);
+        for tenth in 0..ends_ms / 100 {
+            let at = tenth * 100;
+            let wrote = at + if is_slow(tenth / 10) { write_ms.1 } else { write_ms.0 };
+            service.row(
+                kind::SCHED_OFF,
+                writer,
+                (at, wrote),
+                Some(write),
+                &[(label::PATH, "/run/audit.pipe")],
+            );
+            if wrote < at + 100 {
+                let waker = [(label::WAKER, woken_by)];
+                service.row(kind::SCHED_OFF, writer, (wrote, at + 100), Some(take), &waker);
+            }
+        }
+    }
+    service.diagnosis()
+}
+
+fn stages(diagnosis: &Diagnosis) -> Vec<&Finding> {
+    diagnosis.findings.iter().filter(|finding| finding.rule == STAGE_RULE).collect()
+}
+
+#[test]
+fn the_stage_that_never_waits_for_work_any_more_is_what_the_others_wait_for() {
+    let diagnosis = diagnosis(1, 1, (30, 97), "session-3 (103)");
+    let [stage] = stages(&diagnosis)[..] else { panic!("{diagnosis:#?}") };
+    assert_eq!(diagnosis.findings[0].rule, STAGE_RULE, "{diagnosis:#?}");
+    assert_eq!(stage.confidence, Confidence::Likely, "{stage:#?}");
+    assert!(
+        stage.title.starts_with("thread journal-0 is always busy (97% of the time, 30% in the base)"),
+        "{stage:#?}"
+    );
+    assert!(stage.culprit.contains("/run/audit.pipe"), "{stage:#?}");
+    assert!(stage.share.is_some_and(|share| share > 0.9), "{stage:#?}");
+}
+
+#[test]
+fn of_a_pool_of_which_most_threads_ended_those_that_are_left_are_busy() {
+    let diagnosis = diagnosis(6, 1, (40, 97), "session-3 (103)");
+    let [stage] = stages(&diagnosis)[..] else { panic!("{diagnosis:#?}") };
+    assert!(stage.title.starts_with("5 of 6 threads of journal ended"), "{stage:#?}");
+    assert!(stage.remedies[0].change.contains("UncaughtExceptionHandler"), "{stage:#?}");
+}
+
+#[test]
+fn a_stage_with_time_to_spare_or_that_nobody_hands_anything_to_is_none() {
+    let spare = diagnosis(1, 1, (30, 80), "session-3 (103)");
+    assert!(stages(&spare).is_empty(), "{spare:#?}");
+    let always_busy = diagnosis(1, 1, (90, 97), "session-3 (103)");
+    assert!(stages(&always_busy).is_empty(), "{always_busy:#?}");
+    let alone = diagnosis(1, 1, (30, 97), "kworker (9)");
+    assert!(stages(&alone).is_empty(), "{alone:#?}");
+}

@@ -1,0 +1,229 @@
+//! `jit-never-compiled`: a hot method runs in the interpreter for good.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fathom_recording::vocabulary::{fact, sample};
+use fathom_recording::{FrameType, ProcessId};
+
+use super::cpu_case::{Cpu, Seen, unseen};
+use super::gc_case::{remedy, summed};
+use super::jit_case::{JitCase, name_of};
+use crate::facts::{Value, compile};
+use crate::waits::queues::is_java;
+use crate::{Case, Confidence, Finding, Judgement, Layer, Remedy, Rule, quantity};
+
+/// How long a method must have run in the interpreter to be one that is never compiled,
+/// nanoseconds: a hot one is compiled by C1 after some thousand calls or loops, in milliseconds.
+const FOR_GOOD_NS: i64 = 5_000_000_000;
+/// Share of the JVM's CPU time from which on a method counts.
+const COUNTS: f64 = 0.05;
+/// What compiled code would save of the interpreter's time: it takes some twenty times as long.
+const SAVED: f64 = 0.95;
+/// Methods that are named.
+const NAMED: usize = 3;
+/// A JVM without compilers.
+const INT: &str = "-Xint";
+
+/// The rule.
+pub struct JitNeverCompiled;
+
+impl Rule for JitNeverCompiled {
+    fn id(&self) -> &'static str {
+        "jit-never-compiled"
+    }
+
+    fn layer(&self) -> Layer {
+        Layer::Jit
+    }
+
+    fn about(&self) -> &'static str {
+        "A method that is hot is compiled within milliseconds of running. Some never are: a method of more than 8,000 bytes of \
+         bytecode (`HugeMethodLimit`; generated parsers, rule tables, template and script code), one that is excluded \
+         (`-XX:CompileCommand`), one on which a compiler has given up, or all with `-Xint`. They run in the interpreter for good, some twenty \
+         times slower, and a profile shows a hot method without a word on why.\n\n\
+         **Evidence.** CPU samples whose innermost Java frame is an interpreted one of the same method, from first to last over 5 s or \
+         more, and no compilation of that method where compilations were recorded.\n\n\
+         **Look-alikes.** Code that has just become hot is interpreted for a moment, and then compiled: `jit-compile-burst`. Code that is thrown \
+         away and compiled again: `jit-deopt-loop`. A full code cache: `jit-code-cache-full`.\n\n\
+         **Cost.** Nineteen twentieths of the time in these methods: what compiled code would save.\n\n\
+         **Ruled out** by the CPU time in interpreted methods that stay so."
+    }
+
+    fn needs(&self) -> &'static [crate::Sight] {
+        &[crate::Sight::CpuSamples]
+    }
+
+    fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
+        let Some(cpu) = Cpu::of(case, jvm, interpreted) else { return unseen(self) };
+        let compilations = JitCase::read(case, jvm);
+        let compiled: BTreeSet<&str> = compilations.tasks.iter().map(|task| name_of(task.method())).collect();
+        let lasting = lasting(case, jvm);
+        let stays = |method: &str| {
+            let long = lasting.get(method).is_some_and(|ns| *ns >= FOR_GOOD_NS);
+            long && !compiled.contains(method) && cpu.share(|one| one == method) >= COUNTS
+        };
+        let cost_ms = match cpu.worth("methods that stay in the interpreter", stays) {
+            Ok(cost_ms) => cost_ms * SAVED,
+            Err(ruled_out) => return ruled_out,
+        };
+        let methods: Vec<(&str, f64)> = cpu.by().into_iter().filter(|(name, _)| stays(name)).collect();
+        Judgement::Found(Box::new(found(self, &cpu, jvm, (&methods, !compiled.is_empty()), cost_ms)))
+    }
+}
+
+/// The innermost Java method of a stack, where it is interpreted.
+fn interpreted<'a>(frames: &[Seen<'a>]) -> Option<&'a str> {
+    let innermost = frames.iter().find(|frame| is_java(frame.by))?;
+    (innermost.by == FrameType::Interpreted).then_some(innermost.name)
+}
+
+/// From the first to the last time that each method was seen to run interpreted, nanoseconds.
+fn lasting<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeMap<&'a str, i64> {
+    let recording = case.recording;
+    let Some(kind) = recording.strings.find(sample::CPU) else { return BTreeMap::new() };
+    let mut seen: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    for sample in recording.samples.iter().filter(|s| s.kind == kind && s.process == jvm) {
+        let mut at = sample.stack;
+        while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+            let Some(frame) = recording.frames.get(node.frame.index()) else { break };
+            if is_java(frame.frame_type) {
+                if frame.frame_type == FrameType::Interpreted {
+                    let name = recording.strings.get(frame.name);
+                    let ends = seen.entry(name).or_insert((sample.t_ns, sample.t_ns));
+                    *ends = (ends.0.min(sample.t_ns), ends.1.max(sample.t_ns));
+                }
+                break;
+            }
+            at = node.parent;
+        }
+    }
+    seen.into_iter().map(|(name, (first, last))| (name, last.saturating_sub(first))).collect()
+}
+
+fn found(
+    rule: &dyn Rule,
+    cpu: &Cpu<'_, '_>,
+    jvm: ProcessId,
+    (methods, told): (&[(&str, f64)], bool),
+    cost_ms: f64,
+) -> Finding {
+    let is_one = |name: &str| methods.iter().any(|(method, _)| *method == name);
+    let arguments = cpu.case.recording.processes.get(jvm.index()).and_then(|p| p.fact(fact::JVM_ARGS));
+    let no_compilers = arguments.is_some_and(|args| args.split_whitespace().any(|arg| arg == INT));
+    let (confidence, why) = match (no_compilers, told) {
+        (true, _) => (Confidence::Likely, "the flag that switches the compilers off was given"),
+        (_, true) => (
+            Confidence::Likely,
+            "compilations were recorded, and none of these methods; how large a method is was not seen, and how much faster its compiled code would \
+             be was not measured",
+        ),
+        (_, false) => (
+            Confidence::ConsistentWith,
+            "it stayed in the interpreter for longer than any hot method does; compilations were not recorded",
+        ),
+    };
+    let mut finding = cpu.case.finding(rule, jvm, confidence, cost_ms);
+    finding.why_confidence = why.into();
+    let most = methods.first().map_or("", |(method, _)| *method);
+    let others = match methods.len() {
+        0 | 1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    let share = quantity::share(cpu.share(is_one));
+    finding.title = match no_compilers {
+        true => format!(
+            "the JVM runs without its compilers ({INT}): {share} of its CPU time is in the interpreter"
+        ),
+        false => format!(
+            "{most}{others} is never compiled and runs in the interpreter: {share} of the JVM's CPU time"
+        ),
+    };
+    finding.culprit = if no_compilers { INT.to_owned() } else { most.to_owned() };
+    finding.meaning = "The interpreter takes some twenty times as long as compiled code. A method that stays in it is too large for the compilers \
+                       (8,000 bytes of bytecode), was excluded, or one of them gave up on it."
+        .into();
+    finding.windows = cpu.case.slow.clone();
+    let one =
+        |(name, ms): &(&str, f64)| compile::IN_METHOD.is(Value::ms(*ms)).with("method", Value::name(*name));
+    let list = Value::list(methods.iter().take(NAMED).map(one));
+    finding.evidence.push(summed(cpu.source(), compile::STAYS_INTERPRETED.fact().with("methods", list)));
+    finding.remedies = remedies(no_compilers);
+    finding.verify = vec![
+        "fathom record again: the method is a frame of C2's (fathom flame --top)".into(),
+        "javap -c -p CLASS: the last bytecode index of the method is below 8,000".into(),
+    ];
+    finding
+}
+
+fn remedies(no_compilers: bool) -> Vec<Remedy> {
+    if no_compilers {
+        return vec![remedy(format!("leave out {INT}"), "the JVM's arguments", "none known")];
+    }
+    vec![
+        remedy(
+            "see how large it is (javap -c -p CLASS: the last bytecode index); split a method of more than 8,000 bytes of bytecode, or let the \
+             generator do so",
+            "the code",
+            "none known",
+        ),
+        remedy(
+            "-XX:-DontCompileHugeMethods",
+            "JDK 8 and later",
+            "compilers take long, and much memory, for such methods; C2 may still give up",
+        ),
+        remedy(
+            "leave out what excludes it (-XX:CompileCommand=exclude,…, a .hotspot_compiler file), if it is excluded",
+            "the JVM's arguments",
+            "if it was excluded because of a bug, that must be mended in this JDK first",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::{Built, jit_task, judged};
+    use FrameType::{C2, Interpreted};
+
+    const PRICE: &str = "shop.Rules.price";
+
+    /// So many tenths of a second of a thread, 80% of them in a method.
+    fn run(tenths: u32, by: FrameType) -> Built {
+        let mut built = Built::jvm("17", "G1", 20.0);
+        for i in 0..tenths {
+            let method = if i % 5 == 0 { ("shop.Cart.add", C2) } else { (PRICE, by) };
+            built.on_cpu("worker", &[method, ("shop.Shop.sell", C2)], f64::from(i) / 10.0, 100.0);
+        }
+        built
+    }
+
+    fn judge(built: Built) -> Judgement {
+        judged(&JitNeverCompiled, &built.sealed())
+    }
+
+    #[test]
+    fn a_method_that_is_interpreted_for_long_and_never_compiled_is_found() {
+        let mut built = run(150, Interpreted);
+        jit_task(&mut built, "shop.Cart.add(I)V", 0.0, 0.0, 5.0, 4);
+        let Judgement::Found(finding) = judge(built) else { panic!("not found") };
+        assert_eq!((finding.culprit.as_str(), finding.confidence), (PRICE, Confidence::Likely));
+        assert!(finding.title.contains("80% of the JVM's CPU time"), "{}", finding.title);
+        assert!(finding.remedies.iter().any(|r| r.change == "-XX:-DontCompileHugeMethods"), "{finding:#?}");
+        let Judgement::Found(untold) = judge(run(150, Interpreted)) else { panic!("not found") };
+        assert_eq!(untold.confidence, Confidence::ConsistentWith);
+        let mut int = run(150, Interpreted);
+        int.fact(fact::JVM_ARGS, "-Xmx1g -Xint");
+        let Judgement::Found(int) = judge(int) else { panic!("not found") };
+        assert_eq!(int.culprit, INT);
+    }
+
+    #[test]
+    fn a_method_that_is_compiled_in_the_end_or_was_just_begun_is_none() {
+        let mut compiled = run(150, Interpreted);
+        jit_task(&mut compiled, "shop.Rules.price(I)J", 14.0, 0.0, 5.0, 4);
+        assert!(matches!(judge(compiled), Judgement::RuledOut { .. }));
+        assert!(matches!(judge(run(40, Interpreted)), Judgement::RuledOut { .. }), "four seconds");
+        assert!(matches!(judge(run(150, C2)), Judgement::RuledOut { .. }));
+        assert!(matches!(judge(Built::jvm("17", "G1", 10.0)), Judgement::CannotTell(_)));
+    }
+}
