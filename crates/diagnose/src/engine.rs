@@ -262,14 +262,20 @@ fn judge<'a>(
     let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
     let found = explained(&merged.findings);
     let latency = Progress::of_latency(recording, |series| timeline.usable(series));
-    if is_told && found < LITTLE {
+    // Clients that are answered as soon as ever refute that operations took longer, whatever threads
+    // wait for between them.
+    let asked_less = latency.as_ref().filter(|_| is_told && found < LITTLE).and_then(|latency| {
+        demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), latency)
+    });
+    let is_asked_less = asked_less.is_some();
+    if let Some(less) = asked_less {
+        merged.findings.push(of_the_rest(less, found));
+        merge::by_cost(&mut merged.findings);
+    } else if is_told && found < LITTLE {
         merged.blind_spots.extend(jvms.iter().filter_map(|jvm| demand::unseen_sleeps(&case, *jvm)));
         let less = match growth.as_ref() {
             Some(growth) if !growth.grew(&case) => held_or_less(growth, &case, latency.as_ref()),
-            Some(_) => None,
-            None => latency.as_ref().and_then(|latency| {
-                demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), latency)
-            }),
+            _ => None,
         };
         merged.findings.extend(less.map(|less| of_the_rest(less, found)));
         merge::by_cost(&mut merged.findings);
@@ -282,7 +288,7 @@ fn judge<'a>(
         merged.findings.extend(held.map(|held| of_the_rest(held, found)));
         merge::by_cost(&mut merged.findings);
     }
-    if let Some(mut growth) = growth.filter(|growth| growth.grew(&case)) {
+    if let Some(mut growth) = growth.filter(|growth| !is_asked_less && growth.grew(&case)) {
         let too_small = growth.limit(&case, &mut merged.findings);
         limited.extend(too_small.iter().map(|row| row.rule.clone()));
         merged.ruled_out.extend(too_small);

@@ -159,10 +159,7 @@ impl Samples {
                 continue;
             }
             let number = thread.number;
-            let same = |open: &Open| {
-                // A lock may be moved by the collector, and its owner may be another one.
-                open.waited == waited && open.thread.frames == thread.frames
-            };
+            let same = |open: &Open| open.waited == waited && is_same_wait(&open.thread, &thread);
             let open = match before.remove(&number) {
                 Some(open) if same(&open) => Open { thread, ..open },
                 last => {
@@ -206,6 +203,17 @@ impl Open {
     }
 }
 
+/// Whether a thread stands in the same wait as when it was looked at before, as far as can be seen. A
+/// lock may be moved by the collector and have another owner meanwhile. Of what has no owner, a
+/// future or a condition, another address is another wait: an operation that waits in the same place
+/// as the one before has a future of its own. Where the collector has moved that, one long wait is
+/// written as two that follow each other.
+fn is_same_wait(before: &VirtualThread, now: &VirtualThread) -> bool {
+    let unowned = |thread: &VirtualThread| thread.blocker.filter(|it| it.owner.is_none()).map(|it| it.at);
+    let is_other = matches!((unowned(before), unowned(now)), (Some(one), Some(other)) if one != other);
+    before.frames == now.frames && !is_other
+}
+
 fn open(vm: &Vm) -> Result<Reader> {
     let code = CodeCache::read(vm)?;
     Ok(Reader {
@@ -238,4 +246,29 @@ fn stack(symbols: &mut Symbolizer, thread: &VirtualThread, cx: &mut Context<'_>)
         }
     }
     stack
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_hotspot::virtual_threads::Blocker;
+
+    use super::*;
+
+    #[test]
+    fn another_future_in_the_same_place_is_another_wait_and_a_lock_that_moved_is_not() {
+        let waits_for = |at: u64, owner: Option<u64>, pc: u64| VirtualThread {
+            number: 41,
+            state: State::Parked,
+            blocker: Some(Blocker { at, header: [0; 2], owner }),
+            frames: vec![WalkedFrame::Stub { pc }],
+            cut: None,
+        };
+        let future = waits_for(0x1000, None, 7);
+        assert!(is_same_wait(&future, &waits_for(0x1000, None, 7)));
+        assert!(!is_same_wait(&future, &waits_for(0x2000, None, 7)));
+        assert!(!is_same_wait(&future, &waits_for(0x1000, None, 8)), "another place");
+        assert!(is_same_wait(&waits_for(0x1000, Some(3), 7), &waits_for(0x2000, Some(4), 7)), "a lock");
+        let for_a_socket = VirtualThread { blocker: None, ..future.clone() };
+        assert!(is_same_wait(&for_a_socket, &for_a_socket.clone()));
+    }
 }

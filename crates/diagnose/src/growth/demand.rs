@@ -26,6 +26,8 @@ const AS_LONG: &str = "on average each took no longer";
 /// What all operations together may take longer, as a share of the loss, for most of it to be no
 /// slowness of theirs.
 const HARDLY: f64 = 0.5;
+/// Share of the ticks that must tell of a latency.
+const NEARLY_ALL: f64 = 0.9;
 /// What the rate of operations must fall to, of what is usual.
 const FELL: f64 = 0.9;
 /// What the recorder calls them, and the method at the root of their stacks.
@@ -130,7 +132,13 @@ pub(crate) fn by_latency(case: &Case<'_>, process: ProcessId, latency: &Progress
         stats::median(&stats::sorted(took))
     };
     let (slow, base) = (typical(&case.slow)?, typical(&case.base)?);
-    if slow > AS_EVER * base {
+    // A few that take long show in the mean; those that are not answered at all in no figure.
+    let mean = (latency.mean_shown(&case.slow)?, latency.mean_shown(&case.base)?);
+    let told = |windows: &[Window]| {
+        let ticks: Vec<bool> = latency.within(windows).map(|tick| tick.is_some()).collect();
+        ticks.iter().filter(|tick| **tick).count() as f64 / ticks.len().max(1) as f64
+    };
+    if slow > AS_EVER * base || mean.0 > AS_EVER * mean.1 || told(&case.slow) < NEARLY_ALL {
         return None;
     }
     let shown = |took: f64| format!("{took:.3} {}", latency.unit);

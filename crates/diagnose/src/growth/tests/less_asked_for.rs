@@ -238,3 +238,33 @@ fn a_main_thread_that_keeps_its_jvm_alive_is_without_work() {
     assert_eq!(heading("main", &[(0, 50_000)]), Heading::Waiting, "it ended");
     assert_eq!(heading("worker-0", &[(0, 60_000)]), Heading::Waiting);
 }
+
+#[test]
+fn clients_that_are_answered_as_soon_as_ever_refute_that_operations_took_longer() {
+    // Connections that are kept open without a request: their threads wait for one.
+    let diagnosis = |late_ms: f64| {
+        let mut service = Service::of((300.0, 150.0));
+        for i in 0..8 {
+            let thread = service.thread(&format!("session-{i}"));
+            service.off(thread, &READ, (30, 85), &[(label::PEER, "10.0.0.7:5432")]);
+        }
+        let info = SeriesInfo {
+            name: "avg_latency".into(),
+            unit: "ms".into(),
+            instance: String::new(),
+            kind: SeriesKind::Latency,
+            process: None,
+            source: fathom_recording::SourceId(0),
+        };
+        let id = service.built.recording.add_series(info);
+        for s in 0..60 {
+            service.built.recording.point(id, s * S, S, if is_slow(s) { late_ms } else { 3.3 });
+        }
+        service.diagnosis()
+    };
+    let as_ever = diagnosis(3.4);
+    assert_eq!(as_ever.findings[0].rule, demand::DEMAND_RULE, "{as_ever:#?}");
+    assert!(as_ever.findings.iter().all(|finding| finding.rule != RULE), "{as_ever:#?}");
+    let longer = diagnosis(9.0);
+    assert_eq!(longer.findings[0].rule, RULE, "{longer:#?}");
+}
