@@ -314,6 +314,11 @@ fn judge<'a>(
         with_holders(&case, &mut merged.findings, grown.of_holders);
         merge::by_cost(&mut merged.findings);
     }
+    if case.whole_run {
+        let all_along = jvms.iter().filter_map(|jvm| growth::busy_stage::all_along(&case, *jvm));
+        merged.findings.extend(all_along.max_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms)));
+        merge::by_cost(&mut merged.findings);
+    }
     if !chosen.on_stops && (!chosen.by_change || merged.findings.is_empty()) {
         return Judged { case, windows, merged, left };
     }

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_recording::{ProcessId, ThreadId};
+use fathom_recording::{FrameType, ProcessId, ThreadId};
 
 use super::parts::Key;
 use super::places::Places;
@@ -36,6 +36,12 @@ const UNSEEN: f64 = 0.1;
 /// How often a second other threads must have brought such a pool something in the base for it to
 /// be a stage of theirs: a job of a timetable runs seldom.
 const BROUGHT_PER_S: f64 = 2.0;
+/// Over a whole run: the share of its time that one doing must make up, and how many others must wait
+/// for threads at a time.
+const ALL_ALONG: f64 = 0.9;
+const WAITING_ALL_ALONG: f64 = 2.0;
+const MEANING: &str = "A row of stages is as fast as the one that never waits for work. Making any other one faster, or giving it more threads, \
+                       changes nothing.";
 /// Share of its busy time that one doing must make up to be said to be what it is busy with.
 const MAINLY: f64 = 0.7;
 
@@ -50,6 +56,14 @@ struct Spent {
 }
 
 impl Spent {
+    /// Whether it had no time to spare, and had CPUs.
+    fn is_busy(&self) -> bool {
+        self.lived > 0.0
+            && self.waiting_share() <= HAS_NONE
+            && self.unseen <= UNSEEN * self.lived
+            && self.queued <= MOST * self.lived
+    }
+
     fn waiting_share(&self) -> f64 {
         self.waited / self.lived.max(f64::MIN_POSITIVE)
     }
@@ -75,21 +89,8 @@ pub(super) struct Stage<'a> {
 pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
     let chains = case.chains();
     let (slow, base) = (Intervals::of_windows(&case.slow), Intervals::of_windows(&case.base));
-    let mut pools: BTreeMap<Pool<'a>, (Vec<ThreadId>, Spent, Spent)> = BTreeMap::new();
-    let of_kernel = |id: &ThreadId| case.recording.threads[id.index()].tid.is_some();
-    for thread in chains.application_threads(jvm).into_iter().filter(of_kernel) {
-        let pool = pools.entry(Pool::of(chains, thread)).or_default();
-        add(chains, thread, &slow, &mut pool.1);
-        add(chains, thread, &base, &mut pool.2);
-        pool.0.push(thread);
-    }
-    let stages = pools.into_iter().filter(|(_, (_, now, usual))| {
-        now.lived > 0.0
-            && usual.waiting_share() >= HAD_TIME
-            && now.waiting_share() <= HAS_NONE
-            && now.unseen <= UNSEEN * now.lived
-            && now.queued <= MOST * now.lived
-    });
+    let stages = pools(case, jvm, (&slow, &base)).into_iter();
+    let stages = stages.filter(|(_, (_, now, usual))| now.is_busy() && usual.waiting_share() >= HAD_TIME);
     let brought = |threads: &[ThreadId]| {
         let ended = threads.iter().map(|thread| brought(chains, *thread, &case.base)).sum::<usize>();
         ended as f64 / (base.length_ms() / 1e3).max(f64::MIN_POSITIVE)
@@ -118,6 +119,22 @@ pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
         share: (doing.1 / now.lived, doing.2 / usual.lived.max(f64::MIN_POSITIVE)),
         longest: doing.3,
     })
+}
+
+/// The threads of each pool, with how they spent the slow time and the base.
+type Pools<'a> = BTreeMap<Pool<'a>, (Vec<ThreadId>, Spent, Spent)>;
+
+fn pools<'a>(case: &Case<'a>, jvm: ProcessId, (slow, base): (&Intervals, &Intervals)) -> Pools<'a> {
+    let chains = case.chains();
+    let mut pools = Pools::new();
+    let of_kernel = |id: &ThreadId| case.recording.threads[id.index()].tid.is_some();
+    for thread in chains.application_threads(jvm).into_iter().filter(of_kernel) {
+        let pool = pools.entry(Pool::of(chains, thread)).or_default();
+        add(chains, thread, slow, &mut pool.1);
+        add(chains, thread, base, &mut pool.2);
+        pool.0.push(thread);
+    }
+    pools
 }
 
 fn add(chains: &Chains<'_>, thread: ThreadId, within: &Intervals, spent: &mut Spent) {
@@ -166,8 +183,93 @@ fn mainly<'a>(
             (sum.0, sum.1) = (sum.0 + now, sum.1 + usual);
         }
     }
-    let (key, (now, usual, longest)) = by.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    // Short waits that were summed up have no peer or file, and are the same doing.
+    let mut headings: BTreeMap<Heading, (f64, f64)> = BTreeMap::new();
+    for (key, (now, usual, _)) in &by {
+        let sum = headings.entry(key.heading).or_default();
+        (sum.0, sum.1) = (sum.0 + now, sum.1 + usual);
+    }
+    let (heading, (now, usual)) = headings.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    let of_it = by.into_iter().filter(|(key, _)| key.heading == heading);
+    let is_named = |key: &Key<'_>| !key.place.is_empty() || !key.target.is_empty();
+    let (mut named, others): (Vec<_>, Vec<_>) = of_it.partition(|(key, _)| is_named(key));
+    named.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    let most = named.first().filter(|(_, sum)| sum.0 >= MOST * now);
+    let (key, longest) = match most {
+        Some((key, sum)) => (*key, sum.2),
+        None => (Key { heading, place: "", target: "" }, named.first().or(others.first())?.1.2),
+    };
     (now > 0.0).then_some((key, now, usual, longest))
+}
+
+/// Over a whole run, without a baseline: a thread that hardly does anything but write to a file or a
+/// pipe, force it to the disk or wait for a lock of it, while others wait for threads all the time.
+pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
+    let (run, none) = (Intervals::of_windows(&case.slow), Intervals::default());
+    let pools = pools(case, jvm, (&run, &none));
+    let busy = pools.iter().filter(|(_, (_, now, _))| now.is_busy());
+    let stages = busy.filter_map(|(pool, (threads, now, _))| {
+        let (key, ms, _, longest) = mainly(case, threads, (&run, &none))?;
+        (ms >= ALL_ALONG * now.lived && hands_to_kernel(case, longest)).then(|| Stage {
+            name: if threads.len() == 1 { case.chains().name(threads[0]) } else { pool.name },
+            count: (now.lived / run.length_ms().max(f64::MIN_POSITIVE), 0.0),
+            threads: threads.clone(),
+            busy: (1.0 - now.waiting_share(), 0.0),
+            key,
+            share: (ms / now.lived, 0.0),
+            longest,
+        })
+    });
+    let stage = stages.max_by(|a, b| a.share.0.total_cmp(&b.share.0))?;
+    let others = case.chains().application_threads(jvm).into_iter();
+    let waited: f64 = others
+        .filter(|thread| !stage.threads.contains(thread))
+        .filter_map(|thread| case.chains().by_heading(thread))
+        .map(|by| by[Heading::Waiting.index()].shared_ns(&run) as f64 / 1e6)
+        .sum();
+    let waiting = waited / run.length_ms().max(f64::MIN_POSITIVE);
+    if waiting < WAITING_ALL_ALONG {
+        return None;
+    }
+    let cost_ms = stage.share.0 * run.length_ms();
+    let layer = words::layer(stage.key.heading);
+    let mut finding = case.finding_by(STAGE_RULE, layer, jvm, Confidence::ConsistentWith, cost_ms);
+    let (doing, share) = (words::doing(&stage.key), quantity::share);
+    finding.title = format!(
+        "{} {doing} for {} of the time, while {waiting:.1} threads at a time wait for another thread",
+        stage.who(false),
+        share(stage.share.0)
+    );
+    finding.culprit = words::culprit(&stage.key);
+    finding.why_confidence =
+        "what the others wait for was not followed to it, and whether it was ever faster is not known".into();
+    finding.meaning = MEANING.into();
+    finding.evidence = vec![Evidence::summed(
+        "ledger of threads",
+        format!("{doing}: {} of the time; without work: {}", share(stage.share.0), share(1.0 - stage.busy.0)),
+    )];
+    finding.remedies = stage.remedies(false);
+    finding.verify = vec!["fathom ledger REC --by pool: it waits for work a good part of the time".into()];
+    let (thread, from_ns, to_ns) = stage.longest;
+    finding.chain = Some(case.chains().of_thread(thread, Window { from_ns, to_ns }));
+    Some(finding)
+}
+
+/// Whether a time off the CPU is one in which the thread gives something to the kernel, and not one
+/// in which it may have nothing to do: reading a pipe that nobody writes to looks as busy.
+fn hands_to_kernel(case: &Case<'_>, (thread, from, to): (ThreadId, i64, i64)) -> bool {
+    let recording = case.recording;
+    let mut at = case.chains().off_between(thread, from, to).next().and_then(|span| span.stack());
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let frame = recording.frames.get(node.frame.index());
+        let of_kernel = frame.filter(|frame| frame.frame_type == FrameType::Kernel);
+        let name = of_kernel.map_or("", |frame| recording.strings.get(frame.name));
+        if ["write", "sync", "lock_file"].iter().any(|part| name.contains(part)) {
+            return true;
+        }
+        at = node.parent;
+    }
+    false
 }
 
 impl<'a> Growth<'a> {
@@ -222,9 +324,7 @@ impl<'a> Growth<'a> {
              they wait for passes through {} was not seen itself",
             if stage.threads.len() == 1 { "this thread" } else { "these threads" }
         );
-        finding.meaning = "A row of stages is as fast as the one that never waits for work. Making any other one faster, or giving it more \
-                           threads, changes nothing."
-            .into();
+        finding.meaning = MEANING.into();
         let row = |text: String| Evidence::summed("ledger of threads", text);
         let mut rows = vec![
             row(format!(

@@ -19,7 +19,7 @@
 
 mod attributed;
 pub(crate) mod busy_pools;
-mod busy_stage;
+pub(crate) mod busy_stage;
 mod callers;
 mod calls;
 pub(crate) mod demand;

@@ -1,6 +1,7 @@
 //! The order of findings: what they cost, and what only sums up others behind what explains them.
 
-use crate::growth::PACE_RULE;
+use crate::growth::busy_stage::STAGE_RULE;
+use crate::growth::{PACE_RULE, RULE};
 use crate::rules::{CpuTakenByOthers, HeapLeak, yields};
 use crate::{Confidence, Finding, Rule};
 
@@ -55,7 +56,7 @@ pub(crate) fn by_cost(findings: &mut [Finding]) {
     findings.sort_by(|a, b| weight_ms(b).total_cmp(&weight_ms(a)).then(sure(b).cmp(&sure(a))));
     // Of two that explain about as much, what is proven comes before what only grew.
     if let [first, second, ..] = findings
-        && first.confidence < Confidence::Proven
+        && [RULE, STAGE_RULE].contains(&first.rule)
         && second.confidence == Confidence::Proven
         && weight_ms(second) >= ABOUT * weight_ms(first)
     {
