@@ -262,8 +262,8 @@ fn judge<'a>(
     let is_told = !case.lost_by.is_empty() && case.exchanges.is_none();
     let found = explained(&merged.findings);
     let latency = Progress::of_latency(recording, |series| timeline.usable(series));
-    // Clients that are answered as soon as ever refute that operations took longer, whatever threads
-    // wait for between them.
+    // Clients that are answered as soon as ever refute that operations took longer, whatever
+    // threads wait for between them.
     let asked_less = latency.as_ref().filter(|_| is_told && found < LITTLE).and_then(|latency| {
         demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), latency)
     });

@@ -203,11 +203,11 @@ impl Open {
     }
 }
 
-/// Whether a thread stands in the same wait as when it was looked at before, as far as can be seen. A
-/// lock may be moved by the collector and have another owner meanwhile. Of what has no owner, a
-/// future or a condition, another address is another wait: an operation that waits in the same place
-/// as the one before has a future of its own. Where the collector has moved that, one long wait is
-/// written as two that follow each other.
+/// Whether a thread stands in the same wait as when it was looked at before, as far as can be seen.
+/// A lock may be moved by the collector and have another owner meanwhile. Of what has no owner, a
+/// future or a condition, another address is another wait: an operation that waits in the same
+/// place as the one before has a future of its own. Where the collector has moved that, one long
+/// wait is written as two that follow each other.
 fn is_same_wait(before: &VirtualThread, now: &VirtualThread) -> bool {
     let unowned = |thread: &VirtualThread| thread.blocker.filter(|it| it.owner.is_none()).map(|it| it.at);
     let is_other = matches!((unowned(before), unowned(now)), (Some(one), Some(other)) if one != other);

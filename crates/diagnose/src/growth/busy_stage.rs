@@ -36,10 +36,12 @@ const UNSEEN: f64 = 0.1;
 /// How often a second other threads must have brought such a pool something in the base for it to
 /// be a stage of theirs: a job of a timetable runs seldom.
 const BROUGHT_PER_S: f64 = 2.0;
-/// Over a whole run: the share of its time that one doing must make up, and how many others must wait
-/// for threads at a time.
+/// Over a whole run: the share of its time that one doing must make up, and how many others must
+/// wait for threads at a time.
 const ALL_ALONG: f64 = 0.9;
 const WAITING_ALL_ALONG: f64 = 2.0;
+/// What they wait in then.
+const WAITS: [Heading; 4] = [Heading::Waiting, Heading::Lock, Heading::Monitor, Heading::NativeLock];
 const MEANING: &str = "A row of stages is as fast as the one that never waits for work. Making any other one faster, or giving it more threads, \
                        changes nothing.";
 /// Share of its busy time that one doing must make up to be said to be what it is busy with.
@@ -82,7 +84,7 @@ pub(super) struct Stage<'a> {
     /// Its share of their time, slow and in the base.
     share: (f64, f64),
     /// The longest time of it.
-    longest: (ThreadId, i64, i64),
+    longest: Longest,
 }
 
 /// The stage that lost most of the time that it had to spare.
@@ -160,7 +162,9 @@ fn brought(chains: &Chains<'_>, thread: ThreadId, windows: &[Window]) -> usize {
 
 /// What threads were busy with for most of the slow time, with milliseconds slow and in the base,
 /// and the longest of it.
-type Doing<'a> = (Key<'a>, f64, f64, (ThreadId, i64, i64));
+type Doing<'a> = (Key<'a>, f64, f64, Longest);
+type Doings = (f64, f64, Longest);
+type Longest = (ThreadId, i64, i64);
 
 fn mainly<'a>(
     case: &Case<'a>,
@@ -168,7 +172,7 @@ fn mainly<'a>(
     (slow, base): (&Intervals, &Intervals),
 ) -> Option<Doing<'a>> {
     let mut places = Places::of_recording(case.recording);
-    let mut by: BTreeMap<Key<'a>, (f64, f64, (ThreadId, i64, i64))> = BTreeMap::new();
+    let mut by: BTreeMap<Key<'a>, Doings> = BTreeMap::new();
     for thread in threads {
         for segment in segments::of(case.chains(), &mut places, *thread) {
             if segment.rests || on_threads(segment.key.heading) {
@@ -202,8 +206,9 @@ fn mainly<'a>(
     (now > 0.0).then_some((key, now, usual, longest))
 }
 
-/// Over a whole run, without a baseline: a thread that hardly does anything but write to a file or a
-/// pipe, force it to the disk or wait for a lock of it, while others wait for threads all the time.
+/// Over a whole run, without a baseline: a thread that hardly does anything but write to a file or
+/// a pipe, force it to the disk or wait for a lock of it, while others wait for threads all the
+/// time.
 pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
     let (run, none) = (Intervals::of_windows(&case.slow), Intervals::default());
     let pools = pools(case, jvm, (&run, &none));
@@ -225,7 +230,7 @@ pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
     let waited: f64 = others
         .filter(|thread| !stage.threads.contains(thread))
         .filter_map(|thread| case.chains().by_heading(thread))
-        .map(|by| by[Heading::Waiting.index()].shared_ns(&run) as f64 / 1e6)
+        .flat_map(|by| WAITS.map(|heading| by[heading.index()].shared_ns(&run) as f64 / 1e6))
         .sum();
     let waiting = waited / run.length_ms().max(f64::MIN_POSITIVE);
     if waiting < WAITING_ALL_ALONG {
@@ -257,7 +262,7 @@ pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
 
 /// Whether a time off the CPU is one in which the thread gives something to the kernel, and not one
 /// in which it may have nothing to do: reading a pipe that nobody writes to looks as busy.
-fn hands_to_kernel(case: &Case<'_>, (thread, from, to): (ThreadId, i64, i64)) -> bool {
+fn hands_to_kernel(case: &Case<'_>, (thread, from, to): Longest) -> bool {
     let recording = case.recording;
     let mut at = case.chains().off_between(thread, from, to).next().and_then(|span| span.stack());
     while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {

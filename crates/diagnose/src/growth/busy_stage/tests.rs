@@ -14,15 +14,18 @@ const TAKE: [(&str, fathom_recording::FrameType); 4] = [
     ("shop.Ring.waitFor", C2),
     ("shop.Journal.run", C2),
 ];
-const GET: [(&str, fathom_recording::FrameType); 3] =
-    [("futex_wait", Kernel), ("java.util.concurrent.CompletableFuture.get", C2), ("shop.Session.answer", C2)];
+const GET: [(&str, fathom_recording::FrameType); 4] = [
+    ("futex_wait", Kernel),
+    ("jdk.internal.misc.Unsafe.park", C2),
+    ("java.util.concurrent.CompletableFuture.get", C2),
+    ("shop.Session.answer", C2),
+];
 const WRITE: [(&str, fathom_recording::FrameType); 4] = [
     ("pipe_write", Kernel),
     ("ksys_write", Kernel),
     ("java.io.FileOutputStream.write", C2),
     ("shop.Journal.write", C2),
 ];
-
 /// Six sessions that wait for most of each tenth of a second, and `writers` that write for the
 /// given part of it, usually and while it is slow, and wait for work else, brought by `woken_by`;
 /// `left`: how many of them there are while it is slow.
@@ -99,4 +102,38 @@ fn a_stage_with_time_to_spare_or_that_nobody_hands_anything_to_is_none() {
     assert!(stages(&always_busy).is_empty(), "{always_busy:#?}");
     let alone = diagnosis(1, 1, (30, 97), "kworker (9)");
     assert!(stages(&alone).is_empty(), "{alone:#?}");
+}
+
+#[test]
+fn over_a_whole_run_a_thread_that_only_writes_while_others_wait_is_said() {
+    let said = |write_ms: i64, frames: &[(&str, fathom_recording::FrameType)]| {
+        let mut service = Service::uncounted();
+        let (get, write) = (service.stack(&GET), service.stack(frames));
+        let named = |service: &mut Service, tid: i64, name: &str| {
+            let thread = service.built.recording.thread(service.built.jvm, Some(tid), name, Role::App);
+            service.row(kind::SCHED_WATCHED, thread, (0, 60_000), None, &[]);
+            thread
+        };
+        let writer = named(&mut service, 200, "journal");
+        let sessions: Vec<_> =
+            (0..6).map(|i| named(&mut service, 100 + i, &format!("session-{i}"))).collect();
+        for tenth in 0..600 {
+            let at = tenth * 100;
+            for session in &sessions {
+                service.row(kind::SCHED_OFF, *session, (at, at + 90), Some(get), &[]);
+            }
+            service.row(kind::SCHED_OFF, writer, (at, at + write_ms), Some(write), &[]);
+        }
+        service.diagnosis().findings.into_iter().find(|finding| finding.rule == STAGE_RULE)
+    };
+    let stage = said(97, &WRITE).unwrap();
+    assert_eq!((stage.confidence, stage.share), (Confidence::ConsistentWith, None));
+    assert!(
+        stage.title.contains("shop.Journal.write for 97% of the time, while 5.4 threads"),
+        "{}",
+        stage.title
+    );
+    assert!(said(70, &WRITE).is_none(), "it has time to spare");
+    let read = [("pipe_read", Kernel), ("java.io.FileInputStream.read", C2), ("shop.Stdin.read", C2)];
+    assert!(said(97, &read).is_none(), "who reads may have nothing to do");
 }
