@@ -77,6 +77,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         Ok((chosen, judged))
     };
     let (mut chosen, mut judged) = judge_on(FindOn::Exchanges)?;
+    let fewer = windows::fewer_requests(&chosen, timeline.zero_ns);
     // That fewer exchanges were made, or that threads did something else, is no loss by itself:
     // where it comes to nothing, it is no reason to look away from the rest. Nor is it where it
     // comes to a small part without a mechanism, and a rule knows one elsewhere.
@@ -152,6 +153,11 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let fine = status::collector_is_fine(&case, &sights, &jvms).filter(|_| bad.is_empty());
     diagnosis.warnings.extend(bad);
     diagnosis.headline = headline::of(&diagnosis, case.whole_run, fine, chosen.slight);
+    // That is no loss by itself, and not what a reader may miss either.
+    if let Some(fewer) = fewer.filter(|_| chosen.exchanges.is_none()) {
+        diagnosis.windows.how += &format!("; {fewer}");
+        diagnosis.headline = format!("{fewer}; {}", diagnosis.headline);
+    }
     Ok(diagnosis)
 }
 
@@ -267,7 +273,7 @@ fn judge<'a>(
     let asked_less = latency.as_ref().filter(|_| is_told && found < LITTLE).and_then(|latency| {
         demand::by_latency(&case, jvms.first().copied().unwrap_or(ProcessId(0)), latency)
     });
-    let is_asked_less = asked_less.is_some();
+    let mut is_asked_less = asked_less.is_some();
     if let Some(less) = asked_less {
         merged.findings.push(of_the_rest(less, found));
         merge::by_cost(&mut merged.findings);
@@ -285,6 +291,10 @@ fn judge<'a>(
     let by_requests = !case.lost_by.is_empty() && case.exchanges.as_ref().is_some_and(|e| e.are_requests());
     if by_requests && found < LITTLE {
         let held = growth.as_ref().filter(|growth| !growth.grew(&case)).and_then(|g| g.held_back(&case));
+        is_asked_less = held.is_none() && growth.as_ref().is_some_and(|growth| growth.answers_as_ever(&case));
+        if is_asked_less {
+            merged.findings.retain(|finding| finding.confidence > Confidence::ConsistentWith);
+        }
         merged.findings.extend(held.map(|held| of_the_rest(held, found)));
         merge::by_cost(&mut merged.findings);
     }

@@ -4,12 +4,14 @@
 pub(crate) mod change;
 pub(crate) mod dips;
 mod exchanges;
+mod fewer;
 pub(crate) mod progress;
 pub(crate) mod spec;
 pub(crate) mod stops;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use fewer::fewer_requests;
 pub use spec::{Clock, MomentSpec, WindowError, WindowSpec};
 
 use std::cell::OnceCell;

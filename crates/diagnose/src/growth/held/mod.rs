@@ -25,6 +25,8 @@ pub const HELD_RULE: &str = "answers-held-back";
 const FEW: f64 = 20.0;
 /// How many times as long as usual a request must take.
 const LONGER: f64 = 1.5;
+/// How many times of the usual a request may take and be answered as soon as ever.
+const AS_EVER: f64 = 1.15;
 /// What of the time that requests take longer threads may spend more on them: beyond that they are
 /// not held back, but worked on or waited for.
 const BY_THREADS: f64 = 0.5;
@@ -138,6 +140,15 @@ impl Growth<'_> {
             vec![format!("requests are answered as soon as before: {before} (process.request-time)")];
         finding.windows.clone_from(&case.slow);
         Some(finding)
+    }
+}
+
+impl Growth<'_> {
+    /// Whether the requests that the recording counts were answered as soon as ever: then whatever
+    /// threads wait for is no slowness of theirs.
+    pub(crate) fn answers_as_ever(&self, case: &Case<'_>) -> bool {
+        let of = |windows: &[Window]| Answered::of(case.recording, self.jvm, windows);
+        of(&case.slow).zip(of(&case.base)).is_some_and(|(slow, base)| slow.ms <= AS_EVER * base.ms)
     }
 }
 
