@@ -19,6 +19,7 @@ mod bytes;
 mod chunk;
 mod collections;
 mod events;
+mod frames;
 mod layout;
 mod metadata;
 mod names;
@@ -147,7 +148,7 @@ impl Content {
     fn of(chunk: &Chunk<'_>) -> Option<Self> {
         let compressed = chunk.header.compressed;
         let types = |event: chunk::Event| {
-            let body = Bytes::new(chunk.data.get(..event.end)?, event.body, compressed);
+            let body = Bytes::up_to(chunk.data, event.body, event.end, compressed);
             (event.class == METADATA).then(|| Types::read(body))?
         };
         // The newest metadata event is where the header says, or else it is looked for.
@@ -175,7 +176,7 @@ impl Content {
         };
         let event = self.first.iter().find(is_jvm)?;
         let layout = Layout::of(&self.types, self.types.index(event.class)?, &["pid", "jvmStartTime"])?;
-        let mut bytes = Bytes::new(chunk.data.get(..event.end)?, event.body, chunk.header.compressed);
+        let mut bytes = Bytes::up_to(chunk.data, event.body, event.end, chunk.header.compressed);
         let mut values = [Value::Absent; 2];
         layout.read(&mut bytes, &chunk.header.clock(), &mut values)?;
         match values {
@@ -263,8 +264,7 @@ impl<'a> Walk<'_, 'a, '_> {
         let plan = plan.get_or_insert_with(|| Plan::of(&self.content.types, index));
         plan.count.all += 1;
         let Some((read, layout)) = &plan.kind else { return };
-        let data = self.chunk.data.get(..event.end).unwrap_or_default();
-        let mut bytes = Bytes::new(data, event.body, self.chunk.header.compressed);
+        let mut bytes = Bytes::up_to(self.chunk.data, event.body, event.end, self.chunk.header.compressed);
         let Some(values) = self.values.get_mut(..plan.fields) else { return };
         values.fill(Value::Absent);
         let done = layout
