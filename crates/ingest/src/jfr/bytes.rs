@@ -87,6 +87,11 @@ impl<'a> Bytes<'a> {
         self.data.get(from..self.at)
     }
 
+    /// All bytes up to the end.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.data.get(self.at..self.end).unwrap_or_default()
+    }
+
     /// Goes over `n` bytes.
     #[inline]
     pub(super) fn pass(&mut self, n: usize) -> Option<()> {
@@ -284,20 +289,24 @@ impl<'a> Bytes<'a> {
     }
 }
 
+/// Nearly all text is whole, which is seen more quickly than what of it is not.
+fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
 impl<'a> Text<'a> {
     /// The characters of a string that stands in place; `None` for one of the pool or none.
     pub(super) fn in_place(self) -> Option<Cow<'a, str>> {
         match self {
             Text::Null | Text::Pool(_) => None,
-            Text::Utf8(bytes) => Some(String::from_utf8_lossy(bytes)),
-            Text::Latin1(bytes) if bytes.is_ascii() => Some(String::from_utf8_lossy(bytes)),
+            Text::Utf8(bytes) => Some(utf8(bytes)),
+            Text::Latin1(bytes) if bytes.is_ascii() => Some(utf8(bytes)),
             Text::Latin1(bytes) => Some(bytes.iter().map(|b| char::from(*b)).collect::<String>().into()),
             Text::Units(bytes, compressed) => {
                 let mut reader = Bytes::new(bytes, 0, compressed);
-                let ascii = compressed && bytes.is_ascii();
-                if ascii {
-                    // An integer below 128 is one byte.
-                    return Some(String::from_utf8_lossy(bytes));
+                // An integer below 128 is one byte.
+                if compressed && bytes.is_ascii() {
+                    return Some(utf8(bytes));
                 }
                 let units = std::iter::from_fn(|| reader.integer(2)).map(|unit| unit as u16);
                 let read = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));

@@ -94,8 +94,8 @@ impl Frames {
         Some(frame)
     }
 
-    /// Reads a frame and keeps its bytes, while there is room and the stack has no frame yet that is
-    /// not kept.
+    /// Reads a frame and keeps its bytes, while there is room and the stack has no frame yet that
+    /// is not kept.
     #[cold]
     fn keep(&mut self, raw: u128, bytes: &mut Bytes<'_>, fields: &Integers<3>) -> Option<u32> {
         let frame = self.add(bytes, fields)?;
@@ -148,8 +148,8 @@ impl Frames {
     }
 }
 
-/// The bytes of a frame of so many integers that comes next, and how many they are. `None`: they are
-/// too many, an integer may have nine, or the chunk ends.
+/// The bytes of the frame of so many integers that comes next, and how many they are. `None`: they
+/// are too many, an integer may have nine, or the chunk ends.
 #[inline]
 fn raw(bytes: &Bytes<'_>, integers: usize) -> Option<(u128, usize)> {
     let mut left = u32::try_from(integers).ok()?.checked_sub(1)?;

@@ -31,11 +31,18 @@ const RECENT: usize = 512;
 const COMMON: [usize; 4] = [40, 20, 9, 3];
 /// Places by which a recent stack is found, for each of those; a power of two.
 const PLACES: usize = 1024;
+/// An odd number by which the bits of words are scattered over places.
+const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What is known of the stacks of a chunk.
 #[derive(Default)]
 pub(super) struct Stacks {
-    known: FxHashMap<u64, Option<StackId>>,
+    /// Of the pool of stacks, by the numbers of its entries.
+    known: Vec<Known>,
+    /// The pool of stacks. No writer that we know has two.
+    pool: Option<u32>,
+    /// By pool and key, of keys that have no number there.
+    others: FxHashMap<(u32, u64), Option<StackId>>,
     layouts: Option<Option<Rc<Layouts>>>,
     frames: Frames,
     ids: FxHashMap<FrameKey, FrameId>,
@@ -46,6 +53,15 @@ pub(super) struct Stacks {
     /// Nodes of the same.
     path: Path,
     new_frames: Vec<FrameId>,
+}
+
+/// What is known of an entry of the pool of stacks.
+#[derive(Clone, Copy)]
+enum Known {
+    /// Nothing yet.
+    NotYet,
+    /// Its node, if it can be read.
+    Read(Option<StackId>),
 }
 
 /// How stacks are read.
@@ -131,9 +147,10 @@ fn places(frames: &[u8]) -> Places {
     let mut hash = 0u64;
     for (i, word) in frames.rchunks_exact(8).enumerate() {
         let word = word.try_into().map_or(0, u64::from_le_bytes);
-        hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash = hash.rotate_left(5) ^ word.wrapping_mul(SCATTER);
         if let Some(which) = COMMON.iter().position(|words| *words == i + 1) {
-            places[which] = Some(which * PLACES + (hash >> 40) as usize % PLACES);
+            let place = (hash.wrapping_mul(SCATTER) >> 40) as usize % PLACES;
+            places[which] = Some(which * PLACES + place);
             if which == 0 {
                 break;
             }
@@ -209,8 +226,8 @@ impl Stacks {
         Some(bytes.at)
     }
 
-    /// Adds the nodes of the frames that were decoded and keeps the stack to be compared with. Gives
-    /// its node.
+    /// Adds the nodes of the frames that were decoded and keeps the stack to be compared with.
+    /// Gives its node.
     fn grow(&mut self, truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
         let caller = match self.path.nodes.last() {
             Some(node) => Some(*node),
@@ -252,11 +269,29 @@ impl<'a> Names<'a> {
         if key == 0 {
             return None;
         }
-        if let Some(known) = self.stacks.known.get(&key) {
+        let pool = *self.stacks.pool.get_or_insert(class);
+        let Some(number) = self.pools.number(class, key).filter(|_| class == pool) else {
+            return self.other_stack(class, key, sink);
+        };
+        match self.stacks.known.get(number) {
+            Some(Known::Read(stack)) => return *stack,
+            Some(Known::NotYet) => {}
+            None => self.stacks.known.resize(self.pools.len(class), Known::NotYet),
+        }
+        let stack = self.new_stack(class, key, sink);
+        if let Some(known) = self.stacks.known.get_mut(number) {
+            *known = Known::Read(stack);
+        }
+        stack
+    }
+
+    #[cold]
+    fn other_stack(&mut self, class: u32, key: u64, sink: &mut dyn Sink) -> Option<StackId> {
+        if let Some(known) = self.stacks.others.get(&(class, key)) {
             return *known;
         }
         let stack = self.new_stack(class, key, sink);
-        self.stacks.known.insert(key, stack);
+        self.stacks.others.insert((class, key), stack);
         stack
     }
 
