@@ -218,13 +218,14 @@ mod tests {
         let mut frames = Frames::default();
         let mut bytes = Bytes::new(&data, 0, true);
         for (i, (key, end)) in expected.iter().enumerate() {
-            if i % 40 == 0 {
+            // Of a stack with a frame that is too long, those behind it are not kept.
+            if i % 3 == 0 {
                 frames.begin();
             }
             let number = frames.next(&mut bytes, &fields).unwrap();
             assert_eq!((frames.get(number).unwrap().0, bytes.at), (*key, *end), "frame {i}");
         }
-        assert!(frames.kept > 5_000 && frames.kept < expected.len());
+        assert!(frames.kept > 500 && frames.kept < expected.len());
         assert_eq!(frames.next(&mut bytes, &fields), None);
         // One that is cut is none, also where its bytes are known.
         let mut cut = Bytes::up_to(&data, 0, expected[0].1 - 1, true);

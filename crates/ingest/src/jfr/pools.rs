@@ -5,7 +5,7 @@
 //! last to the first and the first that is found of a key is kept. Only where an entry lies is
 //! kept; it is read when something asks for it.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bytes::Bytes;
 use super::layout::{Clock, Layout};
@@ -13,6 +13,9 @@ use super::metadata::Types;
 
 /// For how many entries room is made at once: a damaged number must not take memory.
 const AT_ONCE: usize = 1 << 14;
+
+/// More entries than an honest pool has.
+const MANY: usize = 1 << 20;
 
 /// Keys are as good as consecutive when no more than so many places are made for each.
 const PLACES_EACH: u64 = 4;
@@ -91,9 +94,29 @@ impl Pool {
     }
 }
 
+/// Entries in the order in which they are found.
+#[derive(Clone)]
+struct Entries {
+    list: Vec<(u64, Place)>,
+    /// At how many those that came again are left out, so that a small pool that is written very
+    /// often takes little memory.
+    most: usize,
+}
+
+impl Entries {
+    fn push(&mut self, key: u64, place: Place) {
+        if self.list.len() >= self.most {
+            let mut seen = FxHashSet::default();
+            self.list.retain(|(key, _)| seen.insert(*key));
+            self.most = MANY.max(2 * self.list.len());
+        }
+        self.list.push((key, place));
+    }
+}
+
 /// What is found in the checkpoints, type by type.
 struct Found {
-    entries: Vec<Vec<(u64, Place)>>,
+    entries: Vec<Entries>,
     layouts: Vec<Option<Option<Layout>>>,
 }
 
@@ -101,14 +124,15 @@ impl Pools {
     /// Reads the checkpoints that begin (behind size and type) and end at these offsets, in the
     /// order of the file.
     pub(super) fn read(data: &[u8], compressed: bool, types: &Types, checkpoints: &[(usize, usize)]) -> Self {
-        let mut found = Found { entries: vec![Vec::new(); types.classes.len()], layouts: Vec::new() };
+        let none = Entries { list: Vec::new(), most: MANY };
+        let mut found = Found { entries: vec![none; types.classes.len()], layouts: Vec::new() };
         found.layouts.resize_with(types.classes.len(), || None);
         let mut damaged = 0;
         for (from, to) in checkpoints.iter().rev() {
             let body = Bytes::up_to(data, *from, *to, compressed);
             damaged += u64::from(found.checkpoint(body, types).is_none());
         }
-        Self { pools: found.entries.into_iter().map(Pool::of).collect(), damaged }
+        Self { pools: found.entries.into_iter().map(|of_type| Pool::of(of_type.list)).collect(), damaged }
     }
 
     /// Where the entry of a type with a key begins and ends.
@@ -141,14 +165,14 @@ impl Found {
             let layout = known.get_or_insert_with(|| Layout::of(types, class, &[])).as_ref()?;
             let entries = self.entries.get_mut(class as usize)?;
             let count = body.length()?;
-            entries.reserve(count.min(AT_ONCE));
+            entries.list.reserve(count.min(AT_ONCE));
             for _ in 0..count {
                 let key = body.long()?;
                 let from = u32::try_from(body.at).ok()?;
                 // One that is cut ends where the chunk does.
                 let end = layout.pass(&mut body, &clock, &mut []).map(|()| body.at);
                 let to = end.and_then(|end| u32::try_from(end).ok()).unwrap_or(u32::MAX);
-                entries.push((key, (from, to)));
+                entries.push(key, (from, to));
                 end?;
             }
         }
@@ -159,6 +183,17 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_small_pool_that_is_written_very_often_takes_little_memory() {
+        let mut entries = Entries { list: Vec::new(), most: MANY };
+        for i in 0..3 * MANY as u32 {
+            entries.push(u64::from(i % 5), (68 + i, u32::MAX));
+        }
+        assert!(entries.list.len() <= MANY);
+        let pool = Pool::of(entries.list);
+        assert!((0..5).all(|key| pool.find(key).unwrap().1.0 == 68 + key as u32));
+    }
 
     #[test]
     fn the_first_entry_of_a_key_is_found_whatever_the_gaps_between_keys() {
