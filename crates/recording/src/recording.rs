@@ -23,6 +23,11 @@ pub use span::Span;
 /// pause, its safepoint and what is concurrent with them take turns.
 const MODELS: usize = 4;
 
+/// The node that is added next after this one: the first whose caller it can be.
+fn behind(node: StackId) -> Option<StackId> {
+    node.0.checked_add(1).map(StackId)
+}
+
 /// Where readers and collectors write. [`Recording`] keeps rows in memory; the disk writer spools
 /// them.
 ///
@@ -51,6 +56,14 @@ pub trait Sink {
     fn frame(&mut self, name: &str, module: &str, frame_type: crate::FrameType, line: i32) -> FrameId;
     /// The id of a stack node, adding it when it is new.
     fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId;
+    /// The same of many frames, each called by the one before it: adds their nodes to `nodes`.
+    fn path(&mut self, mut parent: Option<StackId>, frames: &[FrameId], nodes: &mut Vec<StackId>) {
+        for frame in frames {
+            let node = self.stack(parent, *frame);
+            nodes.push(node);
+            parent = Some(node);
+        }
+    }
     /// Adds a sample.
     fn sample(&mut self, row: &SampleRow<'_>);
 }
@@ -172,15 +185,26 @@ impl Sink for Recording {
 
     fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
         let node = StackNode { parent, frame };
-        // A stack's nodes were mostly added one behind the other, and the first that has a caller
-        // is the one that counts.
-        let next = parent.map(|parent| StackId(parent.0.wrapping_add(1)));
-        if let Some(next) = next.filter(|next| self.stacks.get(next.index()) == Some(&node)) {
-            return next;
+        self.known_stack(&node).unwrap_or_else(|| self.add_stack(node))
+    }
+
+    fn path(&mut self, mut parent: Option<StackId>, frames: &[FrameId], nodes: &mut Vec<StackId>) {
+        let mut frames = frames.iter();
+        for frame in frames.by_ref() {
+            let node = StackNode { parent, frame: *frame };
+            let known = self.known_stack(&node);
+            let id = known.unwrap_or_else(|| self.add_stack(node));
+            nodes.push(id);
+            parent = Some(id);
+            if known.is_none() {
+                break;
+            }
         }
-        match self.stack_ids.get(&node) {
-            Some(id) => id,
-            None => self.add_stack(node),
+        // What is called from a new node is new, too.
+        for frame in frames {
+            let id = self.add_stack(StackNode { parent, frame: *frame });
+            nodes.push(id);
+            parent = Some(id);
         }
     }
 
@@ -236,10 +260,23 @@ impl Recording {
         id
     }
 
+    /// The first stack node that is equal to this one.
+    #[inline]
+    fn known_stack(&self, node: &StackNode) -> Option<StackId> {
+        let next = node.parent.and_then(behind);
+        let next = next.filter(|next| self.stacks.get(next.index()) == Some(node));
+        next.or_else(|| self.stack_ids.get(node))
+    }
+
     /// Adds a stack node as a row of its own.
+    #[inline]
     pub(crate) fn add_stack(&mut self, node: StackNode) -> StackId {
         let id = StackId(self.stacks.len() as u32);
-        self.stack_ids.add(&node, id);
+        // Most nodes of a stack are added right behind their callers, where they are found without
+        // an index.
+        if node.parent.and_then(behind) != Some(id) {
+            self.stack_ids.add(&node, id);
+        }
         self.stacks.push(node);
         id
     }

@@ -164,6 +164,26 @@ mod tests {
     use crate::{Process, Recording, Sink, Source};
 
     #[test]
+    fn nodes_asked_for_at_once_are_those_asked_for_one_by_one() {
+        let (mut one, mut many) = (Recording::new(), Recording::new());
+        let mut state = 1u64;
+        for _ in 0..3_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let frames: Vec<_> =
+                (0..state >> 61).map(|i| FrameId((state >> (20 + 4 * i)) as u32 % 3)).collect();
+            let (mut nodes, mut expected, mut parent) = (Vec::new(), Vec::new(), None);
+            many.path(None, &frames, &mut nodes);
+            for frame in &frames {
+                parent = Some(one.stack(parent, *frame));
+                expected.extend(parent);
+            }
+            assert_eq!(nodes, expected);
+        }
+        let distinct: std::collections::HashSet<_> = one.stacks.iter().collect();
+        assert_eq!((distinct.len(), &one.stacks), (one.stacks.len(), &many.stacks));
+    }
+
+    #[test]
     fn samples_come_back_whatever_they_stand_for_and_whoever_told_them() {
         let mut recording = Recording::new();
         let process = recording.add_process(Process::default());

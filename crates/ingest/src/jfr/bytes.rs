@@ -8,7 +8,10 @@
 use std::borrow::Cow;
 
 /// The bit of each of eight bytes that says whether an integer goes on behind it.
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+pub(super) const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
+/// Bytes that are passed at once.
+const BLOCK: usize = 32;
 
 /// The low seven bits of each of eight bytes, one behind the other.
 #[inline]
@@ -18,11 +21,21 @@ fn seven_bits_each(eight: u64) -> u64 {
     (fours & 0x0fff_ffff) | (fours & 0x0fff_ffff_0000_0000) >> 4
 }
 
+/// How many of eight bytes are marked in their highest bits.
+#[inline]
+pub(super) fn marked(high_bits: u64) -> u32 {
+    ((high_bits >> 7).wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
+}
+
 /// A view of a chunk with a position.
 #[derive(Clone, Copy)]
 pub(super) struct Bytes<'a> {
+    /// The chunk: also what lies behind the end of the view, so that eight bytes can be taken at
+    /// once in front of it.
     pub(super) data: &'a [u8],
     pub(super) at: usize,
+    /// Where the view ends, within the data.
+    end: usize,
     /// Whether integers are compressed.
     pub(super) compressed: bool,
 }
@@ -45,17 +58,23 @@ pub(super) enum Text<'a> {
 impl<'a> Bytes<'a> {
     /// The bytes of `data`.
     pub(super) fn new(data: &'a [u8], at: usize, compressed: bool) -> Self {
-        Self { data, at, compressed }
+        Self { data, at, end: data.len(), compressed }
+    }
+
+    /// The bytes of `data` up to an end.
+    #[inline]
+    pub(super) fn up_to(data: &'a [u8], at: usize, end: usize, compressed: bool) -> Self {
+        Self { data, at, end: end.min(data.len()), compressed }
     }
 
     /// Bytes that are left.
     pub(super) fn left(&self) -> usize {
-        self.data.len().saturating_sub(self.at)
+        self.end.saturating_sub(self.at)
     }
 
     #[inline]
     pub(super) fn u8(&mut self) -> Option<u8> {
-        let byte = *self.data.get(self.at)?;
+        let byte = *self.data.get(self.at).filter(|_| self.at < self.end)?;
         self.at += 1;
         Some(byte)
     }
@@ -63,10 +82,22 @@ impl<'a> Bytes<'a> {
     /// The next `n` bytes.
     #[inline]
     pub(super) fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let end = self.at.checked_add(n)?;
-        let taken = self.data.get(self.at..end)?;
-        self.at = end;
-        Some(taken)
+        let from = self.at;
+        self.pass(n)?;
+        self.data.get(from..self.at)
+    }
+
+    /// All bytes up to the end.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.data.get(self.at..self.end).unwrap_or_default()
+    }
+
+    /// Goes over `n` bytes.
+    #[inline]
+    pub(super) fn pass(&mut self, n: usize) -> Option<()> {
+        let at = self.at.checked_add(n).filter(|at| *at <= self.end)?;
+        self.at = at;
+        Some(())
     }
 
     fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -102,17 +133,17 @@ impl<'a> Bytes<'a> {
     fn varint(&mut self) -> Option<u64> {
         let Some(eight) = self.eight() else { return self.varint_at_the_end() };
         if eight & 0x80 == 0 {
-            self.at += 1;
+            self.pass(1)?;
             return Some(eight & 0x7f);
         }
         let last_bytes = !eight & HIGH_BITS;
         if last_bytes == 0 {
             // Eight bytes of seven bits, and all bits of the ninth.
             let ninth = *self.data.get(self.at + 8)?;
-            self.at += 9;
+            self.pass(9)?;
             return Some(seven_bits_each(eight) | u64::from(ninth) << 56);
         }
-        self.at += last_bytes.trailing_zeros() as usize / 8 + 1;
+        self.pass(last_bytes.trailing_zeros() as usize / 8 + 1)?;
         // Up to the lowest bit that is set in `last_bytes`.
         Some(seven_bits_each(eight & (last_bytes ^ (last_bytes - 1))))
     }
@@ -124,7 +155,15 @@ impl<'a> Bytes<'a> {
         Some(u64::from_le_bytes(*eight))
     }
 
-    /// A compressed integer that may end within the last eight bytes of the data.
+    /// The next sixteen bytes, the first eight before the others.
+    #[inline]
+    pub(super) fn sixteen(&self) -> Option<(u64, u64)> {
+        let sixteen: &[u8; 16] = self.data.get(self.at..)?.first_chunk()?;
+        let all = u128::from_le_bytes(*sixteen);
+        Some((all as u64, (all >> 64) as u64))
+    }
+
+    /// A compressed integer within the last eight bytes of the chunk.
     #[cold]
     fn varint_at_the_end(&mut self) -> Option<u64> {
         let mut value = 0;
@@ -142,11 +181,15 @@ impl<'a> Bytes<'a> {
     /// passed at once.
     #[inline]
     pub(super) fn skip_varints(&mut self, count: usize) -> Option<()> {
-        let mut left = count as u32;
-        if left as usize != count {
-            return None;
-        }
+        let mut left = u32::try_from(count).ok()?;
         while left > 0 {
+            if left >= BLOCK as u32
+                && let Some((integers, bytes)) = self.block()
+            {
+                self.pass(bytes)?;
+                left -= integers;
+                continue;
+            }
             let Some(eight) = self.eight() else {
                 for _ in 0..left {
                     self.varint_at_the_end()?;
@@ -154,25 +197,51 @@ impl<'a> Bytes<'a> {
                 return Some(());
             };
             let mut last_bytes = !eight & HIGH_BITS;
-            let ends = last_bytes.count_ones();
+            let ends = marked(last_bytes);
             if ends == 0 {
-                (self.at + 8 < self.data.len()).then_some(())?;
-                self.at += 9;
+                self.data.get(self.at + 8)?;
+                self.pass(9)?;
                 left -= 1;
             } else if ends <= left {
                 // The next eight bytes begin where an integer begins, so that a ninth byte is
                 // always seen as one.
-                self.at += 8 - last_bytes.leading_zeros() as usize / 8;
+                self.pass(8 - last_bytes.leading_zeros() as usize / 8)?;
                 left -= ends;
             } else {
                 for _ in 1..left {
                     last_bytes &= last_bytes - 1;
                 }
-                self.at += last_bytes.trailing_zeros() as usize / 8 + 1;
+                self.pass(last_bytes.trailing_zeros() as usize / 8 + 1)?;
                 left = 0;
             }
         }
         Some(())
+    }
+
+    /// How many integers end within the next block, and where the last of them does. `None`: one of
+    /// them has nine bytes, or the chunk ends.
+    #[inline]
+    fn block(&self) -> Option<(u32, usize)> {
+        let block: &[u8; BLOCK] = self.data.get(self.at..)?.first_chunk()?;
+        let last_bytes = |word: &[u8; 8]| !u64::from_le_bytes(*word) & HIGH_BITS;
+        let (mut ends, mut four_in_a_row, mut last) = (0, false, 0);
+        for word in block.as_chunks().0 {
+            last = last_bytes(word);
+            ends += last >> 7;
+            four_in_a_row |= last as u32 == 0 || last >> 32 == 0;
+        }
+        // Nine bytes have four at such a place of which none is the last.
+        if four_in_a_row {
+            let mut open = 0;
+            for last in block.as_chunks().0.iter().map(last_bytes) {
+                if open + last.trailing_zeros() >= u64::BITS {
+                    return None;
+                }
+                open = last.leading_zeros();
+            }
+        }
+        let integers = (ends.wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32;
+        Some((integers, BLOCK - last.leading_zeros() as usize / 8))
     }
 
     pub(super) fn float(&mut self) -> Option<f64> {
@@ -197,8 +266,10 @@ impl<'a> Bytes<'a> {
             4 => {
                 let units = self.length()?;
                 let from = self.at;
-                for _ in 0..units {
-                    self.integer(2)?;
+                if self.compressed {
+                    self.skip_varints(units)?;
+                } else {
+                    self.pass(units.checked_mul(2)?)?;
                 }
                 Text::Units(self.data.get(from..self.at)?, self.compressed)
             }
@@ -218,16 +289,25 @@ impl<'a> Bytes<'a> {
     }
 }
 
+/// Nearly all text is whole, which is seen more quickly than what of it is not.
+fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
 impl<'a> Text<'a> {
     /// The characters of a string that stands in place; `None` for one of the pool or none.
     pub(super) fn in_place(self) -> Option<Cow<'a, str>> {
         match self {
             Text::Null | Text::Pool(_) => None,
-            Text::Utf8(bytes) => Some(String::from_utf8_lossy(bytes)),
-            Text::Latin1(bytes) if bytes.is_ascii() => Some(String::from_utf8_lossy(bytes)),
+            Text::Utf8(bytes) => Some(utf8(bytes)),
+            Text::Latin1(bytes) if bytes.is_ascii() => Some(utf8(bytes)),
             Text::Latin1(bytes) => Some(bytes.iter().map(|b| char::from(*b)).collect::<String>().into()),
             Text::Units(bytes, compressed) => {
                 let mut reader = Bytes::new(bytes, 0, compressed);
+                // An integer below 128 is one byte.
+                if compressed && bytes.is_ascii() {
+                    return Some(utf8(bytes));
+                }
                 let units = std::iter::from_fn(|| reader.integer(2)).map(|unit| unit as u16);
                 let read = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
                 Some(read.collect::<String>().into())

@@ -277,9 +277,7 @@ fn follow<'a>(steps: &[Step], bytes: &mut Bytes<'a>, clock: &Clock, slots: &mut 
                 }
             }
             Step::Integers(run) => pass_over(bytes, *run, 1)?,
-            Step::Bytes(count) => {
-                bytes.take(*count)?;
-            }
+            Step::Bytes(count) => bytes.pass(*count)?,
             Step::Many(element, slot) => {
                 let count = bytes.length()?;
                 let from = bytes.at;
@@ -308,7 +306,7 @@ fn pass_over(bytes: &mut Bytes<'_>, run: Run, times: usize) -> Option<()> {
     if bytes.compressed {
         return bytes.skip_varints(run.count.checked_mul(times)?);
     }
-    bytes.take(run.bytes.checked_mul(times)?).map(|_| ())
+    bytes.pass(run.bytes.checked_mul(times)?)
 }
 
 #[inline]

@@ -9,6 +9,7 @@
 //! one file: a type is known by its name only, and everything here holds for one chunk.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
@@ -18,6 +19,8 @@ use super::bytes::Bytes;
 const DEPTH: u32 = 8;
 /// Elements and strings of one metadata event. JDK 25 has some 9,000 elements and 5,000 strings.
 const MOST: usize = 1 << 20;
+/// Bytes of a description that is kept; JDK 25 has some 100,000.
+const LARGEST: usize = 4 << 20;
 
 /// A type of a chunk.
 #[derive(Debug, Default)]
@@ -61,6 +64,8 @@ pub(super) struct Types {
     by_id: FxHashMap<u64, u32>,
     /// The same of small ids, which nearly all are: asked for twice with each event.
     by_small_id: Vec<Option<u32>>,
+    /// Index of the type of strings.
+    pub(super) strings: Option<u32>,
 }
 
 /// Ids up to here are small. JDK 25 has some 600 types, and numbers them in order.
@@ -78,6 +83,9 @@ impl Types {
 
     fn add(&mut self, id: u64, class: Class) {
         let index = self.classes.len() as u32;
+        if class.name == "java.lang.String" {
+            self.strings = self.strings.or(Some(index));
+        }
         self.by_id.insert(id, index);
         if id < SMALL {
             let room = self.by_small_id.len().max(id as usize + 1);
@@ -97,14 +105,8 @@ impl Types {
         self.class(self.index(id)?)
     }
 
-    /// Index of the first type of a name.
-    pub(super) fn named(&self, name: &str) -> Option<u32> {
-        self.classes.iter().position(|class| class.name == name).map(|i| i as u32)
-    }
-
-    /// Reads the body of a metadata event: what follows its size and type. `None`: it is damaged.
-    pub(super) fn read(mut body: Bytes<'_>) -> Option<Self> {
-        let (_start, _duration, _id) = (body.long()?, body.long()?, body.long()?);
+    /// Reads strings and elements of a metadata event. `None`: they are damaged.
+    fn read(mut body: Bytes<'_>) -> Option<Self> {
         let count = body.length()?;
         let mut strings: Vec<Cow<'_, str>> = Vec::with_capacity(count.min(MOST));
         for _ in 0..count.min(MOST) {
@@ -127,6 +129,30 @@ impl Types {
             types.add(id, Class { name, fields, comes_first });
         }
         (!types.classes.is_empty()).then_some(types)
+    }
+}
+
+/// The types that were read last: a JVM describes those of its next chunk by the same bytes, unless
+/// the program has made new ones.
+#[derive(Default)]
+pub(super) struct Described(Option<(Vec<u8>, bool, Rc<Types>)>);
+
+impl Described {
+    /// Reads the body of a metadata event: what follows its size and type. `None`: it is damaged.
+    pub(super) fn types(&mut self, mut body: Bytes<'_>) -> Option<Rc<Types>> {
+        let (_start, _duration, _id) = (body.long()?, body.long()?, body.long()?);
+        let (described, compressed) = (body.rest(), body.compressed);
+        match &self.0 {
+            Some((known, how, types)) if known == described && *how == compressed => {
+                return Some(types.clone());
+            }
+            _ => {}
+        }
+        let types = Rc::new(Types::read(body)?);
+        if described.len() <= LARGEST {
+            self.0 = Some((described.to_vec(), compressed, types.clone()));
+        }
+        Some(types)
     }
 }
 

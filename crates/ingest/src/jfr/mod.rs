@@ -19,12 +19,15 @@ mod bytes;
 mod chunk;
 mod collections;
 mod events;
+mod frames;
 mod layout;
 mod metadata;
 mod names;
 mod pools;
 mod stacks;
 mod stops;
+
+use std::rc::Rc;
 
 use fathom_recording::Sink;
 
@@ -33,7 +36,7 @@ use self::bytes::Bytes;
 use self::chunk::{Chunk, Chunks, Events, MAGIC, event_at};
 use self::events::{Event, Kind, MOST_FIELDS, Reader, STANDARD};
 use self::layout::{Clock, Layout, Value};
-use self::metadata::Types;
+use self::metadata::{Described, Types};
 use self::names::Names;
 use self::pools::Pools;
 use crate::{Confidence, Format, IngestError, Input};
@@ -72,11 +75,12 @@ impl Format for Jfr {
             return Err(IngestError::Refused { path: name.into(), why: TOO_OLD });
         }
         let mut chunks = Chunks::new(&mut input.lines);
+        let mut described = Described::default();
         let mut runs = Runs { name: &name, count: 0, now: Now::None(sink) };
         // Chunks of which nothing could be read, and how many of them are cut.
         let (mut unreadable, mut cut) = (0, 0);
         while let Some(chunk) = chunks.next() {
-            match Content::of(&chunk) {
+            match Content::of(&chunk, &mut described) {
                 Some(content) => runs.take(&chunk, &content),
                 None => {
                     unreadable += 1;
@@ -136,7 +140,7 @@ impl Runs<'_, '_> {
 
 /// A chunk's types and pools, and where the events are that others need.
 struct Content {
-    types: Types,
+    types: Rc<Types>,
     pools: Pools,
     first: Vec<chunk::Event>,
 }
@@ -144,14 +148,14 @@ struct Content {
 impl Content {
     /// Looks through a chunk. `None`: it does not describe its types, and nothing in it can be
     /// read.
-    fn of(chunk: &Chunk<'_>) -> Option<Self> {
+    fn of(chunk: &Chunk<'_>, described: &mut Described) -> Option<Self> {
         let compressed = chunk.header.compressed;
-        let types = |event: chunk::Event| {
-            let body = Bytes::new(chunk.data.get(..event.end)?, event.body, compressed);
-            (event.class == METADATA).then(|| Types::read(body))?
+        let mut types = |event: chunk::Event| {
+            let body = Bytes::up_to(chunk.data, event.body, event.end, compressed);
+            (event.class == METADATA).then(|| described.types(body))?
         };
         // The newest metadata event is where the header says, or else it is looked for.
-        let told = event_at(chunk, chunk.header.metadata).and_then(types);
+        let told = event_at(chunk, chunk.header.metadata).and_then(&mut types);
         let types = told.or_else(|| {
             let all: Vec<_> = Events::of(chunk).filter(|event| event.class == METADATA).collect();
             all.into_iter().rev().find_map(types)
@@ -175,7 +179,7 @@ impl Content {
         };
         let event = self.first.iter().find(is_jvm)?;
         let layout = Layout::of(&self.types, self.types.index(event.class)?, &["pid", "jvmStartTime"])?;
-        let mut bytes = Bytes::new(chunk.data.get(..event.end)?, event.body, chunk.header.compressed);
+        let mut bytes = Bytes::up_to(chunk.data, event.body, event.end, chunk.header.compressed);
         let mut values = [Value::Absent; 2];
         layout.read(&mut bytes, &chunk.header.clock(), &mut values)?;
         match values {
@@ -263,8 +267,7 @@ impl<'a> Walk<'_, 'a, '_> {
         let plan = plan.get_or_insert_with(|| Plan::of(&self.content.types, index));
         plan.count.all += 1;
         let Some((read, layout)) = &plan.kind else { return };
-        let data = self.chunk.data.get(..event.end).unwrap_or_default();
-        let mut bytes = Bytes::new(data, event.body, self.chunk.header.compressed);
+        let mut bytes = Bytes::up_to(self.chunk.data, event.body, event.end, self.chunk.header.compressed);
         let Some(values) = self.values.get_mut(..plan.fields) else { return };
         values.fill(Value::Absent);
         let done = layout

@@ -3,6 +3,8 @@
 //! Each is resolved once a chunk and remembered under its key. A pool may be damaged so that an
 //! entry names itself; resolving goes a few steps deep and no further.
 
+use std::borrow::Cow;
+use std::ops::Deref;
 use std::rc::Rc;
 
 use fathom_recording::{FrameId, FrameType, ProcessId, Role, Sink, ThreadId};
@@ -34,13 +36,40 @@ enum Reading {
     No,
 }
 
+/// What something is called.
+#[derive(Clone)]
+pub(super) enum Name<'a> {
+    /// As the event itself says.
+    InPlace(Cow<'a, str>),
+    /// As an entry of a pool says.
+    OfPool(Rc<str>),
+}
+
+impl Deref for Name<'_> {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        match self {
+            Self::InPlace(name) => name,
+            Self::OfPool(name) => name,
+        }
+    }
+}
+
+impl Default for Name<'_> {
+    fn default() -> Self {
+        Self::InPlace("".into())
+    }
+}
+
 /// Names of one chunk.
 pub(super) struct Names<'a> {
     data: &'a [u8],
     pub(super) compressed: bool,
     pub(super) clock: Clock,
     pub(super) types: &'a Types,
-    pools: &'a Pools,
+    pub(super) pools: &'a Pools,
     readings: FxHashMap<u32, Rc<Reading>>,
     texts: FxHashMap<(u32, u64), Option<Rc<str>>>,
     threads: FxHashMap<(u32, u64), Option<ThreadId>>,
@@ -91,16 +120,17 @@ impl<'a> Names<'a> {
 
     /// The name that a value stands for: a string, a class, "package.Class.method", a thread's
     /// name, a GC cause.
-    pub(super) fn text(&mut self, value: Value<'a>) -> Option<Rc<str>> {
-        self.text_within(value, STEPS)
+    #[inline]
+    pub(super) fn text(&mut self, value: Value<'a>) -> Option<Name<'a>> {
+        match value {
+            Value::Text(text) if !matches!(text, Text::Pool(_)) => text.in_place().map(Name::InPlace),
+            value => self.text_within(value, STEPS).map(Name::OfPool),
+        }
     }
 
     fn text_within(&mut self, value: Value<'a>, steps: u32) -> Option<Rc<str>> {
         match value {
-            Value::Text(Text::Pool(key)) => {
-                let strings = self.types.named("java.lang.String")?;
-                self.text_within(Value::Ref(strings, key), steps)
-            }
+            Value::Text(Text::Pool(key)) => self.text_within(Value::Ref(self.types.strings?, key), steps),
             Value::Text(text) => Some(text.in_place()?.into()),
             Value::Ref(class, key) => {
                 if let Some(known) = self.texts.get(&(class, key)) {
@@ -280,7 +310,7 @@ impl<'a> Names<'a> {
     }
 
     /// Library and function of a native method: a library's name has dots in it.
-    fn module(&mut self, method: Value<'a>, whole: &str) -> (Rc<str>, String) {
+    fn module(&mut self, method: Value<'a>, whole: &str) -> (Name<'a>, String) {
         let of = |names: &mut Self| {
             let Value::Ref(class, key) = method else { return None };
             let mut bytes = names.entry(class, key)?;
@@ -291,7 +321,7 @@ impl<'a> Names<'a> {
             let class = names.text(slots[0]).filter(|class| is_library(class))?;
             Some((class, names.text(slots[1])?.to_string()))
         };
-        of(self).unwrap_or_else(|| ("".into(), whole.to_owned()))
+        of(self).unwrap_or_else(|| (Name::default(), whole.to_owned()))
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Checkpoints are written through the whole chunk, and an entry may be written again, better known
 //! by then (a thread that has got its name). The newest counts, so checkpoints are walked from the
-//! last to the first and nothing that is there is overwritten. Only where an entry lies is kept; it
-//! is read when something asks for it.
+//! last to the first and the first that is found of a key is kept. Only where an entry lies is
+//! kept; it is read when something asks for it.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bytes::Bytes;
 use super::layout::{Clock, Layout};
@@ -14,65 +14,205 @@ use super::metadata::Types;
 /// For how many entries room is made at once: a damaged number must not take memory.
 const AT_ONCE: usize = 1 << 14;
 
+/// More entries than an honest pool has.
+const MANY: usize = 1 << 20;
+
+/// Keys are as good as consecutive when no more than so many places are made for each.
+const PLACES_EACH: u64 = 4;
+
 /// Where the entries of a chunk's pools lie.
 #[derive(Default)]
 pub(super) struct Pools {
-    /// For each type, key → where the value begins and ends in the chunk, which is smaller than 4
-    /// GB.
-    entries: Vec<FxHashMap<u64, (u32, u32)>>,
+    /// By type.
+    pools: Vec<Pool>,
     /// Checkpoints that could not be read to their end.
     pub(super) damaged: u64,
+}
+
+/// Where the value of an entry begins and ends in the chunk, which is smaller than 4 GB.
+type Place = (u32, u32);
+
+/// In the place of an entry that is not there: no entry is in the header of a chunk.
+const NOWHERE: Place = (0, 0);
+
+/// The pool of a type.
+#[derive(Default)]
+struct Pool {
+    keys: Keys,
+    places: Vec<Place>,
+}
+
+/// Which of the places is that of a key.
+enum Keys {
+    /// Keys count on from this one, as those of stacks, classes and threads nearly do.
+    From(u64),
+    /// Keys with gaps, as those of methods.
+    Each(FxHashMap<u64, u32>),
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self::From(0)
+    }
+}
+
+impl Pool {
+    /// The pool of these entries, of which the first of a key counts.
+    fn of(entries: Vec<(u64, Place)>) -> Self {
+        let keys = || entries.iter().map(|(key, _)| *key);
+        let Some((first, last)) = keys().min().zip(keys().max()) else { return Self::default() };
+        if last - first < PLACES_EACH * entries.len() as u64 {
+            let mut places = vec![NOWHERE; (last - first) as usize + 1];
+            for (key, place) in entries {
+                let known = &mut places[(key - first) as usize];
+                if *known == NOWHERE {
+                    *known = place;
+                }
+            }
+            return Self { keys: Keys::From(first), places };
+        }
+        let mut index = FxHashMap::with_capacity_and_hasher(entries.len(), Default::default());
+        let mut places = Vec::with_capacity(entries.len());
+        for (key, place) in entries {
+            index.entry(key).or_insert_with(|| {
+                places.push(place);
+                places.len() as u32 - 1
+            });
+        }
+        Self { keys: Keys::Each(index), places }
+    }
+
+    /// The number of the entry with a key, and where it lies.
+    #[inline]
+    fn find(&self, key: u64) -> Option<(usize, Place)> {
+        let number = match &self.keys {
+            Keys::From(first) => usize::try_from(key.checked_sub(*first)?).ok()?,
+            Keys::Each(index) => *index.get(&key)? as usize,
+        };
+        let place = *self.places.get(number)?;
+        (place != NOWHERE).then_some((number, place))
+    }
+}
+
+/// Entries in the order in which they are found.
+#[derive(Clone)]
+struct Entries {
+    list: Vec<(u64, Place)>,
+    /// At how many those that came again are left out, so that a small pool that is written very
+    /// often takes little memory.
+    most: usize,
+}
+
+impl Entries {
+    fn push(&mut self, key: u64, place: Place) {
+        if self.list.len() >= self.most {
+            let mut seen = FxHashSet::default();
+            self.list.retain(|(key, _)| seen.insert(*key));
+            self.most = MANY.max(2 * self.list.len());
+        }
+        self.list.push((key, place));
+    }
+}
+
+/// What is found in the checkpoints, type by type.
+struct Found {
+    entries: Vec<Entries>,
+    layouts: Vec<Option<Option<Layout>>>,
 }
 
 impl Pools {
     /// Reads the checkpoints that begin (behind size and type) and end at these offsets, in the
     /// order of the file.
     pub(super) fn read(data: &[u8], compressed: bool, types: &Types, checkpoints: &[(usize, usize)]) -> Self {
-        let mut pools = Self { entries: vec![FxHashMap::default(); types.classes.len()], damaged: 0 };
-        let mut layouts: Vec<Option<Option<Layout>>> = Vec::new();
-        layouts.resize_with(types.classes.len(), || None);
+        let none = Entries { list: Vec::new(), most: MANY };
+        let mut found = Found { entries: vec![none; types.classes.len()], layouts: Vec::new() };
+        found.layouts.resize_with(types.classes.len(), || None);
+        let mut damaged = 0;
         for (from, to) in checkpoints.iter().rev() {
-            let body = Bytes::new(data.get(..*to).unwrap_or_default(), *from, compressed);
-            if pools.checkpoint(body, types, &mut layouts).is_none() {
-                pools.damaged += 1;
-            }
+            let body = Bytes::up_to(data, *from, *to, compressed);
+            damaged += u64::from(found.checkpoint(body, types).is_none());
         }
-        pools
+        Self { pools: found.entries.into_iter().map(|of_type| Pool::of(of_type.list)).collect(), damaged }
     }
 
-    fn checkpoint(
-        &mut self,
-        mut body: Bytes<'_>,
-        types: &Types,
-        layouts: &mut [Option<Option<Layout>>],
-    ) -> Option<()> {
+    /// Where the entry of a type with a key begins and ends.
+    pub(super) fn find(&self, class: u32, key: u64) -> Option<(usize, usize)> {
+        let (_, (from, to)) = self.pools.get(class as usize)?.find(key)?;
+        Some((from as usize, to as usize))
+    }
+
+    /// The number of the entry of a type with a key: smaller than [`Pools::len`].
+    #[inline]
+    pub(super) fn number(&self, class: u32, key: u64) -> Option<usize> {
+        Some(self.pools.get(class as usize)?.find(key)?.0)
+    }
+
+    /// How many numbers the entries of a type have.
+    pub(super) fn len(&self, class: u32) -> usize {
+        self.pools.get(class as usize).map_or(0, |pool| pool.places.len())
+    }
+}
+
+impl Found {
+    fn checkpoint(&mut self, mut body: Bytes<'_>, types: &Types) -> Option<()> {
         // Start, duration, offset of the checkpoint before, and what sort of checkpoint it is.
         let (_, _, _, _) = (body.long()?, body.long()?, body.long()?, body.u8()?);
         // Lengths of time mean nothing while entries are passed over.
         let clock = Clock { start_ns: 0, start_ticks: 0, tick_ns: 1.0 };
         for _ in 0..body.length()? {
             let class = types.index(body.long()?)?;
-            let known = layouts.get_mut(class as usize)?;
+            let known = self.layouts.get_mut(class as usize)?;
             let layout = known.get_or_insert_with(|| Layout::of(types, class, &[])).as_ref()?;
             let entries = self.entries.get_mut(class as usize)?;
             let count = body.length()?;
-            entries.reserve(count.min(AT_ONCE));
+            entries.list.reserve(count.min(AT_ONCE));
             for _ in 0..count {
                 let key = body.long()?;
-                let place = entries.entry(key);
                 let from = u32::try_from(body.at).ok()?;
                 // One that is cut ends where the chunk does.
                 let end = layout.pass(&mut body, &clock, &mut []).map(|()| body.at);
-                place.or_insert((from, end.and_then(|end| u32::try_from(end).ok()).unwrap_or(u32::MAX)));
+                let to = end.and_then(|end| u32::try_from(end).ok()).unwrap_or(u32::MAX);
+                entries.push(key, (from, to));
                 end?;
             }
         }
         Some(())
     }
+}
 
-    /// Where the entry of a type with a key begins and ends.
-    pub(super) fn find(&self, class: u32, key: u64) -> Option<(usize, usize)> {
-        let (from, to) = self.entries.get(class as usize)?.get(&key)?;
-        Some((*from as usize, *to as usize))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_pool_that_is_written_very_often_takes_little_memory() {
+        let mut entries = Entries { list: Vec::new(), most: MANY };
+        for i in 0..3 * MANY as u32 {
+            entries.push(u64::from(i % 5), (68 + i, u32::MAX));
+        }
+        assert!(entries.list.len() <= MANY);
+        let pool = Pool::of(entries.list);
+        assert!((0..5).all(|key| pool.find(key).unwrap().1.0 == 68 + key as u32));
+    }
+
+    #[test]
+    fn the_first_entry_of_a_key_is_found_whatever_the_gaps_between_keys() {
+        for step in [1, 3, 1 << 16, u64::MAX / 100] {
+            let keys: Vec<u64> = (0..90).map(|i| i * 7 % 90 * step).collect();
+            let mut entries: Vec<(u64, Place)> = Vec::new();
+            for (i, key) in keys.iter().chain(&keys).enumerate() {
+                entries.push((*key, (68 + i as u32, 69)));
+            }
+            let pool = Pool::of(entries);
+            let mut seen = std::collections::HashSet::new();
+            for (i, key) in keys.iter().enumerate() {
+                let (number, place) = pool.find(*key).unwrap();
+                assert!(number < pool.places.len() && seen.insert(number));
+                assert_eq!(place.0, 68 + i as u32);
+            }
+            assert_eq!(pool.find(keys.iter().max().unwrap() + 1), None);
+            assert!(step == 1 || pool.find(1).is_none());
+        }
+        assert_eq!(Pool::of(Vec::new()).find(0), None);
     }
 }

@@ -10,7 +10,6 @@
 //! bytes of a stack are compared from its end with those of one before it; only what differs is
 //! decoded and looked up.
 
-use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use fathom_recording::vocabulary::frame;
@@ -18,6 +17,7 @@ use fathom_recording::{FrameId, FrameType, Sink, StackId};
 use rustc_hash::FxHashMap;
 
 use super::bytes::Bytes;
+use super::frames::{FrameKey, Frames};
 use super::layout::{Integers, Layout, Value};
 use super::names::Names;
 
@@ -31,22 +31,37 @@ const RECENT: usize = 512;
 const COMMON: [usize; 4] = [40, 20, 9, 3];
 /// Places by which a recent stack is found, for each of those; a power of two.
 const PLACES: usize = 1024;
-/// How every writer that we know lays a frame out: method, line, place in its bytecode, sort.
-const USUAL: (usize, [usize; 3]) = (4, [0, 1, 3]);
+/// An odd number by which the bits of words are scattered over places.
+const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What is known of the stacks of a chunk.
 #[derive(Default)]
 pub(super) struct Stacks {
-    known: FxHashMap<u64, Option<StackId>>,
+    /// Of the pool of stacks, by the numbers of its entries.
+    known: Vec<Known>,
+    /// The pool of stacks. No writer that we know has two.
+    pool: Option<u32>,
+    /// By pool and key, of keys that have no number there.
+    others: FxHashMap<(u32, u64), Option<StackId>>,
     layouts: Option<Option<Rc<Layouts>>>,
-    frames: FxHashMap<FrameKey, FrameId>,
+    frames: Frames,
+    ids: FxHashMap<FrameKey, FrameId>,
     recent: Recent,
-    /// Of the stack that is read, the top first: frames that are decoded, and how far before its
-    /// end each begins.
-    decoded: Vec<(FrameKey, u32)>,
-    /// Of the same, the root first: how far before the end, and the node.
-    path: Vec<(u32, StackId)>,
+    /// Of the stack that is read, the top first: the numbers of its frames that are decoded, and
+    /// how far before its end each begins.
+    decoded: Vec<(u32, u32)>,
+    /// Nodes of the same.
+    path: Path,
     new_frames: Vec<FrameId>,
+}
+
+/// What is known of an entry of the pool of stacks.
+#[derive(Clone, Copy)]
+enum Known {
+    /// Nothing yet.
+    NotYet,
+    /// Its node, if it can be read.
+    Read(Option<StackId>),
 }
 
 /// How stacks are read.
@@ -58,19 +73,12 @@ struct Layouts {
     integers: Option<(Integers<3>, [u32; 2])>,
 }
 
-/// What tells a frame: keys into the pools of methods and of sorts of frames.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct FrameKey {
-    method: u64,
-    sort: u32,
-    line: i32,
-}
-
-impl Hash for FrameKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.method);
-        state.write_u64(u64::from(self.sort) << 32 | u64::from(self.line as u32));
-    }
+/// The nodes of a stack, the root first.
+#[derive(Clone, Default)]
+struct Path {
+    /// How far before the end each frame begins.
+    back: Vec<u32>,
+    nodes: Vec<StackId>,
 }
 
 /// A stack that was read.
@@ -80,8 +88,7 @@ struct Seen {
     from: usize,
     to: usize,
     truncated: bool,
-    /// Root first: how far before the end each frame begins, and its node.
-    nodes: Vec<(u32, StackId)>,
+    path: Path,
 }
 
 /// The stacks read last.
@@ -101,7 +108,7 @@ impl Default for Recent {
 impl Recent {
     /// A stack with the same last bytes as the one at these, and how many bytes from the end are
     /// the same.
-    fn like(&self, data: &[u8], frames: &Frames, of: &Places) -> Option<(&Seen, usize)> {
+    fn like(&self, data: &[u8], frames: &Extent, of: &Places) -> Option<(&Seen, usize)> {
         let truncated = frames.truncated;
         let frames = data.get(frames.from..frames.to)?;
         of.iter().flatten().find_map(|place| {
@@ -123,9 +130,7 @@ impl Recent {
                 *known = at as u16;
             }
         }
-        let seen = &mut self.seen[at];
-        seen.nodes.clear();
-        seen
+        &mut self.seen[at]
     }
 
     /// The one that was added last.
@@ -142,9 +147,10 @@ fn places(frames: &[u8]) -> Places {
     let mut hash = 0u64;
     for (i, word) in frames.rchunks_exact(8).enumerate() {
         let word = word.try_into().map_or(0, u64::from_le_bytes);
-        hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash = hash.rotate_left(5) ^ word.wrapping_mul(SCATTER);
         if let Some(which) = COMMON.iter().position(|words| *words == i + 1) {
-            places[which] = Some(which * PLACES + (hash >> 40) as usize % PLACES);
+            let place = (hash.wrapping_mul(SCATTER) >> 40) as usize % PLACES;
+            places[which] = Some(which * PLACES + place);
             if which == 0 {
                 break;
             }
@@ -171,7 +177,7 @@ fn same_at_the_end(a: &[u8], b: &[u8]) -> usize {
 
 /// Where the frames of a stack lie, and how many they are.
 #[derive(Clone, Copy)]
-struct Frames {
+struct Extent {
     from: usize,
     to: usize,
     count: usize,
@@ -181,70 +187,72 @@ struct Frames {
 impl Stacks {
     /// Goes from the root of a stack as far as its bytes are those of a recent one: those nodes are
     /// in `path` then, and the frames that are left are decoded. `None`: it cannot be read so.
-    fn follow(&mut self, mut bytes: Bytes<'_>, fields: &Integers<3>, frames: &Frames) -> Option<()> {
+    fn follow(&mut self, mut bytes: Bytes<'_>, fields: &Integers<3>, frames: &Extent) -> Option<()> {
         let of = places(bytes.data.get(frames.from..frames.to)?);
+        let (mut shared, mut shared_bytes) = (0, 0);
         self.path.clear();
         if let Some((seen, same)) = self.recent.like(bytes.data, frames, &of) {
-            let shared = seen.nodes.partition_point(|(back, _)| *back as usize <= same).min(frames.count);
-            self.path.extend_from_slice(seen.nodes.get(..shared)?);
+            shared = seen.path.back.partition_point(|back| *back as usize <= same).min(frames.count);
+            self.path.take_over(&seen.path, shared)?;
+            shared_bytes = self.path.back.last().map_or(0, |back| *back as usize);
         }
-        let decode = |me: &mut Self, bytes: &mut Bytes<'_>| {
-            me.decoded.clear();
-            bytes.at = frames.from;
-            for _ in me.path.len()..frames.count {
-                let back = u32::try_from(frames.to.checked_sub(bytes.at)?).ok()?;
-                me.decoded.push((FrameKey::read(bytes, fields)?, back));
-            }
-            let shared = me.path.last().map_or(0, |(back, _)| *back as usize);
-            (bytes.at + shared == frames.to).then_some(())
-        };
         // Bytes that are the same may still be divided into other frames: then those above do not
         // end where they begin.
-        if decode(self, &mut bytes).is_none() {
+        let above = self.decode(&mut bytes, fields, frames, frames.count - shared);
+        if above.is_none_or(|end| end + shared_bytes != frames.to) {
             self.path.clear();
-            decode(self, &mut bytes)?;
+            self.decode(&mut bytes, fields, frames, frames.count).filter(|end| *end == frames.to)?;
         }
         let seen = self.recent.add(&of);
         (seen.from, seen.to, seen.truncated) = (frames.from, frames.to, frames.truncated);
         Some(())
     }
 
-    /// Adds the nodes of the frames that were decoded, the top first, and keeps the stack to be
-    /// compared with. Gives its node.
+    /// Decodes so many frames of a stack from its top on. Gives where the last of them ends.
+    fn decode(
+        &mut self,
+        bytes: &mut Bytes<'_>,
+        fields: &Integers<3>,
+        frames: &Extent,
+        count: usize,
+    ) -> Option<usize> {
+        self.decoded.clear();
+        self.frames.begin();
+        bytes.at = frames.from;
+        for _ in 0..count {
+            let back = u32::try_from(frames.to.checked_sub(bytes.at)?).ok()?;
+            self.decoded.push((self.frames.next(bytes, fields)?, back));
+        }
+        Some(bytes.at)
+    }
+
+    /// Adds the nodes of the frames that were decoded and keeps the stack to be compared with.
+    /// Gives its node.
     fn grow(&mut self, truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
-        let mut stack = match self.path.last() {
-            Some((_, node)) => Some(*node),
+        let caller = match self.path.nodes.last() {
+            Some(node) => Some(*node),
             None => truncated.then(|| cut_node(sink)),
         };
-        for (frame, (_, back)) in self.new_frames.iter().zip(&self.decoded).rev() {
-            let node = sink.stack(stack, *frame);
-            self.path.push((*back, node));
-            stack = Some(node);
-        }
-        std::mem::swap(&mut self.recent.latest()?.nodes, &mut self.path);
+        self.new_frames.reverse();
+        self.path.back.extend(self.decoded.iter().rev().map(|(_, back)| *back));
+        sink.path(caller, &self.new_frames, &mut self.path.nodes);
+        let stack = self.path.nodes.last().copied();
+        std::mem::swap(&mut self.recent.latest()?.path, &mut self.path);
         stack
     }
 }
 
-impl FrameKey {
-    #[inline]
-    fn read(bytes: &mut Bytes<'_>, fields: &Integers<3>) -> Option<Self> {
-        let mut read = [0; 3];
-        if (fields.each, fields.places) == USUAL {
-            let (method, line, _bytecode) = (bytes.long()?, bytes.long()?, bytes.long()?);
-            read = [method, line, bytes.long()?];
-        } else {
-            for at in 0..fields.each {
-                let integer = bytes.long()?;
-                for (read, place) in read.iter_mut().zip(fields.places) {
-                    if place == at {
-                        *read = integer;
-                    }
-                }
-            }
-        }
-        let [method, line, sort] = read;
-        Some(Self { method, sort: u32::try_from(sort).ok()?, line: line as i32 })
+impl Path {
+    fn clear(&mut self) {
+        self.back.clear();
+        self.nodes.clear();
+    }
+
+    /// Takes over so many nodes of another stack.
+    fn take_over(&mut self, other: &Self, nodes: usize) -> Option<()> {
+        self.back.extend_from_slice(other.back.get(..nodes)?);
+        self.nodes.extend_from_slice(other.nodes.get(..nodes)?);
+        Some(())
     }
 }
 
@@ -261,11 +269,29 @@ impl<'a> Names<'a> {
         if key == 0 {
             return None;
         }
-        if let Some(known) = self.stacks.known.get(&key) {
+        let pool = *self.stacks.pool.get_or_insert(class);
+        let Some(number) = self.pools.number(class, key).filter(|_| class == pool) else {
+            return self.other_stack(class, key, sink);
+        };
+        match self.stacks.known.get(number) {
+            Some(Known::Read(stack)) => return *stack,
+            Some(Known::NotYet) => {}
+            None => self.stacks.known.resize(self.pools.len(class), Known::NotYet),
+        }
+        let stack = self.new_stack(class, key, sink);
+        if let Some(known) = self.stacks.known.get_mut(number) {
+            *known = Known::Read(stack);
+        }
+        stack
+    }
+
+    #[cold]
+    fn other_stack(&mut self, class: u32, key: u64, sink: &mut dyn Sink) -> Option<StackId> {
+        if let Some(known) = self.stacks.others.get(&(class, key)) {
             return *known;
         }
         let stack = self.new_stack(class, key, sink);
-        self.stacks.known.insert(key, stack);
+        self.stacks.others.insert((class, key), stack);
         stack
     }
 
@@ -278,7 +304,7 @@ impl<'a> Names<'a> {
             let count = layouts.trace.read_up_to_array(&mut bytes, &self.clock, &mut slots);
             let truncated = matches!(slots[0], Value::Integer(n) if n != 0);
             if let Some(count) = count.filter(|count| (1..=DEEPEST).contains(count)) {
-                let frames = Frames { from: bytes.at, to: end, count, truncated };
+                let frames = Extent { from: bytes.at, to: end, count, truncated };
                 if self.stacks.follow(bytes, fields, &frames).is_some() {
                     return self.grow(*pools, truncated, sink);
                 }
@@ -288,7 +314,7 @@ impl<'a> Names<'a> {
         layouts.trace.read(&mut bytes, &self.clock, &mut slots)?;
         let Value::Many(at, count) = slots[1] else { return None };
         let truncated = matches!(slots[0], Value::Integer(n) if n != 0);
-        let mut bytes = Bytes { at, ..bytes };
+        bytes.at = at;
         let mut frames = Vec::with_capacity(count.min(DEEPEST));
         for _ in 0..count.min(DEEPEST) {
             let mut slots = [Value::Absent; 3];
@@ -306,21 +332,35 @@ impl<'a> Names<'a> {
     fn grow(&mut self, [methods, sorts]: [u32; 2], truncated: bool, sink: &mut dyn Sink) -> Option<StackId> {
         self.stacks.new_frames.clear();
         for at in 0..self.stacks.decoded.len() {
-            let (key, _) = *self.stacks.decoded.get(at)?;
-            let frame = match self.stacks.frames.get(&key) {
-                Some(known) => *known,
-                None => {
-                    let FrameKey { method, sort, line } = key;
-                    let line = Value::Integer(i64::from(line));
-                    let slots = [Value::Ref(methods, method), line, Value::Ref(sorts, u64::from(sort))];
-                    let frame = self.new_frame(slots, sink);
-                    self.stacks.frames.insert(key, frame);
-                    frame
-                }
+            let number = self.stacks.decoded.get(at)?.0;
+            let id = match self.stacks.frames.get(number)? {
+                (_, Some(id)) => id,
+                (key, None) => self.new_frame_of(number, key, [methods, sorts], sink),
             };
-            self.stacks.new_frames.push(frame);
+            self.stacks.new_frames.push(id);
         }
         self.stacks.grow(truncated, sink)
+    }
+
+    /// What a frame that is asked for the first time is in the recording.
+    #[cold]
+    fn new_frame_of(
+        &mut self,
+        number: u32,
+        key: FrameKey,
+        [methods, sorts]: [u32; 2],
+        sink: &mut dyn Sink,
+    ) -> FrameId {
+        let FrameKey { method, sort, line } = key;
+        // The bytes tell frames apart that are the same but for their place in the bytecode.
+        let known = self.stacks.ids.get(&key).copied();
+        let id = known.unwrap_or_else(|| {
+            let line = Value::Integer(i64::from(line));
+            self.new_frame([Value::Ref(methods, method), line, Value::Ref(sorts, u64::from(sort))], sink)
+        });
+        self.stacks.ids.insert(key, id);
+        self.stacks.frames.resolve(number, id);
+        id
     }
 
     fn stack_layouts(&mut self, class: u32) -> Option<Rc<Layouts>> {

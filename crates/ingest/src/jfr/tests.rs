@@ -37,7 +37,7 @@ fn counts(data: &[u8]) -> BTreeMap<String, u64> {
     let mut chunks = Chunks::new(&mut lines);
     let mut counts = BTreeMap::new();
     while let Some(chunk) = chunks.next() {
-        let Some(content) = Content::of(&chunk) else { continue };
+        let Some(content) = Content::of(&chunk, &mut Described::default()) else { continue };
         for event in Events::of(&chunk) {
             let name = match event.class {
                 METADATA => "jdk.Metadata",
@@ -349,7 +349,7 @@ fn a_live_object_that_was_allocated_before_the_chunk_is_sound_if_the_jvm_ran_the
         let mut lines = lines(&data);
         let mut chunks = Chunks::new(&mut lines);
         let chunk = chunks.next().unwrap();
-        let types = Content::of(&chunk).unwrap().types;
+        let types = Content::of(&chunk, &mut Described::default()).unwrap().types;
         let named = |name: &str| {
             let mut events = Events::of(&chunk);
             events.find(|event| types.by_id(event.class).is_some_and(|class| &*class.name == name)).unwrap()

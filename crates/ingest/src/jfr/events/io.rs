@@ -35,7 +35,7 @@ fn file<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()
 fn peer<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> String {
     let host = reader.text(event.field(0)).filter(|host| !host.is_empty());
     let host = host.or_else(|| reader.text(event.field(1))).unwrap_or_default();
-    format!("{host}:{}", event.integer(2).unwrap_or(0))
+    format!("{}:{}", &*host, event.integer(2).unwrap_or(0))
 }
 
 fn socket<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
@@ -52,7 +52,7 @@ fn connect<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option
 /// An event at the end of the handshake: how long it took is not told.
 fn handshake<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let host = reader.text(event.field(0)).unwrap_or_default();
-    let peer = format!("{host}:{}", event.integer(1).unwrap_or(0));
+    let peer = format!("{}:{}", &*host, event.integer(1).unwrap_or(0));
     let protocol = reader.text(event.field(2)).unwrap_or_default();
     let name = if protocol.is_empty() { "handshake" } else { &protocol };
     reader.span(event, kind::NET_TLS, name, &[], &[(label::PEER, &peer)])

@@ -12,13 +12,11 @@ mod load;
 mod samples;
 mod threads;
 
-use std::rc::Rc;
-
 use fathom_recording::{StackId, ThreadId};
 
 use super::book::{Book, Entry};
 use super::layout::Value;
-use super::names::Names;
+use super::names::{Name, Names};
 
 pub(super) use self::samples::Counted;
 
@@ -116,7 +114,7 @@ pub(super) struct Reader<'r, 'a, 's> {
 
 impl<'a> Reader<'_, 'a, '_> {
     /// The name that a field stands for.
-    fn text(&mut self, value: Value<'a>) -> Option<Rc<str>> {
+    fn text(&mut self, value: Value<'a>) -> Option<Name<'a>> {
         self.names.text(value)
     }
 
