@@ -5,7 +5,7 @@ CARGO ?= cargo
 # Two cores and 8 GB are enough; more are used when they are there.
 JOBS ?= $(shell n=$$(nproc); echo $$(( n > 8 ? 8 : n )))
 
-.PHONY: help setup demo test test-rust test-ui test-fuzz bench lab lint fmt ui deny fuzz
+.PHONY: help setup demo test test-rust test-ui test-fuzz bench lab lint fmt ui jmh deny fuzz
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -64,3 +64,7 @@ fmt: ## format the code
 ui: ## rebuild the report's page into crates/render/assets
 	npm --prefix ui ci --no-audit --no-fund
 	npm --prefix ui run build
+
+jmh: ## the profiler of JMH as jmh/target/fathom-jmh.jar (needs maven)
+	mvn -q -B -f jmh/pom.xml package
+	@echo jmh/target/fathom-jmh.jar

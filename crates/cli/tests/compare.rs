@@ -147,6 +147,41 @@ fn runs_are_kept_and_judged_again_by_another_margin() {
     assert_eq!((&kept["seed"], kept["runs"].as_array().unwrap().len()), (&Value::from(7), 12));
 }
 
+/// The data that stands in a page.
+fn in_page(path: &Path) -> Value {
+    let page = std::fs::read_to_string(path).unwrap();
+    let data = page.split_once("id=\"fathom-compare\">").unwrap().1.split_once("</script>").unwrap().0;
+    serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn a_page_of_runs_holds_what_json_says_and_each_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let numbers = ["--runs", "5", "--metric", r"number=\d+", "--html", "page.html"];
+    let report = json_before(dir.path(), &numbers, &["echo 100", "--", "echo 103"]);
+    let page = in_page(&dir.path().join("page.html"));
+    assert_eq!((&page["runs"], &page["recordings"]), (&report, &Value::Null));
+    assert_eq!(report["commands"][1]["values"], serde_json::json!([103.0, 103.0, 103.0, 103.0, 103.0]));
+    assert_eq!(report["commands"][1]["interval"], serde_json::json!([103.0, 103.0]));
+    // Said before the runs and not behind them.
+    let nowhere = fathom(dir.path(), &["compare", "--html", "none/page.html", "--", "true", "--", "true"]);
+    assert_eq!(nowhere.status.code(), Some(2));
+    assert!(said(&nowhere).contains("none/page.html"), "{}", said(&nowhere));
+}
+
+#[test]
+fn a_page_of_two_tables_says_what_is_not_known() {
+    let dir = tempfile::tempdir().unwrap();
+    table(dir.path(), "a.csv", 1000.0);
+    table(dir.path(), "b.csv", 900.0);
+    let report = json(dir.path(), &["compare", "a.csv", "b.csv", "--html", "page.html"]);
+    let page = in_page(&dir.path().join("page.html"));
+    assert_eq!(page["recordings"], report);
+    assert_eq!((&report["frames"], &report["costs"]), (&Value::Null, &Value::Null));
+    let jdk = report["conditions"].as_array().unwrap().iter().find(|c| c["what"] == "JDK").unwrap();
+    assert!(jdk["same"].is_null() && jdk["first"].is_null(), "{jdk}");
+}
+
 #[test]
 fn a_command_that_fails_or_gives_no_figure_ends_it_with_what_it_said() {
     let dir = tempfile::tempdir().unwrap();

@@ -145,6 +145,12 @@ fn estimate(mean: f64, low: f64, high: f64, sigma: f64, pairs: usize) -> Estimat
     Estimate { ratio: mean.exp(), low: low.exp(), high: high.exp(), sigma, pairs }
 }
 
+/// Half of the 95% interval of the mean of `n` figures with a standard deviation; `None` of one.
+pub(crate) fn half_interval(n: usize, deviation: f64) -> Option<f64> {
+    let half = quantile_of_student(n.checked_sub(1).filter(|n| *n > 0)? as f64, 0.05) * deviation;
+    Some(half / (n as f64).sqrt()).filter(|half| half.is_finite())
+}
+
 /// The two-sided quantile: 2.26 of 9 degrees and 5%.
 fn quantile_of_student(degrees: f64, alpha: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0))

@@ -204,13 +204,19 @@ mod tests {
 
         let frames = Frames {
             kind: "cpu".into(),
+            unit: "share",
             samples: [1, 1],
+            operations: None,
             moved: vec![MovedFrame {
                 name: "java.lang.StringLatin1.hashCode".into(),
                 module: String::new(),
                 first: 0.1,
                 second: 0.0,
                 difference: [-0.2, -0.05],
+                total: [0.1, 0.0],
+                total_difference: None,
+                p_value: 0.001,
+                change: crate::recordings::Change::Gone,
             }],
             differ: 1,
             judged: 1,

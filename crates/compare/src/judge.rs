@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::interval::{Estimate, Pair, p_value, paired};
+use crate::interval::{Estimate, Pair, half_interval, p_value, paired};
 use crate::letters::{holm, letters};
 use crate::metric::Figure;
 use crate::runs::{Host, Run, Runs};
@@ -105,6 +105,11 @@ pub struct Row {
     pub max: f64,
     /// Standard deviation between runs as a share of the mean.
     pub spread: f64,
+    /// What each run gave, in the order of the runs.
+    pub values: Vec<f64>,
+    /// The mean lies between these 95 times in 100, by Student's interval of these runs alone;
+    /// absent with one run. Verdicts rest on pairs of runs, whose interval is mostly narrower.
+    pub interval: Option<[f64; 2]>,
     /// Mean processor time of a run, seconds; absent where nothing was run.
     pub cpu_s: Option<f64>,
     /// Runs whose series warms up first, and how many of its values at most.
@@ -234,6 +239,8 @@ impl Row {
     pub(crate) fn of(label: &str, text: &str, figure: &Figure, means: &[f64]) -> Self {
         let mean = fathom_diagnose::stats::mean(means).unwrap_or(f64::NAN);
         let squares = means.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
+        let deviation = (squares / (means.len() as f64 - 1.0).max(1.0)).sqrt();
+        let half = half_interval(means.len(), deviation);
         Self {
             label: label.to_owned(),
             text: text.to_owned(),
@@ -243,7 +250,9 @@ impl Row {
             mean,
             min: means.iter().copied().fold(f64::INFINITY, f64::min),
             max: means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            spread: (squares / (means.len() as f64 - 1.0).max(1.0)).sqrt() / mean,
+            spread: deviation / mean,
+            values: means.to_vec(),
+            interval: half.map(|half| [mean - half, mean + half]),
             cpu_s: None,
             warming_up: (0, 0),
             never_steady: 0,

@@ -22,6 +22,9 @@ pub struct Held {
     pub second: f64,
     /// Second divided by first, where both are above zero.
     pub ratio: Option<Estimate>,
+    /// Second less first lies between these, by Welch's interval; absent where the test is of
+    /// another kind.
+    pub difference: Option<[f64; 2]>,
     /// Chance of a difference as large by accident.
     pub p_value: f64,
 }
@@ -52,7 +55,11 @@ pub fn held(first: &[f64], second: &[f64], alpha: f64) -> Option<Held> {
         let sigma = error * (pairs as f64).sqrt();
         Estimate { ratio: b / a, low: b / a * (-half).exp(), high: b / a * half.exp(), sigma, pairs }
     });
-    Some(Held { first: a, second: b, ratio, p_value })
+    let degrees = student(degrees((part_a, n), (part_b, m)));
+    let quantile = degrees.map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0));
+    let half = if error > 0.0 { quantile * error } else { 0.0 };
+    let difference = half.is_finite().then(|| [b - a - half, b - a + half]);
+    Some(Held { first: a, second: b, ratio, difference, p_value })
 }
 
 /// Which of many tests are differences (Benjamini and Hochberg).
@@ -92,6 +99,9 @@ mod tests {
         let (a, b) = ([1.0, 1.1, 0.9, 1.0, 1.05], [1.5, 1.6, 1.3, 1.55, 1.4]);
         let held = held(&a, &b, 0.05).unwrap();
         assert!((held.p_value - 2.12503e-4).abs() < 1e-8, "{held:?}");
+        // Student's 97.5% quantile of 6.6528 degrees is 2.38991; the error is 0.0632456.
+        let [low, high] = held.difference.unwrap();
+        assert!((low - 0.308_85).abs() < 1e-4 && (high - 0.611_15).abs() < 1e-4, "{held:?}");
         let ratio = held.ratio.unwrap();
         assert!((ratio.ratio - 1.455_445).abs() < 1e-5 && ratio.low > 1.25 && ratio.high < 1.70, "{ratio:?}");
     }

@@ -15,7 +15,7 @@ use fathom_compare::runs::Runs;
 use fathom_diagnose::WindowSpec;
 
 use crate::exit::Outcome;
-use crate::output::{print_fitted, print_json};
+use crate::output::{print_fitted, print_json, write_file};
 
 mod files;
 mod running;
@@ -41,6 +41,7 @@ two runs: how much runs differ by themselves only more runs tell.",
   fathom compare --matrix jdk=17,25 'flags=-Xint,-XX:+UseZGC' -- '{jdk} {flags} -cp app.jar Main'
   fathom compare --out runs.json -- ./a.sh -- ./b.sh; fathom compare runs.json --json
   fathom compare old.fathom new.fathom        what changed between recordings, GC logs, JFR files
+  fathom compare old.fathom new.fathom --html page.html    one page, with a differential flame graph
   fathom compare x.fathom x.fathom --window 20s..60s --window 80s..120s   two windows of one recording
   fathom compare jmh-old.json jmh-new.json    benchmark by benchmark, the fork as the unit"
 )]
@@ -89,6 +90,10 @@ pub struct Args {
     /// slower
     #[arg(long, value_name = "WHEN", value_enum)]
     fail_on: Option<FailOn>,
+    /// One page with all of it, and of recordings a differential flame graph. A file that is
+    /// there is replaced; it can be read by you alone
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// As JSON (schema fathom.compare/1; of recordings fathom.compare-recordings/1)
     #[arg(long)]
     json: bool,
@@ -134,7 +139,10 @@ impl Args {
             self.show(&report)?;
             return Ok(self.outcome(report.comparisons.iter().map(|c| c.verdict)));
         }
-        let report = files::recordings(first, second, &self.window, self.margin)?;
+        let (report, sampled) = files::recordings(first, second, &self.window, self.margin)?;
+        if let Some(path) = &self.html {
+            files::page(&report, &sampled, path)?;
+        }
         if self.json {
             print_json(&report)?;
         } else {
@@ -144,6 +152,9 @@ impl Args {
     }
 
     fn show(&self, report: &Report) -> Result<()> {
+        if let Some(path) = &self.html {
+            write_file(path, |out| fathom_render::compare::page_of_runs(report, out))?;
+        }
         if self.json { print_json(report) } else { print_fitted(&fathom_render::compare::runs(report)) }
     }
 

@@ -17,6 +17,20 @@ pub struct Differing {
     pub second: Option<String>,
 }
 
+/// Something that a run depends on, as both sides tell it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Condition {
+    /// What: "JDK", "processors", "flags".
+    pub what: &'static str,
+    /// On the first side; absent where it is not known, or of flags where there is none that the
+    /// other side has not.
+    pub first: Option<String>,
+    /// On the second.
+    pub second: Option<String>,
+    /// Whether both sides are the same; absent where a side does not tell.
+    pub same: Option<bool>,
+}
+
 /// Facts that are compared as they are, and what they are called.
 const FACTS: [(&str, &str); 14] = [
     ("JDK", fact::JVM_VERSION),
@@ -34,46 +48,59 @@ const FACTS: [(&str, &str); 14] = [
     ("main class", fact::MAIN),
     ("arguments of the program", fact::MAIN_ARGS),
 ];
+/// What is told also where neither side knows it.
+const ALWAYS: [&str; 5] = ["JDK", "processors", "memory", "collector", "maximum heap"];
 /// A host whose mean load differs by more than this share of its processors is loaded otherwise.
 const LOAD: f64 = 0.25;
 
-/// What differs, of the processes that are JVMs.
-pub(super) fn differing(recordings: [&Recording; 2]) -> Vec<Differing> {
+/// What runs depend on, of the processes that are JVMs.
+pub(super) fn conditions(recordings: [&Recording; 2]) -> Vec<Condition> {
     let mut found = Vec::new();
-    let mut add = |what, [first, second]: [Option<String>; 2]| {
-        if first != second {
-            found.push(Differing { what, first, second });
-        }
+    let mut add = |what, [first, second]: [Option<String>; 2], same| {
+        found.push(Condition { what, first, second, same });
     };
     let jvms = recordings.map(|r| r.processes.iter().filter(|p| is_jvm(p)).count());
-    add("JVMs", jvms.map(|n| Some(n.to_string())));
+    add("JVMs", jvms.map(|n| Some(n.to_string())), Some(jvms[0] == jvms[1]));
     for (what, key) in FACTS {
         let values = recordings.map(|r| all(r, key));
         // What one side does not tell is no difference that anybody saw.
-        if values.iter().all(|v| !v.is_empty()) {
+        let same = values.iter().all(|v| !v.is_empty()).then(|| values[0] == values[1]);
+        if same.is_some() || values.iter().any(|v| !v.is_empty()) || ALWAYS.contains(&what) {
             let bytes = key.ends_with("_bytes");
-            add(what, values.map(|v| Some(v.iter().map(|v| shown(v, bytes)).collect::<Vec<_>>().join(", "))));
+            let told = |v: BTreeSet<String>| v.iter().map(|v| shown(v, bytes)).collect::<Vec<_>>().join(", ");
+            add(what, values.map(|v| (!v.is_empty()).then(|| told(v))), same);
         }
     }
     let flags = recordings.map(options);
-    if flags.iter().all(|f| !f.is_empty()) {
-        let alone = |a: &BTreeSet<String>, b: &BTreeSet<String>| {
-            let alone: Vec<&str> = a.difference(b).map(String::as_str).collect();
-            (!alone.is_empty()).then(|| alone.join(" "))
-        };
-        add("flags", [alone(&flags[0], &flags[1]), alone(&flags[1], &flags[0])]);
+    let alone = |a: &BTreeSet<String>, b: &BTreeSet<String>| {
+        let alone: Vec<&str> = a.difference(b).map(String::as_str).collect();
+        (!alone.is_empty()).then(|| alone.join(" "))
+    };
+    match flags.iter().all(|f| !f.is_empty()) {
+        true => {
+            let alone = [alone(&flags[0], &flags[1]), alone(&flags[1], &flags[0])];
+            let same = alone[0] == alone[1];
+            add("flags", alone, Some(same));
+        }
+        false => add("flags", flags.map(|f| alone(&f, &BTreeSet::new())), None),
     }
     let limits = recordings.map(|r| mean(r, live::CGROUP_CPU_QUOTA.name));
-    if limits[0] != limits[1] {
-        add("CPU quota", limits.map(|l| l.map(|l| format!("{l:.1} processors"))));
-    }
+    let known = limits.iter().any(Option::is_some);
+    let processors = |l: f64| format!("{l:.1} processors");
+    add("CPU quota", limits.map(|l| l.map(processors)), known.then(|| limits[0] == limits[1]));
     let busy = recordings.map(|r| mean(r, live::HOST_CPU_BUSY.name));
-    if let [Some(a), Some(b)] = busy
-        && (a - b).abs() > LOAD * a.max(b).max(1.0)
-    {
-        add("host busy", [a, b].map(|l| Some(format!("{l:.1} processors"))));
-    }
+    let same = match busy {
+        [Some(a), Some(b)] => Some((a - b).abs() <= LOAD * a.max(b).max(1.0)),
+        _ => None,
+    };
+    add("host busy", busy.map(|l| l.map(processors)), same);
     found
+}
+
+/// Those that are not the same.
+pub(super) fn differing(conditions: &[Condition]) -> Vec<Differing> {
+    let different = conditions.iter().filter(|c| c.same == Some(false));
+    different.map(|c| Differing { what: c.what, first: c.first.clone(), second: c.second.clone() }).collect()
 }
 
 /// Feature release and whole version of the JVMs, where they are of one.

@@ -1,13 +1,20 @@
 //! Figures of both sides: operations, collections, safepoints, compilations, system calls, what
 //! threads spent their time on.
 
+mod calls;
+mod operations;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_diagnose::thread_ledger::{By, over_time, thread_ledger};
 use fathom_diagnose::{Heading, Window, collections};
-use fathom_recording::vocabulary::{kind, series};
-use fathom_recording::{ProcessId, Recording, Role, SeriesKind};
+use fathom_recording::vocabulary::kind;
+use fathom_recording::{ProcessId, Recording, Role};
 use serde::Serialize;
+
+pub(super) use operations::counted;
+
+use operations::Operations;
 
 use crate::judge::ALPHA;
 use crate::stretches::{Held, held};
@@ -53,10 +60,6 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    fn seconds(&self) -> f64 {
-        self.stretches.iter().map(|w| w.length_ns() as f64 / 1e9).sum()
-    }
-
     /// Which stretch a moment is in.
     fn at(&self, t_ns: i64) -> Option<usize> {
         let after = self.stretches.partition_point(|w| w.from_ns <= t_ns);
@@ -95,15 +98,17 @@ pub(super) fn measures(recordings: [&Recording; 2], windows: [Option<Window>; 2]
     let [a, b] = [(recordings[0], a), (recordings[1], b)]
         .map(|(recording, window)| Side { recording, stretches: cut(window) });
     let mut found = Found { a: &a, b: &b, measures: Vec::new() };
-    let throughput = [&a, &b].map(throughput);
-    if let [Some(first), Some(second)] = &throughput {
-        found.add("throughput", "operations", "1/s", first, second);
+    let operations = [&a, &b].map(|side| Operations::of(side.recording, &side.stretches));
+    if let [Some(first), Some(second)] = &operations {
+        found.add("throughput", "operations", "1/s", &first.rates(), &second.rates());
     }
     found.collections();
     found.spans(kind::SAFEPOINT, "safepoint", "safepoints");
     found.spans(kind::JIT_COMPILE, "jit", "compilations");
     found.by_name(kind::SYSCALL, "syscalls", "system call");
-    found.ledger(&throughput);
+    found.ledger(&operations);
+    found.locks(&operations);
+    found.calls(&operations);
     found.threads();
     found.measures
 }
@@ -188,7 +193,8 @@ impl Found<'_> {
         });
         self.whole("gc.median", "median pause", "ms", medians);
         if let Some(median) = self.measures.last_mut() {
-            median.held = Some(Held { first: medians[0], second: medians[1], ratio: None, p_value });
+            median.held =
+                Some(Held { first: medians[0], second: medians[1], ratio: None, difference: None, p_value });
         }
     }
 
@@ -214,9 +220,12 @@ impl Found<'_> {
 
     /// Number and time of the spans of a kind.
     fn spans(&mut self, kind: &str, id: &str, name: &str) {
-        if !(self.a.tells(kind) && self.b.tells(kind)) {
-            return;
+        if self.a.tells(kind) && self.b.tells(kind) {
+            self.number_and_time(kind, id, name);
         }
+    }
+
+    fn number_and_time(&mut self, kind: &str, id: &str, name: &str) {
         let counts = [self.a, self.b].map(|side| side.rate(kind, |_| 1.0));
         self.add(&format!("{id}.count"), name, "1/s", &counts[0], &counts[1]);
         let times = [self.a, self.b].map(|side| side.rate(kind, |ms| ms));
@@ -244,10 +253,8 @@ impl Found<'_> {
 
     /// Milliseconds that each role of threads spent on each heading, per second, or per operation
     /// where both count them.
-    fn ledger(&mut self, throughput: &[Option<Vec<f64>>; 2]) {
-        let (sides, per_operation) = ([self.a, self.b], throughput.iter().all(Option::is_some));
-        let spent = [0, 1].map(|i| {
-            let side = sides[i];
+    fn ledger(&mut self, operations: &[Option<Operations>; 2]) {
+        let spent = [self.a, self.b].map(|side| {
             let mut rows: BTreeMap<(String, Heading), Vec<f64>> = BTreeMap::new();
             if thread_ledger(side.recording, None, None, By::Role).groups.is_empty() {
                 return rows;
@@ -255,12 +262,11 @@ impl Found<'_> {
             let over_time = over_time(side.recording, &side.stretches, &[By::Role]);
             for (n, groups) in over_time.iter().enumerate() {
                 let seconds = side.stretches[n].length_ns() as f64 / 1e9;
-                let operations = throughput[i].as_ref().filter(|_| per_operation).map(|t| t[n]);
                 for group in groups.iter().flatten() {
                     for spent in &group.spent {
                         let key = (group.name.clone(), spent.heading);
                         let row = rows.entry(key).or_insert_with(|| vec![0.0; side.stretches.len()]);
-                        row[n] += spent.ms / seconds / operations.filter(|o| *o > 0.0).unwrap_or(1.0);
+                        row[n] += spent.ms / seconds;
                     }
                 }
             }
@@ -269,23 +275,31 @@ impl Found<'_> {
         if spent.iter().any(BTreeMap::is_empty) {
             return;
         }
-        let unit = if per_operation { "ms/op" } else { "ms/s" };
         let none = [vec![0.0; self.a.stretches.len()], vec![0.0; self.b.stretches.len()]];
         let mut keys: Vec<&(String, Heading)> = spent[0].keys().chain(spent[1].keys()).collect();
         keys.sort_unstable();
         keys.dedup();
         for key in keys {
-            let (first, second) =
-                (spent[0].get(key).unwrap_or(&none[0]), spent[1].get(key).unwrap_or(&none[1]));
+            let rows = [0, 1].map(|i| spent[i].get(key).unwrap_or(&none[i]).as_slice());
             let total = |row: &[f64]| row.iter().sum::<f64>() / row.len().max(1) as f64;
-            if !per_operation && total(first).max(total(second)) < LEAST * 1e3 {
-                continue;
-            }
+            let little = rows.iter().all(|row| total(row) < LEAST * 1e3);
             let (group, heading) = key;
             let id = format!("ledger.{group}.{heading:?}").to_lowercase();
-            self.add(&id, &format!("{group}: {}", heading.words()), unit, first, second);
+            let name = format!("{group}: {}", heading.words());
+            match per_operation(operations, rows) {
+                Some([first, second]) => self.add(&id, &name, "ms/op", &first, &second),
+                None if little => {}
+                None => self.add(&id, &name, "ms/s", rows[0], rows[1]),
+            }
         }
     }
+}
+
+/// Figures per second of both sides as figures per operation; `None` where a side does not count
+/// operations.
+fn per_operation(operations: &[Option<Operations>; 2], rows: [&[f64]; 2]) -> Option<[Vec<f64>; 2]> {
+    let [Some(first), Some(second)] = operations else { return None };
+    Some([first.per_operation(rows[0])?, second.per_operation(rows[1])?])
 }
 
 fn role_words(role: Role) -> &'static str {
@@ -305,27 +319,4 @@ fn cut(window: Window) -> Vec<Window> {
     let at =
         |i: i64| window.from_ns.saturating_add((i128::from(length) * i128::from(i) / i128::from(n)) as i64);
     (0..n).map(|i| Window { from_ns: at(i), to_ns: at(i + 1) }).collect()
-}
-
-/// Operations per second in each stretch; `None` where nobody counts them.
-fn throughput(side: &Side<'_>) -> Option<Vec<f64>> {
-    let told = |name: &str| {
-        let of =
-            side.recording.series.iter().filter(|s| s.info.kind == SeriesKind::Rate && s.info.name == name);
-        of.collect::<Vec<_>>()
-    };
-    let clients = told(series::THROUGHPUT);
-    let series = if clients.is_empty() { told(series::REQUESTS) } else { clients };
-    let mut counted = vec![0.0; side.stretches.len()];
-    for series in &series {
-        for ((t, dt), value) in series.t_ns.iter().zip(&series.dt_ns).zip(&series.value) {
-            for (sum, window) in counted.iter_mut().zip(&side.stretches) {
-                let (from, to) = ((*t).max(window.from_ns), t.saturating_add(*dt).min(window.to_ns));
-                if from < to && value.is_finite() {
-                    *sum += value.max(0.0) * (to - from) as f64 / window.length_ns().max(1) as f64;
-                }
-            }
-        }
-    }
-    (!series.is_empty() && side.seconds() > 0.0).then_some(counted)
 }

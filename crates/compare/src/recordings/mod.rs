@@ -10,12 +10,13 @@ mod measures;
 #[cfg(test)]
 mod tests;
 
+use fathom_diagnose::stacks::Normalisation;
 use fathom_diagnose::{MATTERS_SHARE, Window};
 use fathom_recording::Recording;
 use serde::Serialize;
 
-pub use comparability::Differing;
-pub use frames::{Frames, MovedFrame};
+pub use comparability::{Condition, Differing};
+pub use frames::{Change, Frames, MovedFrame, Sampled};
 pub use measures::Measure;
 
 use crate::interval::Estimate;
@@ -38,6 +39,8 @@ pub struct RecordingsReport {
     pub covers_s: [f64; 2],
     /// What makes them hard to compare: host, JDK, flags, heap, load.
     pub differing: Vec<Differing>,
+    /// All that was looked at for that, the same and what is not known.
+    pub conditions: Vec<Condition>,
     /// The verdict on the second.
     pub verdict: Comparison,
     /// What the verdict is of, or why there is none.
@@ -46,6 +49,9 @@ pub struct RecordingsReport {
     pub measures: Vec<Measure>,
     /// Frames whose share of the CPU samples differs; absent where a side has none.
     pub frames: Option<Frames>,
+    /// Frames whose CPU time per operation differs; absent where a side has no CPU samples, or
+    /// where operations are not counted on both.
+    pub costs: Option<Frames>,
     /// Changes of the JDK between the two releases that touch what changed.
     pub known_changes: Vec<crate::jdk_changes::Match>,
 }
@@ -58,32 +64,49 @@ pub fn compare(of: [String; 2], recordings: [Recording; 2], margin: f64) -> Reco
 /// The same of a window of each, where one is given.
 pub fn compare_within(
     of: [String; 2],
-    [first, second]: [Recording; 2],
+    recordings: [Recording; 2],
     within: [Option<Window>; 2],
     margin: f64,
 ) -> RecordingsReport {
+    compare_sampled(of, recordings, within, margin).0
+}
+
+/// The same, with the samples of both, of which flame graphs are drawn.
+pub fn compare_sampled(
+    of: [String; 2],
+    [first, second]: [Recording; 2],
+    within: [Option<Window>; 2],
+    margin: f64,
+) -> (RecordingsReport, Sampled) {
     let windows = [within[0].or_else(|| covered(&first)), within[1].or_else(|| covered(&second))];
     let mut measures = measures::measures([&first, &second], windows);
     let tests: Vec<f64> = measures.iter().map(|m| m.held.map_or(f64::NAN, |h| h.p_value)).collect();
     measures.iter_mut().zip(discoveries(&tests)).for_each(|(measure, differs)| measure.differs = differs);
     let (verdict_of, verdict) = verdict(&measures, margin);
-    let differing = comparability::differing([&first, &second]);
+    let conditions = comparability::conditions([&first, &second]);
+    let differing = comparability::differing(&conditions);
     let releases = [&first, &second].map(comparability::release);
     let arguments = [&first, &second].map(comparability::arguments);
     measures.sort_by_key(|m| !m.differs);
-    let frames = frames::frames(first, second, within);
+    let sampled = Sampled::of(first, second, within);
+    let frames = sampled.frames(Normalisation::Share);
+    let counted = measures.iter().any(|measure| measure.id == "throughput");
+    let costs = counted.then(|| sampled.frames(Normalisation::Operation)).flatten();
     let known_changes = crate::jdk_changes::matching(releases, &arguments, frames.as_ref());
-    RecordingsReport {
+    let report = RecordingsReport {
         schema: SCHEMA,
         of,
         covers_s: windows.map(|w| w.map_or(0.0, |w| w.length_ns() as f64 / 1e9)),
         differing,
+        conditions,
         verdict,
         verdict_of,
         measures,
         frames,
+        costs,
         known_changes,
-    }
+    };
+    (report, sampled)
 }
 
 /// From the first to the last of what a recording tells of processes.

@@ -1,9 +1,12 @@
 //! Recordings made by hand: what differs is known.
 
-use fathom_recording::vocabulary::{fact, kind, series};
-use fathom_recording::{Process, Recording, Role, SeriesInfo, SeriesKind, Sink, Source, SpanRow};
+use fathom_recording::vocabulary::{fact, figure, kind, sample, series};
+use fathom_recording::{
+    FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink, Source,
+    SourceId, SpanRow,
+};
 
-use super::compare;
+use super::{Change, compare};
 use crate::verdict::Verdict;
 
 /// Tens of milliseconds after which a call comes, always the same, never in step.
@@ -104,6 +107,127 @@ fn nothing_against_something_says_that_it_cannot_tell() {
         "B against A: cannot tell; neither operations nor enough pauses of both are known"
     );
     assert_eq!(compare(of(), [empty(), empty()], 0.01).covers_s, [0.0, 0.0]);
+}
+
+/// Of 32 s with 100 operations each: frames with so many samples of 10 ms a second, those of two
+/// names below another one; and system calls counted by the second.
+fn sampled(counts: &[(&str, Option<&str>, u64)], calls: f64) -> Recording {
+    let mut recording = recording("17.0.15+6", "-Xmx1g", 100.0, 1, 1);
+    let (process, source) = (ProcessId(0), SourceId(0));
+    let thread = Some(recording.thread(process, Some(7), "main", Role::App));
+    for second in 0..32_i64 {
+        let t0_ns = second * 1_000_000_000;
+        for (i, (name, caller, number)) in counts.iter().enumerate() {
+            let caller = caller.map(|caller| recording.frame(caller, "", FrameType::C2, -1));
+            let caller = caller.map(|frame| recording.stack(None, frame));
+            let frame = recording.frame(name, "", FrameType::C2, -1);
+            let stack = Some(recording.stack(caller, frame));
+            for n in 0..*number {
+                let t_ns = t0_ns + n as i64 * 7_000_000 + i as i64 * 1_000;
+                let weight = 10_000_000;
+                let kind = sample::CPU;
+                recording.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
+            }
+        }
+        recording.span(&SpanRow {
+            kind: kind::SYSCALL_TOTALS,
+            name: "read",
+            t0_ns,
+            t1_ns: t0_ns + 1_000_000_000,
+            process,
+            thread,
+            stack: None,
+            source,
+            line: 0,
+            key: -1,
+            parent: None,
+            figures: &[(figure::CALLS, calls)],
+            labels: &[],
+        });
+    }
+    recording.seal();
+    recording
+}
+
+#[test]
+fn cost_of_an_operation_is_new_gone_more_or_only_moved() {
+    let first = sampled(
+        &[("work", None, 20), ("caller", None, 4), ("callee", Some("caller"), 36), ("old", None, 9)],
+        200.0,
+    );
+    let second = sampled(
+        &[("work", None, 60), ("caller", None, 30), ("callee", Some("caller"), 10), ("new", None, 9)],
+        400.0,
+    );
+    let report = compare(of(), [first, second], 0.01);
+    let costs = report.costs.as_ref().unwrap();
+    assert_eq!((costs.unit, costs.differ), ("ms/op", 5), "{costs:?}");
+    let of = |name: &str| costs.moved.iter().find(|f| f.name == name).unwrap();
+    let changes = ["work", "caller", "callee", "old", "new"].map(|name| of(name).change);
+    assert_eq!(changes, [Change::More, Change::Moved, Change::Less, Change::Gone, Change::New]);
+    assert_eq!(costs.moved[0].name, "work", "what differs most comes first");
+    // 20 and 60 samples of 10 ms in each second with 100 operations.
+    let work = of("work");
+    assert!((work.first - 2.0).abs() < 0.1 && (work.second - 6.0).abs() < 0.2, "{work:?}");
+    assert!(work.difference[0] < 4.1 && work.difference[1] > 4.0 && work.p_value < 1e-3, "{work:?}");
+    let operations = costs.operations.unwrap();
+    assert!(operations.iter().all(|n| (3000.0..3300.0).contains(n)), "{operations:?}");
+    // 200 and 400 calls a second.
+    let calls = report.measures.iter().find(|m| m.id == "calls.system.read").unwrap();
+    assert!(calls.differs && calls.unit == "1/op", "{calls:?}");
+    assert!((calls.first - 2.0).abs() < 0.1 && (calls.second - 4.0).abs() < 0.2, "{calls:?}");
+    let [low, high] = calls.held.unwrap().difference.unwrap();
+    assert!(low < 2.1 && 2.0 < high && low > 1.5, "{calls:?}");
+}
+
+#[test]
+fn what_a_side_does_not_tell_is_neither_the_same_nor_another() {
+    let mut silent = recording("17", "", 1.0, 1, 1);
+    silent.processes[0].facts.remove(fact::CPUS);
+    let report = compare(of(), [silent, recording("17", "", 1.0, 1, 1)], 0.01);
+    let of = |what: &str| report.conditions.iter().find(|c| c.what == what).unwrap();
+    assert_eq!((of("JDK").same, of("processors").same, of("memory").same), (Some(true), None, None));
+    assert_eq!((of("processors").first.as_deref(), of("processors").second.as_deref()), (None, Some("2")));
+    assert!(report.differing.is_empty(), "{report:?}");
+}
+
+/// A class that only one side waits for counts as no wait on the other, where both have the same
+/// collectors, and as unknown where they have not.
+#[test]
+fn a_lock_of_one_side_alone_is_told_where_the_other_was_looked_at_alike() {
+    let waiting = |format: &str| {
+        let mut recording = recording("17", "", 100.0, 1, 1);
+        recording.sources[0].format = format.to_owned();
+        for t0_ns in (0..320_i64).map(|i| i * 100_000_000) {
+            recording.span(&SpanRow {
+                kind: kind::LOCK_MONITOR,
+                name: "org.example.Shelf",
+                t0_ns,
+                t1_ns: t0_ns + 20_000_000,
+                process: ProcessId(0),
+                thread: None,
+                stack: None,
+                source: SourceId(0),
+                line: 0,
+                key: -1,
+                parent: None,
+                figures: &[],
+                labels: &[],
+            });
+        }
+        recording.seal();
+        recording
+    };
+    let told = |format: &str| {
+        let report = compare(of(), [recording("17", "", 100.0, 1, 1), waiting(format)], 0.01);
+        report.measures.into_iter().find(|m| m.id == "locks.monitor.org.example.Shelf")
+    };
+    let shelf = told("").unwrap();
+    assert!(
+        shelf.differs && shelf.first == 0.0 && (shelf.second - 2.0).abs() < 0.1 && shelf.unit == "ms/op",
+        "{shelf:?}"
+    );
+    assert_eq!(told("another"), None);
 }
 
 /// Times at the ends of what can be told, and a window of no length.

@@ -113,6 +113,9 @@ pub struct Comparison {
     pub normalisation: Normalisation,
     /// What a base weight is multiplied with to be comparable.
     pub scale: f64,
+    /// What weights are divided by on this side and in the base: seconds, the weight of all
+    /// samples, or operations.
+    pub denominators: [f64; 2],
     /// Base weight of samples that end in each node, as measured.
     pub base_self: Vec<i64>,
     /// Base weight of each node with all below.
@@ -177,6 +180,7 @@ pub(super) fn compare(
     Some(Comparison {
         normalisation,
         scale,
+        denominators: [a.denominator, b.denominator],
         base_self: whole(&b.weight.own),
         base_total: whole(&b.weight.total),
         base_frame_self: whole(&b.weight.frame_own),

@@ -1,9 +1,11 @@
-//! `fathom compare` and `fathom flags` in the terminal.
+//! `fathom compare` and `fathom flags` in the terminal, and the page of a comparison.
 
 mod flags;
+mod page;
 mod recordings;
 mod runs;
 
 pub use flags::flags;
+pub use page::{page_of_recordings, page_of_runs};
 pub use recordings::recordings;
 pub use runs::runs;

@@ -1,6 +1,6 @@
 //! Two recordings in the terminal: what makes them hard to compare, the verdict, what changed.
 
-use fathom_compare::recordings::{Frames, Measure, RecordingsReport};
+use fathom_compare::recordings::{Change, Frames, Measure, RecordingsReport};
 use fathom_diagnose::quantity;
 
 use super::runs::paragraph;
@@ -43,7 +43,7 @@ pub fn recordings(report: &RecordingsReport) -> String {
     let (differ, same): (Vec<&Measure>, Vec<&Measure>) = report.measures.iter().partition(|m| m.differs);
     measures(&mut out, "Differs by more than it varies within the two runs", &differ, MOST);
     measures(&mut out, "Does not, or has no test", &same, MOST_SAME);
-    if let Some(found) = &report.frames {
+    if let Some(found) = report.costs.as_ref().or(report.frames.as_ref()) {
         frames(&mut out, found);
     }
     changes(&mut out, report);
@@ -79,19 +79,26 @@ fn measures(out: &mut String, title: &str, measures: &[&Measure], most: usize) {
 }
 
 fn frames(out: &mut String, frames: &Frames) {
-    let mut rows = table(&["frame", "A", "B", "difference between"], &[]);
+    let mut rows = table(&["frame", "A", "B", "difference between", ""], &[4]);
+    let shares = frames.operations.is_none();
     for frame in frames.moved.iter().take(MOST) {
-        let point = |share: f64| format!("{:+.2}", share * 100.0);
+        let signed = |amount: f64| match shares {
+            true => format!("{:+.2}", amount * 100.0),
+            false => format!("{}{}", if amount < 0.0 { '−' } else { '+' }, value(amount.abs(), frames.unit)),
+        };
+        let [low, high] = frame.difference.map(signed);
         rows.add_row([
             shortened(&frame.name, NAME),
-            quantity::share(frame.first),
-            quantity::share(frame.second),
-            format!("{} and {} points", point(frame.difference[0]), point(frame.difference[1])),
+            value(frame.first, frames.unit),
+            value(frame.second, frames.unit),
+            format!("{low} and {high}{}", if shares { " points" } else { "" }),
+            word(frame.change).to_owned(),
         ]);
     }
     let [a, b] = frames.samples;
+    let what = if shares { "share of the" } else { "cost per operation by" };
     let title = format!(
-        "Frames whose own share of the {} samples differs: {} of {} ({} and {} samples)",
+        "Frames whose own {what} {} samples differs: {} of {} ({} and {} samples)",
         frames.kind,
         frames.differ,
         frames.judged,
@@ -133,12 +140,38 @@ fn changes(out: &mut String, report: &RecordingsReport) {
     }
 }
 
-/// A figure in its unit.
+/// What became of a frame, where it is more than a difference.
+fn word(change: Change) -> &'static str {
+    match change {
+        Change::New => "new",
+        Change::Gone => "gone",
+        Change::Moved => "moved",
+        Change::More | Change::Less => "",
+    }
+}
+
+/// A figure in its unit. What one operation takes may be short.
 fn value(value: f64, unit: &str) -> String {
     match unit {
         "share" => quantity::share(value),
         "ms" => quantity::millis(value),
+        "ms/op" | "ms/s" => {
+            let time = if value == 0.0 { "0".to_owned() } else { quantity::of_one(value) };
+            format!("{time}{}", unit.trim_start_matches("ms"))
+        }
         "count" => quantity::count(value),
         _ => format!("{value:.2} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_operation_takes_is_never_rounded_to_nothing() {
+        let written = [2.5, 0.0042, 0.000_12, 0.0].map(|ms| value(ms, "ms/op"));
+        assert_eq!(written, ["2.50 ms/op", "4.2 µs/op", "120 ns/op", "0/op"]);
+        assert_eq!((value(0.0042, "ms/s"), value(0.25, "share")), ("4.2 µs/s".to_owned(), "25%".to_owned()));
     }
 }

@@ -12,6 +12,7 @@ use fathom_recording::Recording;
 
 pub use json::json;
 pub use page::html;
+pub(crate) use page::script;
 pub use svg::svg;
 pub use top::{TopBy, TopOptions, top};
 

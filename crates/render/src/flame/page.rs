@@ -81,12 +81,17 @@ pub fn html(flames: &[Flame], about: &About, out: &mut impl Write) -> io::Result
     let (before, after) =
         TEMPLATE.split_once(MARKER).expect("the build checks that the marker is there once");
     out.write_all(before.as_bytes())?;
+    script(flames, about, out)?;
+    out.write_all(after.as_bytes())
+}
+
+/// The graphs as an element that any page may hold.
+pub(crate) fn script(flames: &[Flame], about: &About, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"<script type=\"application/octet-stream\" id=\"fathom-flame\">")?;
     let mut columns = Columns::default();
     let header = header(flames, about, &mut columns);
     columns.write(&header, out)?;
-    out.write_all(b"</script>")?;
-    out.write_all(after.as_bytes())
+    out.write_all(b"</script>")
 }
 
 fn header(flames: &[Flame], about: &About, columns: &mut Columns) -> Header {

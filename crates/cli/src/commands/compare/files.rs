@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use fathom_compare::recordings::{self, RecordingsReport};
+use fathom_compare::recordings::{self, RecordingsReport, Sampled};
+use fathom_diagnose::stacks::Normalisation;
 use fathom_diagnose::{Window, WindowSpec};
 use fathom_recording::Recording;
+use fathom_render::flame::About;
 
 use crate::inputs::InputArgs;
+use crate::output::write_file;
 use crate::selection::windows;
 
 /// Compares what two paths hold, within a window of both, or of each.
@@ -16,7 +19,7 @@ pub(super) fn recordings(
     second: &Path,
     within: &[WindowSpec],
     margin: f64,
-) -> Result<RecordingsReport> {
+) -> Result<(RecordingsReport, Sampled)> {
     ensure!(within.len() <= 2, "--window is given once for both, or once for each");
     let (a, b) = (load(first)?, load(second)?);
     let (of_first, of_second) = (within.first(), within.last());
@@ -26,14 +29,23 @@ pub(super) fn recordings(
     };
     let windows = [resolved(&a, of_first)?, resolved(&b, of_second)?];
     let of = [first, second].map(|path| path.display().to_string());
-    let report = recordings::compare_within(of, [a, b], windows, margin);
+    let (report, sampled) = recordings::compare_sampled(of, [a, b], windows, margin);
     ensure!(
         !report.measures.is_empty() || report.frames.is_some(),
         "{} and {} have nothing that can be compared",
         report.of[0],
         report.of[1]
     );
-    Ok(report)
+    Ok((report, sampled))
+}
+
+/// Writes the page: the flame graphs are per operation where both sides count operations.
+pub(super) fn page(report: &RecordingsReport, sampled: &Sampled, path: &Path) -> Result<()> {
+    let by = if report.costs.is_some() { Normalisation::Operation } else { Normalisation::Share };
+    let flames = sampled.flames(by);
+    let title = format!("{} and {}", report.of[0], report.of[1]);
+    let about = About::of(sampled.recording(), title, String::new(), false);
+    write_file(path, |out| fathom_render::compare::page_of_recordings(report, &flames, &about, out))
 }
 
 fn load(path: &Path) -> Result<Recording> {

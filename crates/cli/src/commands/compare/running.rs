@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, commands: &[String], judging: &Judging) -> Result
             other
         }
     };
-    if let Some(path) = &args.out {
+    for path in args.out.iter().chain(&args.html) {
         // Said before hours of runs and not behind them.
         write_file(path, |_| Ok(()))?;
     }
