@@ -1,6 +1,9 @@
 import { defineConfig } from "vitest/config";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
+/** Pages beside the report, which is built first. */
+const OTHERS = ["flame", "heap"];
+
 // One HTML file with everything in it: a page has to open from a disk, in a mail, without a network. There is one build
 // for each page, chosen by `--mode`: one file cannot share its scripts with another.
 export default defineConfig(({ mode }) => ({
@@ -9,8 +12,8 @@ export default defineConfig(({ mode }) => ({
     target: "es2022",
     modulePreload: false,
     assetsInlineLimit: Number.MAX_SAFE_INTEGER,
-    emptyOutDir: mode !== "flame",
-    rollupOptions: { input: mode === "flame" ? "flame.html" : "index.html" },
+    emptyOutDir: !OTHERS.includes(mode),
+    rollupOptions: { input: OTHERS.includes(mode) ? `${mode}.html` : "index.html" },
   },
   test: { include: ["src/**/*.test.ts"], environment: "node" },
 }));

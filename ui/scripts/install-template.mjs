@@ -1,4 +1,4 @@
-// Turns the built pages into the templates that the binary carries: crates/render/assets/{report,flame}.html.
+// Turns the built pages into the templates that the binary carries: crates/render/assets/{report,flame,heap}.html.
 //
 // Adds the content security policy: nothing may be loaded from anywhere, and only the script and the styles that were
 // built may run, told by their hashes. `--check` compares instead of writing; CI runs it so that the committed templates
@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const PAGES = { "index.html": "report.html", "flame.html": "flame.html" };
+const PAGES = { "index.html": "report.html", "flame.html": "flame.html", "heap.html": "heap.html" };
 const MARKER = "<!--fathom:data-->";
 const check = process.argv.includes("--check");
 
