@@ -147,8 +147,8 @@ function Item({ tree, box, width, chosen, stop, matched, suspect }: {
     <div role="treeitem" class={`box ${SORTS[tree.sort[node]]}${matched === true ? " match" : matched === false ? " dim" : ""}`} data-node={node} style={place(box, width)}
       tabIndex={stop ? 0 : -1} aria-level={box.row + 1} aria-selected={chosen} {...(has ? { "aria-expanded": true } : {})}
       aria-label={`${said(tree, node)}${suspect ? ", suspect" : ""}${matched ? ", matches" : ""}`}>
-      {px >= NAME_PX && <span class="label">{suspect ? "! " : ""}{labelOf(tree, node)}</span>}
-      {px >= SIZE_PX && <span class="size">{bytes(tree.retained[node])} · {part(tree.retained[node], tree.retained[0])}</span>}
+      {px >= NAME_PX && <span class="label" aria-hidden="true">{suspect ? "! " : ""}{labelOf(tree, node)}</span>}
+      {px >= SIZE_PX && <span class="size" aria-hidden="true">{bytes(tree.retained[node])} · {part(tree.retained[node], tree.retained[0])}</span>}
     </div>
   );
 }
