@@ -2,10 +2,7 @@ import { defineConfig } from "vitest/config";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
 /** Pages beside the report, which is built first. */
-const FURTHER: Record<string, string> = {
-  flame: "flame.html",
-  compare: "compare.html",
-};
+const OTHERS = ["flame", "compare", "heap"];
 
 // One HTML file with everything in it: a page has to open from a disk, in a mail, without a network. There is one build
 // for each page, chosen by `--mode`: one file cannot share its scripts with another.
@@ -15,8 +12,8 @@ export default defineConfig(({ mode }) => ({
     target: "es2022",
     modulePreload: false,
     assetsInlineLimit: Number.MAX_SAFE_INTEGER,
-    emptyOutDir: !(mode in FURTHER),
-    rollupOptions: { input: FURTHER[mode] ?? "index.html" },
+    emptyOutDir: !OTHERS.includes(mode),
+    rollupOptions: { input: OTHERS.includes(mode) ? `${mode}.html` : "index.html" },
   },
   test: { include: ["src/**/*.test.ts"], environment: "node" },
 }));

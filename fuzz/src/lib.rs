@@ -29,7 +29,7 @@ pub fn any_input(data: &[u8]) {
 
 /// Hands `data` over as a heap dump and asks all that is ever asked of one.
 pub fn heap_dump(data: &[u8]) {
-    use fathom_heap::report::{About, ObjectReport, Screen, WaysReport};
+    use fathom_heap::report::{About, ObjectReport, Picture, WaysReport};
     use fathom_heap::{Kept, Paths, Referents, Summary};
     let path = std::env::temp_dir().join(format!("fathom-fuzz-{}", std::process::id()));
     std::fs::File::create(&path).and_then(|mut f| f.write_all(data)).expect("the temporary folder is writable");
@@ -37,7 +37,8 @@ pub fn heap_dump(data: &[u8]) {
         let Ok(heap) = fathom_heap::read(&path, referents, None) else { continue };
         let kept = Kept::of(&heap);
         let paths = Paths::of(&heap, &kept);
-        let screen = Screen::of(&heap, &kept, About::of(&heap, &path, true), 10);
+        let picture = Picture::of(&heap, &kept, About::of(&heap, &path, true));
+        let screen = &picture.screen;
         assert_eq!(screen.size.objects + screen.size.unreachable_objects, u64::from(heap.len()));
         assert!(screen.holders.all.iter().all(|holder| holder.retained_bytes <= screen.size.bytes));
         for node in (0..heap.len()).take(20) {

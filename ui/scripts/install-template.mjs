@@ -13,6 +13,7 @@ const PAGES = {
   "index.html": "report.html",
   "flame.html": "flame.html",
   "compare.html": "compare.html",
+  "heap.html": "heap.html",
 };
 const MARKER = "<!--fathom:data-->";
 const check = process.argv.includes("--check");

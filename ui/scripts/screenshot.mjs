@@ -3,7 +3,9 @@
 // Writes report-light.png and report-dark.png: the verdict and the timeline at its side, as a wide screen shows them. The pictures in
 // docs/images are of crates/ingest/fixtures/elasql: (cd there; fathom report client* gc* jit* -o report.html). With ONLY=SELECTOR
 // it writes that part of the page alone, as report-recording.png or NAME=FILE, light, 980 pixels of it: ONLY=#timeline of
-// `fathom record -p PID` of ui/test/java/Orders.java (java Orders 60 DIR), with its throughput.csv.
+// `fathom record -p PID` of ui/test/java/Orders.java (java Orders 60 DIR), with its throughput.csv. PAGE=heap writes heap-light.png and
+// heap-dark.png: WIDTH=1500 HEIGHT=980 of `fathom heap -p PID --dump shop.hprof --html shop.html` of ui/test/java/Shop.java (java Shop
+// 20000 x), KEYS='ArrowDown …' pressed before.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -30,7 +32,9 @@ for (const scheme of only ? ["light"] : ["light", "dark"]) {
   await page.goto(pathToFileURL(resolve(report)).href + (process.env["HASH"] ?? ""));
   await page.waitForFunction(() => performance.getEntriesByName("fathom-ready").length > 0);
   await page.waitForTimeout(400);
-  const path = join(out, only ? (process.env["NAME"] ?? "report-recording.png") : `report-${scheme}.png`);
+  for (const key of process.env["KEYS"]?.split(" ") ?? []) await page.keyboard.press(key);
+  await page.waitForTimeout(400);
+  const path = join(out, only ? (process.env["NAME"] ?? "report-recording.png") : `${process.env["PAGE"] ?? "report"}-${scheme}.png`);
   if (only) {
     // The bar that stays in sight would lie over the lanes.
     await page.evaluate(() => (document.querySelector(".chosen").style.position = "static"));

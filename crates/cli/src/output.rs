@@ -32,15 +32,37 @@ pub fn write_file(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io
         _ => {}
     }
     let named = || path.display().to_string();
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Its error carries the name of the temporary file, which nobody asked for.
-    let plain = |error: io::Error| std::fs::metadata(folder).err().unwrap_or_else(|| error.kind().into());
-    let file = NamedTempFile::new_in(folder).map_err(plain).with_context(named)?;
+    let file = beside(path)?;
     let mut out = BufWriter::new(file.as_file());
     content(&mut out).and_then(|()| out.flush()).with_context(named)?;
     drop(out);
     file.persist(path).map_err(|error| error.error).with_context(named)?;
     Ok(())
+}
+
+/// The same for what is large and is not made again in a moment: what is there already is not
+/// replaced, and the file is on the disk before it has its name.
+pub fn write_new_file<T>(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> Result<T>) -> Result<T> {
+    let named = || path.display().to_string();
+    // Asked before the work as well as after it.
+    if path.symlink_metadata().is_ok() {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists)).with_context(named);
+    }
+    let file = beside(path)?;
+    let mut out = BufWriter::with_capacity(1 << 20, file.as_file());
+    let done = content(&mut out).with_context(named)?;
+    out.flush().and_then(|()| file.as_file().sync_all()).with_context(named)?;
+    drop(out);
+    file.persist_noclobber(path).map_err(|error| error.error).with_context(named)?;
+    Ok(done)
+}
+
+/// A file of another name in the folder of this one, which goes when it is not given its place.
+fn beside(path: &Path) -> Result<NamedTempFile> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Its error carries the name of the temporary file, which nobody asked for.
+    let plain = |error: io::Error| std::fs::metadata(folder).err().unwrap_or_else(|| error.kind().into());
+    NamedTempFile::new_in(folder).map_err(plain).with_context(|| path.display().to_string())
 }
 
 /// Columns that a text may take: those of the terminal, else what a mail holds.

@@ -4,6 +4,7 @@
 
 mod live;
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -278,6 +279,8 @@ fn has(data: &[u8], text: &str) -> bool {
 #[test]
 fn a_redacted_copy_has_no_values_and_the_same_sizes_and_holders() {
     const SECRET: &str = "open-sesame-4711";
+    /// SIGXFSZ on Linux, but for MIPS and PA-RISC.
+    const XFSZ: i32 = 25;
     let classes = tempfile::tempdir().unwrap();
     if jdks::compile(classes.path(), 8, &["Holders"]).is_none() {
         return;
@@ -317,5 +320,14 @@ fn a_redacted_copy_has_no_values_and_the_same_sizes_and_holders() {
         std::fs::write(dir.join("cut.hprof"), &copy[..copy.len() / 2]).unwrap();
         let cut = live::fathom(dir, &["heap", "cut.hprof", "--redacted", "cut-copy.hprof"]);
         assert!(live::said(&cut).contains("may be data") && !dir.join("cut-copy.hprof").exists());
+        // The system kills who writes beyond its limit: in the middle of the copy.
+        let killed = Command::new("sh")
+            .args(["-c", "ulimit -c 0; ulimit -f 1000; exec \"$0\" heap it.hprof --redacted part.hprof"])
+            .arg(env!("CARGO_BIN_EXE_fathom"))
+            .current_dir(dir)
+            .output()
+            .unwrap();
+        assert_eq!(killed.status.signal(), Some(XFSZ), "JDK {release}: {}", live::said(&killed));
+        assert!(!dir.join("part.hprof").exists(), "JDK {release}: a part of a copy has the copy's name");
     }
 }

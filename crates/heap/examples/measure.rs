@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use fathom_heap::report::{About, Screen};
+use fathom_heap::report::{About, Picture};
 use fathom_heap::{Kept, Referents};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,8 +32,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     step(&format!("read, {} objects", heap.len()));
     let kept = Kept::of(&heap);
     step("dominators");
-    let screen = Screen::of(&heap, &kept, About::of(&heap, path, true), 15);
-    step(&format!("first screen, {} holders", screen.holders.all.len()));
+    let picture = Picture::of(&heap, &kept, About::of(&heap, path, true));
+    let (holders, nodes) = (picture.screen.holders.all.len(), picture.nodes.len());
+    step(&format!("first screen and what the page shows, {holders} holders, {nodes} nodes"));
     if let Some(most) = arguments.get(2) {
         let mut numbers: Vec<u32> = (1..kept.len() as u32).collect();
         numbers.sort_unstable_by_key(|number| std::cmp::Reverse(kept.retained(*number)));

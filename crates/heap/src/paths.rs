@@ -14,7 +14,7 @@ use crate::kept::Kept;
 use crate::records::RootKind;
 
 /// Steps of a way that are told; lists are longer.
-const LONGEST: usize = 100;
+pub(crate) const LONGEST: usize = 100;
 
 /// The ways to all objects: four bytes for each that can be reached.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ mod small;
 
 use std::path::Path;
 
-use fathom_heap::report::{About, Bound, ClassReport, ObjectReport, Screen, WaysReport};
+use fathom_heap::report::{About, Bound, ClassReport, ObjectReport, Picture, Screen, WaysReport};
 use fathom_heap::{Growth, Heap, HeapError, Kept, Paths, Referents, Storage, Summary, read};
 use proptest::prelude::*;
 use small::id;
@@ -81,6 +81,9 @@ fn ask_everything(heap: &Heap) {
     for (_, class) in heap.classes.iter().take(50) {
         let _ = ClassReport::of(heap, &kept, &class.name, 5);
     }
+    let picture = Picture::of(heap, &kept, About::of(heap, Path::new("small"), true));
+    let bytes: u64 = picture.nodes.iter().map(|node| node.own_bytes + node.folded.bytes).sum();
+    assert_eq!(bytes, kept.reachable_bytes());
     let summary = Summary::of(heap, &kept);
     let growth = Growth::between(&summary, &summary, 5);
     assert!(growth.chains.is_empty() && growth.classes.is_empty());

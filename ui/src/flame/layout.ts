@@ -96,7 +96,7 @@ export function nodeAt(laid: Layout, root: number, path: number[], value: number
 }
 
 /** The nodes from the root down to a node, both included. */
-export function pathTo(data: FlameData, node: number): number[] {
+export function pathTo(data: Pick<FlameData, "parent">, node: number): number[] {
   const path: number[] = [];
   for (let i = node; i >= 0; i = data.parent[i]) path.push(i);
   return path.reverse();

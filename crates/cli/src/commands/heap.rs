@@ -1,6 +1,7 @@
 //! `fathom heap`: who keeps what in a heap dump.
 
 mod dump;
+mod page;
 mod redacted;
 mod running;
 
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use fathom_heap::report::{About, ClassReport, ObjectReport, Screen, WaysReport};
+use fathom_heap::report::{About, ClassReport, ObjectReport, Picture, Screen, WaysReport};
 use fathom_heap::{Growth, Heap, Kept, Paths, Referents, Summary};
 
 use super::record::duration;
@@ -26,6 +27,7 @@ tell what grew, and where it is kept. Values of texts, of fields and of arrays a
     after_long_help = "Examples:
   fathom heap dump.hprof                      who holds most, classes, threads, waste
   fathom heap dump.hprof.gz --top 50          more rows; packed by jcmd PID GC.heap_dump -gz=1 FILE
+  fathom heap dump.hprof --html heap.html     one page: the dominator tree as a picture, ways from the roots, tables
   fathom heap monday.hprof friday.hprof       what grew, and where it is kept
   fathom heap dump.hprof --class org.example.Session
   fathom heap dump.hprof --object 0xf5755eb8  its fields, what keeps it, what it keeps
@@ -79,6 +81,11 @@ pub struct Args {
     /// ends with .gz
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pid", "class", "object", "paths", "strong_only"])]
     redacted: Option<PathBuf>,
+    /// Write one page instead: the dominator tree as a picture to zoom and search in, the shortest
+    /// ways from the roots, all tables; `-` for standard output. A file that is there is replaced;
+    /// it can be read by you alone
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["class", "object", "paths", "redacted", "json", "every"])]
+    html: Option<PathBuf>,
     /// As JSON; with --every a line each time (schemas fathom.heap/1, fathom.heap-class/1,
     /// fathom.heap-object/1, fathom.heap-paths/1, fathom.heap-growth/1, fathom.heap-live/1)
     #[arg(long)]
@@ -89,8 +96,11 @@ impl Args {
     /// Shows what is asked of the dump.
     pub fn run(self) -> anyhow::Result<Outcome> {
         if let (Some(pid), None) = (self.pid, &self.dump) {
-            if self.class.is_some() || self.object.is_some() || self.paths.is_some() || self.strong_only {
-                bail!("--class, --object, --paths and --strong-only are about a dump: give --dump FILE");
+            let asks = self.class.is_some() || self.object.is_some() || self.paths.is_some();
+            if asks || self.strong_only || self.html.is_some() {
+                bail!(
+                    "--class, --object, --paths, --strong-only and --html are about a dump: give --dump FILE"
+                );
             }
             running::show(pid, self.every, self.top, self.json)?;
             return Ok(Outcome::Done);
@@ -137,13 +147,16 @@ impl Args {
             return self.show(&report, fathom_render::heap::ways);
         }
         let about = About::of(&heap, path, !self.strong_only);
+        if let Some(to) = &self.html {
+            return page::write(&Picture::of(&heap, &kept, about), to);
+        }
         let screen = Screen::of(&heap, &kept, about, self.top);
         self.show(&screen, |screen| fathom_render::heap::screen(screen, self.top))
     }
 
     fn growth(&self, before: &Path, after: &Path) -> anyhow::Result<()> {
-        if self.class.is_some() || self.object.is_some() || self.paths.is_some() {
-            bail!("--class, --object and --paths are about one dump");
+        if self.class.is_some() || self.object.is_some() || self.paths.is_some() || self.html.is_some() {
+            bail!("--class, --object, --paths and --html are about one dump");
         }
         // One after the other: only what is compared stays.
         let summary = |path| self.read(path).map(|(heap, kept)| Summary::of(&heap, &kept));

@@ -141,17 +141,19 @@ impl Size {
 impl Screen {
     /// Of a heap; `top` rows of each table.
     pub fn of(heap: &Heap, kept: &Kept, about: About, top: usize) -> Self {
+        Self::with_paths(heap, kept, about, top).0
+    }
+
+    /// The same, with the paths that were looked for on the way.
+    pub fn with_paths(heap: &Heap, kept: &Kept, about: About, top: usize) -> (Self, Paths) {
         // What goes over all objects, side by side.
-        let (totals, waste, (holders, references, buffers)) = std::thread::scope(|scope| {
+        let (totals, waste, (holders, references, buffers, paths)) = std::thread::scope(|scope| {
             let totals = scope.spawn(|| Totals::of(heap, kept));
             let waste = scope.spawn(|| waste(heap, kept));
             let paths = Paths::of(heap, kept);
-            let of_paths = (
-                Holders::of(heap, kept, &paths),
-                references(heap, kept, top),
-                buffers(heap, kept, &paths, top),
-            );
-            (joined(totals), joined(waste), of_paths)
+            let holders = Holders::of(heap, kept, &paths);
+            let (references, buffers) = (references(heap, kept, top), buffers(heap, kept, &paths, top));
+            (joined(totals), joined(waste), (holders, references, buffers, paths))
         });
         let named = |groups: Vec<(String, Sum)>| {
             let groups = groups.into_iter().filter(|(_, sum)| sum.objects > 0).take(top);
@@ -159,7 +161,7 @@ impl Screen {
         };
         let loaders =
             totals.loaders.into_iter().map(|(loader, sum)| (loader_name(heap, loader), sum)).collect();
-        Self {
+        let screen = Self {
             schema: "fathom.heap/1",
             about,
             size: Size::of(heap, kept),
@@ -172,7 +174,8 @@ impl Screen {
             references,
             buffers,
             roots: roots(heap),
-        }
+        };
+        (screen, paths)
     }
 }
 

@@ -1,5 +1,8 @@
 //! A small dump, written record by record: what a test wants to be in one.
 
+// Each test uses a part of it.
+#![allow(dead_code)]
+
 /// Identifiers of the small dump.
 pub mod id {
     /// The application's class with the static field.
@@ -150,5 +153,55 @@ pub fn dump_as(version: &str, id_size: usize) -> Vec<u8> {
     } else {
         out.record(0x0c, &heap.0);
     }
+    out.0
+}
+
+/// Classes of [`graph`].
+pub const KINDS: u64 = 4;
+/// References of each of its objects.
+pub const FIELDS: [&str; 3] = ["a", "b", "c"];
+
+/// A dump of objects of a few classes ("k.K0", "k.K1" …), each with what it refers to, by their
+/// places in the list, and of those that are roots.
+pub fn graph(objects: &[(u64, [Option<u64>; 3])], roots: &[u64]) -> Vec<u8> {
+    let class = |kind: u64| 0x2000 + 0x100 * kind;
+    let object = |at: u64| 0x10_000 + 32 * at;
+    let names: Vec<String> = ["java/lang/Object", "java/lang/Class"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain((0..KINDS).map(|kind| format!("k/K{kind}")))
+        .chain(FIELDS.map(str::to_owned))
+        .collect();
+    let text = |name: &str| 0x100 + names.iter().position(|known| known == name).unwrap() as u64;
+    let mut out = Writer(b"JAVA PROFILE 1.0.2\0".to_vec(), 8);
+    out.u32(8).0.extend(1_700_000_000_000_u64.to_be_bytes());
+    for (at, name) in names.iter().enumerate() {
+        let mut body = Writer(Vec::new(), 8);
+        body.id(0x100 + at as u64).0.extend(name.bytes());
+        out.record(0x01, &body.0);
+    }
+    let mut classes: Vec<(u64, u64)> =
+        (0..KINDS).map(|kind| (class(kind), text(&format!("k/K{kind}")))).collect();
+    classes.extend([(0x1000, text("java/lang/Object")), (0x1080, text("java/lang/Class"))]);
+    for (serial, (id, name)) in classes.into_iter().enumerate() {
+        let mut body = Writer(Vec::new(), 8);
+        body.u32(serial as u32).id(id).u32(0).id(name);
+        out.record(0x02, &body.0);
+    }
+    let mut heap = Writer(Vec::new(), 8);
+    heap.class(0x1000, 0, &[], &[]);
+    heap.class(0x1080, 0x1000, &[], &[]);
+    for kind in 0..KINDS {
+        heap.class(class(kind), 0x1000, &[], &FIELDS.map(|name| (text(name), 2)));
+    }
+    for (at, (kind, references)) in objects.iter().enumerate() {
+        let values = references.map(|to| to.map_or(0, object).to_be_bytes()).concat();
+        heap.instance(object(at as u64), class(*kind), &values);
+    }
+    for root in roots {
+        heap.u8(0x01).id(object(*root)).id(0);
+    }
+    out.record(0x1c, &heap.0);
+    out.record(0x2c, &[]);
     out.0
 }

@@ -1,10 +1,11 @@
 //! `fathom heap` in the terminal: who holds most in a sentence each, then the tables, every figure
-//! with what it means.
+//! with what it means. And as a page.
 
 mod growth;
 mod holder;
 mod live;
 mod object;
+mod page;
 mod screen;
 mod tables;
 mod way;
@@ -12,4 +13,5 @@ mod way;
 pub use growth::growth;
 pub use live::{LiveClass, LiveHeap, live};
 pub use object::{class, object, ways};
+pub use page::html;
 pub use screen::screen;

@@ -19,8 +19,10 @@ const NAME: usize = 52;
 /// The first screen as text of at most 100 columns; `paths` of the holders with it.
 pub fn screen(screen: &Screen, top: usize) -> String {
     let mut out = String::new();
-    headline(&mut out, screen);
-    about(&mut out, screen);
+    paragraph(&mut out, "", &headline(screen));
+    out.push('\n');
+    paragraph(&mut out, "", &about(screen));
+    notes(screen).iter().for_each(|note| paragraph(&mut out, "  ", note));
     holders(&mut out, screen, top);
     let bytes = "shallow: of the objects themselves; retained: would go with them";
     groups(&mut out, &format!("Classes by what they keep ({bytes})"), "class", &screen.classes, top);
@@ -77,70 +79,69 @@ fn is_of_the_number(word: &str) -> bool {
     matches!(word.trim_end_matches([',', ')', ':', ';']), "B" | "kB" | "MB" | "GB" | "TB")
 }
 
-fn headline(out: &mut String, screen: &Screen) {
-    let first = screen.holders.all.first();
-    let text = match first {
+/// What keeps most, in a sentence.
+pub(super) fn headline(screen: &Screen) -> String {
+    match screen.holders.all.first() {
         Some(first) => holder::sentence(first, screen.size.bytes),
         None => format!("{} are kept by many small holders: none keeps 5% of it", bytes(screen.size.bytes)),
-    };
-    paragraph(out, "", &text);
-    out.push('\n');
+    }
 }
 
-fn about(out: &mut String, screen: &Screen) {
+/// The dump and how much is in it.
+pub(super) fn about(screen: &Screen) -> String {
     let about = &screen.about;
     let written =
         i64::try_from(about.written_ms).ok().and_then(|ms| ms.checked_mul(1_000_000)).and_then(wall_clock);
-    paragraph(
-        out,
-        "",
-        &format!(
-            "{}: {}{}, {} in {}{}",
-            printable(&about.file),
-            bytes(about.file_bytes),
-            if about.packed { " packed" } else { "" },
-            objects(screen.size.objects),
-            bytes(screen.size.bytes),
-            written.map_or(String::new(), |at| format!(", written {at}")),
-        ),
-    );
+    format!(
+        "{}: {}{}, {} in {}{}",
+        printable(&about.file),
+        bytes(about.file_bytes),
+        if about.packed { " packed" } else { "" },
+        objects(screen.size.objects),
+        bytes(screen.size.bytes),
+        written.map_or(String::new(), |at| format!(", written {at}")),
+    )
+}
+
+/// What is not counted, how sizes are known, and what could not be read.
+pub(super) fn notes(screen: &Screen) -> Vec<String> {
+    let about = &screen.about;
+    let mut notes = Vec::new();
     if screen.size.unreachable_objects > 0 {
         // Of a dump that is cut off, what holds them may be in the part that is missing.
         let why = match about.damage.truncated {
             true => "nothing that was read reaches (garbage, or held by what is missing)",
             false => "nothing reaches (garbage that was not collected yet)",
         };
-        paragraph(
-            out,
-            "  ",
-            &format!(
-                "not counted: {} in {} that {why}",
-                objects(screen.size.unreachable_objects),
-                bytes(screen.size.unreachable_bytes)
-            ),
-        );
+        notes.push(format!(
+            "not counted: {} in {} that {why}",
+            objects(screen.size.unreachable_objects),
+            bytes(screen.size.unreachable_bytes)
+        ));
     }
-    paragraph(out, "  ", &format!("sizes: {}", about.layout.told()));
+    notes.push(format!("sizes: {}", about.layout.told()));
     if about.redacted {
         let told = "a copy in which values are zero (--redacted): duplicate texts and names of threads are not known";
-        paragraph(out, "  ", told);
+        notes.push(told.to_owned());
     }
     if !about.weak_counts {
-        paragraph(out, "  ", "soft, weak, phantom and final references hold nothing here (--strong-only)");
+        let told = "soft, weak, phantom and final references hold nothing here (--strong-only)";
+        notes.push(told.to_owned());
     }
     if about.index == Storage::Disk {
         let told =
             "index: in files without a name (TMPDIR, else /var/tmp), as memory would not have sufficed";
-        paragraph(out, "  ", told);
+        notes.push(told.to_owned());
     }
-    damage(out, screen);
+    notes.extend(damage(screen).into_iter().map(|line| format!("note: {line}")));
+    notes
 }
 
 fn objects(n: u64) -> String {
     quantity::plural(usize::try_from(n).unwrap_or(usize::MAX), "object", "objects")
 }
 
-fn damage(out: &mut String, screen: &Screen) {
+fn damage(screen: &Screen) -> Vec<String> {
     let damage = &screen.about.damage;
     let mut told = Vec::new();
     if damage.truncated {
@@ -164,9 +165,7 @@ fn damage(out: &mut String, screen: &Screen) {
         let at = damage.first_at.unwrap_or(0);
         told.push(format!("{} passed over, the first at byte {at}", bytes(damage.skipped_bytes)));
     }
-    for line in told {
-        paragraph(out, "  ", &format!("note: {line}"));
-    }
+    told
 }
 
 fn holders(out: &mut String, screen: &Screen, top: usize) {

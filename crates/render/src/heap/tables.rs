@@ -24,10 +24,9 @@ pub(super) fn threads(out: &mut String, screen: &Screen, top: usize) {
     section(out, "Threads (stack alone: held by local variables and by nothing else)", &rows);
 }
 
-/// What could be saved.
-pub(super) fn waste(out: &mut String, screen: &Screen) {
+/// What could be saved: what, how many, bytes, what is meant.
+pub(super) fn waste_rows(screen: &Screen) -> Vec<(&'static str, u64, u64, &'static str)> {
     let waste = &screen.waste;
-    let mut rows = table(&["what", "count", "bytes", "meaning"], &[3]);
     let all = [
         (
             "duplicate texts",
@@ -49,27 +48,46 @@ pub(super) fn waste(out: &mut String, screen: &Screen) {
         ),
         ("boxed numbers", waste.boxed, waste.boxed_bytes, "Integer, Long, Double … as objects"),
     ];
-    for (what, n, size, meaning) in all.into_iter().filter(|(_, n, ..)| *n > 0) {
+    all.into_iter().filter(|(_, n, ..)| *n > 0).collect()
+}
+
+/// The same as a table.
+pub(super) fn waste(out: &mut String, screen: &Screen) {
+    let mut rows = table(&["what", "count", "bytes", "meaning"], &[3]);
+    for (what, n, size, meaning) in waste_rows(screen) {
         rows.add_row([what.to_owned(), count(n), bytes(size), meaning.to_owned()]);
     }
     section(out, "Waste (what the same content could do without)", &rows);
 }
 
+/// Reference objects and finalizers: what, how many; `most` classes with `finalize()`.
+pub(super) fn reference_rows(screen: &Screen, most: usize) -> Vec<(String, u64)> {
+    let references = &screen.references;
+    let by_strength = references.by_strength.iter();
+    let mut rows: Vec<(String, u64)> =
+        by_strength.map(|(strength, n)| (format!("{strength} references"), *n)).collect();
+    let waiting = "waiting in the finalizer's queue (dead, kept until finalize() has run)";
+    rows.extend(references.finalizer_queue.map(|queue| (waiting.to_owned(), queue)));
+    let finalizable = references.finalizable.iter().take(most);
+    rows.extend(finalizable.map(|(class, n)| (format!("with finalize(): {}", shortened(class, 50)), *n)));
+    rows
+}
+
+/// What direct buffers take, in words.
+pub(super) fn buffers_title(screen: &Screen) -> String {
+    let buffers = &screen.buffers;
+    let mapped = match buffers.mapped_bytes {
+        0 => String::new(),
+        n => format!(" (beside them {} of mapped files or native code)", bytes(n)),
+    };
+    format!("Direct buffers: {} outside of the heap{mapped}", bytes(buffers.capacity_bytes))
+}
+
 /// Reference objects, finalizers, direct buffers.
 pub(super) fn references(out: &mut String, screen: &Screen) {
-    let references = &screen.references;
     let mut rows = table(&["what", "count"], &[]);
-    for (strength, n) in &references.by_strength {
-        rows.add_row([format!("{strength} references"), count(*n)]);
-    }
-    if let Some(queue) = references.finalizer_queue {
-        rows.add_row([
-            "waiting in the finalizer's queue (dead, kept until finalize() has run)".to_owned(),
-            count(queue),
-        ]);
-    }
-    for (class, n) in references.finalizable.iter().take(3) {
-        rows.add_row([format!("with finalize(): {}", shortened(class, 50)), count(*n)]);
+    for (what, n) in reference_rows(screen, 3) {
+        rows.add_row([what, count(n)]);
     }
     section(out, "References and finalizers", &rows);
     let buffers = &screen.buffers;
@@ -84,10 +102,5 @@ pub(super) fn references(out: &mut String, screen: &Screen) {
             bytes(buffers.unreachable_bytes),
         ]);
     }
-    let mapped = match buffers.mapped_bytes {
-        0 => String::new(),
-        n => format!(" (beside them {} of mapped files or native code)", bytes(n)),
-    };
-    let title = format!("Direct buffers: {} outside of the heap{mapped}", bytes(buffers.capacity_bytes));
-    section(out, &title, &rows);
+    section(out, &buffers_title(screen), &rows);
 }

@@ -1,8 +1,6 @@
 //! `fathom heap DUMP --redacted FILE`: a copy of a dump without anybody's data.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -11,17 +9,13 @@ use fathom_heap::{Redacted, redact};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::output::write_new_file;
+
 /// Makes the copy, packed where its name ends with `.gz`, and says what is left out of it.
 pub fn copy(dump: &Path, to: &Path, json: bool) -> Result<()> {
     let named = || to.display().to_string();
-    // The copy of a dump is still large: what is there already is not replaced.
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).with_context(named)?;
-    let written = write(dump, &file, to.extension().is_some_and(|extension| extension == "gz"));
-    if written.is_err() {
-        // Best effort: a part of a copy is of no use.
-        let _ = std::fs::remove_file(to);
-    }
-    let done = written.with_context(named)?;
+    let packed = to.extension().is_some_and(|extension| extension == "gz");
+    let done = write_new_file(to, |out| write(dump, out, packed))?;
     if json {
         return crate::output::print_json(&done);
     }
@@ -38,17 +32,12 @@ pub fn copy(dump: &Path, to: &Path, json: bool) -> Result<()> {
     ))
 }
 
-fn write(dump: &Path, file: &File, packed: bool) -> Result<Redacted> {
-    let mut out = BufWriter::with_capacity(1 << 20, file);
-    let done = if packed {
-        let mut packer = GzEncoder::new(&mut out, Compression::fast());
-        let done = redact(dump, &mut packer)?;
-        packer.finish()?;
-        done
-    } else {
-        redact(dump, &mut out)?
-    };
-    out.flush()?;
-    file.sync_all()?;
+fn write(dump: &Path, out: &mut impl Write, packed: bool) -> Result<Redacted> {
+    if !packed {
+        return Ok(redact(dump, out)?);
+    }
+    let mut packer = GzEncoder::new(out, Compression::fast());
+    let done = redact(dump, &mut packer)?;
+    packer.finish()?;
     Ok(done)
 }
