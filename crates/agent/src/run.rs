@@ -65,6 +65,7 @@ pub struct Agent {
 pub fn run(agent: Agent, signals: &Signals) -> Result<(), AgentError> {
     let spool = Arc::new(Spool::open(&agent.spool, agent.limits.disk_bytes)?);
     let shared = Arc::new(Shared::new(agent.status()));
+    tell(&shared, &spool);
     let Agent { filter, capture, triggers, before, after, every, limits, place, identify, host, .. } = agent;
     let rows = Rows::start(Arc::clone(&spool), Arc::clone(&shared), (host.clone(), filter.clone()))?;
     let shipper = Shipper::start(Arc::clone(&spool), place, Arc::clone(&shared))?;
@@ -105,7 +106,7 @@ impl Agent {
             schema: SCHEMA.into(),
             pid: std::process::id(),
             started_s: now_s(),
-            state: "recording".into(),
+            state: "starting".into(),
             asked_hz: self.capture.frequency_hz,
             cpu_limit_percent: self.limits.cpu * 100.0,
             rss_limit_bytes: self.limits.memory_bytes,

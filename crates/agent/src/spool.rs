@@ -20,6 +20,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::AgentError;
 
@@ -27,6 +28,11 @@ use crate::AgentError;
 const LONG_LIST: u64 = 64 << 10;
 /// The line that has the number of recordings of a list that was folded.
 const FOLDED: &str = "before";
+
+/// How often, and how long after each other, the lock is tried.
+const LOCK_TRIES: u32 = 5;
+/// See [`LOCK_TRIES`].
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Which part of the spool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +99,14 @@ impl Spool {
         let lock = dir.join("lock");
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&lock);
         let file = file.map_err(AgentError::io(&lock))?;
-        file.try_lock().map_err(|_| AgentError::InUse(dir.to_path_buf()))?;
+        // Whoever asks for the status has the lock for a moment.
+        let mut tries = (0..LOCK_TRIES).map(|i| {
+            std::thread::sleep(LOCK_PAUSE * u32::from(i > 0));
+            file.try_lock().is_ok()
+        });
+        if !tries.any(|locked| locked) {
+            return Err(AgentError::InUse(dir.to_path_buf()));
+        }
         let spool = Self { dir: dir.to_path_buf(), max_bytes, state: Mutex::default(), _lock: file };
         spool.clear("making")?;
         spool.clear("gone")?;

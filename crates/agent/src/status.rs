@@ -31,7 +31,7 @@ pub struct Status {
     pub started_s: i64,
     /// When this was written.
     pub written_s: i64,
-    /// "recording", "reduced", "paused" or "cannot record".
+    /// "starting", "recording", "reduced", "paused" or "cannot record".
     pub state: String,
     /// Why it is not recording as it was asked to.
     pub why: Option<String>,

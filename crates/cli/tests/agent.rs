@@ -52,7 +52,10 @@ impl Host {
             .current_dir(self.dir.path())
             .args(["agent", "--where", &only, "--to", "place", "--spool", "spool"]);
         // What a busy machine makes of it is not looked at here.
-        agent.args(["--max-cpu", "1000", "--max-memory", "1GB"]).args(more);
+        if !more.contains(&"--max-cpu") {
+            agent.args(["--max-cpu", "1000"]);
+        }
+        agent.args(["--max-memory", "1GB"]).args(more);
         agent
     }
 
@@ -274,9 +277,9 @@ fn above_its_cpu_limit_it_lowers_its_rate_and_says_so_in_status_and_rows() {
     let Some(host) = Host::new("Computing") else { return };
     let _jvm = host.jvm(&host.jdks[0].1, "Computing", "limits");
     let agent = host.start("limits", &["--every", "2s", "--max-cpu", "0.001"]);
-    until("a lower rate", || host.status()["rate_hz"].as_u64().is_some_and(|hz| hz < 99));
+    until("a lower rate", || host.status()["state"] == "reduced");
     let status = host.status();
-    assert!(["reduced", "paused"].contains(&status["state"].as_str().unwrap()), "{status}");
+    assert!(status["rate_hz"].as_u64().is_some_and(|hz| hz < 99), "{status}");
     assert!(status["why"].as_str().unwrap().contains("0.00% are allowed"), "{status}");
     until("a pause", || host.status()["state"] == "paused");
     until("rows of the pause", || {
