@@ -61,7 +61,7 @@ pub(crate) struct Governor {
     calm: Duration,
     too_large_since: Option<Instant>,
     why: Option<String>,
-    last: Option<(f64, u64)>,
+    last: Option<(Option<f64>, u64)>,
 }
 
 impl Governor {
@@ -94,8 +94,8 @@ impl Governor {
         self.why.as_deref().filter(|_| self.step > 0)
     }
 
-    /// Share of a CPU and resident bytes, as last measured.
-    pub fn used(&self) -> Option<(f64, u64)> {
+    /// Share of a CPU, once enough was seen of it, and resident bytes, as last measured.
+    pub fn used(&self) -> Option<(Option<f64>, u64)> {
         self.last
     }
 
@@ -110,7 +110,7 @@ impl Governor {
     pub fn judge(&mut self, used: Usage, now: Instant) -> Verdict {
         self.meter.add(now, used.cpu);
         let share = self.meter.share();
-        self.last = Some((share.unwrap_or(0.0), used.rss_bytes));
+        self.last = Some((share, used.rss_bytes));
         if used.rss_bytes > self.limits.memory_bytes && !self.is_paused() {
             let first = *self.too_large_since.get_or_insert(now);
             if first == now {

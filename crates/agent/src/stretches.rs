@@ -93,7 +93,7 @@ impl Making {
         let used = governor.used();
         self.shared.with(|status| {
             (status.state, status.why, status.rate_hz) = (state.to_owned(), why, rate_hz);
-            status.cpu_percent = used.map(|(share, _)| share * 100.0);
+            status.cpu_percent = used.and_then(|(share, _)| share).map(|share| share * 100.0);
             status.rss_bytes = used.map(|(_, rss)| rss);
         });
     }
@@ -149,7 +149,8 @@ impl Making {
             (live::AGENT_JVMS, jvms as f64),
         ];
         if let Some((share, rss_bytes)) = self.governor.used() {
-            own.extend([(live::FATHOM_CPU, share), (live::FATHOM_RSS, rss_bytes as f64)]);
+            own.extend(share.map(|share| (live::FATHOM_CPU, share)));
+            own.push((live::FATHOM_RSS, rss_bytes as f64));
         }
         own
     }
