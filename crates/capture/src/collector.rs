@@ -50,6 +50,10 @@ pub trait Collector {
     /// has. For an excerpt of a recording that goes on.
     fn tell_unfinished(&mut self, _cx: &mut Context<'_>) {}
 
+    /// Takes so many samples a second and processor from now on, where it takes any at a rate; 0:
+    /// none.
+    fn set_rate(&mut self, _hz: u32, _cx: &mut Context<'_>) {}
+
     /// Detaches everything, then writes what is left. Also called when `drain` has failed, never
     /// when `start` has.
     fn stop(&mut self, cx: &mut Context<'_>);

@@ -154,6 +154,16 @@ impl Cpu {
         }
     }
 
+    /// Has the program run at the ticks of every processor.
+    fn attach(&self, program: &Program) -> Result<(), Unavailable> {
+        for cpu in perf_event::online() {
+            let event =
+                self.event.open(cpu, self.rate_hz).map_err(|error| self.event.refused(cpu, &error))?;
+            program.attach(event)?;
+        }
+        Ok(())
+    }
+
     /// Takes what is in the ring buffer into the recording.
     fn take(&mut self, cx: &mut Context<'_>) {
         let Some(program) = &mut self.program else { return };
@@ -246,14 +256,26 @@ impl Collector for Cpu {
             remedy: "`fathom check` tells what is missing".into(),
         })?;
         let program = Program::load(all, engine, cx.targets.map())?;
-        for cpu in perf_event::online() {
-            let event =
-                self.event.open(cpu, self.rate_hz).map_err(|error| self.event.refused(cpu, &error))?;
-            program.attach(event)?;
-        }
+        self.attach(&program)?;
         cx.source_mut().sampling = Some(self.event.sampling(self.rate_hz));
         self.program = Some(program);
         Ok(())
+    }
+
+    fn set_rate(&mut self, hz: u32, cx: &mut Context<'_>) {
+        if hz == self.rate_hz {
+            return;
+        }
+        self.rate_hz = hz;
+        let Some(mut program) = self.program.take() else { return };
+        program.detach();
+        if hz > 0 {
+            if let Err(unseen) = self.attach(&program) {
+                cx.unseen(unseen);
+            }
+            cx.source_mut().sampling = Some(self.event.sampling(hz));
+        }
+        self.program = Some(program);
     }
 
     fn left(&mut self, event: &TargetEvent, cx: &mut Context<'_>) {

@@ -58,7 +58,7 @@ fn of_process(proc: &Path, host: &Identity) -> Identity {
 
 /// The control group, by the lines of `/proc/PID/cgroup`: that of version 2, else systemd's own
 /// hierarchy.
-fn cgroup(lines: &str) -> Option<String> {
+pub(crate) fn cgroup(lines: &str) -> Option<String> {
     let path_of = |name: &str| {
         let of =
             |line: &str| line.split_once(':')?.1.strip_prefix(name)?.strip_prefix(':').map(str::to_owned);
@@ -76,7 +76,7 @@ fn container(cgroup: &str) -> Option<String> {
 }
 
 /// The systemd service in the path of a group, without its ending. A user's session is none.
-fn unit(cgroup: &str) -> Option<String> {
+pub(crate) fn unit(cgroup: &str) -> Option<String> {
     let unit = cgroup.rsplit('/').find_map(|part| part.strip_suffix(".service"))?;
     let own = !unit.starts_with("user@") && !unit.is_empty();
     // Units of one template ("shop@1", "shop@2") are replicas of one service.
@@ -84,7 +84,7 @@ fn unit(cgroup: &str) -> Option<String> {
 }
 
 /// The value of a variable that environment has.
-fn variable(environment: &[u8], name: &[u8]) -> Option<String> {
+pub(crate) fn variable(environment: &[u8], name: &[u8]) -> Option<String> {
     let value = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(name))?;
     Some(plain(&String::from_utf8_lossy(value))).filter(|value| !value.is_empty())
 }

@@ -310,6 +310,7 @@ impl Session {
             let saved = writer.checkpoint();
             self.serve(writer);
             let mut ended = saved.err().map(|error| Ended::CannotWrite(error.to_string()));
+            ended = ended.or_else(|| writer.wants_end().then_some(Ended::Asked));
             if now >= next_second {
                 next_second = now + SECOND;
                 ended = ended.or_else(|| self.limits.reached());
@@ -336,6 +337,9 @@ impl Session {
         if writer.wants_new_names() {
             self.shared.stacks.iter().for_each(|engine| engine.borrow_mut().stacks.forget());
             writer.has_new_names();
+        }
+        if let Some(hz) = writer.wants_rate_hz() {
+            self.each(writer, |running| running.works, |running, cx| running.collector.set_rate(hz, cx));
         }
     }
 

@@ -26,12 +26,14 @@ use births::Births;
 mod births;
 mod command;
 mod identity;
+mod jvms;
 mod select;
 mod threads;
 
 pub use command::Command;
 use identity::is_jvm;
 pub use identity::{Identity, jvm_library};
+pub use jvms::{Condition, JvmFilter};
 pub use select::{NamePattern, Selection};
 
 /// How long a new process is looked at again: a shell becomes a JVM by exec, a launcher maps libjvm
@@ -191,6 +193,9 @@ impl Targets {
                 }
             } else if birth.heir || self.selection.matches(pid) {
                 self.add(pid, birth.t_ns, sink, events);
+            } else if !birth.forked && matches!(self.selection, Selection::Jvms(_)) {
+                // Another program, which may map libjvm in a moment.
+                self.young.insert(pid, Instant::now());
             }
         }
     }

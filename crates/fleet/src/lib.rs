@@ -18,5 +18,5 @@ mod tables;
 
 pub use engine::{Answer, Engine, python};
 pub use error::FleetError;
-pub use place::{Added, add};
+pub use place::{Added, add, partition, put};
 pub use questions::{Parameter, QUESTIONS, Question};

@@ -10,11 +10,12 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::Hasher;
+use std::io::{Read, Seek};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use fathom_diagnose::diagnose;
-use fathom_recording::Recording;
+use fathom_recording::{Identity, Recording};
 
 use crate::FleetError;
 use crate::tables::{Input, MINUTE_NS, TABLES, common};
@@ -23,6 +24,8 @@ use crate::tables::{Input, MINUTE_NS, TABLES, common};
 const MOST_MINUTES: i64 = 31 * 24 * 60;
 /// How names of files end that are not in their place yet.
 const ASIDE: &str = ".tmp";
+/// Bytes that are compared at a time.
+const PIECE: usize = 65_536;
 /// The file that every recording has.
 const META: &str = "meta.json";
 /// The table whose file is the last one.
@@ -69,13 +72,8 @@ pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
         .map_err(|_| unfit("its start is no time"))?
         .strftime("%Y-%m-%d")
         .to_string();
-    let identity = &recording.identity;
-    let id = identity.recording.clone().unwrap_or_else(|| content_id(recording));
-    let part = |name: &str, value: Option<&str>| format!("{name}={}", value.map_or(UNKNOWN.into(), encoded));
-    let dir = place
-        .join(format!("day={day}"))
-        .join(part("service", identity.service.as_deref()))
-        .join(part("host", identity.host.as_deref()));
+    let id = recording.identity.recording.clone().unwrap_or_else(|| content_id(recording));
+    let dir = place.join(partition(&day, &recording.identity));
     let file = |table: &str| dir.join(format!("{id}-{table}.parquet"));
     remove_left_over(&dir);
     if file(LAST).is_file() {
@@ -116,6 +114,68 @@ pub fn add(recording: &Recording, place: &Path) -> Result<Added, FleetError> {
     }
     sync(&dir)?;
     Ok(Added::Written { place: dir, rows, bytes })
+}
+
+/// The directory of a recording's rows, below the place: `day` is that of its start, in UTC.
+pub fn partition(day: &str, identity: &Identity) -> PathBuf {
+    let part = |name: &str, value: Option<&str>| format!("{name}={}", value.map_or(UNKNOWN.into(), encoded));
+    Path::new(&format!("day={day}"))
+        .join(part("service", identity.service.as_deref()))
+        .join(part("host", identity.host.as_deref()))
+}
+
+/// Puts a copy of a file into a place, under a name relative to it: it is there whole, and on disk,
+/// or not at all. Putting it again changes nothing.
+pub fn put(place: &Path, name: &Path, from: &Path) -> Result<(), FleetError> {
+    let to = place.join(name);
+    let dir = to.parent().unwrap_or(place);
+    let mut source = File::open(from).map_err(FleetError::io(from))?;
+    if is_same(&to, &mut source) {
+        return Ok(());
+    }
+    // The place itself is not made: where it is missing, a disk may not be mounted.
+    std::fs::read_dir(place).map_err(FleetError::io(place))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(FleetError::io(dir))?;
+    remove_left_over(dir);
+    for made in dir.ancestors().skip(1).take_while(|made| made.starts_with(place)) {
+        sync(made)?;
+    }
+    let stem = name.file_name().unwrap_or_default().to_string_lossy();
+    let aside = dir.join(format!(".{stem}.{}{ASIDE}", std::process::id()));
+    let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside);
+    let written = written.inspect(|out| _ = out.try_lock()).and_then(|mut out| {
+        std::io::copy(&mut source, &mut out)?;
+        out.sync_all()?;
+        // The lock is held until the file has its name.
+        std::fs::rename(&aside, &to)
+    });
+    written.inspect_err(|_| _ = std::fs::remove_file(&aside)).map_err(FleetError::io(&to))?;
+    sync(dir)
+}
+
+/// Whether a file is there with this content. Leaves the source at its beginning.
+fn is_same(there: &Path, source: &mut File) -> bool {
+    let mut same = || -> std::io::Result<bool> {
+        let mut there = File::open(there)?;
+        if there.metadata()?.len() != source.metadata()?.len() {
+            return Ok(false);
+        }
+        let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
+        loop {
+            let read = source.read(&mut ours)?;
+            if read == 0 {
+                return Ok(true);
+            }
+            there.read_exact(&mut theirs[..read])?;
+            if ours[..read] != theirs[..read] {
+                return Ok(false);
+            }
+        }
+    };
+    let same = same().unwrap_or(false);
+    // A source that cannot be read again fails when it is copied.
+    let _ = source.rewind();
+    same
 }
 
 /// Sees to it that names in a directory are on disk, where the file system can (some of FUSE
@@ -241,6 +301,25 @@ mod tests {
         drop(writes);
         remove_left_over(dir.path());
         assert!(!file(names[1]).exists());
+    }
+
+    #[test]
+    fn a_file_that_is_put_twice_is_there_once_and_a_missing_place_is_not_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, place) = (dir.path().join("from"), dir.path().join("place"));
+        let name = Path::new("day=2026-11-24/x.parquet");
+        std::fs::write(&from, "rows").unwrap();
+        assert!(put(&place, name, &from).is_err() && !place.exists());
+        std::fs::create_dir(&place).unwrap();
+        put(&place, name, &from).unwrap();
+        let modified = || place.join(name).metadata().unwrap().modified().unwrap();
+        let first = modified();
+        put(&place, name, &from).unwrap();
+        assert_eq!(modified(), first);
+        std::fs::write(place.join(name), "half").unwrap();
+        put(&place, name, &from).unwrap();
+        assert_eq!(std::fs::read(place.join(name)).unwrap(), b"rows");
+        assert_eq!(std::fs::read_dir(place.join("day=2026-11-24")).unwrap().count(), 1);
     }
 
     #[test]

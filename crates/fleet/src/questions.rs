@@ -35,7 +35,7 @@ macro_rules! questions {
     };
 }
 
-questions!("frames", "versions", "rules", "pauses", "locks", "calls", "outliers", "day");
+questions!("frames", "versions", "rules", "pauses", "locks", "calls", "outliers", "day", "unseen");
 
 impl Question {
     /// By its name.

@@ -225,7 +225,7 @@ fn a_recording_that_is_added_again_changes_nothing_and_one_that_was_not_finished
         files.into_iter().map(|path| (std::fs::read(&path).unwrap(), path)).collect::<Vec<_>>()
     };
     let first = content();
-    assert_eq!(first.len(), 8);
+    assert_eq!(first.len(), 9);
     assert_eq!(add(&made, dir.path()).unwrap(), Added::There { place: place.clone() });
     assert_eq!(content(), first);
     // Killed between two files: the last one, and one before it, are missing.

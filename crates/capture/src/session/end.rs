@@ -32,6 +32,8 @@ pub enum Ended {
     CannotRead(String),
     /// It could not be written any more, for this reason.
     CannotWrite(String),
+    /// Whoever it is written to asked for it.
+    Asked,
 }
 
 /// Waits for the ends that have nothing to do with what is written.

@@ -109,6 +109,11 @@ impl Incident {
         self.triggers.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 
+    /// Whose it is, as often as something was told.
+    pub fn processes(&self) -> impl Iterator<Item = ProcessId> + '_ {
+        self.told.iter().filter_map(|(_, _, slow)| slow.process)
+    }
+
     /// The same for the recording, beside what was asked for and dropped.
     pub fn checks(&self, settings: &OnSlow, stand: &Stand) -> Vec<Check> {
         let mut checks: Vec<Check> = (self.triggers.iter())

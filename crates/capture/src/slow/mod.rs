@@ -22,12 +22,14 @@ mod store;
 pub mod trigger;
 pub mod triggers;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_recording::{
-    Bounds, Check, ClockBasis, FrameId, FrameType, Placement, Process, ProcessId, RecordingError, Ring, Role,
-    SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId, Unseen,
+    Bounds, Check, ClockBasis, Excerpt, FrameId, FrameType, Identity, Placement, Process, ProcessId,
+    RecordingError, Ring, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow,
+    StackId, ThreadId, Unseen,
 };
 
 use crate::error::CaptureError;
@@ -72,7 +74,7 @@ pub struct OnSlow {
     /// How many are kept.
     pub keep: Option<usize>,
     /// What is recorded.
-    pub identity: fathom_recording::Identity,
+    pub identity: Identity,
 }
 
 /// What became of an incident.
@@ -132,6 +134,10 @@ pub struct SlowSamples {
     known_before: usize,
     /// The row of what is no process', once there was something.
     machine: Option<ProcessId>,
+    /// Rows from here on are kept although they are old, nanoseconds.
+    keep_from_ns: i64,
+    /// Whose incident it is, where it is one JVM's.
+    identities: HashMap<ProcessId, Identity>,
     tell: Box<dyn FnMut(&Told)>,
 }
 
@@ -159,6 +165,8 @@ impl SlowSamples {
             stand: Stand::default(),
             known_before: 0,
             machine: None,
+            keep_from_ns: i64::MAX,
+            identities: HashMap::new(),
             tell,
         })
     }
@@ -185,7 +193,44 @@ impl SlowSamples {
     }
 
     fn keep_from_ns(&self) -> Option<i64> {
-        self.incident.as_ref().map(Incident::begins_ns)
+        let incident = self.incident.as_ref().map_or(i64::MAX, Incident::begins_ns);
+        Some(incident.min(self.keep_from_ns))
+    }
+
+    /// Keeps rows that came in from here on although they are old, as far as there is room.
+    pub fn keep_from(&mut self, from_ns: i64) {
+        self.keep_from_ns = from_ns;
+    }
+
+    /// Names what a JVM is, for incidents that are its alone.
+    pub fn identify(&mut self, process: ProcessId, identity: Identity) {
+        self.identities.insert(process, identity);
+    }
+
+    /// Whether the ring is so full that rows would be dropped soon.
+    pub fn is_nearly_full(&self) -> bool {
+        let bytes = usize::try_from(self.settings.memory_bytes).unwrap_or(usize::MAX);
+        self.ring.bytes() / 100 > bytes / 10_000 * NEARLY_FULL
+    }
+
+    /// A process, by its id; `None` when it is not known any more.
+    pub fn process(&self, id: ProcessId) -> Option<&Process> {
+        self.ring.process(id)
+    }
+
+    /// Now, on the recording's clock.
+    pub fn now_ns(&self) -> i64 {
+        self.clock.epoch_now_ns()
+    }
+
+    /// How far the wall clock has moved away from the recording's, nanoseconds.
+    pub fn drift_ns(&self) -> i64 {
+        self.clock.drift_ns()
+    }
+
+    /// All rows of a stretch that have come in by now.
+    pub fn excerpt(&mut self, within: (i64, i64)) -> Excerpt {
+        self.ring.excerpt(within)
     }
 
     fn found(&mut self, index: usize, slow: Slow) {
@@ -198,10 +243,8 @@ impl SlowSamples {
     /// Whether an incident is over, or has to be.
     fn is_due(&self, now_ns: i64) -> bool {
         let Some(incident) = &self.incident else { return false };
-        let bytes = usize::try_from(self.settings.memory_bytes).unwrap_or(usize::MAX);
-        let is_full = || self.ring.bytes() / 100 > bytes / 10_000 * NEARLY_FULL;
         let over = now_ns >= incident.ends_ns().saturating_add(SETTLE_NS);
-        (over || incident.is_long(now_ns) || is_full()) && self.store.is_idle()
+        (over || incident.is_long(now_ns) || self.is_nearly_full()) && self.store.is_idle()
     }
 
     /// Gives an incident to be written. The ring is told what has not ended.
@@ -243,7 +286,10 @@ impl SlowSamples {
             });
         }
         let excerpt = self.ring.excerpt(within);
-        let identity = self.settings.identity.clone();
+        let mut owners = incident.processes();
+        let owner = owners.next().filter(|first| owners.all(|other| other == *first));
+        let identity = owner.and_then(|process| self.identities.get(&process));
+        let identity = identity.unwrap_or(&self.settings.identity).clone();
         let (name, what, t0_ns) = (incident.name(), incident.told(), incident.t0_ns());
         let job = Job { excerpt, name, what, t0_ns, identity };
         if let Err(why) = self.store.write(job, last) {
@@ -273,6 +319,8 @@ impl SlowSamples {
         }
         self.ring.forget(|pid, tid| !procfs::lives(pid, tid));
         self.known_before = self.ring.known();
+        let ring = &self.ring;
+        self.identities.retain(|process, _| ring.process(*process).is_some());
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fathom_hotspot::find::{CommandLine, Kind, short_main};
 use rustix::process::{geteuid, getuid};
 
-use super::{Command, Identity};
+use super::{Command, Identity, JvmFilter};
 use crate::error::CaptureError;
 use crate::procfs::{self, Stat};
 
@@ -23,6 +23,8 @@ pub enum Selection {
     Name(NamePattern),
     /// Those in a cgroup or below it, now or later; its directory.
     Cgroup(PathBuf),
+    /// JVMs that fit a filter, now or later.
+    Jvms(JvmFilter),
     /// All.
     All,
     /// A command that fathom started.
@@ -30,7 +32,7 @@ pub enum Selection {
 }
 
 /// A pattern over names of processes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NamePattern(regex_lite::Regex);
 
 impl NamePattern {
@@ -42,6 +44,14 @@ impl NamePattern {
     /// As it was written.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
+    }
+
+    /// Whether a process has such a main class, jar or command.
+    pub(super) fn matches(&self, pid: i32) -> bool {
+        let line = procfs::read_to_string(procfs::path(pid, "stat")).unwrap_or_default();
+        let by_command = Stat::command(&line).is_some_and(|command| self.0.is_match(command));
+        let main = || CommandLine::of(&procfs::arguments(pid)).main;
+        by_command || main().is_some_and(|main| self.0.is_match(short_main(&main)))
     }
 }
 
@@ -71,6 +81,7 @@ impl Selection {
             }
             Self::Name(pattern) => format!("processes named {}", pattern.as_str()),
             Self::Cgroup(path) => format!("cgroup {}", path.display()),
+            Self::Jvms(filter) => filter.told(),
             Self::All => "the whole host".into(),
             Self::Command(command) => format!("command {}", command.program()),
         }
@@ -92,7 +103,7 @@ impl Selection {
             Self::Pids(pids) => Some(pids.clone()),
             Self::Command(command) => Some(vec![command.pid()]),
             Self::Cgroup(path) => Some(members_of(path)),
-            Self::Name(_) | Self::All => None,
+            Self::Name(_) | Self::Jvms(_) | Self::All => None,
         }
     }
 
@@ -101,12 +112,8 @@ impl Selection {
         match self {
             Self::Pids(_) | Self::Command(_) | Self::Cgroup(_) => true,
             Self::All => !procfs::arguments(pid).is_empty(),
-            Self::Name(pattern) => {
-                let line = procfs::read_to_string(procfs::path(pid, "stat")).unwrap_or_default();
-                let by_command = Stat::command(&line).is_some_and(|command| pattern.0.is_match(command));
-                let main = || CommandLine::of(&procfs::arguments(pid)).main;
-                by_command || main().is_some_and(|main| pattern.0.is_match(short_main(&main)))
-            }
+            Self::Jvms(filter) => filter.matches(pid),
+            Self::Name(pattern) => pattern.matches(pid),
         }
     }
 }

@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Outcome;
 
+mod agent;
 mod chain;
 mod check;
 mod compare;
@@ -46,6 +47,8 @@ pub struct Cli {
 pub enum Command {
     /// Record a running JVM, a set of processes, the host, or a command
     Record(record::Args),
+    /// The daemon of a host: its JVMs always recorded within limits, as rows for `fathom fleet`
+    Agent(agent::Args),
     /// One kind of event of a process, live: waits, stops, collections, compilations, with stacks
     /// and a summary
     Trace(trace::Args),
@@ -114,6 +117,7 @@ impl Command {
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self {
             Self::Record(args) => args.run(),
+            Self::Agent(args) => args.run(),
             Self::Trace(args) => args.run(),
             Self::Method(args) => args.run(),
             Self::Diagnose(args) => args.run(),

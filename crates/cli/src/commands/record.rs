@@ -24,6 +24,8 @@ use crate::{onlooker, written_logs};
 
 mod on_slow;
 
+pub(super) use on_slow::adjust;
+
 /// Without a terminal, progress is told so often.
 const TELL_EVERY_S: u64 = 10;
 
@@ -348,6 +350,7 @@ fn say_ended(summary: &Summary) {
         Ended::TooLarge(bytes) => format!("it has grown to {} (--max-size)", HumanBytes(*bytes)),
         Ended::CannotRead(cause) => format!("nothing more can be read: {cause}"),
         Ended::CannotWrite(cause) => format!("it cannot be written any more: {cause}"),
+        Ended::Asked => "it was asked to end".to_owned(),
     };
     let (from, to) = summary.covers_ns;
     let lasted = seconds(Duration::from_nanos((to - from).max(0) as u64));
@@ -441,7 +444,7 @@ fn default_name(targets: &Targets, extension: &str) -> PathBuf {
         Selection::Pids(pids) => pids.first().and_then(|pid| target::Identity::of(*pid)).map(|i| i.name),
         Selection::Command(command) => Some(command.program().to_owned()),
         Selection::Cgroup(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
-        Selection::Name(_) => None,
+        Selection::Name(_) | Selection::Jvms(_) => None,
         Selection::All => Some("host".into()),
     };
     let name = name.unwrap_or_else(|| "recording".into());
@@ -456,7 +459,7 @@ fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-fn collector(id: &str) -> Result<String, String> {
+pub(super) fn collector(id: &str) -> Result<String, String> {
     let known: Vec<&str> = fathom_capture::COLLECTORS.iter().map(|entry| entry.id).collect();
     let is_known = known.contains(&id);
     is_known.then(|| id.to_owned()).ok_or_else(|| format!("write one of: {}", known.join(", ")))

@@ -11,6 +11,7 @@ mod locks;
 mod pauses;
 mod recordings;
 mod series;
+mod unseen;
 
 use std::collections::BTreeMap;
 
@@ -44,7 +45,7 @@ const INT: Cell = Cell::Int(None);
 const REAL: Cell = Cell::Real(None);
 
 /// All tables. `recordings` is the last to be written: where it is, the others are.
-pub(crate) const TABLES: [Table; 8] = [
+pub(crate) const TABLES: [Table; 9] = [
     Table { rows: frames::rows, types: &[INT, TEXT, TEXT, TEXT, TEXT, INT, INT, INT] },
     Table { rows: ledger::rows, types: &[INT, TEXT, TEXT, TEXT, REAL] },
     Table { rows: findings::rows, types: &[TEXT, TEXT, TEXT, TEXT, REAL, REAL, TEXT, TEXT, INT] },
@@ -52,6 +53,7 @@ pub(crate) const TABLES: [Table; 8] = [
     Table { rows: locks::rows, types: &[INT, TEXT, TEXT, TEXT, TEXT, INT, INT, INT] },
     Table { rows: calls::rows, types: &[INT, TEXT, TEXT, TEXT, INT, INT, INT] },
     Table { rows: series::rows, types: &[INT, TEXT, TEXT, TEXT, REAL, REAL, REAL, INT] },
+    Table { rows: unseen::rows, types: &[TEXT, TEXT, TEXT, TEXT] },
     Table {
         rows: recordings::rows,
         types: &[INT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, INT, INT, INT, TEXT, TEXT, REAL, REAL, REAL],

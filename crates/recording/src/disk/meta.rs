@@ -50,7 +50,7 @@ pub(super) struct Meta {
     pub cut: bool,
     clock: String,
     #[serde(default)]
-    covers_ns: Option<(i64, i64)>,
+    pub covers_ns: Option<(i64, i64)>,
     #[serde(default)]
     rows: BTreeMap<String, u64>,
     /// CRC-32 of each table's file, eight hexadecimal digits.

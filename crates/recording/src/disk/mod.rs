@@ -33,7 +33,7 @@ mod tests;
 mod writer;
 
 pub use create::{Overwrite, remove, write};
-pub use open::{is_recording, open};
+pub use open::{about, is_recording, open};
 pub use pack::{PACKED_EXTENSION, is_packed, pack, unpack};
 pub use writer::Writer;
 

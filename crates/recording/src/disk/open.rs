@@ -6,7 +6,7 @@ use super::meta::{Meta, State};
 use super::tables::TABLES;
 use super::{EXTENSION, pack};
 use super::{parquet_file, spool};
-use crate::{Recording, RecordingError};
+use crate::{Identity, Recording, RecordingError};
 
 /// Whether a directory calls itself a recording, of whatever version: by its `meta.json`, or, where
 /// that is damaged, by its name and a table in it.
@@ -16,6 +16,12 @@ pub fn is_recording(path: &Path) -> bool {
             && TABLES.iter().any(|table| path.join(parquet_file::file_name(*table)).is_file())
     };
     path.is_dir() && (!matches!(Meta::load(path), Err(RecordingError::NotARecording { .. })) || named())
+}
+
+/// What a recording on disk is of, and from when to when, without reading its tables.
+pub fn about(dir: &Path) -> Result<(Identity, Option<(i64, i64)>), RecordingError> {
+    let meta = Meta::load(dir)?;
+    Ok((meta.identity, meta.covers_ns))
 }
 
 /// Reads a recording, a directory or a packed file, sealed and ready to be read.

@@ -12,7 +12,8 @@ use super::roster::Roster;
 use super::segment::Segment;
 use crate::vocabulary::{figure, kind, label};
 use crate::{
-    ProcessId, Recording, SampleRow, SeriesId, Sink, SourceId, Span, SpanId, SpanRow, StackId, ThreadId,
+    Process, ProcessId, Recording, SampleRow, SeriesId, Sink, SourceId, Span, SpanId, SpanRow, StackId,
+    ThreadId,
 };
 
 /// Kinds of spans that say from when to when something was watched or asleep, which goes on behind
@@ -46,7 +47,19 @@ impl Excerpt {
     /// and say so unless they only tell that something was watched; sums of a stretch are taken
     /// when they lie in it as a whole. Sources count what is told and lost within. Not sealed.
     pub fn recording(&self) -> Recording {
-        let mut out = Out::new(self);
+        self.recording_of(&|_| true)
+    }
+
+    /// JVMs that are known, whether they have rows within or not.
+    pub fn jvms(&self) -> impl Iterator<Item = (ProcessId, &Process)> {
+        let jvms = self.roster.processes.iter().filter(|(_, process)| process.jvm);
+        jvms.map(|(id, process)| (ProcessId(id), process))
+    }
+
+    /// The recording of a part: rows of the processes that are wanted, by their ids in the ring,
+    /// and series of the machine where `None` is.
+    pub fn recording_of(&self, wants: &dyn Fn(Option<ProcessId>) -> bool) -> Recording {
+        let mut out = Out::new(self, wants);
         let mut names = None;
         for segment in &self.segments {
             if !names.is_some_and(|names| Arc::ptr_eq(names, &segment.names)) {
@@ -63,6 +76,7 @@ impl Excerpt {
 /// A recording in the making, with what the ids of the ring are in it.
 struct Out<'a> {
     excerpt: &'a Excerpt,
+    wants: &'a dyn Fn(Option<ProcessId>) -> bool,
     recording: Recording,
     processes: HashMap<u32, ProcessId>,
     threads: HashMap<u32, ThreadId>,
@@ -75,9 +89,10 @@ struct Out<'a> {
 }
 
 impl<'a> Out<'a> {
-    fn new(excerpt: &'a Excerpt) -> Self {
+    fn new(excerpt: &'a Excerpt, wants: &'a dyn Fn(Option<ProcessId>) -> bool) -> Self {
         let mut out = Self {
             excerpt,
+            wants,
             recording: Recording::new(),
             processes: HashMap::new(),
             threads: HashMap::new(),
@@ -90,7 +105,8 @@ impl<'a> Out<'a> {
         let of = |losses: &[(u32, u64)], id: u32| {
             losses.iter().find(|(source, _)| *source == id).map_or(0, |(_, lost)| *lost)
         };
-        for (id, source) in excerpt.roster.sources.iter() {
+        let is_wanted = |source: &crate::Source| source.process.is_none_or(|id| wants(Some(ProcessId(id))));
+        for (id, source) in excerpt.roster.sources.iter().filter(|(_, source)| is_wanted(source)) {
             let mut source = source.clone();
             source.process = source.process.map(|process| out.process(ProcessId(process)).0);
             // One that has no rows of its own (a JVM's start) covers nothing.
@@ -138,7 +154,11 @@ impl<'a> Out<'a> {
         let (from, to) = self.excerpt.within;
         let row = segment.rows.span_at(id);
         let (t0, t1) = (row.t0_ns(), row.t1_ns());
-        if t1 < from || t0 >= to || (SUMS.contains(&row.kind()) && (t0 < from || t1 > to)) {
+        if t1 < from
+            || t0 >= to
+            || !(self.wants)(Some(row.process()))
+            || (SUMS.contains(&row.kind()) && (t0 < from || t1 > to))
+        {
             return;
         }
         let ends = (t0.max(from), t1.min(to));
@@ -200,7 +220,7 @@ impl<'a> Out<'a> {
     fn sample(&mut self, segment: &Segment, i: usize) {
         let Some(row) = segment.rows.samples.get(i) else { return };
         let (from, to) = self.excerpt.within;
-        if !(from..to).contains(&row.t_ns) {
+        if !(from..to).contains(&row.t_ns) || !(self.wants)(Some(row.process)) {
             return;
         }
         let process = self.process(row.process);
@@ -216,7 +236,11 @@ impl<'a> Out<'a> {
         let (from, to) = self.excerpt.within;
         for point in segment.points.iter().filter(|p| p.t_ns >= from && p.t_ns.saturating_add(p.dt_ns) <= to)
         {
-            let Some(info) = self.excerpt.roster.series(point.series) else { continue };
+            let Some(info) =
+                self.excerpt.roster.series(point.series).filter(|info| (self.wants)(info.process))
+            else {
+                continue;
+            };
             let source = self.source(info.source);
             let id = match self.series.get(&point.series.0) {
                 Some(id) => *id,

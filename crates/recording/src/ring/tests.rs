@@ -216,3 +216,35 @@ fn what_is_too_old_goes_unless_it_is_kept_and_what_lives_is_not_forgotten() {
     assert!(ring.process(who.process).is_none());
     ring.process_mut(who.process).name = "nobody".into();
 }
+
+#[test]
+fn a_part_of_an_excerpt_has_the_rows_of_its_process_alone() {
+    let mut ring = Ring::new(BOUNDS, 0);
+    let one = who(&mut ring);
+    let jvm = Process { pid: Some(9), name: "bank".into(), jvm: true, ..Process::default() };
+    let other = ring.add_process(jvm);
+    let other = Who { process: other, thread: ring.thread(other, Some(9), "main", Role::App), ..one };
+    span(&mut ring, &one, "k", "one", (S, 2 * S));
+    span(&mut ring, &other, "k", "other", (S, 2 * S));
+    let info = |process| SeriesInfo {
+        name: "n".into(),
+        unit: String::new(),
+        instance: String::new(),
+        kind: SeriesKind::Gauge,
+        process,
+        source: one.source,
+    };
+    for (value, process) in [(1.0, None), (2.0, Some(one.process)), (3.0, Some(other.process))] {
+        let series = ring.add_series(info(process));
+        ring.point(series, S, 0, value);
+    }
+    let excerpt = ring.excerpt((0, 3 * S));
+    assert_eq!(excerpt.jvms().map(|(id, _)| id).collect::<Vec<_>>(), [other.process]);
+    let values = |recording: &Recording| recording.series.iter().map(|s| s.value[0]).collect::<Vec<_>>();
+    let mut part = excerpt.recording_of(&|process| process == Some(other.process));
+    part.seal();
+    assert_eq!(spans(&part, "k"), [("other".to_owned(), 1, 2)]);
+    assert_eq!((part.processes.len(), values(&part)), (1, vec![3.0]));
+    let machine = excerpt.recording_of(&|process| process.is_none());
+    assert_eq!((machine.spans.len(), machine.processes.len(), values(&machine)), (0, 0, vec![1.0]));
+}

@@ -115,6 +115,10 @@ pub const ALL: &[Word] = &[
     JVM_METASPACE_USED,
     JVM_THREADS,
     FATHOM_CPU,
+    AGENT_RATE,
+    AGENT_SPOOL,
+    AGENT_DROPPED,
+    AGENT_JVMS,
     FATHOM_RSS,
 ];
 
@@ -315,3 +319,13 @@ pub const JVM_THREADS: Word = word("jvm.threads", "threads", Gauge);
 pub const FATHOM_CPU: Word = word("fathom.cpu", "cpus", Gauge);
 /// Resident memory of fathom.
 pub const FATHOM_RSS: Word = word("fathom.rss", "bytes", Gauge);
+
+// `fathom agent`.
+/// CPU samples that it asks for, of each processor while that is busy; 0 where it takes none.
+pub const AGENT_RATE: Word = word("fathom.rate", "1/s", Gauge);
+/// What waits on its disk until the place that it writes to takes it.
+pub const AGENT_SPOOL: Word = word("fathom.spool", "bytes", Gauge);
+/// Recordings that it dropped from there for want of room, since that directory was made.
+pub const AGENT_DROPPED: Word = word("fathom.dropped", "recordings", Gauge);
+/// JVMs that it records.
+pub const AGENT_JVMS: Word = word("fathom.jvms", "jvms", Gauge);

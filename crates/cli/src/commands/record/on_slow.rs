@@ -88,27 +88,8 @@ impl SlowArgs {
 
     /// What collectors have to see for the triggers.
     pub(super) fn adjust(&self, settings: &mut Settings) {
-        let told = |trigger: &&Trigger| trigger.probe().is_none();
-        let shortest = self.on_slow.iter().filter(told).filter_map(|trigger| trigger.limit.ns()).min();
-        let shortest = shortest.map(|ns| ns.unsigned_abs());
-        // None of what is looked for may be summed up with what is shorter.
-        settings.always_ns = settings.always_ns.min(shortest.unwrap_or(u64::MAX));
-        let shortest = shortest.filter(|ns| *ns < TOLD_NS);
-        settings.min_ns = match (settings.min_ns, shortest) {
-            (Some(min), Some(shortest)) => Some(min.min(shortest)),
-            (min, shortest) => min.or(shortest),
-        };
+        adjust(&self.on_slow, settings);
         settings.engine.get_or_insert(Engine::Ebpf);
-        let probed = self.on_slow.iter().filter_map(|trigger| Some((trigger.probe()?, trigger.limit.ns()?)));
-        for (spec, limit_ns) in probed {
-            // What is shorter stays in the kernel.
-            let least = settings.probes_min_ns.unwrap_or(u64::MAX);
-            settings.probes_min_ns = Some(least.min(limit_ns.unsigned_abs()));
-            settings.probes.push(spec);
-        }
-        for collector in self.on_slow.iter().filter_map(|trigger| trigger.kind.collector) {
-            settings.with.push(collector.to_owned());
-        }
     }
 
     pub(super) fn run(
@@ -189,6 +170,30 @@ impl SlowArgs {
         let told = |unseen: Unavailable| format!("{}: {}; {}", unseen.what, unseen.why, unseen.remedy);
         let why: Vec<String> = unseen.into_iter().map(told).collect();
         Some(format!("--on-slow {trigger} cannot be seen here: {}", why.join("; ")))
+    }
+}
+
+/// What collectors have to see for the triggers.
+pub(in crate::commands) fn adjust(triggers: &[Trigger], settings: &mut Settings) {
+    let told = |trigger: &&Trigger| trigger.probe().is_none();
+    let shortest = triggers.iter().filter(told).filter_map(|trigger| trigger.limit.ns()).min();
+    let shortest = shortest.map(|ns| ns.unsigned_abs());
+    // None of what is looked for may be summed up with what is shorter.
+    settings.always_ns = settings.always_ns.min(shortest.unwrap_or(u64::MAX));
+    let shortest = shortest.filter(|ns| *ns < TOLD_NS);
+    settings.min_ns = match (settings.min_ns, shortest) {
+        (Some(min), Some(shortest)) => Some(min.min(shortest)),
+        (min, shortest) => min.or(shortest),
+    };
+    let probed = triggers.iter().filter_map(|trigger| Some((trigger.probe()?, trigger.limit.ns()?)));
+    for (spec, limit_ns) in probed {
+        // What is shorter stays in the kernel.
+        let least = settings.probes_min_ns.unwrap_or(u64::MAX);
+        settings.probes_min_ns = Some(least.min(limit_ns.unsigned_abs()));
+        settings.probes.push(spec);
+    }
+    for collector in triggers.iter().filter_map(|trigger| trigger.kind.collector) {
+        settings.with.push(collector.to_owned());
     }
 }
 

@@ -1,0 +1,207 @@
+//! `fathom agent`: the daemon of a host with many JVMs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use fathom_agent::{Agent, Directory, Limits, Place, Status};
+use fathom_capture::slow::limit::{bytes, duration};
+use fathom_capture::slow::trigger::Trigger;
+use fathom_capture::target::{Condition, JvmFilter, NamePattern};
+use fathom_capture::{COLLECTORS, Settings, Signals};
+
+use super::record::{adjust, collector};
+use crate::exit::{Environment, Outcome};
+use crate::identity::IdentityArgs;
+use crate::output::{print, print_json};
+
+mod told;
+
+/// What runs always: what it costs is known and small. Others are asked for by --with, or by a
+/// trigger.
+const ALWAYS: [&str; 4] = ["cpu", "jvm-events", "jvm-counters", "host"];
+
+/// Arguments of `fathom agent`.
+#[derive(clap::Args, Debug)]
+#[command(
+    long_about = "The daemon of a host: finds its JVMs, records them always within limits of CPU, memory and disk, and hands \
+thin rows of them to a place that `fathom fleet` asks. What is slow (--on-slow) is kept whole.
+
+What it made waits in a spool on this host until the place has taken it: nothing is lost or doubled when the agent is killed or \
+the place is away, but for the stretch that was in memory. Above a limit it lowers its sampling rate, then pauses, and says so in \
+its status and in the rows.",
+    after_long_help = "Examples:
+  fathom agent --all --to /srv/fleet                              every JVM of this host
+  fathom agent --name 'Order|Billing' --to /mnt/fleet --on-slow 'stop>200ms'
+  fathom agent --where unit:shop.service --where env:TIER=gold --to /srv/fleet
+  fathom agent --all --to /srv/fleet --max-cpu 0.5 --max-memory 96MB
+  fathom agent --status                                           how it is getting on; --json for a script
+  fathom fleet frames --at /srv/fleet
+
+docs/agent.md has the rights that it needs, the units for systemd and Kubernetes, and what a kill costs."
+)]
+#[command(group(clap::ArgGroup::new("which").required(true).multiple(true).args(["name", "cgroup", "condition", "all", "status"])))]
+pub struct Args {
+    /// JVMs whose main class or jar matches a regular expression; may be given several times
+    #[arg(long, value_name = "RE")]
+    name: Vec<String>,
+    /// JVMs of a control group and of those below it; may be given several times
+    #[arg(long, value_name = "PATH")]
+    cgroup: Vec<String>,
+    /// JVMs that were started with something: env:NAME=VALUE, property:NAME=VALUE (a -D on the
+    /// command line), unit:NAME (of systemd). Of several of one kind one must hold
+    #[arg(long = "where", value_name = "WHAT")]
+    condition: Vec<Condition>,
+    /// Every JVM of this host
+    #[arg(short, long, conflicts_with_all = ["name", "cgroup", "condition"])]
+    all: bool,
+    /// Where rows go: a directory that is there
+    #[arg(long, value_name = "PLACE", required_unless_present = "status")]
+    to: Option<String>,
+    /// Where they wait until then
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/fathom/agent")]
+    spool: PathBuf,
+    /// Length of the stretches that rows are made of; what a kill costs at most
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
+    every: Duration,
+    /// CPU samples a second and processor
+    #[arg(short = 'F', long, value_name = "HZ", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    frequency: u32,
+    /// Switch on a collector beside cpu, jvm-events, jvm-counters and host, which are always on;
+    /// `fathom record --help` lists them; may be given several times
+    #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
+    with: Vec<String>,
+    /// Keep whole what is around something slow: stop>200ms, syscall:write>50ms; `fathom record
+    /// --help` lists the triggers; may be given several times
+    #[arg(long, value_name = "TRIGGER")]
+    on_slow: Vec<Trigger>,
+    /// How much is kept from before it began
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s")]
+    before: Duration,
+    /// An incident ends when nothing was slow for so long
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5s")]
+    after: Duration,
+    /// CPU time that the agent may take, percent of one CPU
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
+    max_cpu: f64,
+    /// Memory that it may take
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "128MB")]
+    max_memory: u64,
+    /// What may wait on disk; the oldest rows are dropped first
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "512MB")]
+    max_disk: u64,
+    /// How the agent of this spool is getting on
+    #[arg(long, conflicts_with_all = ["to", "name", "cgroup", "condition", "all"])]
+    status: bool,
+    /// With --status: as JSON (schema fathom.agent/1)
+    #[arg(long, requires = "status")]
+    json: bool,
+    #[command(flatten)]
+    identity: IdentityArgs,
+}
+
+/// Memory with which it can work at all.
+const LEAST_MEMORY: u64 = 32 << 20;
+
+fn percent(text: &str) -> Result<f64, String> {
+    let percent: f64 =
+        text.trim_end_matches('%').parse().map_err(|_| "write a percentage: 1, 0.5".to_owned())?;
+    if percent > 0.0 && percent.is_finite() { Ok(percent) } else { Err("it must be above 0".into()) }
+}
+
+impl Args {
+    /// Runs until a signal comes, or tells how the one that runs is getting on.
+    pub fn run(self) -> Result<Outcome> {
+        if self.status {
+            let status = Status::of(&self.spool).map_err(told)?;
+            if self.json {
+                print_json(&status)?;
+            } else {
+                print(&told::text(&status))?;
+            }
+            return Ok(Outcome::Done);
+        }
+        if self.every < Duration::from_secs(1) {
+            bail!("--every: stretches of less than a second cost more than they tell");
+        }
+        if self.max_memory < LEAST_MEMORY {
+            bail!("--max-memory: the agent itself needs {} MB", LEAST_MEMORY >> 20);
+        }
+        let place = self.place()?;
+        let signals = Signals::take_over().map_err(super::record::told)?;
+        let host = self.identity.over(fathom_capture::identity::identity([]));
+        let identity = self.identity.clone();
+        let known = |pid: i32| fathom_agent::declared(pid, fathom_capture::identity::identity([pid]));
+        let identify = move |pid: i32| identity.over(known(pid));
+        let agent = Agent {
+            filter: self.filter()?,
+            capture: self.capture(),
+            triggers: self.on_slow,
+            before: self.before,
+            after: self.after,
+            every: self.every,
+            limits: Limits {
+                cpu: self.max_cpu / 100.0,
+                memory_bytes: self.max_memory,
+                disk_bytes: self.max_disk,
+            },
+            spool: self.spool,
+            place,
+            identify: Arc::new(identify),
+            host,
+        };
+        fathom_agent::run(agent, &signals).map_err(told)?;
+        Ok(Outcome::Done)
+    }
+
+    fn filter(&self) -> Result<JvmFilter> {
+        let mut conditions = self.condition.clone();
+        for pattern in &self.name {
+            let pattern = NamePattern::new(pattern).map_err(|e| anyhow::anyhow!("--name {pattern}: {e}"))?;
+            conditions.push(Condition::Name(pattern));
+        }
+        conditions.extend(self.cgroup.iter().map(|path| Condition::cgroup(path)));
+        Ok(JvmFilter(conditions))
+    }
+
+    fn capture(&self) -> Settings {
+        let needed = |id: &str| self.on_slow.iter().any(|trigger| trigger.kind.collector == Some(id));
+        let wanted = |id: &str| ALWAYS.contains(&id) || self.with.iter().any(|with| with == id) || needed(id);
+        let without = COLLECTORS.iter().filter(|entry| entry.default && !wanted(entry.id));
+        let mut settings = Settings {
+            frequency_hz: self.frequency,
+            with: self.with.clone(),
+            without: without.map(|entry| entry.id.to_owned()).collect(),
+            ..Settings::default()
+        };
+        if !self.on_slow.is_empty() {
+            adjust(&self.on_slow, &mut settings);
+        }
+        settings
+    }
+
+    fn place(&self) -> Result<Box<dyn Place>> {
+        let to = self.to.as_deref().unwrap_or_default();
+        if to.contains("://") {
+            bail!("--to {to}: only directories can be written to");
+        }
+        let place = PathBuf::from(to);
+        if place.join("meta.json").is_file() {
+            bail!("--to {to}: it is a recording; rows need a directory of their own");
+        }
+        Ok(Box::new(Directory(place)))
+    }
+}
+
+/// An error with the exit status that belongs to it.
+fn told(error: fathom_agent::AgentError) -> anyhow::Error {
+    use fathom_agent::AgentError;
+    match error {
+        AgentError::Capture(error) => super::record::told(error),
+        AgentError::InUse(_) | AgentError::NoStatus { .. } | AgentError::Io { .. } => {
+            Environment(error.to_string()).into()
+        }
+        error => error.into(),
+    }
+}
