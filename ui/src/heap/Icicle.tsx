@@ -143,12 +143,16 @@ function Item({ tree, box, width, chosen, stop, matched, suspect }: {
   const { node } = box;
   const px = box.w * width;
   const has = tree.first[node] < tree.first[node + 1];
+  // What is seen begins what is read out, so that who asks for a box by its text finds it.
+  const label = `${suspect ? "! " : ""}${labelOf(tree, node)}`;
+  const size = `${bytes(tree.retained[node])} · ${part(tree.retained[node], tree.retained[0])}`;
+  const seen = `${px >= NAME_PX ? `${label} ` : ""}${px >= SIZE_PX ? `${size}: ` : ""}`;
   return (
     <div role="treeitem" class={`box ${SORTS[tree.sort[node]]}${matched === true ? " match" : matched === false ? " dim" : ""}`} data-node={node} style={place(box, width)}
       tabIndex={stop ? 0 : -1} aria-level={box.row + 1} aria-selected={chosen} {...(has ? { "aria-expanded": true } : {})}
-      aria-label={`${said(tree, node)}${suspect ? ", suspect" : ""}${matched ? ", matches" : ""}`}>
-      {px >= NAME_PX && <span class="label" aria-hidden="true">{suspect ? "! " : ""}{labelOf(tree, node)}</span>}
-      {px >= SIZE_PX && <span class="size" aria-hidden="true">{bytes(tree.retained[node])} · {part(tree.retained[node], tree.retained[0])}</span>}
+      aria-label={`${seen}${said(tree, node)}${suspect ? ", suspect" : ""}${matched ? ", matches" : ""}`}>
+      {px >= NAME_PX && <span class="label">{label}</span>}{" "}
+      {px >= SIZE_PX && <span class="size">{size}</span>}
     </div>
   );
 }
