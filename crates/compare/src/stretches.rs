@@ -58,7 +58,7 @@ pub fn held(first: &[f64], second: &[f64], alpha: f64) -> Option<Held> {
     let degrees = student(degrees((part_a, n), (part_b, m)));
     let quantile = degrees.map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0));
     let half = if error > 0.0 { quantile * error } else { 0.0 };
-    let difference = half.is_finite().then(|| [b - a - half, b - a + half]);
+    let difference = half.is_finite().then_some([b - a - half, b - a + half]);
     Some(Held { first: a, second: b, ratio, difference, p_value })
 }
 
