@@ -42,7 +42,11 @@ fn class_path(dir: &Path) -> Option<String> {
 /// Runs JMH in a folder.
 fn jmh(home: &Path, dir: &Path, class_path: &str, args: &[&str]) -> Output {
     let mut java = Command::new(home.join("bin/java"));
-    java.current_dir(dir).args(["-cp", class_path, "org.openjdk.jmh.Main"]).args(args).output().unwrap()
+    java.current_dir(dir)
+        .args(["-Djmh.ignoreLock=true", "-cp", class_path, "org.openjdk.jmh.Main"])
+        .args(args)
+        .output()
+        .unwrap()
 }
 
 fn recording(dir: &Path) -> PathBuf {
