@@ -90,7 +90,7 @@ pub(super) struct Stage<'a> {
 /// The stage that lost most of the time that it had to spare.
 pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
     let chains = case.chains();
-    let (slow, base) = (Intervals::of_windows(&case.slow), Intervals::of_windows(&case.base));
+    let (slow, base) = (Intervals::of_windows(&mostly(&case.slow)), Intervals::of_windows(&case.base));
     let stages = pools(case, jvm, (&slow, &base)).into_iter();
     let stages = stages.filter(|(_, (_, now, usual))| now.is_busy() && usual.waiting_share() >= HAD_TIME);
     let brought = |threads: &[ThreadId]| {
@@ -121,6 +121,16 @@ pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
         share: (doing.1 / now.lived, doing.2 / usual.lived.max(f64::MIN_POSITIVE)),
         longest: doing.3,
     })
+}
+
+/// The longest of slow windows, where it makes up half of them: in a short one beside it something
+/// else may have acted.
+fn mostly(windows: &[Window]) -> Vec<Window> {
+    let all: i64 = windows.iter().map(Window::length_ns).sum();
+    match windows.iter().max_by_key(|window| window.length_ns()) {
+        Some(longest) if 2 * longest.length_ns() >= all => vec![*longest],
+        _ => windows.to_vec(),
+    }
 }
 
 /// The threads of each pool, with how they spent the slow time and the base.
@@ -354,8 +364,8 @@ impl<'a> Growth<'a> {
         finding.evidence = rows;
         finding.remedies = stage.remedies(fewer);
         finding.verify = vec![format!(
-            "fathom ledger REC --by pool: {} again without work for {} of the time",
-            stage.who(false),
+            "fathom ledger REC --by pool: {} is again without work for {} of the time",
+            stage.name,
             share(1.0 - stage.busy.1)
         )];
         finding.windows.clone_from(&case.slow);

@@ -20,6 +20,15 @@ impl Each {
         self != Self::Moment
     }
 
+    /// "an operation", "a request".
+    pub(super) fn one(self) -> &'static str {
+        match self {
+            Self::Exchange => "an exchange",
+            Self::Request => "a request",
+            _ => "an operation",
+        }
+    }
+
     /// "operation".
     pub(super) fn noun(self) -> &'static str {
         match self {

@@ -93,7 +93,7 @@ pub(super) fn culprit(key: &Key<'_>) -> String {
 /// "10.8 ms an operation, 1.2 ms in the base".
 pub(super) fn amounts(slow: f64, base: f64, each: Each) -> String {
     match each.is_counted() {
-        true => format!("{} an {}, {} in the base", time(slow), each.noun(), time(base)),
+        true => format!("{} {}, {} in the base", time(slow), each.one(), time(base)),
         false => format!("{slow:.2} threads at a time, {base:.2} in the base"),
     }
 }
@@ -101,7 +101,7 @@ pub(super) fn amounts(slow: f64, base: f64, each: Each) -> String {
 /// What is usual.
 pub(super) fn usual(base: f64, each: Each) -> String {
     match each.is_counted() {
-        true => format!("{} an {}", time(base), each.noun()),
+        true => format!("{} {}", time(base), each.one()),
         false => format!("{base:.2} threads at a time"),
     }
 }
@@ -251,7 +251,7 @@ fn number(calls: f64) -> String {
 
 /// "read() 118 times an operation", "read() 39,122 times a second".
 pub(super) fn counted_as(calls: &Calls<'_>, count: f64) -> String {
-    let each = if calls.each.is_counted() { format!("an {}", calls.each.noun()) } else { "a second".into() };
+    let each = if calls.each.is_counted() { calls.each.one().to_owned() } else { "a second".into() };
     format!("{}() {} times {each}", calls.name, number(count))
 }
 
