@@ -55,6 +55,13 @@ impl Rule for JitNeverCompiled {
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(cpu) = Cpu::of(case, jvm, interpreted) else { return unseen(self) };
+        // What was interpreted all along is not what changed.
+        if !case.base.is_empty() && has_no_compilers(case, jvm) {
+            return Judgement::RuledOut {
+                figure: format!("all code is interpreted ({INT}), in the base as well"),
+                source: "the JVM's arguments".into(),
+            };
+        }
         let compilations = JitCase::read(case, jvm);
         let compiled: BTreeSet<&str> = compilations.tasks.iter().map(|task| name_of(task.method())).collect();
         let lasting = lasting(case, jvm);
@@ -100,6 +107,11 @@ fn lasting<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeMap<&'a str, i64> {
     seen.into_iter().map(|(name, (first, last))| (name, last.saturating_sub(first))).collect()
 }
 
+fn has_no_compilers(case: &Case<'_>, jvm: ProcessId) -> bool {
+    let arguments = case.recording.processes.get(jvm.index()).and_then(|p| p.fact(fact::JVM_ARGS));
+    arguments.is_some_and(|args| args.split_whitespace().any(|arg| arg == INT))
+}
+
 fn found(
     rule: &dyn Rule,
     cpu: &Cpu<'_, '_>,
@@ -108,8 +120,7 @@ fn found(
     cost_ms: f64,
 ) -> Finding {
     let is_one = |name: &str| methods.iter().any(|(method, _)| *method == name);
-    let arguments = cpu.case.recording.processes.get(jvm.index()).and_then(|p| p.fact(fact::JVM_ARGS));
-    let no_compilers = arguments.is_some_and(|args| args.split_whitespace().any(|arg| arg == INT));
+    let no_compilers = has_no_compilers(cpu.case, jvm);
     let (confidence, why) = match (no_compilers, told) {
         (true, _) => (Confidence::Likely, "the flag that switches the compilers off was given"),
         (_, true) => (
@@ -215,6 +226,18 @@ mod tests {
         int.fact(fact::JVM_ARGS, "-Xmx1g -Xint");
         let Judgement::Found(int) = judge(int) else { panic!("not found") };
         assert_eq!(int.culprit, INT);
+        let mut int = run(150, Interpreted);
+        int.fact(fact::JVM_ARGS, "-Xint");
+        let (jvm, recording) = (int.jvm, int.sealed());
+        let window = |from_s: i64, to_s: i64| {
+            vec![crate::Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 }]
+        };
+        let whole = crate::built::whole_run(&recording);
+        let case = Case { slow: window(5, 20), base: window(0, 5), whole_run: false, ..whole };
+        assert!(
+            matches!(JitNeverCompiled.judge(&case, jvm), Judgement::RuledOut { .. }),
+            "in the base as well"
+        );
     }
 
     #[test]
