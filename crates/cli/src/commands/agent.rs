@@ -187,6 +187,10 @@ impl Args {
             bail!("--to {to}: only directories can be written to");
         }
         let place = PathBuf::from(to);
+        // A directory that is missing may be a disk that is not mounted yet; a file is none.
+        if place.exists() && !place.is_dir() {
+            bail!("--to {to}: it is no directory");
+        }
         if place.join("meta.json").is_file() {
             bail!("--to {to}: it is a recording; rows need a directory of their own");
         }
