@@ -15,6 +15,7 @@ import { findChromium, launch } from "../scripts/chromium.mjs";
 import { eventually, PATIENCE_MS } from "./eventually.mjs";
 import { example } from "./example.mjs";
 import { skip } from "./skipped.mjs";
+import { runAll } from "./running.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -574,19 +575,4 @@ const tests = {
   },
 };
 
-let failed = 0;
-for (const [name, test] of Object.entries(tests)) {
-  try {
-    await test();
-    assert.deepEqual(problems.splice(0), [], "the browser's console");
-    console.log(`ok: ${name}`);
-  } catch (error) {
-    failed++;
-    console.error(`FAILED: ${name}\n${error.stack ?? error}`);
-    problems.length = 0;
-  }
-  for (const context of browser.contexts()) await context.close();
-}
-await browser.close();
-rmSync(folder, { recursive: true });
-process.exit(failed === 0 ? 0 : 1);
+await runAll(tests, { browser, problems, atEnd: () => rmSync(folder, { recursive: true }) });

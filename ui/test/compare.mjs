@@ -16,6 +16,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
 import { skip } from "./skipped.mjs";
+import { runAll } from "./running.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -156,19 +157,4 @@ const tests = {
   },
 };
 
-let failed = 0;
-for (const [title, test] of Object.entries(tests)) {
-  try {
-    await test();
-    assert.deepEqual(problems.splice(0), [], "the browser's console");
-    console.log(`ok: ${title}`);
-  } catch (error) {
-    failed++;
-    console.error(`FAILED: ${title}\n${error.stack ?? error}`);
-    problems.length = 0;
-  }
-  for (const context of browser.contexts()) await context.close();
-}
-await browser.close();
-if (!process.env["PAGES"]) rmSync(folder, { recursive: true });
-process.exit(failed === 0 ? 0 : 1);
+await runAll(tests, { browser, problems, atEnd: () => { if (!process.env["PAGES"]) rmSync(folder, { recursive: true }); } });

@@ -16,6 +16,7 @@ import { inflateRawSync } from "node:zlib";
 import { findChromium, launch } from "../scripts/chromium.mjs";
 import { PATIENCE_MS } from "./eventually.mjs";
 import { skip } from "./skipped.mjs";
+import { runAll } from "./running.mjs";
 
 const executable = findChromium();
 if (!executable) {
@@ -289,20 +290,5 @@ const tests = {
   },
 };
 
-let failed = 0;
 if (!given) await makePage();
-for (const [title, test] of Object.entries(given ? opens : tests)) {
-  try {
-    await test();
-    assert.deepEqual(problems.splice(0), [], "the browser's console");
-    console.log(`ok: ${title}`);
-  } catch (error) {
-    failed++;
-    console.error(`FAILED: ${title}\n${error.stack ?? error}`);
-    problems.length = 0;
-  }
-  for (const context of browser.contexts()) await context.close();
-}
-await browser.close();
-rmSync(folder, { recursive: true });
-process.exit(failed === 0 ? 0 : 1);
+await runAll(given ? opens : tests, { browser, problems, atEnd: () => rmSync(folder, { recursive: true }) });

@@ -1,6 +1,6 @@
 // The help sheet of the flame graph.
 
-import { useEffect, useRef } from "preact/hooks";
+import { HelpSheet } from "../components/HelpSheet";
 
 const KEYS: [string, string][] = [
   ["↑ ↓", "to the caller; to the widest callee"],
@@ -21,27 +21,10 @@ const KEYS: [string, string][] = [
 ];
 
 export function FlameHelp({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (open && dialog.current && !dialog.current.open) dialog.current.showModal();
-    if (!open) dialog.current?.close();
-  }, [open]);
   return (
-    <dialog ref={dialog} class="help" aria-labelledby="flame-help-title" onClose={onClose}>
-      <h2 id="flame-help-title">The flame graph by hand</h2>
-      <dl class="keys">
-        {KEYS.map(([key, what]) => (
-          <div key={key}>
-            <dt><kbd>{key}</kbd></dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
-      <p class="quiet">
-        Each box is a frame, its callers above it; its width is what it took with all that it called. Order from left to right is
-        by name, not by time. Click to choose, double-click to zoom.
-      </p>
-      <button type="button" onClick={onClose}>Close</button>
-    </dialog>
+    <HelpSheet id="flame-help-title" title="The flame graph by hand" keys={KEYS} open={open} onClose={onClose}>
+      Each box is a frame, its callers above it; its width is what it took with all that it called. Order from left to right is
+      by name, not by time. Click to choose, double-click to zoom.
+    </HelpSheet>
   );
 }
