@@ -221,16 +221,16 @@ fn of_the_rest(less: Finding, known: f64) -> Finding {
     Finding { cost_ms: less.cost_ms * rest, share: less.share.map(|share| share * rest), ..less }
 }
 
-/// What fewer operations mean of which threads do not tell that they took longer: answers that are
-/// held back, as the recorder or the clients measure; or that less was asked for, which clients
-/// that wait longer refute.
-fn held_or_less(growth: &Growth<'_>, case: &Case<'_>, latency: Option<&Progress>) -> Option<Finding> {
+/// What fewer operations mean where threads do not show that they took longer: a stage that has no
+/// time to spare any more; answers that are held back, as the recorder or the clients measure; or
+/// that less was asked for, which clients that wait longer refute.
+fn held_or_less<'a>(growth: &Growth<'a>, case: &Case<'a>, latency: Option<&Progress>) -> Option<Finding> {
     let late = || growth.late_at_clients(case, latency?);
     let less = || match latency.is_some_and(|latency| held::clients::rose(case, latency)) {
         true => None,
         false => growth.less_demand(case),
     };
-    growth.held_back(case).or_else(late).or_else(less)
+    growth.busy_stage(case).or_else(|| growth.held_back(case)).or_else(late).or_else(less)
 }
 
 /// Judges the slow windows. Where these are only stops of the JVM, or changes of what threads do,
@@ -290,7 +290,10 @@ fn judge<'a>(
     // late.
     let by_requests = !case.lost_by.is_empty() && case.exchanges.as_ref().is_some_and(|e| e.are_requests());
     if by_requests && found < LITTLE {
-        let held = growth.as_ref().filter(|growth| !growth.grew(&case)).and_then(|g| g.held_back(&case));
+        let held = growth
+            .as_ref()
+            .filter(|growth| !growth.grew(&case))
+            .and_then(|growth| growth.busy_stage(&case).or_else(|| growth.held_back(&case)));
         is_asked_less = held.is_none() && growth.as_ref().is_some_and(|growth| growth.answers_as_ever(&case));
         if is_asked_less {
             merged.findings.retain(|finding| finding.confidence > Confidence::ConsistentWith);

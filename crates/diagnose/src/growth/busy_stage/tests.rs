@@ -5,8 +5,8 @@ use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Role, Sink};
 
 use super::*;
-use crate::Diagnosis;
 use crate::growth::tests::{Service, is_slow};
+use crate::{Confidence, Diagnosis};
 
 const TAKE: [(&str, fathom_recording::FrameType); 4] = [
     ("futex_wait", Kernel),
@@ -136,4 +136,42 @@ fn over_a_whole_run_a_thread_that_only_writes_while_others_wait_is_said() {
     assert!(said(70, &WRITE).is_none(), "it has time to spare");
     let read = [("pipe_read", Kernel), ("java.io.FileInputStream.read", C2), ("shop.Stdin.read", C2)];
     assert!(said(97, &read).is_none(), "who reads may have nothing to do");
+}
+
+#[test]
+fn a_stage_without_time_to_spare_refutes_that_less_was_asked_for() {
+    // Sessions that wait for the writer look as if they had no work.
+    let diagnosis = |writes_ms: i64| {
+        let mut service = Service::of((300.0, 150.0));
+        let rest = [
+            ("futex_wait", Kernel),
+            ("java.util.concurrent.LinkedBlockingQueue.take", C2),
+            ("java.util.concurrent.ThreadPoolExecutor.getTask", C2),
+        ];
+        let (rest, write) = (service.stack(&rest), service.stack(&WRITE));
+        let named = |service: &mut Service, tid: i64, name: &str| {
+            let thread = service.built.recording.thread(service.built.jvm, Some(tid), name, Role::App);
+            service.row(kind::SCHED_WATCHED, thread, (0, 60_000), None, &[]);
+            thread
+        };
+        let writer = named(&mut service, 200, "journal");
+        let sessions: Vec<_> =
+            (0..8).map(|i| named(&mut service, 100 + i, &format!("session-{i}"))).collect();
+        for tenth in 0..600 {
+            let at = tenth * 100;
+            for session in &sessions {
+                service.row(kind::SCHED_OFF, *session, (at, at + 95), Some(rest), &[]);
+            }
+            let wrote = at + if is_slow(tenth / 10) { writes_ms } else { 30 };
+            service.row(kind::SCHED_OFF, writer, (at, wrote), Some(write), &[]);
+            let waker = [(label::WAKER, "session-3 (103)")];
+            service.row(kind::SCHED_OFF, writer, (wrote, at + 99), Some(rest), &waker);
+        }
+        service.diagnosis()
+    };
+    let busy = diagnosis(97);
+    assert_eq!(busy.findings[0].rule, STAGE_RULE, "{busy:#?}");
+    assert!(busy.findings[0].title.starts_with("thread journal is always busy"), "{busy:#?}");
+    let spare = diagnosis(15);
+    assert_eq!(spare.findings[0].rule, crate::growth::demand::DEMAND_RULE, "{spare:#?}");
 }

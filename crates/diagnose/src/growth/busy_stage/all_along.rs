@@ -1,0 +1,86 @@
+//! The same over a whole run, without a baseline.
+
+use fathom_recording::{FrameType, ProcessId};
+
+use super::{Longest, STAGE_RULE, Stage, finding, mainly, pools, words};
+use crate::intervals::Intervals;
+use crate::waits::Heading;
+use crate::{Case, Confidence, Evidence, Finding, Window, quantity};
+
+/// The share of its time that one doing must make up, and how many others must
+/// wait for threads at a time.
+const ALL_ALONG: f64 = 0.9;
+const WAITING_ALL_ALONG: f64 = 2.0;
+/// What they wait in then.
+const WAITS: [Heading; 4] = [Heading::Waiting, Heading::Lock, Heading::Monitor, Heading::NativeLock];
+
+/// Over a whole run, without a baseline: a thread that hardly does anything but write to a file or
+/// a pipe, force it to the disk or wait for a lock of it, while others wait for threads all the
+/// time.
+pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
+    let (run, none) = (Intervals::of_windows(&case.slow), Intervals::default());
+    let pools = pools(case, jvm, (&run, &none));
+    let busy = pools.iter().filter(|(_, (_, now, _))| now.is_busy());
+    let stages = busy.filter_map(|(pool, (threads, now, _))| {
+        let (key, ms, _, longest) = mainly(case, threads, (&run, &none))?;
+        (ms >= ALL_ALONG * now.lived && hands_to_kernel(case, longest)).then(|| Stage {
+            name: if threads.len() == 1 { case.chains().name(threads[0]) } else { pool.name },
+            count: (now.lived / run.length_ms().max(f64::MIN_POSITIVE), 0.0),
+            threads: threads.clone(),
+            busy: (1.0 - now.waiting_share(), 0.0),
+            key,
+            share: (ms / now.lived, 0.0),
+            longest,
+        })
+    });
+    let stage = stages.max_by(|a, b| a.share.0.total_cmp(&b.share.0))?;
+    let others = case.chains().application_threads(jvm).into_iter();
+    let waited: f64 = others
+        .filter(|thread| !stage.threads.contains(thread))
+        .filter_map(|thread| case.chains().by_heading(thread))
+        .flat_map(|by| WAITS.map(|heading| by[heading.index()].shared_ns(&run) as f64 / 1e6))
+        .sum();
+    let waiting = waited / run.length_ms().max(f64::MIN_POSITIVE);
+    if waiting < WAITING_ALL_ALONG {
+        return None;
+    }
+    let cost_ms = stage.share.0 * run.length_ms();
+    let layer = words::layer(stage.key.heading);
+    let mut finding = case.finding_by(STAGE_RULE, layer, jvm, Confidence::ConsistentWith, cost_ms);
+    let (doing, share) = (words::doing(&stage.key), quantity::share);
+    finding.title = format!(
+        "{} {doing} for {} of the time, while {waiting:.1} threads at a time wait for another thread",
+        stage.who(false),
+        share(stage.share.0)
+    );
+    finding.culprit = words::culprit(&stage.key);
+    finding.why_confidence =
+        "what the others wait for was not followed to it, and whether it was ever faster is not known".into();
+    finding.meaning = finding::MEANING.into();
+    finding.evidence = vec![Evidence::summed(
+        "ledger of threads",
+        format!("{doing}: {} of the time; without work: {}", share(stage.share.0), share(1.0 - stage.busy.0)),
+    )];
+    finding.remedies = stage.remedies(false);
+    finding.verify = vec!["fathom ledger REC --by pool: it waits for work a good part of the time".into()];
+    let (thread, from_ns, to_ns) = stage.longest;
+    finding.chain = Some(case.chains().of_thread(thread, Window { from_ns, to_ns }));
+    Some(finding)
+}
+
+/// Whether a time off the CPU is one in which the thread gives something to the kernel, and not one
+/// in which it may have nothing to do: reading a pipe that nobody writes to looks as busy.
+fn hands_to_kernel(case: &Case<'_>, (thread, from, to): Longest) -> bool {
+    let recording = case.recording;
+    let mut at = case.chains().off_between(thread, from, to).next().and_then(|span| span.stack());
+    while let Some(node) = at.and_then(|id| recording.stacks.get(id.index())) {
+        let frame = recording.frames.get(node.frame.index());
+        let of_kernel = frame.filter(|frame| frame.frame_type == FrameType::Kernel);
+        let name = of_kernel.map_or("", |frame| recording.strings.get(frame.name));
+        if ["write", "sync", "lock_file"].iter().any(|part| name.contains(part)) {
+            return true;
+        }
+        at = node.parent;
+    }
+    false
+}
