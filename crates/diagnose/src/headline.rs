@@ -70,7 +70,7 @@ pub(crate) fn of(
 fn healthy(diagnosis: &Diagnosis, slight: Option<(Window, f64)>) -> String {
     let series = &diagnosis.loss.measured_on;
     let level = match slight {
-        None => format!("{series} kept its usual level (what that should be, it does not tell)"),
+        None => format!("{series} kept its usual level (what the level should be is not known)"),
         // Which way is worse the name of the series tells: latency rises.
         Some((window, share)) => {
             let at = |ns: i64| seconds(ns.saturating_sub(diagnosis.zero_ns));

@@ -75,7 +75,7 @@ function Changes({ changes, conditions }: { changes: KnownChange[]; conditions: 
   const touching = changes.filter((c) => c.touches.length > 0);
   const others = changes.filter((c) => c.touches.length === 0);
   const known = conditions.find((c) => c.what === "JDK")?.same ?? null;
-  const none = known === null ? "Not known: a side does not tell its JDK." : known ? "Both run on the same JDK." : "None of the list lies between the two releases.";
+  const none = known === null ? "Not known: of one side the JDK was not recorded." : known ? "Both run on the same JDK." : "None of the list lies between the two releases.";
   const one = (c: KnownChange) => (
     <li key={c.change.id}>
       <a href={c.change.url} rel="noreferrer">{c.change.id}</a> (in {c.second_has_it ? "B" : "A"}, since {c.change.since.join(", ")}): {c.change.what}.

@@ -56,7 +56,7 @@ function OfFigure({ report, name }: { report: Runs; name: string }) {
     { title: "Ratio to the first", value: (l) => l.comparison?.estimate?.ratio ?? NaN, show: (l) => (l.comparison ? ratio(l.comparison.estimate?.ratio ?? null) : "1") },
     { title: "Ratio lies between", value: (l) => l.comparison?.estimate?.low ?? NaN, words: true, show: (l) => between(l.comparison) },
     { title: "Verdict", value: (l) => l.comparison?.verdict ?? "", words: true, show: (l) => (l.comparison ? <Word verdict={l.comparison.verdict} /> : <span class="quiet">the base</span>) },
-    ...(many ? [{ title: "Not told apart", value: (l: Line) => l.row.letters, words: true }] : []),
+    ...(many ? [{ title: "Not distinguished", value: (l: Line) => l.row.letters, words: true }] : []),
   ];
   return (
     <section data-section="runs">
@@ -64,7 +64,7 @@ function OfFigure({ report, name }: { report: Runs; name: string }) {
       <RunsPlot rows={rows} />
       <p class="cmp-key quiet">
         A dot is a run, the diamond the mean, the line its 95% interval by these runs alone. Verdicts rest on ratios of runs of one block, whose interval is in the table.
-        {many && " Commands on one line at the right, which share a letter, are not told apart; that does not say that they are equal."}
+        {many && " Commands on one line at the right, which share a letter, cannot be distinguished; that does not say that they are equal."}
       </p>
       <SortTable id="runs" label="Commands" columns={columns} rows={lines} />
     </section>

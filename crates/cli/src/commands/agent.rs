@@ -123,7 +123,7 @@ impl Args {
             return Ok(Outcome::Done);
         }
         if self.every < Duration::from_secs(1) {
-            bail!("--every: stretches of less than a second cost more than they tell");
+            bail!("--every: stretches of less than a second cost more than they are worth");
         }
         if self.max_memory < LEAST_MEMORY {
             bail!("--max-memory: the agent itself needs {} MB", LEAST_MEMORY >> 20);
