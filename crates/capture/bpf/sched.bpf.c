@@ -7,7 +7,9 @@
  *             short: added to what is owed ◀─────────────────────────────┤
  *             long: kept until the thread is back in its own context ◀───┘
  *
- * What is long enough follows the number of waits (pace.h).
+ * What is long enough follows the number of waits (pace.h). What is owed is told with every event, so that it is known when it was spent.
+ * Where it was spent, only the stack of a short wait says, which is taken when they have added up: a thread that idles between requests
+ * waits long, and its short waits are those of the requests.
  *
  * A wait is told when the thread that waited returns from its system call: its user stack is still that of the wait and its
  * memory is mapped, and only waits that are worth telling pay for a stack. The kernel's part of the stack is taken when it
@@ -91,6 +93,8 @@ struct thread {
 	__u64 switches; /* away from it, as the kernel counts them, by the last one that was seen; 0: none was */
 	__u64 seen_ns;  /* when it was seen last to be switched to or from */
 	__u64 owes_since_ns; /* end of the first wait that is owed */
+	__u64 unplaced_ns;   /* short waits since the last one whose stack was taken */
+	__u32 places_from;   /* see owes_enough() */
 	__u64 kernel[SCHED_KERNEL_FRAMES];
 };
 
@@ -197,6 +201,8 @@ static __always_inline void tell(struct thread *thread, struct task_struct___fat
 		__builtin_memcpy(event->kernel, thread->kernel, sizeof(event->kernel));
 	}
 	bpf_ringbuf_submit(event, 0);
+	if (!thread->told_off_ns && stack_ns)
+		thread->unplaced_ns = 0;
 	thread->told_off_ns = 0;
 	thread->kernel_bytes = 0;
 	thread->owed_ns = thread->owed_runq_ns = 0;
@@ -320,9 +326,17 @@ static __always_inline void tell_of_start(struct thread *thread, struct task_str
 	}
 }
 
+/* Whether the short wait that ended last gives its stack to those before it: when they add up to a sum that is drawn anew each time, between
+ * nothing and twice the length from which waits are told one by one. So waits that take turns get as many stacks as they have of the time;
+ * with a fixed sum the one that happens to complete it would get all. */
+static __always_inline bool owes_enough(const struct thread *thread, __u64 from_ns)
+{
+	return thread->owed_count && thread->unplaced_ns >= from_ns * thread->places_from >> 15;
+}
+
 static __always_inline bool has_waited(const struct thread *thread, __u64 from_ns)
 {
-	return thread->told_off_ns || thread->owed_ns + thread->owed_runq_ns >= from_ns;
+	return thread->told_off_ns || owes_enough(thread, from_ns);
 }
 
 /* Whether it owes little, and has for long. */
@@ -366,11 +380,14 @@ static __always_inline void switched_in(struct thread *thread, struct task_struc
 			lost(4);
 		if (!thread->owed_count)
 			thread->owes_since_ns = now;
+		if (!thread->unplaced_ns)
+			thread->places_from = bpf_get_prandom_u32() >> 16;
+		thread->unplaced_ns += length;
 		thread->owed_ns += length - runq_ns;
 		thread->owed_runq_ns += runq_ns;
 		thread->owed_count += 1;
 		/* They are told when this call returns, with the stack of this one. */
-		if (!thread->told_off_ns && has_waited(thread, from_ns) && syscall_of(next) >= 0)
+		if (!thread->told_off_ns && (owes_enough(thread, from_ns) || owes_for_long(thread, now)) && syscall_of(next) >= 0)
 			keep_kernel_stack(thread, next);
 		return;
 	}

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use fathom_recording::Span;
-use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::vocabulary::{kind, label, sample};
 use live::process::Talking;
 use live::recorded::{self, ledger};
 use live::{fathom, jdks, patiently, said};
@@ -150,5 +150,38 @@ fn of_very_many_waits_the_long_ones_are_told_and_the_others_summed_up_and_it_say
         let unseen: Vec<&str> = unseen.map(|unseen| unseen["what"].as_str().unwrap()).collect();
         assert!(unseen.iter().any(|what| what.contains("waits one by one")), "{unseen:?}");
         assert!(unseen.iter().any(|what| what.contains("waits for work")), "{unseen:?}");
+    });
+}
+
+#[test]
+fn short_waits_are_charged_to_their_places_in_turns_and_not_to_long_ones() {
+    patiently(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(jvm) = program(dir.path(), "ShortWaits", "120") else { return };
+        let args = ["record", "-p", &jvm.pid(), "-d", "8s", "-o", "x.fathom", "--without", "jvm-events"];
+        if !recorded(dir.path(), &args) {
+            return;
+        }
+        let recording = recorded::open(dir.path(), "x.fathom");
+        let off_cpu = recording.strings.find(sample::OFF_CPU);
+        let within = |method: &str| {
+            let is_within =
+                |stack| recorded::names(&recording, stack).iter().any(|name| name.contains(method));
+            let short = recording.samples.iter().filter(|s| Some(s.kind) == off_cpu && is_within(s.stack));
+            let short: i64 = short.map(|sample| sample.weight).sum();
+            let long = recording.spans_of(kind::SCHED_OFF).filter(|span| is_within(span.stack()));
+            let long: i64 = long.map(|span| span.t1_ns() - span.t0_ns()).sum();
+            (short as f64, long as f64)
+        };
+        let (first, second, idle) =
+            (within("ShortWaits.first"), within("ShortWaits.second"), within("ShortWaits.idle"));
+        let places = format!("first {first:?}, second {second:?}, idle {idle:?}, each (short, long)");
+        // 0.25 and 0.55 ms of a round, and some 60 µs for the timer each.
+        let share = first.0 / (first.0 + second.0);
+        assert!((0.23..0.45).contains(&share), "the first is some third of the short waits: {places}");
+        // Five rounds are 4.6 ms to 20 of the long wait.
+        let shorts = (first.0 + second.0) / (idle.0 + idle.1);
+        assert!((0.17..0.33).contains(&shorts), "short waits are a fourth of the long ones: {places}");
+        assert!(idle.0 < 0.03 * idle.1, "a long wait has no short ones: {places}");
     });
 }

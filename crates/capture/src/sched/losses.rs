@@ -1,6 +1,6 @@
 //! What was left out and what was lost, as the source says it.
 
-use super::{MISSED_ONE_IN, Sched, Watched};
+use super::{MISSED_ONE_IN, Sched};
 use crate::bpf::counted;
 use crate::clock::monotonic_ns;
 use crate::collector::{Context, Unavailable};
@@ -62,8 +62,7 @@ impl Sched {
         let tids: Vec<u32> = self.threads.keys().copied().collect();
         for tid in tids {
             let Some(watched) = self.threads.get(&tid) else { continue };
-            let (anew, last_ns) =
-                (Watched { since_ns: now_ns, last_ns: now_ns, migrations: 0, ..*watched }, watched.last_ns);
+            let (anew, last_ns) = (watched.anew(now_ns), watched.last_ns);
             self.unwatch(tid, last_ns, cx);
             self.threads.insert(tid, anew);
         }

@@ -10,6 +10,7 @@
 mod event;
 mod load;
 mod losses;
+mod short;
 mod start_event;
 mod starts;
 mod wakers;
@@ -17,8 +18,8 @@ mod wakers;
 use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use fathom_recording::vocabulary::{figure, kind, label, sample};
-use fathom_recording::{FrameType, ProcessId, SampleRow, SpanRow, StackId, ThreadId};
+use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::{FrameType, ProcessId, SpanRow, StackId, ThreadId};
 use libbpf_rs::skel::Skel;
 use libbpf_rs::{MapCore, MapFlags};
 use syscalls::Sysno;
@@ -38,6 +39,7 @@ use crate::unwind::asleep;
 use crate::{TargetEvent, procfs};
 use event::{Event, Untold, asleep_since, off_ns, seen_from_ns, syscall_name};
 use load::load;
+use short::{Sum, Unplaced};
 use start_event::{Part, StartEvent};
 use starts::{write_start, write_starts};
 use wakers::Wakers;
@@ -82,6 +84,24 @@ struct Watched {
     last_ns: u64,
     /// Times it was moved to another CPU.
     migrations: u64,
+    /// Short waits whose place is not known yet.
+    unplaced: Unplaced,
+}
+
+impl Watched {
+    /// The same thread, watched anew from a moment on.
+    fn anew(&self, since_ns: u64) -> Self {
+        let Self { pid, process, thread, .. } = *self;
+        Self {
+            pid,
+            process,
+            thread,
+            since_ns,
+            last_ns: since_ns,
+            migrations: 0,
+            unplaced: Unplaced::default(),
+        }
+    }
 }
 
 /// The collector.
@@ -225,6 +245,7 @@ impl Collector for Sched {
         self.still_off(now_ns, cx);
         for watched in self.threads.values() {
             let ends = (watched.since_ns, now_ns.max(watched.since_ns));
+            short::write(watched, watched.unplaced.sums(), None, cx);
             self.span(kind::SCHED_WATCHED, "", watched, ends, None, &[], &[], cx);
         }
     }
@@ -263,8 +284,9 @@ impl Sched {
             Some(comm) => cx.thread_called(pid.cast_signed(), tid.cast_signed(), comm),
             None => cx.thread(pid.cast_signed(), tid.cast_signed()),
         };
-        self.threads
-            .insert(tid, Watched { pid, process, thread, since_ns, last_ns: since_ns, migrations: 0 });
+        let unplaced = Unplaced::default();
+        let watched = Watched { pid, process, thread, since_ns, last_ns: since_ns, migrations: 0, unplaced };
+        self.threads.insert(tid, watched);
     }
 
     /// Ends the watch of all threads of a process that is gone, or is another program from
@@ -284,7 +306,9 @@ impl Sched {
 
     /// Ends the watch of a thread.
     fn unwatch(&mut self, tid: u32, until_ns: u64, cx: &mut Context<'_>) {
-        let Some(watched) = self.threads.remove(&tid) else { return };
+        let Some(mut watched) = self.threads.remove(&tid) else { return };
+        let unplaced = watched.unplaced.take();
+        short::write(&watched, &unplaced, None, cx);
         let ends = (watched.since_ns, until_ns.max(watched.since_ns));
         let moved = [(figure::MIGRATIONS, watched.migrations as f64)];
         let moved = if watched.migrations > 0 { &moved[..] } else { &[] };
@@ -315,15 +339,19 @@ impl Sched {
             let ends = (event.off_ns.max(watched.since_ns), event.on_ns);
             self.span(kind::SCHED_OFF, event.state(), &watched, ends, stack, &figures, &labels, cx);
         }
-        // Short waits have no stack of their own but that of the call that ended the count: the
-        // same, mostly.
-        let owed_at_ns = if event.is_missed() { event.off_ns } else { event.on_ns };
-        owed(&watched, (event.owed_ns, event.owed_runq_ns), owed_at_ns, stack, cx);
+        let at_ns = if event.is_missed() { event.off_ns } else { event.on_ns };
+        let sum = Sum { at_ns, blocked_ns: event.owed_ns, runq_ns: event.owed_runq_ns };
+        let too_old = watched.unplaced.add(sum);
+        short::write(&watched, &too_old, None, cx);
+        // The stack of a long wait says nothing of short ones.
+        if event.off_ns == 0 && stack.is_some() {
+            let placed = watched.unplaced.take();
+            short::write(&watched, &placed, stack, cx);
+        }
         cx.source_mut().records += 1;
         let tid = event.tid;
         if event.is_missed() {
-            let on_ns = event.on_ns;
-            let anew = Watched { since_ns: on_ns, last_ns: on_ns, migrations: 0, ..watched };
+            let anew = watched.anew(event.on_ns);
             self.threads.insert(tid, watched);
             self.unwatch(tid, event.off_ns, cx);
             self.threads.insert(tid, anew);
@@ -405,7 +433,8 @@ impl Sched {
     /// Writes what a thread has waited and would tell when it returns from its call.
     fn write_untold(&self, tid: u32, untold: &Untold, now_ns: u64, cx: &mut Context<'_>) {
         let Some(watched) = self.threads.get(&tid) else { return };
-        owed(watched, (untold.owed_ns, untold.owed_runq_ns), now_ns, None, cx);
+        let sum = Sum { at_ns: now_ns, blocked_ns: untold.owed_ns, runq_ns: untold.owed_runq_ns };
+        short::write(watched, &[sum], None, cx);
         let Some((off_ns, on_ns, runq_ns)) = untold.wait.filter(|(_, on_ns, _)| *on_ns > watched.since_ns)
         else {
             return;
@@ -475,23 +504,5 @@ impl Sched {
             figures,
             labels,
         });
-    }
-}
-
-/// Writes short waits of a thread that have added up: blocked, and on the run queue.
-fn owed(
-    watched: &Watched,
-    (blocked_ns, runq_ns): (u64, u64),
-    at_ns: u64,
-    stack: Option<StackId>,
-    cx: &mut Context<'_>,
-) {
-    for (kind, owed_ns) in [(sample::OFF_CPU, blocked_ns), (sample::RUN_QUEUE, runq_ns)] {
-        if owed_ns > 0 {
-            let t_ns = cx.clock.epoch_ns(at_ns.cast_signed());
-            let (process, thread) = (watched.process, Some(watched.thread));
-            let (weight, source) = (owed_ns.cast_signed(), cx.source);
-            cx.sink.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
-        }
     }
 }
