@@ -339,15 +339,7 @@ impl Sched {
             let ends = (event.off_ns.max(watched.since_ns), event.on_ns);
             self.span(kind::SCHED_OFF, event.state(), &watched, ends, stack, &figures, &labels, cx);
         }
-        let at_ns = if event.is_missed() { event.off_ns } else { event.on_ns };
-        let sum = Sum { at_ns, blocked_ns: event.owed_ns, runq_ns: event.owed_runq_ns };
-        let too_old = watched.unplaced.add(sum);
-        short::write(&watched, &too_old, None, cx);
-        // The stack of a long wait says nothing of short ones.
-        if event.off_ns == 0 && stack.is_some() {
-            let placed = watched.unplaced.take();
-            short::write(&watched, &placed, stack, cx);
-        }
+        short::take(&mut watched, event, stack, cx);
         cx.source_mut().records += 1;
         let tid = event.tid;
         if event.is_missed() {

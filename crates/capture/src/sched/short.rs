@@ -1,5 +1,5 @@
-//! Short waits of a thread, of which the kernel's side sends sums: when they were is known with every
-//! event, where they were only now and then.
+//! Short waits of a thread, of which the kernel's side sends sums: when they were is known with
+//! every event, where they were only now and then.
 //!
 //! ```text
 //! long waits        ▐█████████▌       ▐█████████▌       ▐█████████▌
@@ -11,6 +11,7 @@ use fathom_recording::vocabulary::sample;
 use fathom_recording::{SampleRow, StackId};
 
 use super::Watched;
+use super::event::Event;
 use crate::collector::Context;
 
 /// How long a sum waits for a stack, nanoseconds.
@@ -51,6 +52,19 @@ impl Unplaced {
     /// All of them; none is left.
     pub(super) fn take(&mut self) -> Vec<Sum> {
         std::mem::take(&mut self.0)
+    }
+}
+
+/// Takes the sum of an event in, with the stack of the event where it has one.
+pub(super) fn take(watched: &mut Watched, event: &Event, stack: Option<StackId>, cx: &mut Context<'_>) {
+    let at_ns = if event.is_missed() { event.off_ns } else { event.on_ns };
+    let sum = Sum { at_ns, blocked_ns: event.owed_ns, runq_ns: event.owed_runq_ns };
+    let too_old = watched.unplaced.add(sum);
+    write(watched, &too_old, None, cx);
+    // The stack of a long wait says nothing of short ones.
+    if event.off_ns == 0 && stack.is_some() {
+        let placed = watched.unplaced.take();
+        write(watched, &placed, stack, cx);
     }
 }
 
