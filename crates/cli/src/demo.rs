@@ -1,8 +1,9 @@
 //! The demo's workload: a transactional service in Java, compiled and run on a JDK of this machine,
-//! with a throughput series and GC, safepoint and JIT logs.
+//! with a throughput series and GC, safepoint and JIT logs, and recorded live.
 //!
 //! The verdict of the demo comes from these files alone; nothing here is handed to the diagnosis.
 
+mod live;
 mod neighbours;
 
 use std::io::Read;
@@ -15,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use crate::exit::Environment;
 use crate::jdk::Jdk;
 
+pub use live::Recorded;
 pub use neighbours::Neighbours;
 
 /// The sources of the workload, compiled on the spot.
@@ -49,9 +51,18 @@ impl Workload {
     }
 }
 
-/// The files that a run leaves.
-#[derive(Clone, Debug)]
+/// What a run leaves.
+#[derive(Debug)]
 pub struct Files {
+    /// What the service and its JVM wrote.
+    pub logs: Logs,
+    /// What became of the live recording.
+    pub live: Recorded,
+}
+
+/// The files that the service and its JVM write.
+#[derive(Clone, Debug)]
+pub struct Logs {
     /// Throughput, a line per half second.
     pub throughput: PathBuf,
     /// GC and safepoint log.
@@ -71,18 +82,19 @@ impl Drop for Running {
     }
 }
 
-/// Compiles and runs the workload in `dir`, telling the seconds gone to `progress` about five times
+/// Compiles and runs the workload in `dir`, giving the seconds gone to `progress` about five times
 /// a second.
 pub fn run(jdk: &Jdk, workload: &Workload, dir: &Path, progress: impl Fn(Duration)) -> Result<Files> {
     let classes = dir.join("classes");
     std::fs::create_dir_all(&classes).with_context(|| format!("{}", classes.display()))?;
     compile(jdk, &classes)?;
-    let files = Files {
+    let logs = Logs {
         throughput: dir.join("service.csv"),
         gc_log: dir.join("gc.log"),
         jit_log: dir.join("jit.xml"),
     };
-    let mut jvm = Running(start(jdk, workload, &classes, &files)?);
+    let mut jvm = Running(start(jdk, workload, &classes, &logs)?);
+    let recorder = live::Recorder::start(jvm.0.id(), &dir.join("demo.fathom"));
     let begin = Instant::now();
     // Start, the run, writing the LogCompilation file at exit; beyond that the machine cannot do
     // it.
@@ -104,7 +116,8 @@ pub fn run(jdk: &Jdk, workload: &Workload, dir: &Path, progress: impl Fn(Duratio
         }
         bail!(Environment(format!("the demo's JVM ended with {status}: {}", said.trim())));
     }
-    Ok(files)
+    let live = recorder.map_or_else(|error| Recorded::No(error.to_string()), live::Recorder::end);
+    Ok(Files { logs, live })
 }
 
 fn compile(jdk: &Jdk, classes: &Path) -> Result<()> {
@@ -122,17 +135,17 @@ fn compile(jdk: &Jdk, classes: &Path) -> Result<()> {
     Ok(())
 }
 
-fn start(jdk: &Jdk, workload: &Workload, classes: &Path, files: &Files) -> Result<Child> {
+fn start(jdk: &Jdk, workload: &Workload, classes: &Path, logs: &Logs) -> Result<Child> {
     let java = jdk.program("java");
     Command::new(&java)
         .args(["-Xms512m", "-Xmx512m"])
-        .arg(format!("-Xlog:gc*,safepoint:file={}:time,uptime,level,tags", files.gc_log.display()))
+        .arg(format!("-Xlog:gc*,safepoint:file={}:time,uptime,level,tags", logs.gc_log.display()))
         .args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+LogCompilation"])
-        .arg(format!("-XX:LogFile={}", files.jit_log.display()))
+        .arg(format!("-XX:LogFile={}", logs.jit_log.display()))
         .arg("-cp")
         .arg(classes)
         .arg("TransactionService")
-        .arg(&files.throughput)
+        .arg(&logs.throughput)
         .args(
             [workload.seconds, workload.take_over_at, workload.tenants, workload.workers]
                 .map(|n| n.to_string()),

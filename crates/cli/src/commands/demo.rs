@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::demo::{self, Workload};
+use super::record::say;
+use crate::demo::{self, Recorded, Workload};
 use crate::exit::{Environment, Outcome};
 use crate::inputs::InputArgs;
 use crate::jdk::{self, Jdk};
@@ -25,8 +26,9 @@ Examples:
   fathom demo --json | jq .findings[0].rule
   fathom demo --java-home /usr/lib/jvm/java-17-openjdk-amd64 --seconds 60
 
-The service keeps all processors busy for --seconds. Its logs stay in the folder, so that every other command can be tried
-on them: fathom gc fathom-demo/gc.log; fathom jit fathom-demo/jit.xml; fathom info fathom-demo")]
+The service keeps all processors busy for --seconds. Its logs and its recording stay in the folder, so that every other
+command can be tried on them: fathom gc fathom-demo/gc.log; fathom jit fathom-demo/jit.xml; fathom info fathom-demo;
+fathom flame fathom-demo/demo.fathom; fathom diagnose --all fathom-demo")]
 pub struct Args {
     /// Leave the take-over out: the service stays fast and fathom must find nothing
     #[arg(long)]
@@ -70,8 +72,16 @@ impl Args {
         let files = demo::run(&jdk, &workload, &self.output, |gone| bar.set_position(gone.as_secs()))?;
         let warning = neighbours.warning();
         bar.finish_and_clear();
-        let inputs =
-            InputArgs { inputs: vec![files.throughput, files.gc_log, files.jit_log], align: Vec::new() };
+        let demo::Files { logs, live } = files;
+        let mut inputs = vec![logs.throughput, logs.gc_log, logs.jit_log];
+        match live {
+            Recorded::Yes { place, limits } => {
+                limits.iter().for_each(|limit| say(limit));
+                inputs.push(place);
+            }
+            Recorded::No(reason) => say(&format!("not recorded live, the logs alone are asked: {reason}")),
+        }
+        let inputs = InputArgs { inputs, align: Vec::new() };
         let loaded = inputs.load()?;
         let diagnosis = fathom_diagnose::diagnose(&loaded.recording, &fathom_diagnose::Options::default())?;
         let report = self.output.join("report.html");
@@ -80,7 +90,7 @@ impl Args {
         if let Some(warning) = warning {
             eprintln!("fathom: {warning}");
         }
-        eprintln!("fathom: report in {}, logs in the same directory", report.display());
+        eprintln!("fathom: report in {}, logs and recording in the same directory", report.display());
         Ok(Outcome::Done)
     }
 
@@ -89,7 +99,7 @@ impl Args {
         if let Some(home) = &self.java_home {
             let Some(jdk) = Jdk::at(home) else {
                 bail!(Environment(format!(
-                    "{}: no JDK there (no bin/java, or nothing that tells its release)",
+                    "{}: no JDK there (no bin/java, or no release named there)",
                     home.display()
                 )));
             };
