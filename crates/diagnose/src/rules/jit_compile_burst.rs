@@ -141,7 +141,8 @@ impl Rule for JitCompileBurst {
 /// What samples and switches show of bursts, with the most that these can have cost there,
 /// milliseconds. The mean of a long window hides what a burst did to a part of it, as one that
 /// other things slow down, too: so the bursts are judged in their densest parts as well as in all
-/// of their stretches, as far as there are samples enough, and the part that shows more tells.
+/// of their stretches and in the slow windows as a whole, as far as there are samples enough, and
+/// what shows more tells.
 fn support<'a>(
     jit: &JitCase<'_, 'a>,
     bursts: &[Burst<'a>],
@@ -156,9 +157,10 @@ fn support<'a>(
         let near = case.clipped(&part.or(&base));
         Some((Support::of(jit, &near, bursts)?, cost_ms(case, jit.jvm, &part)))
     });
+    let whole =
+        Support::of(jit, case, bursts).map(|support| (support, self::cost_ms(case, jit.jvm, stretches)));
     let cost_ms = |(support, most_ms): &(Support<'_>, f64)| support.cost_ms().min(*most_ms);
-    near.max_by(|a, b| cost_ms(a).total_cmp(&cost_ms(b)))
-        .or_else(|| Some((Support::of(jit, case, bursts)?, self::cost_ms(case, jit.jvm, stretches))))
+    near.chain(whole).max_by(|a, b| cost_ms(a).total_cmp(&cost_ms(b)))
 }
 
 fn quiet(jit: &JitCase<'_, '_>) -> String {

@@ -140,6 +140,17 @@ fn compilers_that_have_the_processors_which_the_application_waits_for_are_the_ca
 }
 
 #[test]
+fn compilers_that_are_busy_for_longer_than_was_asked_for_are_charged_for_all_of_it() {
+    let mut built = sampled(FrameType::C2, "app.shift.M7.go", 0.6);
+    for i in 0..20 {
+        jit_task(&mut built, &format!("app.late.M{i}.go()"), 104.0 + f64::from(i) * 0.2, 0.0, 5.0, 3);
+    }
+    let Judgement::Found(finding) = judge(built, window(100, 110)) else { panic!() };
+    // Of the ten seconds five are lost; most tasks are asked for in the first two of them.
+    assert!(finding.cost_ms > 2_500.0, "{}", finding.cost_ms);
+}
+
+#[test]
 fn a_burst_that_begins_with_the_dip_is_consistent_with_it_and_names_the_new_methods() {
     let Judgement::Found(finding) = judge(burst(100.2, 120), window(100, 110)) else { panic!() };
     assert_eq!(finding.confidence, Confidence::ConsistentWith, "{}", finding.why_confidence);
