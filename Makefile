@@ -13,10 +13,10 @@ help: ## these lines
 setup: ## bring what the tests need (said as it happens)
 	@scripts/setup.sh test
 
-demo: ## run a real JVM that gets slow, and let fathom say why
+demo: ## run a real JVM that gets slow, record it, and let fathom say why
 	@scripts/setup.sh demo
-	$(CARGO) build --release -j $(JOBS) --bin fathom
-	target/release/fathom demo
+	$(CARGO) build --profile demo -j $(JOBS) --bin fathom
+	target/demo/fathom demo
 
 # What the tests in the browser need was built by those in Rust.
 test: export FATHOM = $(CURDIR)/target/debug/fathom
