@@ -127,12 +127,15 @@ pub(super) fn sureness(
         return weak("in a window the burst began only when half of it was over");
     }
     match support {
-        Some(_) => (
-            Confidence::Likely,
-            "samples and switches show what ran before it was compiled, and who took the processors; that explains half of \
-             the loss or more"
-                .into(),
-        ),
+        Some(_) => {
+            let is_part = Case::length_ms(&windows) < Case::length_ms(&case.slow);
+            let of = if is_part { "what was lost while most was compiled" } else { "the loss" };
+            let why = format!(
+                "samples and switches show what ran before it was compiled, and who took the processors; that explains half of \
+                 {of} or more"
+            );
+            (Confidence::Likely, why)
+        }
         None => weak(
             "the burst begins with the dip and most of the loss falls into it; logs do not show which code ran interpreted, \
              so that the new code is slow for another reason is not excluded: CPU samples (fathom record) would tell",
