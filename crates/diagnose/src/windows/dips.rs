@@ -14,6 +14,8 @@
 //!    Where the usual level wanders, its standard deviation hides a short fall: three ticks that
 //!    are on average less than half of the ten before are a dip when their mean is four standard
 //!    deviations below, as the differences of neighbours tell.
+//!    A series that is below its usual level for most of the time, to and fro, wanders: then the
+//!    level that it keeps for half of the time is the usual one.
 //! 4. A dip begins and ends where the series leaves and reaches the usual noise, so that a slow
 //!    recovery counts.
 
@@ -44,6 +46,13 @@ const BRIDGE: usize = 2;
 const MIN_SERIES: usize = 20;
 /// Part of the run for which the usual level is kept.
 const USUAL_FOR: f64 = 0.2;
+/// The same where the series wanders.
+const USUAL_FOR_WANDERING: f64 = 0.5;
+/// Stretches below the usual level from which on a series may wander.
+const WANDERS: usize = 3;
+/// By how many of their standard deviations slow and usual ticks lie apart where they are two
+/// levels (Ashman's D): the halves of one normal distribution have 2.7.
+const TWO_LEVELS: f64 = 4.0;
 /// A beginning longer than this part of the run may have had a level of its own, and dips below it.
 const LONG_WARM_UP: f64 = 1.0 / 3.0;
 /// Slow ticks at the very end that are the end of the load and not a dip, as a part of the run.
@@ -108,8 +117,7 @@ pub fn find(progress: &Progress) -> Option<Found> {
 }
 
 fn is_long(warm_up: &Window, progress: &Progress) -> bool {
-    let whole = progress.window(0, progress.values.len());
-    warm_up.length_ns() as f64 > LONG_WARM_UP * whole.length_ns() as f64
+    warm_up.length_ns() as f64 > LONG_WARM_UP * whole(progress).length_ns() as f64
 }
 
 fn find_after_warm_up(progress: &Progress) -> Option<Found> {
@@ -119,8 +127,62 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
         return None;
     }
     let levels = levels(&values);
-    let usual = usual(&values, &levels)?;
-    let begin = warm_up(&values, &usual).and_then(|i| told.get(i).copied()).unwrap_or(0);
+    let found = find_beside(progress, (&told, &values), &levels, usual(&values, &levels, USUAL_FOR)?);
+    if !wanders(progress, &found) {
+        return Some(found);
+    }
+    let half = usual(&values, &levels, USUAL_FOR_WANDERING)?;
+    let mut found = find_beside(progress, (&told, &values), &levels, half);
+    if wanders(progress, &found) {
+        let from = found.warm_up.map_or(0, |warm_up| warm_up.to_ns);
+        found.base = vec![Window { from_ns: from.max(progress.window(0, 1).from_ns), ..whole(progress) }];
+        (found.slow, found.would_show) = (Vec::new(), false);
+        found.how = format!("{} wavers too much for a level to be usual", progress.measured_on);
+    }
+    Some(found)
+}
+
+fn whole(progress: &Progress) -> Window {
+    progress.window(0, progress.values.len())
+}
+
+/// Whether a series is below its usual level for most of the time, to and fro, and the two are no
+/// levels of their own.
+fn wanders(progress: &Progress, found: &Found) -> bool {
+    let length = |windows: &[Window]| windows.iter().map(|w| w.length_ns() as f64).sum::<f64>();
+    let (slow, base) = (length(&found.slow), length(&found.base));
+    if base < USUAL_FOR / 2.0 * slow {
+        // A usual level is kept for longer, unless all of it counts to the slow stretches around.
+        return true;
+    }
+    if found.slow.len() < WANDERS || slow <= base {
+        return false;
+    }
+    let ticks = |windows: &[Window]| -> Vec<f64> {
+        let within = |i: &usize| {
+            let tick = progress.window(*i, *i + 1);
+            windows.iter().any(|w| w.from_ns <= tick.from_ns && tick.to_ns <= w.to_ns)
+        };
+        (0..progress.values.len()).filter(within).filter_map(|i| progress.values[i]).collect()
+    };
+    let of = |windows: &[Window]| {
+        let ticks = ticks(windows);
+        Some((stats::mean(&ticks)?, stats::robust_sigma(&ticks)?))
+    };
+    let (Some((slow, slow_sigma)), Some((base, base_sigma))) = (of(&found.slow), of(&found.base)) else {
+        return true;
+    };
+    (base - slow) * std::f64::consts::SQRT_2 < TWO_LEVELS * slow_sigma.hypot(base_sigma)
+}
+
+/// What is slow beside a usual level. `told`: the ticks that have values, and these.
+fn find_beside(
+    progress: &Progress,
+    (told, values): (&[usize], &[f64]),
+    levels: &[(usize, usize, f64)],
+    usual: Usual,
+) -> Found {
+    let begin = warm_up(values, &usual).and_then(|i| told.get(i).copied()).unwrap_or(0);
 
     let mut slow = vec![false; progress.values.len()];
     for (i, (from, to, median)) in levels.iter().enumerate() {
@@ -147,15 +209,15 @@ fn find_after_warm_up(progress: &Progress) -> Option<Found> {
     let window = |(from, to): &(usize, usize)| progress.window(*from, *to);
     let base: Vec<Window> =
         stretches(&normal, begin).iter().filter(|(a, b)| b - a >= MIN_TICKS).map(window).collect();
-    Some(Found {
+    Found {
         slow: slow_ticks.iter().map(window).collect(),
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
         how: how(progress, &usual, slow_ticks.len(), begin),
         would_show: usual.slow_below() >= usual.level * WOULD_SHOW,
-        slight: slight(&levels, &usual, (&told, begin))
+        slight: slight(levels, &usual, (told, begin))
             .map(|((from, to), share)| (progress.window(from, to), share)),
         base,
-    })
+    }
 }
 
 /// The longest level between change points, from `begin` on, that lasts and is lower than usual by
@@ -196,11 +258,11 @@ fn levels(values: &[f64]) -> Vec<(usize, usize, f64)> {
     levels
 }
 
-fn usual(values: &[f64], levels: &[(usize, usize, f64)]) -> Option<Usual> {
+fn usual(values: &[f64], levels: &[(usize, usize, f64)], kept_for: f64) -> Option<Usual> {
     let mut highest: Vec<_> = levels.to_vec();
     highest.sort_by(|a, b| b.2.total_cmp(&a.2));
     let mut kept = 0.0;
-    let enough = USUAL_FOR * values.len() as f64;
+    let enough = kept_for * values.len() as f64;
     let level = highest.iter().find_map(|(from, to, median)| {
         kept += (to - from) as f64;
         (kept >= enough).then_some(*median)

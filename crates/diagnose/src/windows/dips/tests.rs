@@ -207,6 +207,33 @@ fn a_dip_of_a_quarter_of_the_run_is_found_in_noise_and_noise_alone_is_none() {
 }
 
 #[test]
+fn a_series_that_wanders_is_not_slow_for_most_of_its_time() {
+    let mut random = Noise(11);
+    for run in 0..40 {
+        // Each tick is nine tenths of the last one, with 40% of scatter in all.
+        let mut x = 0.0;
+        let values: Vec<f64> = (0..180)
+            .map(|_| {
+                x = 0.9 * x + 0.4 * 0.19_f64.sqrt() * random.normal();
+                500.0 * (-x).exp()
+            })
+            .collect();
+        let Some(found) = find(&progress(values)) else { continue };
+        let ticks = |windows: &[Window]| windows.iter().map(|w| w.length_ns()).sum::<i64>() / S;
+        let (slow, base) = (ticks(&found.slow), ticks(&found.base));
+        assert!(slow <= base || found.slow.len() < 3, "{run}: {slow} s slow, {base} s usual: {}", found.how);
+    }
+}
+
+#[test]
+fn a_series_of_two_levels_is_slow_for_most_of_its_time_where_it_is() {
+    let level = |i: usize| if i % 30 < 10 { 500.0 } else { 200.0 };
+    let found = find(&progress((0..180).map(|i| level(i) + 20.0 * noise(i)))).unwrap();
+    // The last one ends with the series.
+    assert_eq!(found.slow.len(), 5, "{}", found.how);
+}
+
+#[test]
 fn a_run_that_gets_a_little_better_at_its_end_has_not_warmed_up_all_the_while() {
     let level = |i: usize| match i {
         20..30 => 50.0,
