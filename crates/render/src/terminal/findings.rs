@@ -55,7 +55,7 @@ impl Page {
         }
         for (i, line) in lines.iter().enumerate() {
             if i == 0 {
-                let number = format!("{number:>2} ");
+                let number = format!("{:<3}", format!("{number}."));
                 self.line(&[
                     (Ink::Accent, &number),
                     (Ink::Strong, &left(line, room + 2)),
