@@ -48,7 +48,7 @@ pub(crate) fn judge_all<'a>(
                     merged.findings.push(*finding);
                 }
                 Judgement::RuledOut { figure, source } => out.push((*jvm, figure, source)),
-                Judgement::CannotTell(spot) => blind.push((case.jvm_name(*jvm).to_owned(), spot)),
+                Judgement::Inconclusive(spot) => blind.push((case.jvm_name(*jvm).to_owned(), spot)),
                 Judgement::NotApplicable => {}
             }
         }

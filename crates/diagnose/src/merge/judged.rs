@@ -87,7 +87,7 @@ pub(super) fn not_known(
     };
     let name = case.jvm_name(jvm);
     let name = if name.is_empty() { String::new() } else { format!(" of {name}") };
-    Judgement::CannotTell(BlindSpot {
+    Judgement::Inconclusive(BlindSpot {
         what: format!("{}{name}: {why}", sight.words()),
         rules: vec![rule.id().to_owned()],
         remedy: sight.remedy().into(),
@@ -107,7 +107,7 @@ pub(super) fn too_few_samples(
     }
     let unsampled_ms = sights.unsampled_ms(jvm)?;
     case.matters(unsampled_ms).then(|| {
-        Judgement::CannotTell(BlindSpot {
+        Judgement::Inconclusive(BlindSpot {
             what: format!(
                 "which Java code ran in {}: samples of the CPU are too far apart for it (up to {} may go unseen)",
                 quantity::millis(Case::length_ms(&case.slow)),

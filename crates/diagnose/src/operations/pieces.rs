@@ -155,7 +155,7 @@ impl<'c, 'a> Cut<'c, 'a> {
         if (key.place.is_empty() || key.target.is_empty() || ended_by.is_none()) && !key.heading.is_running()
         {
             // Without switches the record of the wait itself tells where it was, and for whom.
-            if let Some(told) = self.chains.told_at(thread, key.heading, from, to) {
+            if let Some(told) = self.chains.wait_at(thread, key.heading, from, to) {
                 if key.place.is_empty() {
                     key.place = self.places.of(told.stack());
                 }

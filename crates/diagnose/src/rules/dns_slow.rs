@@ -254,12 +254,12 @@ mod tests {
         let beside =
             ["TLS handshakes", "stacks of 1561 connections and look-ups", "names that process 8 resolves"];
         assert!(matches!(watched(&beside), Judgement::RuledOut { .. }));
-        let Judgement::CannotTell(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
+        let Judgement::Inconclusive(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
         assert!(spot.what.contains("names that process 7 resolves"), "{}", spot.what);
         assert!(!spot.remedy.contains("fathom record"), "{}", spot.remedy);
         // Some that were quick say nothing of those that were not seen.
         let some = watched_beside(look_ups(4.0, 0.0), &["names that process 7 resolves, for stretches"]);
-        assert!(matches!(some, Judgement::CannotTell(_)));
+        assert!(matches!(some, Judgement::Inconclusive(_)));
         assert!(matches!(watched_beside(look_ups(4.0, 0.0), &[]), Judgement::RuledOut { .. }));
     }
 }

@@ -223,7 +223,7 @@ mod tests {
             Source { lost: 1, ..there.clone() },
             Source { unseen: vec![why], ..there },
         ] {
-            assert!(matches!(told(less), Judgement::CannotTell(_)));
+            assert!(matches!(told(less), Judgement::Inconclusive(_)));
         }
     }
 }

@@ -57,7 +57,7 @@ impl<'c, 'a> GcCase<'c, 'a> {
         let all = collections::pauses(case.recording, jvm, None);
         let known = |key| case.recording.processes.get(jvm.index()).and_then(|p| p.fact(key)).is_some();
         if all.is_empty() && !case.has(kind::GC_CONCURRENT, jvm) && !known(fact::COLLECTOR) {
-            return Err(Judgement::CannotTell(BlindSpot {
+            return Err(Judgement::Inconclusive(BlindSpot {
                 what: format!("garbage collections of {}", case.jvm_name(jvm)),
                 rules: vec![rule.id().to_owned()],
                 remedy:
@@ -363,7 +363,7 @@ pub(crate) fn remedy(
 
 /// Nothing can be told without what `remedy` switches on.
 pub(crate) fn blind(rule: &dyn Rule, what: impl Into<String>, remedy: impl Into<String>) -> Judgement {
-    Judgement::CannotTell(BlindSpot {
+    Judgement::Inconclusive(BlindSpot {
         what: what.into(),
         rules: vec![rule.id().to_owned()],
         remedy: remedy.into(),

@@ -255,6 +255,6 @@ mod tests {
     fn a_log_without_cpu_times_cannot_tell() {
         let mut built = Built::jvm("8", "Parallel", 300.0);
         built.pause("GC", "", 1.0, 1_000.0, &[]);
-        assert!(matches!(judged(&GcKernelTime, &built.sealed()), Judgement::CannotTell(_)));
+        assert!(matches!(judged(&GcKernelTime, &built.sealed()), Judgement::Inconclusive(_)));
     }
 }

@@ -72,7 +72,7 @@ impl<'c, 'a> JitCase<'c, 'a> {
     pub(crate) fn of(case: &'c Case<'a>, jvm: ProcessId, rule: &dyn Rule) -> Result<Self, Judgement> {
         let jit = Self::read(case, jvm);
         if jit.tasks.is_empty() {
-            return Err(Judgement::CannotTell(BlindSpot {
+            return Err(Judgement::Inconclusive(BlindSpot {
                 what: format!("compilations of {}", case.jvm_name(jvm)),
                 rules: vec![rule.id().to_owned()],
                 remedy: JIT_LOG.into(),

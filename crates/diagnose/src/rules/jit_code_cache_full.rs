@@ -58,7 +58,7 @@ impl Rule for JitCodeCacheFull {
         let jit = JitCase::read(case, jvm);
         let Some(begin) = seen.begin() else {
             if jit.tasks.is_empty() && seen.full.is_empty() && seen.sweeps.is_empty() {
-                return Judgement::CannotTell(BlindSpot {
+                return Judgement::Inconclusive(BlindSpot {
                     what: format!("compilations of {}", case.jvm_name(jvm)),
                     rules: vec![self.id().to_owned()],
                     remedy: JIT_LOG.into(),

@@ -83,7 +83,7 @@ impl Rule for JitCompileBurst {
             // Where nobody says when it was slow, a burst may have been: unless compilers were
             // hardly busy.
             if case.loss.measured_on.is_empty() && busy >= crate::MATTERS_SHARE {
-                return Judgement::CannotTell(crate::BlindSpot {
+                return Judgement::Inconclusive(crate::BlindSpot {
                     what: format!(
                         "whether compilation slowed {} down, for nothing tells when it was slow: {told}, compilers busy for {} of the time",
                         case.jvm_name(jvm),

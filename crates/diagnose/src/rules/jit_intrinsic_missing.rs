@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn without_samples_it_cannot_tell() {
         let judged = judged(&JitIntrinsicMissing, &Built::jvm("17", "G1", 10.0).sealed());
-        assert!(matches!(judged, Judgement::CannotTell(_)), "{judged:?}");
+        assert!(matches!(judged, Judgement::Inconclusive(_)), "{judged:?}");
     }
 
     /// The JDKs of this machine that have a `javap`: release and home.

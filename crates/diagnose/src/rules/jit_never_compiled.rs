@@ -247,6 +247,6 @@ mod tests {
         assert!(matches!(judge(compiled), Judgement::RuledOut { .. }));
         assert!(matches!(judge(run(40, Interpreted)), Judgement::RuledOut { .. }), "four seconds");
         assert!(matches!(judge(run(150, C2)), Judgement::RuledOut { .. }));
-        assert!(matches!(judge(Built::jvm("17", "G1", 10.0)), Judgement::CannotTell(_)));
+        assert!(matches!(judge(Built::jvm("17", "G1", 10.0)), Judgement::Inconclusive(_)));
     }
 }

@@ -124,7 +124,7 @@ mod tests {
     fn a_gc_log_alone_cannot_tell() {
         assert!(matches!(
             judged(&LockContendedMonitor, &Built::jvm("17", "G1", 60.0).sealed()),
-            Judgement::CannotTell(_)
+            Judgement::Inconclusive(_)
         ));
     }
 }

@@ -101,7 +101,7 @@ impl Rule for SafepointSlowToReach {
                     source: "jvm-events".into(),
                 };
             }
-            return Judgement::CannotTell(BlindSpot {
+            return Judgement::Inconclusive(BlindSpot {
                 what: format!("how long the threads of {} take to stop", case.jvm_name(jvm)),
                 rules: vec![self.id().to_owned()],
                 remedy: "safepoint lines: -Xlog:safepoint:file=gc.log (JDK 8: \

@@ -259,6 +259,6 @@ mod tests {
     #[test]
     fn without_samples_it_cannot_tell() {
         let judged = judged(&TlsNotResumed, &Built::jvm("17", "G1", 10.0).sealed());
-        assert!(matches!(judged, Judgement::CannotTell(_)), "{judged:?}");
+        assert!(matches!(judged, Judgement::Inconclusive(_)), "{judged:?}");
     }
 }

@@ -109,7 +109,7 @@ fn a_full_old_generation_of_a_heap_that_may_still_grow_is_not_known_to_be_too_sm
         old_full_log(30, 251.0, |i| 100.0 + 5.0 * f64::from(i)),
         old_full_log(300, 251.0, growing),
     ] {
-        let Judgement::CannotTell(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
+        let Judgement::Inconclusive(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
         assert!(spot.what.contains("has grown to no more than 251 MB of 1.0 GB"), "{}", spot.what);
         assert!(spot.remedy.contains("-Xms equal to -Xmx"), "{}", spot.remedy);
     }
@@ -171,7 +171,7 @@ fn a_fragment_of_a_log_tells_nothing_of_the_heaps_size() {
         let figures = [(figure::YOUNG_CAPACITY_BYTES, 9.6 * MB)];
         built.pause("GC", "Allocation Failure", f64::from(i) * 0.01, 6.0, &figures);
     }
-    let Judgement::CannotTell(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
+    let Judgement::Inconclusive(spot) = judged(&GcHeapTooSmall, &built.sealed()) else { panic!("told") };
     assert!(spot.what.contains("10 pauses of 60 ms in all are too few"), "{}", spot.what);
 }
 
@@ -216,7 +216,7 @@ fn what_the_log_does_not_tell_rules_nothing_out() {
         judged(&GcHeapTooSmall, &built.sealed())
     };
     let unknown = |judgement| match judgement {
-        Judgement::CannotTell(spot) => spot.what,
+        Judgement::Inconclusive(spot) => spot.what,
         other => panic!("{other:?}"),
     };
     let Judgement::RuledOut { figure, .. } = log(60, &full, &young) else { panic!("both are told") };

@@ -282,5 +282,5 @@ fn healthy_is_ruled_out_with_its_figure_and_a_brief_log_cannot_tell() {
     let recording = brief.sealed();
     let case = whole_run(&recording);
     let judgement = GcLogWriteBlocked.judge(&case, fathom_recording::ProcessId(0));
-    assert!(matches!(judgement, Judgement::CannotTell(_)), "{judgement:?}");
+    assert!(matches!(judgement, Judgement::Inconclusive(_)), "{judgement:?}");
 }

@@ -81,13 +81,13 @@ fn a_rise_after_young_collections_alone_is_no_reading_at_all() {
         let figures = [(figure::HEAP_AFTER_BYTES, f64::from(i) * 9.0 * MB)];
         built.pause("Pause Young", "Allocation Failure", f64::from(i) * 10.0, 2_000.0, &figures);
     }
-    let Judgement::CannotTell(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("told") };
+    let Judgement::Inconclusive(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("told") };
     assert!(spot.what.contains("0 collections of the old generation are too few"), "{}", spot.what);
 }
 
 #[test]
 fn a_slow_growth_far_from_the_end_is_no_finding_and_not_ruled_out() {
-    let Judgement::CannotTell(spot) = judged(&HeapLeak, &log(|i| 100.0 + 15.0 * i, 400.0).sealed()) else {
+    let Judgement::Inconclusive(spot) = judged(&HeapLeak, &log(|i| 100.0 + 15.0 * i, 400.0).sealed()) else {
         panic!("told")
     };
     assert!(spot.what.contains("if that goes on"), "{}", spot.what);
@@ -163,13 +163,13 @@ fn a_suspect_in_a_heap_that_does_not_grow_is_no_leak() {
 fn what_a_dump_keeps_is_said_where_it_is_not_known_whether_the_heap_grows() {
     let mut built = log(|i| 100.0 + 15.0 * i, 400.0);
     with_dump(&mut built, 400.0, &[("Shop.CACHE", 380.0, None, "")]);
-    let Judgement::CannotTell(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("told") };
+    let Judgement::Inconclusive(spot) = judged(&HeapLeak, &built.sealed()) else { panic!("told") };
     assert!(spot.what.contains("Shop.CACHE (static) keeps 95% of the heap in late.hprof"), "{}", spot.what);
 }
 
 #[test]
 fn readings_that_scatter_too_much_rule_nothing_out() {
     let scattered = log(|i| 500.0 + if (i as u32).is_multiple_of(2) { 350.0 } else { -350.0 }, 4_000.0);
-    let Judgement::CannotTell(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("told") };
+    let Judgement::Inconclusive(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("told") };
     assert!(spot.what.contains("too uncertain"), "{}", spot.what);
 }

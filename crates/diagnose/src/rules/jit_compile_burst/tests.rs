@@ -285,12 +285,12 @@ fn compiling_without_a_slow_window_is_no_finding_and_ruled_out_only_where_it_was
     };
     let Judgement::RuledOut { figure, .. } = judged(300, "") else { panic!() };
     assert!(figure.starts_with("compilers busy for") && figure.contains("320 compile tasks"), "{figure}");
-    let Judgement::CannotTell(spot) = judged(500, "") else { panic!() };
+    let Judgement::Inconclusive(spot) = judged(500, "") else { panic!() };
     assert!(spot.what.contains("compilers busy for 5.1% of the time"), "{}", spot.what);
     let Judgement::RuledOut { figure, .. } = judged(500, "throughput of app.csv") else { panic!() };
     assert!(figure.starts_with("no slow time was recorded; 520 compile tasks"), "{figure}");
     let silent = Built::jvm("17", "G1", 10.0).sealed();
-    assert!(matches!(crate::built::judged(&JitCompileBurst, &silent), Judgement::CannotTell(_)));
+    assert!(matches!(crate::built::judged(&JitCompileBurst, &silent), Judgement::Inconclusive(_)));
 }
 
 #[test]

@@ -93,5 +93,5 @@ fn few_faults_are_ruled_out_with_their_rate_and_a_log_alone_cannot_tell() {
     };
     assert!(figure.contains("2,000 faults a second"), "{figure}");
     let log = Built::jvm("17", "G1", 60.0).sealed();
-    assert!(matches!(judged(&PageFaultStorm, &log), Judgement::CannotTell(_)));
+    assert!(matches!(judged(&PageFaultStorm, &log), Judgement::Inconclusive(_)));
 }
